@@ -1,0 +1,92 @@
+// The one table of errors: code -> HTTP status, who is to blame, message. Everything that can go wrong on purpose is
+// named here; status, log level and what a client may see derive from the entry. Imports nothing.
+
+/** Who caused an error: the HTTP client, the tenant's worker, or the platform itself. Decides log level and visibility. */
+export type Blame = 'client' | 'worker' | 'platform';
+
+interface Row {
+  readonly status: number;
+  readonly blame: Blame;
+  readonly message: string;
+}
+
+/** Every error code with its HTTP status, blame and message. `{name}` in a message is replaced from `details`. */
+export const errorTable = {
+  // Requests that never reach a worker.
+  host_not_found: { status: 404, blame: 'client', message: 'No deployment answers on host {host}' },
+  asset_not_found: { status: 404, blame: 'client', message: 'Not found' },
+  method_not_allowed: { status: 405, blame: 'client', message: 'Method {method} is not allowed here' },
+  bad_request: { status: 400, blame: 'client', message: 'Bad request: {reason}' },
+  body_too_large: { status: 413, blame: 'client', message: 'The request body is larger than {limit} bytes' },
+  url_too_long: { status: 414, blame: 'client', message: 'The request URL is longer than {limit} bytes' },
+  headers_too_large: { status: 431, blame: 'client', message: 'The request headers are larger than {limit} bytes' },
+  draining: { status: 503, blame: 'platform', message: 'The handler is shutting down' },
+  overloaded: { status: 503, blame: 'platform', message: 'Too many requests are waiting for this deployment ({waiting} of {limit})' },
+  deployment_unavailable: { status: 503, blame: 'platform', message: 'Deployment {deployment} cannot be loaded: {reason}' },
+
+  // A worker that does not start.
+  worker_syntax_error: { status: 500, blame: 'worker', message: 'The worker does not compile: {reason}' },
+  worker_start_failed: { status: 500, blame: 'worker', message: 'The worker threw while it was loaded: {reason}' },
+  startup_cpu_limit_exceeded: { status: 500, blame: 'worker', message: 'Startup CPU limit exceeded' },
+  no_fetch_handler: { status: 500, blame: 'worker', message: 'The worker exports no fetch handler' },
+
+  // A worker that does not answer well.
+  worker_threw: { status: 500, blame: 'worker', message: 'The worker threw: {reason}' },
+  no_response: { status: 500, blame: 'worker', message: 'The fetch handler returned {got} instead of a Response' },
+  never_answered: { status: 500, blame: 'worker', message: 'The fetch handler can never answer: nothing it waits for is pending' },
+  cpu_limit_exceeded: { status: 500, blame: 'worker', message: 'CPU limit exceeded' },
+  wall_limit_exceeded: { status: 504, blame: 'worker', message: 'The worker did not answer within {limitMs} ms' },
+  memory_limit_exceeded: { status: 500, blame: 'worker', message: 'The worker used more than {limitMb} MB of memory' },
+  isolate_replaced: { status: 503, blame: 'worker', message: 'The isolate that served this request was replaced: {reason}' },
+  subrequest_limit_exceeded: { status: 500, blame: 'worker', message: 'More than {limit} subrequests in one invocation' },
+  egress_forbidden: { status: 403, blame: 'worker', message: 'Requests to {address} are not allowed' },
+  fetch_failed: { status: 502, blame: 'worker', message: '{reason}' },
+  not_supported: { status: 501, blame: 'worker', message: '{what} is not supported yet' },
+  invocation_ended: { status: 500, blame: 'worker', message: '{what} was called after the invocation that owns it ended' },
+  invalid_argument: { status: 400, blame: 'worker', message: '{reason}' },
+
+  // The platform's own.
+  client_gone: { status: 499, blame: 'client', message: 'The client closed the connection' },
+  artifact_corrupt: { status: 503, blame: 'platform', message: 'Artifact {artifact} is corrupt: {reason}' },
+  snapshot_mismatch: { status: 500, blame: 'platform', message: 'The guest snapshot does not fit this build: {reason}. Delete {file} and start again' },
+  internal: { status: 500, blame: 'platform', message: 'Internal error' },
+} as const satisfies Record<string, Row>;
+
+/** A code of {@link errorTable}. */
+export type ErrorCode = keyof typeof errorTable;
+
+/** Values for the placeholders of a message, and fields shown beside it (never secrets). */
+export type ErrorDetails = Readonly<Record<string, string | number | boolean>>;
+
+/**
+ * An error with a code of {@link errorTable}. Compare by `code`, never by `instanceof`: errors cross realms.
+ *
+ * @example
+ * throw new PlatformError('host_not_found', { host: 'nobody.localhost' });
+ */
+export class PlatformError extends Error {
+  readonly code: ErrorCode;
+  readonly details: ErrorDetails;
+
+  constructor(code: ErrorCode, details: ErrorDetails = {}, options?: ErrorOptions) {
+    super(errorMessage(code, details), options);
+    this.name = 'PlatformError';
+    this.code = code;
+    this.details = details;
+  }
+
+  /** The HTTP status a client gets. */
+  get status(): number {
+    return errorTable[this.code].status;
+  }
+}
+
+/** The message of a code with its placeholders filled in; a placeholder without a value stays visible. */
+export function errorMessage(code: ErrorCode, details: ErrorDetails = {}): string {
+  return errorTable[code].message.replace(/\{(\w+)\}/g, (all, key: string) => (key in details ? String(details[key]) : all));
+}
+
+/** Whether a value from anywhere (also another realm) is a known error code. */
+export function isErrorCode(value: unknown): value is ErrorCode {
+  return typeof value === 'string' && Object.hasOwn(errorTable, value);
+}

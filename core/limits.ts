@@ -1,0 +1,98 @@
+// Every bound in one place: default, unit in the name, and the environment variable that overrides it. Pure.
+import { cpuLimitVariable, defaultCpuLimits, invocationKinds, plans, type CpuLimits } from './plans.ts';
+
+/** Bounds of the handler. Bytes, milliseconds and counts as the name says; 0 turns a limit off only where said so. */
+export interface Limits {
+  /** Request URL (414). */ readonly urlBytesMax: number;
+  /** Request headers, names and values (431). */ readonly headerBytesMax: number;
+  /** Request body (413). */ readonly bodyBytesMax: number;
+  /** Request bodies up to this size reach the worker together with the request. */ readonly inlineBodyBytesMax: number;
+  /** Bytes in flight on one stream over the bridge before the sender waits. */ readonly streamWindowBytes: number;
+  /** Idle keep-alive connection (spec part 8). */ readonly idleMs: number;
+  /** Heap of one isolate. */ readonly isolateMemoryMb: number;
+  /** Live isolates in one engine. */ readonly isolatesMax: number;
+  /** Resident memory of an engine above which idle isolates go. */ readonly engineMemoryMb: number;
+  /** Top-level code of a worker; 0 = off (spec part 8). */ readonly startupCpuMs: number;
+  /** CPU by kind and plan; 0 = off (spec part 8). */ readonly cpu: CpuLimits;
+  /** Wall time of an HTTP invocation, `waitUntil` included. */ readonly wallMs: number;
+  /** Requests of one deployment that run or wait at a time. */ readonly requestsPerDeploymentMax: number;
+  /** `fetch` calls of one invocation. */ readonly subrequestsMax: number;
+  /** Log text kept of one invocation. */ readonly logBytesMax: number;
+  /** Timers of one isolate. */ readonly timersMax: number;
+  /** Bundle of a worker. */ readonly bundleBytesMax: number;
+  /** Graceful shutdown. */ readonly drainMs: number;
+}
+
+export const defaultLimits: Limits = {
+  urlBytesMax: 16 * 1024,
+  headerBytesMax: 128 * 1024,
+  bodyBytesMax: 100 * 1024 * 1024,
+  inlineBodyBytesMax: 64 * 1024,
+  streamWindowBytes: 256 * 1024,
+  idleMs: 5000,
+  isolateMemoryMb: 128,
+  isolatesMax: 1000,
+  engineMemoryMb: 4096,
+  startupCpuMs: 5000,
+  cpu: defaultCpuLimits,
+  wallMs: 300_000,
+  requestsPerDeploymentMax: 1000,
+  subrequestsMax: 1000,
+  logBytesMax: 256 * 1024,
+  timersMax: 10_000,
+  bundleBytesMax: 64 * 1024 * 1024,
+  drainMs: 10_000,
+};
+
+/** The environment variable of each overridable bound (the CPU ones: {@link cpuLimitVariable}). */
+export const limitVariables = {
+  urlBytesMax: 'REQUEST_URL_BYTES_MAX',
+  headerBytesMax: 'REQUEST_HEADER_BYTES_MAX',
+  bodyBytesMax: 'REQUEST_BODY_BYTES_MAX',
+  isolateMemoryMb: 'WORKER_MEMORY_MB',
+  isolatesMax: 'WORKER_ISOLATES_MAX',
+  engineMemoryMb: 'ENGINE_MEMORY_MB',
+  startupCpuMs: 'WORKER_STARTUP_CPU_LIMIT_MS',
+  wallMs: 'WORKER_WALL_LIMIT_MS',
+  requestsPerDeploymentMax: 'WORKER_CONCURRENCY',
+  subrequestsMax: 'WORKER_SUBREQUESTS_MAX',
+  logBytesMax: 'WORKER_LOG_BYTES_MAX',
+  timersMax: 'WORKER_TIMERS_MAX',
+  drainMs: 'DRAIN_MS',
+} as const satisfies Partial<Record<keyof Limits, string>>;
+
+/** Limits that may be switched off with 0. */
+const zeroMeansOff = new Set<string>(['startupCpuMs']);
+
+/**
+ * Limits with the overrides of an environment.
+ *
+ * @throws {Error} naming the variable, its value and what it takes, when one is not a whole number.
+ * @example limitsFrom({ WORKER_CPU_LIMIT_MS_FREE: '50' }).cpu.http.free // 50
+ */
+export function limitsFrom(environment: Readonly<Record<string, string | undefined>>): Limits {
+  const limits: Record<string, unknown> = { ...defaultLimits };
+  for (const [key, variable] of Object.entries(limitVariables)) {
+    const value = environment[variable];
+    if (value !== undefined && value !== '') limits[key] = wholeNumber(variable, value, zeroMeansOff.has(key) ? 0 : 1);
+  }
+  const cpu: Record<string, Record<string, number>> = {};
+  for (const kind of invocationKinds) {
+    const row: Record<string, number> = (cpu[kind] = { ...defaultCpuLimits[kind] });
+    for (const plan of plans) {
+      const variable = cpuLimitVariable(kind, plan);
+      const value = environment[variable];
+      if (value !== undefined && value !== '') row[plan] = wholeNumber(variable, value, 0);
+    }
+  }
+  limits['cpu'] = cpu;
+  return limits as unknown as Limits;
+}
+
+function wholeNumber(variable: string, value: string, least: number): number {
+  const number = Number(value);
+  if (!/^\d+$/.test(value.trim()) || !Number.isSafeInteger(number) || number < least) {
+    throw new Error(`${variable} must be a whole number of at least ${least}, but is "${value}"`);
+  }
+  return number;
+}

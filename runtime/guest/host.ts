@@ -1,0 +1,33 @@
+// The guest's end of the bridge as the web APIs see it. `main.ts` fills it in when an isolate starts; at snapshot time and
+// in unit tests under Node there is no host, and every use says so.
+import type { HostCallName, Part } from '../bridge/protocol.ts';
+
+/** What the host answers to a call. */
+export interface HostReply {
+  readonly value: unknown;
+  readonly parts: readonly Part[];
+}
+
+/** A body whose bytes lie on the host: pulled chunk by chunk, null at its end. */
+export interface HostBody {
+  read(): Promise<Uint8Array | null>;
+  cancel(reason?: unknown): void;
+}
+
+/** Functions the host side provides; filled in once per isolate. */
+export interface Host {
+  /** An asynchronous host call; rejects with an Error (with `code`) made in this realm. */
+  call(name: HostCallName, args: unknown, parts?: readonly Part[]): Promise<HostReply>;
+  /** A synchronous host call, about 14 us. JSON-able arguments and result, or one part each way. */
+  callSync(name: HostCallName, args: unknown, part?: Part): unknown;
+  /** Fills bytes with cryptographic randomness, without leaving the thread where possible. */
+  randomFill(bytes: Uint8Array): void;
+  /** Milliseconds of a monotonic clock with a fraction. */
+  now(): number;
+}
+
+function missing(): never {
+  throw new Error('The host is not connected yet');
+}
+
+export const host: Host = { call: missing, callSync: missing, randomFill: missing, now: missing };

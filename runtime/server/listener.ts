@@ -1,0 +1,78 @@
+// The one interface between a socket server and the handler. listener-node.ts and listener-uws.ts implement it; the
+// conformance suite in test/contract/listener.ts runs over both. Nothing here knows of isolates or routes.
+
+/**
+ * One HTTP request and its response, as a listener hands it to the handler.
+ *
+ * Header blocks are flat strings `name\0value\0name\0value\0` (names lower-case, arrival order): the form in which they
+ * cross into an isolate, so that no listener builds an object the worker does not ask for. Requests come without
+ * hop-by-hop headers (`connection`, `keep-alive`, `proxy-connection`, `transfer-encoding`, `te`, `trailer`, `upgrade`).
+ *
+ * Exactly one of `send`, `begin` (then `write`*, `end`) or `destroy` ends it. After `onAbort` every call is a no-op.
+ */
+export interface Exchange {
+  /** Upper-case method. */ readonly method: string;
+  /** Origin form: path and query as received, begins with `/`. */ readonly target: string;
+  /** Host header as received, lower-cased, with port if any. */ readonly host: string;
+  readonly headerBlock: string;
+  /** Peer address without port. */ readonly remoteAddress: string;
+  /** Declared body length; 0 = no body, -1 = unknown (chunked). */ readonly bodyBytes: number;
+  /** First value of a request header; the name in lower case. */ header(name: string): string | null;
+
+  /**
+   * Starts reading the request body. `sink.chunk` gets bytes it may keep; `sink.end` comes once after the last chunk.
+   * After `chunk` returned false nothing more comes until `resumeBody()`. A body over `bodyBytesMax` ends the exchange
+   * with 413 by the listener itself and calls `onAbort`.
+   */
+  readBody(sink: BodySink): void;
+  resumeBody(): void;
+
+  /** The whole response at once. `content-length` is set by the listener; a HEAD or 204/304 response sends no body. */
+  send(status: number, headerBlock: string, body: string | Uint8Array | null): void;
+  /** Response head of a streamed response: with `content-length` in the block it is framed by it, else chunked. */
+  begin(status: number, headerBlock: string): void;
+  /** One chunk; false when the client is slower than the worker: wait for `onDrain`. */
+  write(chunk: Uint8Array | string): boolean;
+  end(): void;
+  /** Cuts the connection, so that a truncated response is seen as truncated. */
+  destroy(): void;
+
+  /** Set by the handler: the client went away before the response was complete. Called at most once. */
+  onAbort: (() => void) | null;
+  /** Set by the handler: the socket takes more after `write` returned false. */
+  onDrain: (() => void) | null;
+}
+
+/** Where a request body goes. */
+export interface BodySink {
+  /** False asks for a pause until `resumeBody()`. */ chunk(bytes: Uint8Array): boolean;
+  end(): void;
+}
+
+/** What a listener needs to open. */
+export interface ListenerOptions {
+  /** 0 = a free one. */ readonly port: number;
+  readonly host: string;
+  readonly limits: {
+    readonly urlBytesMax: number;
+    readonly headerBytesMax: number;
+    readonly bodyBytesMax: number;
+    readonly idleMs: number;
+  };
+  /** Several engine processes on one port. Default false: a second opener gets EADDRINUSE. */
+  readonly reusePort?: boolean;
+  readonly onExchange: (exchange: Exchange) => void;
+}
+
+/** An open listener. */
+export interface Listener {
+  /** `node` or `uws`. */ readonly technology: 'node' | 'uws';
+  readonly port: number;
+  /** Stops accepting, lets running exchanges finish, closes idle connections; resolves when all are gone or at the deadline. */
+  drain(deadlineMs: number): Promise<void>;
+  /** Cuts everything. */
+  close(): Promise<void>;
+}
+
+/** Opens a listener; rejects with the system's error (`EADDRINUSE`, `EACCES`) when the port cannot be had. */
+export type OpenListener = (options: ListenerOptions) => Promise<Listener>;
