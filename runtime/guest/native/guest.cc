@@ -1,0 +1,298 @@
+// Native half of the guest, loaded into each isolate's context through ivm.NativeModule. It does what JavaScript inside an
+// isolate cannot: runs one entry to the end of its microtasks, reads the thread's CPU clock, charges a long entry to the
+// invocation that is running (known from V8's continuation data), and ends one that has used up its budget.
+// Only the guest's closure holds these functions; no tenant code can reach them.
+//
+// Built by build.ts; the binaries in prebuilt/ carry the hash of this file. No C++ standard library, so that one binary
+// loads under every libc that Node runs on.
+#include <v8.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include <new>
+
+using namespace v8;
+
+namespace {
+
+constexpr int64_t kSampleNs = 5'000'000;
+constexpr int kIdleTicks = 100;
+
+int64_t Read(clockid_t clock) {
+  timespec t;
+  clock_gettime(clock, &t);
+  return t.tv_sec * 1'000'000'000LL + t.tv_nsec;
+}
+
+// One per context. It lies in the backing store of an ArrayBuffer that the context keeps, so it goes with its isolate.
+struct Engine {
+  Isolate* isolate;
+  Global<Context> context;
+  Global<Function> process, flush, rejected;
+  Global<String> account_key, used_key, limit_key;
+  Global<ArrayBuffer> memory;
+  Global<Object> breached;
+  // Under the watch's lock: links of the list of running entries, and what the watch samples.
+  Engine *next, *previous;
+  bool running;
+  clockid_t clock;
+  int64_t watched;
+  // Only touched on the thread that runs the isolate.
+  int64_t charged;
+};
+
+// The watch: one thread a process. It looks at the CPU clocks of all running entries and interrupts the long ones; it
+// sleeps while nothing has run for half a second.
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
+Engine* running = nullptr;
+bool started = false, asleep = true;
+
+// Runs on the isolate's own thread, at a point where V8 allows an interrupt. Charges the CPU since the last sample to the
+// account of the code that is running now, and ends the entry when that account is over its limit.
+void Sample(Isolate* isolate, void* pointer) {
+  auto* engine = static_cast<Engine*>(pointer);
+  if (!engine->running) return;
+  int64_t now = Read(CLOCK_THREAD_CPUTIME_ID);
+  double used_ms = (now - engine->charged) / 1e6;
+  engine->charged = now;
+  HandleScope scope(isolate);
+  Local<Value> data = isolate->GetContinuationPreservedEmbedderData();
+  if (!data->IsObject()) return;
+  Local<Context> context = engine->context.Get(isolate);
+  Local<Value> account, used, limit;
+  if (!data.As<Object>()->Get(context, engine->account_key.Get(isolate)).ToLocal(&account) || !account->IsObject()) return;
+  Local<Object> object = account.As<Object>();
+  if (!object->Get(context, engine->used_key.Get(isolate)).ToLocal(&used) || !used->IsNumber()) return;
+  if (!object->Get(context, engine->limit_key.Get(isolate)).ToLocal(&limit) || !limit->IsNumber()) return;
+  used_ms += used.As<Number>()->Value();
+  if (object->Set(context, engine->used_key.Get(isolate), Number::New(isolate, used_ms)).IsNothing()) return;
+  double limit_ms = limit.As<Number>()->Value();
+  if (limit_ms > 0 && used_ms >= limit_ms) {
+    engine->breached.Reset(isolate, object);
+    isolate->TerminateExecution();
+  }
+}
+
+void* Watch(void*) {
+  pthread_mutex_lock(&lock);
+  for (int idle = 0;;) {
+    if (running != nullptr) {
+      idle = 0;
+    } else if (++idle > kIdleTicks) {
+      asleep = true;
+      while (running == nullptr) pthread_cond_wait(&wake, &lock);
+      asleep = false;
+      idle = 0;
+    }
+    for (Engine* engine = running; engine != nullptr; engine = engine->next) {
+      int64_t now = Read(engine->clock);
+      if (now - engine->watched < kSampleNs) continue;
+      engine->watched = now;
+      engine->isolate->RequestInterrupt(Sample, engine);
+    }
+    pthread_mutex_unlock(&lock);
+    timespec pause{0, kSampleNs};
+    nanosleep(&pause, nullptr);
+    pthread_mutex_lock(&lock);
+  }
+}
+
+// From here to Leave the thread's CPU is watched as this engine's. Returns the CPU clock.
+int64_t Enter(Engine* engine) {
+  int64_t now = Read(CLOCK_THREAD_CPUTIME_ID);
+  engine->charged = now;
+  pthread_mutex_lock(&lock);
+  if (!engine->running) {
+    engine->running = true;
+    pthread_getcpuclockid(pthread_self(), &engine->clock);
+    engine->watched = now;
+    engine->previous = nullptr;
+    engine->next = running;
+    if (running != nullptr) running->previous = engine;
+    running = engine;
+    if (!started) {
+      started = true;
+      asleep = false;
+      pthread_t thread;
+      if (pthread_create(&thread, nullptr, Watch, nullptr) == 0) pthread_detach(thread);
+    } else if (asleep) {
+      pthread_cond_signal(&wake);
+    }
+  }
+  pthread_mutex_unlock(&lock);
+  return now;
+}
+
+void Leave(Engine* engine) {
+  pthread_mutex_lock(&lock);
+  if (engine->running) {
+    engine->running = false;
+    if (engine->next != nullptr) engine->next->previous = engine->previous;
+    if (engine->previous != nullptr) engine->previous->next = engine->next;
+    else running = engine->next;
+  }
+  pthread_mutex_unlock(&lock);
+}
+
+Engine* From(const FunctionCallbackInfo<Value>& info) {
+  return static_cast<Engine*>(info.Data().As<External>()->Value());
+}
+
+// run(meta, text, ...bytes): process(meta, text, ...bytes), then all microtasks, then
+// flush(cpuMs, uncharged CPU ms, breached account or undefined).
+void Run(const FunctionCallbackInfo<Value>& info) {
+  Engine* engine = From(info);
+  Isolate* isolate = engine->isolate;
+  Local<Context> context = engine->context.Get(isolate);
+  int count = info.Length();
+  LocalVector<Value> arguments(isolate);
+  arguments.reserve(count);
+  for (int i = 0; i < count; i++) arguments.push_back(info[i]);
+  int64_t start = Enter(engine);
+  {
+    TryCatch caught(isolate);
+    Local<Value> ignored;
+    if (engine->process.Get(isolate)->Call(context, Undefined(isolate), count, arguments.data()).ToLocal(&ignored)) {
+      isolate->PerformMicrotaskCheckpoint();
+    }
+  }
+  Leave(engine);
+  int64_t end = Read(CLOCK_THREAD_CPUTIME_ID);
+  Local<Value> breached = Undefined(isolate);
+  if (!engine->breached.IsEmpty()) {
+    breached = engine->breached.Get(isolate);
+    engine->breached.Reset();
+    isolate->CancelTerminateExecution();
+  } else if (isolate->IsExecutionTerminating()) {
+    return;  // disposed or out of memory: the host notices by itself
+  }
+  isolate->SetContinuationPreservedEmbedderData(Undefined(isolate));
+  Local<Value> results[] = {Number::New(isolate, (end - start) / 1e6), Number::New(isolate, (end - engine->charged) / 1e6), breached};
+  Local<Value> ignored;
+  TryCatch caught(isolate);
+  if (!engine->flush.Get(isolate)->Call(context, Undefined(isolate), 3, results).ToLocal(&ignored)) return;
+}
+
+// begin(context): watches code that is not called through run, as a module's top level. end(): [cpuMs, breached].
+void Begin(const FunctionCallbackInfo<Value>& info) {
+  info.GetIsolate()->SetContinuationPreservedEmbedderData(info[0]);
+  Enter(From(info));
+}
+
+void End(const FunctionCallbackInfo<Value>& info) {
+  Engine* engine = From(info);
+  Leave(engine);
+  engine->isolate->SetContinuationPreservedEmbedderData(Undefined(engine->isolate));
+  info.GetReturnValue().Set(!engine->breached.IsEmpty());
+}
+
+void Bind(const FunctionCallbackInfo<Value>& info) {
+  Engine* engine = From(info);
+  engine->process.Reset(engine->isolate, info[0].As<Function>());
+  engine->flush.Reset(engine->isolate, info[1].As<Function>());
+  engine->rejected.Reset(engine->isolate, info[2].As<Function>());
+}
+
+void GetContext(const FunctionCallbackInfo<Value>& info) {
+  info.GetReturnValue().Set(info.GetIsolate()->GetContinuationPreservedEmbedderData());
+}
+
+void SetContext(const FunctionCallbackInfo<Value>& info) {
+  info.GetIsolate()->SetContinuationPreservedEmbedderData(info[0]);
+}
+
+void Now(const FunctionCallbackInfo<Value>& info) {
+  info.GetReturnValue().Set(Read(CLOCK_MONOTONIC) / 1e6);
+}
+
+// randomFill(bytes): fills a Uint8Array from the system's generator.
+void RandomFill(const FunctionCallbackInfo<Value>& info) {
+  if (!info[0]->IsUint8Array()) return;
+  auto view = info[0].As<Uint8Array>();
+  auto* at = static_cast<char*>(view->Buffer()->Data()) + view->ByteOffset();
+  for (size_t left = view->ByteLength(); left > 0;) {
+    ssize_t got = getrandom(at, left > 256 ? 256 : left, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) {
+      info.GetIsolate()->ThrowError("No randomness can be had from the system");
+      return;
+    }
+    at += got;
+    left -= got;
+  }
+}
+
+// utf8Encode(text): Uint8Array, lone surrogates as U+FFFD.
+void Utf8Encode(const FunctionCallbackInfo<Value>& info) {
+  Isolate* isolate = info.GetIsolate();
+  if (!info[0]->IsString()) return;
+  auto text = info[0].As<String>();
+  size_t size = text->Utf8LengthV2(isolate);
+  auto buffer = ArrayBuffer::New(isolate, size);
+  text->WriteUtf8V2(isolate, static_cast<char*>(buffer->Data()), size, String::WriteFlags::kReplaceInvalidUtf8);
+  info.GetReturnValue().Set(Uint8Array::New(buffer, 0, size));
+}
+
+// utf8Decode(bytes): text, malformed sequences as U+FFFD as the Encoding Standard says; no byte order mark handling.
+void Utf8Decode(const FunctionCallbackInfo<Value>& info) {
+  if (!info[0]->IsUint8Array()) return;
+  auto view = info[0].As<Uint8Array>();
+  const char* at = static_cast<const char*>(view->Buffer()->Data()) + view->ByteOffset();
+  Local<String> text;
+  if (String::NewFromUtf8(info.GetIsolate(), at, NewStringType::kNormal, static_cast<int>(view->ByteLength())).ToLocal(&text)) {
+    info.GetReturnValue().Set(text);
+  }
+}
+
+// Tells the guest of promises that were rejected without a handler (1), and of handlers that came late (0).
+void OnReject(PromiseRejectMessage message) {
+  auto event = message.GetEvent();
+  if (event != kPromiseRejectWithNoHandler && event != kPromiseHandlerAddedAfterReject) return;
+  Local<Promise> promise = message.GetPromise();
+  Isolate* isolate = Isolate::GetCurrent();
+  HandleScope scope(isolate);
+  Local<Context> context = isolate->GetCurrentContext();
+  Local<Value> found;
+  if (context->GetNumberOfEmbedderDataFields() <= 1 || !context->GetEmbedderData(1)->IsExternal()) return;
+  auto* engine = static_cast<Engine*>(context->GetEmbedderData(1).As<External>()->Value());
+  if (engine->rejected.IsEmpty() || isolate->IsExecutionTerminating()) return;
+  Local<Value> arguments[] = {Boolean::New(isolate, event == kPromiseRejectWithNoHandler), promise,
+                              message.GetValue().IsEmpty() ? Local<Value>(Undefined(isolate)) : message.GetValue()};
+  TryCatch caught(isolate);
+  if (!engine->rejected.Get(isolate)->Call(context, Undefined(isolate), 3, arguments).ToLocal(&found)) return;
+}
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) void InitForContext(Isolate* isolate, Local<Context> context, Local<Object> target) {
+  Local<ArrayBuffer> memory = ArrayBuffer::New(isolate, sizeof(Engine));
+  auto* engine = new (memory->Data()) Engine();
+  engine->isolate = isolate;
+  engine->context.Reset(isolate, context);
+  engine->memory.Reset(isolate, memory);
+  engine->account_key.Reset(isolate, String::NewFromUtf8Literal(isolate, "account", NewStringType::kInternalized));
+  engine->used_key.Reset(isolate, String::NewFromUtf8Literal(isolate, "used", NewStringType::kInternalized));
+  engine->limit_key.Reset(isolate, String::NewFromUtf8Literal(isolate, "limit", NewStringType::kInternalized));
+  Local<External> self = External::New(isolate, engine);
+  context->SetEmbedderData(1, self);
+  isolate->SetPromiseRejectCallback(OnReject);
+  auto define = [&](const char* name, FunctionCallback callback) {
+    Local<String> key = String::NewFromUtf8(isolate, name, NewStringType::kInternalized).ToLocalChecked();
+    target->Set(context, key, Function::New(context, callback, self, 0, ConstructorBehavior::kThrow).ToLocalChecked()).Check();
+  };
+  define("run", Run);
+  define("begin", Begin);
+  define("end", End);
+  define("bind", Bind);
+  define("getContext", GetContext);
+  define("setContext", SetContext);
+  define("now", Now);
+  define("randomFill", RandomFill);
+  define("utf8Encode", Utf8Encode);
+  define("utf8Decode", Utf8Decode);
+}
