@@ -1,0 +1,18 @@
+// The flags every process that runs isolates is started with: read by the launcher (run.mjs, on any Node from 20) and by
+// whoever starts an engine. Plain JavaScript because the launcher runs before Node 24 is found. Nothing else belongs here.
+
+/**
+ * Node and V8 flags, in the order in which they are passed.
+ *
+ * - `--no-node-snapshot`: isolated-vm needs it.
+ * - `--no-wasm-async-compilation`: without it an asynchronous compile inside an isolate never settles.
+ * - `--wasm-max-mem-pages`: caps each WebAssembly memory at 128 MB (it lies outside an isolate's heap limit).
+ * - `--js-base-64`: `Uint8Array.fromBase64` and its family, which the guest's web APIs stand on.
+ */
+export const nodeFlags = Object.freeze([
+  '--no-node-snapshot',
+  '--no-wasm-async-compilation',
+  '--wasm-max-mem-pages=2048',
+  '--js-base-64',
+  '--disable-warning=ExperimentalWarning',
+]);

@@ -1,0 +1,77 @@
+#!/usr/bin/env node
+// The launcher behind `platform` and every npm script: finds a Node 24, starts it with the flags of node-flags.mjs and hands
+// over. Plain JavaScript for Node >= 20, no dependency. A word that begins with `:` is a task of the repository (cli/tasks/).
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { constants } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { nodeFlags } from './node-flags.mjs';
+
+const self = fileURLToPath(import.meta.url);
+
+if (isNode24() && nodeFlags.every((flag) => process.execArgv.includes(flag))) {
+  await handOver(process.argv.slice(2));
+} else {
+  startAgain(findNode24());
+}
+
+function isNode24() {
+  return Number(process.versions.node.split('.')[0]) === 24;
+}
+
+/** The Node 24 to use: the running one, else the binary of the optional dependency. `bin` links are not relied on: an install script makes them. */
+function findNode24() {
+  if (isNode24()) return process.execPath;
+  const name = `node-${process.platform}-${process.arch}`;
+  try {
+    const binary = path.join(path.dirname(createRequire(self).resolve(`${name}/package.json`)), 'bin', 'node');
+    if (existsSync(binary)) return binary;
+  } catch {
+    // Not installed: the message below says so.
+  }
+  const packaged = process.platform === 'linux' && (process.arch === 'x64' || process.arch === 'arm64');
+  process.stderr.write(
+    `platform: this runs on Node 24, but you have ${process.version} and the package ${name} is not installed.\n` +
+      (packaged
+        ? 'Install again with optional dependencies (npm install --include=optional), or install Node 24.\n'
+        : 'Install Node 24 and start again.\n'),
+  );
+  process.exit(1);
+}
+
+/** Runs this file again on the right Node. The IPC channel tells the child when the launcher is gone, however it ended. */
+function startAgain(binary) {
+  const child = spawn(binary, [...nodeFlags, self, ...process.argv.slice(2)], { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
+  for (const signal of ['SIGTERM', 'SIGHUP', 'SIGQUIT']) process.on(signal, () => child.kill(signal));
+  // A terminal sends Ctrl-C to both processes; without one only this process got the signal.
+  process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'));
+  child.on('error', (error) => {
+    process.stderr.write(`platform: ${binary} cannot be started: ${error.message}\n`);
+    process.exit(1);
+  });
+  child.on('exit', (code, signal) => process.exit(signal === null ? (code ?? 1) : 128 + constants.signals[signal]));
+}
+
+async function handOver(words) {
+  if (process.channel) {
+    process.channel.unref();
+    process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+  }
+  const first = words[0] ?? '';
+  const { run } = await import(first.startsWith(':') ? task(first.slice(1)) : source('./main'));
+  process.exitCode = await run(first.startsWith(':') ? words.slice(1) : words);
+}
+
+function task(name) {
+  const file = `./tasks/${name}.ts`;
+  if (/^[a-z]+$/.test(name) && existsSync(new URL(file, import.meta.url))) return file;
+  process.stderr.write(`platform: there is no task ":${name}" (tasks exist only in the repository: cli/tasks/)\n`);
+  process.exit(2);
+}
+
+/** TypeScript in the repository, JavaScript once packed. */
+function source(base) {
+  return existsSync(new URL(`${base}.ts`, import.meta.url)) ? `${base}.ts` : `${base}.js`;
+}

@@ -1,0 +1,40 @@
+// `npm run check`: types, lint, format and the tidy test, in parallel; one line a step, the output of the failed ones below.
+import path from 'node:path';
+import { nodeFlags } from '../node-flags.mjs';
+import { root, runProgram, type Ended } from './processes.ts';
+
+interface Step {
+  readonly name: string;
+  readonly program: string;
+  readonly args: readonly string[];
+}
+
+/** A tool of the development dependencies; `.bin` holds links, which need no install script. */
+function tool(name: string): string {
+  return path.join(root, 'node_modules/.bin', name);
+}
+
+const steps: readonly Step[] = [
+  { name: 'types', program: tool('tsc'), args: ['-p', 'tsconfig.json'] },
+  { name: 'types of the guest', program: tool('tsc'), args: ['-p', 'runtime/guest/tsconfig.json'] },
+  { name: 'lint', program: tool('oxlint'), args: ['--deny-warnings'] },
+  { name: 'format', program: tool('oxfmt'), args: ['--check'] },
+  { name: 'tidy', program: process.execPath, args: [...nodeFlags, '--test', '--test-reporter=dot', 'test/tidy.test.ts'] },
+];
+
+export async function run(): Promise<number> {
+  const ended = await Promise.all(
+    steps.map(async (step) => {
+      const result = await runProgram(step.program, step.args);
+      process.stdout.write(`${result.code === 0 ? 'ok    ' : 'FAILED'} ${step.name} (${(result.wallMs / 1000).toFixed(1)} s)\n`);
+      return [step, result] as const;
+    }),
+  );
+  const failed = ended.filter(([, result]) => result.code !== 0);
+  for (const [step, result] of failed) process.stdout.write(report(step, result));
+  return failed.length === 0 ? 0 : 1;
+}
+
+function report(step: Step, result: Ended): string {
+  return `\n--- ${step.name} ---\n${result.output.trimEnd()}\n`;
+}

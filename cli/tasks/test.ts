@@ -1,0 +1,26 @@
+// `npm test`: every test file through node:test with the flags of the product. Words after it pick files by a part of their
+// path; words that begin with `--` go to node. Hostile tests run after the others, one at a time: they starve the machine.
+import { globSync } from 'node:fs';
+import { nodeFlags } from '../node-flags.mjs';
+import { root, runProgram } from './processes.ts';
+
+export async function run(words: readonly string[]): Promise<number> {
+  const options = words.filter((word) => word.startsWith('--'));
+  const parts = words.filter((word) => !word.startsWith('--'));
+  const all = globSync('test/**/*.test.ts', { cwd: root, exclude: ['test/fixtures/**', '**/node_modules/**'] }).sort();
+  const files = parts.length === 0 ? all : all.filter((file) => parts.some((part) => file.includes(part)));
+  if (files.length === 0) {
+    process.stderr.write(`No test file has ${parts.map((part) => `"${part}"`).join(' or ')} in its path\n`);
+    return 2;
+  }
+  const hostile = files.filter((file) => file.startsWith('test/hostile/'));
+  const others = files.filter((file) => !hostile.includes(file));
+  let code = 0;
+  for (const [batch, concurrency] of [[others, 2] as const, [hostile, 1] as const]) {
+    if (batch.length === 0) continue;
+    const args = [...nodeFlags, '--test', `--test-concurrency=${concurrency}`, '--test-reporter=spec', ...options, ...batch];
+    const ended = await runProgram(process.execPath, args, { show: true });
+    code ||= ended.code;
+  }
+  return code;
+}

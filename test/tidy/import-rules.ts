@@ -1,0 +1,206 @@
+// Who may import whom (design.md section 5), as a table and functions over sources. No I/O.
+import path from 'node:path';
+import { builtinModules } from 'node:module';
+import { readImports, type ImportSpecifier } from '#cli/tasks/imports.ts';
+import { isOwnModule, lineAt, type Finding, type Sources } from './sources.ts';
+
+interface Zone {
+  /** Path prefix; the longest one that fits decides. */ readonly prefix: string;
+  /** Prefixes its files may import besides the zone itself. */ readonly may: readonly string[];
+  /** Prefixes of which only types may be imported. */ readonly mayTypes?: readonly string[];
+}
+
+/** Parts of the engine that handler.ts joins: they know each other's types, never each other's insides. */
+const engineParts = [
+  'runtime/server/',
+  'runtime/router/',
+  'runtime/isolates/',
+  'runtime/invocation/',
+  'runtime/bridge/',
+  'runtime/bindings/',
+];
+const enginePart = (prefix: string, may: readonly string[] = []): Zone => ({
+  prefix,
+  may: ['core/', 'runtime/bridge/protocol.ts', ...may],
+  mayTypes: engineParts,
+});
+
+const zones: readonly Zone[] = [
+  { prefix: 'core/', may: [] },
+  { prefix: 'packages/', may: [] },
+  { prefix: 'runtime/', may: ['core/'] },
+  { prefix: 'runtime/guest/', may: ['runtime/bridge/protocol.ts'], mayTypes: ['packages/types/'] },
+  // Native code beside the guest: built and loaded by the host.
+  { prefix: 'runtime/guest/native/', may: [] },
+  enginePart('runtime/server/'),
+  enginePart('runtime/router/'),
+  enginePart('runtime/isolates/', ['runtime/invocation/outcome.ts']),
+  enginePart('runtime/invocation/'),
+  enginePart('runtime/bridge/', ['runtime/invocation/outcome.ts']),
+  { prefix: 'runtime/bindings/', may: ['core/', 'runtime/bridge/protocol.ts'], mayTypes: ['runtime/bridge/', 'runtime/invocation/'] },
+  { prefix: 'runtime/stores/', may: ['core/', 'postgres/'], mayTypes: ['runtime/bindings/'] },
+  { prefix: 'runtime/databases/', may: ['core/'] },
+  { prefix: 'runtime/broker/', may: ['core/', 'postgres/'] },
+  { prefix: 'runtime/supervisor/', may: ['core/', 'cli/node-flags.mjs'] },
+  { prefix: 'postgres/', may: ['core/'] },
+  { prefix: 'builder/', may: ['core/'] },
+  { prefix: 'control/', may: ['core/', 'postgres/', 'packages/worker/'] },
+  { prefix: 'cli/', may: ['core/', 'builder/', 'control/gateway/', 'runtime/dev.ts'] },
+  { prefix: 'dashboard/', may: [], mayTypes: ['core/'] },
+  { prefix: 'bench/', may: [''] },
+  { prefix: 'test/', may: [''] },
+];
+
+/** The third-party libraries that stay in their folder. One that has no row may be used wherever its package.json declares it. */
+const homes: Readonly<Record<string, readonly string[]>> = {
+  'isolated-vm': ['runtime/isolates/'],
+  'uWebSockets.js': ['runtime/server/'],
+  uwebsockets: ['runtime/server/'],
+  'better-sqlite3': ['runtime/databases/', 'runtime/stores/'],
+  postgres: ['postgres/', 'runtime/stores/'],
+  rolldown: ['builder/', 'runtime/isolates/', 'cli/tasks/'],
+  unenv: ['builder/'],
+  undici: ['runtime/'],
+  citty: ['cli/'],
+  pino: ['runtime/', 'control/'],
+  typebox: ['core/', 'packages/', 'control/'],
+  yaml: ['core/'],
+  'urlpattern-polyfill': ['runtime/guest/'],
+  'web-streams-polyfill': ['runtime/guest/'],
+};
+
+/** Folders whose third-party imports are judged by nobody: they try things out. */
+const unquarantined = ['test/', 'bench/'];
+
+/** Every import that design.md forbids, and every import cycle. */
+export function importFindings(sources: Sources): Finding[] {
+  const findings: Finding[] = [];
+  const edges = new Map<string, string[]>();
+  for (const [file, text] of Object.entries(sources)) {
+    if (!isOwnModule(file) || file.endsWith('.d.mts') || file.endsWith('.d.ts')) continue;
+    let imports: ImportSpecifier[];
+    try {
+      imports = readImports(file, text);
+    } catch (error) {
+      findings.push({ file, line: 0, message: `does not parse: ${(error as Error).message}` });
+      continue;
+    }
+    const targets: string[] = [];
+    for (const found of imports) {
+      const target = resolveOwn(file, found.specifier);
+      const message = target === null ? bareObjection(file, found.specifier, sources) : ownObjection(file, target, found, sources);
+      if (message !== null) findings.push({ file, line: lineAt(text, found.start), message });
+      // Types are erased and lazy imports run later: neither can close a cycle at load time.
+      if (target !== null && !found.typeOnly && found.kind === 'static') targets.push(target);
+    }
+    edges.set(file, targets);
+  }
+  return [...findings, ...cycles(edges)];
+}
+
+/** The path a specifier of ours points at; null for a package or a Node module. */
+function resolveOwn(file: string, specifier: string): string | null {
+  if (specifier.startsWith('#')) return specifier.slice(1);
+  if (specifier.startsWith('.')) return path.posix.join(path.posix.dirname(file), specifier);
+  return null;
+}
+
+function ownObjection(file: string, target: string, found: ImportSpecifier, sources: Sources): string | null {
+  const { specifier } = found;
+  if (specifier.startsWith('#') && !specifier.startsWith('#test/') && file.split('/')[0] === target.split('/')[0])
+    return `imports ${specifier}: inside one folder, use a relative path`;
+  if (specifier.startsWith('..') && file.split('/')[0] !== target.split('/')[0] && !hasOwnPackage(file, sources)) {
+    return `imports ${specifier}: across top-level folders, use #${target}`;
+  }
+  const zone = zoneOf(file);
+  if (zone === null) return `lies in a folder that test/tidy/import-rules.ts does not know: add a row for it`;
+  const own = zone.prefix === 'packages/' ? `packages/${file.split('/')[1]}/` : zone.prefix;
+  const inside = target.startsWith(own) && zoneOf(target)?.prefix === zone.prefix;
+  // The roots of runtime/ (main, dev, handler) join its parts.
+  const joins = zone.prefix === 'runtime/' && target.startsWith('runtime/') && !target.startsWith('runtime/guest/');
+  if (inside || joins || startsWithAny(target, zone.may)) return null;
+  if (startsWithAny(target, zone.mayTypes ?? [])) {
+    return found.typeOnly ? null : `imports values from ${target}: ${zone.prefix} may import only types from there`;
+  }
+  return `imports ${target}: ${zone.prefix} may import ${listed(zone)}`;
+}
+
+function bareObjection(file: string, specifier: string, sources: Sources): string | null {
+  const guest = zoneOf(file)?.prefix === 'runtime/guest/';
+  if (specifier.startsWith('node:') || builtinModules.includes(specifier)) {
+    if (guest) return `imports ${specifier}: guest code runs inside the isolate, where Node's modules do not exist`;
+    return specifier.startsWith('node:') ? null : `imports ${specifier}: write node:${specifier}`;
+  }
+  const name = packageName(specifier);
+  const allowed = homes[name];
+  if (allowed !== undefined && !startsWithAny(file, allowed) && !startsWithAny(file, unquarantined)) {
+    return `imports ${name}: it stays in ${allowed.join(', ')}`;
+  }
+  return declared(file, name, sources) ? null : `imports ${name}: no package.json above it declares that dependency`;
+}
+
+function packageName(specifier: string): string {
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
+}
+
+/** What ships must be a dependency; tests, benches and tasks may use development dependencies. */
+function declared(file: string, name: string, sources: Sources): boolean {
+  const ships = !/^(?:test|bench|cli\/tasks)\//.test(file);
+  const kinds = ['dependencies', 'optionalDependencies', 'peerDependencies', ...(ships ? [] : ['devDependencies'])];
+  for (let folder = path.posix.dirname(file); ; folder = path.posix.dirname(folder)) {
+    const text = sources[folder === '.' ? 'package.json' : `${folder}/package.json`];
+    const manifest = text === undefined ? {} : (JSON.parse(text) as Record<string, Record<string, string>>);
+    if (manifest['name'] !== undefined && String(manifest['name']) === name) return true;
+    if (kinds.some((kind) => manifest[kind]?.[name] !== undefined)) return true;
+    if (folder === '.') return false;
+  }
+}
+
+function hasOwnPackage(file: string, sources: Sources): boolean {
+  for (let folder = path.posix.dirname(file); folder !== '.'; folder = path.posix.dirname(folder)) {
+    if (sources[`${folder}/package.json`] !== undefined) return true;
+  }
+  return false;
+}
+
+function zoneOf(file: string): Zone | null {
+  let best: Zone | null = null;
+  for (const zone of zones) if (file.startsWith(zone.prefix) && zone.prefix.length > (best?.prefix.length ?? 0)) best = zone;
+  return best;
+}
+
+function startsWithAny(file: string, prefixes: readonly string[]): boolean {
+  return prefixes.some((prefix) => file.startsWith(prefix));
+}
+
+function listed({ may, mayTypes = [] }: Zone): string {
+  const all = [...may, ...mayTypes.map((prefix) => `types of ${prefix}`)];
+  return all.length === 0 ? 'nothing of ours but itself' : `only itself and ${all.join(', ')}`;
+}
+
+/** One finding a cycle, at the file of it that comes first in the alphabet. */
+function cycles(edges: ReadonlyMap<string, readonly string[]>): Finding[] {
+  const findings: Finding[] = [];
+  const state = new Map<string, 'open' | 'done'>();
+  const trail: string[] = [];
+  const visit = (file: string): void => {
+    if (state.get(file) === 'done') return;
+    if (state.get(file) === 'open') {
+      const cycle = trail.slice(trail.indexOf(file));
+      const first = cycle.toSorted()[0]!;
+      const turned = [...cycle.slice(cycle.indexOf(first)), ...cycle.slice(0, cycle.indexOf(first)), first];
+      findings.push({ file: first, line: 0, message: `is in an import cycle: ${turned.join(' -> ')}` });
+      return;
+    }
+    state.set(file, 'open');
+    trail.push(file);
+    for (const target of edges.get(file) ?? []) visit(target);
+    trail.pop();
+    state.set(file, 'done');
+  };
+  for (const file of edges.keys()) visit(file);
+  return findings;
+}

@@ -1,0 +1,57 @@
+// Rules about a file by itself: names, opening comment, size, left-overs, machine paths. Functions over sources; no I/O.
+import { isOwnModule, lineAt, type Finding, type Sources } from './sources.ts';
+
+const bannedWords = ['manager', 'helper', 'helpers', 'util', 'utils', 'common', 'misc', 'data', 'info'];
+const linesMax = 1000;
+
+/** Findings of every rule of this file. */
+export function sourceFindings(sources: Sources): Finding[] {
+  const findings: Finding[] = [];
+  for (const [file, text] of Object.entries(sources)) {
+    if (isOwnModule(file)) findings.push(...nameFindings(file), ...moduleFindings(file, text));
+    if (file.endsWith('.test.ts')) findings.push(...testFindings(file, text));
+    if (file.endsWith('package-lock.json'))
+      findings.push(
+        ...patternFindings(file, text, /"resolved": "https?:[^"]*"/g, 'names a package host: install with the .npmrc of the repository'),
+      );
+    else if (!/^(?:test\/fixtures|test\/wpt)\//.test(file))
+      findings.push(...patternFindings(file, text, machinePath, 'names a path of one machine'));
+  }
+  return findings;
+}
+
+/** Folders of a developer's or a build machine, and the names package hosts go by; `/tmp` alone is everybody's. */
+const machinePath = /(?<![\w.])\/(?:home|Users|root|work)\/[\w.-]+|\/tmp\/n\d+\b|\bregistry\.(?:npmjs\.org|yarnpkg\.com)\b/g;
+
+function nameFindings(file: string): Finding[] {
+  const name = file.split('/').at(-1)!;
+  const stem = name.slice(0, name.indexOf('.'));
+  const findings: Finding[] = [];
+  const banned = stem.split('-').find((word) => bannedWords.includes(word));
+  if (banned !== undefined) findings.push({ file, line: 0, message: `has "${banned}" in its name: name the thing it makes or holds` });
+  if (!/^_?[a-z0-9]+(?:-[a-z0-9]+)*$/.test(stem)) findings.push({ file, line: 0, message: 'is not named in kebab-case' });
+  return findings;
+}
+
+function moduleFindings(file: string, text: string): Finding[] {
+  const findings: Finding[] = [];
+  const body = text.startsWith('#!') ? text.slice(text.indexOf('\n') + 1) : text;
+  if (!/^\s*(?:\/\/|\/\*)/.test(body)) findings.push({ file, line: 1, message: 'does not open with a comment that says what it is' });
+  const lines = text.split('\n').length;
+  if (lines > linesMax) findings.push({ file, line: 0, message: `has ${lines} lines (${linesMax} allowed): split it by concept` });
+  findings.push(
+    ...patternFindings(file, text, /\/\/.*\b(?:TODO|FIXME)\b(?!.*#\d)/g, 'leaves something to do without the number of its issue (#12)'),
+  );
+  return findings;
+}
+
+function testFindings(file: string, text: string): Finding[] {
+  const findings: Finding[] = [];
+  if (!/\bassert\b|\bt\.assert\b/.test(text)) findings.push({ file, line: 0, message: 'asserts nothing' });
+  findings.push(...patternFindings(file, text, /\b(?:test|it|describe)\.only\(|\bonly: true\b/g, 'runs only a part of its tests'));
+  return findings;
+}
+
+function patternFindings(file: string, text: string, pattern: RegExp, message: string): Finding[] {
+  return [...text.matchAll(pattern)].map((match) => ({ file, line: lineAt(text, match.index), message: `${message}: ${match[0].trim()}` }));
+}

@@ -1,0 +1,57 @@
+// The rules about single files over made-up sources.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sourceFindings } from '#test/tidy/source-rules.ts';
+import { formatFinding, type Sources } from '#test/tidy/sources.ts';
+
+function found(sources: Sources): string[] {
+  return sourceFindings(sources).map(formatFinding);
+}
+
+test('a file name holds no drawer words and is kebab-case', () => {
+  assert.deepEqual(found({ 'core/string-utils.ts': '// x\n', 'core/Names.ts': '// x\n', 'core/database.ts': '// x\n' }), [
+    'core/string-utils.ts has "utils" in its name: name the thing it makes or holds',
+    'core/Names.ts is not named in kebab-case',
+  ]);
+});
+
+test('a source file opens with a comment, after a hash-bang if it has one', () => {
+  assert.deepEqual(found({ 'core/a.ts': 'export {};\n', 'cli/b.mjs': '#!/usr/bin/env node\n// b\n', 'core/c.ts': '/** c */\n' }), [
+    'core/a.ts:1 does not open with a comment that says what it is',
+  ]);
+});
+
+test('a file of more than a thousand lines is to be split', () => {
+  assert.deepEqual(found({ 'core/long.ts': '// x\n'.repeat(1000), 'core/short.ts': '// x\n'.repeat(999) }), [
+    'core/long.ts has 1001 lines (1000 allowed): split it by concept',
+  ]);
+});
+
+test('something to do names its issue', () => {
+  const todo = 'TO' + 'DO';
+  assert.deepEqual(found({ 'core/a.ts': `// ${todo} later\n`, 'core/b.ts': `// ${todo} #12 later\n` }), [
+    `core/a.ts:1 leaves something to do without the number of its issue (#12): // ${todo}`,
+  ]);
+});
+
+test('paths of one machine and package hosts appear nowhere', () => {
+  const home = '/' + 'home/ann/x';
+  const host = 'registry.' + 'npmjs.org';
+  assert.deepEqual(found({ 'README.md': `see ${home}\n`, 'docs/a.md': `${host}\n`, 'docs/b.md': 'the route /work is fine, /tmp too\n' }), [
+    'README.md:1 names a path of one machine: /' + 'home/ann',
+    `docs/a.md:1 names a path of one machine: ${host}`,
+  ]);
+});
+
+test('a lockfile names no package host', () => {
+  assert.deepEqual(found({ 'package-lock.json': '{\n"resolved": "https://example.com/a.tgz",\n"funding": "https://example.com"\n}' }), [
+    'package-lock.json:2 names a package host: install with the .npmrc of the repository: "resolved": "https://example.com/a.tgz"',
+  ]);
+});
+
+test('a test file asserts something and leaves no test out', () => {
+  assert.deepEqual(
+    found({ 'test/a.test.ts': '// a\ntest("x", () => {});\n', 'test/b.test.ts': '// b\ntest.' + 'only("x", () => assert.ok(1));\n' }),
+    ['test/a.test.ts asserts nothing', 'test/b.test.ts:2 runs only a part of its tests: test.' + 'only('],
+  );
+});
