@@ -1,10 +1,11 @@
 // The line between host and guest: the only file both sides import. Records, host calls and their codec. No I/O, no Node
 // types: it is bundled into the guest's snapshot as well.
 //
-// One entry into an isolate carries one `meta` string and any number of `parts` (bodies, binary arguments); one answer
-// leaves it the same way. `meta` is a list of records separated by RECORD, fields by FIELD. No field may hold either:
-// URLs, methods and header blocks cannot (the listener refuses control characters), everything else travels as JSON,
-// which escapes them. A record that has a part takes the next one of the list.
+// One entry into an isolate carries `meta`, `text` and any number of byte arrays, and one answer leaves it the same way.
+// `meta` is a list of records, each ended by RECORD, its fields ended by FIELD. No field may hold either character: they are
+// numbers, names of ours, or JSON, which escapes them. All that a client or a tenant chose freely (URLs, header blocks, bodies)
+// is a part: it lies outside the records, in the order of the fields that name it: text one after the other in `text` (field
+// `t<length>`), bytes as arguments of their own (field `b`), nothing as `-`.
 
 export const FIELD = '\u0001';
 export const RECORD = '\u0002';
@@ -12,36 +13,131 @@ export const RECORD = '\u0002';
 /** Text or bytes that travel beside the records, never inside them. */
 export type Part = string | Uint8Array;
 
-/** Records from the host into the guest; the letter is the first field. */
+/** Field of a body that comes as a stream with the id of its message, from the side that sends the message. */
+export const STREAM = 's';
+export const NOTHING = '-';
+
+/** Records from the host into the guest. The letter is the first field. */
 export const toGuest = {
-  /** id, method, url, header block, body (`-` none, `p` part, `s` stream of the same id, from the host). */ request: 'R',
-  /** stream id; part = chunk. */ chunk: 'c',
+  /** id, method, url part, header block part, body part | `s` | `-`. */ request: 'R',
+  /** stream id, part. */ chunk: 'c',
   /** stream id. */ end: 'e',
   /** stream id, JSON failure. */ broken: 'x',
   /** stream id, bytes that may be sent in addition. */ credit: 'k',
-  /** call id, JSON value, number of parts. */ result: 'r',
+  /** stream id: nobody reads it any more. */ cancel: 'q',
+  /** call id, JSON value, parts. */ result: 'r',
   /** call id, JSON failure. */ failure: 'f',
-  /** Timers are due. */ timers: 't',
-  /** invocation id, JSON failure: stop, nobody waits for the answer. */ abort: 'a',
+  /** no field: timers are due. */ timers: 't',
+  /** invocation id, JSON failure: nobody waits for the answer any more. */ abort: 'a',
 } as const;
 
 /** Records from the guest to the host. */
 export const toHost = {
-  /** invocation id, status, header block, body (`-`, `p`, `s` stream of the same id, from the guest), `1` when the invocation is over with it. */ response: 'R',
+  /** invocation id, status, header block part, body part | `s` | `-`, `1` when the invocation is over with it. */ response: 'R',
   /** invocation id, JSON failure: it ends without a response. */ failed: 'F',
-  /** invocation id: answered earlier, and what `waitUntil` was given has settled too. */ done: 'D',
-  /** stream id; part = chunk. */ chunk: 'c',
+  /** invocation id: its response is out, and all that `waitUntil` was given has settled. */ done: 'D',
+  /** stream id, part. */ chunk: 'c',
   /** stream id. */ end: 'e',
   /** stream id, JSON failure. */ broken: 'x',
   /** stream id, bytes read. */ credit: 'k',
   /** stream id: the reader wants no more. */ cancel: 'q',
-  /** call id, invocation id, op, JSON arguments, number of parts. */ call: 'C',
-  /** call id: nobody waits for the result. */ drop: 'Y',
-  /** invocation id, level, JSON text. */ log: 'L',
-  /** milliseconds until the earliest timer; -1 for none. */ wake: 'T',
-  /** invocation id, CPU milliseconds used so far: charged when it ends or grows by much. */ charge: 'Z',
-  /** invocation id that used up its CPU budget, JSON list of the ids whose continuations were lost with it. */ breach: 'B',
+  /** call id, invocation id, name, JSON arguments, parts. */ call: 'C',
+  /** call id: nobody waits for the result any more. */ drop: 'Y',
+  /** invocation id (0 = none), level, JSON text. */ log: 'L',
+  /** When the earliest timer is due, in ms of the monotonic clock, or -1. */ wake: 'T',
+  /** invocation id, CPU ms so far; only where it differs from this entry's share. */ charge: 'Z',
+  /** invocation id over its CPU budget (0 = code that belongs to none), CPU ms used, then the ids whose continuations were lost with it, comma-separated. */ breach: 'B',
+  /** comma-separated invocation ids that can never answer: nothing they could wait for is pending. */ hung: 'H',
 } as const;
+
+/** Collects what one entry or one answer carries. */
+export class Outbox {
+  meta = '';
+  text = '';
+  bytes: Uint8Array[] = [];
+
+  /** Adds a record of ready-made fields. */
+  record(letter: string, ...fields: readonly (string | number)[]): void {
+    this.meta += letter + FIELD + fields.join(FIELD) + FIELD + RECORD;
+  }
+
+  /** Puts a part beside the records and returns the field that names it. */
+  part(part: Part | null): string {
+    if (part === null) return NOTHING;
+    if (typeof part === 'string') {
+      this.text += part;
+      return `t${part.length}`;
+    }
+    this.bytes.push(part);
+    return 'b';
+  }
+
+  get isEmpty(): boolean {
+    return this.meta === '';
+  }
+}
+
+/** Reads what an {@link Outbox} carried, in the order in which it was written. */
+export class Inbox {
+  #meta: string;
+  #text: string;
+  #bytes: readonly Uint8Array[];
+  #at = 0;
+  #textAt = 0;
+  #bytesAt = 0;
+
+  constructor(meta: string, text: string, bytes: readonly Uint8Array[]) {
+    this.#meta = meta;
+    this.#text = text;
+    this.#bytes = bytes;
+  }
+
+  /** Letter of the next record, or `''` after the last. */
+  next(): string {
+    if (this.#at >= this.#meta.length) return '';
+    const letter = this.#meta[this.#at] as string;
+    this.#at += 2;
+    return letter;
+  }
+
+  /** The next field of this record. */
+  field(): string {
+    const end = this.#meta.indexOf(FIELD, this.#at);
+    const field = this.#meta.slice(this.#at, end);
+    this.#at = end + 1;
+    return field;
+  }
+
+  number(): number {
+    return Number(this.field());
+  }
+
+  json(): unknown {
+    return JSON.parse(this.field());
+  }
+
+  /** The part that a field names; null for none. Not for `s`. */
+  part(field: string): Part | null {
+    if (field === NOTHING) return null;
+    if (field === 'b') return this.#bytes[this.#bytesAt++] as Uint8Array;
+    const from = this.#textAt;
+    this.#textAt += Number(field.slice(1));
+    return this.#text.slice(from, this.#textAt);
+  }
+
+  /** All parts up to the end of this record. */
+  parts(): Part[] {
+    const parts: Part[] = [];
+    while (this.#meta[this.#at] !== RECORD) parts.push(this.part(this.field()) as Part);
+    this.#at++;
+    return parts;
+  }
+
+  /** Leaves this record; every record ends with it or with {@link parts}. */
+  close(): void {
+    this.#at++;
+  }
+}
 
 /** How an error crosses the border: never a stack of the host, never a cause. */
 export interface Failure {
@@ -50,6 +146,8 @@ export interface Failure {
   readonly message: string;
   /** Guest to host only: the worker's own stack, to be source-mapped. */
   readonly stack?: string;
+  /** Guest to host only: the handler called `passThroughOnException`. */
+  readonly passThrough?: boolean;
 }
 
 /**
@@ -57,9 +155,12 @@ export interface Failure {
  * 14 us each from an off-thread entry and are for rare answers that cannot wait.
  */
 export const hostCalls = {
-  /** fetch: `{method, url, headers, redirect, body: 'none'|'part'|'stream', stream}` -> `{status, statusText, headers, url, redirected, body, stream}`. */
+  /**
+   * `{method, url, headers, redirect, stream}` and the body as a part or under the stream's id ->
+   * `{status, statusText, headers, url, redirected, stream, part}` and the body likewise.
+   */
   'fetch': 'async',
-  /** assets binding: `{method, url, headers}` -> as fetch. */
+  /** The assets binding: as fetch. */
   'assets.fetch': 'async',
 } as const satisfies Record<string, 'async' | 'sync'>;
 

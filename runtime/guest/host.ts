@@ -24,10 +24,14 @@ export interface Host {
   randomFill(bytes: Uint8Array): void;
   /** Milliseconds of a monotonic clock with a fraction. */
   now(): number;
+  /** UTF-8 bytes of a text; lone surrogates become U+FFFD. */
+  utf8Encode(text: string): Uint8Array;
+  /** Text of UTF-8 bytes; malformed sequences become U+FFFD, a byte order mark stays. */
+  utf8Decode(bytes: Uint8Array): string;
 }
 
 function missing(): never {
   throw new Error('The host is not connected yet');
 }
 
-export const host: Host = { call: missing, callSync: missing, randomFill: missing, now: missing };
+export const host: Host = { call: missing, callSync: missing, randomFill: missing, now: missing, utf8Encode: missing, utf8Decode: missing };

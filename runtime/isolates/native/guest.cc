@@ -206,6 +206,11 @@ void SetContext(const FunctionCallbackInfo<Value>& info) {
   info.GetIsolate()->SetContinuationPreservedEmbedderData(info[0]);
 }
 
+// checkpoint(): runs all microtasks that are waiting, as between two timers.
+void Checkpoint(const FunctionCallbackInfo<Value>& info) {
+  info.GetIsolate()->PerformMicrotaskCheckpoint();
+}
+
 void Now(const FunctionCallbackInfo<Value>& info) {
   info.GetReturnValue().Set(Read(CLOCK_MONOTONIC) / 1e6);
 }
@@ -291,6 +296,7 @@ extern "C" __attribute__((visibility("default"))) void InitForContext(Isolate* i
   define("bind", Bind);
   define("getContext", GetContext);
   define("setContext", SetContext);
+  define("checkpoint", Checkpoint);
   define("now", Now);
   define("randomFill", RandomFill);
   define("utf8Encode", Utf8Encode);

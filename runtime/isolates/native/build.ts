@@ -1,4 +1,4 @@
-// Builds prebuilt/<platform>-<arch>-<abi>.node from guest.cc: `node runtime/guest/native/build.ts [x64|arm64 ...]`. For
+// Builds prebuilt/<platform>-<arch>-<abi>.node from guest.cc: `node runtime/isolates/native/build.ts [x64|arm64 ...]`. For
 // developers who change guest.cc, with g++ (and g++-aarch64-linux-gnu for arm64) installed; users load what is committed.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

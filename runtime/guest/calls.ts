@@ -1,0 +1,77 @@
+// The guest's end of asynchronous host calls: numbers them, keeps who waits, settles them when the answer comes in.
+import { FIELD, RECORD, toHost, type Failure, type HostCallName, type Part } from '../bridge/protocol.ts';
+import { currentInvocation, type Invocation } from './invocation.ts';
+import type { HostReply } from './host.ts';
+import { outbox, send } from './outbox.ts';
+
+interface Waiter {
+  resolve(reply: HostReply): void;
+  reject(error: unknown): void;
+  owner: Invocation | undefined;
+}
+
+// Slots with a free list: a Map of per-request objects keeps dead ones alive until a full collection.
+const waiters: (Waiter | undefined)[] = [];
+const free: number[] = [];
+let pending = 0;
+
+export function pendingCalls(): number {
+  return pending;
+}
+
+/** A host call whose result is all that matters. */
+export function callHost(name: HostCallName, args: unknown, parts?: readonly Part[]): Promise<HostReply> {
+  return startCall(name, args, parts).reply;
+}
+
+/** Tells the host that nobody waits for a call any more; it still answers, so that the number is free again. */
+export function dropCall(id: number): void {
+  if (waiters[id] !== undefined) send(toHost.drop, id);
+}
+
+/** Sends a call with this entry's answer. */
+export function startCall(name: HostCallName, args: unknown, parts: readonly Part[] = []): { id: number; reply: Promise<HostReply> } {
+  const owner = currentInvocation();
+  const id = free.pop() ?? waiters.length;
+  pending++;
+  let record = toHost.call + FIELD + id + FIELD + (owner === undefined ? 0 : owner.id) + FIELD + name + FIELD + (JSON.stringify(args) ?? 'null') + FIELD;
+  for (const part of parts) record += outbox.part(part) + FIELD;
+  outbox.meta += record + RECORD;
+  const reply = new Promise<HostReply>((resolve, reject) => {
+    waiters[id] = { resolve, reject, owner };
+  });
+  return { id, reply };
+}
+
+function take(id: number): Waiter | undefined {
+  const waiter = waiters[id];
+  if (waiter === undefined) return undefined;
+  waiters[id] = undefined;
+  free.push(id);
+  pending--;
+  return waiter;
+}
+
+/** Resolves a call; returns the invocation that made it. */
+export function settleCall(id: number, value: unknown, parts: readonly Part[]): Invocation | undefined {
+  const waiter = take(id);
+  waiter?.resolve({ value, parts });
+  return waiter?.owner;
+}
+
+export function failCall(id: number, failure: Failure): Invocation | undefined {
+  const waiter = take(id);
+  waiter?.reject(toError(failure));
+  return waiter?.owner;
+}
+
+const constructors: Record<string, ErrorConstructor> = { Error, TypeError, RangeError, SyntaxError };
+
+/** An error of this realm from what came over the bridge. */
+export function toError(failure: Failure): Error & { code: string } {
+  const constructor = constructors[failure.name] ?? Error;
+  const error = new constructor(failure.message) as Error & { code: string };
+  if (error.name !== failure.name) Object.defineProperty(error, 'name', { value: failure.name, configurable: true, writable: true });
+  Object.defineProperty(error, 'code', { value: failure.code, configurable: true, writable: true });
+  return error;
+}

@@ -1,0 +1,124 @@
+// Which invocation is running, kept by V8 across `await`, `then` and everything built on promises (continuation data), and
+// AsyncLocalStorage on top of it. Timers and events carry the context of whoever registered them by hand.
+
+/** Native functions of one context, handed in by main.ts. */
+export interface Native {
+  bind(
+    process: (meta: string, text: string, ...bytes: Uint8Array[]) => void,
+    flush: (cpuMs: number, unchargedMs: number, breached: Account | undefined) => void,
+    rejected: (unhandled: boolean, promise: Promise<unknown>, reason: unknown) => void,
+  ): void;
+  readonly run: unknown;
+  begin(context: Context): void;
+  end(): boolean;
+  getContext(): Context | undefined;
+  setContext(context: Context | undefined): void;
+  checkpoint(): void;
+  now(): number;
+  randomFill(bytes: Uint8Array): void;
+  utf8Encode(text: string): Uint8Array;
+  utf8Decode(bytes: Uint8Array): string;
+}
+
+/** CPU milliseconds used and allowed (0 = no limit). The native watch reads and writes both by name. */
+export interface Account {
+  used: number;
+  limit: number;
+}
+
+/** What runs: an account to charge, and the stores of AsyncLocalStorage. The base context of an invocation is the invocation itself. */
+export interface Context {
+  readonly account: Account;
+  readonly stores: ReadonlyMap<AsyncLocalStorage<unknown>, unknown> | null;
+}
+
+let native: Native;
+
+export function connectContext(functions: Native): void {
+  native = functions;
+}
+
+export function currentContext(): Context | undefined {
+  return native.getContext();
+}
+
+/** Runs the microtasks that wait, as the event loop does between two tasks. */
+export function checkpoint(): void {
+  native.checkpoint();
+}
+
+export function enterContext(context: Context | undefined): void {
+  native.setContext(context);
+}
+
+/** Calls a function in a context and restores the one before, also when it throws. */
+export function runInContext<Result>(context: Context | undefined, callback: (...parameters: never[]) => Result, self?: unknown, parameters: readonly unknown[] = []): Result {
+  const before = native.getContext();
+  native.setContext(context);
+  try {
+    return Reflect.apply(callback, self, parameters as never[]);
+  } finally {
+    native.setContext(before);
+  }
+}
+
+// Code that runs outside every invocation, such as a module's top level before its first request, is on this account.
+const nobody: Context = { account: { used: 0, limit: 0 }, stores: null };
+
+function withStore(storage: AsyncLocalStorage<unknown>, store: unknown): Context {
+  const context = native.getContext() ?? nobody;
+  const stores = new Map(context.stores ?? []);
+  stores.set(storage, store);
+  return { account: context.account, stores };
+}
+
+/** Node's AsyncLocalStorage: a store that follows promises, timers, streams and events. */
+export class AsyncLocalStorage<Store> {
+  #defaultValue: Store | undefined;
+  readonly name: string;
+
+  constructor(options: { defaultValue?: Store; name?: string } = {}) {
+    this.#defaultValue = options.defaultValue;
+    this.name = options.name ?? '';
+  }
+
+  getStore(): Store | undefined {
+    const stores = native.getContext()?.stores;
+    return stores?.has(this as AsyncLocalStorage<unknown>) ? (stores.get(this as AsyncLocalStorage<unknown>) as Store) : this.#defaultValue;
+  }
+
+  run<Result>(store: Store, callback: (...parameters: never[]) => Result, ...parameters: unknown[]): Result {
+    return runInContext(withStore(this as AsyncLocalStorage<unknown>, store), callback, undefined, parameters);
+  }
+
+  exit<Result>(callback: (...parameters: never[]) => Result, ...parameters: unknown[]): Result {
+    return runInContext(withStore(this as AsyncLocalStorage<unknown>, undefined), callback, undefined, parameters);
+  }
+
+  enterWith(store: Store): void {
+    native.setContext(withStore(this as AsyncLocalStorage<unknown>, store));
+  }
+
+  disable(): void {
+    const context = native.getContext();
+    if (!context?.stores?.has(this as AsyncLocalStorage<unknown>)) return;
+    const stores = new Map(context.stores);
+    stores.delete(this as AsyncLocalStorage<unknown>);
+    native.setContext({ account: context.account, stores });
+  }
+
+  /** The function, fixed to the context of now. */
+  static bind<Callback extends (...parameters: never[]) => unknown>(callback: Callback): Callback {
+    if (typeof callback !== 'function') throw new TypeError('The "fn" argument must be of type function');
+    const context = native.getContext();
+    return function (this: unknown, ...parameters: unknown[]) {
+      return runInContext(context, callback, this, parameters);
+    } as unknown as Callback;
+  }
+
+  /** A function that calls another in the context of now. */
+  static snapshot(): <Result>(callback: (...parameters: never[]) => Result, ...parameters: unknown[]) => Result {
+    const context = native.getContext();
+    return (callback, ...parameters) => runInContext(context, callback, undefined, parameters);
+  }
+}

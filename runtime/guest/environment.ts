@@ -1,0 +1,30 @@
+// `env`, the second argument of a handler: variables and bindings as the worker sees them.
+import { createFetcher } from './web/fetch.ts';
+
+/** What the host says of a deployment's environment. */
+export interface EnvironmentConfig {
+  readonly vars: Readonly<Record<string, string>>;
+  /** Binding name -> kind. */
+  readonly bindings: Readonly<Record<string, string>>;
+}
+
+/** `env.vars.KEY` for every variable; `env.KEY` too where no binding has the name. */
+export function createEnvironment(config: EnvironmentConfig): Record<string, unknown> {
+  const env: Record<string, unknown> = Object.assign(Object.create(null), config.vars);
+  env['vars'] = Object.assign(Object.create(null), config.vars);
+  for (const [name, kind] of Object.entries(config.bindings)) {
+    env[name] = kind === 'assets' ? createFetcher('assets.fetch', {}) : notBuiltYet(name, kind);
+  }
+  // Where the node:process shim finds its variables.
+  Object.defineProperty(globalThis, Symbol.for('platform.env.vars'), { value: env['vars'], configurable: true, writable: true });
+  return env;
+}
+
+function notBuiltYet(name: string, kind: string): unknown {
+  return new Proxy(Object.freeze({}), {
+    get(_target, property) {
+      if (typeof property === 'symbol' || property === 'then') return undefined;
+      throw new Error(`env.${name}.${property} is not available: ${kind} bindings are not supported by this version of the platform yet`);
+    },
+  });
+}

@@ -1,0 +1,53 @@
+// One event being served inside the isolate: its CPU account, its abort signal, what `waitUntil` was given, and the context
+// object the worker sees. dispatch.ts makes and ends it; the bridge names it by id.
+import type { AbortSignal } from './web/abort.ts';
+import { AbortController } from './web/abort.ts';
+import type { Account, Context } from './context.ts';
+import { currentContext } from './context.ts';
+
+/** An invocation is the base context of its own code and its own CPU account. */
+export class Invocation implements Context, Account {
+  readonly id: number;
+  readonly account: Account = this;
+  readonly stores = null;
+  used = 0;
+  limit: number;
+  /** Promises given to `waitUntil` that have not settled. */
+  waiting = 0;
+  answered = false;
+  over = false;
+  /** Entry in which it ran last: each entry's CPU is shared among those that ran in it. */
+  entry = -1;
+  logBytes = 0;
+  /** The handler asked for static assets instead of an error. */
+  passThrough = false;
+  #abort: AbortController | null = null;
+  #abortReason: unknown = undefined;
+  #aborted = false;
+
+  constructor(id: number, limit: number) {
+    this.id = id;
+    this.limit = limit;
+  }
+
+  /** `request.signal`, made when it is asked for. */
+  signal(): AbortSignal {
+    if (this.#abort === null) {
+      this.#abort = new AbortController();
+      if (this.#aborted) this.#abort.abort(this.#abortReason);
+    }
+    return this.#abort.signal;
+  }
+
+  abort(reason: unknown): void {
+    this.#aborted = true;
+    this.#abortReason = reason;
+    this.#abort?.abort(reason);
+  }
+}
+
+/** The invocation whose code runs now; undefined at a module's top level. */
+export function currentInvocation(): Invocation | undefined {
+  const account = currentContext()?.account;
+  return account instanceof Invocation ? account : undefined;
+}

@@ -1,0 +1,136 @@
+// `console` and the reporting of errors nobody caught: text that goes to the deployment's log, bounded per invocation.
+import { toHost } from '../../bridge/protocol.ts';
+import { host } from '../host.ts';
+import { currentInvocation, type Invocation } from '../invocation.ts';
+import { send } from '../outbox.ts';
+import { format, inspect } from './inspect.ts';
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+let logBytesMax = 256 * 1024;
+
+export function connectConsole(options: { logBytesMax: number }): void {
+  logBytesMax = options.logBytesMax;
+}
+
+// Log lines outside every invocation (a module's top level, code that outlives its request) share one allowance.
+const nobody = { logBytes: 0 };
+
+function write(level: LogLevel, text: string, invocation: Invocation | undefined = currentInvocation()): void {
+  const account = invocation ?? nobody;
+  if (account.logBytes > logBytesMax) return;
+  account.logBytes += text.length + 16;
+  const line = account.logBytes > logBytesMax ? `${text.slice(0, 1024)} [log cut: more than ${logBytesMax} bytes in one invocation]` : text;
+  send(toHost.log, invocation?.id ?? 0, level, JSON.stringify(line));
+}
+
+/** Logs an error that no code of the worker caught; the host maps its stack to the sources. */
+export function reportUncaught(error: unknown, prefix: string, invocation: Invocation | undefined): void {
+  let text: string;
+  try {
+    const stack = error !== null && typeof error === 'object' ? (error as { stack?: unknown }).stack : undefined;
+    text = typeof stack === 'string' ? stack : inspect(error);
+  } catch {
+    text = 'a value that cannot be shown';
+  }
+  write('error', `${prefix} ${text}`, invocation);
+}
+
+const counts = new Map<string, number>();
+const times = new Map<string, number>();
+let indentation = '';
+
+function print(level: LogLevel, values: unknown[]): void {
+  const text = format(values);
+  write(level, indentation === '' ? text : indentation + text.replaceAll('\n', `\n${indentation}`));
+}
+
+function stackHere(): string {
+  return (new Error('').stack ?? '').split('\n').slice(3).join('\n');
+}
+
+function elapsed(label: string): string | null {
+  const start = times.get(label);
+  return start === undefined ? null : `${label}: ${(host.now() - start).toFixed(3)}ms`;
+}
+
+function table(rows: unknown, columns?: unknown): void {
+  if (rows === null || typeof rows !== 'object') {
+    print('info', [rows]);
+    return;
+  }
+  const wanted = Array.isArray(columns) ? columns.map(String) : null;
+  const names = new Set<string>();
+  const lines: { key: string; cells: Map<string, string> }[] = [];
+  const entries: Iterable<[unknown, unknown]> = rows instanceof Map || Array.isArray(rows) ? rows.entries() : Object.entries(rows);
+  for (const [key, row] of entries) {
+    const cells = new Map<string, string>();
+    if (row !== null && typeof row === 'object') {
+      for (const [name, cell] of Object.entries(row)) {
+        if (wanted !== null && !wanted.includes(name)) continue;
+        names.add(name);
+        cells.set(name, inspect(cell));
+      }
+    } else {
+      names.add('Values');
+      cells.set('Values', inspect(row));
+    }
+    lines.push({ key: String(key), cells });
+  }
+  const heads = ['(index)', ...names];
+  const body = lines.map(({ key, cells }) => [key, ...[...names].map((name) => cells.get(name) ?? '')]);
+  const widths = heads.map((head, column) => Math.max(head.length, ...body.map((row) => (row[column] as string).length)));
+  const draw = (row: string[]): string => `| ${row.map((cell, column) => cell.padEnd(widths[column] as number)).join(' | ')} |`;
+  print('info', [[draw(heads), `|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`, ...body.map(draw)].join('\n')]);
+}
+
+/** The `console` of the Console Standard. */
+export const console = {
+  log: (...values: unknown[]): void => print('info', values),
+  info: (...values: unknown[]): void => print('info', values),
+  debug: (...values: unknown[]): void => print('debug', values),
+  warn: (...values: unknown[]): void => print('warn', values),
+  error: (...values: unknown[]): void => print('error', values),
+  trace: (...values: unknown[]): void => print('debug', [`Trace: ${format(values)}\n${stackHere()}`]),
+  assert: (condition?: unknown, ...values: unknown[]): void => {
+    if (condition) return;
+    print('error', typeof values[0] === 'string' ? [`Assertion failed: ${values[0]}`, ...values.slice(1)] : ['Assertion failed', ...values]);
+  },
+  dir: (value: unknown): void => print('info', [inspect(value)]),
+  dirxml: (...values: unknown[]): void => print('info', values),
+  table,
+  count: (label: unknown = 'default'): void => {
+    const key = String(label);
+    const count = (counts.get(key) ?? 0) + 1;
+    if (counts.size < 1000 || counts.has(key)) counts.set(key, count);
+    print('info', [`${key}: ${count}`]);
+  },
+  countReset: (label: unknown = 'default'): void => {
+    if (!counts.delete(String(label))) print('warn', [`Count for '${String(label)}' does not exist`]);
+  },
+  group: (...values: unknown[]): void => {
+    if (values.length > 0) print('info', values);
+    if (indentation.length < 64) indentation += '  ';
+  },
+  groupCollapsed: (...values: unknown[]): void => console.group(...values),
+  groupEnd: (): void => {
+    indentation = indentation.slice(2);
+  },
+  time: (label: unknown = 'default'): void => {
+    const key = String(label);
+    if (times.has(key)) print('warn', [`Timer '${key}' already exists`]);
+    else if (times.size < 1000) times.set(key, host.now());
+  },
+  timeLog: (label: unknown = 'default', ...values: unknown[]): void => {
+    const text = elapsed(String(label));
+    if (text === null) print('warn', [`Timer '${String(label)}' does not exist`]);
+    else print('info', [text, ...values]);
+  },
+  timeEnd: (label: unknown = 'default'): void => {
+    const text = elapsed(String(label));
+    if (text === null) print('warn', [`Timer '${String(label)}' does not exist`]);
+    else print('info', [text]);
+    times.delete(String(label));
+  },
+  clear: (): void => {},
+};

@@ -1,0 +1,83 @@
+// `fetch`: the guest half. The network is the host's (egress policy, limits, connection pool); what crosses is the request's
+// head and body and the response's.
+import type { HostCallName, Part } from '../../bridge/protocol.ts';
+import { dropCall, startCall } from '../calls.ts';
+import type { HostReply } from '../host.ts';
+import { abortIncoming, cancelPump, incomingBody, openPump } from '../streams.ts';
+import { Request, takeRequest } from './request.ts';
+import { createIncomingResponse, type Response } from './response.ts';
+
+interface Head {
+  status: number;
+  statusText: string;
+  headers: string;
+  url: string;
+  redirected: boolean;
+  /** Id of the stream that carries the body; null when it came as a part or there is none. */
+  stream: number | null;
+  /** The body came as a part. */
+  part: boolean;
+}
+
+// Streams that the guest sends outside a response have negative ids, so that they never meet an invocation's or the host's.
+let nextStream = -1;
+
+/** The global `fetch`. */
+export function fetch(input: unknown, init?: unknown): Promise<Response> {
+  return fetchThrough('fetch', {}, input, init);
+}
+
+/** `env.ASSETS.fetch` and its like: the same call to another place on the host. */
+export function createFetcher(name: HostCallName, target: Record<string, string>): { fetch(input: unknown, init?: unknown): Promise<Response> } {
+  return Object.freeze({ fetch: (input: unknown, init?: unknown) => fetchThrough(name, target, input, init) });
+}
+
+async function fetchThrough(name: HostCallName, target: Record<string, string>, input: unknown, init: unknown): Promise<Response> {
+  // Constructing a Request validates everything and rejects with the TypeError that the Fetch Standard names.
+  const request = init === undefined && input instanceof Request ? input : new Request(input as never, init as never);
+  const { method, url, headerBlock, body, redirect, signal } = takeRequest(request);
+  if (signal?.aborted) throw signal.reason;
+  const parts: Part[] = [];
+  let stream: number | null = null;
+  if (typeof body === 'string' || body instanceof Uint8Array) {
+    parts.push(body);
+  } else if (body !== null) {
+    stream = nextStream--;
+    openPump(stream, body, () => {});
+  }
+  const call = startCall(name, { ...target, method, url, headers: headerBlock, redirect, stream }, parts);
+  const { value, parts: replyParts } = signal === null ? await call.reply : await abortable(call, signal, stream);
+  const head = value as Head;
+  const source = head.stream !== null ? incomingBody(head.stream) : head.part ? (replyParts[0] as Part) : null;
+  if (signal !== null && head.stream !== null) {
+    const id = head.stream;
+    signal.addEventListener('abort', () => abortIncoming(id, signal.reason));
+  }
+  return createIncomingResponse(head.status, head.statusText, head.headers, source, head.url, head.redirected);
+}
+
+type Signal = NonNullable<ReturnType<typeof takeRequest>['signal']>;
+
+function abortable(call: { id: number; reply: Promise<HostReply> }, signal: Signal, stream: number | null): Promise<HostReply> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => {
+      dropCall(call.id);
+      if (stream !== null) cancelPump(stream);
+      reject(signal.reason);
+    };
+    signal.addEventListener('abort', onAbort);
+    call.reply.then(
+      (reply) => {
+        signal.removeEventListener('abort', onAbort);
+        const { stream: answer } = reply.value as Head;
+        // The answer crossed the abort on its way: whatever it opens is closed again.
+        if (signal.aborted && answer !== null) incomingBody(answer).cancel();
+        resolve(reply);
+      },
+      (error: unknown) => {
+        signal.removeEventListener('abort', onAbort);
+        reject(error);
+      },
+    );
+  });
+}

@@ -1,0 +1,166 @@
+// setTimeout, setInterval, setImmediate and scheduler.wait. The host keeps one timer an isolate, for the earliest deadline;
+// which timers are due is decided here, in a binary heap. A timer runs in the context of whoever set it.
+import { checkpoint, currentContext, runInContext, type Context } from '../context.ts';
+import { currentInvocation, type Invocation } from '../invocation.ts';
+import { host } from '../host.ts';
+import { reportUncaught } from './console.ts';
+
+interface Timer {
+  id: number;
+  at: number;
+  every: number | null;
+  callback: (...parameters: unknown[]) => unknown;
+  parameters: unknown[];
+  context: Context | undefined;
+  owner: Invocation | undefined;
+  cleared: boolean;
+}
+
+const DELAY_MAX = 2 ** 31 - 1;
+
+let timersMax = 10_000;
+let nextId = 1;
+const heap: Timer[] = [];
+const byId = new Map<number, Timer>();
+
+export function connectTimers(options: { timersMax: number }): void {
+  timersMax = options.timersMax;
+}
+
+const earlier = (a: Timer, b: Timer): boolean => a.at < b.at || (a.at === b.at && a.id < b.id);
+
+function push(timer: Timer): void {
+  let at = heap.push(timer) - 1;
+  while (at > 0) {
+    const parent = (at - 1) >> 1;
+    const above = heap[parent] as Timer;
+    if (!earlier(timer, above)) break;
+    heap[at] = above;
+    at = parent;
+  }
+  heap[at] = timer;
+}
+
+function pop(): Timer {
+  const top = heap[0] as Timer;
+  const last = heap.pop() as Timer;
+  if (heap.length === 0) return top;
+  let at = 0;
+  for (;;) {
+    let child = at * 2 + 1;
+    if (child >= heap.length) break;
+    if (child + 1 < heap.length && earlier(heap[child + 1] as Timer, heap[child] as Timer)) child++;
+    const below = heap[child] as Timer;
+    if (!earlier(below, last)) break;
+    heap[at] = below;
+    at = child;
+  }
+  heap[at] = last;
+  return top;
+}
+
+function schedule(callback: unknown, delay: unknown, parameters: unknown[], repeat: boolean): number {
+  if (typeof callback !== 'function') throw new TypeError('The callback of a timer must be a function');
+  if (byId.size >= timersMax) throw new RangeError(`More than ${timersMax} timers at a time are not allowed`);
+  let ms = Math.trunc(Number(delay)) || 0;
+  if (ms < 0 || ms > DELAY_MAX) ms = 0;
+  if (repeat && ms === 0) ms = 1;
+  const owner = currentInvocation();
+  const timer: Timer = {
+    id: nextId++,
+    at: host.now() + ms,
+    every: repeat ? ms : null,
+    callback: callback as Timer['callback'],
+    parameters,
+    context: currentContext(),
+    owner,
+    cleared: false,
+  };
+  byId.set(timer.id, timer);
+  push(timer);
+  return timer.id;
+}
+
+export function setTimeout(callback: unknown, delay?: unknown, ...parameters: unknown[]): number {
+  return schedule(callback, delay, parameters, false);
+}
+
+export function setInterval(callback: unknown, delay?: unknown, ...parameters: unknown[]): number {
+  return schedule(callback, delay, parameters, true);
+}
+
+export function setImmediate(callback: unknown, ...parameters: unknown[]): number {
+  return schedule(callback, 0, parameters, false);
+}
+
+export function clearTimeout(id?: unknown): void {
+  const key = Number(id);
+  const timer = byId.get(key);
+  if (timer === undefined) return;
+  timer.cleared = true;
+  byId.delete(key);
+}
+
+/** Whether anything will run by itself later. Timers of invocations that are over do not count and never run. */
+export function hasTimers(): boolean {
+  drop();
+  return heap.length > 0;
+}
+
+function isDead(timer: Timer): boolean {
+  return timer.cleared || timer.owner?.over === true;
+}
+
+function drop(): void {
+  while (heap.length > 0 && isDead(heap[0] as Timer)) byId.delete(pop().id);
+}
+
+/** Milliseconds until the earliest timer, rounded up; -1 for none. Quantised so that an unchanged deadline is not sent again. */
+export function nextWake(): number {
+  drop();
+  if (heap.length === 0) return -1;
+  return Math.max(0, Math.ceil((heap[0] as Timer).at));
+}
+
+/** Runs what is due. */
+export function dueTimers(): void {
+  const now = host.now();
+  const due: Timer[] = [];
+  for (drop(); heap.length > 0 && (heap[0] as Timer).at <= now; drop()) due.push(pop());
+  for (const timer of due) {
+    if (isDead(timer)) {
+      byId.delete(timer.id);
+      continue;
+    }
+    if (timer.every === null) {
+      byId.delete(timer.id);
+    } else {
+      timer.at = Math.max(timer.at + timer.every, now);
+      push(timer);
+    }
+    try {
+      runInContext(timer.context, timer.callback as (...parameters: never[]) => unknown, globalThis, timer.parameters);
+    } catch (error) {
+      reportUncaught(error, 'Uncaught', timer.owner);
+    }
+    checkpoint();
+  }
+}
+
+/** `scheduler.wait(ms, { signal })`. */
+export const scheduler = {
+  wait(ms: number, options: { signal?: { aborted: boolean; reason: unknown; addEventListener(type: string, listener: () => void): void } } = {}): Promise<void> {
+    const { signal } = options;
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      const id = setTimeout(resolve, ms);
+      signal?.addEventListener('abort', () => {
+        clearTimeout(id);
+        reject(signal.reason);
+      });
+    });
+  },
+};
