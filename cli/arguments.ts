@@ -1,0 +1,64 @@
+// Checks the words of a command strictly before citty reads them: unknown flags, missing values, surplus words. citty itself
+// lets all three pass in silence.
+import { parseArgs } from 'node:util';
+import type { ArgsDef } from 'citty';
+import { nearestWord } from '#core/spelling.ts';
+import { CliError } from './failure.ts';
+
+/**
+ * Refuses words that a command does not understand.
+ *
+ * @param command how the command is called in messages: `platform build`.
+ * @throws {CliError} with exit code 2.
+ */
+export function checkArguments(command: string, definitions: ArgsDef, words: readonly string[]): void {
+  const options: Record<string, { type: 'string' | 'boolean'; short?: string }> = {};
+  let positionalsMax = 0;
+  for (const [name, definition] of Object.entries(definitions)) {
+    if (definition.type === 'positional') {
+      positionalsMax++;
+      continue;
+    }
+    const aliases = 'alias' in definition ? [definition.alias ?? []].flat() : [];
+    const short = aliases.find((alias) => alias.length === 1);
+    options[name] = { type: definition.type === 'boolean' ? 'boolean' : 'string', ...(short !== undefined && { short }) };
+  }
+  const { tokens } = parseArgs({ args: [...words], options, strict: false, allowPositionals: true, allowNegative: true, tokens: true });
+  let positionals = 0;
+  for (const token of tokens) {
+    if (token.kind === 'positional' && ++positionals > positionalsMax) {
+      throw misuse(command, `Unexpected argument "${token.value}"`);
+    }
+    if (token.kind !== 'option') continue;
+    const option = options[token.name];
+    if (option === undefined) {
+      const near = nearestWord(token.rawName.replace(/^-+/, ''), flagNames(definitions));
+      throw misuse(command, `Unknown flag ${token.rawName}${near === undefined ? '' : `. Did you mean --${near}?`}`);
+    }
+    if (
+      option.type === 'string' &&
+      (token.value === undefined || token.value === '' || (!token.inlineValue && token.value.startsWith('-')))
+    ) {
+      throw misuse(command, `${token.rawName} needs a value`);
+    }
+  }
+}
+
+function flagNames(definitions: ArgsDef): string[] {
+  return Object.entries(definitions).flatMap(([name, { type, ...definition }]) => {
+    if (type === 'positional') return [];
+    return type === 'boolean' && 'default' in definition && definition.default === true ? [name, `no-${name}`] : [name];
+  });
+}
+
+/** A whole number from a flag, within bounds. */
+export function wholeNumber(command: string, flag: string, text: string, least: number, most: number): number {
+  const number = Number(text);
+  if (!/^\d+$/.test(text) || number < least || number > most)
+    throw misuse(command, `${flag} must be a whole number from ${least} to ${most}, but is "${text}"`);
+  return number;
+}
+
+function misuse(command: string, message: string): CliError {
+  return new CliError(message, { exitCode: 2, advice: `Run \`${command} --help\` to see what it takes.` });
+}

@@ -1,0 +1,82 @@
+// How a command fails: what went wrong, where, and what to do about it. Errors of core/ and builder/ carry `file`, `line`,
+// `column` and `frame` themselves and are printed the same way. No stack is shown unless PLATFORM_DEBUG=1.
+
+/** Where in the user's files something is wrong. Lines and columns count from 1. */
+export interface Location {
+  readonly file?: string | undefined;
+  readonly line?: number | undefined;
+  readonly column?: number | undefined;
+  /** Source lines around it, marked. */ readonly frame?: string | undefined;
+}
+
+/** A command cannot do what was asked, for a reason the user can act on. */
+export class CliError extends Error {
+  readonly location: Location;
+  /** What to do, one sentence. */ readonly advice: string | null;
+  /** 1: the command failed; 2: it was called wrongly. */ readonly exitCode: 1 | 2;
+
+  constructor(
+    message: string,
+    { exitCode = 1, advice = null, ...location }: Location & { advice?: string | null; exitCode?: 1 | 2 } = {},
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+    this.name = 'CliError';
+    this.location = location;
+    this.advice = advice;
+    this.exitCode = exitCode;
+  }
+}
+
+/** A failure as data: what `--json` prints under `errors`. */
+export interface Failure extends Location {
+  readonly message: string;
+  readonly advice?: string;
+}
+
+/**
+ * The failures an error stands for: several when it carries a list of its own (`errors`), as a configuration or a build does.
+ *
+ * @example failuresOf(new CliError('No such template: hona', { exitCode: 2 })) // [{ message: 'No such template: hona' }]
+ */
+export function failuresOf(error: unknown): Failure[] {
+  if (typeof error !== 'object' || error === null) return [{ message: String(error) }];
+  const { errors, others, ...own } = error as Partial<Carrier>;
+  if (Array.isArray(errors) && errors.length > 0) return errors.flatMap(failuresOf);
+  const message = (error as Error).message;
+  const advice = own.advice ?? own.hint;
+  const place: Location = { ...own, ...own.place, ...own.location };
+  const first: Failure = {
+    message: typeof message === 'string' ? message : String(error),
+    ...(typeof place.file === 'string' && { file: place.file }),
+    ...(typeof place.line === 'number' && { line: place.line }),
+    ...(typeof place.column === 'number' && { column: place.column }),
+    ...(typeof place.frame === 'string' && { frame: place.frame }),
+    ...(typeof advice === 'string' && { advice }),
+  };
+  return [first, ...(Array.isArray(others) ? others.flatMap(failuresOf) : [])];
+}
+
+/** The shapes errors come in: ours (`location`), the builder's (`place`, `others`), the configuration's and AggregateError (`errors`). */
+interface Carrier extends Location {
+  readonly errors: unknown;
+  readonly others: unknown;
+  readonly place: Location | null;
+  readonly location: Location;
+  readonly advice: unknown;
+  /** What core/problem.ts calls it. */ readonly hint: unknown;
+}
+
+/** A failure as text, without its label: `file:line:column: message`, the code frame, the advice. */
+export function formatFailure({ message, file, line, column, frame, advice }: Failure): string {
+  const place = file === undefined ? '' : `${[file, line, column].filter((part) => part !== undefined).join(':')}: `;
+  const blocks = [`${place}${message}`];
+  if (frame !== undefined) blocks.push(frame.trimEnd());
+  if (advice !== undefined) blocks.push(advice);
+  return blocks.join('\n');
+}
+
+/** The exit code of an error: 2 for a wrong call, else 1. */
+export function exitCodeOf(error: unknown): 1 | 2 {
+  return error instanceof CliError ? error.exitCode : 1;
+}

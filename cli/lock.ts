@@ -1,0 +1,43 @@
+// An exclusive lock that dies with its holder: the operating system's file lock, taken through the SQLite that Node carries.
+// No stale lock can be left behind, not even by kill -9, and containers that share the folder see it too.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+/** A held lock. */
+export interface Lock {
+  release(): void;
+}
+
+/**
+ * Takes the lock of a file, or returns null when somebody holds it.
+ *
+ * @param file is created where it does not exist and stays behind, empty.
+ * @param waitMs blocks the thread for up to so long; 0 tries once.
+ */
+export function takeLock(file: string, waitMs = 0): Lock | null {
+  mkdirSync(path.dirname(file), { recursive: true });
+  const database = new DatabaseSync(file, { timeout: waitMs });
+  try {
+    database.exec('BEGIN EXCLUSIVE');
+  } catch (error) {
+    database.close();
+    if ((error as { errcode?: number }).errcode === 5) return null;
+    throw error;
+  }
+  return { release: () => database.close() };
+}
+
+/** Notes who holds a lock, for messages only: beside the lock file, as `<file>.pid`. */
+export function noteHolder(file: string, pid: number): void {
+  writeFileSync(`${file}.pid`, `${pid}\n`);
+}
+
+/** The process that noted itself last, or null. */
+export function notedHolder(file: string): number | null {
+  try {
+    return Number(readFileSync(`${file}.pid`, 'utf8').trim()) || null;
+  } catch {
+    return null;
+  }
+}

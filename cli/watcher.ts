@@ -1,0 +1,82 @@
+// Tells when files of a project change: one watch a folder, installed and generated folders left out (node:fs would watch all of
+// node_modules). Called by `platform dev`.
+import { readdirSync, watch, type FSWatcher } from 'node:fs';
+import path from 'node:path';
+
+/** A running watch. */
+export interface Watcher {
+  close(): void;
+}
+
+const skipped = new Set(['node_modules', '.git', '.platform', '.cache', '.wrangler', '.DS_Store']);
+/** Editors write a file in several steps; what comes within this time is one change. */
+const settleMs = 8;
+/** A bound on watched folders: the kernel's is shared by all programs. */
+const foldersMax = 5000;
+
+/**
+ * Watches a folder and everything below it.
+ *
+ * @param ignored paths relative to the folder, whole folders or files, that do not count.
+ * @param onChange gets the changed paths, relative and sorted, once they have been quiet for some milliseconds.
+ */
+export function watchFolder(folder: string, ignored: readonly string[], onChange: (paths: readonly string[]) => void): Watcher {
+  const watched = new Map<string, FSWatcher>();
+  const changed = new Set<string>();
+  let timer: NodeJS.Timeout | null = null;
+  const isIgnored = (relative: string): boolean =>
+    relative.split(path.sep).some((part) => skipped.has(part)) ||
+    ignored.some((entry) => relative === entry || relative.startsWith(entry + path.sep));
+
+  const settle = (): void => {
+    timer = null;
+    const paths = [...changed].sort();
+    changed.clear();
+    onChange(paths);
+  };
+  const note = (relative: string): void => {
+    changed.add(relative);
+    if (timer !== null) clearTimeout(timer);
+    timer = setTimeout(settle, settleMs);
+  };
+  const forget = (relative: string): void => {
+    watched.get(relative)?.close();
+    watched.delete(relative);
+  };
+  /** Watches a folder and those below it; true when it is a folder. `fresh`: what it holds already counts as changed. */
+  const add = (relative: string, fresh: boolean): void => {
+    if (watched.has(relative) || watched.size >= foldersMax) return;
+    const absolute = path.join(folder, relative);
+    let entries;
+    try {
+      entries = readdirSync(absolute, { withFileTypes: true });
+      const watcher = watch(absolute, (_event, name) => {
+        if (name === null) return;
+        const below = path.join(relative, name);
+        if (isIgnored(below)) return;
+        note(below);
+        add(below, true);
+      });
+      watcher.on('error', () => forget(relative));
+      watched.set(relative, watcher);
+    } catch {
+      // A file, or a folder that is gone again.
+      if (relative !== '') forget(relative);
+      return;
+    }
+    for (const entry of entries) {
+      const below = path.join(relative, entry.name);
+      if (isIgnored(below)) continue;
+      if (fresh) note(below);
+      if (entry.isDirectory()) add(below, fresh);
+    }
+  };
+  add('', false);
+  return {
+    close: () => {
+      if (timer !== null) clearTimeout(timer);
+      for (const watcher of watched.values()) watcher.close();
+      watched.clear();
+    },
+  };
+}

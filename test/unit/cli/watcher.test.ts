@@ -1,0 +1,69 @@
+// Watching a project folder.
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { watchFolder } from '#cli/watcher.ts';
+
+/** A watched folder with `src/` and `node_modules/`; `seen(path)` settles when a change to that path was told. */
+function watched(
+  t: TestContext,
+  ignored: readonly string[] = [],
+): { folder: string; seen: (wanted: string) => Promise<void>; told: Set<string> } {
+  const folder = mkdtempSync(path.join(tmpdir(), 'watch-'));
+  mkdirSync(path.join(folder, 'src'));
+  mkdirSync(path.join(folder, 'node_modules/x'), { recursive: true });
+  const told = new Set<string>();
+  const waiting = new Map<string, () => void>();
+  const watcher = watchFolder(folder, ignored, (paths) => {
+    for (const changed of paths) {
+      told.add(changed);
+      waiting.get(changed)?.();
+    }
+  });
+  t.after(() => {
+    watcher.close();
+    rmSync(folder, { recursive: true });
+  });
+  const seen = (wanted: string): Promise<void> =>
+    new Promise((resolve) => {
+      if (told.has(wanted)) resolve();
+      else waiting.set(wanted, resolve);
+    });
+  return { folder, seen, told };
+}
+
+test('a changed file is told with its path', async (t) => {
+  const { folder, seen, told } = watched(t);
+  writeFileSync(path.join(folder, 'src/index.ts'), 'a');
+  await seen('src/index.ts');
+  assert.ok(told.has('src/index.ts'));
+});
+
+test('a file replaced by renaming, as editors do, is told', async (t) => {
+  const { folder, seen, told } = watched(t);
+  writeFileSync(path.join(folder, 'src/index.ts~'), 'a');
+  renameSync(path.join(folder, 'src/index.ts~'), path.join(folder, 'src/index.ts'));
+  await seen('src/index.ts');
+  assert.ok(told.has('src/index.ts'));
+});
+
+test('a folder that appears later is watched too', async (t) => {
+  const { folder, seen, told } = watched(t);
+  mkdirSync(path.join(folder, 'src/deep/er'), { recursive: true });
+  await seen('src/deep');
+  writeFileSync(path.join(folder, 'src/deep/er/a.ts'), 'a');
+  await seen('src/deep/er/a.ts');
+  assert.ok(told.has('src/deep/er/a.ts'));
+});
+
+test('installed and ignored folders are left alone', async (t) => {
+  const { folder, seen, told } = watched(t, ['dist']);
+  writeFileSync(path.join(folder, 'node_modules/x/index.js'), 'a');
+  mkdirSync(path.join(folder, 'dist'));
+  writeFileSync(path.join(folder, 'dist/a.js'), 'a');
+  writeFileSync(path.join(folder, 'last.txt'), 'a');
+  await seen('last.txt');
+  assert.deepEqual([...told], ['last.txt']);
+});
