@@ -20,6 +20,8 @@ export interface Limits {
   /** Log text kept of one invocation. */ readonly logBytesMax: number;
   /** Timers of one isolate. */ readonly timersMax: number;
   /** Bundle of a worker. */ readonly bundleBytesMax: number;
+  /** Content of an artifact (spec part 8). */ readonly artifactBytesMax: number;
+  /** Files in an artifact (spec part 8). */ readonly artifactFilesMax: number;
   /** Graceful shutdown. */ readonly drainMs: number;
 }
 
@@ -41,8 +43,13 @@ export const defaultLimits: Limits = {
   logBytesMax: 256 * 1024,
   timersMax: 10_000,
   bundleBytesMax: 64 * 1024 * 1024,
+  artifactBytesMax: 2_147_483_648,
+  artifactFilesMax: 100_000,
   drainMs: 10_000,
 };
+
+/** Size of platform.yaml and platform-workspace.yaml; not overridable. */
+export const projectFileBytesMax = 64 * 1024;
 
 /** The environment variable of each overridable bound (the CPU ones: {@link cpuLimitVariable}). */
 export const limitVariables = {
@@ -58,6 +65,8 @@ export const limitVariables = {
   subrequestsMax: 'WORKER_SUBREQUESTS_MAX',
   logBytesMax: 'WORKER_LOG_BYTES_MAX',
   timersMax: 'WORKER_TIMERS_MAX',
+  artifactBytesMax: 'BUILD_ARTIFACT_MAX_BYTES',
+  artifactFilesMax: 'BUILD_ARTIFACT_MAX_FILES',
   drainMs: 'DRAIN_MS',
 } as const satisfies Partial<Record<keyof Limits, string>>;
 

@@ -1,0 +1,131 @@
+// Writes an artifact folder: manifest.json, worker.js with its map, assets/. Its name is the hash of the manifest, so the
+// same build is written once. Called by build.ts; a folder that has its final name is complete.
+import { createHash, randomBytes } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { access, mkdir, open, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Manifest } from '#core/manifest.ts';
+import { BuildError } from './build-error.ts';
+
+/** What goes into an artifact. Hashes in the manifest and the content must agree. */
+export interface ArtifactContent {
+  readonly manifest: Manifest;
+  readonly worker: { readonly code: string; readonly map: string | null } | null;
+  /** Asset path -> file to copy, absolute. */ readonly assets: ReadonlyMap<string, string>;
+}
+
+/** A written artifact. */
+export interface Artifact {
+  /** SHA-256 of the canonical manifest, hex. */ readonly id: string;
+  /** `<artifacts>/<id>` */ readonly folder: string;
+  readonly manifest: Manifest;
+  /** Files in the folder, the manifest included. */ readonly files: number;
+  /** Their content; without the file system's overhead. */ readonly bytes: number;
+}
+
+/** SHA-256, hex. */
+export function hashOf(content: string): string {
+  return createHash('sha256').update(content).digest('hex');
+}
+
+/** The id of the artifact with this manifest. */
+export function artifactId(manifest: Manifest): string {
+  return hashOf(canonicalJson(manifest));
+}
+
+/** JSON with sorted keys and without spaces: one text for one value. */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  if (value === null || typeof value !== 'object') return JSON.stringify(value);
+  const keys = Object.keys(value).sort();
+  return `{${keys.map((key) => `${JSON.stringify(key)}:${canonicalJson((value as Record<string, unknown>)[key])}`).join(',')}}`;
+}
+
+/**
+ * Writes an artifact into `<artifacts>/<id>`, whole or not at all; one that is there already stays as it is.
+ *
+ * @param durable wait until everything is on the disk, so that it outlives a power cut; `platform dev` need not
+ * @throws {BuildError} `write_failed` (a full disk, say) or `assets` (a file changed meanwhile); nothing is left behind.
+ */
+export async function writeArtifact(artifacts: string, content: ArtifactContent, durable = true): Promise<Artifact> {
+  const json = canonicalJson(content.manifest);
+  const id = hashOf(json);
+  const folder = join(artifacts, id);
+  const assets = Object.entries(content.manifest.assets?.files ?? {});
+  const texts: [string, string][] = [['manifest.json', json]];
+  if (content.worker) texts.push(['worker.js', content.worker.code]);
+  if (content.worker?.map != null) texts.push(['worker.js.map', content.worker.map]);
+  const artifact: Artifact = {
+    id,
+    folder,
+    manifest: content.manifest,
+    files: texts.length + assets.length,
+    bytes: texts.reduce((sum, [, text]) => sum + Buffer.byteLength(text), 0) + assets.reduce((sum, [, file]) => sum + file.bytes, 0),
+  };
+  if (await exists(folder)) return artifact;
+
+  // Beside its final place, for a rename needs the same file system. No artifact id starts with a dot.
+  const temporary = join(artifacts, `.${id.slice(0, 12)}-${randomBytes(6).toString('hex')}`);
+  try {
+    const folders = new Set([temporary]);
+    await mkdir(temporary, { recursive: true });
+    for (const [path, file] of assets) {
+      const target = join(temporary, 'assets', path);
+      for (let parent = dirname(target); !folders.has(parent); parent = dirname(parent)) folders.add(parent);
+      await mkdir(dirname(target), { recursive: true });
+      await copy(content.assets.get(path), target, path, file.hash, durable);
+    }
+    for (const [name, text] of texts) await writeWhole(join(temporary, name), [Buffer.from(text)], durable);
+    if (durable) for (const made of folders) await syncFolder(made);
+    await rename(temporary, folder).catch((error: unknown) => keepFirst(error, temporary, folder));
+    if (durable) await syncFolder(artifacts);
+  } catch (error) {
+    await rm(temporary, { recursive: true, force: true });
+    throw toWriteError(error, artifacts);
+  }
+  return artifact;
+}
+
+/** Another build of the same sources was faster: its folder is as good. */
+async function keepFirst(error: unknown, temporary: string, folder: string): Promise<void> {
+  if (!(await exists(folder))) throw error;
+  await rm(temporary, { recursive: true, force: true });
+}
+
+async function copy(source: string | undefined, target: string, path: string, expected: string, durable: boolean): Promise<void> {
+  const hash = createHash('sha256');
+  async function* hashed(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of createReadStream(source ?? '')) {
+      hash.update(chunk as Uint8Array);
+      yield chunk as Uint8Array;
+    }
+  }
+  await writeWhole(target, hashed(), durable);
+  if (hash.digest('hex') !== expected) throw new BuildError('assets', `Asset ${path} changed while the artifact was written; build again`);
+}
+
+async function writeWhole(target: string, chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, durable: boolean): Promise<void> {
+  await using file = await open(target, 'wx');
+  // writeFile on the handle writes each chunk to its end, unlike write.
+  await file.writeFile(chunks);
+  if (durable) await file.sync();
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  await using handle = await open(folder, 'r');
+  await handle.sync();
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+function toWriteError(error: unknown, artifacts: string): BuildError {
+  if (error instanceof BuildError) return error;
+  const { code, message } = error as NodeJS.ErrnoException;
+  const reason = code === 'ENOSPC' || code === 'EDQUOT' ? 'the disk is full' : code === 'EACCES' ? 'permission denied' : message;
+  return new BuildError('write_failed', `The artifact cannot be written to ${artifacts}: ${reason}`, { cause: error });
+}

@@ -1,0 +1,133 @@
+// What goes wrong while a project is built, in a form the CLI and the build log print: what, where, what to do.
+// Thrown by everything in builder/; never by the handler (its errors are in core/errors.ts).
+import { readFileSync } from 'node:fs';
+import { relative, resolve, sep } from 'node:path';
+
+/** Why a build failed. */
+export type BuildErrorCode =
+  | 'syntax'
+  | 'unresolved_import'
+  | 'missing_export'
+  | 'unloadable_import'
+  | 'missing_entry'
+  | 'unknown_kind'
+  | 'assets'
+  | 'too_large'
+  | 'command_failed'
+  | 'write_failed'
+  | 'bundler';
+
+/** Where in the project: `file` relative to its root, `line` and `column` from 1. */
+export interface SourcePlace {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+/**
+ * A build that failed. `message` says what and what to do; the place and the code frame are separate, printed around it.
+ *
+ * @example
+ * // error.place  -> { file: 'src/index.ts', line: 3, column: 37 }
+ * // error.frame  -> "> 3 |   fetch() { return new Response("x" }\n    |  ...  ^"
+ */
+export class BuildError extends Error {
+  readonly code: BuildErrorCode;
+  readonly place: SourcePlace | null;
+  /** The lines around the place with a caret, ready to print; null without a place. */ readonly frame: string | null;
+  /** Further errors of the same build, in the order found. */ readonly others: readonly BuildError[];
+
+  constructor(
+    code: BuildErrorCode,
+    message: string,
+    at: {
+      readonly place?: SourcePlace | null;
+      readonly frame?: string | null;
+      readonly others?: readonly BuildError[];
+      readonly cause?: unknown;
+    } = {},
+  ) {
+    super(message, at.cause === undefined ? undefined : { cause: at.cause });
+    this.name = 'BuildError';
+    this.code = code;
+    this.place = at.place ?? null;
+    this.frame = at.frame ?? null;
+    this.others = at.others ?? [];
+  }
+}
+
+/** The error as lines for a terminal: `file:line:column: message` and the code frame, then the others. */
+export function formatBuildError(error: BuildError): string {
+  const where = error.place ? `${error.place.file}:${error.place.line}:${error.place.column}: ` : '';
+  const own = `${where}${error.message}${error.frame === null ? '' : `\n\n${error.frame}\n`}`;
+  return [own, ...error.others.map(formatBuildError)].join('\n');
+}
+
+/**
+ * Lines around a place, numbered, with a caret below the column.
+ *
+ * @param line from 1  @param column from 1
+ */
+export function codeFrame(source: string, line: number, column: number): string {
+  const lines = source.split(/\r?\n/);
+  const first = Math.max(1, line - 2);
+  const last = Math.min(lines.length, line + 2);
+  const width = String(last).length;
+  const framed: string[] = [];
+  for (let number = first; number <= last; number++) {
+    const text = shorten(lines[number - 1] ?? '', number === line ? column : 1);
+    framed.push(`${number === line ? '>' : ' '} ${String(number).padStart(width)} | ${text.text}`.trimEnd());
+    if (number === line) framed.push(`  ${' '.repeat(width)} | ${' '.repeat(Math.max(0, text.column - 1))}^`);
+  }
+  return framed.join('\n');
+}
+
+/** Minified lines would fill the screen: at most 160 characters around the column. Tabs become one space for the caret. */
+function shorten(line: string, column: number): { text: string; column: number } {
+  const plain = line.replaceAll('\t', ' ');
+  if (plain.length <= 160) return { text: plain, column };
+  const start = Math.max(0, column - 80);
+  return { text: plain.slice(start, start + 160), column: column - start };
+}
+
+/** The fields that rolldown's errors and warnings share. Its lines count from 1, its columns from 0. */
+export interface BundlerLog {
+  readonly code?: string | undefined;
+  readonly message: string;
+  readonly id?: string | undefined;
+  readonly exporter?: string | undefined;
+  readonly loc?: { readonly line: number; readonly column: number; readonly file?: string | undefined } | undefined;
+}
+
+/** A path inside the project as users know it: relative to its root, with `/`. */
+export function projectPath(root: string, path: string): string {
+  return relative(root, resolve(root, withoutQuery(path)))
+    .split(sep)
+    .join('/');
+}
+
+/** A module id without `?raw` and the like. */
+export function withoutQuery(id: string): string {
+  const query = id.indexOf('?');
+  return query === -1 ? id : id.slice(0, query);
+}
+
+/** Place and code frame of a log, as far as it has one and the file can be read. */
+export function whereIs(root: string, log: BundlerLog): { place: SourcePlace | null; frame: string | null } {
+  const id = log.loc?.file ?? log.id;
+  if (id === undefined || log.loc === undefined || id.startsWith('\0')) return { place: null, frame: null };
+  const place = { file: projectPath(root, id), line: log.loc.line, column: log.loc.column + 1 };
+  try {
+    return { place, frame: codeFrame(readFileSync(resolve(root, withoutQuery(id)), 'utf8'), place.line, place.column) };
+  } catch {
+    return { place, frame: null };
+  }
+}
+
+/** Several errors as one: the first, carrying the others. */
+export function joinBuildErrors(errors: readonly BuildError[]): BuildError {
+  const [first, ...others] = errors;
+  if (first === undefined) return new BuildError('bundler', 'The bundler failed without saying why');
+  if (others.length === 0) return first;
+  return new BuildError(first.code, first.message, { place: first.place, frame: first.frame, others, cause: first.cause });
+}

@@ -1,0 +1,112 @@
+// Source folder -> artifact: the whole of a build, joined from the parts beside it. Called by the CLI and by build jobs.
+import { existsSync } from 'node:fs';
+import { realpath } from 'node:fs/promises';
+import { join, relative, resolve, sep } from 'node:path';
+import { defaultLimits } from '#core/limits.ts';
+import type { AssetRules, Manifest } from '#core/manifest.ts';
+import { hashOf, writeArtifact, type Artifact } from './artifact.ts';
+import { collectAssets, tooLarge, type ArtifactLimits, type Assets } from './assets.ts';
+import { BuildError } from './build-error.ts';
+import { runBuildCommand } from './build-command.ts';
+import { bundle, type Bundle } from './bundle.ts';
+import { findEntry, type ProjectEntry } from './entry.ts';
+import { bindingKinds, hasNodeCompat, type BuildConfig } from './project.ts';
+
+/** What to build, and where to. */
+export interface BuildOptions {
+  /** The project's folder (repository root plus `base`). */ readonly root: string;
+  readonly config: BuildConfig;
+  /** Folder that artifacts are written into. */ readonly artifacts: string;
+  /** Output of the `build` command, as it comes. */ readonly onOutput?: (text: string) => void;
+  /** Variables for the `build` command. */ readonly environment?: Readonly<Record<string, string>>;
+  /** Bounds; defaults from core/limits.ts. */ readonly limits?: ArtifactLimits & { readonly bundleBytesMax: number };
+  /** Bundle made already (by watch.ts), used instead of bundling. */ readonly bundle?: Bundle;
+  /** Wait until the artifact is safely on the disk; default true. */ readonly durable?: boolean;
+}
+
+/**
+ * Builds a project. The same sources give the same artifact id, wherever they lie.
+ *
+ * @throws {BuildError} for everything that is wrong with the project; nothing is left in `artifacts` then.
+ * @example
+ * const { id, folder } = await build({ root: '/srv/app', config: { kind: 'dynamic' }, artifacts: '/srv/data/artifacts' });
+ */
+export async function build(options: BuildOptions): Promise<Artifact> {
+  const limits = options.limits ?? defaultLimits;
+  const root = await realpath(options.root).catch(() => {
+    throw new BuildError('unknown_kind', `The project folder ${options.root} does not exist`);
+  });
+  if (options.config.kind === 'static' && options.config.build !== undefined) {
+    await runBuildCommand(options.config.build, root, options.onOutput ?? (() => {}), options.environment);
+  }
+  const project = findEntry(root, options.config);
+  const [worker, assets] = await Promise.all([bundleOf(project, root, options), assetsOf(project, root, options.config, limits)]);
+  const manifest = toManifest(project.kind, options.config, worker, assets);
+  const total = (assets?.bytes ?? 0) + (worker ? Buffer.byteLength(worker.code) + Buffer.byteLength(worker.map) : 0);
+  if (total > limits.artifactBytesMax) throw tooLarge('bytes', total, limits.artifactBytesMax, 'BUILD_ARTIFACT_MAX_BYTES');
+  return writeArtifact(options.artifacts, { manifest, worker, assets: assets?.sources ?? new Map() }, options.durable);
+}
+
+async function bundleOf(project: ProjectEntry, root: string, options: BuildOptions): Promise<Bundle | null> {
+  if (project.entry === null) return null;
+  if (options.bundle) return options.bundle;
+  const bytesMax = (options.limits ?? defaultLimits).bundleBytesMax;
+  return bundle({ root, entry: project.entry, nodeCompat: hasNodeCompat(options.config), bytesMax });
+}
+
+async function assetsOf(project: ProjectEntry, root: string, config: BuildConfig, limits: ArtifactLimits): Promise<Assets | null> {
+  const folder = await assetsFolder(project, root, config);
+  return folder === null ? null : collectAssets(folder, limits, folder === root);
+}
+
+/** `out`; without it `public` beside a worker, and the folder itself of a static project. */
+async function assetsFolder(project: ProjectEntry, root: string, config: BuildConfig): Promise<string | null> {
+  if (config.out === undefined) {
+    if (project.kind === 'static') return root;
+    return existsSync(join(root, 'public')) ? inside(root, 'public') : null;
+  }
+  if (!existsSync(resolve(root, config.out))) {
+    const why = config.build === undefined ? '' : `; the build command "${config.build}" should create it`;
+    throw new BuildError('assets', `The output directory "${config.out}" does not exist${why}`);
+  }
+  return inside(root, config.out);
+}
+
+async function inside(root: string, path: string): Promise<string> {
+  const folder = await realpath(resolve(root, path));
+  const away = relative(root, folder);
+  if (away === '..' || away.startsWith(`..${sep}`))
+    throw new BuildError('assets', `The output directory "${path}" leads out of the project`);
+  return folder;
+}
+
+/** What the handler is told. Fields that platform.yaml leaves out have their defaults here, so that ids are stable. */
+function toManifest(kind: Manifest['kind'], config: BuildConfig, worker: Bundle | null, assets: Assets | null): Manifest {
+  const bindings: Record<string, Readonly<Record<string, string>>> = {};
+  for (const bindingKind of bindingKinds) {
+    const declared = config[bindingKind];
+    if (declared !== undefined && Object.keys(declared).length > 0) bindings[bindingKind] = declared;
+  }
+  const cron = Object.entries(config.cron ?? {}).map(([name, { schedule, timezone }]) => [name, { schedule, timezone: timezone ?? 'UTC' }]);
+  return {
+    version: 1,
+    kind,
+    worker: worker && { hash: hashOf(worker.code), bytes: Buffer.byteLength(worker.code), mapHash: hashOf(worker.map) },
+    compatibilityDate: config.compatibility_date ?? '2025-04-02',
+    compatibilityFlags: config.compatibility_flags ?? [],
+    assets: assets && toAssetRules(config, assets),
+    bindings,
+    cron: Object.fromEntries(cron),
+    ai: config.ai ?? false,
+    skewProtection: config.skew_protection ?? true,
+  };
+}
+
+function toAssetRules(config: BuildConfig, assets: Assets): AssetRules {
+  return {
+    binding: config.assets?.binding ?? null,
+    notFoundHandling: config.assets?.not_found_handling ?? 'none',
+    runWorkerFirst: config.assets?.run_worker_first ?? false,
+    files: assets.files,
+  };
+}

@@ -1,0 +1,105 @@
+// The bundler plugin behind `nodejs_compat`: `node:*`, Node's bare module names and `cloudflare:*` become modules that
+// work in an isolate. Nothing of it enters a bundle that does not ask for it. Used by bundle.ts.
+import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Plugin } from 'rolldown';
+import { isNodeBuiltin, needsPrefix, ownModules, realExports, unenvModules } from './node-builtins.ts';
+
+const builtin = createRequire(import.meta.url);
+
+/** Ids of the modules written here; the rest of the id is the name of a Node module. */
+const unavailablePrefix = '\0platform:unavailable/';
+const requirePrefix = '\0platform:require/';
+
+/** Absolute path of a module of builder/node/ or builder/shims/; these stay TypeScript when the program is packed. */
+export function ownPath(name: string): string {
+  return fileURLToPath(new URL(`./${name}.ts`, import.meta.url));
+}
+
+/**
+ * Globals that code written for Node expects, each imported only into modules that name it.
+ * Value: as rolldown's `transform.inject`.
+ */
+export function nodeGlobals(): Record<string, [string, string]> {
+  const buffer: [string, string] = ['node:buffer', 'Buffer'];
+  const process: [string, string] = ['node:process', 'default'];
+  return {
+    Buffer: buffer,
+    'globalThis.Buffer': buffer,
+    process,
+    'globalThis.process': process,
+    setImmediate: [ownPath('node/immediate'), 'setImmediate'],
+    clearImmediate: [ownPath('node/immediate'), 'clearImmediate'],
+  };
+}
+
+/** @param nodeCompat whether Node's modules are served; `cloudflare:*` always is. */
+export function nodeCompatPlugin(nodeCompat: boolean): Plugin {
+  return {
+    name: 'platform:node-compat',
+    resolveId: {
+      filter: { id: [/^(?:node|cloudflare):/, /^[a-z_0-9]+(?:\/[a-z_0-9]+)?\/?$/] },
+      handler(source, importer, { kind }) {
+        if (source === 'cloudflare:workers' || source === 'cloudflare:sockets') {
+          return { id: ownPath(`shims/${source.replace(':', '-')}`), moduleSideEffects: false };
+        }
+        const name = source.replace(/^node:/, '');
+        if (source === 'buffer/' && importer === ownPath('node/buffer')) {
+          return { id: builtin.resolve('buffer/'), moduleSideEffects: false };
+        }
+        if (!nodeCompat || !isNodeBuiltin(name) || (source === name && needsPrefix(name))) return null;
+        if (kind === 'require-call') return { id: requirePrefix + name };
+        if (ownModules.includes(name)) return { id: ownPath(`node/${name.replaceAll('_', '-')}`), moduleSideEffects: false };
+        if (unenvModules.includes(name)) return { id: unenvPath(name), moduleSideEffects: false };
+        return { id: unavailablePrefix + name, moduleSideEffects: false };
+      },
+    },
+    load: {
+      filter: { id: /^\0platform:(?:unavailable|require)\// },
+      handler(id) {
+        if (id.startsWith(requirePrefix)) return mutableModule(id.slice(requirePrefix.length));
+        return unavailableModule(id.slice(unavailablePrefix.length));
+      },
+    },
+  };
+}
+
+function unenvPath(name: string): string {
+  // unenv exports `path/posix` and `sys` under other names than Node does.
+  const exported = name === 'sys' ? 'util' : name.startsWith('path/') ? 'path' : name;
+  return fileURLToPath(import.meta.resolve(`unenv/node/${exported}`));
+}
+
+/** `require('node:x')` in CommonJS: a plain object that packages may assign into, as they do in Node. */
+function mutableModule(name: string): string {
+  return [
+    `import * as all from ${JSON.stringify(`node:${name}`)};`,
+    `import { toMutable } from ${JSON.stringify(ownPath('node/mutable'))};`,
+    `const exported = toMutable(all);`,
+    `export { exported as 'module.exports' };`,
+  ].join('\n');
+}
+
+/** A module whose exports throw when they are called, apart from its plain facts. */
+function unavailableModule(name: string): string {
+  const real = realExports[name];
+  const file = real?.from === 'own' ? ownPath(`node/${name}`) : fileURLToPath(import.meta.resolve(`unenv/node/${name}`, import.meta.url));
+  const facts = real?.names.join(', ') ?? '';
+  const others = exportNames(name).filter((key) => real?.names.includes(key) !== true);
+  return [
+    `import { unavailable } from ${JSON.stringify(ownPath('node/unavailable'))};`,
+    ...(real === undefined ? [] : [`import { ${facts} } from ${JSON.stringify(file)};`, `export { ${facts} };`]),
+    ...others.map((key) => `export const ${key} = /* @__PURE__ */ unavailable(${JSON.stringify(`${name}.${key}`)});`),
+    `export default /* @__PURE__ */ unavailable(${JSON.stringify(name)}, { ${facts} });`,
+  ].join('\n');
+}
+
+/** What Node's own module exports, so that `import { readFile } from 'node:fs'` links. Unused ones leave no trace. */
+function exportNames(name: string): string[] {
+  const keys = Object.keys(builtin(`node:${name}`) as object);
+  return keys.filter((key) => /^[A-Za-z_$][\w$]*$/.test(key) && key !== 'default').sort();
+}
+
+/** The folder all modules of the platform itself are under; their paths in source maps start with `platform:`. */
+export const builderFolder: string = dirname(fileURLToPath(import.meta.url));

@@ -1,0 +1,43 @@
+// node:module: nothing can be loaded at run time in an isolate, so `createRequire` works until the result is called.
+// Bundled into workers by node-compat.ts.
+import { builtinModules } from 'unenv/node/module';
+import { unavailable } from './unavailable.ts';
+
+export { builtinModules };
+
+export function isBuiltin(name: string): boolean {
+  return name.startsWith('node:') || (builtinModules as readonly string[]).includes(name);
+}
+
+/** The function that Node would load modules with; here it says what to do instead. */
+export function createRequire(_from: string | URL): (name: string) => never {
+  const load = (name: string): never => {
+    throw new Error(`require(${JSON.stringify(name)}) cannot load a module while a worker runs: import it, so that it is bundled`);
+  };
+  return Object.assign(load, { resolve: load, cache: {}, extensions: {}, main: undefined });
+}
+
+export const syncBuiltinESMExports = (): void => {};
+export const findSourceMap = (): undefined => undefined;
+export const register = /* @__PURE__ */ unavailable('module.register');
+export const runMain = /* @__PURE__ */ unavailable('module.runMain');
+
+/** Callable and extendable, as packages that patch `Module.prototype.require` expect. */
+export function Module(this: { id: string; exports: object } | undefined, id = ''): void {
+  if (this) Object.assign(this, { id, exports: {} });
+}
+Module.prototype.require = createRequire('/');
+Object.assign(Module, {
+  Module,
+  builtinModules,
+  createRequire,
+  isBuiltin,
+  syncBuiltinESMExports,
+  findSourceMap,
+  register,
+  runMain,
+  _cache: {},
+  _extensions: {},
+});
+
+export default Module;

@@ -1,0 +1,11 @@
+// What CommonJS code gets from `require('node:x')`: in Node an object it may assign into. Bundled by node-compat.ts.
+
+/** The namespace of a module as one mutable object; a module whose default export is a function or a proxy is that. */
+export function toMutable(namespace: Readonly<Record<string, unknown>>): unknown {
+  const { default: base, ...named } = namespace;
+  if (typeof base !== 'function') return { ...(base as object), ...named };
+  for (const [key, value] of Object.entries(named)) {
+    if (!(key in base)) Object.defineProperty(base, key, { value, writable: true, enumerable: true, configurable: true });
+  }
+  return base;
+}
