@@ -1,0 +1,118 @@
+// Cron expressions of five or six fields (a leading one for seconds) -> the numbers each field allows. Called by the
+// parser of platform.yaml and by whoever computes the next run. Pure.
+
+/** The times at which a schedule fires: a moment fits when every field lists it. */
+export interface CronSchedule {
+  /** 0-59; `[0]` when the expression has five fields. */ readonly seconds: readonly number[];
+  /** 0-59. */ readonly minutes: readonly number[];
+  /** 0-23. */ readonly hours: readonly number[];
+  /** 1-31. */ readonly days: readonly number[];
+  /** 1-12. */ readonly months: readonly number[];
+  /** 0-6, Sunday is 0. */ readonly weekdays: readonly number[];
+  /** As in cron: when days and weekdays are both restricted, a day fits that is in either list. */ readonly anyDay: boolean;
+}
+
+interface Field {
+  readonly name: string;
+  readonly least: number;
+  readonly most: number;
+  readonly words?: readonly string[];
+}
+
+const months = ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'];
+const weekdays = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'];
+
+const fields: readonly [Field, Field, Field, Field, Field, Field] = [
+  { name: 'second', least: 0, most: 59 },
+  { name: 'minute', least: 0, most: 59 },
+  { name: 'hour', least: 0, most: 23 },
+  { name: 'day of month', least: 1, most: 31 },
+  { name: 'month', least: 1, most: 12, words: months },
+  // 7 is Sunday too.
+  { name: 'weekday', least: 0, most: 7, words: weekdays },
+];
+
+const daysOfMonth = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+/**
+ * Reads a cron expression.
+ *
+ * @returns the schedule, or `problem`: a sentence that says what is wrong with which field.
+ * @example parseCronSchedule('0 3 * * MON-FRI') // { schedule: { hours: [3], weekdays: [1, 2, 3, 4, 5], ... } }
+ */
+export function parseCronSchedule(text: string): { schedule: CronSchedule } | { problem: string } {
+  if (text.length > 256) return { problem: 'A schedule has at most 256 characters' };
+  const trimmed = text.trim();
+  if (trimmed.startsWith('@'))
+    return { problem: `Words such as ${trimmed.slice(0, 20)} are not supported; write the five fields, such as "0 0 * * *"` };
+  const parts = trimmed === '' ? [] : trimmed.split(/\s+/);
+  if (parts.length !== 5 && parts.length !== 6) return { problem: `A schedule has 5 or 6 fields, not ${parts.length}` };
+  const all = parts.length === 5 ? ['0', ...parts] : parts;
+  const lists: number[][] = [];
+  for (const [index, field] of fields.entries()) {
+    const list = parseField(all[index]!, field);
+    if (typeof list === 'string') return { problem: list };
+    lists.push(list);
+  }
+  const [seconds, minutes, hours, days, monthList, weekdayList] = lists as [number[], number[], number[], number[], number[], number[]];
+  const daysFree = isFree(all[3]!);
+  const weekdaysFree = isFree(all[5]!);
+  if (!daysFree && weekdaysFree && !monthList.some((month) => days[0]! <= daysOfMonth[month - 1]!)) {
+    return { problem: `No month of the schedule has a day ${days[0]}, so it never fires` };
+  }
+  return {
+    schedule: {
+      seconds,
+      minutes,
+      hours,
+      days,
+      months: monthList,
+      weekdays: [...new Set(weekdayList.map((day) => day % 7))].sort((a, b) => a - b),
+      anyDay: !daysFree && !weekdaysFree,
+    },
+  };
+}
+
+/** Whether a day field says nothing; `*\/2` does say something. */
+function isFree(text: string): boolean {
+  return text === '*' || text === '?';
+}
+
+function parseField(text: string, field: Field): number[] | string {
+  const values = new Set<number>();
+  for (const part of text.split(',')) {
+    const problem = addRange(part, field, values);
+    if (problem !== undefined) return problem;
+  }
+  return [...values].sort((a, b) => a - b);
+}
+
+function addRange(part: string, field: Field, values: Set<number>): string | undefined {
+  const wrong = `"${part.slice(0, 20)}" is not a ${field.name}`;
+  const [range = '', stepText, ...more] = part.split('/');
+  const step = stepText === undefined ? 1 : /^\d{1,4}$/.test(stepText) ? Number(stepText) : 0;
+  if (step === 0 || more.length > 0) return `${wrong}: after "/" stands a whole number of at least 1`;
+  let from = field.least;
+  let to = field.name === 'weekday' ? 6 : field.most;
+  if (range === '?' && !field.name.includes('day')) return `${wrong}: "?" is for the two day fields`;
+  if (range !== '*' && range !== '?') {
+    const [first = '', last, ...rest] = range.split('-');
+    const start = numberOf(first, field);
+    let end = last === undefined ? (stepText === undefined ? start : to) : numberOf(last, field);
+    // FRI-SUN ends on the Sunday after.
+    if (field.name === 'weekday' && end === 0 && start !== 0) end = 7;
+    if (start === undefined || end === undefined || rest.length > 0) return `${wrong} (${field.least} to ${field.most})`;
+    if (start > end) return `${wrong}: the range runs backwards`;
+    from = start;
+    to = end;
+  }
+  for (let value = from; value <= to; value += step) values.add(value);
+  return undefined;
+}
+
+function numberOf(text: string, field: Field): number | undefined {
+  const word = field.words?.indexOf(text.toUpperCase()) ?? -1;
+  if (word >= 0) return word + field.least;
+  const value = Number(text);
+  return /^\d{1,2}$/.test(text) && value >= field.least && value <= field.most ? value : undefined;
+}

@@ -1,0 +1,190 @@
+// The one definition of platform.yaml (spec 2.1): a JSON Schema literal. The parser (schema-check.ts) walks it, the
+// TypeScript type is inferred from it, docs/platform.schema.json is printed from it. typebox is imported for its types
+// only: loading it costs 75 ms of every command.
+import type { XStatic } from 'typebox/schema';
+
+const bindingName = { type: 'string', pattern: '^[A-Z][A-Z0-9_]{0,63}$' } as const;
+const resourceName = {
+  type: 'string',
+  pattern: '^[a-z][a-z0-9_]{0,63}$',
+  expects: 'a resource name (lower-case letters, digits and underscores, starting with a letter, at most 64)',
+} as const;
+
+/** `<BINDING_NAME>: <resource_name>`, the shape of every binding kind. */
+function bindingMap<const Description extends string>(description: Description) {
+  return {
+    type: 'object',
+    description,
+    patternProperties: { [bindingName.pattern]: resourceName } as { readonly '^[A-Z][A-Z0-9_]{0,63}$': typeof resourceName },
+    additionalProperties: false,
+    expects: 'a map from binding names to resource names, such as "DB: users"',
+    expectsNames: 'a binding name (upper-case letters, digits and underscores, starting with a letter, at most 64)',
+  } as const;
+}
+
+const relativePath = { type: 'string', minLength: 1, expects: 'a relative path inside the repository' } as const;
+
+const schema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    name: {
+      type: 'string',
+      pattern: '^(?=.{1,40}$)[a-z0-9](?:-?[a-z0-9])*$',
+      description: 'Name of the project, the first part of its host.',
+      expects: 'a project name (lower-case letters, digits and single hyphens between them, at most 40)',
+    },
+    kind: {
+      enum: ['static', 'ssr', 'dynamic', 'worker'],
+      description: 'What the project is; found out from its files when left out. `worker` is another word for `dynamic`.',
+    },
+    main: { ...relativePath, description: 'Entry file of the worker, relative to `base`.' },
+    build: { type: 'string', description: 'Shell command that produces the output.', expects: 'a shell command' },
+    out: { ...relativePath, description: 'Output directory, relative to `base`.' },
+    base: { ...relativePath, description: 'Directory of the project inside the repository.' },
+    assets: {
+      type: 'object',
+      description: 'How static files of a dynamic project are served.',
+      additionalProperties: false,
+      properties: {
+        binding: {
+          type: 'string',
+          pattern: '^[A-Z_]{1,64}$',
+          description: 'Name under which the worker sees the asset fetcher.',
+          expects: 'a name of upper-case letters and underscores, at most 64',
+        },
+        not_found_handling: {
+          enum: ['none', '404-page', 'single-page-application'],
+          default: 'none',
+          description: 'What answers a path that no file has.',
+        },
+        run_worker_first: {
+          anyOf: [
+            { type: 'boolean' },
+            {
+              type: 'array',
+              maxItems: 100,
+              items: {
+                type: 'string',
+                pattern: '^!?/.*$',
+                expects: 'a route pattern that starts with "/" (or "!/" to exclude), such as "/api/*"',
+              },
+            },
+          ],
+          default: false,
+          description: 'Requests that go to the worker before the files: all, none, or those that match; `!` excludes.',
+          expects: 'true, false or a list of route patterns',
+        },
+      },
+    },
+    agentSDK: { type: 'boolean', default: false, description: 'Adds the bindings of the agent library.' },
+    skew_protection: {
+      type: 'boolean',
+      default: true,
+      description: 'Keeps the requests of a page on the deployment that served it.',
+    },
+    compatibility_date: {
+      type: 'string',
+      pattern: '^\\d{4}-\\d{2}-\\d{2}$',
+      description: 'Day whose runtime behaviour the worker expects, from 2023-01-01 to today (UTC).',
+      expects: 'a date in quotes, such as "2026-01-31"',
+    },
+    compatibility_flags: {
+      type: 'array',
+      maxItems: 100,
+      description: 'Runtime flags, such as `nodejs_compat`.',
+      items: { type: 'string', pattern: '^[a-z0-9][a-z0-9_.:-]{0,99}$', expects: 'a flag such as "nodejs_compat"' },
+      expects: 'a list of flags, such as ["nodejs_compat"]',
+    },
+    dev: {
+      type: 'object',
+      description: 'Where `platform dev` listens; flags of the command win.',
+      additionalProperties: false,
+      properties: {
+        port: { type: 'integer', minimum: 1, maximum: 65535, default: 3000, expects: 'a whole number from 1 to 65535' },
+        host: { type: 'string', pattern: '^[A-Za-z0-9.:_-]{1,253}$', default: 'localhost', expects: 'a host name or address' },
+      },
+    },
+    db: bindingMap('SQL databases.'),
+    queue: bindingMap('Message queues.'),
+    workflow: bindingMap('Durable workflows.'),
+    state: bindingMap('Key-value state.'),
+    fs: bindingMap('File storage.'),
+    timer: bindingMap('Timers.'),
+    cache: bindingMap('Caches.'),
+    sandbox: bindingMap('Sandboxes.'),
+    auth: {
+      type: 'object',
+      description: 'Managed sign-in of the users of a worker.',
+      additionalProperties: false,
+      required: ['binding'],
+      properties: {
+        binding: { ...bindingName, expects: 'a binding name, usually PLATFORM_AUTH' },
+      },
+      expects: 'a map with the key "binding", such as {binding: PLATFORM_AUTH}',
+    },
+    ai: { type: 'boolean', default: false, description: 'Adds the AI binding and its variables.' },
+    cron: {
+      type: 'object',
+      description: 'Schedules that call the `scheduled` handler of the worker.',
+      patternProperties: {
+        '^[A-Z][A-Z0-9_]{0,63}$': {
+          anyOf: [
+            { type: 'string', expects: 'a schedule such as "*/5 * * * *"' },
+            {
+              type: 'object',
+              additionalProperties: false,
+              required: ['schedule'],
+              properties: {
+                schedule: { type: 'string', expects: 'a schedule such as "*/5 * * * *"' },
+                timezone: { type: 'string', default: 'UTC', expects: 'a time zone such as "Europe/Berlin"' },
+                overlap: {
+                  enum: ['skip', 'queue'],
+                  default: 'skip',
+                  description: 'What happens to a run that is due while the one before still runs.',
+                },
+              },
+            },
+          ],
+          expects: 'a schedule such as "*/5 * * * *", or a map with the key "schedule"',
+        },
+      },
+      additionalProperties: false,
+      expects: 'a map from names to schedules, such as CLEANUP: "0 3 * * *"',
+      expectsNames: 'a name (upper-case letters, digits and underscores, starting with a letter, at most 64)',
+    },
+  },
+} as const;
+
+/** platform.yaml as its author writes it: every key optional, nothing resolved. */
+export type ProjectFile = XStatic<typeof schema>;
+
+/** A key of platform.yaml. */
+export type ProjectKey = keyof (typeof schema)['properties'];
+
+/** The definition that the parser walks. */
+export const projectFileSchema = schema;
+
+/** The kinds of bindings that map binding names to resource names. */
+export const bindingKinds = ['db', 'queue', 'workflow', 'state', 'fs', 'timer', 'cache', 'sandbox'] as const;
+export type BindingKind = (typeof bindingKinds)[number];
+
+/** What only our parser understands: the phrase after "must be" in its messages. */
+const parserOnly = new Set(['expects', 'expectsNames']);
+
+/**
+ * The JSON Schema of platform.yaml for editors, as docs/platform.schema.json holds it.
+ *
+ * @example `# yaml-language-server: $schema=platform.schema.json` as the first line of platform.yaml
+ */
+export function projectConfigSchema(): Record<string, unknown> {
+  const published = JSON.parse(JSON.stringify(schema, (key, value) => (parserOnly.has(key) ? undefined : value))) as object;
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: 'platform.yaml',
+    description: 'Configuration of a project of the platform.',
+    ...published,
+    // Static projects need a build command.
+    anyOf: [{ properties: { kind: { enum: schema.properties.kind.enum.filter((kind) => kind !== 'static') } } }, { required: ['build'] }],
+  };
+}

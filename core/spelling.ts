@@ -1,0 +1,45 @@
+// Finds the word somebody probably meant, for "did you mean" hints. Pure; short words only.
+
+/** Words longer than this are never compared: the cost grows with the product of both lengths. */
+const lengthMax = 40;
+
+/**
+ * The candidate nearest to a misspelt word, or undefined when none is near. Case, `-` and `_` do not count.
+ *
+ * @example nearestWord('compatabilityDate', ['kind', 'compatibility_date']) // 'compatibility_date'
+ */
+export function nearestWord(word: string, candidates: Iterable<string>): string | undefined {
+  if (word.length > lengthMax) return undefined;
+  const plain = plainWord(word);
+  let nearest: string | undefined;
+  let least = Math.max(1, Math.floor(plain.length / 3)) + 1;
+  for (const candidate of candidates) {
+    const distance = editDistance(plain, plainWord(candidate));
+    if (distance < least && distance < plain.length) {
+      nearest = candidate;
+      least = distance;
+    }
+  }
+  return nearest;
+}
+
+function plainWord(word: string): string {
+  return word.toLowerCase().replace(/[-_]/g, '');
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`. */
+function editDistance(a: string, b: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      let cost = Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1));
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) cost = Math.min(cost, beforeLast[j - 2]! + 1);
+      row.push(cost);
+    }
+    beforeLast = last;
+    last = row;
+  }
+  return last[b.length]!;
+}

@@ -1,0 +1,161 @@
+// platform-workspace.yaml and the monorepo rules of spec 2.1, over a list of paths and the texts that matter. Called by
+// the builder and `platform dev`, which do the reading. No I/O.
+import type { XStatic } from 'typebox/schema';
+import { hasErrors, quoted, type Problem } from './problem.ts';
+import { checkSource } from './schema-check.ts';
+import { readYaml } from './yaml-source.ts';
+
+const workspaceFileSchema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    exclude: {
+      type: 'array',
+      maxItems: 100,
+      items: { type: 'string', pattern: '^.{1,256}$', expects: 'a pattern such as "examples/*", of at most 256 characters' },
+      expects: 'a list of patterns, such as ["examples/*"]',
+    },
+  },
+} as const;
+
+/** Name of the file at the root of the repository that excludes folders. */
+export const workspaceFileName = 'platform-workspace.yaml';
+
+/** Files at the root that make a repository a monorepo: workspace manifests and configurations of task runners. */
+const indicatorFiles: readonly string[] = [
+  ...['pnpm-workspace.yaml', 'lerna.json', 'rush.json'],
+  ...['turbo.json', 'turbo.jsonc', 'nx.json', '.moon/workspace.yml', 'lage.config.js', 'lage.config.mjs', 'wireit.json'],
+];
+
+/** What the paths of a repository tell. */
+export interface Workspace {
+  /** Whether the monorepo rules apply. */ readonly monorepo: boolean;
+  /** The files that say so, sorted; empty when none does. */ readonly indicators: readonly string[];
+  /** Every platform.yaml that counts, sorted. */ readonly projectFiles: readonly string[];
+  readonly problems: readonly Problem[];
+}
+
+/**
+ * Reads platform-workspace.yaml.
+ *
+ * @returns the patterns of `exclude` (none when the file has errors) and what is wrong with it.
+ */
+export function parseWorkspaceFile(
+  text: string,
+  options: { readonly file: string },
+): { exclude: readonly string[]; problems: readonly Problem[] } {
+  const source = readYaml(text, options.file);
+  if (!source.readable) return { exclude: [], problems: source.problems };
+  const { value, entries } = checkSource(source, workspaceFileSchema);
+  const { exclude = [] } = value as XStatic<typeof workspaceFileSchema>;
+  for (const [index, pattern] of exclude.entries()) {
+    // An item that is no pattern has been reported and is undefined here.
+    const reason = pattern === undefined ? undefined : patternProblem(pattern);
+    const path = `exclude[${index}]`;
+    if (reason !== undefined) source.report(`${quoted(pattern)} ${reason}`, entries.get(path)?.value, path);
+  }
+  return { exclude: hasErrors(source.problems) ? [] : exclude, problems: source.problems };
+}
+
+/**
+ * Tells whether a repository is a monorepo and which configuration files count.
+ *
+ * @param repository.paths every file, relative to the root, with `/`.
+ * @param repository.texts texts by path; read are those of `package.json` and `platform-workspace.yaml` at the root.
+ * @example inspectRepository({ paths: ['a/platform.yaml', 'b/platform.yaml'], texts: {} }).monorepo // true
+ */
+export function inspectRepository(repository: {
+  readonly paths: readonly string[];
+  readonly texts: Readonly<Record<string, string>>;
+}): Workspace {
+  const { paths, texts } = repository;
+  const { exclude, problems } = parseWorkspaceFile(texts[workspaceFileName] ?? '', { file: workspaceFileName });
+  const projectFiles = paths.filter((path) => isProjectFile(path) && !isExcluded(folderOf(path), exclude)).sort();
+  const indicators: string[] = indicatorFiles.filter((file) => paths.includes(file));
+  if (hasWorkspaces(texts['package.json'])) indicators.push('package.json');
+  if (projectFiles.length > 1) indicators.push(...projectFiles);
+  return { monorepo: indicators.length > 0, indicators: [...indicators].sort(), projectFiles, problems };
+}
+
+/**
+ * Where dependencies are installed and where the build command runs: in a monorepo a project with a `base` installs at
+ * the root of the repository and builds in `base`; otherwise both happen in `base`.
+ *
+ * @example buildFolders({ monorepo: true, base: 'apps/web' }) // { install: '.', build: 'apps/web' }
+ */
+export function buildFolders(project: { readonly monorepo: boolean; readonly base: string }): { install: string; build: string } {
+  return { install: project.monorepo ? '.' : project.base, build: project.base };
+}
+
+function isProjectFile(path: string): boolean {
+  const parts = path.split('/');
+  return parts.at(-1) === 'platform.yaml' && !parts.includes('node_modules');
+}
+
+function folderOf(path: string): string {
+  const end = path.lastIndexOf('/');
+  return end < 0 ? '' : path.slice(0, end);
+}
+
+function hasWorkspaces(manifest: string | undefined): boolean {
+  if (manifest === undefined) return false;
+  try {
+    const parsed: unknown = JSON.parse(manifest.replace(/^\ufeff/, ''));
+    const workspaces = typeof parsed === 'object' && parsed !== null && 'workspaces' in parsed ? parsed.workspaces : undefined;
+    return typeof workspaces === 'object' && workspaces !== null;
+  } catch {
+    // A broken package.json is the package manager's to report.
+    return false;
+  }
+}
+
+function patternProblem(pattern: string): string | undefined {
+  if (/^!/.test(pattern)) return 'begins with "!", which is not supported';
+  if (/[[\]{}()\\]/.test(pattern)) return 'uses more than *, ** and ?, which is not supported';
+  if (pattern.startsWith('/') || pattern.split('/').includes('..')) return 'must be relative to the root of the repository';
+  return undefined;
+}
+
+/** Whether a folder, or one around it, matches a pattern. */
+function isExcluded(folder: string, patterns: readonly string[]): boolean {
+  const parts = folder === '' ? [] : folder.split('/');
+  return patterns.some((pattern) => {
+    const wanted = pattern.split('/').filter((part) => part !== '' && part !== '.');
+    return parts.some((_, index) => matchesPath(parts.slice(0, index + 1), wanted));
+  });
+}
+
+/** `**` stands for any number of folders. Tables, not regular expressions: the pattern is not ours. */
+function matchesPath(parts: readonly string[], pattern: readonly string[]): boolean {
+  return matchesAll(
+    parts.length,
+    pattern.length,
+    (i) => pattern[i] === '**',
+    (i, j) => matchesName(parts[i]!, pattern[j]!),
+  );
+}
+
+function matchesName(name: string, pattern: string): boolean {
+  return matchesAll(
+    name.length,
+    pattern.length,
+    (i) => pattern[i] === '*',
+    (i, j) => pattern[j] === '?' || pattern[j] === name[i],
+  );
+}
+
+/** Whether a sequence matches a pattern in which some elements stand for any number of others; length times length steps. */
+function matchesAll(
+  length: number,
+  patternLength: number,
+  isMany: (j: number) => boolean,
+  fits: (i: number, j: number) => boolean,
+): boolean {
+  let reached = Array.from({ length: length + 1 }, (_, i) => i === 0);
+  for (let j = 0; j < patternLength; j++) {
+    const next = [isMany(j) && reached[0]!];
+    for (let i = 1; i <= length; i++) next.push(isMany(j) ? reached[i]! || next[i - 1]! : reached[i - 1]! && fits(i - 1, j));
+    reached = next;
+  }
+  return reached[length]!;
+}

@@ -1,0 +1,84 @@
+// Text of a YAML file -> document with positions, or problems. Bounds what a hostile file can cost: size, depth, aliases,
+// number of problems. Called by the parsers of platform.yaml and platform-workspace.yaml. Never throws on bad input.
+import { isAlias, parseDocument, type Document, type ErrorCode, type Node } from 'yaml';
+import { projectFileBytesMax } from './limits.ts';
+import { printable, type Problem } from './problem.ts';
+
+/** Aliases followed in one file; resolving one walks the whole document. */
+const aliasesMax = 100;
+/** Problems kept of one file. */
+const problemsMax = 100;
+/** Syntax errors shown: later ones mostly follow from the first. */
+const syntaxErrorsMax = 3;
+
+/** Errors of the library that need words of our own. */
+const plainMessages: Partial<Record<ErrorCode, string>> = {
+  RESOURCE_EXHAUSTION: 'Values are nested too deeply',
+  MULTIPLE_DOCS: 'The file holds more than one YAML document',
+};
+
+/** Where a problem is: a node, an offset in the text, or nothing (the start of the file). */
+export type Place = Node | number | null | undefined;
+
+/** A YAML file being read: its nodes, and the problems found so far. */
+export interface YamlSource {
+  /** The root node; null when the file is empty or broken. */ readonly root: Node | null;
+  /** Whether the text is a YAML document at all; when not, the problems say why. */ readonly readable: boolean;
+  readonly problems: readonly Problem[];
+  report(message: string, place: Place, path: string, more?: { severity?: Problem['severity']; hint?: string | undefined }): void;
+  /** The node an alias stands for; undefined (and reported) when there is none. */
+  follow(node: Node, path: string): Node | undefined;
+}
+
+/** Reads YAML text. Syntax errors are in `problems`; then `root` is null. */
+export function readYaml(text: string, file: string): YamlSource {
+  const problems: Problem[] = [];
+  const plain = text.startsWith('\ufeff') ? text.slice(1) : text;
+  let document: Document.Parsed | null = null;
+  let aliases = 0;
+
+  function report(message: string, place: Place, path: string, more: { severity?: Problem['severity']; hint?: string | undefined } = {}) {
+    if (problems.length > problemsMax) return;
+    const offset = typeof place === 'number' ? place : (place?.range?.[0] ?? 0);
+    const where = { file, ...positionIn(plain, offset), path };
+    if (problems.length === problemsMax)
+      problems.push({ message: `More than ${problemsMax} problems; the others are left out`, severity: 'error', ...where });
+    else problems.push({ message, severity: more.severity ?? 'error', ...where, ...(more.hint === undefined ? {} : { hint: more.hint }) });
+  }
+
+  function follow(node: Node, path: string): Node | undefined {
+    let target: Node | undefined = node;
+    if (!isAlias(node)) return node;
+    if (++aliases > aliasesMax) {
+      report(`More than ${aliasesMax} aliases`, node, path, { hint: 'Write the values out.' });
+      return undefined;
+    }
+    target = document ? node.resolve(document) : undefined;
+    if (target === undefined) report(`Alias *${printable(node.source.slice(0, 60))} has no anchor before it`, node, path);
+    return target;
+  }
+
+  const bytes = Buffer.byteLength(text);
+  if (bytes > projectFileBytesMax) {
+    report(`The file has ${bytes} bytes; at most ${projectFileBytesMax} are allowed`, null, '');
+    return { root: null, readable: false, problems, report, follow };
+  }
+  // Duplicate keys are found by schema-check.ts: the library compares every key with every other.
+  document = parseDocument(plain, { schema: 'core', uniqueKeys: false, prettyErrors: false, logLevel: 'error' });
+  for (const error of document.errors.slice(0, syntaxErrorsMax)) {
+    const message = plainMessages[error.code] ?? `Invalid YAML: ${printable(error.message)}`;
+    report(message, error.pos[0], '');
+    if (error.code === 'RESOURCE_EXHAUSTION') break;
+  }
+  if (document.errors.length > 0) return { root: null, readable: false, problems, report, follow };
+  for (const warning of document.warnings.slice(0, syntaxErrorsMax)) {
+    report(`YAML: ${printable(warning.message)}`, warning.pos[0], '', { severity: 'warning' });
+  }
+  return { root: document.contents, readable: true, problems, report, follow };
+}
+
+/** Line and column, both from 1. Not the library's LineCounter: that one misses line ends inside broken quotes. */
+function positionIn(text: string, offset: number): { line: number; column: number } {
+  const before = text.slice(0, offset).split('\n');
+  return { line: before.length, column: before.at(-1)!.length + 1 };
+}
