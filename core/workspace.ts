@@ -23,8 +23,14 @@ export const workspaceFileName = 'platform-workspace.yaml';
 
 /** Files at the root that make a repository a monorepo: workspace manifests and configurations of task runners. */
 const indicatorFiles: readonly string[] = [
-  ...['pnpm-workspace.yaml', 'lerna.json', 'rush.json'],
-  ...['turbo.json', 'turbo.jsonc', 'nx.json', '.moon/workspace.yml', 'lage.config.js', 'lage.config.mjs', 'wireit.json'],
+  'pnpm-workspace.yaml',
+  'lerna.json',
+  'rush.json',
+  'turbo.json',
+  'turbo.jsonc',
+  'nx.json',
+  '.moon/workspace.yml',
+  'lage.config.js',
 ];
 
 /** What the paths of a repository tell. */
@@ -110,7 +116,7 @@ function hasWorkspaces(manifest: string | undefined): boolean {
 }
 
 function patternProblem(pattern: string): string | undefined {
-  if (/^!/.test(pattern)) return 'begins with "!", which is not supported';
+  if (pattern.startsWith('!')) return 'begins with "!", which is not supported';
   if (/[[\]{}()\\]/.test(pattern)) return 'uses more than *, ** and ?, which is not supported';
   if (pattern.startsWith('/') || pattern.split('/').includes('..')) return 'must be relative to the root of the repository';
   return undefined;
