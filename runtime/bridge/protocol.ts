@@ -162,6 +162,14 @@ export const hostCalls = {
   'fetch': 'async',
   /** The assets binding: as fetch. */
   'assets.fetch': 'async',
+  /** text: `{label, fatal}` and a part -> string. */
+  'text.decode': 'sync',
+  /** text: `{label, fatal}` -> handle of a decoder that keeps its state between chunks. */
+  'text.open': 'sync',
+  /** text: `{handle, last}` and a part -> string; `last` frees the handle. */
+  'text.decodeChunk': 'sync',
+  /** url: `{domain}` -> its ASCII form, '' when it has none. */
+  'url.domainToAscii': 'sync',
 } as const satisfies Record<string, 'async' | 'sync'>;
 
 export type HostCallName = keyof typeof hostCalls;

@@ -1,0 +1,203 @@
+// The Body mixin of Request and Response. Content stays what it was made from (a string, bytes, a body on the host) and is
+// handed on as it is; a ReadableStream exists only once `.body` was read. Nothing here knows requests or responses.
+import type { HostBody } from '../host.ts';
+import { Blob, blobBytes, isBlob } from './blob.ts';
+import { FormData, isFormData, parseFormBody, toMultipart } from './form-data.ts';
+import {
+  createSpentStream,
+  isDisturbed,
+  isLocked,
+  isReadableStream,
+  readAllBytes,
+  readHostBody,
+  streamFromBytes,
+  streamFromHostBody,
+  type ReadableStream,
+} from './streams.ts';
+import { decodeBody, isAnyArrayBuffer, toBytes } from './text.ts';
+import { isUrlSearchParams } from './url-search-params.ts';
+import { encodeUtf8 } from './utf8.ts';
+import { toUsvString } from './webidl.ts';
+
+/** What a body is made of. A string is text that has not been encoded yet; a HostBody is pulled from the host. */
+export type BodyContent = null | string | Uint8Array | HostBody | ReadableStream<unknown>;
+
+export const textType = 'text/plain;charset=UTF-8';
+
+/** Whether content lies on the host and nobody has read it. */
+export function isHostBody(content: BodyContent): content is HostBody {
+  return typeof content === 'object' && content !== null && !(content instanceof Uint8Array) && !isReadableStream(content);
+}
+
+/** A body and how far it was used; one for each Request or Response that has content and was looked into. */
+export class Body {
+  content: Exclude<BodyContent, null>;
+  stream: ReadableStream<unknown> | null;
+  used = false;
+  /** The bytes belong to a clone as well: whoever hands them out copies them. */
+  shared = false;
+
+  constructor(content: Exclude<BodyContent, null>) {
+    this.content = content;
+    this.stream = isReadableStream(content) ? content : null;
+  }
+}
+
+/** The content of a body argument and the content type that it implies. */
+export function extractBody(init: unknown): { content: Exclude<BodyContent, null>; type: string | null } {
+  if (typeof init === 'object' && init !== null) {
+    if (isReadableStream(init)) {
+      if (isLocked(init) || isDisturbed(init)) throw new TypeError('A body cannot be made from a stream that is locked or was read');
+      return { content: init, type: null };
+    }
+    if (ArrayBuffer.isView(init) || isAnyArrayBuffer(init)) return { content: toBytes(init, 'A body').slice(), type: null };
+    if (isUrlSearchParams(init)) return { content: init.toString(), type: 'application/x-www-form-urlencoded;charset=UTF-8' };
+    if (isBlob(init)) return { content: blobBytes(init), type: init.type === '' ? null : init.type };
+    if (isFormData(init)) return toMultipart(init);
+  }
+  return { content: toUsvString(init), type: textType };
+}
+
+export function isBodyUsed(body: Body | null): boolean {
+  return body !== null && (body.used || (body.stream !== null && isDisturbed(body.stream)));
+}
+
+function assertUsable(body: Body): void {
+  if (isBodyUsed(body)) throw new TypeError('The body was already used');
+  if (body.stream !== null && isLocked(body.stream)) throw new TypeError('The body is locked to a reader');
+}
+
+/** The stream of `.body`, made on first use. */
+export function bodyStream(body: Body | null): ReadableStream<unknown> | null {
+  if (body === null) return null;
+  if (body.stream !== null) return body.stream;
+  const { content } = body;
+  if (body.used) body.stream = createSpentStream();
+  else if (typeof content === 'string') body.stream = streamFromBytes(() => encodeUtf8(content));
+  else if (content instanceof Uint8Array) body.stream = streamFromBytes(() => (body.shared ? content.slice() : content));
+  else if (isHostBody(content)) body.stream = streamFromHostBody(content);
+  else body.stream = content;
+  return body.stream;
+}
+
+/**
+ * Takes the content away from a body, which counts as used from then on. The original content comes back where its
+ * stream was made but not read.
+ *
+ * @throws {TypeError} when the body was used or is locked.
+ */
+export function takeBody(body: Body | null): BodyContent {
+  if (body === null) return null;
+  assertUsable(body);
+  body.used = true;
+  if (body.stream === null || body.stream === body.content) return body.content;
+  body.stream.getReader();
+  return body.content;
+}
+
+/** A second body with the same content. @throws {TypeError} when the body was used or is locked. */
+export function cloneBody(body: Body | null): Body | null {
+  if (body === null) return null;
+  assertUsable(body);
+  if (typeof body.content === 'string' || body.content instanceof Uint8Array) {
+    const copy = new Body(body.content);
+    body.shared = true;
+    copy.shared = true;
+    return copy;
+  }
+  const [mine, other] = bodyStream(body)!.tee();
+  body.content = mine;
+  body.stream = mine;
+  return new Body(other);
+}
+
+/** Hands the content of one body over to a new one, which leaves the old one used: `new Request(request)`. */
+export function moveBody(body: Body | null): Body | null {
+  if (body === null) return null;
+  const content = takeBody(body);
+  const moved = new Body(content as Exclude<BodyContent, null>);
+  moved.shared = body.shared;
+  if (isReadableStream(content)) {
+    // The old object's stream stays visible there, locked and disturbed.
+    body.stream = createSpentStream();
+    body.content = body.stream;
+  }
+  return moved;
+}
+
+async function consumeBytes(body: Body | null): Promise<Uint8Array<ArrayBuffer>> {
+  if (body === null) return new Uint8Array(0);
+  assertUsable(body);
+  body.used = true;
+  if (body.stream !== null) return readAllBytes(body.stream);
+  const { content } = body;
+  if (typeof content === 'string') return encodeUtf8(content);
+  if (content instanceof Uint8Array) {
+    const whole = content.byteLength === content.buffer.byteLength;
+    return (body.shared || !whole ? content.slice() : content) as Uint8Array<ArrayBuffer>;
+  }
+  return isHostBody(content) ? readHostBody(content) : readAllBytes(content);
+}
+
+/** The text of a body; a string never leaves its form. */
+async function consumeText(body: Body | null): Promise<string> {
+  if (body === null) return '';
+  const { content } = body;
+  if (typeof content === 'string' && body.stream === null) {
+    assertUsable(body);
+    body.used = true;
+    return content.charCodeAt(0) === 0xfeff ? content.slice(1) : content;
+  }
+  return decodeBody(await consumeBytes(body));
+}
+
+/** What the mixin adds to an interface. */
+export interface BodyMembers {
+  readonly body: ReadableStream<Uint8Array> | null;
+  readonly bodyUsed: boolean;
+  arrayBuffer(): Promise<ArrayBuffer>;
+  blob(): Promise<Blob>;
+  bytes(): Promise<Uint8Array<ArrayBuffer>>;
+  formData(): Promise<FormData>;
+  json(): Promise<unknown>;
+  text(): Promise<string>;
+}
+
+/** Defines the mixin's members on a prototype; `bodyOf` throws a TypeError when its argument is something else. */
+export function installBodyMembers(
+  prototype: object,
+  bodyOf: (owner: object) => Body | null,
+  typeOf: (owner: object) => string | null,
+): void {
+  const members = {
+    get body(): ReadableStream<unknown> | null {
+      return bodyStream(bodyOf(this));
+    },
+    get bodyUsed(): boolean {
+      return isBodyUsed(bodyOf(this));
+    },
+    async arrayBuffer(): Promise<ArrayBuffer> {
+      return (await consumeBytes(bodyOf(this))).buffer;
+    },
+    async blob(): Promise<Blob> {
+      const body = bodyOf(this);
+      const type = typeOf(this) ?? '';
+      return new Blob([await consumeBytes(body)], { type });
+    },
+    async bytes(): Promise<Uint8Array<ArrayBuffer>> {
+      return consumeBytes(bodyOf(this));
+    },
+    async formData(): Promise<FormData> {
+      const body = bodyOf(this);
+      const type = typeOf(this);
+      return parseFormBody(await consumeBytes(body), type);
+    },
+    async json(): Promise<unknown> {
+      return JSON.parse(await consumeText(bodyOf(this)));
+    },
+    async text(): Promise<string> {
+      return consumeText(bodyOf(this));
+    },
+  };
+  Object.defineProperties(prototype, Object.getOwnPropertyDescriptors(members));
+}

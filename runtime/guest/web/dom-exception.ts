@@ -1,0 +1,98 @@
+// DOMException: an Error whose name and message are read-only accessors on the prototype and that carries a legacy code.
+// Thrown by every API of web/ that the standards let throw one.
+import { captureStackTrace, defineConstants, finishInterface, toDomString } from './webidl.ts';
+
+const legacyCodes: Record<string, number> = {
+  IndexSizeError: 1,
+  HierarchyRequestError: 3,
+  WrongDocumentError: 4,
+  InvalidCharacterError: 5,
+  NoModificationAllowedError: 7,
+  NotFoundError: 8,
+  NotSupportedError: 9,
+  InUseAttributeError: 10,
+  InvalidStateError: 11,
+  SyntaxError: 12,
+  InvalidModificationError: 13,
+  NamespaceError: 14,
+  InvalidAccessError: 15,
+  TypeMismatchError: 17,
+  SecurityError: 18,
+  NetworkError: 19,
+  AbortError: 20,
+  URLMismatchError: 21,
+  QuotaExceededError: 22,
+  TimeoutError: 23,
+  InvalidNodeTypeError: 24,
+  DataCloneError: 25,
+};
+
+// The object must come out of Error's own constructor to be an error for V8, yet DOMException itself must not inherit
+// from Error, so the private slots are put onto the finished object: a base class may return any object.
+class Slotted {
+  constructor(target: object) {
+    // oxlint-disable-next-line no-constructor-return
+    return target;
+  }
+}
+
+let slotsOf: (error: object) => { name: string; message: string };
+
+class Slots extends Slotted {
+  #slots: { name: string; message: string };
+  constructor(target: object, name: string, message: string) {
+    super(target);
+    this.#slots = { name, message };
+  }
+  static {
+    slotsOf = (error) => {
+      if (!(#slots in error)) throw new TypeError('Illegal invocation');
+      return (error as Slots).#slots;
+    };
+  }
+}
+
+export class DOMException {
+  declare readonly stack: string;
+  declare readonly cause: unknown;
+
+  constructor(message: unknown = '', nameOrOptions: unknown = 'Error') {
+    const text = toDomString(message);
+    let name: unknown = nameOrOptions;
+    let cause: PropertyDescriptor | undefined;
+    if (typeof nameOrOptions === 'object' && nameOrOptions !== null) {
+      name = 'name' in nameOrOptions && nameOrOptions.name !== undefined ? nameOrOptions.name : 'Error';
+      if ('cause' in nameOrOptions) cause = { value: nameOrOptions.cause, writable: true, configurable: true };
+    }
+    const error = Reflect.construct(Error, [], new.target) as DOMException;
+    new Slots(error, toDomString(name), text);
+    captureStackTrace(error, DOMException);
+    if (cause !== undefined) Object.defineProperty(error, 'cause', cause);
+    // oxlint-disable-next-line no-constructor-return
+    return error;
+  }
+
+  get name(): string {
+    // V8 reads the name while Error's constructor is still running, before the slots exist.
+    return slotsOf(this).name;
+  }
+
+  get message(): string {
+    return slotsOf(this).message;
+  }
+
+  get code(): number {
+    const { name } = slotsOf(this);
+    return Object.hasOwn(legacyCodes, name) ? legacyCodes[name]! : 0;
+  }
+}
+
+Object.setPrototypeOf(DOMException.prototype, Error.prototype);
+finishInterface(DOMException);
+
+const constantNames: Record<string, number> = { DOMSTRING_SIZE_ERR: 2, NO_DATA_ALLOWED_ERR: 6, VALIDATION_ERR: 16 };
+for (const [name, code] of Object.entries(legacyCodes)) {
+  const stem = name.slice(0, -'Error'.length).replace(/(?<=[a-z])(?=[A-Z])/g, '_');
+  constantNames[`${stem.replace('URLMismatch', 'URL_Mismatch').toUpperCase()}_ERR`] = code;
+}
+defineConstants(DOMException, constantNames);

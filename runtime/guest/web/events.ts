@@ -1,0 +1,311 @@
+// Event and EventTarget as far as a tree-less realm needs them: one target, no propagation path. Event classes with
+// data of their own are in event-classes.ts. Listeners that throw are handed to report-error.ts.
+import { DOMException } from './dom-exception.ts';
+import { reportException } from './report-error.ts';
+import { defineConstants, finishInterface, requireArguments, toDictionary, toDomString } from './webidl.ts';
+
+const stopImmediate = 1;
+const stop = 2;
+const canceled = 4;
+const passive = 8;
+const dispatching = 16;
+
+let beginDispatch: (event: Event, target: EventTarget, trusted: boolean) => void;
+let endDispatch: (event: Event) => boolean;
+let setPassive: (event: Event, on: boolean) => void;
+let stopped: (event: Event) => boolean;
+let isDispatching: (event: Event) => boolean;
+let isTrustedEvent: (event: Event) => boolean;
+
+// One getter for all instances: script can neither take it away nor replace it on an event.
+const trustDescriptor: PropertyDescriptor = {
+  get: Object.getOwnPropertyDescriptor(
+    {
+      get isTrusted(): boolean {
+        return isTrustedEvent(this as unknown as Event);
+      },
+    },
+    'isTrusted',
+  )!.get!,
+  enumerable: true,
+  configurable: false,
+};
+
+export class Event {
+  declare readonly isTrusted: boolean;
+  #type: string;
+  #bubbles = false;
+  #cancelable = false;
+  #composed = false;
+  #flags = 0;
+  #trusted = false;
+  #target: EventTarget | null = null;
+  #currentTarget: EventTarget | null = null;
+  #createdMs = Date.now();
+
+  constructor(type: string, init?: unknown) {
+    requireArguments(arguments.length, 1, 'Event');
+    this.#type = toDomString(type);
+    if (init !== undefined && init !== null) {
+      const options = toDictionary(init, 'Event options');
+      this.#bubbles = Boolean(options['bubbles']);
+      this.#cancelable = Boolean(options['cancelable']);
+      this.#composed = Boolean(options['composed']);
+    }
+    Object.defineProperty(this, 'isTrusted', trustDescriptor);
+  }
+
+  get type(): string {
+    return this.#type;
+  }
+  get target(): EventTarget | null {
+    return this.#target;
+  }
+  get srcElement(): EventTarget | null {
+    return this.#target;
+  }
+  get currentTarget(): EventTarget | null {
+    return this.#currentTarget;
+  }
+  composedPath(): EventTarget[] {
+    return this.#currentTarget === null ? [] : [this.#currentTarget];
+  }
+  get eventPhase(): number {
+    return (this.#flags & dispatching) === 0 ? 0 : 2;
+  }
+  stopPropagation(): void {
+    this.#flags |= stop;
+  }
+  get cancelBubble(): boolean {
+    return (this.#flags & stop) !== 0;
+  }
+  set cancelBubble(value: unknown) {
+    if (value) this.#flags |= stop;
+  }
+  stopImmediatePropagation(): void {
+    this.#flags |= stop | stopImmediate;
+  }
+  get bubbles(): boolean {
+    return this.#bubbles;
+  }
+  get cancelable(): boolean {
+    return this.#cancelable;
+  }
+  get returnValue(): boolean {
+    return (this.#flags & canceled) === 0;
+  }
+  set returnValue(value: unknown) {
+    if (!value) this.preventDefault();
+  }
+  preventDefault(): void {
+    if (this.#cancelable && (this.#flags & passive) === 0) this.#flags |= canceled;
+  }
+  get defaultPrevented(): boolean {
+    return (this.#flags & canceled) !== 0;
+  }
+  get composed(): boolean {
+    return this.#composed;
+  }
+  /** Milliseconds since 1970: the guest has no finer clock that is free to read. */
+  get timeStamp(): number {
+    return this.#createdMs;
+  }
+  initEvent(type: string, bubbles = false, cancelable = false): void {
+    requireArguments(arguments.length, 1, 'initEvent');
+    if ((this.#flags & dispatching) !== 0) return;
+    this.#flags = 0;
+    this.#trusted = false;
+    this.#target = null;
+    this.#type = toDomString(type);
+    this.#bubbles = Boolean(bubbles);
+    this.#cancelable = Boolean(cancelable);
+  }
+
+  static {
+    isTrustedEvent = (event) => event.#trusted;
+    isDispatching = (event) => {
+      if (typeof event !== 'object' || event === null || !(#type in event)) throw new TypeError('dispatchEvent needs an Event');
+      return (event.#flags & dispatching) !== 0;
+    };
+    beginDispatch = (event, target, trusted) => {
+      event.#flags |= dispatching;
+      event.#trusted = trusted;
+      event.#target = target;
+      event.#currentTarget = target;
+    };
+    endDispatch = (event) => {
+      event.#flags &= ~(dispatching | stop | stopImmediate);
+      event.#currentTarget = null;
+      return (event.#flags & canceled) === 0;
+    };
+    setPassive = (event, on) => {
+      if (on) event.#flags |= passive;
+      else event.#flags &= ~passive;
+    };
+    stopped = (event) => (event.#flags & stopImmediate) !== 0;
+  }
+}
+finishInterface(Event);
+defineConstants(Event, { NONE: 0, CAPTURING_PHASE: 1, AT_TARGET: 2, BUBBLING_PHASE: 3 });
+
+export type EventListener = ((this: unknown, event: Event) => unknown) | { handleEvent(event: Event): unknown };
+
+/** An AbortSignal as listeners need it; abort.ts fills it in, which would otherwise be an import cycle. */
+export interface RemovalSignal {
+  readonly aborted: boolean;
+}
+export const removal: { check(signal: unknown): RemovalSignal; onAbort(signal: RemovalSignal, remove: () => void): void } = {
+  check: () => {
+    throw new TypeError('No AbortSignal here');
+  },
+  onAbort: () => {},
+};
+
+interface Listener {
+  readonly type: string;
+  readonly callback: EventListener | null;
+  readonly capture: boolean;
+  readonly once: boolean;
+  readonly passive: boolean;
+  removed: boolean;
+}
+
+let listenersOf: (target: EventTarget) => Listener[] | null;
+let addListener: (target: EventTarget, listener: Listener) => void;
+let handlersOf: (target: EventTarget) => Map<string, { callback: EventListener | null; listener: Listener }>;
+
+/** Fires a trusted event that the platform made. */
+export let dispatchTrusted: (target: EventTarget, event: Event) => boolean;
+/** Whether anything listens for the type: spares making an event nobody sees. */
+export let hasListeners: (target: EventTarget, type: string) => boolean;
+
+export class EventTarget {
+  #listeners: Listener[] | null = null;
+  #handlers: Map<string, { callback: EventListener | null; listener: Listener }> | null = null;
+
+  addEventListener(type: string, callback: EventListener | null, options?: unknown): void {
+    requireArguments(arguments.length, 2, 'addEventListener');
+    const name = toDomString(type);
+    checkCallback(callback);
+    const init = typeof options === 'object' || typeof options === 'function' ? options : null;
+    const read = init as { capture?: unknown; once?: unknown; passive?: unknown; signal?: unknown } | null;
+    const capture = read === null ? Boolean(options) : Boolean(read.capture);
+    const once = read !== null && Boolean(read.once);
+    const isPassive = read !== null && Boolean(read.passive);
+    const signal = read === null || read.signal === undefined ? null : removal.check(read.signal);
+    if (callback === null || callback === undefined || signal?.aborted === true) return;
+    const present = this.#listeners?.some((one) => one.callback === callback && one.type === name && one.capture === capture);
+    if (present === true) return;
+    const listener: Listener = { type: name, callback, capture, once, passive: isPassive, removed: false };
+    addListener(this, listener);
+    if (signal !== null) removal.onAbort(signal, () => remove(this.#listeners, listener));
+  }
+
+  removeEventListener(type: string, callback: EventListener | null, options?: unknown): void {
+    requireArguments(arguments.length, 2, 'removeEventListener');
+    const name = toDomString(type);
+    checkCallback(callback);
+    const init = typeof options === 'object' || typeof options === 'function' ? (options as { capture?: unknown } | null) : null;
+    const capture = init === null ? Boolean(options) : Boolean(init.capture);
+    const found = this.#listeners?.find((one) => one.callback === callback && one.type === name && one.capture === capture);
+    if (found !== undefined) remove(this.#listeners, found);
+  }
+
+  dispatchEvent(event: Event): boolean {
+    requireArguments(arguments.length, 1, 'dispatchEvent');
+    if (isDispatching(event)) throw new DOMException('The event is already being dispatched', 'InvalidStateError');
+    return dispatch(this, event, false);
+  }
+
+  static {
+    listenersOf = (target) => target.#listeners;
+    addListener = (target, listener) => {
+      if (target.#listeners === null) target.#listeners = [listener];
+      else target.#listeners.push(listener);
+    };
+    handlersOf = (target) => (target.#handlers ??= new Map());
+    dispatchTrusted = (target, event) => dispatch(target, event, true);
+    hasListeners = (target, type) => target.#listeners !== null && target.#listeners.some((one) => one.type === type);
+  }
+}
+finishInterface(EventTarget);
+
+function checkCallback(callback: unknown): void {
+  if (callback !== null && callback !== undefined && typeof callback !== 'object' && typeof callback !== 'function') {
+    throw new TypeError('An event listener must be a function, an object or null');
+  }
+}
+
+function remove(listeners: Listener[] | null, listener: Listener): void {
+  listener.removed = true;
+  const index = listeners === null ? -1 : listeners.indexOf(listener);
+  if (index >= 0) listeners!.splice(index, 1);
+}
+
+function dispatch(target: EventTarget, event: Event, trusted: boolean): boolean {
+  const listeners = listenersOf(target);
+  beginDispatch(event, target, trusted);
+  if (listeners !== null && listeners.length > 0 && !event.cancelBubble) {
+    const { type } = event;
+    const matching = listeners.filter((one) => one.type === type);
+    // Capturing listeners run first, even at the target.
+    if (matching.some((one) => one.capture)) matching.sort((a, b) => Number(b.capture) - Number(a.capture));
+    for (let index = 0, wasCapture = true; index < matching.length; index++) {
+      const listener = matching[index]!;
+      if (stopped(event) || (wasCapture && !listener.capture && index > 0 && event.cancelBubble)) break;
+      wasCapture = listener.capture;
+      if (!listener.removed) call(target, event, listener);
+    }
+  }
+  return endDispatch(event);
+}
+
+function call(target: EventTarget, event: Event, listener: Listener): void {
+  const { callback } = listener;
+  if (callback === null) return;
+  if (listener.once) remove(listenersOf(target), listener);
+  if (listener.passive) setPassive(event, true);
+  try {
+    if (typeof callback === 'function') callback.call(target, event);
+    else {
+      const { handleEvent } = callback;
+      if (typeof handleEvent !== 'function') throw new TypeError('The event listener has no handleEvent method');
+      handleEvent.call(callback, event);
+    }
+  } catch (error) {
+    reportException(error);
+  }
+  if (listener.passive) setPassive(event, false);
+}
+
+/** Defines an `on<type>` attribute on a prototype. The handler keeps the place in the order where it was first set. */
+export function defineEventHandler(prototype: object, type: string): void {
+  const descriptor = Object.getOwnPropertyDescriptor(
+    {
+      get handler(): EventListener | null {
+        return handlersOf(this as unknown as EventTarget).get(type)?.callback ?? null;
+      },
+      set handler(value: unknown) {
+        const target = this as unknown as EventTarget;
+        const handlers = handlersOf(target);
+        const callback = (typeof value === 'object' || typeof value === 'function') && value !== null ? (value as EventListener) : null;
+        const current = handlers.get(type);
+        if (callback === null) {
+          if (current === undefined) return;
+          remove(listenersOf(target), current.listener);
+          handlers.delete(type);
+        } else if (current === undefined) {
+          const run = function (this: unknown, event: Event): void {
+            const now = handlers.get(type)?.callback;
+            if (typeof now === 'function' && now.call(this, event) === false) event.preventDefault();
+          };
+          const listener: Listener = { type, callback: run, capture: false, once: false, passive: false, removed: false };
+          handlers.set(type, { callback, listener });
+          addListener(target, listener);
+        } else current.callback = callback;
+      },
+    },
+    'handler',
+  )!;
+  Object.defineProperty(prototype, `on${type}`, { ...descriptor, enumerable: true, configurable: true });
+}

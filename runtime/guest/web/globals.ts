@@ -1,0 +1,69 @@
+// Puts the web APIs on a global object. Called once by main.ts while the snapshot is made; rarely used ones are accessors
+// that are replaced by their value on first use.
+import { AbortController, AbortSignal } from './abort.ts';
+import { Blob, File } from './blob.ts';
+import { DOMException } from './dom-exception.ts';
+import { CloseEvent, CustomEvent, ErrorEvent, MessageEvent, PromiseRejectionEvent } from './event-classes.ts';
+import { Event, EventTarget } from './events.ts';
+import { FormData } from './form-data.ts';
+import { Headers } from './headers.ts';
+import { reportError } from './report-error.ts';
+import { Request } from './request.ts';
+import { Response } from './response.ts';
+import * as streams from './streams.ts';
+import { TextDecoder, TextEncoder } from './text.ts';
+import { TextDecoderStream, TextEncoderStream } from './text-streams.ts';
+import { URL } from './url.ts';
+import { URLSearchParams } from './url-search-params.ts';
+
+const interfaces = {
+  AbortController,
+  AbortSignal,
+  Blob,
+  ByteLengthQueuingStrategy: streams.ByteLengthQueuingStrategy,
+  CloseEvent,
+  CountQueuingStrategy: streams.CountQueuingStrategy,
+  CustomEvent,
+  DOMException,
+  ErrorEvent,
+  Event,
+  EventTarget,
+  File,
+  FormData,
+  Headers,
+  MessageEvent,
+  PromiseRejectionEvent,
+  ReadableByteStreamController: streams.ReadableByteStreamController,
+  ReadableStream: streams.ReadableStream,
+  ReadableStreamBYOBReader: streams.ReadableStreamBYOBReader,
+  ReadableStreamBYOBRequest: streams.ReadableStreamBYOBRequest,
+  ReadableStreamDefaultController: streams.ReadableStreamDefaultController,
+  ReadableStreamDefaultReader: streams.ReadableStreamDefaultReader,
+  Request,
+  Response,
+  TextDecoder,
+  TextDecoderStream,
+  TextEncoder,
+  TextEncoderStream,
+  TransformStream: streams.TransformStream,
+  TransformStreamDefaultController: streams.TransformStreamDefaultController,
+  URL,
+  URLSearchParams,
+  WritableStream: streams.WritableStream,
+  WritableStreamDefaultController: streams.WritableStreamDefaultController,
+  WritableStreamDefaultWriter: streams.WritableStreamDefaultWriter,
+};
+
+/** Methods and attributes of the global, enumerable as the members of WindowOrWorkerGlobalScope are. */
+const members = { reportError };
+
+function define(target: object, name: string, value: unknown, enumerable: boolean): void {
+  Object.defineProperty(target, name, { value, enumerable, writable: true, configurable: true });
+}
+
+/** Defines all web globals on `target`, normally globalThis. */
+export function installGlobals(target: object): void {
+  for (const [name, value] of Object.entries(interfaces)) define(target, name, value, false);
+  for (const [name, value] of Object.entries(members)) define(target, name, value, true);
+  define(target, 'self', target, true);
+}

@@ -1,0 +1,367 @@
+// Headers over a flat list of lower-case names and values. A list that came over the bridge stays one unparsed block
+// until somebody looks inside, and a plain object becomes a block without a list. Used by request.ts, response.ts, fetch.
+//
+// Like other server runtimes it refuses no header name by its meaning: `cookie`, `host` and `set-cookie` are ordinary.
+import { finishInterface, finishIterator, internal, requireArguments, toByteString } from './webidl.ts';
+
+export type HeadersGuard = 'none' | 'immutable';
+export type HeadersInit = Headers | Record<string, string> | Iterable<Iterable<string>>;
+
+const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const beyondText = /[^\t\x20-\x7e\x80-\xff]/;
+const edgeSpace = /^[\t\n\r ]+|[\t\n\r ]+$/g;
+
+/** What was learnt about a name as it was written, with the last value sent under it. */
+interface KnownName {
+  readonly lower: string;
+  value: string;
+  piece: string;
+}
+
+// Workers send the same few headers with every response: both their checks and their serialisation are done once.
+const knownNames = new Map<string, KnownName>();
+const knownNamesMax = 500;
+
+function knownName(name: string): KnownName {
+  const known = knownNames.get(name);
+  if (known !== undefined) return known;
+  if (!token.test(name)) throw new TypeError(`"${toByteString(name)}" is not a valid header name`);
+  const lower = name.toLowerCase();
+  const fresh: KnownName = { lower, value: '', piece: `${lower}\0\0` };
+  if (knownNames.size >= knownNamesMax) knownNames.clear();
+  if (name.length <= 100) knownNames.set(name, fresh);
+  return fresh;
+}
+
+function normalName(name: unknown): string {
+  return knownName(typeof name === 'string' ? name : toByteString(name)).lower;
+}
+
+/** Trims HTTP whitespace and refuses what no header value may hold: NUL, CR, LF. */
+function normalValue(value: unknown): string {
+  let text = typeof value === 'string' ? value : `${value as string}`;
+  const first = text.charCodeAt(0);
+  const last = text.charCodeAt(text.length - 1);
+  if (first <= 32 || last <= 32) text = text.replace(edgeSpace, '');
+  if (beyondText.test(text)) {
+    toByteString(text);
+    if (/[\0\r\n]/.test(text)) throw new TypeError('A header value holds a line break or a NUL');
+  }
+  return text;
+}
+
+function pieceOf(name: string, value: unknown): string {
+  const known = knownName(name);
+  if (known.value === value) return known.piece;
+  const normal = normalValue(value);
+  refuseControls(normal);
+  const piece = `${known.lower}\0${normal}\0`;
+  if (normal.length <= 200) {
+    known.value = normal;
+    known.piece = piece;
+  }
+  return piece;
+}
+
+/** Control characters are legal in the Headers class but in no HTTP message, and they frame the bridge's records. */
+function refuseControls(value: string): void {
+  if (beyondText.test(value)) throw new TypeError('A header value holds a control character, which cannot be sent');
+}
+
+function parseBlock(block: string): string[] {
+  if (block === '') return [];
+  const list = block.split('\0');
+  list.pop();
+  return list;
+}
+
+// Looking names up one by one is fastest in a short list; past this length it is indexed.
+const shortList = 128;
+
+let listOf: (headers: Headers) => string[];
+let sortedOf: (headers: Headers) => string[];
+let blockOf: (headers: Headers) => string;
+let create: (block: string, guard: HeadersGuard) => Headers;
+export let isHeaders: (value: unknown) => value is Headers;
+/** A copy with a guard of its own. */
+export let copyHeaders: (headers: Headers, guard: HeadersGuard) => Headers;
+/** Appends a header unless one of that name is there, whatever the guard says: the implied content type. */
+export let addMissing: (headers: Headers, name: string, value: string) => void;
+
+export class Headers {
+  #block: string | null = '';
+  #list: string[] | null = null;
+  #sorted: string[] | null = null;
+  #index: Map<string, number> | null = null;
+  #repeats = true;
+  #guard: HeadersGuard = 'none';
+
+  constructor(init?: unknown) {
+    if (init === undefined || init === internal) return;
+    if (init === null || (typeof init !== 'object' && typeof init !== 'function')) {
+      throw new TypeError('Headers must be made from an object, a list of pairs or Headers');
+    }
+    this.#list = listFromInit(init);
+    this.#block = null;
+  }
+
+  append(name: string, value: string): void {
+    requireArguments(arguments.length, 2, 'Headers.append');
+    const lower = normalName(name);
+    const normal = normalValue(value);
+    const list = this.#change();
+    if (this.#index !== null) {
+      if (this.#index.has(lower)) this.#repeats = true;
+      else this.#index.set(lower, list.length);
+    }
+    list.push(lower, normal);
+  }
+
+  delete(name: string): void {
+    requireArguments(arguments.length, 1, 'Headers.delete');
+    const lower = normalName(name);
+    const list = this.#change();
+    const first = this.#find(list, lower);
+    if (first >= 0) this.#removeFrom(list, lower, first);
+  }
+
+  get(name: string): string | null {
+    requireArguments(arguments.length, 1, 'Headers.get');
+    const lower = normalName(name);
+    const list = listOf(this);
+    const first = this.#find(list, lower);
+    if (first < 0) return null;
+    let value = list[first + 1]!;
+    if (this.#index !== null && !this.#repeats) return value;
+    for (let at = first + 2; at < list.length; at += 2) if (list[at] === lower) value += `, ${list[at + 1]!}`;
+    return value;
+  }
+
+  getSetCookie(): string[] {
+    const list = listOf(this);
+    const values: string[] = [];
+    for (let at = 0; at < list.length; at += 2) if (list[at] === 'set-cookie') values.push(list[at + 1]!);
+    return values;
+  }
+
+  has(name: string): boolean {
+    requireArguments(arguments.length, 1, 'Headers.has');
+    const lower = normalName(name);
+    return this.#find(listOf(this), lower) >= 0;
+  }
+
+  set(name: string, value: string): void {
+    requireArguments(arguments.length, 2, 'Headers.set');
+    const lower = normalName(name);
+    const normal = normalValue(value);
+    const list = this.#change();
+    const first = this.#find(list, lower);
+    if (first < 0) {
+      this.#index?.set(lower, list.length);
+      list.push(lower, normal);
+      return;
+    }
+    list[first + 1] = normal;
+    if (this.#index === null || this.#repeats) this.#removeFrom(list, lower, first + 2);
+  }
+
+  forEach(callback: (value: string, name: string, headers: Headers) => void, thisArgument?: unknown): void {
+    requireArguments(arguments.length, 1, 'Headers.forEach');
+    if (typeof callback !== 'function') throw new TypeError('Headers.forEach needs a function');
+    for (let at = 0; at < sortedOf(this).length; at += 2) {
+      const sorted = sortedOf(this);
+      callback.call(thisArgument, sorted[at + 1]!, sorted[at]!, this);
+    }
+  }
+
+  entries(): IterableIterator<[string, string]> {
+    return iterate(this, 'entries') as IterableIterator<[string, string]>;
+  }
+  keys(): IterableIterator<string> {
+    return iterate(this, 'keys') as IterableIterator<string>;
+  }
+  values(): IterableIterator<string> {
+    return iterate(this, 'values') as IterableIterator<string>;
+  }
+  declare [Symbol.iterator]: () => IterableIterator<[string, string]>;
+
+  #change(): string[] {
+    if (this.#guard === 'immutable') throw new TypeError('These headers are immutable');
+    const list = listOf(this);
+    this.#block = null;
+    this.#sorted = null;
+    return list;
+  }
+
+  #find(list: string[], lower: string): number {
+    if (list.length <= shortList) {
+      for (let at = 0; at < list.length; at += 2) if (list[at] === lower) return at;
+      return -1;
+    }
+    if (this.#index === null) {
+      this.#index = new Map();
+      this.#repeats = false;
+      for (let at = 0; at < list.length; at += 2) {
+        if (this.#index.has(list[at]!)) this.#repeats = true;
+        else this.#index.set(list[at]!, at);
+      }
+    }
+    return this.#index.get(lower) ?? -1;
+  }
+
+  #removeFrom(list: string[], lower: string, start: number): void {
+    let to = start;
+    for (let at = start; at < list.length; at += 2) {
+      if (list[at] === lower) continue;
+      list[to] = list[at]!;
+      list[to + 1] = list[at + 1]!;
+      to += 2;
+    }
+    if (to === list.length) return;
+    list.length = to;
+    this.#index = null;
+  }
+
+  static {
+    isHeaders = (value): value is Headers => typeof value === 'object' && value !== null && #guard in value;
+    listOf = (headers) => (headers.#list ??= parseBlock(headers.#block!));
+    sortedOf = (headers) => (headers.#sorted ??= sortAndCombine(listOf(headers)));
+    create = (block, guard) => {
+      const headers = new Headers(internal);
+      headers.#block = block;
+      headers.#guard = guard;
+      return headers;
+    };
+    blockOf = (headers) => (headers.#block ??= joinBlock(headers.#list!));
+    copyHeaders = (headers, guard) => {
+      const copy = new Headers(internal);
+      copy.#guard = guard;
+      copy.#block = headers.#block;
+      copy.#list = headers.#block === null ? headers.#list!.slice() : null;
+      return copy;
+    };
+    addMissing = (headers, name, value) => {
+      const list = listOf(headers);
+      if (headers.#find(list, name) >= 0) return;
+      headers.#block = null;
+      headers.#sorted = null;
+      headers.#index = null;
+      list.push(name, value);
+    };
+  }
+}
+finishInterface(Headers);
+Object.defineProperty(Headers.prototype, Symbol.iterator, { value: Headers.prototype.entries, writable: true, configurable: true });
+
+/** Headers over a block `name\0value\0...` whose names are lower-case; the block is trusted and parsed on first use. */
+export function headersFromBlock(block: string, guard: HeadersGuard): Headers {
+  return create(block, guard);
+}
+
+/**
+ * The block `name\0value\0...` of headers.
+ *
+ * @throws {TypeError} when a value holds a control character.
+ */
+export function headersToBlock(headers: Headers): string {
+  return blockOf(headers);
+}
+
+/**
+ * The block that `new Headers(init)` would give, without making one where init is a plain object.
+ *
+ * @param impliedType a content type to add when init names none; null for none.
+ */
+export function blockFromInit(init: unknown, impliedType: string | null): string {
+  if (typeof init !== 'object' || init === null || Symbol.iterator in init) {
+    const headers = isHeaders(init) ? (impliedType === null ? init : copyHeaders(init, 'none')) : new Headers(init);
+    if (impliedType !== null) addMissing(headers, 'content-type', impliedType);
+    return blockOf(headers);
+  }
+  const record = init as Record<string, unknown>;
+  let block = '';
+  let implied = impliedType;
+  for (const name of recordKeys(record)) {
+    const piece = pieceOf(name, record[name]);
+    if (implied !== null && piece.startsWith('content-type\0')) implied = null;
+    block += piece;
+  }
+  return implied === null ? block : `content-type\0${implied}\0${block}`;
+}
+
+function recordKeys(record: object): string[] {
+  for (const symbol of Object.getOwnPropertySymbols(record)) {
+    if (Object.prototype.propertyIsEnumerable.call(record, symbol)) throw new TypeError('A header name cannot be a symbol');
+  }
+  return Object.keys(record);
+}
+
+function joinBlock(list: readonly string[]): string {
+  let block = '';
+  for (let at = 0; at < list.length; at += 2) {
+    refuseControls(list[at + 1]!);
+    block += `${list[at]!}\0${list[at + 1]!}\0`;
+  }
+  return block;
+}
+
+function listFromInit(init: object): string[] {
+  if (isHeaders(init) && init[Symbol.iterator] === Headers.prototype.entries) return listOf(init).slice();
+  const list: string[] = [];
+  const iterator = (init as Partial<Iterable<unknown>>)[Symbol.iterator];
+  if (iterator === undefined || iterator === null) {
+    const record = init as Record<string, unknown>;
+    for (const name of recordKeys(record)) list.push(normalName(name), normalValue(record[name]));
+    return list;
+  }
+  if (typeof iterator !== 'function') throw new TypeError('The headers are not iterable');
+  for (const pair of { [Symbol.iterator]: () => iterator.call(init as Iterable<unknown>) }) {
+    if (typeof pair !== 'object' || pair === null || !(Symbol.iterator in pair))
+      throw new TypeError('A header must be a pair of name and value');
+    const [name, value, ...rest] = pair as Iterable<unknown>;
+    if (value === undefined || rest.length > 0) throw new TypeError('A header must be a pair of name and value');
+    list.push(normalName(name), normalValue(value));
+  }
+  return list;
+}
+
+/** Sorted by name, values of one name combined, except `set-cookie`, which stays apart. */
+function sortAndCombine(list: readonly string[]): string[] {
+  const positions = Array.from({ length: list.length / 2 }, (_, index) => index * 2);
+  positions.sort((a, b) => (list[a]! < list[b]! ? -1 : list[a]! > list[b]! ? 1 : a - b));
+  const sorted: string[] = [];
+  for (const at of positions) {
+    const name = list[at]!;
+    const value = list[at + 1]!;
+    if (name !== 'set-cookie' && sorted[sorted.length - 2] === name) sorted[sorted.length - 1] += `, ${value}`;
+    else sorted.push(name, value);
+  }
+  return sorted;
+}
+
+type IterationKind = 'entries' | 'keys' | 'values';
+
+class HeadersIterator {
+  readonly #headers: Headers;
+  readonly #kind: IterationKind;
+  #at = 0;
+  constructor(headers: Headers, kind: IterationKind) {
+    this.#headers = headers;
+    this.#kind = kind;
+  }
+  next(): IteratorResult<unknown> {
+    // The list is looked up at every step: iteration is live.
+    const sorted = sortedOf(this.#headers);
+    const at = this.#at;
+    if (at >= sorted.length) return { value: undefined, done: true };
+    this.#at = at + 2;
+    const value = this.#kind === 'keys' ? sorted[at]! : this.#kind === 'values' ? sorted[at + 1]! : [sorted[at]!, sorted[at + 1]!];
+    return { value, done: false };
+  }
+}
+finishIterator(HeadersIterator, 'Headers');
+
+function iterate(headers: Headers, kind: IterationKind): unknown {
+  listOf(headers);
+  return new HeadersIterator(headers, kind);
+}

@@ -1,0 +1,278 @@
+// Request. The one that dispatch makes for an invocation holds only strings: its URL is not parsed, its headers are one
+// block, its signal and its body exist once they are asked for.
+import { AbortController, dependentSignal, isAbortSignal, type AbortSignal } from './abort.ts';
+import { copyHeaders, Headers, headersFromBlock, headersToBlock, isHeaders, addMissing } from './headers.ts';
+import { Body, cloneBody, extractBody, installBodyMembers, moveBody, takeBody, type BodyContent, type BodyMembers } from './body.ts';
+import { parseUrl } from './url.ts';
+import { finishInterface, internal, requireArguments, toByteString, toDictionary, toDomString, toEnumeration } from './webidl.ts';
+
+const methodToken = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const normalisedMethods = new Set(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'POST', 'PUT']);
+
+/** The members that change nothing here but are kept and shown. */
+interface RequestModes {
+  cache: string;
+  credentials: string;
+  integrity: string;
+  keepalive: boolean;
+  mode: string;
+  redirect: 'follow' | 'error' | 'manual';
+  referrer: string;
+  referrerPolicy: string;
+}
+
+const defaultModes: RequestModes = {
+  cache: 'default',
+  credentials: 'same-origin',
+  integrity: '',
+  keepalive: false,
+  mode: 'cors',
+  redirect: 'follow',
+  referrer: 'about:client',
+  referrerPolicy: '',
+};
+
+/** What fetch sends of a request. */
+export interface TakenRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headerBlock: string;
+  readonly body: BodyContent;
+  readonly redirect: 'follow' | 'error' | 'manual';
+  readonly signal: AbortSignal | null;
+}
+
+/** The request of an invocation. The url is absolute and serialised, the block's names are lower-case; both are trusted. */
+export let createIncomingRequest: (
+  method: string,
+  url: string,
+  headerBlock: string,
+  body: BodyContent,
+  signal: () => AbortSignal,
+) => Request;
+/** Takes a request apart to send it; its body counts as used afterwards. @throws {TypeError} when it was used already. */
+export let takeRequest: (request: Request) => TakenRequest;
+export let isRequest: (value: unknown) => value is Request;
+
+let bodyOf: (request: Request) => Body | null;
+let contentTypeOf: (request: Request) => string | null;
+
+// The mixin's members are put on the prototype below.
+// oxlint-disable-next-line typescript/no-unsafe-declaration-merging
+export interface Request extends BodyMembers {}
+
+// oxlint-disable-next-line typescript/no-unsafe-declaration-merging
+export class Request {
+  #method = 'GET';
+  #url = '';
+  #block: string | null = '';
+  #headers: Headers | null = null;
+  #immutable = false;
+  #body: Body | null = null;
+  // The signal this request follows, a function that makes it, or none; and the request's own, made from it on demand.
+  #followed: AbortSignal | (() => AbortSignal) | null = null;
+  #signal: AbortSignal | null = null;
+  #modes: RequestModes = defaultModes;
+
+  constructor(input: unknown, init?: unknown) {
+    if (input === internal) return;
+    requireArguments(arguments.length, 1, 'Request');
+    const options = toDictionary(init, 'Request options');
+    const source = isRequest(input) ? input : null;
+    if (source === null) {
+      const { href, hasCredentials } = parseUrl(input);
+      if (hasCredentials) throw new TypeError('A request URL must not hold a user name or password');
+      this.#url = href;
+    } else {
+      this.#url = source.#url;
+      this.#method = source.#method;
+      this.#modes = source.#modes;
+      this.#followed = source.#signal ?? source.#followed;
+    }
+    this.#readModes(options);
+    const { method, headers, body, signal } = options;
+    if (method !== undefined) this.#method = normalMethod(method);
+    if (signal !== undefined) {
+      if (signal !== null && !isAbortSignal(signal)) throw new TypeError('The signal option must be an AbortSignal');
+      this.#followed = signal as AbortSignal | null;
+    }
+    if (headers !== undefined) {
+      this.#headers = isHeaders(headers) ? copyHeaders(headers, 'none') : new Headers(headers);
+      this.#block = null;
+    } else if (source !== null) {
+      this.#block = source.#block;
+      if (source.#headers !== null) this.#headers = copyHeaders(source.#headers, 'none');
+    }
+    this.#readBody(body, source);
+  }
+
+  #readBody(body: unknown, source: Request | null): void {
+    const given = body !== undefined && body !== null;
+    const bodiless = this.#method === 'GET' || this.#method === 'HEAD';
+    if (bodiless && (given || (source !== null && source.#body !== null)))
+      throw new TypeError(`A ${this.#method} request cannot have a body`);
+    if (given) {
+      const { content, type } = extractBody(body);
+      this.#body = new Body(content);
+      if (type !== null) addMissing(this.headers, 'content-type', type);
+    } else if (source !== null && body === undefined) this.#body = moveBody(source.#body);
+  }
+
+  #readModes(options: Record<string, unknown>): void {
+    const { cache, credentials, integrity, keepalive, mode, redirect, referrer, referrerPolicy } = options;
+    if (options['window'] !== undefined && options['window'] !== null) throw new TypeError('The window option can only be null');
+    const changes: Partial<RequestModes> = {};
+    if (referrer !== undefined) {
+      const text = toDomString(referrer);
+      changes.referrer = text === '' ? '' : parseUrl(text).href === 'about:client' ? 'about:client' : parseUrl(text).href;
+    }
+    if (referrerPolicy !== undefined) changes.referrerPolicy = toEnumeration(referrerPolicy, referrerPolicies, 'The referrerPolicy option');
+    if (mode !== undefined) {
+      if (mode === 'navigate') throw new TypeError('A request cannot be made in mode "navigate"');
+      changes.mode = toEnumeration(mode, ['same-origin', 'no-cors', 'cors', 'websocket'], 'The mode option');
+    }
+    if (credentials !== undefined)
+      changes.credentials = toEnumeration(credentials, ['omit', 'same-origin', 'include'], 'The credentials option');
+    if (cache !== undefined) changes.cache = toEnumeration(cache, cacheModes, 'The cache option');
+    if ((changes.cache ?? this.#modes.cache) === 'only-if-cached' && (changes.mode ?? this.#modes.mode) !== 'same-origin') {
+      throw new TypeError('The cache mode "only-if-cached" needs the mode "same-origin"');
+    }
+    if (redirect !== undefined) changes.redirect = toEnumeration(redirect, ['follow', 'error', 'manual'] as const, 'The redirect option');
+    if (integrity !== undefined) changes.integrity = toDomString(integrity);
+    if (keepalive !== undefined) changes.keepalive = Boolean(keepalive);
+    const { duplex } = options;
+    if (duplex !== undefined) toEnumeration(duplex, ['half'], 'The duplex option');
+    if (Object.keys(changes).length > 0) this.#modes = { ...this.#modes, ...changes };
+  }
+
+  get method(): string {
+    return this.#method;
+  }
+  get url(): string {
+    return this.#url;
+  }
+  get headers(): Headers {
+    if (this.#headers === null) {
+      this.#headers = headersFromBlock(this.#block!, this.#immutable ? 'immutable' : 'none');
+      this.#block = null;
+    }
+    return this.#headers;
+  }
+  get destination(): string {
+    void this.#url;
+    return '';
+  }
+  get referrer(): string {
+    return this.#modes.referrer;
+  }
+  get referrerPolicy(): string {
+    return this.#modes.referrerPolicy;
+  }
+  get mode(): string {
+    return this.#modes.mode;
+  }
+  get credentials(): string {
+    return this.#modes.credentials;
+  }
+  get cache(): string {
+    return this.#modes.cache;
+  }
+  get redirect(): string {
+    return this.#modes.redirect;
+  }
+  get integrity(): string {
+    return this.#modes.integrity;
+  }
+  get keepalive(): boolean {
+    return this.#modes.keepalive;
+  }
+  get isReloadNavigation(): boolean {
+    void this.#url;
+    return false;
+  }
+  get isHistoryNavigation(): boolean {
+    void this.#url;
+    return false;
+  }
+  get duplex(): 'half' {
+    void this.#url;
+    return 'half';
+  }
+  get signal(): AbortSignal {
+    if (this.#signal === null) {
+      const followed = this.#followed;
+      if (followed === null) this.#signal = new AbortController().signal;
+      else this.#signal = typeof followed === 'function' ? followed() : dependentSignal([followed]);
+    }
+    return this.#signal;
+  }
+
+  clone(): Request {
+    const copy = new Request(internal);
+    copy.#body = cloneBody(this.#body);
+    copy.#method = this.#method;
+    copy.#url = this.#url;
+    copy.#immutable = this.#immutable;
+    copy.#block = this.#block;
+    if (this.#headers !== null) copy.#headers = copyHeaders(this.#headers, this.#immutable ? 'immutable' : 'none');
+    copy.#followed = this.#signal ?? this.#followed;
+    copy.#modes = this.#modes;
+    return copy;
+  }
+
+  static {
+    isRequest = (value): value is Request => typeof value === 'object' && value !== null && #method in value;
+    bodyOf = (request) => request.#body;
+    contentTypeOf = (request) => request.headers.get('content-type');
+    createIncomingRequest = (method, url, headerBlock, body, signal) => {
+      const request = new Request(internal);
+      request.#method = method;
+      request.#url = url;
+      request.#block = headerBlock;
+      request.#immutable = true;
+      if (body !== null) request.#body = new Body(body);
+      request.#followed = signal;
+      return request;
+    };
+    takeRequest = (request) => {
+      const followed = request.#signal ?? request.#followed;
+      return {
+        method: request.#method,
+        url: request.#url,
+        headerBlock: request.#block ?? headersToBlock(request.#headers!),
+        body: takeBody(request.#body),
+        redirect: request.#modes.redirect,
+        signal: typeof followed === 'function' ? request.signal : followed,
+      };
+    };
+  }
+}
+
+const cacheModes = ['default', 'no-store', 'reload', 'no-cache', 'force-cache', 'only-if-cached'] as const;
+const referrerPolicies = [
+  '',
+  'no-referrer',
+  'no-referrer-when-downgrade',
+  'same-origin',
+  'origin',
+  'strict-origin',
+  'origin-when-cross-origin',
+  'strict-origin-when-cross-origin',
+  'unsafe-url',
+] as const;
+
+function normalMethod(value: unknown): string {
+  const method = toByteString(value);
+  if (normalisedMethods.has(method)) return method;
+  if (!methodToken.test(method)) throw new TypeError(`"${method}" is not a valid HTTP method`);
+  const upper = method.toUpperCase();
+  if (upper === 'CONNECT' || upper === 'TRACE' || upper === 'TRACK') throw new TypeError(`The method ${upper} is forbidden`);
+  return normalisedMethods.has(upper) ? upper : method;
+}
+
+installBodyMembers(
+  Request.prototype,
+  (owner) => bodyOf(owner as Request),
+  (owner) => contentTypeOf(owner as Request),
+);
+finishInterface(Request);

@@ -1,0 +1,83 @@
+// What WebIDL asks of every interface: string conversions and the attributes of members. Used by all files of web/.
+// Must not know any single API.
+
+interface ErrorConstructorOfV8 {
+  captureStackTrace(target: object, above?: unknown): void;
+}
+
+/** V8's own way to give any object a stack; absent in the ES library types. */
+export const captureStackTrace = (Error as unknown as ErrorConstructorOfV8).captureStackTrace;
+
+/** Passed to a constructor by the files of web/ alone, where script calling `new` gets "Illegal constructor". */
+export const internal: unique symbol = Symbol('internal');
+
+/** DOMString: throws on symbols, as the abstract ToString does. */
+export function toDomString(value: unknown): string {
+  return typeof value === 'string' ? value : `${value as string}`;
+}
+
+/** USVString: lone surrogates become U+FFFD. */
+export function toUsvString(value: unknown): string {
+  const text = typeof value === 'string' ? value : `${value as string}`;
+  return text.isWellFormed() ? text : text.toWellFormed();
+}
+
+const beyondByte = /[^\0-\xff]/;
+
+/** ByteString: every code unit fits a byte. */
+export function toByteString(value: unknown): string {
+  const text = typeof value === 'string' ? value : `${value as string}`;
+  if (beyondByte.test(text)) throw new TypeError('The string holds a character above U+00FF');
+  return text;
+}
+
+/** Throws the TypeError of a call with too few arguments. */
+export function requireArguments(given: number, required: number, what: string): void {
+  if (given < required) throw new TypeError(`${what} needs ${required} argument${required === 1 ? '' : 's'}, got ${given}`);
+}
+
+/** A dictionary argument: undefined and null count as empty, primitives are refused. */
+export function toDictionary(value: unknown, what: string): Record<string, unknown> {
+  if (value === undefined || value === null) return {};
+  if (typeof value !== 'object' && typeof value !== 'function') throw new TypeError(`${what} must be an object`);
+  return value as Record<string, unknown>;
+}
+
+/** An enumeration value, or a TypeError that names the allowed ones. */
+export function toEnumeration<T extends string>(value: unknown, allowed: readonly T[], what: string): T {
+  const text = toDomString(value);
+  if (!allowed.includes(text as T)) throw new TypeError(`${what} must be one of ${allowed.join(', ')}; got "${text}"`);
+  return text as T;
+}
+
+type Constructor = abstract new (...parameters: never[]) => object;
+
+/** Makes the members of a class enumerable and gives its prototype the class string, as interface objects have them. */
+export function finishInterface(constructor: Constructor, name: string = constructor.name): void {
+  const prototype = constructor.prototype as object;
+  for (const owner of [prototype, constructor]) {
+    for (const [key, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(owner))) {
+      if (key === 'constructor' || key === 'prototype' || key === 'name' || key === 'length') continue;
+      descriptor.enumerable = true;
+      Object.defineProperty(owner, key, descriptor);
+    }
+  }
+  Object.defineProperty(prototype, Symbol.toStringTag, { value: name, configurable: true });
+}
+
+/** Constants live on the interface object and on its prototype, read-only. */
+export function defineConstants(constructor: Constructor, constants: Record<string, number>): void {
+  for (const [key, value] of Object.entries(constants)) {
+    const descriptor = { value, enumerable: true };
+    Object.defineProperty(constructor, key, descriptor);
+    Object.defineProperty(constructor.prototype, key, descriptor);
+  }
+}
+
+/** Turns a class with a `next` method into the iterator of an interface: class string "<name> Iterator", no constructor. */
+export function finishIterator(constructor: Constructor, name: string): void {
+  const prototype = constructor.prototype as Record<string | symbol, unknown>;
+  Object.setPrototypeOf(prototype, Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]())) as object);
+  finishInterface(constructor, `${name} Iterator`);
+  Reflect.deleteProperty(prototype, 'constructor');
+}
