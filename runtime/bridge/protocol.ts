@@ -46,7 +46,8 @@ export const toHost = {
   /** invocation id (0 = none), level, JSON text. */ log: 'L',
   /** When the earliest timer is due, in ms of the monotonic clock, or -1. */ wake: 'T',
   /** invocation id, CPU ms so far; only where it differs from this entry's share. */ charge: 'Z',
-  /** invocation id over its CPU budget (0 = code that belongs to none), CPU ms used, then the ids whose continuations were lost with it, comma-separated. */ breach: 'B',
+  /** invocation id over its CPU budget (0 = code that belongs to none), CPU ms used, then the ids whose continuations were lost with it, comma-separated. */ breach:
+    'B',
   /** comma-separated invocation ids that can never answer: nothing they could wait for is pending. */ hung: 'H',
 } as const;
 
@@ -159,7 +160,7 @@ export const hostCalls = {
    * `{method, url, headers, redirect, stream}` and the body as a part or under the stream's id ->
    * `{status, statusText, headers, url, redirected, stream, part}` and the body likewise.
    */
-  'fetch': 'async',
+  fetch: 'async',
   /** The assets binding: as fetch. */
   'assets.fetch': 'async',
   /** text: `{label, fatal}` and a part -> string. */

@@ -34,7 +34,17 @@ export function startCall(name: HostCallName, args: unknown, parts: readonly Par
   const owner = currentInvocation();
   const id = free.pop() ?? waiters.length;
   pending++;
-  let record = toHost.call + FIELD + id + FIELD + (owner === undefined ? 0 : owner.id) + FIELD + name + FIELD + (JSON.stringify(args) ?? 'null') + FIELD;
+  let record =
+    toHost.call +
+    FIELD +
+    id +
+    FIELD +
+    (owner === undefined ? 0 : owner.id) +
+    FIELD +
+    name +
+    FIELD +
+    (JSON.stringify(args) ?? 'null') +
+    FIELD;
   for (const part of parts) record += outbox.part(part) + FIELD;
   outbox.meta += record + RECORD;
   const reply = new Promise<HostReply>((resolve, reject) => {

@@ -52,7 +52,12 @@ export function enterContext(context: Context | undefined): void {
 }
 
 /** Calls a function in a context and restores the one before, also when it throws. */
-export function runInContext<Result>(context: Context | undefined, callback: (...parameters: never[]) => Result, self?: unknown, parameters: readonly unknown[] = []): Result {
+export function runInContext<Result>(
+  context: Context | undefined,
+  callback: (...parameters: never[]) => Result,
+  self?: unknown,
+  parameters: readonly unknown[] = [],
+): Result {
   const before = native.getContext();
   native.setContext(context);
   try {

@@ -4,7 +4,7 @@
 import { FIELD, Inbox, NOTHING, RECORD, STREAM, toGuest, toHost, type Failure } from '../bridge/protocol.ts';
 import { failCall, pendingCalls, settleCall } from './calls.ts';
 import { enterContext, type Account, type Native } from './context.ts';
-import { currentInvocation, Invocation } from './invocation.ts';
+import { beginEntry, currentInvocation, Invocation, touch, touchedInvocations } from './invocation.ts';
 import { outbox, send } from './outbox.ts';
 import { breakStream, cancelPump, creditPump, endStream, hasOpenStreams, incomingBody, openPump, pushChunk } from './streams.ts';
 import { reportUncaught } from './web/console.ts';
@@ -25,8 +25,6 @@ let native: Native;
 let leave: (meta: string, text: string, shareMs: number, cpuMs: number, ...bytes: Uint8Array[]) => void;
 
 const open: Invocation[] = [];
-let entry = 0;
-let touched: Invocation[] = [];
 let lastWake = -1;
 
 /** Connects the dispatcher to its isolate. */
@@ -43,14 +41,8 @@ export function serve(exported: Worker, bindings: unknown, limits: { cpuLimitMs:
   cpuLimitMs = limits.cpuLimitMs;
 }
 
-function touch(invocation: Invocation): void {
-  if (invocation.entry === entry) return;
-  invocation.entry = entry;
-  touched.push(invocation);
-}
-
 function enter(meta: string, text: string, ...bytes: Uint8Array[]): void {
-  entry++;
+  beginEntry();
   const inbox = new Inbox(meta, text, bytes);
   for (let letter = inbox.next(); letter !== ''; letter = inbox.next()) {
     switch (letter) {
@@ -60,15 +52,12 @@ function enter(meta: string, text: string, ...bytes: Uint8Array[]): void {
       case toGuest.result: {
         const id = inbox.number();
         const value = inbox.json();
-        const owner = settleCall(id, value, inbox.parts());
-        if (owner !== undefined) touch(owner);
+        touch(settleCall(id, value, inbox.parts()));
         continue; // parts() has left the record
       }
-      case toGuest.failure: {
-        const owner = failCall(inbox.number(), inbox.json() as Failure);
-        if (owner !== undefined) touch(owner);
+      case toGuest.failure:
+        touch(failCall(inbox.number(), inbox.json() as Failure));
         break;
-      }
       case toGuest.chunk: {
         const id = inbox.number();
         pushChunk(id, inbox.part(inbox.field()) as Uint8Array);
@@ -115,7 +104,7 @@ function startRequest(inbox: Inbox): void {
   const url = inbox.part(inbox.field()) as string;
   const headerBlock = inbox.part(inbox.field()) as string;
   const bodyField = inbox.field();
-  const body = bodyField === NOTHING ? null : bodyField === STREAM ? incomingBody(invocation.id) : inbox.part(bodyField);
+  const body = bodyField === NOTHING ? null : bodyField === STREAM ? incomingBody(invocation.id, invocation) : inbox.part(bodyField);
   open.push(invocation);
   touch(invocation);
   enterContext(invocation);
@@ -163,7 +152,16 @@ function answer(invocation: Invocation, value: unknown): void {
   const streamed = body !== null && typeof body !== 'string' && !(body instanceof Uint8Array);
   // Written by hand: this is the one record of every plain request.
   outbox.meta +=
-    toHost.response + FIELD + invocation.id + FIELD + taken.status + FIELD + outbox.part(taken.headerBlock) + FIELD + (streamed ? STREAM : outbox.part(body)) + FIELD;
+    toHost.response +
+    FIELD +
+    invocation.id +
+    FIELD +
+    taken.status +
+    FIELD +
+    outbox.part(taken.headerBlock) +
+    FIELD +
+    (streamed ? STREAM : outbox.part(body)) +
+    FIELD;
   if (streamed) {
     outbox.meta += FIELD + RECORD;
     invocation.waiting++;
@@ -203,14 +201,14 @@ function close(invocation: Invocation): void {
 }
 
 function flush(cpuMs: number, unchargedMs: number, breached: Account | undefined): void {
+  const touched = touchedInvocations();
   const share = touched.length > 0 ? unchargedMs / touched.length : 0;
   for (const invocation of touched) {
     const used = (invocation.used += share);
     if (used !== share) send(toHost.charge, invocation.id, used.toFixed(3));
   }
-  if (breached !== undefined) onBreach(breached);
+  if (breached !== undefined) onBreach(breached, touched);
   else if (open.length > 0) endHung();
-  touched = [];
   const wake = nextWake();
   if (wake !== lastWake) {
     lastWake = wake;
@@ -225,7 +223,7 @@ function flush(cpuMs: number, unchargedMs: number, breached: Account | undefined
 
 // The native half ended the entry in the middle: V8 dropped all queued continuations, so nothing that ran in this entry and
 // has not finished can be trusted to go on.
-function onBreach(account: Account): void {
+function onBreach(account: Account, touched: readonly Invocation[]): void {
   const lost = touched.filter((invocation) => !invocation.over && invocation !== account).map((invocation) => invocation.id);
   const id = account instanceof Invocation ? account.id : 0;
   send(toHost.breach, id, account.used.toFixed(3), lost.join(','));
@@ -255,8 +253,17 @@ function onRejection(isUnhandled: boolean, promise: Promise<unknown>, reason: un
   }
 }
 
+/** The error that a worker's top level ended with: its module's promise is rejected before anything serves. */
+export function startFailure(): string | null {
+  if (worker !== null || unhandled.length === 0) return null;
+  const { reason } = unhandled[0] as { reason: unknown };
+  const { name, message, stack } = errorParts(reason);
+  return stack ?? `${name}: ${message}`;
+}
+
 // A handler attached a few microtasks later is no unhandled rejection: wait for some turns before saying so.
 function reportLater(turn: unknown = 0): void {
+  if (worker === null) return; // the top level has failed: startFailure says so
   if (typeof turn === 'number' && turn < 8) {
     Promise.resolve(turn + 1).then(reportLater);
     return;

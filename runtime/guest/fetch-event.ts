@@ -9,7 +9,8 @@ const listeners: Listener[] = [];
 export function addFetchListener(type: unknown, listener: unknown): boolean {
   if (type !== 'fetch') return false;
   if (typeof listener === 'function') listeners.push(listener as Listener);
-  else if (listener !== null && typeof listener === 'object') listeners.push((event) => (listener as { handleEvent: Listener }).handleEvent(event));
+  else if (listener !== null && typeof listener === 'object')
+    listeners.push((event) => (listener as { handleEvent: Listener }).handleEvent(event));
   return true;
 }
 

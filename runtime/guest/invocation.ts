@@ -51,3 +51,24 @@ export function currentInvocation(): Invocation | undefined {
   const account = currentContext()?.account;
   return account instanceof Invocation ? account : undefined;
 }
+
+let entry = 0;
+let touched: Invocation[] = [];
+
+/** A new entry begins: nothing has run in it yet. */
+export function beginEntry(): void {
+  entry++;
+  touched = [];
+}
+
+/** The invocation runs in this entry and shares in its CPU. */
+export function touch(invocation: Invocation | undefined): void {
+  if (invocation === undefined || invocation.entry === entry) return;
+  invocation.entry = entry;
+  touched.push(invocation);
+}
+
+/** All that ran in this entry. */
+export function touchedInvocations(): readonly Invocation[] {
+  return touched;
+}

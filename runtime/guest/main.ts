@@ -3,13 +3,14 @@
 import { connectContext, type Native } from './context.ts';
 import { callHost } from './calls.ts';
 import { AsyncLocalStorage } from './context.ts';
-import { connectDispatch, serve, type Worker } from './dispatch.ts';
+import { connectDispatch, serve, startFailure, type Worker } from './dispatch.ts';
 import { createEnvironment, type EnvironmentConfig } from './environment.ts';
 import { host } from './host.ts';
 import { connectStreams } from './streams.ts';
-import { connectConsole } from './web/console.ts';
+import { connectConsole, console } from './web/console.ts';
+import { fetch } from './web/fetch.ts';
 import { installGlobals } from './web/globals.ts';
-import { connectTimers } from './web/timers.ts';
+import { clearTimeout, connectTimers, scheduler, setImmediate, setInterval, setTimeout } from './web/timers.ts';
 import { fetchListener } from './fetch-event.ts';
 
 /** Bounds that guest code applies by itself. */
@@ -24,6 +25,20 @@ type Leave = Parameters<typeof connectDispatch>[1];
 declare const globalThis: Record<string, unknown>;
 
 installGlobals(globalThis);
+// The globals that live on the bridge.
+for (const [name, value] of Object.entries({
+  fetch,
+  console,
+  scheduler,
+  setTimeout,
+  setInterval,
+  setImmediate,
+  clearTimeout,
+  clearInterval: clearTimeout,
+  clearImmediate: clearTimeout,
+})) {
+  Object.defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: true });
+}
 Object.defineProperty(globalThis, 'AsyncLocalStorage', { value: AsyncLocalStorage, writable: true, configurable: true, enumerable: false });
 
 globalThis['connect'] = (native: Native, leave: Leave, callSync: typeof host.callSync, limits: GuestLimits) => {
@@ -41,29 +56,40 @@ globalThis['connect'] = (native: Native, leave: Leave, callSync: typeof host.cal
   host.utf8Decode = native.utf8Decode;
   connectDispatch(native, leave);
   const startup = { account: { used: 0, limit: 0 }, stores: null };
+  let isLoaded = false;
   return {
     run: native.run,
-    /** Before the worker's top level: its CPU counts against the startup limit, in ms, 0 = none. */
-    begin: (limitMs: number) => {
-      startup.account.limit = limitMs;
-      native.begin(startup);
-    },
-    /** After it: `[cpuMs, breached]`. */
+    /** The worker's top level begins: its CPU counts against the startup limit. */
+    begin: () => native.begin(startup),
+    /** It has ended, for now at an `await` maybe; true when the limit ended it. */
     end: () => {
-      const breached = native.end();
       startup.account.limit = 0;
-      return breached;
+      return native.end();
     },
-    /** Gives the variables and bindings, before the worker's top level runs. */
-    prepare: (config: EnvironmentConfig) => {
+    /** Variables, bindings and the startup limit in CPU ms (0 = none), before the top level runs. */
+    prepare: (config: EnvironmentConfig & { startupCpuMs: number }) => {
+      startup.account.limit = config.startupCpuMs;
       environment = createEnvironment(config);
+      Object.defineProperty(globalThis, 'platform:loaded', {
+        configurable: true,
+        value: () => {
+          delete globalThis['platform:loaded'];
+          isLoaded = true;
+        },
+      });
     },
-    /** Starts serving the module that was evaluated. */
+    /** Starts serving the module that was evaluated, once its top level is through. */
     serve: (module: { default?: unknown }, cpuLimitMs: number) => {
+      if (!isLoaded) {
+        const failure = startFailure();
+        return failure === null ? 'pending' : `failed:${failure}`;
+      }
       const exported = (module.default ?? {}) as Worker;
       const listener = fetchListener();
-      serve(typeof exported.fetch === 'function' || listener === null ? exported : { fetch: listener }, environment, { cpuLimitMs });
-      return { fetch: typeof exported.fetch === 'function' || listener !== null };
+      const handles = typeof exported.fetch === 'function';
+      if (!handles && listener === null) return 'no-fetch';
+      serve(handles ? exported : { fetch: listener as NonNullable<typeof listener> }, environment, { cpuLimitMs });
+      return 'ready';
     },
   };
 };

@@ -3,10 +3,10 @@
 import { FIELD, RECORD, toHost, type Failure, type Part } from '../bridge/protocol.ts';
 import { toError } from './calls.ts';
 import { currentContext, runInContext, type Context } from './context.ts';
+import { currentInvocation, touch, type Invocation } from './invocation.ts';
 import type { HostBody } from './host.ts';
 import { outbox, send } from './outbox.ts';
-import type { ReadableStream } from './web/streams.ts';
-import { isHostBody } from './web/body.ts';
+import { isReadableStream, type ReadableStream } from './web/streams.ts';
 
 /** Bytes a pump may send before the host has to give credit; the same number as the host's limit. */
 let windowBytes = 256 * 1024;
@@ -17,14 +17,16 @@ export function connectStreams(options: { windowBytes: number }): void {
 
 class IncomingBody implements HostBody {
   readonly id: number;
+  #owner: Invocation | undefined;
   #chunks: Uint8Array[] = [];
   #failed = false;
   #error: unknown = null;
   #ended = false;
   #waiter: { resolve(chunk: Uint8Array | null): void; reject(error: unknown): void } | null = null;
 
-  constructor(id: number) {
+  constructor(id: number, owner: Invocation | undefined) {
     this.id = id;
+    this.#owner = owner;
   }
 
   read(): Promise<Uint8Array | null> {
@@ -48,6 +50,7 @@ class IncomingBody implements HostBody {
   }
 
   push(chunk: Uint8Array): void {
+    touch(this.#owner);
     const waiter = this.#waiter;
     if (waiter === null) {
       this.#chunks.push(chunk);
@@ -82,8 +85,8 @@ class IncomingBody implements HostBody {
 const incoming = new Map<number, IncomingBody>();
 
 /** The body that the host sends under an id. */
-export function incomingBody(id: number): HostBody {
-  const body = new IncomingBody(id);
+export function incomingBody(id: number, owner: Invocation | undefined = currentInvocation()): HostBody {
+  const body = new IncomingBody(id, owner);
   incoming.set(id, body);
   return body;
 }
@@ -181,11 +184,11 @@ function brokenBy(error: unknown): Failure {
 const pumps = new Map<number, Pump>();
 
 /** Sends a body to the host under an id, chunk by chunk. */
-export function openPump(id: number, body: HostBody | ReadableStream, onEnd: () => void): void {
-  pumps.set(id, new Pump(id, isHostBody(body) ? body : fromStream(body), onEnd));
+export function openPump(id: number, body: HostBody | ReadableStream<unknown>, onEnd: () => void): void {
+  pumps.set(id, new Pump(id, isReadableStream(body) ? fromStream(body) : body, onEnd));
 }
 
-function fromStream(stream: ReadableStream): Source {
+function fromStream(stream: ReadableStream<unknown>): Source {
   const reader = stream.getReader();
   return {
     async read() {

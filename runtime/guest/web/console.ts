@@ -94,7 +94,10 @@ export const console = {
   trace: (...values: unknown[]): void => print('debug', [`Trace: ${format(values)}\n${stackHere()}`]),
   assert: (condition?: unknown, ...values: unknown[]): void => {
     if (condition) return;
-    print('error', typeof values[0] === 'string' ? [`Assertion failed: ${values[0]}`, ...values.slice(1)] : ['Assertion failed', ...values]);
+    print(
+      'error',
+      typeof values[0] === 'string' ? [`Assertion failed: ${values[0]}`, ...values.slice(1)] : ['Assertion failed', ...values],
+    );
   },
   dir: (value: unknown): void => print('info', [inspect(value)]),
   dirxml: (...values: unknown[]): void => print('info', values),

@@ -28,7 +28,10 @@ export function fetch(input: unknown, init?: unknown): Promise<Response> {
 }
 
 /** `env.ASSETS.fetch` and its like: the same call to another place on the host. */
-export function createFetcher(name: HostCallName, target: Record<string, string>): { fetch(input: unknown, init?: unknown): Promise<Response> } {
+export function createFetcher(
+  name: HostCallName,
+  target: Record<string, string>,
+): { fetch(input: unknown, init?: unknown): Promise<Response> } {
   return Object.freeze({ fetch: (input: unknown, init?: unknown) => fetchThrough(name, target, input, init) });
 }
 

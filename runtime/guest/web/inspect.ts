@@ -11,27 +11,34 @@ export function format(values: readonly unknown[]): string {
   const [first, ...rest] = values;
   if (typeof first !== 'string') return values.map(show).join(' ');
   let at = 0;
-  const text = rest.length === 0 && !first.includes('%') ? first : first.replace(/%[sdifjoOc%]/g, (directive) => {
-    if (directive === '%%') return rest.length === 0 ? directive : '%';
-    if (at >= rest.length) return directive;
-    const value = rest[at++];
-    switch (directive) {
-      case '%s':
-        return typeof value === 'string' ? value : typeof value === 'object' && value !== null ? inspect(value, 0) : String(value);
-      case '%d':
-        return typeof value === 'bigint' ? `${value}n` : typeof value === 'symbol' ? 'NaN' : String(Number(value));
-      case '%i':
-        return typeof value === 'bigint' ? `${value}n` : typeof value === 'symbol' ? 'NaN' : String(Number.parseInt(String(value), 10));
-      case '%f':
-        return typeof value === 'symbol' ? 'NaN' : String(Number.parseFloat(String(value)));
-      case '%j':
-        return toJson(value);
-      case '%c':
-        return '';
-      default:
-        return inspect(value);
-    }
-  });
+  const text =
+    rest.length === 0 && !first.includes('%')
+      ? first
+      : first.replace(/%[sdifjoOc%]/g, (directive) => {
+          if (directive === '%%') return rest.length === 0 ? directive : '%';
+          if (at >= rest.length) return directive;
+          const value = rest[at++];
+          switch (directive) {
+            case '%s':
+              return typeof value === 'string' ? value : typeof value === 'object' && value !== null ? inspect(value, 0) : String(value);
+            case '%d':
+              return typeof value === 'bigint' ? `${value}n` : typeof value === 'symbol' ? 'NaN' : String(Number(value));
+            case '%i':
+              return typeof value === 'bigint'
+                ? `${value}n`
+                : typeof value === 'symbol'
+                  ? 'NaN'
+                  : String(Number.parseInt(String(value), 10));
+            case '%f':
+              return typeof value === 'symbol' ? 'NaN' : String(Number.parseFloat(String(value)));
+            case '%j':
+              return toJson(value);
+            case '%c':
+              return '';
+            default:
+              return inspect(value);
+          }
+        });
   return [text, ...rest.slice(at).map(show)].join(' ');
 }
 
@@ -68,7 +75,9 @@ function render(value: unknown, depthMax: number, depth: number, parents: readon
       return Object.is(value, -0) ? '-0' : String(value);
     case 'function': {
       const source = Function.prototype.toString.call(value);
-      return source.startsWith('class') ? `[class ${value.name || '(anonymous)'}]` : `[Function${value.name ? `: ${value.name}` : ' (anonymous)'}]`;
+      return source.startsWith('class')
+        ? `[class ${value.name || '(anonymous)'}]`
+        : `[Function${value.name ? `: ${value.name}` : ' (anonymous)'}]`;
     }
     case 'object':
       return value === null ? 'null' : renderObject(value, depthMax, depth, parents);
@@ -103,7 +112,8 @@ function renderObject(value: object, depthMax: number, depth: number, parents: r
     const entries = bounded(value.entries(), value.size).map(([key, item]) => `${child(key)} => ${child(item)}`);
     return wrap(`Map(${value.size}) `, '{', more(entries, value.size), '}', depth);
   }
-  if (value instanceof Set) return wrap(`Set(${value.size}) `, '{', more(bounded(value.values(), value.size).map(child), value.size), '}', depth);
+  if (value instanceof Set)
+    return wrap(`Set(${value.size}) `, '{', more(bounded(value.values(), value.size).map(child), value.size), '}', depth);
   const keys = Reflect.ownKeys(value).filter((key) => Object.prototype.propertyIsEnumerable.call(value, key));
   const fields = keys.slice(0, ENTRIES_MAX).map((key) => {
     const descriptor = Object.getOwnPropertyDescriptor(value, key);

@@ -1,7 +1,7 @@
 // setTimeout, setInterval, setImmediate and scheduler.wait. The host keeps one timer an isolate, for the earliest deadline;
 // which timers are due is decided here, in a binary heap. A timer runs in the context of whoever set it.
 import { checkpoint, currentContext, runInContext, type Context } from '../context.ts';
-import { currentInvocation, type Invocation } from '../invocation.ts';
+import { currentInvocation, touch, type Invocation } from '../invocation.ts';
 import { host } from '../host.ts';
 import { reportUncaught } from './console.ts';
 
@@ -138,6 +138,7 @@ export function dueTimers(): void {
       timer.at = Math.max(timer.at + timer.every, now);
       push(timer);
     }
+    touch(timer.owner);
     try {
       runInContext(timer.context, timer.callback as (...parameters: never[]) => unknown, globalThis, timer.parameters);
     } catch (error) {
@@ -149,7 +150,10 @@ export function dueTimers(): void {
 
 /** `scheduler.wait(ms, { signal })`. */
 export const scheduler = {
-  wait(ms: number, options: { signal?: { aborted: boolean; reason: unknown; addEventListener(type: string, listener: () => void): void } } = {}): Promise<void> {
+  wait(
+    ms: number,
+    options: { signal?: { aborted: boolean; reason: unknown; addEventListener(type: string, listener: () => void): void } } = {},
+  ): Promise<void> {
     const { signal } = options;
     return new Promise((resolve, reject) => {
       if (signal?.aborted) {

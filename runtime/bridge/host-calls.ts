@@ -1,0 +1,86 @@
+// The host's end of host calls: what a handler of one gets and gives, the tables of all of them, and the way an error takes
+// back into the guest. Handlers live in runtime/bindings; every argument they get is hostile.
+import { isErrorCode, type ErrorCode, errorTable } from '#core/errors.ts';
+import type { HandleTable } from './handle-table.ts';
+import type { Failure, Part } from './protocol.ts';
+import type { ByteSink, ByteSource } from './streams.ts';
+
+/** What an asynchronous handler answers. */
+export interface HostReply {
+  readonly value?: unknown;
+  readonly parts?: readonly Part[];
+}
+
+/** A stream into the guest that a handler has opened. */
+export interface GuestStream {
+  readonly id: number;
+  /** False: the guest has enough until `source.resume()`. */
+  write(chunk: Uint8Array): boolean;
+  end(): void;
+  break(failure: Failure): void;
+}
+
+/** The deployment an isolate runs, as far as handlers may know it. */
+export interface CallScope {
+  /** Opaque objects that guest code names by number: keys, compressors. */
+  readonly handles: HandleTable;
+  openStream(source: ByteSource): GuestStream;
+  /** Directs the bytes of a stream from the guest. */
+  receiveStream(id: number, sink: ByteSink): { drained(): void };
+}
+
+/** What the call is charged to. */
+export interface CallOwner {
+  /** Counts one subrequest. @throws {PlatformError} `subrequest_limit_exceeded`. */
+  countSubrequest(): void;
+}
+
+/** One call. */
+export interface HostCall {
+  readonly args: unknown;
+  readonly parts: readonly Part[];
+  readonly isolate: CallScope;
+  readonly owner: CallOwner;
+  /** Nobody waits any more: the guest dropped the call, or its isolate is gone. */
+  readonly signal: AbortSignal;
+}
+
+export type HostHandler = (call: HostCall) => HostReply | Promise<HostReply>;
+/** Synchronous: runs while a thread of the guest waits; must be quick. */
+export type SyncHostHandler = (args: unknown, part: Part | undefined, isolate: CallScope) => unknown;
+
+/** The handlers by name. */
+export interface HostHandlers {
+  readonly async: Readonly<Record<string, HostHandler>>;
+  readonly sync: Readonly<Record<string, SyncHostHandler>>;
+}
+
+// Names that a handler's error may have in the guest; everything else is an internal error that says nothing.
+const guestNames = new Set([
+  'TypeError',
+  'RangeError',
+  'SyntaxError',
+  'DataError',
+  'OperationError',
+  'NotSupportedError',
+  'InvalidAccessError',
+  'QuotaExceededError',
+  'AbortError',
+  'TimeoutError',
+  'EncodingError',
+  'InvalidStateError',
+  'SyntaxError',
+]);
+
+/** An error as the guest may see it: known codes and standard names with their message, anything else as `internal`. */
+export function toFailure(error: unknown): Failure {
+  const { code, name, message } = (error ?? {}) as { code?: unknown; name?: unknown; message?: unknown };
+  if (isErrorCode(code)) return { code, name: guestName(code), message: String(message) };
+  if (typeof name === 'string' && guestNames.has(name)) return { code: name, name, message: String(message) };
+  return { code: 'internal', name: 'Error', message: errorTable.internal.message };
+}
+
+// `fetch` rejects with a TypeError, as the Fetch Standard says.
+function guestName(code: ErrorCode): string {
+  return code === 'fetch_failed' || code === 'egress_forbidden' || code === 'invalid_argument' ? 'TypeError' : 'Error';
+}

@@ -1,0 +1,284 @@
+// The host's end of one isolate's bridge: collects what goes in with the next entry, reads what an entry sent, runs host
+// calls and streams. It knows invocations by number only; what it reads about them goes to `LinkEvents`.
+import { PlatformError } from '#core/errors.ts';
+import { HandleTable } from './handle-table.ts';
+import { toFailure, type CallOwner, type CallScope, type GuestStream, type HostHandlers, type HostReply } from './host-calls.ts';
+import { FIELD, Inbox, NOTHING, Outbox, RECORD, STREAM, toGuest, toHost, type Failure, type Part } from './protocol.ts';
+import { Slots } from './slots.ts';
+import { IncomingStream, OutgoingStream, type ByteSink, type ByteSource } from './streams.ts';
+
+/** What an isolate says about its invocations. */
+export interface LinkEvents {
+  /** A response; `body` undefined means that it follows as a stream, `over` that nothing else follows. */
+  response(id: number, status: number, headerBlock: string, body: Part | null | undefined, over: boolean): void;
+  failed(id: number, failure: Failure): void;
+  done(id: number): void;
+  log(id: number, level: string, text: string): void;
+  /** When the isolate wants to be entered for its timers: ms of the monotonic clock, -1 = not. */
+  wake(at: number): void;
+  charge(id: number, cpuMs: number): void;
+  breach(id: number, cpuMs: number, lost: readonly number[]): void;
+  hung(ids: readonly number[]): void;
+  /** Who is charged for a call; undefined when the invocation is unknown or over. */
+  owner(id: number): CallOwner | undefined;
+}
+
+/** What a link is made of. */
+export interface LinkParts {
+  readonly handlers: HostHandlers;
+  readonly limits: { readonly streamWindowBytes: number; readonly handlesMax: number; readonly callsMax: number };
+  readonly events: LinkEvents;
+  /** There is something to take into the isolate. */
+  readonly request: () => void;
+}
+
+const nobody: CallOwner = {
+  countSubrequest() {
+    throw new PlatformError('invocation_ended', { what: 'fetch' });
+  },
+};
+
+// Ids of streams the host opens lie above all ids of invocations, whose request bodies have the invocation's.
+const FIRST_STREAM = 2 ** 45;
+
+/** One isolate's bridge. */
+export class Link implements CallScope {
+  readonly outbox = new Outbox();
+  readonly handles: HandleTable;
+  #parts: LinkParts;
+  #streams = new Slots<OutgoingStream>(FIRST_STREAM);
+  #bodies = new Map<number, OutgoingStream>();
+  #incoming = new Map<number, IncomingStream>();
+  #calls = new Map<number, AbortController>();
+  #closed = false;
+
+  constructor(parts: LinkParts) {
+    this.#parts = parts;
+    this.handles = new HandleTable(parts.limits.handlesMax);
+  }
+
+  /** Takes a request in; `body` undefined means that it follows by `openBody`. */
+  sendRequest(id: number, method: string, url: string, headerBlock: string, body: Part | null | undefined): void {
+    const out = this.outbox;
+    out.meta +=
+      toGuest.request +
+      FIELD +
+      id +
+      FIELD +
+      method +
+      FIELD +
+      out.part(url) +
+      FIELD +
+      out.part(headerBlock) +
+      FIELD +
+      (body === undefined ? STREAM : body === null ? NOTHING : out.part(body)) +
+      FIELD +
+      RECORD;
+    this.#parts.request();
+  }
+
+  /** The body of a request that was sent with `undefined`. */
+  openBody(id: number, source: ByteSource): GuestStream {
+    const stream = new OutgoingStream(source, this.#parts.limits.streamWindowBytes);
+    this.#bodies.set(id, stream);
+    return this.#guestStream(id, stream, () => this.#bodies.delete(id));
+  }
+
+  openStream(source: ByteSource): GuestStream {
+    const stream = new OutgoingStream(source, this.#parts.limits.streamWindowBytes);
+    const id = this.#streams.add(stream);
+    return this.#guestStream(id, stream, () => this.#streams.remove(id));
+  }
+
+  #guestStream(id: number, stream: OutgoingStream, close: () => void): GuestStream {
+    return {
+      id,
+      write: (chunk) => {
+        if (this.#closed) return true;
+        this.outbox.record(toGuest.chunk, id, this.outbox.part(chunk));
+        this.#parts.request();
+        return stream.sent(chunk.byteLength);
+      },
+      end: () => {
+        close();
+        this.#send(toGuest.end, id);
+      },
+      break: (failure) => {
+        close();
+        this.#send(toGuest.broken, id, JSON.stringify(failure));
+      },
+    };
+  }
+
+  receiveStream(id: number, sink: ByteSink): IncomingStream {
+    const stream = new IncomingStream(sink, this.#parts.limits.streamWindowBytes, (bytes) => this.#send(toGuest.credit, id, bytes));
+    this.#incoming.set(id, stream);
+    return stream;
+  }
+
+  /** Whether a stream from the guest is still open. */
+  isReceiving(id: number): boolean {
+    return this.#incoming.has(id);
+  }
+
+  /** Nobody wants the rest of a stream from the guest. */
+  cancelStream(id: number): void {
+    if (this.#incoming.delete(id)) this.#send(toGuest.cancel, id);
+  }
+
+  /** Nobody waits for an invocation any more. */
+  abort(id: number, failure: Failure): void {
+    this.#bodies.delete(id);
+    this.#send(toGuest.abort, id, JSON.stringify(failure));
+  }
+
+  runTimers(): void {
+    this.#send(toGuest.timers);
+  }
+
+  #send(letter: string, ...fields: (string | number)[]): void {
+    if (this.#closed) return;
+    this.outbox.record(letter, ...fields);
+    this.#parts.request();
+  }
+
+  /** Reads what an entry sent. */
+  receive(meta: string, text: string, bytes: readonly Uint8Array[]): void {
+    const inbox = new Inbox(meta, text, bytes);
+    const { events } = this.#parts;
+    for (let letter = inbox.next(); letter !== ''; letter = inbox.next()) {
+      switch (letter) {
+        case toHost.response: {
+          const id = inbox.number();
+          const status = inbox.number();
+          const headerBlock = inbox.part(inbox.field()) as string;
+          const field = inbox.field();
+          const body = field === STREAM ? undefined : inbox.part(field);
+          events.response(id, status, headerBlock, body, inbox.field() === '1');
+          break;
+        }
+        case toHost.failed:
+          events.failed(inbox.number(), inbox.json() as Failure);
+          break;
+        case toHost.done:
+          events.done(inbox.number());
+          break;
+        case toHost.chunk: {
+          const id = inbox.number();
+          const chunk = inbox.part(inbox.field()) as Part;
+          this.#incoming.get(id)?.chunk(chunk);
+          break;
+        }
+        case toHost.end: {
+          const id = inbox.number();
+          const stream = this.#incoming.get(id);
+          this.#incoming.delete(id);
+          stream?.sink.end();
+          break;
+        }
+        case toHost.broken: {
+          const id = inbox.number();
+          const failure = inbox.json() as Failure;
+          const stream = this.#incoming.get(id);
+          this.#incoming.delete(id);
+          stream?.sink.destroy(failure.message);
+          break;
+        }
+        case toHost.credit: {
+          const id = inbox.number();
+          (this.#bodies.get(id) ?? this.#streams.get(id))?.credit(inbox.number());
+          break;
+        }
+        case toHost.cancel: {
+          const id = inbox.number();
+          const stream = this.#bodies.get(id) ?? this.#streams.remove(id);
+          this.#bodies.delete(id);
+          stream?.source.cancel();
+          break;
+        }
+        case toHost.call: {
+          const id = inbox.number();
+          const owner = events.owner(inbox.number()) ?? nobody;
+          const name = inbox.field();
+          const args = inbox.json();
+          void this.#call(id, owner, name, args, inbox.parts());
+          continue; // parts() has left the record
+        }
+        case toHost.drop:
+          this.#calls.get(inbox.number())?.abort();
+          break;
+        case toHost.log:
+          events.log(inbox.number(), inbox.field(), String(inbox.json()));
+          break;
+        case toHost.wake:
+          events.wake(inbox.number());
+          break;
+        case toHost.charge:
+          events.charge(inbox.number(), inbox.number());
+          break;
+        case toHost.breach: {
+          const id = inbox.number();
+          const cpuMs = inbox.number();
+          events.breach(id, cpuMs, numbers(inbox.field()));
+          break;
+        }
+        case toHost.hung:
+          events.hung(numbers(inbox.field()));
+          break;
+        default:
+          throw new Error(`Unknown record ${JSON.stringify(letter)} from a guest`);
+      }
+      inbox.close();
+    }
+  }
+
+  async #call(id: number, owner: CallOwner, name: string, args: unknown, parts: readonly Part[]): Promise<void> {
+    const abort = new AbortController();
+    let reply: HostReply;
+    try {
+      const handler = this.#parts.handlers.async[name];
+      if (handler === undefined || !Object.hasOwn(this.#parts.handlers.async, name))
+        throw new PlatformError('not_supported', { what: `Host call ${name}` });
+      if (this.#calls.size >= this.#parts.limits.callsMax)
+        throw new PlatformError('invalid_argument', {
+          reason: `More than ${this.#parts.limits.callsMax} calls of one worker are under way`,
+        });
+      this.#calls.set(id, abort);
+      const answer = handler({ args, parts, isolate: this, owner, signal: abort.signal });
+      reply = answer instanceof Promise ? await answer : answer;
+    } catch (error) {
+      this.#calls.delete(id);
+      this.#send(toGuest.failure, id, JSON.stringify(toFailure(error)));
+      return;
+    }
+    this.#calls.delete(id);
+    if (this.#closed) return;
+    const fields = (reply.parts ?? []).map((part) => this.outbox.part(part));
+    this.outbox.record(toGuest.result, id, JSON.stringify(reply.value ?? null), ...fields);
+    this.#parts.request();
+  }
+
+  /** A synchronous host call. */
+  callSync(name: string, args: string, part: Part | undefined): unknown {
+    const handler = this.#parts.handlers.sync[name];
+    if (handler === undefined || !Object.hasOwn(this.#parts.handlers.sync, name)) throw new TypeError(`Host call ${name} is not supported`);
+    return handler(JSON.parse(args), part, this);
+  }
+
+  /** The isolate is gone: ends everything that was opened for it. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    for (const abort of this.#calls.values()) abort.abort();
+    for (const stream of [...this.#bodies.values(), ...this.#streams.values()]) stream.source.cancel();
+    for (const stream of this.#incoming.values()) stream.sink.destroy('The isolate is gone');
+    this.#calls.clear();
+    this.#bodies.clear();
+    this.#incoming.clear();
+    this.handles.closeAll();
+  }
+}
+
+function numbers(list: string): number[] {
+  return list === '' ? [] : list.split(',').map(Number);
+}

@@ -1,0 +1,81 @@
+// The host's end of byte streams over the bridge. To the guest: chunks until its window is used up, then the source pauses
+// until credit comes back. From the guest: chunks to a sink, credit given as the sink takes them.
+
+/** Where bytes from a guest go: a response's socket, or the body of an outgoing request. */
+export interface ByteSink {
+  /** False: wait for `onDrain` before the guest gets more credit. */
+  write(chunk: Uint8Array | string): boolean;
+  end(): void;
+  /** The guest's source failed. */
+  destroy(reason: string): void;
+}
+
+/** Where bytes for a guest come from: a request's body, or the body of a fetched response. */
+export interface ByteSource {
+  /** The guest has taken enough that more may come. */
+  resume(): void;
+  /** The guest reads no more. */
+  cancel(): void;
+}
+
+/** Window accounting of one stream into a guest. */
+export class OutgoingStream {
+  readonly source: ByteSource;
+  #windowBytes: number;
+  #inFlight = 0;
+  #paused = false;
+
+  constructor(source: ByteSource, windowBytes: number) {
+    this.source = source;
+    this.#windowBytes = windowBytes;
+  }
+
+  /** Counts a chunk as sent; false when the source should pause. */
+  sent(bytes: number): boolean {
+    this.#inFlight += bytes;
+    if (this.#inFlight >= this.#windowBytes) this.#paused = true;
+    return !this.#paused;
+  }
+
+  credit(bytes: number): void {
+    this.#inFlight -= bytes;
+    if (!this.#paused || this.#inFlight > this.#windowBytes / 2) return;
+    this.#paused = false;
+    this.source.resume();
+  }
+}
+
+/** Credit accounting of one stream out of a guest. */
+export class IncomingStream {
+  readonly sink: ByteSink;
+  #owed = 0;
+  #blocked = false;
+  #payBytes: number;
+  #giveCredit: (bytes: number) => void;
+
+  constructor(sink: ByteSink, windowBytes: number, giveCredit: (bytes: number) => void) {
+    this.sink = sink;
+    // Credit in small change would cost an entry each.
+    this.#payBytes = windowBytes / 2;
+    this.#giveCredit = giveCredit;
+  }
+
+  chunk(chunk: Uint8Array | string): void {
+    this.#owed += chunk.length;
+    if (!this.sink.write(chunk)) this.#blocked = true;
+    this.#pay();
+  }
+
+  /** The sink takes more again. */
+  drained(): void {
+    this.#blocked = false;
+    this.#pay();
+  }
+
+  #pay(): void {
+    if (this.#blocked || this.#owed < this.#payBytes) return;
+    const bytes = this.#owed;
+    this.#owed = 0;
+    this.#giveCredit(bytes);
+  }
+}

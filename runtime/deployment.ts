@@ -1,0 +1,546 @@
+// One deployment on this engine: starts an isolate when the first request comes, gives it requests, ends them one way or
+// another, and replaces it when a limit is broken. handler.ts makes one per deployment it serves.
+import { performance } from 'node:perf_hooks';
+import { errorMessage, type ErrorDetails } from '#core/errors.ts';
+import type { Limits } from '#core/limits.ts';
+import type { Plan } from '#core/plans.ts';
+import type { HostHandlers } from './bridge/host-calls.ts';
+import { Link, type LinkEvents } from './bridge/link.ts';
+import type { Failure, Part } from './bridge/protocol.ts';
+import { Slots } from './bridge/slots.ts';
+import { Invocation } from './invocation/invocation.ts';
+import { StackMapper, type LogLine } from './invocation/log.ts';
+import { failed, failureResponse, isFailureCode, ok, type Outcome } from './invocation/outcome.ts';
+import type { CodeCache, WorkerIsolate } from './isolates/isolate.ts';
+import type { Pool, Tenant } from './isolates/pool.ts';
+import type { Exchange } from './server/listener.ts';
+
+/** What a deployment runs. */
+export interface DeploymentConfig {
+  readonly id: string;
+  readonly project: string;
+  readonly plan: Plan;
+  readonly vars: Readonly<Record<string, string>>;
+  /** Binding name -> kind. */
+  readonly bindings: Readonly<Record<string, string>>;
+  readonly code: () => string;
+  readonly sourceMap: () => string | null;
+}
+
+/** One request's end, for the log and the counters. */
+export interface RequestRecord {
+  readonly deployment: string;
+  readonly project: string;
+  readonly method: string;
+  readonly target: string;
+  readonly status: number;
+  readonly outcome: Outcome;
+  readonly cpuMs: number;
+  readonly wallMs: number;
+}
+
+/** What deployments are made of. */
+export interface DeploymentParts {
+  readonly pool: Pool;
+  readonly handlers: HostHandlers;
+  readonly limits: Limits;
+  /** Scheme that workers see in `request.url`. */
+  readonly protocol: 'http' | 'https';
+  readonly onLog: (deployment: DeploymentConfig, line: LogLine) => void;
+  /** Null where nobody listens, so that no record is made. */
+  readonly onRequest: ((record: RequestRecord) => void) | null;
+  /** A handler that called `passThroughOnException` threw: true when the request was answered otherwise. */
+  readonly passThrough: (exchange: Exchange, deployment: DeploymentConfig) => boolean;
+}
+
+type HttpInvocation = Invocation<Exchange>;
+
+/** Statuses whose response has no body. */
+const HANDLES_MAX = 1000;
+const CALLS_MAX = 10_000;
+
+/** A deployment with whatever isolate serves it now. */
+export class Deployment implements Tenant {
+  readonly config: DeploymentConfig;
+  lastUsedAt = 0;
+  #parts: DeploymentParts;
+  #mapper: StackMapper;
+  #serving: Serving | null = null;
+  /** Condemned isolates that still serve what they had. */
+  #retired = new Set<Serving>();
+  #cache: CodeCache | null = null;
+  #closed = false;
+
+  constructor(config: DeploymentConfig, parts: DeploymentParts) {
+    this.config = config;
+    this.#parts = parts;
+    this.#mapper = new StackMapper(config.sourceMap);
+  }
+
+  /** Requests that run or wait. */
+  get load(): number {
+    let load = this.#serving?.load ?? 0;
+    for (const serving of this.#retired) load += serving.load;
+    return load;
+  }
+
+  get isIdle(): boolean {
+    return this.load === 0 && this.#serving?.isStarting !== true;
+  }
+
+  get hasIsolate(): boolean {
+    return this.#serving !== null;
+  }
+
+  /** Serves a request; every way it can end ends the exchange. */
+  fetch(exchange: Exchange): void {
+    const { limits } = this.#parts;
+    const invocation: HttpInvocation = new Invocation(exchange, performance.now(), limits.subrequestsMax);
+    this.lastUsedAt = invocation.startedAt;
+    if (this.load >= limits.requestsPerDeploymentMax) {
+      this.end(invocation, failed('overloaded', { waiting: this.load, limit: limits.requestsPerDeploymentMax }));
+      return;
+    }
+    const { bodyBytes } = exchange;
+    if (bodyBytes > 0 && bodyBytes <= limits.inlineBodyBytesMax) collectBody(exchange, invocation, (body) => this.#start(invocation, body));
+    else this.#start(invocation, bodyBytes === 0 ? null : undefined);
+  }
+
+  #start(invocation: HttpInvocation, body: Part | null | undefined): void {
+    if (this.#closed) {
+      this.end(invocation, failed('draining'));
+      return;
+    }
+    this.#serving ??= this.#open();
+    this.#serving.start(invocation, body);
+  }
+
+  /** Starts an isolate ahead of the first request. */
+  warm(): void {
+    this.#serving ??= this.#open();
+  }
+
+  #open(): Serving {
+    const serving: Serving = new Serving(this, this.#parts, this.#parts.pool.take(this), {
+      cache: this.#cache,
+      onCache: (cache) => (this.#cache = cache),
+      onRestart: (invocation) => this.#start(invocation, null),
+      onCondemned: () => this.#retire(serving),
+      onGone: () => this.#forget(serving),
+    });
+    return serving;
+  }
+
+  #retire(serving: Serving): void {
+    if (this.#serving === serving) {
+      this.#serving = null;
+      this.#retired.add(serving);
+    }
+  }
+
+  #forget(serving: Serving): void {
+    this.#retired.delete(serving);
+    if (this.#serving === serving) this.#serving = null;
+    if (this.#serving === null && this.#retired.size === 0) this.#parts.pool.release(this);
+  }
+
+  /** Ends an invocation: the response where none is out yet, the log, the record. */
+  end(invocation: HttpInvocation, outcome: Outcome): void {
+    if (invocation.phase === 'over') return;
+    const exchange = invocation.answer;
+    if (outcome.kind === 'failed') {
+      if (invocation.phase === 'answered') {
+        exchange.destroy();
+      } else {
+        const response = failureResponse(outcome);
+        invocation.status = response.status;
+        exchange.onAbort = null;
+        if (outcome.code !== 'client_gone') exchange.send(response.status, response.headerBlock, response.body);
+      }
+    }
+    invocation.phase = 'over';
+    this.#parts.onRequest?.({
+      deployment: this.config.id,
+      project: this.config.project,
+      method: exchange.method,
+      target: exchange.target,
+      status: invocation.status,
+      outcome,
+      cpuMs: invocation.cpuMs,
+      wallMs: performance.now() - invocation.startedAt,
+    });
+  }
+
+  log(level: LogLine['level'], text: string, invocation: number | null): void {
+    this.#parts.onLog(this.config, { level, text: this.#mapper.map(text), invocation });
+  }
+
+  evict(): void {
+    this.#serving?.dispose(failed('isolate_replaced', { reason: 'evicted' }));
+  }
+
+  /** Called about once a second: ends what is over its wall limit. */
+  checkWall(now: number): void {
+    this.#serving?.checkWall(now);
+    for (const serving of this.#retired) serving.checkWall(now);
+  }
+
+  /** Called often while entries run: notices isolates that died without a word. */
+  checkAlive(): void {
+    this.#serving?.checkAlive();
+    for (const serving of this.#retired) serving.checkAlive();
+  }
+
+  /** No new requests; those that run are cut off unless `load` is 0. */
+  close(): void {
+    this.#closed = true;
+    this.#serving?.dispose(failed('draining'));
+    for (const serving of this.#retired) serving.dispose(failed('draining'));
+  }
+}
+
+interface ServingHooks {
+  readonly cache: CodeCache | null;
+  readonly onCache: (cache: CodeCache) => void;
+  /** An invocation that lost its isolate before it had any effect. */
+  readonly onRestart: (invocation: HttpInvocation) => void;
+  readonly onCondemned: () => void;
+  readonly onGone: () => void;
+}
+
+/** One isolate that serves a deployment, from its start to its end. */
+class Serving implements LinkEvents {
+  #deployment: Deployment;
+  #parts: DeploymentParts;
+  #isolate: WorkerIsolate;
+  #hooks: ServingHooks;
+  #link: Link;
+  #state: 'starting' | 'ready' | 'condemned' | 'gone' = 'starting';
+  #waiting: { invocation: HttpInvocation; body: Part | null | undefined }[] = [];
+  #running = new Slots<HttpInvocation>();
+  /** Ended in the entry being read: their CPU is known when all of it is read. */
+  #ended: { invocation: HttpInvocation; outcome: Outcome }[] = [];
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(deployment: Deployment, parts: DeploymentParts, isolate: WorkerIsolate, hooks: ServingHooks) {
+    this.#deployment = deployment;
+    this.#parts = parts;
+    this.#isolate = isolate;
+    this.#hooks = hooks;
+    this.#link = new Link({
+      handlers: parts.handlers,
+      limits: { streamWindowBytes: parts.limits.streamWindowBytes, handlesMax: HANDLES_MAX, callsMax: CALLS_MAX },
+      events: this,
+      request: () => isolate.request(),
+    });
+    void this.#load();
+  }
+
+  get load(): number {
+    return this.#running.size + this.#waiting.length;
+  }
+
+  get isStarting(): boolean {
+    return this.#state === 'starting';
+  }
+
+  async #load(): Promise<void> {
+    const { config } = this.#deployment;
+    try {
+      const cache = await this.#isolate.load(
+        {
+          code: config.code(),
+          vars: config.vars,
+          bindings: config.bindings,
+          cpuLimitMs: this.#parts.limits.cpu.http[config.plan],
+          cachedData: this.#hooks.cache,
+        },
+        this.#link.outbox,
+        {
+          left: (meta, text, shareMs, _cpuMs, bytes) => this.#left(meta, text, shareMs, bytes),
+          sync: (name, args, part) => this.#link.callSync(name, args, part),
+          died: (reason) => this.#died(reason),
+        },
+      );
+      if (cache !== null) this.#hooks.onCache(cache);
+    } catch (error) {
+      const { code, details, message } = error as { code?: unknown; details?: ErrorDetails; message: string };
+      const outcome = typeof code === 'string' && isFailureCode(code) ? failed(code, details) : failed('internal');
+      this.#deployment.log('error', outcome.code === 'internal' ? String((error as Error).stack) : message, null);
+      this.dispose(outcome);
+      return;
+    }
+    if (this.#state !== 'starting') return;
+    this.#state = 'ready';
+    for (const { invocation, body } of this.#waiting.splice(0)) this.start(invocation, body);
+  }
+
+  start(invocation: HttpInvocation, body: Part | null | undefined): void {
+    if (this.#state !== 'ready') {
+      this.#waiting.push({ invocation, body });
+      invocation.answer.onAbort = () => this.#clientGone(invocation);
+      return;
+    }
+    if (invocation.phase === 'over') return;
+    const exchange = invocation.answer;
+    const id = this.#running.add(invocation);
+    invocation.id = id;
+    invocation.phase = 'running';
+    exchange.onAbort = () => this.#clientGone(invocation);
+    this.#link.sendRequest(id, exchange.method, `${this.#parts.protocol}://${exchange.host}${exchange.target}`, exchange.headerBlock, body);
+    if (body !== undefined) return;
+    const stream = this.#link.openBody(id, { resume: () => exchange.resumeBody(), cancel: () => exchange.resumeBody() });
+    exchange.readBody({ chunk: (bytes) => stream.write(bytes), end: () => stream.end() });
+  }
+
+  #clientGone(invocation: HttpInvocation): void {
+    if (invocation.phase === 'waiting') {
+      this.#waiting = this.#waiting.filter((entry) => entry.invocation !== invocation);
+    } else if (invocation.phase === 'running') {
+      this.#running.remove(invocation.id);
+      this.#link.abort(invocation.id, { code: 'client_gone', name: 'AbortError', message: errorMessage('client_gone') });
+    } else {
+      // The response is on its way: its stream ends, what `waitUntil` was given goes on.
+      this.#link.cancelStream(invocation.id);
+      return;
+    }
+    this.#deployment.end(invocation, failed('client_gone'));
+    this.#settle();
+  }
+
+  #left(meta: string, text: string, shareMs: number, bytes: readonly Uint8Array[]): void {
+    this.#link.receive(meta, text, bytes);
+    for (const { invocation, outcome } of this.#ended) {
+      if (!invocation.charged) invocation.cpuMs = shareMs;
+      this.#deployment.end(invocation, outcome);
+    }
+    if (this.#ended.length > 0) {
+      this.#ended.length = 0;
+      this.#settle();
+    }
+  }
+
+  #over(id: number, outcome: Outcome): void {
+    const invocation = this.#running.remove(id);
+    if (invocation !== undefined) this.#ended.push({ invocation, outcome });
+  }
+
+  response(id: number, status: number, headerBlock: string, body: Part | null | undefined, over: boolean): void {
+    const invocation = this.#running.get(id);
+    if (invocation === undefined) {
+      if (body === undefined) this.#link.receiveStream(id, discard).sink.end();
+      return;
+    }
+    const exchange = invocation.answer;
+    invocation.status = status;
+    try {
+      if (body !== undefined) {
+        exchange.send(status, headerBlock, body);
+        invocation.phase = 'answered';
+      } else {
+        exchange.begin(status, headerBlock);
+        invocation.phase = 'answered';
+        const stream = this.#link.receiveStream(id, {
+          write: (chunk) => exchange.write(chunk),
+          end: () => exchange.end(),
+          destroy: () => exchange.destroy(),
+        });
+        exchange.onDrain = () => stream.drained();
+      }
+    } catch (error) {
+      this.#deployment.log('error', `The response cannot be sent: ${(error as Error).message}`, id);
+      if (body === undefined) this.#link.receiveStream(id, discard);
+      this.#over(id, failed('worker_threw', { reason: (error as Error).message }));
+      return;
+    }
+    if (over) this.#over(id, ok);
+  }
+
+  failed(id: number, failure: Failure): void {
+    const invocation = this.#running.get(id);
+    if (invocation === undefined) return;
+    if (failure.code === 'worker_threw') {
+      this.#deployment.log('error', `Uncaught ${failure.stack ?? `${failure.name}: ${failure.message}`}`, id);
+      if (failure.passThrough === true && this.#parts.passThrough(invocation.answer, this.#deployment.config)) {
+        invocation.phase = 'answered';
+        return;
+      }
+    } else {
+      this.#deployment.log(
+        'error',
+        failure.code === 'no_response' ? errorMessage('no_response', { got: failure.message }) : failure.message,
+        id,
+      );
+    }
+    const outcome =
+      failure.code === 'no_response'
+        ? failed('no_response', { got: failure.message })
+        : isFailureCode(failure.code)
+          ? failed(failure.code, failure.code === 'worker_threw' ? { reason: failure.message } : {})
+          : failed('internal');
+    this.#over(id, outcome);
+  }
+
+  done(id: number): void {
+    this.#over(id, ok);
+  }
+
+  log(id: number, level: string, text: string): void {
+    const known = level === 'debug' || level === 'info' || level === 'warn' || level === 'error' ? level : 'info';
+    this.#deployment.log(known, text, id === 0 ? null : id);
+  }
+
+  wake(at: number): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    if (at < 0 || this.#state === 'gone') return;
+    const now = Number(process.hrtime.bigint()) / 1e6;
+    this.#timer = setTimeout(
+      () => {
+        this.#timer = null;
+        this.#link.runTimers();
+      },
+      Math.max(0, at - now),
+    );
+  }
+
+  charge(id: number, cpuMs: number): void {
+    const invocation = this.#running.get(id) ?? this.#ended.find((entry) => entry.invocation.id === id)?.invocation;
+    if (invocation === undefined) return;
+    invocation.cpuMs = cpuMs;
+    invocation.charged = true;
+  }
+
+  breach(id: number, cpuMs: number, lost: readonly number[]): void {
+    const limitMs = this.#parts.limits.cpu.http[this.#deployment.config.plan];
+    const usedMs = Math.round(cpuMs);
+    const invocation = this.#running.get(id);
+    this.#deployment.log(
+      'error',
+      `CPU limit exceeded: used ${usedMs} ms of ${limitMs} ms (plan ${this.#deployment.config.plan})`,
+      id === 0 ? null : id,
+    );
+    if (invocation !== undefined) {
+      invocation.cpuMs = cpuMs;
+      invocation.charged = true;
+      this.#over(id, failed('cpu_limit_exceeded', { limitMs, usedMs }));
+    }
+    this.#condemn();
+    for (const other of lost) {
+      const lostInvocation = this.#running.get(other);
+      if (lostInvocation === undefined) continue;
+      if (mayRestart(lostInvocation)) {
+        this.#running.remove(other);
+        lostInvocation.restarts++;
+        lostInvocation.phase = 'waiting';
+        this.#hooks.onRestart(lostInvocation);
+      } else {
+        this.#over(other, failed('isolate_replaced', { reason: 'another request used up its CPU budget' }));
+      }
+    }
+  }
+
+  hung(ids: readonly number[]): void {
+    for (const id of ids) {
+      const invocation = this.#running.get(id);
+      if (invocation === undefined) continue;
+      if (invocation.phase === 'running') this.#deployment.log('error', errorMessage('never_answered'), id);
+      // After the answer there is only `waitUntil`, which can never settle: nothing is lost by ending it.
+      this.#over(id, invocation.phase === 'answered' && !this.#link.isReceiving(id) ? ok : failed('never_answered'));
+    }
+  }
+
+  owner(id: number): HttpInvocation | undefined {
+    const invocation = this.#running.get(id);
+    if (invocation !== undefined) invocation.calls++;
+    return invocation;
+  }
+
+  // It takes no new work, finishes what it can, and a fresh isolate takes its place.
+  #condemn(): void {
+    if (this.#state !== 'ready') return;
+    this.#state = 'condemned';
+    this.#hooks.onCondemned();
+  }
+
+  #settle(): void {
+    if (this.#state === 'condemned' && this.load === 0) this.dispose(ok);
+  }
+
+  #died(reason: 'memory' | 'aborted'): void {
+    const { isolateMemoryMb } = this.#parts.limits;
+    this.#deployment.log(
+      'error',
+      `${errorMessage('memory_limit_exceeded', { limitMb: isolateMemoryMb })}${reason === 'aborted' ? ' (at once)' : ''}`,
+      null,
+    );
+    this.dispose(failed('memory_limit_exceeded', { limitMb: isolateMemoryMb }));
+  }
+
+  checkAlive(): void {
+    this.#isolate.checkAlive();
+  }
+
+  checkWall(now: number): void {
+    const { wallMs } = this.#parts.limits;
+    for (const invocation of this.#running.values()) {
+      if (now - invocation.startedAt < wallMs) continue;
+      this.#running.remove(invocation.id);
+      this.#link.abort(invocation.id, {
+        code: 'wall_limit_exceeded',
+        name: 'TimeoutError',
+        message: errorMessage('wall_limit_exceeded', { limitMs: wallMs }),
+      });
+      this.#link.cancelStream(invocation.id);
+      this.#deployment.log('error', errorMessage('wall_limit_exceeded', { limitMs: wallMs }), invocation.id);
+      this.#deployment.end(invocation, failed('wall_limit_exceeded', { limitMs: wallMs }));
+    }
+    this.#settle();
+  }
+
+  /** The end: whatever runs or waits ends with the outcome. */
+  dispose(outcome: Outcome): void {
+    if (this.#state === 'gone') return;
+    this.#state = 'gone';
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#link.close();
+    this.#isolate.dispose();
+    this.#hooks.onGone();
+    for (const invocation of this.#running.values()) {
+      this.#running.remove(invocation.id);
+      this.#deployment.end(invocation, outcome);
+    }
+    for (const { invocation } of this.#waiting.splice(0)) this.#deployment.end(invocation, outcome);
+  }
+}
+
+const discard = { write: () => true, end: () => {}, destroy: () => {} };
+
+function mayRestart(invocation: HttpInvocation): boolean {
+  const { method, bodyBytes } = invocation.answer;
+  return (
+    invocation.phase === 'running' &&
+    invocation.calls === 0 &&
+    invocation.restarts === 0 &&
+    bodyBytes === 0 &&
+    (method === 'GET' || method === 'HEAD' || method === 'OPTIONS')
+  );
+}
+
+function collectBody(exchange: Exchange, invocation: HttpInvocation, then: (body: Uint8Array) => void): void {
+  const body = new Uint8Array(exchange.bodyBytes);
+  let at = 0;
+  exchange.onAbort = () => {
+    invocation.phase = 'over';
+  };
+  exchange.readBody({
+    chunk(bytes) {
+      body.set(bytes, at);
+      at += bytes.byteLength;
+      return true;
+    },
+    end() {
+      if (invocation.phase !== 'over') then(body);
+    },
+  });
+}

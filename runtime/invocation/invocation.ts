@@ -1,0 +1,38 @@
+// One event being served, on the host: who waits for it, what it has used, how it ended. Made per request, so it holds plain
+// fields and no closures.
+import { PlatformError } from '#core/errors.ts';
+import type { Outcome } from './outcome.ts';
+
+/** How far an invocation is. `answered`: the response is out, `waitUntil` or its stream goes on. */
+export type Phase = 'waiting' | 'running' | 'answered' | 'over';
+
+/** @template Answer what the response goes to. */
+export class Invocation<Answer> {
+  id = 0;
+  phase: Phase = 'waiting';
+  readonly answer: Answer;
+  /** `performance.now()` when it came in. */
+  readonly startedAt: number;
+  status = 0;
+  cpuMs = 0;
+  /** Set by a charge of its own in the running entry: then the entry's share is not added. */
+  charged = false;
+  /** Host calls made: an invocation that made none has had no effect and may run again. */
+  calls = 0;
+  subrequests = 0;
+  /** Times it was started again after its isolate went. */
+  restarts = 0;
+  outcome: Outcome | null = null;
+  #subrequestsMax: number;
+
+  constructor(answer: Answer, startedAt: number, subrequestsMax: number) {
+    this.answer = answer;
+    this.startedAt = startedAt;
+    this.#subrequestsMax = subrequestsMax;
+  }
+
+  countSubrequest(): void {
+    this.subrequests++;
+    if (this.subrequests > this.#subrequestsMax) throw new PlatformError('subrequest_limit_exceeded', { limit: this.#subrequestsMax });
+  }
+}

@@ -1,0 +1,48 @@
+// The deployment's log: console lines and what went wrong, with stacks mapped to the sources the author wrote.
+import { originalPositionFor, TraceMap } from '@jridgewell/trace-mapping';
+
+/** A line of a deployment's log. */
+export interface LogLine {
+  readonly level: 'debug' | 'info' | 'warn' | 'error';
+  readonly text: string;
+  /** Invocation it belongs to; null for code outside every one. */
+  readonly invocation: number | null;
+}
+
+// `at name (worker.js:10:5)`, `at worker.js:10:5`: the bundle is the only file of a worker.
+const POSITION = /\bworker\.js:(\d+):(\d+)/g;
+// Frames of the platform's own guest code say nothing to an author.
+const GUEST_FRAME = /^\s*at .*\bplatform:[a-z]+(?::\d+)*\)?\s*$/;
+
+/** Maps positions in a worker's stack traces; reads the source map when the first one comes. */
+export class StackMapper {
+  #readMap: () => string | null;
+  #map: TraceMap | null | undefined = undefined;
+
+  constructor(readMap: () => string | null) {
+    this.#readMap = readMap;
+  }
+
+  /** The text with `worker.js:line:column` replaced by source positions, and frames of the guest left out. */
+  map(text: string): string {
+    if (!text.includes('worker.js:') && !text.includes('platform:')) return text;
+    const lines = text.split('\n').filter((line) => !GUEST_FRAME.test(line));
+    return lines.join('\n').replace(POSITION, (all, line: string, column: string) => this.#position(Number(line), Number(column)) ?? all);
+  }
+
+  #position(line: number, column: number): string | null {
+    if (this.#map === undefined) this.#map = this.#load();
+    if (this.#map === null) return null;
+    const { source, line: sourceLine, column: sourceColumn } = originalPositionFor(this.#map, { line, column: Math.max(0, column - 1) });
+    return source === null ? null : `${source}:${sourceLine}:${sourceColumn + 1}`;
+  }
+
+  #load(): TraceMap | null {
+    try {
+      const text = this.#readMap();
+      return text === null ? null : new TraceMap(text);
+    } catch {
+      return null;
+    }
+  }
+}

@@ -1,0 +1,67 @@
+// How an invocation ended: a closed set. Status, log level and metric label all derive from the outcome, nothing else does.
+import { errorMessage, errorTable, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
+
+/** Error codes an invocation can end with. */
+export const failureCodes = [
+  'worker_threw',
+  'no_response',
+  'never_answered',
+  'no_fetch_handler',
+  'worker_syntax_error',
+  'worker_start_failed',
+  'startup_cpu_limit_exceeded',
+  'cpu_limit_exceeded',
+  'wall_limit_exceeded',
+  'memory_limit_exceeded',
+  'isolate_replaced',
+  'overloaded',
+  'draining',
+  'client_gone',
+  'artifact_corrupt',
+  'deployment_unavailable',
+  'internal',
+] as const satisfies readonly ErrorCode[];
+export type FailureCode = (typeof failureCodes)[number];
+
+/** The end of an invocation. */
+export type Outcome = { readonly kind: 'ok' } | { readonly kind: 'failed'; readonly code: FailureCode; readonly details: ErrorDetails };
+
+export const ok: Outcome = { kind: 'ok' };
+
+export function failed(code: FailureCode, details: ErrorDetails = {}): Outcome & { kind: 'failed' } {
+  return { kind: 'failed', code, details };
+}
+
+export function isFailureCode(code: string): code is FailureCode {
+  return (failureCodes as readonly string[]).includes(code);
+}
+
+/** `ok`, or the code: the label of metrics and the field of log lines. */
+export function outcomeLabel(outcome: Outcome): 'ok' | FailureCode {
+  return outcome.kind === 'ok' ? 'ok' : outcome.code;
+}
+
+/** Level of the log line about it: the platform's own faults are errors, a worker's are warnings, the rest is information. */
+export function outcomeLevel(outcome: Outcome): 'info' | 'warn' | 'error' {
+  if (outcome.kind === 'ok') return 'info';
+  const { blame } = errorTable[outcome.code];
+  return blame === 'platform' ? 'error' : blame === 'worker' ? 'warn' : 'info';
+}
+
+/** The response a client gets for a failure: JSON `{error, code, ...}` with the code in `x-platform-error` as well. */
+export function failureResponse(outcome: Outcome & { kind: 'failed' }): { status: number; headerBlock: string; body: string } {
+  const { code } = outcome;
+  const details = isPrivate(code) ? {} : outcome.details;
+  const body = JSON.stringify({ error: errorMessage(code, details).replace(/: \{reason\}$/, ''), code, ...details });
+  const retry = errorTable[code].status === 503 ? 'retry-after\u00001\u0000' : '';
+  return {
+    status: errorTable[code].status,
+    headerBlock: `content-type\0application/json\0cache-control\0no-store\0x-platform-error\0${code}\0${retry}`,
+    body,
+  };
+}
+
+// What a worker threw is its author's business, not its visitors': the log has it.
+function isPrivate(code: FailureCode): boolean {
+  return code === 'worker_threw' || code === 'worker_start_failed' || code === 'worker_syntax_error' || code === 'internal';
+}

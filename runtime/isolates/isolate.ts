@@ -1,0 +1,248 @@
+// One V8 isolate with the guest in it: made blank from the snapshot, given a worker, entered with batches, disposed. It knows
+// nothing of requests; what comes out goes to the `IsolateEvents` it was given.
+import ivm from 'isolated-vm';
+import { PlatformError } from '#core/errors.ts';
+import type { Enterable, EntryScheduler, EntryState } from './entry.ts';
+import type { Snapshot } from './snapshot.ts';
+
+/** What an isolate is made of; shared by all of an engine. */
+export interface IsolateParts {
+  readonly snapshot: Snapshot;
+  readonly native: ivm.NativeModule;
+  readonly scheduler: EntryScheduler;
+  readonly limits: {
+    readonly isolateMemoryMb: number;
+    readonly startupCpuMs: number;
+    readonly streamWindowBytes: number;
+    readonly timersMax: number;
+    readonly logBytesMax: number;
+  };
+}
+
+/** What goes into the isolate with the next entry: emptied by it. */
+export interface Batch {
+  meta: string;
+  text: string;
+  bytes: Uint8Array[];
+}
+
+/** Who hears of what an isolate does. */
+export interface IsolateEvents {
+  /** An entry has ended. `shareMs`: CPU of each invocation that ran in it and has no charge of its own; `cpuMs`: of all of it. */
+  left(meta: string, text: string, shareMs: number, cpuMs: number, bytes: readonly Uint8Array[]): void;
+  /** A synchronous host call: JSON arguments and at most one part; returns JSON-able or bytes. */
+  sync(name: string, args: string, part: string | Uint8Array | undefined): unknown;
+  /** It is gone without having been asked to go. `aborted`: its thread is lost with it. */
+  died(reason: 'memory' | 'aborted'): void;
+}
+
+/** V8's compiled form of a worker, only ever made and read by this process. */
+export type CodeCache = ivm.ExternalCopy<ArrayBuffer>;
+
+/** A worker as it is loaded. */
+export interface WorkerCode {
+  readonly code: string;
+  readonly vars: Readonly<Record<string, string>>;
+  readonly bindings: Readonly<Record<string, string>>;
+  readonly cpuLimitMs: number;
+  /** Code cache of an earlier load of the same code, made by this process's own V8. */
+  readonly cachedData: CodeCache | null;
+}
+
+interface Connection {
+  run: ivm.Reference<(...parameters: unknown[]) => void>;
+  begin: ivm.Reference<() => void>;
+  end: ivm.Reference<() => boolean>;
+  prepare: ivm.Reference<(config: unknown) => void>;
+  serve: ivm.Reference<(module: unknown, cpuLimitMs: number) => string>;
+}
+
+const COPY = { arguments: { copy: true } } as const;
+// Appended to the worker's code, so that no line or column of it moves. The import runs before the body all the same and
+// starts the watch over its CPU; the last statement says that the top level, with every `await` in it, is through.
+const BEGIN_CODE = 'const begin = globalThis["platform:begin"]; delete globalThis["platform:begin"]; begin();';
+const EPILOGUE = '\nimport "platform:begin";\nglobalThis["platform:loaded"]();\n';
+/** How long a top-level `await` may take. */
+const TOP_LEVEL_WALL_MS = 30_000;
+
+/** Blank until `load`; then `enter` takes batches until `dispose` or its death. */
+export class WorkerIsolate implements Enterable {
+  entryState: EntryState = 'idle';
+  /** When the running entry began, in ms of `performance.now()`; 0 when none runs. */
+  enteredAt = 0;
+  #isolate: ivm.Isolate;
+  #context: ivm.Context;
+  #connection: Connection;
+  #parts: IsolateParts;
+  #events: IsolateEvents | null = null;
+  #batch: Batch | null = null;
+  #gone = false;
+  /** Called after each entry while a top-level `await` is pending. */
+  #onEntryEnd: (() => void) | null = null;
+
+  constructor(parts: IsolateParts) {
+    this.#parts = parts;
+    this.#isolate = new ivm.Isolate({
+      memoryLimit: parts.limits.isolateMemoryMb,
+      snapshot: parts.snapshot.copy,
+      onCatastrophicError: () => this.#die('aborted'),
+    });
+    this.#context = this.#isolate.createContextSync();
+    const native = parts.native.createSync(this.#context) as ivm.Reference<object>;
+    const connect = this.#context.global.getSync('connect', { reference: true }) as ivm.Reference<(...parameters: unknown[]) => unknown>;
+    const { streamWindowBytes, timersMax, logBytesMax } = parts.limits;
+    const connection = connect.applySync(
+      undefined,
+      [
+        native.derefInto(),
+        new ivm.Callback(this.#onLeave, { ignored: true }),
+        new ivm.Callback(this.#onSync),
+        new ivm.ExternalCopy({ streamWindowBytes, timersMax, logBytesMax }).copyInto({ release: true }),
+      ],
+      { result: { reference: true } },
+    ) as unknown as ivm.Reference<Record<string, unknown>>;
+    const take = (name: string): never => connection.getSync(name, { reference: true }) as never;
+    this.#connection = { run: take('run'), begin: take('begin'), end: take('end'), prepare: take('prepare'), serve: take('serve') };
+    connect.release();
+    connection.release();
+    native.release();
+  }
+
+  get isGone(): boolean {
+    return this.#gone;
+  }
+
+  /**
+   * Loads a worker and runs its top level, off the main thread, within the startup limit.
+   *
+   * @returns the code cache when none was given.
+   * @throws {PlatformError} `worker_syntax_error`, `worker_start_failed`, `startup_cpu_limit_exceeded`, `memory_limit_exceeded`, `no_fetch_handler`.
+   */
+  async load(worker: WorkerCode, batch: Batch, events: IsolateEvents): Promise<CodeCache | null> {
+    this.#batch = batch;
+    this.#events = events;
+    const { startupCpuMs, isolateMemoryMb } = this.#parts.limits;
+    const context = this.#context;
+    this.#connection.prepare.applySync(undefined, [{ vars: worker.vars, bindings: worker.bindings, startupCpuMs }], COPY);
+    const options = worker.cachedData === null ? { produceCachedData: true } : { cachedData: worker.cachedData };
+    let module: ivm.Module & { cachedData?: ivm.ExternalCopy<ArrayBuffer> };
+    let begin: ivm.Module;
+    try {
+      begin = await this.#isolate.compileModule(BEGIN_CODE, { filename: 'platform:begin' });
+      module = await this.#isolate.compileModule(worker.code + EPILOGUE, { filename: 'worker.js', ...options } as ivm.CompileModuleOptions);
+    } catch (error) {
+      throw this.#died() ?? new PlatformError('worker_syntax_error', { reason: (error as Error).message }, { cause: error });
+    }
+    try {
+      await module.instantiate(context, (specifier) => {
+        if (specifier === 'platform:begin') return begin;
+        throw new PlatformError('worker_start_failed', { reason: `import of "${specifier}" was not bundled` });
+      });
+    } catch (error) {
+      throw this.#died() ?? startFailed(error);
+    }
+    context.global.setSync('platform:begin', this.#connection.begin.derefInto());
+    try {
+      await module.evaluate(startupCpuMs === 0 ? {} : { timeout: startupCpuMs * 4 + 5000 });
+    } catch (error) {
+      const breached = this.#isolate.isDisposed ? false : this.#connection.end.applySync(undefined, []);
+      if (breached) throw new PlatformError('startup_cpu_limit_exceeded', { limitMs: startupCpuMs });
+      throw this.#died() ?? startFailed(error);
+    }
+    if (this.#isolate.isDisposed) throw new PlatformError('memory_limit_exceeded', { limitMb: isolateMemoryMb });
+    const breached = this.#connection.end.applySync(undefined, []);
+    if (breached) throw new PlatformError('startup_cpu_limit_exceeded', { limitMs: startupCpuMs });
+    await this.#serve(module, worker.cpuLimitMs);
+    return module.cachedData ?? null;
+  }
+
+  // What the top level has sent so far (logs, host calls it awaits) leaves with an empty entry; then its end is awaited.
+  async #serve(module: ivm.Module, cpuLimitMs: number): Promise<void> {
+    const deadline = performance.now() + TOP_LEVEL_WALL_MS;
+    for (;;) {
+      if (this.#isolate.isDisposed) throw this.#died();
+      const state = this.#connection.serve.applySync(undefined, [module.namespace.derefInto(), cpuLimitMs]);
+      if (state === 'no-fetch') throw new PlatformError('no_fetch_handler');
+      if (state.startsWith('failed:')) throw new PlatformError('worker_start_failed', { reason: state.slice('failed:'.length) });
+      const left = new Promise<void>((resolve) => {
+        this.#onEntryEnd = resolve;
+      });
+      this.request();
+      if (state === 'ready') return;
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, deadline - performance.now());
+      });
+      await Promise.race([left, late]);
+      clearTimeout(timer);
+      this.#onEntryEnd = null;
+      if (performance.now() >= deadline)
+        throw new PlatformError('worker_start_failed', { reason: `a top-level await did not settle within ${TOP_LEVEL_WALL_MS} ms` });
+    }
+  }
+
+  #died(): PlatformError | null {
+    return this.#isolate.isDisposed ? new PlatformError('memory_limit_exceeded', { limitMb: this.#parts.limits.isolateMemoryMb }) : null;
+  }
+
+  /** There is something in the batch: enter soon. */
+  request(): void {
+    if (!this.#gone) this.#parts.scheduler.request(this);
+  }
+
+  enter(): void {
+    const batch = this.#batch as Batch;
+    const { meta, text, bytes } = batch;
+    batch.meta = '';
+    batch.text = '';
+    this.enteredAt = performance.now();
+    if (bytes.length === 0) {
+      this.#connection.run.applyIgnored(undefined, [meta, text]);
+    } else {
+      batch.bytes = [];
+      this.#connection.run.applyIgnored(undefined, [meta, text, ...bytes], COPY);
+    }
+  }
+
+  #onLeave = (meta: string, text: string, shareMs: number, cpuMs: number, ...bytes: Uint8Array[]): void => {
+    if (this.#gone) return;
+    this.enteredAt = 0;
+    this.#events?.left(meta, text, shareMs, cpuMs, bytes);
+    this.#parts.scheduler.left(this);
+    this.#onEntryEnd?.();
+  };
+
+  #onSync = (name: string, args: string, part: string | Uint8Array | undefined): unknown => this.#events?.sync(name, args, part);
+
+  /** Called now and then while an entry runs: an isolate over its memory limit ends without a word. */
+  checkAlive(): void {
+    if (!this.#gone && this.#isolate.isDisposed) this.#die('memory');
+  }
+
+  #die(reason: 'memory' | 'aborted'): void {
+    if (this.#gone) return;
+    this.#gone = true;
+    this.#parts.scheduler.forget(this);
+    this.#events?.died(reason);
+  }
+
+  /** Heap in use, in bytes. */
+  async heapBytes(): Promise<number> {
+    const statistics = await this.#isolate.getHeapStatistics();
+    return statistics.used_heap_size + statistics.externally_allocated_size;
+  }
+
+  dispose(): void {
+    if (!this.#gone) {
+      this.#gone = true;
+      this.#parts.scheduler.forget(this);
+    }
+    if (!this.#isolate.isDisposed) this.#isolate.dispose();
+  }
+}
+
+function startFailed(error: unknown): PlatformError {
+  if (error instanceof PlatformError) return error;
+  const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return new PlatformError('worker_start_failed', { reason }, { cause: error });
+}

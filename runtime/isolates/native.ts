@@ -1,0 +1,17 @@
+// Finds and loads the native half of the guest (native/guest.cc) for this machine.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import ivm from 'isolated-vm';
+
+/** The compiled module of this machine. @throws {Error} saying what to do where there is none. */
+export function loadNative(): ivm.NativeModule {
+  const name = `${process.platform}-${process.arch}-${process.versions.modules}.node`;
+  const file = join(import.meta.dirname, 'native/prebuilt', name);
+  if (!existsSync(file)) {
+    throw new Error(
+      `There is no native guest for this machine (${name}). Linux on x64 and arm64 under Node 24 is supported; ` +
+        'elsewhere run `node runtime/isolates/native/build.ts` with a C++ compiler, or start the platform in its container',
+    );
+  }
+  return new ivm.NativeModule(file);
+}

@@ -1,0 +1,85 @@
+// Keeps blank isolates warm, counts the live ones, and sends the least recently used idle ones away when there are too many
+// or the engine's memory grows too large. An isolate never changes hands: once loaded it belongs to one deployment.
+import { WorkerIsolate, type IsolateParts } from './isolate.ts';
+
+/** Something that holds live isolates and can let go of the idle ones. */
+export interface Tenant {
+  /** `performance.now()` of its last request. */
+  readonly lastUsedAt: number;
+  /** Nothing is being served: its isolate may go. */
+  readonly isIdle: boolean;
+  /** Disposes its isolate; the next request starts a new one. */
+  evict(): void;
+}
+
+/** Bounds of a pool. */
+export interface PoolLimits {
+  readonly isolatesMax: number;
+  readonly engineMemoryMb: number;
+  /** Blank isolates kept ready. */
+  readonly blanks: number;
+}
+
+/** The isolates of one engine. */
+export class Pool {
+  #parts: IsolateParts;
+  #limits: PoolLimits;
+  #blanks: WorkerIsolate[] = [];
+  #tenants = new Set<Tenant>();
+  #refilling = false;
+  #closed = false;
+
+  constructor(parts: IsolateParts, limits: PoolLimits) {
+    this.#parts = parts;
+    this.#limits = limits;
+    this.#refill();
+  }
+
+  /** Tenants with a live isolate. */
+  get live(): number {
+    return this.#tenants.size;
+  }
+
+  /** A blank isolate for a tenant. */
+  take(tenant: Tenant): WorkerIsolate {
+    this.#makeRoom();
+    this.#tenants.add(tenant);
+    const isolate = this.#blanks.pop() ?? new WorkerIsolate(this.#parts);
+    this.#refill();
+    return isolate;
+  }
+
+  /** The tenant has no live isolate any more. */
+  release(tenant: Tenant): void {
+    this.#tenants.delete(tenant);
+  }
+
+  // A blank costs about a millisecond of the main thread: made when nothing else is waiting for it, one a turn.
+  #refill(): void {
+    if (this.#refilling || this.#closed || this.#blanks.length >= this.#limits.blanks) return;
+    this.#refilling = true;
+    setTimeout(() => {
+      this.#refilling = false;
+      if (this.#closed || this.#blanks.length >= this.#limits.blanks) return;
+      this.#blanks.push(new WorkerIsolate(this.#parts));
+      this.#refill();
+    }, 5).unref();
+  }
+
+  #makeRoom(): void {
+    const { isolatesMax, engineMemoryMb } = this.#limits;
+    const tooLarge = process.memoryUsage.rss() > engineMemoryMb * 1024 * 1024;
+    let tooMany = this.#tenants.size - isolatesMax + 1;
+    if (tooLarge) tooMany = Math.max(tooMany, Math.ceil(this.#tenants.size / 10));
+    if (tooMany <= 0) return;
+    const idle = [...this.#tenants].filter((tenant) => tenant.isIdle).toSorted((a, b) => a.lastUsedAt - b.lastUsedAt);
+    // A few more than needed, so that a pool at its bound does not sort at every start.
+    for (const tenant of idle.slice(0, tooMany + Math.floor(isolatesMax / 50))) tenant.evict();
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const blank of this.#blanks) blank.dispose();
+    this.#blanks = [];
+  }
+}

@@ -1,0 +1,116 @@
+// The V8 snapshot that every isolate starts from: built once per version of the guest in a child process (a faulty one may
+// abort it), kept in a private cache folder under a hash of all it is made of, and refused when it is not what it says.
+// A snapshot holds machine code: it is only ever read from a folder that nobody else can write to.
+import { execFile } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import ivm from 'isolated-vm';
+import { PlatformError } from '#core/errors.ts';
+
+const guestFolder = join(import.meta.dirname, '../guest');
+const protocolFile = join(import.meta.dirname, '../bridge/protocol.ts');
+/** First bytes of a cache file; the hash of the content and the key follow as hex. */
+const MAGIC = 'platform-guest-snapshot';
+const HEADER_BYTES = MAGIC.length + 64 + 64;
+
+/** A loaded snapshot. */
+export interface Snapshot {
+  readonly copy: ivm.ExternalCopy<ArrayBuffer>;
+  readonly bytes: number;
+  readonly key: string;
+}
+
+/** The folder for what can be made again: `PLATFORM_CACHE_DIR`, else the user's cache folder. */
+export function cacheFolder(environment: Readonly<Record<string, string | undefined>>): string {
+  const base = environment['XDG_CACHE_HOME'];
+  return environment['PLATFORM_CACHE_DIR'] || join(base !== undefined && base !== '' ? base : join(homedir(), '.cache'), 'platform');
+}
+
+/**
+ * Loads the snapshot of this build, building it first where there is none.
+ *
+ * @throws {PlatformError} `snapshot_mismatch` when the cached file is not what its name says.
+ * @throws {Error} when the folder can be written to by others, or the build fails (with the compiler's words).
+ */
+export async function loadSnapshot(folder: string): Promise<Snapshot> {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const owner = statSync(folder);
+  if (process.getuid !== undefined && owner.uid !== process.getuid())
+    throw new Error(`${folder} belongs to another user: set PLATFORM_CACHE_DIR to a folder of your own`);
+  if ((owner.mode & 0o022) !== 0) chmodSync(folder, 0o700);
+  const key = snapshotKey();
+  const file = join(folder, `guest-${key.slice(0, 32)}.snapshot`);
+  if (!existsSync(file)) await build(file, key);
+  return read(file, key);
+}
+
+/** Hash of all that goes into a snapshot: guest sources, the packages they bundle, V8 and its flags. */
+export function snapshotKey(): string {
+  const hash = createHash('sha256');
+  const add = (name: string, text: string | Buffer): void => {
+    hash.update(`${name}\0${text.length}\0`).update(text);
+  };
+  add(
+    'v8',
+    `${process.versions.v8} ${process.arch} ${process.execArgv
+      .filter((flag) => flag.startsWith('--') && !flag.startsWith('--test') && !flag.startsWith('--input'))
+      .toSorted()
+      .join(' ')}`,
+  );
+  const require = createRequire(import.meta.url);
+  for (const name of ['isolated-vm', 'web-streams-polyfill', 'urlpattern-polyfill', 'rolldown']) add(name, packageVersion(require, name));
+  for (const name of readdirSync(guestFolder, { recursive: true, encoding: 'utf8' }).toSorted()) {
+    if (name.endsWith('.ts')) add(name, readFileSync(join(guestFolder, name)));
+  }
+  add('protocol', readFileSync(protocolFile));
+  add('builder', readFileSync(join(import.meta.dirname, `snapshot-build${import.meta.filename.endsWith('.ts') ? '.ts' : '.js'}`)));
+  return hash.digest('hex');
+}
+
+// Not every package exports its package.json; it always lies in the folder of its name.
+function packageVersion(require: NodeJS.Require, name: string): string {
+  for (const folder of require.resolve.paths(name) ?? []) {
+    const file = join(folder, name, 'package.json');
+    if (existsSync(file)) return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+  }
+  return 'none';
+}
+
+async function build(file: string, key: string): Promise<void> {
+  const script = join(import.meta.dirname, `snapshot-build${import.meta.filename.endsWith('.ts') ? '.ts' : '.js'}`);
+  const partial = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`;
+  try {
+    await promisify(execFile)(process.execPath, [...snapshotFlags(), script, join(guestFolder, 'main.ts'), partial, file, MAGIC, key], {
+      env: { PATH: process.env['PATH'] ?? '' },
+      cwd: dirname(script),
+    });
+  } catch (error) {
+    const said = (error as { stderr?: string }).stderr?.trim();
+    throw new Error(`The guest snapshot cannot be built: ${said === undefined || said === '' ? (error as Error).message : said}`, {
+      cause: error,
+    });
+  }
+}
+
+function snapshotFlags(): string[] {
+  return ['--no-node-snapshot', '--disable-warning=ExperimentalWarning'];
+}
+
+function read(file: string, key: string): Snapshot {
+  const content = readFileSync(file);
+  const refuse = (reason: string): never => {
+    throw new PlatformError('snapshot_mismatch', { reason, file });
+  };
+  if (content.length <= HEADER_BYTES || content.toString('latin1', 0, MAGIC.length) !== MAGIC) refuse('the file is not a snapshot');
+  if (content.toString('latin1', MAGIC.length, MAGIC.length + 64) !== key) refuse('it was built from other sources or flags');
+  const body = content.subarray(HEADER_BYTES);
+  if (createHash('sha256').update(body).digest('hex') !== content.toString('latin1', MAGIC.length + 64, HEADER_BYTES))
+    refuse('its content does not match its hash');
+  const buffer = new ArrayBuffer(body.byteLength);
+  new Uint8Array(buffer).set(body);
+  return { copy: new ivm.ExternalCopy(buffer, { transferOut: true }), bytes: body.byteLength, key };
+}
