@@ -70,8 +70,13 @@ function inputOptions(options: BundleOptions, unresolved: BundlerLog[], inputs: 
     cwd: options.root,
     input: entryId,
     platform: 'neutral',
-    // `import` or `require` is added by the way a package is asked for, `default` always.
-    resolve: { conditionNames: ['workerd', 'worker', 'module', 'browser'], mainFields: ['module', 'main'] },
+    resolve: {
+      // `import` or `require` is added by the way a package is asked for, `default` always.
+      conditionNames: ['workerd', 'worker', 'module', 'browser'],
+      // Packages without `exports` say by `browser` what works without Node (graphql-yoga's fetch, for one).
+      mainFields: ['browser', 'module', 'main'],
+      aliasFields: [['browser']],
+    },
     moduleTypes: { '.txt': 'text', '.sql': 'text', '.html': 'text' },
     // The comments of attachDebugInfo would say where the platform is installed.
     experimental: { importAttributes: true, attachDebugInfo: 'none' },

@@ -14,7 +14,11 @@ export type Buffer = npm.Buffer;
 
 // The package decodes base64url as base64 already; it neither knows the name nor writes it.
 const { isEncoding, from, byteLength } = Buffer as unknown as Record<string, Method>;
-const { toString, write, fill } = Buffer.prototype as unknown as Record<string, Method>;
+const { toString, write, fill } = Buffer.prototype as unknown as {
+  readonly toString: Method;
+  readonly write: Method;
+  readonly fill: Method;
+};
 const isUrl = (encoding: unknown): boolean => typeof encoding === 'string' && encoding.toLowerCase() === 'base64url';
 const plain = (args: unknown[]): unknown[] => args.map((value, index) => (index > 0 && isUrl(value) ? 'base64' : value));
 
@@ -25,14 +29,14 @@ Object.assign(Buffer, {
 });
 Object.assign(Buffer.prototype, {
   write(...args: unknown[]) {
-    return write!.apply(this, plain(args));
+    return write.apply(this, plain(args));
   },
   fill(...args: unknown[]) {
-    return fill!.apply(this, plain(args));
+    return fill.apply(this, plain(args));
   },
   toString(encoding?: unknown, start?: unknown, end?: unknown) {
-    if (!isUrl(encoding)) return toString!.call(this, encoding, start, end);
-    const text = toString!.call(this, 'base64', start, end) as string;
+    if (!isUrl(encoding)) return toString.call(this, encoding, start, end);
+    const text = toString.call(this, 'base64', start, end) as string;
     return text.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
   },
 });
