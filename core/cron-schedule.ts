@@ -1,5 +1,6 @@
 // Cron expressions of five or six fields (a leading one for seconds) -> the numbers each field allows. Called by the
 // parser of platform.yaml and by whoever computes the next run. Pure.
+import { quoted } from './problem.ts';
 
 /** The times at which a schedule fires: a moment fits when every field lists it. */
 export interface CronSchedule {
@@ -44,7 +45,7 @@ export function parseCronSchedule(text: string): { schedule: CronSchedule } | { 
   if (text.length > 256) return { problem: 'A schedule has at most 256 characters' };
   const trimmed = text.trim();
   if (trimmed.startsWith('@'))
-    return { problem: `Words such as ${trimmed.slice(0, 20)} are not supported; write the five fields, such as "0 0 * * *"` };
+    return { problem: `Words such as ${quoted(trimmed)} are not supported; write the five fields, such as "0 0 * * *"` };
   const parts = trimmed === '' ? [] : trimmed.split(/\s+/);
   if (parts.length !== 5 && parts.length !== 6) return { problem: `A schedule has 5 or 6 fields, not ${parts.length}` };
   const all = parts.length === 5 ? ['0', ...parts] : parts;
@@ -88,7 +89,7 @@ function parseField(text: string, field: Field): number[] | string {
 }
 
 function addRange(part: string, field: Field, values: Set<number>): string | undefined {
-  const wrong = `"${part.slice(0, 20)}" is not a ${field.name}`;
+  const wrong = `${quoted(part)} is not a ${field.name}`;
   const [range = '', stepText, ...more] = part.split('/');
   const step = stepText === undefined ? 1 : /^\d{1,4}$/.test(stepText) ? Number(stepText) : 0;
   if (step === 0 || more.length > 0) return `${wrong}: after "/" stands a whole number of at least 1`;

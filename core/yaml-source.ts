@@ -40,10 +40,13 @@ export function readYaml(text: string, file: string): YamlSource {
   function report(message: string, place: Place, path: string, more: { severity?: Problem['severity']; hint?: string | undefined } = {}) {
     if (problems.length > problemsMax) return;
     const offset = typeof place === 'number' ? place : (place?.range?.[0] ?? 0);
-    const where = { file, ...positionIn(plain, offset), path };
-    if (problems.length === problemsMax)
+    const where = { file, ...positionIn(plain, offset), path: printable(path) };
+    const { severity = 'error', hint } = more;
+    if (problems.length < problemsMax) {
+      problems.push({ message: printable(message), severity, ...where, ...(hint === undefined ? {} : { hint: printable(hint) }) });
+    } else {
       problems.push({ message: `More than ${problemsMax} problems; the others are left out`, severity: 'error', ...where });
-    else problems.push({ message, severity: more.severity ?? 'error', ...where, ...(more.hint === undefined ? {} : { hint: more.hint }) });
+    }
   }
 
   function follow(node: Node, path: string): Node | undefined {
@@ -54,7 +57,7 @@ export function readYaml(text: string, file: string): YamlSource {
       return undefined;
     }
     target = document ? node.resolve(document) : undefined;
-    if (target === undefined) report(`Alias *${printable(node.source.slice(0, 60))} has no anchor before it`, node, path);
+    if (target === undefined) report(`Alias *${node.source.slice(0, 60)} has no anchor before it`, node, path);
     return target;
   }
 
@@ -66,13 +69,13 @@ export function readYaml(text: string, file: string): YamlSource {
   // Duplicate keys are found by schema-check.ts: the library compares every key with every other.
   document = parseDocument(plain, { schema: 'core', uniqueKeys: false, prettyErrors: false, logLevel: 'error' });
   for (const error of document.errors.slice(0, syntaxErrorsMax)) {
-    const message = plainMessages[error.code] ?? `Invalid YAML: ${printable(error.message)}`;
+    const message = plainMessages[error.code] ?? `Invalid YAML: ${error.message}`;
     report(message, error.pos[0], '');
     if (error.code === 'RESOURCE_EXHAUSTION') break;
   }
   if (document.errors.length > 0) return { root: null, readable: false, problems, report, follow };
   for (const warning of document.warnings.slice(0, syntaxErrorsMax)) {
-    report(`YAML: ${printable(warning.message)}`, warning.pos[0], '', { severity: 'warning' });
+    report(`YAML: ${warning.message}`, warning.pos[0], '', { severity: 'warning' });
   }
   return { root: document.contents, readable: true, problems, report, follow };
 }

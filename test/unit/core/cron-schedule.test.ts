@@ -47,7 +47,7 @@ const wrong: readonly (readonly [string, string])[] = [
   ['', 'A schedule has 5 or 6 fields, not 0'],
   ['* * * *', 'A schedule has 5 or 6 fields, not 4'],
   ['* * * * * * *', 'A schedule has 5 or 6 fields, not 7'],
-  ['@daily', 'Words such as @daily are not supported; write the five fields, such as "0 0 * * *"'],
+  ['@daily', 'Words such as "@daily" are not supported; write the five fields, such as "0 0 * * *"'],
   ['60 * * * *', '"60" is not a minute (0 to 59)'],
   ['-1 * * * *', '"-1" is not a minute (0 to 59)'],
   ['* 24 * * *', '"24" is not a hour (0 to 23)'],
