@@ -17,6 +17,7 @@ export const errorTable = {
   asset_not_found: { status: 404, blame: 'client', message: 'Not found' },
   method_not_allowed: { status: 405, blame: 'client', message: 'Method {method} is not allowed here' },
   bad_request: { status: 400, blame: 'client', message: 'Bad request: {reason}' },
+  request_timeout: { status: 408, blame: 'client', message: 'The request did not arrive in time' },
   body_too_large: { status: 413, blame: 'client', message: 'The request body is larger than {limit} bytes' },
   url_too_long: { status: 414, blame: 'client', message: 'The request URL is longer than {limit} bytes' },
   headers_too_large: { status: 431, blame: 'client', message: 'The request headers are larger than {limit} bytes' },
@@ -33,6 +34,7 @@ export const errorTable = {
   // A worker that does not answer well.
   worker_threw: { status: 500, blame: 'worker', message: 'The worker threw: {reason}' },
   no_response: { status: 500, blame: 'worker', message: 'The fetch handler returned {got} instead of a Response' },
+  illegal_response: { status: 500, blame: 'worker', message: 'The worker answered with an illegal {what}' },
   never_answered: { status: 500, blame: 'worker', message: 'The fetch handler can never answer: nothing it waits for is pending' },
   cpu_limit_exceeded: { status: 500, blame: 'worker', message: 'CPU limit exceeded' },
   wall_limit_exceeded: { status: 504, blame: 'worker', message: 'The worker did not answer within {limitMs} ms' },
@@ -48,7 +50,11 @@ export const errorTable = {
   // The platform's own.
   client_gone: { status: 499, blame: 'client', message: 'The client closed the connection' },
   artifact_corrupt: { status: 503, blame: 'platform', message: 'Artifact {artifact} is corrupt: {reason}' },
-  snapshot_mismatch: { status: 500, blame: 'platform', message: 'The guest snapshot does not fit this build: {reason}. Delete {file} and start again' },
+  snapshot_mismatch: {
+    status: 500,
+    blame: 'platform',
+    message: 'The guest snapshot does not fit this build: {reason}. Delete {file} and start again',
+  },
   internal: { status: 500, blame: 'platform', message: 'Internal error' },
 } as const satisfies Record<string, Row>;
 

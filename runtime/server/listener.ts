@@ -58,6 +58,8 @@ export interface ListenerOptions {
     readonly headerBytesMax: number;
     readonly bodyBytesMax: number;
     readonly idleMs: number;
+    /** Until a request's headers must be complete (slow clients, 408). Default 10,000. */ readonly headersMs?: number;
+    /** A body that stops coming, or a response that the client stops taking: the connection is cut. Default 60,000. */ readonly stallMs?: number;
   };
   /** Several engine processes on one port. Default false: a second opener gets EADDRINUSE. */
   readonly reusePort?: boolean;

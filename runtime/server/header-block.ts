@@ -1,0 +1,165 @@
+// Header blocks (`name\0value\0...`) as both listeners and the asset server read and write them. Pure; nothing here
+// knows of sockets. What a worker put into a block is not trusted: a block reaches the wire only through `responseHead`.
+import { PlatformError } from '#core/errors.ts';
+
+/**
+ * Names in lower case, values of visible Latin-1, spaces and tabs: no CR, LF or NUL can be in either. One linear pass
+ * over the block is much cheaper than a check per header.
+ */
+const legalBlock = /^(?:[a-z0-9!#$%&'*+\-.^_`|~]+\0[\t\x20-\x7e\x80-\xff]*\0)*$/;
+
+/** Longest response block: what every client takes ends far below. */
+const blockCharsMax = 256 * 1024;
+
+/** Headers of one connection, which no request hands on and no response of a worker sets. All names in lower case. */
+export function isHopByHop(name: string): boolean {
+  switch (name.length) {
+    case 2:
+      return name === 'te';
+    case 7:
+      return name === 'upgrade' || name === 'trailer';
+    case 10:
+      return name === 'connection' || name === 'keep-alive';
+    case 16:
+      return name === 'proxy-connection';
+    case 17:
+      return name === 'transfer-encoding';
+    default:
+      return false;
+  }
+}
+
+/** First value of a header in a block; the name in lower case. */
+export function headerIn(block: string, name: string): string | null {
+  let at = 0;
+  while (at < block.length) {
+    const nameEnd = block.indexOf('\0', at);
+    if (nameEnd < 0) return null;
+    const valueEnd = block.indexOf('\0', nameEnd + 1);
+    if (valueEnd < 0) return null;
+    if (nameEnd - at === name.length && block.startsWith(name, at)) return block.slice(nameEnd + 1, valueEnd);
+    at = valueEnd + 1;
+  }
+  return null;
+}
+
+/**
+ * Host header in the form in which routes are looked up and URLs are built: lower case, with port if any. Null when it
+ * is no host name or address: what passes can be put between `http://` and a path without changing the URL's meaning.
+ */
+export function hostFrom(value: string): string | null {
+  const host = value.toLowerCase();
+  return /^(?:[a-z0-9_](?:[a-z0-9._-]*)|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/.test(host) && host.length <= 260 ? host : null;
+}
+
+/**
+ * The path and query of a request target in origin form or absolute form (`http://host/path`), and the host of the latter,
+ * which overrides the Host header (RFC 9112 3.2.2). Null for every other form.
+ */
+export function targetParts(target: string): { target: string; host: string | null } | null {
+  if (target.charCodeAt(0) === 0x2f) return { target, host: null };
+  const absolute = /^https?:\/\/([^/?#]+)(.*)$/i.exec(target);
+  if (absolute === null) return null;
+  const rest = absolute[2]!;
+  return { target: rest.charCodeAt(0) === 0x2f ? rest : `/${rest}`, host: absolute[1]! };
+}
+
+/** A response's headers, checked and ready to be framed by a listener. */
+export interface ResponseHead {
+  /** Names and values in turn, without hop-by-hop headers and `content-length`. */ readonly pairs: readonly string[];
+  /** The same as header lines, each ended by CR LF. */ readonly lines: string;
+  readonly hasDate: boolean;
+  /** `content-length` of the block; -1 without one. */ readonly declaredBytes: number;
+}
+
+/**
+ * Checks a response block and takes out what the listener decides itself.
+ *
+ * @throws {PlatformError} `illegal_response` for a name or value that may not be on the wire, or a bad `content-length`.
+ */
+export function responseHead(block: string): ResponseHead {
+  if (block.length > blockCharsMax)
+    throw new PlatformError('illegal_response', { what: `header block of more than ${blockCharsMax} bytes` });
+  if (!legalBlock.test(block)) throw new PlatformError('illegal_response', { what: illegalHeader(block) });
+  const pairs: string[] = [];
+  let lines = '';
+  let hasDate = false;
+  let declaredBytes = -1;
+  let at = 0;
+  while (at < block.length) {
+    const nameEnd = block.indexOf('\0', at);
+    const valueEnd = block.indexOf('\0', nameEnd + 1);
+    const name = block.slice(at, nameEnd);
+    const value = block.slice(nameEnd + 1, valueEnd);
+    at = valueEnd + 1;
+    if (isHopByHop(name)) continue;
+    if (name === 'content-length') {
+      const bytes = /^\d{1,15}$/.test(value) ? Number(value) : -1;
+      if (bytes < 0 || (declaredBytes >= 0 && declaredBytes !== bytes))
+        throw new PlatformError('illegal_response', { what: 'content-length' });
+      declaredBytes = bytes;
+      continue;
+    }
+    if (name === 'date') hasDate = true;
+    pairs.push(name, value);
+    lines += `${name}: ${value}\r\n`;
+  }
+  return { pairs, lines, hasDate, declaredBytes };
+}
+
+/** Which header of a block is the illegal one, for the message; never its value. */
+function illegalHeader(block: string): string {
+  const fields = block.split('\0');
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    if (!legalBlock.test(`${fields[i]}\0${fields[i + 1]}\0`)) return `header ${JSON.stringify(fields[i])}`;
+  }
+  return 'header block';
+}
+
+/** Slots of {@link HeadCache}; blocks longer than `headCharsMax` are not kept. */
+const headSlots = 32;
+const headCharsMax = 1024;
+
+/**
+ * The last response heads of a listener. Workers mostly send the same few blocks again and again, and a comparison of
+ * two equal strings is ten times cheaper than checking and splitting one.
+ */
+export class HeadCache {
+  readonly #blocks: string[] = Array.from({ length: headSlots }, () => '');
+  readonly #heads: ResponseHead[] = Array.from({ length: headSlots }, () => emptyHead);
+
+  /** As {@link responseHead}. */
+  get(block: string): ResponseHead {
+    const slot = block.length % headSlots;
+    if (this.#blocks[slot] === block) return this.#heads[slot]!;
+    const head = responseHead(block);
+    if (block.length <= headCharsMax) {
+      this.#blocks[slot] = block;
+      this.#heads[slot] = head;
+    }
+    return head;
+  }
+}
+
+const emptyHead: ResponseHead = { pairs: [], lines: '', hasDate: false, declaredBytes: -1 };
+
+/** Value of a `date` header, renewed once a second by the first request that needs it. */
+export class DateHeader {
+  #second = 0;
+  #text = '';
+
+  text(): string {
+    const now = Date.now();
+    const second = Math.trunc(now / 1000);
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#text = new Date(now).toUTCString();
+    }
+    return this.#text;
+  }
+}
+
+/** Whether a response of this status to this method has a body on the wire. */
+export function hasBody(method: string, status: number): boolean {
+  return method !== 'HEAD' && status !== 204 && status !== 304;
+}

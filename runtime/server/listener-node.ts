@@ -1,0 +1,253 @@
+// The default listener, on node:http: turns requests into exchanges and refuses the malformed ones. Opened by the roots
+// (main, dev) and handed to the handler as `OpenListener`. Knows nothing of routes or isolates; decodes no bodies.
+import { createServer, IncomingMessage, STATUS_CODES, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { errorMessage, errorTable, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
+import { DateHeader, HeadCache, hostFrom, isHopByHop, targetParts } from './header-block.ts';
+import type { Listener, ListenerOptions } from './listener.ts';
+import { NodeExchange, type NodeConnection, type NodeListenerState } from './node-exchange.ts';
+
+type ConnectedSocket = Socket & { connection?: NodeConnection };
+
+/** As `OpenListener`, on node:http. */
+export async function openNodeListener(options: ListenerOptions): Promise<Listener> {
+  const { limits } = options;
+  const state: NodeListenerState = {
+    options,
+    heads: new HeadCache(),
+    date: new DateHeader(),
+    stallMs: limits.stallMs ?? 60_000,
+    draining: false,
+  };
+  // Of connections, not of requests.
+  const sockets = new Set<ConnectedSocket>();
+  const headersMs = limits.headersMs ?? 10_000;
+
+  const server = createServer({
+    IncomingMessage: LeanIncomingMessage,
+    optimizeEmptyRequests: true,
+    requireHostHeader: false,
+    noDelay: true,
+    // Node counts target and headers together and answers 431; the exact limits are checked below.
+    maxHeaderSize: limits.headerBytesMax + limits.urlBytesMax * 2,
+    keepAliveTimeout: limits.idleMs,
+    // A proxy must be able to rely on the figure (spec part 7: a request into a closing connection is lost).
+    keepAliveTimeoutBuffer: 0,
+    headersTimeout: headersMs,
+    // Streams may take as long as they like; a body that stalls is cut by the socket's timeout.
+    requestTimeout: 0,
+    connectionsCheckingInterval: Math.min(1000, headersMs),
+  });
+  // Zero takes Node's cap of 2,000 headers off, above which it would drop headers in silence; their bytes are bounded.
+  server.maxHeadersCount = 0;
+
+  server.on('connection', (socket: ConnectedSocket) => {
+    socket.connection = { socket, remoteAddress: plainAddress(socket.remoteAddress ?? ''), first: null, closing: false };
+    sockets.add(socket);
+    socket.on('close', () => {
+      sockets.delete(socket);
+      const connection = socket.connection!;
+      for (let exchange = connection.first; exchange !== null; exchange = connection.first) {
+        connection.first = exchange.next;
+        exchange.abort();
+      }
+    });
+  });
+  server.on('request', (request, response) => accept(state, request, response, false));
+  server.on('checkContinue', (request, response) => accept(state, request, response, true));
+  server.on('connect', (_request, socket) => answerRaw(socket, 'method_not_allowed', { method: 'CONNECT' }));
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: ConnectedSocket) => refuseConnection(state, error, socket));
+
+  await listen(server, options);
+  const closed = new Promise<void>((resolve) => void server.once('close', () => resolve()));
+  /** Node calls a server closed before the last sockets say so; only then all exchanges know. */
+  const allClosed = async (): Promise<void> => {
+    await closed;
+    while (sockets.size > 0) await new Promise((resolve) => setImmediate(resolve));
+  };
+
+  return {
+    technology: 'node',
+    port: (server.address() as AddressInfo).port,
+    async drain(deadlineMs) {
+      state.draining = true;
+      server.close();
+      closeIdle(sockets);
+      // Responses whose head said keep-alive before the drain began leave an idle connection behind.
+      const sweep = setInterval(closeIdle, 50, sockets);
+      const deadline = setTimeout(destroyAll, deadlineMs, sockets);
+      await allClosed();
+      clearInterval(sweep);
+      clearTimeout(deadline);
+    },
+    async close() {
+      state.draining = true;
+      server.close();
+      destroyAll(sockets);
+      await allClosed();
+    },
+  };
+}
+
+/**
+ * Node itself asks a request's headers only for these three (whether a body follows, and `expect`): an object of all of
+ * them, which nobody else reads, costs half a microsecond.
+ */
+class LeanIncomingMessage extends IncomingMessage {
+  #lean: Record<string, string> | null = null;
+
+  // @ts-expect-error Node's types declare a property where its code has an accessor.
+  override get headers(): Record<string, string> {
+    if (this.#lean !== null) return this.#lean;
+    let lean = noHeaders;
+    const raw = this.rawHeaders;
+    for (let i = 0; i < raw.length; i += 2) {
+      const length = raw[i]!.length;
+      if (length !== 6 && length !== 14 && length !== 17) continue;
+      const name = raw[i]!.toLowerCase();
+      if (name !== 'expect' && name !== 'content-length' && name !== 'transfer-encoding') continue;
+      if (lean === noHeaders) lean = {};
+      lean[name] = raw[i + 1]!;
+    }
+    return (this.#lean = lean);
+  }
+}
+const noHeaders: Record<string, string> = {};
+
+/** Checks a request's head and hands it over as an exchange. */
+function accept(state: NodeListenerState, request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void {
+  const connection = (request.socket as ConnectedSocket).connection!;
+  // What follows a refused request on the same connection is not served.
+  if (connection.closing) return;
+  const { limits } = state.options;
+  const raw = request.rawHeaders;
+  let headerBlock = '';
+  let hostHeader: string | null = null;
+  let hosts = 0;
+  let bodyBytes = 0;
+  let chunked = false;
+  let problem = '';
+  let headerBytes = 0;
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = raw[i]!.toLowerCase();
+    const value = raw[i + 1]!;
+    headerBytes += name.length + value.length + 4;
+    switch (name.length) {
+      case 4:
+        if (name === 'host') {
+          hosts++;
+          hostHeader = value;
+        }
+        break;
+      case 14:
+        if (name === 'content-length') bodyBytes = Number(value);
+        break;
+      case 17:
+        if (name === 'transfer-encoding') {
+          if (chunked || value.toLowerCase() !== 'chunked') problem = 'the only transfer coding is chunked, once';
+          chunked = true;
+        }
+        break;
+    }
+    if (isHopByHop(name)) continue;
+    headerBlock += `${name}\0${value}\0`;
+  }
+  if (chunked) bodyBytes = -1;
+
+  const url = request.url!;
+  let target = url;
+  if (url.charCodeAt(0) !== 0x2f) {
+    const parts = targetParts(url);
+    if (parts === null) problem = 'the request target is neither a path nor an absolute URL';
+    else {
+      target = parts.target;
+      hostHeader = parts.host;
+    }
+  }
+  if (request.httpVersionMajor !== 1) problem = 'the HTTP version is not 1.1 or 1.0';
+  if (hosts !== 1) problem = hosts === 0 ? 'the Host header is missing' : 'there are several Host headers';
+  const host = hostHeader === null ? null : hostFrom(hostHeader);
+  if (host === null && problem === '') problem = 'the Host header is no host name';
+
+  const exchange = new NodeExchange(state, connection, request, response, target, host ?? '', headerBlock, bodyBytes, awaitsContinue);
+  let last = connection.first;
+  if (last === null) connection.first = exchange;
+  else {
+    while (last.next !== null) last = last.next;
+    last.next = exchange;
+  }
+  if (url.length > limits.urlBytesMax) exchange.refuse('url_too_long', { limit: limits.urlBytesMax });
+  else if (headerBytes > limits.headerBytesMax) exchange.refuse('headers_too_large', { limit: limits.headerBytesMax });
+  else if (problem !== '') exchange.refuse('bad_request', { reason: problem });
+  else if (bodyBytes > limits.bodyBytesMax) exchange.refuse('body_too_large', { limit: limits.bodyBytesMax });
+  else state.options.onExchange(exchange);
+}
+
+/** The parser gave up on a connection, or it sent nothing in time. */
+function refuseConnection(state: NodeListenerState, error: NodeJS.ErrnoException, socket: ConnectedSocket): void {
+  const connection = socket.connection;
+  // A connection opened ahead of need gets no answer to the request that it did not send.
+  const unused = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.bytesRead === 0;
+  if (connection === undefined || error.code === 'ECONNRESET' || !socket.writable || unused) {
+    socket.destroy();
+    return;
+  }
+  if (connection.closing) return;
+  connection.closing = true;
+  let waiting = connection.first;
+  if (waiting !== null && waiting.next === null && waiting.answerable) {
+    // The body of this very request is malformed and nothing was answered yet.
+    connection.first = null;
+    waiting.abort();
+    waiting = null;
+  }
+  if (waiting !== null || socket.writableLength > 0) {
+    // Earlier requests of the connection are still being answered: `closing` ends it after them, with this one unanswered,
+    // since an error written now would be taken for their answer.
+    if (waiting === null) socket.destroySoon();
+    return;
+  }
+  const { limits } = state.options;
+  if (error.code === 'HPE_HEADER_OVERFLOW') answerRaw(socket, 'headers_too_large', { limit: limits.headerBytesMax });
+  else if (error.code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') answerRaw(socket, 'body_too_large', { limit: limits.bodyBytesMax });
+  else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') answerRaw(socket, 'request_timeout', {});
+  else answerRaw(socket, 'bad_request', { reason: 'malformed HTTP' });
+}
+
+/** An answer without an exchange; the connection is closed after it. */
+function answerRaw(socket: Duplex, code: ErrorCode, details: ErrorDetails): void {
+  const status = errorTable[code].status;
+  const body = `${errorMessage(code, details)}\n`;
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: text/plain;charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  );
+  // A client that is still sending would lose the answer to a reset.
+  setTimeout(() => socket.destroy(), 500).unref();
+}
+
+function listen(server: Server, options: ListenerOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ port: options.port, host: options.host, reusePort: options.reusePort ?? false, backlog: 4096 }, () => {
+      server.removeListener('error', reject);
+      resolve();
+    });
+  });
+}
+
+/** Ends the connections that answer nothing at the moment. */
+function closeIdle(sockets: ReadonlySet<ConnectedSocket>): void {
+  for (const socket of sockets) {
+    if (socket.connection!.first === null && socket.writableLength === 0 && !socket.connection!.closing) socket.destroySoon();
+  }
+}
+
+function destroyAll(sockets: ReadonlySet<ConnectedSocket>): void {
+  for (const socket of sockets) socket.destroy();
+}
+
+/** IPv4 addresses of a dual-stack socket in their own form. */
+function plainAddress(address: string): string {
+  return address.startsWith('::ffff:') ? address.slice(7) : address;
+}
