@@ -9,10 +9,10 @@ function found(sources: Sources): string[] {
 }
 
 test('a file name holds no drawer words and is kebab-case', () => {
-  assert.deepEqual(found({ 'core/string-utils.ts': '// x\n', 'core/Names.ts': '// x\n', 'core/database.ts': '// x\n' }), [
-    'core/string-utils.ts has "utils" in its name: name the thing it makes or holds',
-    'core/Names.ts is not named in kebab-case',
-  ]);
+  assert.deepEqual(
+    found({ 'core/string-utils.ts': '// x\n', 'core/Names.ts': '// x\n', 'core/database.ts': '// x\n', 'core/form-data.ts': '// x\n' }),
+    ['core/string-utils.ts has "utils" in its name: name the thing it makes or holds', 'core/Names.ts is not named in kebab-case'],
+  );
 });
 
 test('a source file opens with a comment, after a hash-bang if it has one', () => {
@@ -47,6 +47,10 @@ test('a lockfile names no package host', () => {
   assert.deepEqual(found({ 'package-lock.json': '{\n"resolved": "https://example.com/a.tgz",\n"funding": "https://example.com"\n}' }), [
     'package-lock.json:2 names a package host: install with the .npmrc of the repository: "resolved": "https://example.com/a.tgz"',
   ]);
+});
+
+test('a file that hands an implementation to a contract suite need not assert itself', () => {
+  assert.deepEqual(found({ 'test/contract/x-y.test.ts': "// x\nimport { suite } from './x.ts';\nsuite(1);\n" }), []);
 });
 
 test('a test file asserts something and leaves no test out', () => {

@@ -1,0 +1,45 @@
+// `platform build`: builds the project into an artifact and says what came out.
+import path from 'node:path';
+import { defineCommand } from 'citty';
+import { buildProject, loadProject, type Built } from '../project.ts';
+import type { Shell } from '../shell.ts';
+
+export const command = defineCommand({
+  meta: { name: 'build', description: 'Build this project into an artifact' },
+  args: {
+    dir: { type: 'positional', required: false, description: 'Folder of the project (default: the current one)' },
+    config: { type: 'string', alias: 'c', valueHint: 'path', description: 'Configuration file (default: platform.yaml)' },
+    output: {
+      type: 'string',
+      alias: 'o',
+      valueHint: 'folder',
+      description: 'Folder that artifacts are written into (default: .platform/artifacts)',
+    },
+    json: { type: 'boolean', description: 'Print JSON' },
+  },
+  async run({ args, data }) {
+    const shell = data as Shell;
+    const project = loadProject(shell, path.resolve(shell.cwd, args.dir ?? '.'), args.config ?? null);
+    const artifacts =
+      args.output === undefined ? path.join(project.folder, '.platform', 'artifacts') : path.resolve(shell.cwd, args.output);
+    const built = await buildProject(project, artifacts, { onOutput: (text) => shell.err(text.trimEnd()) });
+    if (args.json) {
+      const { id, folder, files, bytes, buildMs } = built;
+      shell.out(JSON.stringify({ id, folder, kind: built.manifest.kind, files, bytes, buildMs: Math.round(buildMs) }));
+      return;
+    }
+    shell.out(`${shell.paint('green', 'Built')} ${describe(built)}`);
+    shell.out(shell.paint('dim', path.relative(shell.cwd, built.folder)));
+  },
+});
+
+/** An artifact in one line: id, files, size, time. */
+export function describe({ id, files, bytes, buildMs }: Built): string {
+  return `${id.slice(0, 12)}: ${files} ${files === 1 ? 'file' : 'files'}, ${formatBytes(bytes)}, in ${Math.round(buildMs)} ms`;
+}
+
+function formatBytes(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`;
+  const kilobytes = bytes / 1000;
+  return kilobytes < 1000 ? `${kilobytes.toFixed(1)} kB` : `${(kilobytes / 1000).toFixed(1)} MB`;
+}

@@ -1,0 +1,141 @@
+// `platform dev` (spec 4.5): serves the project in this folder with the engine of production, rebuilds on every save, prints a
+// line per request and a code frame per error.
+import path from 'node:path';
+import { defineCommand } from 'citty';
+import { wholeNumber } from '../arguments.ts';
+import { loadStartDev, type DevEngine, type LogRecord, type RequestRecord, type StartDev } from '../dev-engine.ts';
+import { startSession, type SessionEvents } from '../dev-session.ts';
+import { CliError, failuresOf, formatFailure } from '../failure.ts';
+import { loadProject, type Project } from '../project.ts';
+import type { Shell } from '../shell.ts';
+
+/** The flags of `platform dev`; null or undefined where one was not given. */
+export interface DevFlags {
+  readonly port?: string | undefined;
+  readonly host?: string | undefined;
+  readonly config?: string | undefined;
+  readonly watch?: boolean | undefined;
+  readonly verbose?: boolean | undefined;
+  readonly 'dashboard-port'?: string | undefined;
+}
+
+export const command = defineCommand({
+  meta: { name: 'dev', description: 'Serve this project locally, with hot reload' },
+  args: {
+    port: { type: 'string', alias: 'p', valueHint: 'n', description: 'Port (default: dev.port of platform.yaml, else 3000)' },
+    host: {
+      type: 'string',
+      alias: 'h',
+      valueHint: 'name',
+      description: 'Host to listen on (default: dev.host of platform.yaml, else localhost)',
+    },
+    config: { type: 'string', alias: 'c', valueHint: 'path', description: 'Configuration file (default: platform.yaml)' },
+    watch: { type: 'boolean', default: true, description: 'Rebuild when files change', negativeDescription: 'Build once' },
+    verbose: { type: 'boolean', alias: 'v', description: 'Say more: what is rebuilt and why, debug lines of the worker' },
+    'dashboard-port': { type: 'string', valueHint: 'n', description: 'Port of the local dashboard (not built yet)' },
+  },
+  async run({ args, data }) {
+    return runDev(data as Shell, args, await loadStartDev());
+  },
+});
+
+/** Serves until the shell is asked to stop. */
+export async function runDev(shell: Shell, flags: DevFlags, startDev: StartDev): Promise<number> {
+  const began = performance.now();
+  const watching = flags.watch !== false;
+  const verbose = flags.verbose === true;
+  const portFlag = flags.port === undefined ? null : wholeNumber('platform dev', '--port', flags.port, 0, 65_535);
+  if (flags['dashboard-port'] !== undefined) {
+    wholeNumber('platform dev', '--dashboard-port', flags['dashboard-port'], 0, 65_535);
+    shell.err(shell.paint('yellow', 'The local dashboard is not built yet: --dashboard-port has no effect'));
+  }
+  const stopped = shell.untilStopped();
+  const folder = flags.config === undefined ? shell.cwd : path.dirname(path.resolve(shell.cwd, flags.config));
+  const load = (): Project => {
+    const project = loadProject(shell, folder, flags.config ?? null);
+    if (project.config.kind === 'ssr')
+      throw new CliError('`platform dev` for kind "ssr" is not built yet', { file: project.configFile ?? undefined });
+    return project;
+  };
+  const { port, host } = addressFrom(load, { port: portFlag, host: flags.host ?? null }, watching);
+  const engine = await openEngine(startDev, {
+    host,
+    port,
+    log: (record) => printLog(shell, record, verbose),
+    onRequest: (record) => shell.out(requestLine(shell, record)),
+  });
+  try {
+    const url = `http://${host.includes(':') ? `[${host}]` : host}:${engine.port}`;
+    const session = await startSession({ engine, folder, load, watching, events: sessionEvents(shell, { url, began, verbose }) });
+    await stopped;
+    await session.close();
+  } finally {
+    await engine.close();
+  }
+  return 0;
+}
+
+/** Flags, then `dev` of the file, then the defaults. A file that is broken now is reported by the session, which waits for its repair. */
+function addressFrom(
+  load: () => Project,
+  flags: { port: number | null; host: string | null },
+  watching: boolean,
+): { port: number; host: string } {
+  let dev = { port: 3000, host: 'localhost' };
+  try {
+    dev = load().config.dev;
+  } catch (error) {
+    if (!watching || (error instanceof CliError && error.exitCode === 2)) throw error;
+  }
+  return { port: flags.port ?? dev.port, host: flags.host ?? dev.host };
+}
+
+async function openEngine(startDev: StartDev, options: Parameters<StartDev>[0]): Promise<DevEngine> {
+  try {
+    return await startDev(options);
+  } catch (error) {
+    const { host, port } = options;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EADDRINUSE') {
+      throw new CliError(`Port ${port} of ${host} is taken by another program`, {
+        advice: `Stop that program, or choose another port: --port ${port < 65_535 ? port + 1 : 3000}`,
+      });
+    }
+    if (code === 'EACCES')
+      throw new CliError(`Port ${port} may not be opened by this user`, { advice: 'Choose one above 1023: --port 3000' });
+    if (code === 'ENOTFOUND' || code === 'EADDRNOTAVAIL')
+      throw new CliError(`${host} is not an address of this machine`, { advice: 'Choose another: --host localhost' });
+    throw error;
+  }
+}
+
+function sessionEvents(shell: Shell, { url, began, verbose }: { url: string; began: number; verbose: boolean }): SessionEvents {
+  return {
+    served({ first, cause, buildMs }) {
+      if (first)
+        shell.out(
+          `${shell.paint('green', 'Ready')} ${shell.paint('cyan', url)} ${shell.paint('dim', `in ${Math.round(performance.now() - began)} ms`)}`,
+        );
+      else
+        shell.out(
+          `${shell.paint('green', 'Reloaded')} ${shell.paint('dim', `in ${Math.round(buildMs)} ms${verbose && cause !== null ? ` (${cause})` : ''}`)}`,
+        );
+    },
+    failed(error) {
+      for (const failure of failuresOf(error)) shell.err(`${shell.paint('red', 'error')} ${formatFailure(failure)}`);
+      if (shell.env['PLATFORM_DEBUG'] === '1' && error instanceof Error) shell.err(error.stack ?? '');
+    },
+  };
+}
+
+function printLog(shell: Shell, { level, message }: LogRecord, verbose: boolean): void {
+  if (level === 'debug' && !verbose) return;
+  const label = level === 'error' ? shell.paint('red', level) : level === 'warn' ? shell.paint('yellow', level) : shell.paint('dim', level);
+  (level === 'error' || level === 'warn' ? shell.err : shell.out)(`${label} ${message}`);
+}
+
+/** `GET /users 200 0.4 ms cpu 1.2 ms`. Control characters of a path cannot reach the terminal: the listener refuses them. */
+function requestLine(shell: Shell, { method, path: target, status, cpuMs, wallMs }: RequestRecord): string {
+  const style = status >= 500 ? 'red' : status >= 400 ? 'yellow' : 'green';
+  return `${method} ${target} ${shell.paint(style, String(status))} ${shell.paint('dim', `${cpuMs.toFixed(1)} ms cpu ${wallMs.toFixed(1)} ms`)}`;
+}

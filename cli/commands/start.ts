@@ -1,0 +1,141 @@
+// `platform start` (`npm start`): publishes the example projects of the checkout, starts the supervisor, and prints the URLs
+// that answer. One at a time per data folder.
+import { fork, type ChildProcess } from 'node:child_process';
+import { request } from 'node:http';
+import { existsSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { defineCommand } from 'citty';
+import type { RouteRecord } from '#core/manifest.ts';
+import { CliError } from '../failure.ts';
+import { dataFolder, handlerAddress, isCheckout, packageFolder, projectUrl, sourceFile, type HandlerAddress } from '../locations.ts';
+import { noteHolder, notedHolder, takeLock } from '../lock.ts';
+import { nodeFlags } from '../node-flags.mjs';
+import { buildProject, loadProject } from '../project.ts';
+import { publish, readRoutes } from '../publish.ts';
+import type { Shell } from '../shell.ts';
+
+export const command = defineCommand({
+  meta: { name: 'start', description: 'Start the platform on this machine' },
+  args: {},
+  async run({ data }) {
+    const examples = path.join(packageFolder, 'examples');
+    return startPlatform(data as Shell, { supervisor: sourceFile('runtime/supervisor/main'), examples: isCheckout ? examples : null });
+  },
+});
+
+/** What the supervisor sends when an engine accepts requests. */
+interface Listening {
+  readonly type: 'listening';
+  readonly port: number;
+  readonly pid: number;
+}
+
+const probeMs = 10_000;
+const stopMs = 15_000;
+
+/** What `start` starts. */
+export interface StartParts {
+  /** Module of the supervisor, started as a child process. */ readonly supervisor: string;
+  /** Folder of example projects to publish first. */ readonly examples: string | null;
+}
+
+/** Runs until the user stops it; rejects when the supervisor ends by itself. */
+export async function startPlatform(shell: Shell, { supervisor, examples }: StartParts): Promise<number> {
+  const folder = dataFolder(shell);
+  const lockFile = path.join(folder, 'locks', 'start');
+  const lock = takeLock(lockFile);
+  if (lock === null) {
+    const pid = notedHolder(lockFile);
+    throw new CliError(`The platform is already running on ${folder}${pid === null ? '' : ` (process ${pid})`}`, {
+      advice: 'Stop that one first, or set FS_PATH (and HANDLER_PORT) for a second one.',
+    });
+  }
+  noteHolder(lockFile, process.pid);
+  const stopped = shell.untilStopped();
+  try {
+    if (examples !== null && existsSync(examples)) await publishExamples(examples, folder, shell);
+    return await superviseUntil(stopped, supervisor, folder, shell);
+  } finally {
+    lock.release();
+  }
+}
+
+/** Every folder of examples/ with a platform.yaml; one whose sources did not change keeps its deployment. */
+async function publishExamples(examples: string, folder: string, shell: Shell): Promise<void> {
+  for (const name of readdirSync(examples).sort()) {
+    const projectFolder = path.join(examples, name);
+    if (!existsSync(path.join(projectFolder, 'platform.yaml'))) continue;
+    const built = await buildProject(loadProject(shell, projectFolder, null), path.join(folder, 'artifacts'));
+    const { changed } = publish({
+      dataFolder: folder,
+      project: name,
+      branch: 'main',
+      production: true,
+      artifactFolder: built.folder,
+      artifactId: built.id,
+      onlyWhenChanged: true,
+    });
+    if (changed) shell.out(shell.paint('dim', `published ${name}`));
+  }
+}
+
+async function superviseUntil(stopped: Promise<unknown>, supervisor: string, folder: string, shell: Shell): Promise<number> {
+  const address = handlerAddress(shell);
+  const child = fork(supervisor, {
+    execArgv: [...nodeFlags],
+    env: { ...shell.env, FS_PATH: folder, HANDLER_PORT: String(address.port), HANDLER_DOMAIN: address.domain } as NodeJS.ProcessEnv,
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  const ended = new Promise<number>((resolve) => {
+    child.once('error', () => resolve(1));
+    child.once('exit', (code) => resolve(code ?? 1));
+  });
+  const listening = new Promise<Listening>((resolve) => {
+    child.on('message', (message) => {
+      if ((message as Partial<Listening>).type === 'listening') resolve(message as Listening);
+    });
+  });
+  const asked = stopped.then(() => 'asked' as const);
+  const serving = listening
+    .then(({ port }) => printAddresses(readRoutes(folder), { ...address, port }, shell))
+    .then(() => new Promise<never>(() => {}));
+  const end = await Promise.race([serving, ended, asked]);
+  if (end !== 'asked') throw new CliError(`The handler ended by itself (exit code ${end})`, { advice: 'Its own message is above.' });
+  await stop(child, ended);
+  return 0;
+}
+
+/** Prints the URL of each project that answers, and says which do not. */
+async function printAddresses(routes: readonly RouteRecord[], address: HandlerAddress, shell: Shell): Promise<void> {
+  const served = routes.filter((route) => route.production !== null);
+  const answers = await Promise.all(served.map(({ project }) => probe(`${project}.${address.domain}:${address.port}`, address.port)));
+  shell.out(shell.paint('bold', `The platform answers on port ${address.port}`));
+  for (const [index, { project }] of served.entries()) {
+    const status = answers[index]!;
+    if (typeof status === 'number' && status < 500) shell.out(`  ${shell.paint('cyan', projectUrl(address, project, null))}`);
+    else shell.err(`  ${project} does not answer: ${typeof status === 'number' ? `HTTP ${status}` : status}`);
+  }
+  if (served.length === 0) shell.out('  Nothing is deployed yet: `platform deploy <folder> --name <name>`');
+  shell.out(shell.paint('dim', 'Ctrl-C stops it'));
+}
+
+/** The status of `GET /`, or why there is none. The address is 127.0.0.1: Node does not resolve `*.localhost` everywhere. */
+function probe(host: string, port: number): Promise<number | string> {
+  return new Promise((resolve) => {
+    const sent = request({ host: '127.0.0.1', port, path: '/', headers: { host }, timeout: probeMs }, (response) => {
+      response.resume();
+      response.on('end', () => resolve(response.statusCode ?? 0));
+      response.on('error', (error) => resolve(error.message));
+    });
+    sent.on('timeout', () => sent.destroy(new Error(`no answer within ${probeMs / 1000} s`)));
+    sent.on('error', (error) => resolve(error.message));
+    sent.end();
+  });
+}
+
+async function stop(child: ChildProcess, ended: Promise<number>): Promise<void> {
+  child.kill('SIGTERM');
+  const late = setTimeout(() => child.kill('SIGKILL'), stopMs);
+  await ended;
+  clearTimeout(late);
+}

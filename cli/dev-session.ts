@@ -1,0 +1,131 @@
+// The heart of `platform dev`: keeps an engine on the newest good build of a project. Sources are followed by the builder's
+// watch, everything else (platform.yaml, variables, assets) by ours. A failed build leaves the last good one serving.
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Bundle } from '#builder/bundle.ts';
+import { findEntry, type ProjectEntry } from '#builder/entry.ts';
+import { hasNodeCompat } from '#builder/project.ts';
+import { watch, type Watch, type WatchResult } from '#builder/watch.ts';
+import { defaultLimits } from '#core/limits.ts';
+import type { DevEngine } from './dev-engine.ts';
+import { buildProject, projectRoot, toBuildConfig, type Project } from './project.ts';
+import { readVariables, variableFiles } from './variables.ts';
+import { watchFolder, type Watcher } from './watcher.ts';
+
+/** What a session tells. */
+export interface SessionEvents {
+  /** The engine serves a new build. `buildMs`: from noticing the change until it was served. */
+  served(build: { readonly first: boolean; readonly cause: string | null; readonly buildMs: number }): void;
+  failed(error: unknown): void;
+}
+
+/** What a session works with. */
+export interface SessionParts {
+  readonly engine: DevEngine;
+  /** Folder that is watched, absolute. */ readonly folder: string;
+  /** Reads the project again; throws what is wrong with its configuration. */ readonly load: () => Project;
+  readonly watching: boolean;
+  readonly events: SessionEvents;
+}
+
+/** A running session. */
+export interface Session {
+  close(): Promise<void>;
+}
+
+/** Starts a session; resolves after the first build was served or has failed. Rejects only when nothing watches for its repair. */
+export async function startSession({ engine, folder, load, watching, events }: SessionParts): Promise<Session> {
+  const artifacts = await mkdtemp(path.join(tmpdir(), 'platform-dev-'));
+  let project: Project | null = null;
+  let sources: Watch | null = null;
+  let bundle: Bundle | null = null;
+  let opened = false;
+  /** Artifacts served last, the newest first: requests may still read assets of the one before. */
+  const served: string[] = [];
+  let closed = false;
+  /** Builds come one after the other: a later one never is overtaken by an earlier one. */
+  let queue: Promise<void> = Promise.resolve();
+  const settledOnce = Promise.withResolvers<void>();
+
+  const enqueue = (work: () => Promise<void>): void => {
+    queue = queue.then(async () => {
+      if (closed) return;
+      try {
+        await work();
+      } catch (error) {
+        if (!closed) fail(error);
+      }
+    });
+  };
+  const fail = (error: unknown): void => {
+    if (watching) {
+      events.failed(error);
+      settledOnce.resolve();
+    } else settledOnce.reject(error);
+  };
+
+  /** Builds with the newest bundle and swaps it in. */
+  const serve = async (cause: string | null, began: number): Promise<void> => {
+    if (project === null) return;
+    const built = await buildProject(project, artifacts, { durable: false, ...(bundle !== null && { bundle }) });
+    await engine.deploy({ artifactFolder: built.folder, vars: readVariables(project.folder) });
+    events.served({ first: served.length === 0, cause, buildMs: performance.now() - began });
+    if (served[0] !== built.folder) served.unshift(built.folder);
+    for (const old of served.splice(2)) if (!served.includes(old)) await rm(old, { recursive: true, force: true });
+    settledOnce.resolve();
+  };
+
+  /** Reads the configuration and starts to follow the sources it names. */
+  const open = async (cause: string | null, began: number): Promise<void> => {
+    opened = false;
+    await sources?.close();
+    sources = null;
+    bundle = null;
+    project = load();
+    const root = await realpath(projectRoot(project));
+    const config = toBuildConfig(project.config);
+    const found: ProjectEntry = findEntry(root, config);
+    opened = true;
+    if (found.entry === null || !watching) return serve(cause, began);
+    const options = { root, entry: found.entry, nodeCompat: hasNodeCompat(config), bytesMax: defaultLimits.bundleBytesMax };
+    sources = watch(options, (result) => enqueue(() => take(result, bundle === null ? began : performance.now())));
+  };
+  const take = async (result: WatchResult, began: number): Promise<void> => {
+    if (result.error) throw result.error;
+    bundle = result.bundle;
+    await serve('sources', began);
+  };
+
+  enqueue(() => open(null, performance.now()));
+  const onChange = (paths: readonly string[]): void => {
+    const began = performance.now();
+    const config = paths.find((file) => /^platform\.ya?ml$/.test(file) || path.join(folder, file) === project?.configFile);
+    if (config !== undefined || project === null || !opened) return enqueue(() => open(config ?? paths[0] ?? null, began));
+    const cause =
+      paths.find((file) => (variableFiles as readonly string[]).includes(file)) ?? paths.find((file) => isStatic(project!, file));
+    // Before the first good bundle there is nothing to serve; that bundle brings variables and files along.
+    if (cause !== undefined && (bundle !== null || sources === null)) enqueue(() => serve(cause, began));
+  };
+  const watcher: Watcher | null = watching ? watchFolder(folder, [], onChange) : null;
+  enqueue(() => open(null, performance.now()));
+
+  await settledOnce.promise;
+  return {
+    async close() {
+      closed = true;
+      watcher?.close();
+      await sources?.close();
+      await queue;
+      await rm(artifacts, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Whether a changed path, relative to the project's folder, changes the static files: they themselves, or what a build command makes them of. */
+function isStatic({ config }: Project, file: string): boolean {
+  const assets = path.join(config.base, config.out ?? (config.kind === 'static' ? '.' : 'public'));
+  const relative = path.relative(assets, file);
+  const inside = relative !== '..' && !relative.startsWith(`..${path.sep}`);
+  return config.kind === 'static' && config.build !== null ? !inside : inside;
+}

@@ -1,0 +1,121 @@
+// The project a command works on: finds and reads its platform.yaml, and builds it. The commands build, deploy, dev, start and
+// types share this, so that all of them see the same project.
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { formatProblem, hasErrors, type Problem } from '#core/problem.ts';
+import { parseProjectConfig, type ProjectConfig } from '#core/project-config.ts';
+import type { Artifact } from '#builder/artifact.ts';
+import { codeFrame } from '#builder/build-error.ts';
+import { build } from '#builder/build.ts';
+import type { Bundle } from '#builder/bundle.ts';
+import type { BuildConfig } from '#builder/project.ts';
+import { CliError } from './failure.ts';
+import type { Shell } from './shell.ts';
+
+const configNames = ['platform.yaml', 'platform.yml'];
+
+/** A project on this disk. */
+export interface Project {
+  /** Folder of the configuration file, or the folder itself without one; absolute. */ readonly folder: string;
+  /** Absolute path; null: everything has its default. */ readonly configFile: string | null;
+  readonly config: ProjectConfig;
+}
+
+/** The errors of a configuration file as one failure. */
+export class ConfigError extends Error {
+  readonly errors: readonly CliError[];
+
+  constructor(errors: readonly CliError[]) {
+    super(errors.map((error) => error.message).join('\n'));
+    this.name = 'ConfigError';
+    this.errors = errors;
+  }
+}
+
+/**
+ * Reads the project in a folder; warnings go to the shell's standard error.
+ *
+ * @param configFlag path of the configuration file, relative to the shell's folder; null looks for `platform.yaml`.
+ * @throws {ConfigError} with every error of the file, its place and a code frame.
+ */
+export function loadProject(shell: Shell, folder: string, configFlag: string | null): Project {
+  const found =
+    configFlag === null
+      ? configNames.map((name) => path.join(folder, name)).find((file) => existsSync(file))
+      : path.resolve(shell.cwd, configFlag);
+  if (found === undefined) {
+    if (!existsSync(folder)) throw new CliError(`There is no folder ${folder}`);
+    return { folder, configFile: null, config: parseProjectConfig('', { file: 'platform.yaml' }).config! };
+  }
+  let text: string;
+  try {
+    text = readFileSync(found, 'utf8');
+  } catch (error) {
+    throw new CliError(`The configuration file ${found} cannot be read: ${(error as Error).message}`, {
+      exitCode: configFlag === null ? 1 : 2,
+    });
+  }
+  const name = path.relative(shell.cwd, found);
+  const { config, problems } = parseProjectConfig(text, { file: name.startsWith('..') ? found : name });
+  for (const problem of problems) if (problem.severity === 'warning') shell.err(shell.paint('yellow', formatProblem(problem)));
+  if (config === null || hasErrors(problems)) {
+    const errors = problems.filter((problem) => problem.severity === 'error').toSorted((a, b) => a.line - b.line);
+    throw new ConfigError(errors.map((problem) => toCliError(problem, text)));
+  }
+  return { folder: path.dirname(found), configFile: found, config };
+}
+
+function toCliError({ message, file, line, column, hint }: Problem, text: string): CliError {
+  return new CliError(message, { file, line, column, frame: codeFrame(text, line, column), advice: hint ?? null });
+}
+
+/** A built project. */
+export interface Built extends Artifact {
+  /** Wall time of the build. */ readonly buildMs: number;
+}
+
+/**
+ * Builds a project into `<artifacts>/<id>`.
+ *
+ * @param options.bundle made already by a watch.
+ * @param options.durable whether it must outlive a power cut.
+ * @throws {BuildError}
+ */
+export async function buildProject(
+  project: Project,
+  artifacts: string,
+  options: { readonly onOutput?: (text: string) => void; readonly bundle?: Bundle; readonly durable?: boolean } = {},
+): Promise<Built> {
+  const began = performance.now();
+  const artifact = await build({ root: projectRoot(project), config: toBuildConfig(project.config), artifacts, ...options });
+  return { ...artifact, buildMs: performance.now() - began };
+}
+
+/** The folder that `base` names, where the sources lie. */
+export function projectRoot({ folder, config }: Project): string {
+  return path.resolve(folder, config.base);
+}
+
+/** The configuration as the builder reads it: what is null here is left out there. */
+export function toBuildConfig(config: ProjectConfig): BuildConfig {
+  const { kind, main, build: command, out, assets, compatibilityDate } = config;
+  return {
+    ...(kind !== null && { kind }),
+    ...(main !== null && { main }),
+    ...(command !== null && { build: command }),
+    ...(out !== null && { out }),
+    ...(assets !== null && {
+      assets: {
+        ...(assets.binding !== null && { binding: assets.binding }),
+        not_found_handling: assets.notFoundHandling,
+        run_worker_first: assets.runWorkerFirst,
+      },
+    }),
+    ...(compatibilityDate !== null && { compatibility_date: compatibilityDate }),
+    compatibility_flags: config.compatibilityFlags,
+    ...config.bindings,
+    cron: config.cron,
+    ai: config.ai,
+    skew_protection: config.skewProtection,
+  };
+}

@@ -1,0 +1,174 @@
+// `npm run pack`: what users install, as tarballs in dist/. Node refuses TypeScript under node_modules, so host code is emitted as
+// JavaScript (types stripped, nothing else changed); what is bundled at run time (the guest) stays TypeScript.
+import { cpSync, existsSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
+import path from 'node:path';
+import { readImports } from './imports.ts';
+import { root, runProgram } from './processes.ts';
+
+const outFolder = path.join(root, 'dist');
+
+/** Folders of the program; postgres/ and control/gateway/ join when they exist. */
+const shippedFolders = ['core', 'runtime', 'builder', 'cli', 'postgres', 'control/gateway'];
+const leftOut = ['cli/tasks/**', '**/node_modules/**', '**/README.md', '**/tsconfig.json', '**/*.c', '**/*.cc'];
+/** Sources that a bundler reads when the program runs, never Node. */
+const bundledFolders = ['runtime/guest/', 'cli/templates/'];
+/** Read by both: shipped in both forms. */
+const readByBoth = ['runtime/bridge/protocol.ts'];
+
+export async function run(): Promise<number> {
+  rmSync(outFolder, { recursive: true, force: true });
+  const staging = path.join(outFolder, 'staging');
+  const folders = [stageProgram(path.join(staging, 'cli')), ...(await stagePackages(path.join(staging, 'packages')))];
+  for (const folder of folders) {
+    const packed = await runProgram('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', outFolder], { cwd: folder });
+    if (packed.code !== 0) {
+      process.stderr.write(packed.output);
+      return 1;
+    }
+  }
+  rmSync(staging, { recursive: true });
+  for (const name of readdirSync(outFolder).sort()) process.stdout.write(`${path.join('dist', name)}\n`);
+  return 0;
+}
+
+/** The program as a package: everything `platform` needs at run time. */
+function stageProgram(folder: string): string {
+  for (const file of globSync(
+    shippedFolders.map((name) => `${name}/**/*`),
+    { cwd: root, exclude: leftOut, withFileTypes: true },
+  )) {
+    if (!file.isFile()) continue;
+    const name = path.relative(root, path.join(file.parentPath, file.name));
+    const target = path.join(folder, name);
+    mkdirSync(path.dirname(target), { recursive: true });
+    if (isHostModule(name)) {
+      writeFileSync(target.replace(/\.ts$/, '.js'), toJavaScript(name, readFileSync(path.join(root, name), 'utf8')));
+      if (!readByBoth.includes(name)) continue;
+    }
+    cpSync(path.join(root, name), target);
+  }
+  const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as Record<string, unknown>;
+  write(path.join(folder, 'package.json'), programManifest(manifest));
+  cpSync(path.join(root, 'LICENSE'), path.join(folder, 'LICENSE'));
+  cpSync(path.join(root, 'README.md'), path.join(folder, 'README.md'));
+  return folder;
+}
+
+/** Whether Node itself loads this file. */
+export function isHostModule(file: string): boolean {
+  return file.endsWith('.ts') && !file.endsWith('.d.ts') && !bundledFolders.some((prefix) => file.startsWith(prefix));
+}
+
+/** The manifest of the packed program: dependencies as pinned here, nothing for development. */
+export function programManifest(manifest: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { version, description, license, type, engines, imports, bin, dependencies, optionalDependencies } = manifest;
+  const { '#test/*': _tests, ...shippedImports } = imports as Record<string, string>;
+  return {
+    name: '@platform-run/cli',
+    version,
+    description,
+    license,
+    type,
+    engines,
+    imports: shippedImports,
+    bin,
+    dependencies,
+    optionalDependencies,
+  };
+}
+
+/**
+ * A host module as JavaScript: types blanked out (lines stay where they are), `.ts` specifiers of host modules turned into
+ * `.js`, in imports and in `new URL('./x.ts', import.meta.url)`.
+ *
+ * @param file path from the checkout's root.
+ */
+export function toJavaScript(file: string, text: string): string {
+  const script = stripTypeScriptTypes(text, { mode: 'strip' });
+  const edits: { start: number; end: number; text: string }[] = [];
+  for (const { specifier, start, end } of readImports(file.replace(/\.ts$/, '.js'), script)) {
+    const renamed = renamedSpecifier(file, specifier);
+    if (renamed !== null) edits.push({ start, end, text: `'${renamed}'` });
+  }
+  for (const match of script.matchAll(/(\bnew URL\(|\bimport\.meta\.resolve\()'((?:\.|#)[^'\n]*\.ts)'/g)) {
+    const renamed = renamedSpecifier(file, match[2]!);
+    const start = match.index + match[1]!.length;
+    if (renamed !== null) edits.push({ start, end: start + match[2]!.length + 2, text: `'${renamed}'` });
+  }
+  let result = script;
+  for (const edit of edits.sort((a, b) => b.start - a.start)) result = result.slice(0, edit.start) + edit.text + result.slice(edit.end);
+  return result;
+}
+
+/** The specifier with `.js`, or null where the target keeps its name. */
+function renamedSpecifier(file: string, specifier: string): string | null {
+  if (!specifier.endsWith('.ts') || !/^[.#]/.test(specifier)) return null;
+  const target = specifier.startsWith('#') ? specifier.slice(1) : path.posix.join(path.posix.dirname(file), specifier);
+  return isHostModule(target) ? specifier.replace(/\.ts$/, '.js') : null;
+}
+
+/** The folders of packages/, each with JavaScript and declarations beside its sources. */
+async function stagePackages(staging: string): Promise<string[]> {
+  const folders: string[] = [];
+  const source = path.join(root, 'packages');
+  for (const name of existsSync(source) ? readdirSync(source) : []) {
+    if (!existsSync(path.join(source, name, 'package.json'))) continue;
+    const folder = path.join(staging, name);
+    cpSync(path.join(source, name), folder, { recursive: true, filter: (from) => !/node_modules|\.test\.ts$/.test(from) });
+    await emitPackage(folder);
+    if (!existsSync(path.join(folder, 'LICENSE'))) cpSync(path.join(root, 'LICENSE'), path.join(folder, 'LICENSE'));
+    folders.push(folder);
+  }
+  return folders;
+}
+
+/** Turns the TypeScript of a package into `.js` and `.d.ts`, and its `exports` with it. A package of declarations stays as it is. */
+async function emitPackage(folder: string): Promise<void> {
+  const sources = globSync('**/*.ts', { cwd: folder }).filter((file) => !file.endsWith('.d.ts'));
+  const manifestFile = path.join(folder, 'package.json');
+  const manifest = JSON.parse(readFileSync(manifestFile, 'utf8')) as Record<string, unknown>;
+  delete manifest['private'];
+  delete manifest['devDependencies'];
+  if (sources.length > 0) {
+    const config = path.join(folder, 'tsconfig.emit.json');
+    write(config, {
+      compilerOptions: {
+        target: 'es2024',
+        lib: ['es2024'],
+        module: 'esnext',
+        moduleResolution: 'bundler',
+        types: [],
+        strict: true,
+        declaration: true,
+        rewriteRelativeImportExtensions: true,
+        verbatimModuleSyntax: true,
+        skipLibCheck: true,
+        rootDir: '.',
+        outDir: '.',
+      },
+      files: sources,
+    });
+    const emitted = await runProgram(path.join(root, 'node_modules/.bin/tsc'), ['-p', config], { cwd: folder });
+    if (emitted.code !== 0) throw new Error(`${folder} does not compile:\n${emitted.output}`);
+    for (const file of [...sources, 'tsconfig.emit.json']) rmSync(path.join(folder, file));
+    if (manifest['exports'] !== undefined) manifest['exports'] = emittedExports(manifest['exports']);
+  }
+  write(manifestFile, manifest);
+}
+
+/** `./x.ts` in an exports map becomes `{ types: './x.d.ts', default: './x.js' }`. */
+export function emittedExports(value: unknown): unknown {
+  if (typeof value === 'string') {
+    if (!value.endsWith('.ts') || value.endsWith('.d.ts')) return value;
+    const stem = value.slice(0, -'.ts'.length);
+    return { types: `${stem}.d.ts`, default: `${stem}.js` };
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, emittedExports(inner)]));
+}
+
+function write(file: string, json: unknown): void {
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, `${JSON.stringify(json, null, 2)}\n`);
+}

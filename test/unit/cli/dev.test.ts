@@ -1,0 +1,183 @@
+// `platform dev` over a real project folder and the real builder; the engine only records what it is given to serve.
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { runDev, type DevFlags } from '#cli/commands/dev.ts';
+import type { DevDeployment, StartDev } from '#cli/dev-engine.ts';
+import { recordingShell, type RecordingShell } from './shell-double.ts';
+
+const worker = (text: string): string => `export default { fetch: () => new Response(${JSON.stringify(text)}) };\n`;
+
+interface Running {
+  readonly folder: string;
+  readonly shell: RecordingShell;
+  readonly ended: Promise<number>;
+  readonly opened: Parameters<StartDev>[0][];
+  write(name: string, text: string): void;
+  /** The next deployment that was not taken yet: its bundle and variables. */
+  next(): Promise<{ code: string; deployment: DevDeployment }>;
+  /** Settles when a line of standard error matches. */
+  complaint(pattern: RegExp): Promise<string>;
+}
+
+function running(t: TestContext, files: Record<string, string>, flags: DevFlags = {}): Running {
+  const folder = mkdtempSync(path.join(tmpdir(), 'dev-'));
+  const write = (name: string, text: string): void => {
+    mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
+    writeFileSync(path.join(folder, name), text);
+  };
+  for (const [name, text] of Object.entries(files)) write(name, text);
+  const recording = recordingShell(folder);
+  const complaints: { pattern: RegExp; resolve: (line: string) => void }[] = [];
+  const shell: RecordingShell = {
+    ...recording,
+    err(line) {
+      recording.err(line);
+      for (const { pattern, resolve } of complaints) if (pattern.test(line)) resolve(line);
+    },
+  };
+  const deployments: { code: string; deployment: DevDeployment }[] = [];
+  const takers: ((taken: { code: string; deployment: DevDeployment }) => void)[] = [];
+  const opened: Parameters<StartDev>[0][] = [];
+  const startDev: StartDev = (options) => {
+    opened.push(options);
+    return Promise.resolve({
+      port: options.port,
+      deploy(deployment) {
+        const made = { code: readFileSync(path.join(deployment.artifactFolder, 'worker.js'), 'utf8'), deployment };
+        const taker = takers.shift();
+        if (taker) taker(made);
+        else deployments.push(made);
+        return Promise.resolve();
+      },
+      close: () => Promise.resolve(),
+    });
+  };
+  const ended = runDev(shell, flags, startDev);
+  ended.catch(() => {});
+  t.after(async () => {
+    shell.stop();
+    await ended.catch(() => {});
+    rmSync(folder, { recursive: true });
+  });
+  return {
+    folder,
+    shell,
+    ended,
+    opened,
+    write,
+    next: () =>
+      new Promise((resolve) => {
+        const made = deployments.shift();
+        if (made) resolve(made);
+        else takers.push(resolve);
+      }),
+    complaint: (pattern) =>
+      new Promise((resolve) => {
+        const said = recording.errors.find((line) => pattern.test(line));
+        if (said !== undefined) resolve(said);
+        else complaints.push({ pattern, resolve });
+      }),
+  };
+}
+
+test('the first build is served on the defaults, and a save is served after it', async (t) => {
+  const dev = running(t, { 'src/index.ts': worker('one') });
+  assert.match((await dev.next()).code, /one/);
+  assert.equal(dev.opened[0]!.port, 3000);
+  assert.equal(dev.opened[0]!.host, 'localhost');
+  dev.write('src/index.ts', worker('two'));
+  assert.match((await dev.next()).code, /two/);
+  dev.shell.stop();
+  assert.equal(await dev.ended, 0);
+  assert.match(dev.shell.output[0]!, /^Ready http:\/\/localhost:3000 in \d+ ms$/);
+  assert.match(dev.shell.output[1]!, /^Reloaded in \d+ ms$/);
+});
+
+test('flags win over dev of platform.yaml, which wins over the defaults', async (t) => {
+  const files = { 'platform.yaml': 'kind: worker\ndev: {port: 4100, host: 127.0.0.1}\n', 'src/index.ts': worker('x') };
+  const plain = running(t, files);
+  await plain.next();
+  assert.deepEqual([plain.opened[0]!.port, plain.opened[0]!.host], [4100, '127.0.0.1']);
+  const flagged = running(t, files, { port: '4200', host: '::1' });
+  await flagged.next();
+  assert.deepEqual([flagged.opened[0]!.port, flagged.opened[0]!.host], [4200, '::1']);
+});
+
+test('variables come from .env and .dev.vars and are swapped in when they change', async (t) => {
+  const dev = running(t, { 'src/index.ts': worker('x'), '.env': 'A=1\nB=1\n', '.dev.vars': 'B=2\n' });
+  assert.deepEqual((await dev.next()).deployment.vars, { A: '1', B: '2' });
+  dev.write('.env', 'A=3\n');
+  assert.deepEqual((await dev.next()).deployment.vars, { A: '3', B: '2' });
+});
+
+test('a changed static file is served without a change of the worker', async (t) => {
+  const dev = running(t, { 'src/index.ts': worker('x'), 'public/a.txt': 'old' });
+  const first = await dev.next();
+  assert.equal(readFileSync(path.join(first.deployment.artifactFolder, 'assets/a.txt'), 'utf8'), 'old');
+  dev.write('public/a.txt', 'new');
+  const second = await dev.next();
+  assert.equal(readFileSync(path.join(second.deployment.artifactFolder, 'assets/a.txt'), 'utf8'), 'new');
+});
+
+test('a syntax error is told with its frame, the old code stays, and its repair is served', async (t) => {
+  const dev = running(t, { 'src/index.ts': worker('good') });
+  await dev.next();
+  dev.write('src/index.ts', 'export default {\n  fetch( }\n');
+  assert.match(await dev.complaint(/src\/index\.ts:2:/), /> 2 \|   fetch\( \}/);
+  dev.write('src/index.ts', worker('repaired'));
+  assert.match((await dev.next()).code, /repaired/);
+});
+
+test('a broken platform.yaml at the start is told, and its repair is served', async (t) => {
+  const dev = running(t, { 'platform.yaml': 'kind: [\n', 'src/index.ts': worker('x') });
+  await dev.complaint(/^error platform\.yaml:\d+:\d+: /);
+  dev.write('platform.yaml', 'kind: worker\n');
+  assert.match((await dev.next()).code, /x/);
+});
+
+test('an entry that does not exist yet is waited for', async (t) => {
+  const dev = running(t, { 'platform.yaml': 'kind: worker\n' });
+  await dev.complaint(/No worker entry found/);
+  dev.write('src/index.ts', worker('created'));
+  assert.match((await dev.next()).code, /created/);
+});
+
+test('a change of main moves the watch to the new entry', async (t) => {
+  const dev = running(t, { 'platform.yaml': 'kind: worker\n', 'src/index.ts': worker('one'), 'src/other.ts': worker('other') });
+  await dev.next();
+  dev.write('platform.yaml', 'kind: worker\nmain: src/other.ts\n');
+  assert.match((await dev.next()).code, /other/);
+  dev.write('src/other.ts', worker('otherwise'));
+  assert.match((await dev.next()).code, /otherwise/);
+});
+
+test('with --no-watch a broken build ends the command', async (t) => {
+  const dev = running(t, { 'src/index.ts': 'export default {' }, { watch: false });
+  await assert.rejects(dev.ended, { name: 'BuildError' });
+});
+
+test('a request is a line with status, CPU and wall time; the worker logs beside it', async (t) => {
+  const dev = running(t, { 'src/index.ts': worker('x') });
+  await dev.next();
+  dev.opened[0]!.onRequest({ method: 'GET', path: '/a?b=1', status: 200, cpuMs: 0.42, wallMs: 1.25 });
+  dev.opened[0]!.log({ level: 'warn', message: 'careful' });
+  dev.opened[0]!.log({ level: 'debug', message: 'unseen' });
+  assert.ok(dev.shell.output.includes('GET /a?b=1 200 0.4 ms cpu 1.3 ms'), dev.shell.output.join('\n'));
+  assert.deepEqual(dev.shell.errors, ['warn careful']);
+});
+
+test('a port that is taken names the flag that helps', async () => {
+  const taken: StartDev = () => Promise.reject(Object.assign(new Error('listen'), { code: 'EADDRINUSE' }));
+  await assert.rejects(runDev(recordingShell(tmpdir()), { port: '3000' }, taken), {
+    message: 'Port 3000 of localhost is taken by another program',
+    advice: 'Stop that program, or choose another port: --port 3001',
+  });
+});
+
+test('a configuration file that was named and does not exist is a wrong call', async () => {
+  const never: StartDev = () => Promise.reject(new Error('opened'));
+  await assert.rejects(runDev(recordingShell(tmpdir()), { config: 'nowhere.yaml' }, never), { exitCode: 2 });
+});
