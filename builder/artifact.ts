@@ -80,7 +80,8 @@ export async function writeArtifact(artifacts: string, content: ArtifactContent,
     await rename(temporary, folder).catch((error: unknown) => keepFirst(error, temporary, folder));
     if (durable) await syncFolder(artifacts);
   } catch (error) {
-    await rm(temporary, { recursive: true, force: true });
+    // What made the writing fail may fail the cleaning too; the first reason is the one to tell.
+    await rm(temporary, { recursive: true, force: true }).catch(() => {});
     throw toWriteError(error, artifacts);
   }
   return artifact;

@@ -101,15 +101,18 @@ export interface BundlerLog {
 
 /** A path inside the project as users know it: relative to its root, with `/`. */
 export function projectPath(root: string, path: string): string {
-  return relative(root, resolve(root, withoutQuery(path)))
+  return relative(root, resolve(root, sourceFile(path)))
     .split(sep)
     .join('/');
 }
 
-/** A module id without `?raw` and the like. */
-export function withoutQuery(id: string): string {
+/** Stands in a module id for the index file in a project's root, see file-imports.ts. */
+export const rootIndexMark = '~root';
+
+/** The file behind a module id: without `?raw` and the like, without the mark. */
+export function sourceFile(id: string): string {
   const query = id.indexOf('?');
-  return query === -1 ? id : id.slice(0, query);
+  return (query === -1 ? id : id.slice(0, query)).replace(`${rootIndexMark}.`, '.');
 }
 
 /** Place and code frame of a log, as far as it has one and the file can be read. */
@@ -118,7 +121,7 @@ export function whereIs(root: string, log: BundlerLog): { place: SourcePlace | n
   if (id === undefined || log.loc === undefined || id.startsWith('\0')) return { place: null, frame: null };
   const place = { file: projectPath(root, id), line: log.loc.line, column: log.loc.column + 1 };
   try {
-    return { place, frame: codeFrame(readFileSync(resolve(root, withoutQuery(id)), 'utf8'), place.line, place.column) };
+    return { place, frame: codeFrame(readFileSync(resolve(root, sourceFile(id)), 'utf8'), place.line, place.column) };
   } catch {
     return { place, frame: null };
   }

@@ -2,7 +2,7 @@
 // and watch.ts. Writes nothing; the same sources give the same bytes wherever they lie.
 import { sep } from 'node:path';
 import { rolldown, type InputOptions, type RolldownOutput } from 'rolldown';
-import { BuildError, joinBuildErrors, projectPath, withoutQuery, type BundlerLog } from './build-error.ts';
+import { BuildError, joinBuildErrors, projectPath, sourceFile, type BundlerLog } from './build-error.ts';
 import { fromLog, toBuildError } from './bundler-errors.ts';
 import { fileImportsPlugin } from './file-imports.ts';
 import { builderFolder, nodeCompatPlugin, nodeGlobals, ownPath } from './node-compat.ts';
@@ -24,6 +24,9 @@ export interface Bundle {
 
 /** Exports that are handlers, of the module or of its default export (spec 4.6; `scheduled`, `queue`: existing workers). */
 const handlerNames = ['fetch', 'message', 'queue', 'timer', 'scheduled', 'cron', 'workflows', 'email', 'tail'];
+
+/** The modules of builder/node/ and builder/shims/. */
+const ownModules = new RegExp(`^${builderFolder.replace(/[^\w]/g, '\\$&')}.(?:node|shims).`);
 
 const entryId = '\0platform:entry';
 
@@ -89,6 +92,8 @@ function inputOptions(options: BundleOptions, unresolved: BundlerLog[], inputs: 
       },
       ...(options.nodeCompat ? { inject: nodeGlobals() } : {}),
     },
+    // What stands in for Node is dropped where nothing of it is used, whatever it does while it loads.
+    treeshake: { moduleSideEffects: [{ test: ownModules, sideEffects: false }] },
     onLog(_level, log) {
       if (log.code === 'UNRESOLVED_IMPORT') unresolved.push(log);
     },
@@ -110,7 +115,7 @@ export default toHandler(worker.default, { ${handlerNames.map((name) => `${name}
     },
     buildEnd() {
       for (const id of this.getModuleIds()) {
-        if (!id.startsWith('\0') && !id.startsWith(builderFolder + sep)) inputs.add(withoutQuery(id));
+        if (!id.startsWith('\0') && !id.startsWith(builderFolder + sep)) inputs.add(sourceFile(id));
       }
     },
   };
@@ -127,7 +132,7 @@ function isDependency(id: string): boolean {
 function portableMap(json: string, root: string): string {
   const map = JSON.parse(json) as { file?: string; sources: string[]; sourcesContent?: (string | null)[] };
   // rolldown writes sources relative to the output folder, `dist` in the root.
-  const paths = map.sources.map((source) => portablePath(source.startsWith('\0') ? source : `${root}/dist/${withoutQuery(source)}`, root));
+  const paths = map.sources.map((source) => portablePath(source.startsWith('\0') ? source : `${root}/dist/${sourceFile(source)}`, root));
   const contents = map.sourcesContent?.map((content, index) => (/^(?:platform:|node_modules\/)/.test(paths[index] ?? '') ? null : content));
   return JSON.stringify({ ...map, sources: paths, ...(contents ? { sourcesContent: contents } : {}) });
 }

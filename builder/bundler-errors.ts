@@ -1,7 +1,7 @@
 // Turns what rolldown reports into BuildErrors that say what to do. Called by bundle.ts with everything one run logged.
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { BuildError, joinBuildErrors, projectPath, whereIs, type BuildErrorCode, type BundlerLog } from './build-error.ts';
+import { BuildError, rootIndexMark, joinBuildErrors, projectPath, whereIs, type BuildErrorCode, type BundlerLog } from './build-error.ts';
 import { isNodeBuiltin } from './node-builtins.ts';
 
 /** What the hints depend on. */
@@ -14,6 +14,7 @@ const codes: Readonly<Record<string, BuildErrorCode>> = {
   PARSE_ERROR: 'syntax',
   JSON_PARSE: 'syntax',
   UNRESOLVED_IMPORT: 'unresolved_import',
+  RESOLVE_ERROR: 'unresolved_import',
   MISSING_EXPORT: 'missing_export',
   UNLOADABLE_DEPENDENCY: 'unloadable_import',
 };
@@ -35,7 +36,7 @@ export function fromLog(log: BundlerLog, context: ErrorContext): BuildError {
 function messageOf(log: BundlerLog, context: ErrorContext): string {
   const plain = firstLine(log.message);
   const from = log.id === undefined ? 'the worker' : projectPath(context.root, log.id);
-  if (log.code === 'UNRESOLVED_IMPORT' && log.exporter !== undefined) {
+  if (codes[log.code ?? ''] === 'unresolved_import' && log.exporter !== undefined) {
     return `Cannot resolve "${log.exporter}", imported from ${from}. ${resolveHint(log.exporter, log.id, context)}`;
   }
   if (log.code === 'MISSING_EXPORT') return `${plain} If it is a type, import it with \`import type\``;
@@ -49,7 +50,10 @@ function messageOf(log: BundlerLog, context: ErrorContext): string {
 }
 
 function firstLine(message: string): string {
-  return (message.split('\n')[0] ?? message).replace(/^\[[A-Z_]+\] /, '').trim();
+  return (message.split('\n')[0] ?? message)
+    .replace(/^\[[A-Z_]+\] /, '')
+    .replaceAll(`${rootIndexMark}.`, '.')
+    .trim();
 }
 
 function resolveHint(specifier: string, importer: string | undefined, context: ErrorContext): string {

@@ -1,13 +1,10 @@
 // The bundler plugin for imports of files that are no code: `?raw` as text, `.wasm` as a compiled module, `.bin` as bytes.
 // `.txt`, `.sql`, `.html`, JSON and `with { type }` need no plugin. Used by bundle.ts.
 import { readFile } from 'node:fs/promises';
-import { dirname, parse } from 'node:path';
+import { join, parse } from 'node:path';
 import type { Plugin } from 'rolldown';
-import { withoutQuery } from './build-error.ts';
+import { rootIndexMark, sourceFile } from './build-error.ts';
 import { ownPath } from './node-compat.ts';
-
-/** Marks the one module whose id must not say what the project's folder is called; see below. */
-const rootIndex = '?root';
 
 /** @param root the project's folder, absolute */
 export function fileImportsPlugin(root: string): Plugin {
@@ -17,21 +14,21 @@ export function fileImportsPlugin(root: string): Plugin {
       // `?raw`, `.wasm?module`, and every way to write the path of an index file in some parent folder.
       filter: { id: [/\?(?:raw|module)$/, /^(?:\.{1,2}\/)*\.{0,2}(?:index(?:\.[cm]?[jt]sx?)?)?$/, /\/index\.[cm]?[jt]sx?$/] },
       async handler(source, importer, options) {
-        const found = await this.resolve(withoutQuery(source), importer, { ...options, skipSelf: true });
+        const found = await this.resolve(sourceFile(source), importer, { ...options, skipSelf: true });
         if (found === null || found.external !== false) return found;
         if (source.endsWith('?raw')) return { ...found, id: `${found.id}?raw` };
         // rolldown names the default export of an index file after its folder. For the one in the root that is a name
         // which differs from checkout to checkout, and the bundle must not.
-        if (dirname(found.id) === root && parse(found.id).name === 'index') return { ...found, id: `${found.id}${rootIndex}` };
-        return found;
+        const { dir, name, ext } = parse(found.id);
+        return dir === root && name === 'index' ? { ...found, id: join(root, `index${rootIndexMark}${ext}`) } : found;
       },
     },
     load: {
-      filter: { id: /\?(?:raw|root)$|\.(?:wasm|bin)$/ },
+      filter: { id: /\?raw$|\/index~root\.\w+$|\.(?:wasm|bin)$/ },
       async handler(id) {
-        const path = withoutQuery(id);
+        const path = sourceFile(id);
         if (id.endsWith('?raw')) return { code: await readFile(path, 'utf8'), moduleType: 'text' };
-        if (id.endsWith(rootIndex)) return { code: await readFile(path, 'utf8'), moduleType: parse(path).ext.replace(/[.cm]/g, '') };
+        if (path !== id) return { code: await readFile(path, 'utf8'), moduleType: parse(path).ext.replace(/[.cm]/g, '') };
         return bytesModule(path, await readFile(path));
       },
     },

@@ -1,0 +1,181 @@
+// builder/build.ts: from a project folder to the artifact the handler reads.
+import assert from 'node:assert/strict';
+import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Manifest } from '#core/manifest.ts';
+import { build } from '#builder/build.ts';
+import { hashOf } from '#builder/artifact.ts';
+import { projectFolder, writeFiles } from './project-folder.ts';
+
+const worker = 'export default { fetch: () => new Response("x") };';
+
+function manifestIn(folder: string): Manifest {
+  return JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as Manifest;
+}
+
+test('a worker without configuration is a dynamic artifact with the defaults', async (t) => {
+  const root = projectFolder(t, { 'src/index.ts': worker });
+  const { folder, manifest } = await build({ root, config: {}, artifacts: join(root, 'artifacts') });
+  const code = readFileSync(join(folder, 'worker.js'), 'utf8');
+  const map = readFileSync(join(folder, 'worker.js.map'), 'utf8');
+  assert.deepEqual(manifestIn(folder), manifest);
+  assert.deepEqual(manifest, {
+    version: 1,
+    kind: 'dynamic',
+    worker: { hash: hashOf(code), bytes: code.length, mapHash: hashOf(map) },
+    compatibilityDate: '2025-04-02',
+    compatibilityFlags: [],
+    assets: null,
+    bindings: {},
+    cron: {},
+    ai: false,
+    skewProtection: true,
+  });
+});
+
+test('everything the handler needs of platform.yaml is in the manifest', async (t) => {
+  const root = projectFolder(t, { 'src/index.ts': worker, 'site/index.html': 'home' });
+  const { manifest } = await build({
+    root,
+    artifacts: join(root, 'artifacts'),
+    config: {
+      kind: 'dynamic',
+      out: 'site',
+      assets: { binding: 'ASSETS', not_found_handling: 'single-page-application', run_worker_first: ['/api/*'] },
+      compatibility_date: '2026-01-31',
+      compatibility_flags: ['nodejs_compat'],
+      db: { DB: 'users' },
+      queue: {},
+      state: { KV: 'cache' },
+      cron: { NIGHTLY: { schedule: '0 3 * * *' } },
+      ai: true,
+      skew_protection: false,
+    },
+  });
+  assert.deepEqual(
+    { ...manifest, worker: null },
+    {
+      version: 1,
+      kind: 'dynamic',
+      worker: null,
+      compatibilityDate: '2026-01-31',
+      compatibilityFlags: ['nodejs_compat'],
+      assets: {
+        binding: 'ASSETS',
+        notFoundHandling: 'single-page-application',
+        runWorkerFirst: ['/api/*'],
+        files: { 'index.html': { hash: hashOf('home'), bytes: 4, type: 'text/html; charset=utf-8' } },
+      },
+      bindings: { db: { DB: 'users' }, state: { KV: 'cache' } },
+      cron: { NIGHTLY: { schedule: '0 3 * * *', timezone: 'UTC' } },
+      ai: true,
+      skewProtection: false,
+    },
+  );
+});
+
+test('the same sources give the same id, also from another folder; a change gives another', async (t) => {
+  const root = projectFolder(t, {
+    'index.ts': 'import p from "path"; export default { fetch: () => new Response(p.sep) };',
+    'public/a.txt': 'a',
+  });
+  const copy = join(root, '../copy');
+  cpSync(root, copy, { recursive: true });
+  const artifacts = join(root, '../artifacts');
+  const config = { main: 'index.ts' };
+  const first = await build({ root, config, artifacts });
+  assert.equal((await build({ root, config, artifacts })).id, first.id);
+  assert.equal((await build({ root: copy, config, artifacts })).id, first.id);
+  assert.deepEqual(readdirSync(artifacts), [first.id]);
+  writeFiles(copy, { 'public/a.txt': 'b' });
+  assert.notEqual((await build({ root: copy, config, artifacts })).id, first.id);
+});
+
+test('public beside a worker is its assets folder', async (t) => {
+  const root = projectFolder(t, { 'worker/index.js': worker, 'public/a.txt': 'a' });
+  const { folder } = await build({ root, config: {}, artifacts: join(root, 'artifacts') });
+  assert.equal(readFileSync(join(folder, 'assets/a.txt'), 'utf8'), 'a');
+});
+
+test('a folder with an index.html is served as it lies, without its configuration', async (t) => {
+  const root = projectFolder(t, { 'index.html': 'home', 'platform.yaml': 'name: x' });
+  const { manifest } = await build({ root, config: {}, artifacts: join(root, '../artifacts') });
+  assert.equal(manifest.kind, 'static');
+  assert.equal(manifest.worker, null);
+  assert.deepEqual(Object.keys(manifest.assets?.files ?? {}), ['index.html']);
+});
+
+test('a static project runs its build command, whose output is streamed and whose result is served', async (t) => {
+  const root = projectFolder(t, { 'page.txt': 'built' });
+  const output: string[] = [];
+  process.env['BUILD_TEST_SECRET'] = 'platform';
+  t.after(() => delete process.env['BUILD_TEST_SECRET']);
+  const { folder } = await build({
+    root,
+    config: {
+      kind: 'static',
+      build: 'echo working; echo trouble >&2; mkdir dist; cp page.txt dist/; echo "$BUILD_TEST_SECRET-$NODE_ENV-$OWN" > dist/env',
+      out: 'dist',
+    },
+    artifacts: join(root, 'artifacts'),
+    onOutput: (text) => output.push(text),
+    environment: { OWN: 'mine' },
+  });
+  assert.equal(readFileSync(join(folder, 'assets/page.txt'), 'utf8'), 'built');
+  assert.equal(readFileSync(join(folder, 'assets/env'), 'utf8'), '-production-mine\n');
+  assert.match(output.join(''), /working\n/);
+  assert.match(output.join(''), /trouble\n/);
+});
+
+test('a build command that fails ends the build with its last words', async (t) => {
+  const root = projectFolder(t, {});
+  const artifacts = join(root, 'artifacts');
+  await assert.rejects(build({ root, config: { kind: 'static', build: 'echo no such thing >&2; exit 3', out: 'dist' }, artifacts }), {
+    code: 'command_failed',
+    message: 'The build command "echo no such thing >&2; exit 3" ended with exit code 3:\nno such thing',
+  });
+  await assert.rejects(build({ root, config: { kind: 'static', build: 'kill -9 $$', out: 'dist' }, artifacts }), {
+    message: 'The build command "kill -9 $$" was ended by SIGKILL',
+  });
+  assert.equal(existsSync(artifacts), false);
+});
+
+test('an output directory that does not exist after the build is named', async (t) => {
+  const root = projectFolder(t, {});
+  await assert.rejects(build({ root, config: { kind: 'static', build: 'true', out: 'dist' }, artifacts: root }), {
+    code: 'assets',
+    message: 'The output directory "dist" does not exist; the build command "true" should create it',
+  });
+});
+
+test('an output directory that leads out of the project is refused', async (t) => {
+  const root = projectFolder(t, { 'src/index.ts': worker });
+  await assert.rejects(build({ root, config: { out: '../' }, artifacts: root }), {
+    code: 'assets',
+    message: 'The output directory "../" leads out of the project',
+  });
+});
+
+test('a failed build writes nothing', async (t) => {
+  const root = projectFolder(t, { 'src/index.ts': 'export default {' });
+  await assert.rejects(build({ root, config: {}, artifacts: join(root, 'artifacts') }), { code: 'syntax' });
+  assert.equal(existsSync(join(root, 'artifacts')), false);
+});
+
+test('bundle and assets together may not be over the bound', async (t) => {
+  const root = projectFolder(t, { 'src/index.ts': worker, 'public/a.txt': 'x'.repeat(900) });
+  await assert.rejects(
+    build({ root, config: {}, artifacts: root, limits: { artifactBytesMax: 1000, artifactFilesMax: 10, bundleBytesMax: 1_000_000 } }),
+    {
+      code: 'too_large',
+      message: /^The artifact has \d{4} bytes; BUILD_ARTIFACT_MAX_BYTES allows 1000$/,
+    },
+  );
+});
+
+test('a project folder that does not exist is named', async () => {
+  await assert.rejects(build({ root: '/nowhere/at/all', config: {}, artifacts: '/nowhere' }), {
+    message: 'The project folder /nowhere/at/all does not exist',
+  });
+});

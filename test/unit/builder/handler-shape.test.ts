@@ -1,0 +1,111 @@
+// builder/shims/handler.ts: however a worker exports its handlers, the guest finds an object of methods.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { plain, run } from './project-folder.ts';
+
+test('an object stays the object that was exported', async (t) => {
+  const worker = await run(t, {
+    'src/index.ts': 'const worker = { mine: 1, fetch() { return this === worker && this.mine; } }; export default worker;',
+  });
+  assert.equal(worker['fetch']!(), 1);
+});
+
+test('message, timer, workflows, and the aliases queue and scheduled pass as they are', async (t) => {
+  const worker = await run(t, {
+    'src/index.ts':
+      'export default { message: () => "m", queue: () => "q", timer: () => "t", scheduled: () => "s", workflows: { w: { handler: () => "w" } } };',
+  });
+  assert.deepEqual(['message', 'queue', 'timer', 'scheduled'].map((name) => worker[name]!()).join(''), 'mqts');
+  assert.equal((worker as unknown as { workflows: { w: { handler(): string } } }).workflows.w.handler(), 'w');
+});
+
+test('`export { handler as default }` is a default export', async (t) => {
+  const worker = await run(t, { 'src/index.ts': 'const handler = { fetch: () => "x" }; export { handler as default };' });
+  assert.equal(worker['fetch']!(), 'x');
+});
+
+test('handlers exported by name are methods of one object', async (t) => {
+  const worker = await run(t, {
+    'src/index.ts': 'export function fetch() { return "f"; } export const scheduled = () => "s"; export const other = 1;',
+  });
+  assert.deepEqual(Object.keys(worker).sort(), ['fetch', 'scheduled']);
+  assert.equal(worker['fetch']!(), 'f');
+});
+
+test('handlers exported by name add to a default export, which keeps its `this` and wins', async (t) => {
+  const worker = await run(t, {
+    'src/index.ts': `class App { #secret = 'app'; fetch() { return this.#secret; } }
+export default new App();
+export const fetch = () => 'named';
+export const workflows = { a: {} };`,
+  });
+  assert.equal(worker['fetch']!(), 'app');
+  assert.deepEqual(plain(worker['workflows']), { a: {} });
+});
+
+test('a function as default export is the fetch handler', async (t) => {
+  const worker = await run(t, { 'src/index.ts': 'export default async function (request: string) { return `got ${request}`; }' });
+  assert.equal(await worker['fetch']!('r'), 'got r');
+});
+
+test('a callable default export with a fetch of its own is left alone', async (t) => {
+  const worker = await run(t, { 'src/index.ts': 'export default Object.assign(() => "called", { fetch: () => "fetched" });' });
+  assert.equal(worker['fetch']!(), 'fetched');
+});
+
+test('a class is instantiated for each invocation, with its context and environment', async (t) => {
+  const worker = await run(t, {
+    'src/index.ts': `import { WorkerEntrypoint } from 'cloudflare:workers';
+let made = 0;
+class Base extends WorkerEntrypoint { scheduled() { return 'inherited'; } }
+export default class extends Base { number = ++made; fetch(request) { return [request, this.ctx, this.env, this.number].join(); } }`,
+  });
+  assert.equal(worker['fetch']!('r', 'env', 'ctx'), 'r,ctx,env,1');
+  assert.equal(worker['fetch']!('r', 'env', 'ctx'), 'r,ctx,env,2');
+  assert.equal(worker['scheduled']!(), 'inherited');
+});
+
+test('a worker that listens with addEventListener exports nothing', async (t) => {
+  const events: string[] = [];
+  const worker = await run<unknown>(
+    t,
+    { 'src/index.js': 'addEventListener("fetch", () => {});' },
+    { addEventListener: (name: string) => events.push(name) },
+  );
+  assert.equal(worker, undefined);
+  assert.deepEqual(events, ['fetch']);
+});
+
+test('a CommonJS entry exports what it assigns to module.exports', async (t) => {
+  const worker = await run(t, { 'src/index.cjs': 'module.exports = { fetch: () => "cjs" };' });
+  assert.equal(worker['fetch']!(), 'cjs');
+});
+
+test('classes that have no counterpart here can be extended and throw when they are made', async (t) => {
+  const worker = await run(t, {
+    'src/index.ts': `import { DurableObject } from 'cloudflare:workers';
+export class Counter extends DurableObject {}
+export default { fetch: () => new Counter() };`,
+  });
+  assert.throws(() => worker['fetch']!(), /DurableObject is not supported on this platform/);
+});
+
+test('env and waitUntil of cloudflare:workers are those of the deployment', async (t) => {
+  const waited: unknown[] = [];
+  const worker = await run(
+    t,
+    {
+      'src/index.ts': `import { env, waitUntil } from 'cloudflare:workers'; export default { fetch() { waitUntil('later'); return [env.NAME, 'NAME' in env, Object.keys(env), env.missing]; } };`,
+    },
+    { [Symbol.for('platform.env')]: { NAME: 'x' }, [Symbol.for('platform.waitUntil')]: (value: unknown) => waited.push(value) },
+  );
+  assert.deepEqual(plain(worker['fetch']!()), ['x', true, ['NAME'], null]);
+  assert.deepEqual(waited, ['later']);
+});
+
+test('cloudflare:sockets refuses when a socket is opened', async (t) => {
+  const worker = await run(t, {
+    'src/index.ts': `import { connect } from 'cloudflare:sockets'; export default { fetch: () => connect('a:1') };`,
+  });
+  assert.throws(() => worker['fetch']!(), /a worker has fetch, but no raw sockets/);
+});
