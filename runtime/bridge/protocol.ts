@@ -59,7 +59,9 @@ export class Outbox {
 
   /** Adds a record of ready-made fields. */
   record(letter: string, ...fields: readonly (string | number)[]): void {
-    this.meta += letter + FIELD + fields.join(FIELD) + FIELD + RECORD;
+    this.meta += letter + FIELD;
+    for (const field of fields) this.meta += field + FIELD;
+    this.meta += RECORD;
   }
 
   /** Puts a part beside the records and returns the field that names it. */

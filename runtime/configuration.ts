@@ -1,0 +1,57 @@
+// The engine's environment, read and checked once: what main.ts starts with.
+import { resolve } from 'node:path';
+import { limitsFrom, type Limits } from '#core/limits.ts';
+import type { EgressPolicy } from './bindings/egress.ts';
+
+/** A variable that cannot be used as it is: what, where and what to do. */
+export class ConfigurationError extends Error {}
+
+/** Settings of an engine. */
+export interface EngineConfig {
+  /** `FS_PATH`: artifacts and routes. */ readonly folder: string;
+  /** `HANDLER_DOMAIN`, comma-separated: projects answer on `<project>.<domain>`. */ readonly domains: readonly string[];
+  /** `HANDLER_HOST`: address to listen on. */ readonly host: string;
+  readonly port: number;
+  readonly listener: 'auto' | 'node' | 'uws';
+  readonly protocol: 'http' | 'https';
+  readonly limits: Limits;
+  readonly egress: EgressPolicy;
+}
+
+/** Reads the variables of spec 2.7 and part 8 that concern the handler. @throws {ConfigurationError} */
+export function engineConfig(environment: Readonly<Record<string, string | undefined>>): EngineConfig {
+  const get = (name: string): string => environment[name]?.trim() ?? '';
+  const folder = get('FS_PATH');
+  if (folder === '') throw new ConfigurationError('FS_PATH is not set: name the folder that holds artifacts and routes');
+  const protocol = choice('PUBLIC_PROTOCOL', get('PUBLIC_PROTOCOL'), ['http', 'https'], environment['NODE_ENV'] === 'production' ? 'https' : 'http');
+  const port = get('HANDLER_PORT') === '' ? 4001 : Number(get('HANDLER_PORT'));
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new ConfigurationError(`HANDLER_PORT must be a port from 0 to 65535, but is "${get('HANDLER_PORT')}"`);
+  const domains = (get('HANDLER_DOMAIN') || 'localhost').split(',').map((domain) => domain.trim().toLowerCase());
+  for (const domain of domains) {
+    if (!/^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/.test(domain)) throw new ConfigurationError(`HANDLER_DOMAIN must be host names, comma-separated, but has "${domain}"`);
+  }
+  const allowed = get('WORKER_EGRESS_ALLOW') === '' ? [] : get('WORKER_EGRESS_ALLOW').split(',');
+  for (const entry of allowed) choice('WORKER_EGRESS_ALLOW', entry.trim(), ['loopback', 'private'], '');
+  let limits: Limits;
+  try {
+    limits = limitsFrom(environment);
+  } catch (error) {
+    throw new ConfigurationError((error as Error).message);
+  }
+  return {
+    folder: resolve(folder),
+    domains,
+    host: get('HANDLER_HOST') || '127.0.0.1',
+    port,
+    listener: choice('HANDLER_LISTENER', get('HANDLER_LISTENER'), ['auto', 'node', 'uws'], 'auto'),
+    protocol,
+    limits,
+    egress: { loopback: allowed.includes('loopback'), private: allowed.includes('private') },
+  };
+}
+
+function choice<const Value extends string>(name: string, value: string, values: readonly Value[], otherwise: Value | ''): Value {
+  if (value === '' && otherwise !== '') return otherwise;
+  if ((values as readonly string[]).includes(value)) return value as Value;
+  throw new ConfigurationError(`${name} must be one of ${values.join(', ')}, but is "${value}"`);
+}

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { engineConfig } from '#runtime/configuration.ts';
+
+test('everything but FS_PATH has a default', () => {
+  const config = engineConfig({ FS_PATH: '/srv/data' });
+  assert.equal(config.folder, '/srv/data');
+  assert.deepEqual(config.domains, ['localhost']);
+  assert.equal(config.host, '127.0.0.1');
+  assert.equal(config.port, 4001);
+  assert.equal(config.listener, 'auto');
+  assert.equal(config.protocol, 'http');
+  assert.deepEqual(config.egress, { loopback: false, private: false });
+  assert.equal(config.limits.cpu.http.free, 1000);
+});
+
+test('workers see https in production unless PUBLIC_PROTOCOL says otherwise', () => {
+  assert.equal(engineConfig({ FS_PATH: '/srv', NODE_ENV: 'production' }).protocol, 'https');
+  assert.equal(engineConfig({ FS_PATH: '/srv', NODE_ENV: 'production', PUBLIC_PROTOCOL: 'http' }).protocol, 'http');
+});
+
+test('each bad variable is named with its value and what it takes', () => {
+  for (const [environment, message] of [
+    [{}, 'FS_PATH is not set: name the folder that holds artifacts and routes'],
+    [{ FS_PATH: '/srv', HANDLER_PORT: 'http' }, 'HANDLER_PORT must be a port from 0 to 65535, but is "http"'],
+    [{ FS_PATH: '/srv', HANDLER_PORT: '70000' }, 'HANDLER_PORT must be a port from 0 to 65535, but is "70000"'],
+    [{ FS_PATH: '/srv', PUBLIC_PROTOCOL: 'ftp' }, 'PUBLIC_PROTOCOL must be one of http, https, but is "ftp"'],
+    [{ FS_PATH: '/srv', HANDLER_LISTENER: 'fast' }, 'HANDLER_LISTENER must be one of auto, node, uws, but is "fast"'],
+    [{ FS_PATH: '/srv', HANDLER_DOMAIN: 'a b' }, 'HANDLER_DOMAIN must be host names, comma-separated, but has "a b"'],
+    [{ FS_PATH: '/srv', WORKER_EGRESS_ALLOW: 'all' }, 'WORKER_EGRESS_ALLOW must be one of loopback, private, but is "all"'],
+    [{ FS_PATH: '/srv', WORKER_CPU_LIMIT_MS_FREE: '1s' }, 'WORKER_CPU_LIMIT_MS_FREE must be a whole number of at least 0, but is "1s"'],
+    [{ FS_PATH: '/srv', WORKER_MEMORY_MB: '0' }, 'WORKER_MEMORY_MB must be a whole number of at least 1, but is "0"'],
+  ] as const) {
+    assert.throws(() => engineConfig(environment), { message });
+  }
+});
+
+test('CPU limits come from the variables of their kind and plan, and 0 turns one off', () => {
+  const { limits } = engineConfig({ FS_PATH: '/srv', WORKER_CPU_LIMIT_MS_FREE: '50', WORKER_CPU_LIMIT_MS_QUEUE_PRO: '0' });
+  assert.equal(limits.cpu.http.free, 50);
+  assert.equal(limits.cpu.queue.pro, 0);
+  assert.equal(limits.cpu.queue.free, 5000);
+});
