@@ -1,0 +1,110 @@
+// tsconfig.json of a project: makes it see env.d.ts, changing as little of the text as possible. Called by
+// `platform types`, which reads and writes the file. No I/O; comments, indentation, line ends and byte order mark stay.
+import { applyEdits, modify, parseTree, printParseErrorCode, type JSONPath, type Node, type ParseError } from 'jsonc-parser';
+import { typesPackage } from './environment-types.ts';
+import type { Problem } from './problem.ts';
+
+/** What became of a tsconfig.json: its text, or why it was left alone. */
+export type TsconfigEdit = { readonly text: string; readonly changed: boolean } | { readonly problem: Problem };
+
+/** The file for a project that has none. */
+function newTsconfig(environmentFile: string): string {
+  return `{
+  "compilerOptions": {
+    "target": "es2024",
+    "lib": ["es2024"],
+    "module": "esnext",
+    "moduleResolution": "bundler",
+    "strict": true,
+    "noEmit": true,
+    "skipLibCheck": true,
+    "types": ["${typesPackage}"]
+  },
+  "include": ["src", ${JSON.stringify(environmentFile)}]
+}
+`;
+}
+
+/**
+ * Adds env.d.ts to `include` (or `files`) where those leave it out, and the types package to `compilerOptions.types`
+ * where there is such a list.
+ *
+ * @param text the file as it is; null when there is none.
+ * @param options.environmentFile path of env.d.ts relative to the folder of the file, with `/`.
+ * @param options.file name for a problem.
+ */
+export function addToTsconfig(text: string | null, options: { readonly environmentFile: string; readonly file: string }): TsconfigEdit {
+  const { environmentFile, file } = options;
+  if (text === null) return { text: newTsconfig(environmentFile), changed: true };
+  const mark = text.startsWith('\ufeff') ? '\ufeff' : '';
+  let plain = text.slice(mark.length);
+  const errors: ParseError[] = [];
+  const root = parseTree(plain, errors, { allowTrailingComma: true });
+  const problem = problemOf(plain, root, errors, file);
+  if (problem !== undefined) return { problem };
+  const types = childOf(childOf(root, 'compilerOptions'), 'types');
+  if (types?.type === 'array' && !stringsOf(types).includes(typesPackage)) {
+    plain = append(plain, ['compilerOptions', 'types'], types, typesPackage);
+  }
+  const include = childOf(root, 'include');
+  const files = childOf(root, 'files');
+  // Without `include` and `files` every file below counts; with `files` alone only those.
+  const list =
+    include?.type === 'array' ? (['include', include] as const) : files?.type === 'array' ? (['files', files] as const) : undefined;
+  const covered = [...stringsOf(include), ...stringsOf(files)].some((pattern) => covers(pattern, environmentFile));
+  // parseTree again: the edit above may have moved everything.
+  if (list !== undefined && !covered)
+    plain = append(plain, [list[0]], childOf(parseTree(plain, [], { allowTrailingComma: true }), list[0])!, environmentFile);
+  return { text: mark + plain, changed: mark + plain !== text };
+}
+
+function problemOf(text: string, root: Node | undefined, errors: readonly ParseError[], file: string): Problem | undefined {
+  const first = errors[0];
+  if (first === undefined && root?.type === 'object') return undefined;
+  const message = first === undefined ? 'The file must be an object' : `Invalid JSON: ${printParseErrorCode(first.error)}`;
+  const before = text.slice(0, first?.offset ?? 0).split('\n');
+  return { message, severity: 'error', file, line: before.length, column: before.at(-1)!.length + 1, path: '' };
+}
+
+/** Appends a text to a list. By hand next to the last item, so that a list on one line stays on one line. */
+function append(text: string, path: JSONPath, list: Node, value: string): string {
+  const items = list.children ?? [];
+  const last = items.at(-1);
+  if (last === undefined) {
+    const formattingOptions = { insertSpaces: !/^\t/m.test(text), tabSize: indentOf(text), eol: text.includes('\r\n') ? '\r\n' : '\n' };
+    return applyEdits(text, modify(text, path, [value], { formattingOptions }));
+  }
+  const end = last.offset + last.length;
+  const before = items.at(-2);
+  // What separates the items already there separates the new one: a space, or a line end and its indentation.
+  const lineStart = text.lastIndexOf('\n', last.offset) + 1;
+  const ownLine = /^[ \t]*$/.test(text.slice(lineStart, last.offset)) && lineStart > list.offset;
+  const eol = text[lineStart - 2] === '\r' ? '\r\n' : '\n';
+  const gap = ownLine ? eol + text.slice(lineStart, last.offset) : before === undefined || /\s/.test(text[last.offset - 1]!) ? ' ' : '';
+  return `${text.slice(0, end)},${gap}${JSON.stringify(value)}${text.slice(end)}`;
+}
+
+function indentOf(text: string): number {
+  return /^( +)"/m.exec(text)?.[1]?.length ?? 2;
+}
+
+/** The last property of that name, which is the one that JSON.parse would take. */
+function childOf(node: Node | undefined, name: string): Node | undefined {
+  if (node?.type !== 'object') return undefined;
+  return node.children?.findLast((property) => property.children?.[0]?.value === name)?.children?.[1];
+}
+
+function stringsOf(list: Node | undefined): string[] {
+  return (list?.children ?? []).map((item) => item.value as unknown).filter((value) => typeof value === 'string');
+}
+
+/** Whether a pattern of `include` surely covers a file; not being sure costs a harmless extra entry. */
+function covers(pattern: string, file: string): boolean {
+  const plain = pattern.replace(/^\.\//, '').replace(/\/+$/, '');
+  if (plain === file || plain === '' || plain === '.' || plain === '**/*' || plain === '**') return true;
+  const folder = plain.replace(/\/\*\*(?:\/\*)?$/, '');
+  if (!/[*?]/.test(folder)) return file.startsWith(`${folder}/`);
+  const rest = plain.startsWith('**/') ? file.slice(file.lastIndexOf('/') + 1) : file;
+  const name = plain.startsWith('**/') ? plain.slice(3) : plain;
+  return /^\*(?:\.d)?\.ts$/.test(name) && !rest.includes('/') && rest.endsWith(name.slice(1));
+}

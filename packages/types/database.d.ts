@@ -1,0 +1,73 @@
+// SQL databases: `db` in platform.yaml.
+
+/** A value that SQLite stores: booleans become 0 and 1, `undefined` is refused. */
+export type SqlValue = string | number | bigint | boolean | null | ArrayBuffer | ArrayBufferView;
+
+/** A row as an object by column name. */
+export type SqlRow = Record<string, unknown>;
+
+/** What running a statement cost and changed. */
+export interface DatabaseMeta {
+  /** Milliseconds the statement took. */
+  readonly duration: number;
+  readonly rows_read: number;
+  readonly rows_written: number;
+  /** Rows changed. */
+  readonly changes: number;
+  /** Row id of the last INSERT. */
+  readonly last_row_id: number;
+  readonly changed_db: boolean;
+  /** Bytes of the database afterwards. */
+  readonly size_after: number;
+}
+
+/** What a statement gives. */
+export interface DatabaseResult<Row = SqlRow> {
+  readonly results: Row[];
+  readonly success: true;
+  readonly meta: DatabaseMeta;
+}
+
+/** A prepared statement; reusable, and not changed by `bind`. */
+export interface DatabaseStatement {
+  /** The statement with values for its `?` parameters. */
+  bind(...values: SqlValue[]): DatabaseStatement;
+  /** All rows. */
+  all<Row = SqlRow>(): Promise<DatabaseResult<Row>>;
+  /** The same as `all`; for statements that return nothing. */
+  run<Row = SqlRow>(): Promise<DatabaseResult<Row>>;
+  /** The first row; null when there is none. */
+  first<Row = SqlRow>(): Promise<Row | null>;
+  /** One column of the first row; null when there is no row. @throws when there is no such column. */
+  first<Value = unknown>(column: string): Promise<Value | null>;
+  /** Rows as arrays, the column names first. */
+  raw<Row extends unknown[] = unknown[]>(options: { columnNames: true }): Promise<[string[], ...Row[]]>;
+  /** Rows as arrays. */
+  raw<Row extends unknown[] = unknown[]>(options?: { columnNames?: false }): Promise<Row[]>;
+}
+
+/** A view of the database that never goes back behind what it has seen. */
+export interface DatabaseSession {
+  prepare(sql: string): DatabaseStatement;
+  batch<Row = SqlRow>(statements: DatabaseStatement[]): Promise<DatabaseResult<Row>[]>;
+  /** Where the session stands, for `withSession` of a later request; null before its first statement. */
+  getBookmark(): string | null;
+}
+
+/** A SQL database (`db` in platform.yaml), SQLite. */
+export interface Database {
+  /**
+   * Prepares a statement.
+   *
+   * @example const { results } = await env.DB.prepare('SELECT * FROM users WHERE id = ?').bind(7).all();
+   */
+  prepare(sql: string): DatabaseStatement;
+  /** Runs statements in one transaction, all or none; the results are in their order. */
+  batch<Row = SqlRow>(statements: DatabaseStatement[]): Promise<DatabaseResult<Row>[]>;
+  /** Runs SQL text of any number of statements, without parameters: for schemas, not for values of users. */
+  exec(sql: string): Promise<{ count: number; duration: number }>;
+  /** The whole database as a SQLite file. */
+  dump(): Promise<ArrayBuffer>;
+  /** A session that starts at a bookmark, or as the constraint says. */
+  withSession(start?: 'first-primary' | 'first-unconstrained' | (string & {})): DatabaseSession;
+}

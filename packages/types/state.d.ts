@@ -1,0 +1,93 @@
+// Key-value state: `state` in platform.yaml.
+
+/** Fixed ways to read a value. */
+export type StateValueType = 'text' | 'json' | 'arrayBuffer' | 'stream';
+
+/** When a value goes away, and what is stored beside it. `expiration` and `expirationTtl` exclude each other. */
+export interface StatePutOptions {
+  /** Seconds since 1970. */
+  expiration?: number;
+  /** Seconds from now. */
+  expirationTtl?: number;
+  /** JSON of at most 1,024 bytes, which `list` and `getWithMetadata` return. */
+  metadata?: unknown;
+}
+
+/** A value with its metadata; both null when the key is not there. */
+export interface StateEntry<Value, Metadata> {
+  readonly value: Value | null;
+  readonly metadata: Metadata | null;
+}
+
+/** A page of keys. */
+export type StateList<Metadata = unknown> = {
+  readonly keys: { readonly name: string; readonly expiration?: number; readonly metadata?: Metadata }[];
+} & ({ readonly list_complete: true } | { readonly list_complete: false; readonly cursor: string });
+
+/** A change of a JSON value, field by field. Field names may be paths such as `address.city`. */
+export interface UpdateDocument {
+  /** Sets fields. */
+  $set?: Record<string, unknown>;
+  /** Removes fields; the values do not matter. */
+  $unset?: Record<string, unknown>;
+  /** Adds numbers to fields; a missing field counts as 0. */
+  $inc?: Record<string, number>;
+  /** Appends to arrays; a missing field counts as empty. */
+  $push?: Record<string, unknown>;
+  /** Removes the last (1) or first (-1) element of arrays. */
+  $pop?: Record<string, 1 | -1>;
+}
+
+/**
+ * Key-value state (`state` in platform.yaml), strongly consistent. Keys have at most 512 bytes, values 25 MiB. Has the
+ * shape of a KV namespace.
+ */
+export interface StateBinding {
+  /** The value of a key; null when it is not there. @example const theme = await env.KV.get('theme'); */
+  get(key: string, type?: 'text' | { type?: 'text' }): Promise<string | null>;
+  get<Value = unknown>(key: string, type: 'json' | { type: 'json' }): Promise<Value | null>;
+  get(key: string, type: 'arrayBuffer' | { type: 'arrayBuffer' }): Promise<ArrayBuffer | null>;
+  get(key: string, type: 'stream' | { type: 'stream' }): Promise<ReadableStream<Uint8Array> | null>;
+  /** The values of up to 100 keys. */
+  get(keys: readonly string[], type?: 'text' | { type?: 'text' }): Promise<Map<string, string | null>>;
+  get<Value = unknown>(keys: readonly string[], type: 'json' | { type: 'json' }): Promise<Map<string, Value | null>>;
+  /** The value of a key with its metadata. */
+  getWithMetadata<Metadata = unknown>(key: string, type?: 'text' | { type?: 'text' }): Promise<StateEntry<string, Metadata>>;
+  getWithMetadata<Value = unknown, Metadata = unknown>(key: string, type: 'json' | { type: 'json' }): Promise<StateEntry<Value, Metadata>>;
+  getWithMetadata<Metadata = unknown>(
+    key: string,
+    type: 'arrayBuffer' | { type: 'arrayBuffer' },
+  ): Promise<StateEntry<ArrayBuffer, Metadata>>;
+  getWithMetadata<Metadata = unknown>(
+    key: string,
+    type: 'stream' | { type: 'stream' },
+  ): Promise<StateEntry<ReadableStream<Uint8Array>, Metadata>>;
+  /** Stores a value. */
+  put(key: string, value: string | ArrayBuffer | ArrayBufferView | ReadableStream, options?: StatePutOptions): Promise<void>;
+  /** The same as `put`. */
+  set(key: string, value: string, options?: StatePutOptions): Promise<void>;
+  /** Removes a key; removing one that is not there is no error. */
+  delete(key: string): Promise<void>;
+  /** Keys in byte order, at most 1,000 a page. */
+  list<Metadata = unknown>(options?: { prefix?: string | null; limit?: number; cursor?: string | null }): Promise<StateList<Metadata>>;
+  /**
+   * Changes a JSON value atomically, and creates it when it is not there.
+   *
+   * @returns the value afterwards.
+   * @example const { visits } = await env.KV.update<{ visits: number }>('stats', { $inc: { visits: 1 } });
+   */
+  update<Value = unknown>(key: string, updateDoc: UpdateDocument): Promise<Value>;
+}
+
+/** State with JSON values: what the agent library hands to `handle`, hooks and tools. */
+export interface StateManager {
+  /** The value of a key; null when it is not there. */
+  get(key: string): Promise<string | null>;
+  set(key: string, value: string): Promise<void>;
+  delete(key: string): Promise<void>;
+  /** The value of a key as JSON; null when it is not there. @throws SyntaxError when it is not JSON. */
+  getJSON<Value = unknown>(key: string): Promise<Value | null>;
+  setJSON(key: string, value: unknown): Promise<void>;
+  /** Changes a JSON value atomically. @returns the value afterwards. */
+  update<Value = unknown>(key: string, updateDoc: UpdateDocument): Promise<Value>;
+}

@@ -1,0 +1,219 @@
+// packages/types as a user's project sees it: generated env.d.ts, a worker that uses every binding, TypeScript with
+// `lib: ["es2024"]` and no skipLibCheck.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { environmentTypes } from '#core/environment-types.ts';
+import { parseProjectConfig } from '#core/project-config.ts';
+import { addToTsconfig } from '#core/tsconfig.ts';
+
+const root = path.resolve(import.meta.dirname, '../../..');
+
+const yaml = `
+db: { DB: users }
+queue: { MAIL: mail }
+workflow: { ORDER: order }
+state: { KV: settings }
+fs: { FILES: uploads }
+timer: { TIMER: reminders }
+cache: { CACHE: pages }
+sandbox: { BOX: builds }
+auth: { binding: PLATFORM_AUTH }
+assets: { binding: ASSETS }
+ai: true
+`;
+
+const worker = `
+import type { AiResponse, ExecutionContext, PlatformWorker, QueueMessage, StateManager } from '@platform-run/types';
+import page from './page.html';
+import query from './query.sql';
+import note from './note.txt';
+import raw from './index.ts?raw';
+import wasm from './add.wasm';
+
+const texts: string[] = [page, query, note, raw];
+
+async function use(env: PlatformEnv, request: Request, ctx: ExecutionContext): Promise<Response> {
+  const { results } = await env.DB.prepare('SELECT ?').bind(1, null, 'a', new Uint8Array(1)).all<{ id: number }>();
+  const id: number | undefined = results[0]?.id;
+  const name: string | null = await env.DB.prepare('SELECT 1').first<string>('name');
+  const row: { id: number } | null = await env.DB.prepare('SELECT 1').first<{ id: number }>();
+  await env.DB.batch([env.DB.prepare('SELECT 1')]);
+  const [columns] = await env.DB.prepare('SELECT 1').raw({ columnNames: true });
+  const first: string | undefined = columns[0];
+  const { messageId }: { messageId: string } = await env.MAIL.send({ to: 'a' }, { delaySeconds: 5 });
+  const { executionId } = await env.ORDER.trigger({ order: 1 }, { id: 'x' });
+  const run = await env.ORDER.getExecution(executionId);
+  const status: 'pending' | 'running' | 'completed' | 'failed' | 'cancelled' | undefined = run?.status;
+  const theme: string | null = await env.KV.get('theme');
+  const both: Map<string, string | null> = await env.KV.get(['a', 'b']);
+  const parsed = await env.KV.get<{ a: number }>('x', 'json');
+  const { value, metadata } = await env.KV.getWithMetadata<{ tag: string }>('x');
+  const list = await env.KV.list();
+  if (!list.list_complete) await env.KV.list({ cursor: list.cursor });
+  await env.KV.update('x', { $inc: { n: 1 }, $push: { list: 'a' }, $unset: { b: true }, $set: { 'a.b': 1 }, $pop: { c: -1 } });
+  await env.FILES.put('a', request.body ?? 'nothing', { contentType: 'text/plain' });
+  const file = await env.FILES.get('a', { range: { offset: 1, length: 2 } });
+  const bytes: Uint8Array | undefined = await file?.bytes();
+  await env.TIMER.set('t', new Date(), { payload: 1, intervalMs: 1000 });
+  await env.TIMER.set('t', { afterMs: 5 }, 'a payload');
+  await env.CACHE.set('a', 'b', { ttl: 60 });
+  const { stdout } = await env.BOX.get('one').exec('ls', { cwd: '/', timeoutMs: 1000 });
+  const user = await env.PLATFORM_AUTH.getUser('token');
+  const answer: AiResponse = await env.AI.run('auto', { prompt: 'hi' });
+  const stream: ReadableStream<Uint8Array> = await env.AI.run('auto', { messages: [{ role: 'user', content: 'hi' }], stream: true });
+  const url: string = env.PLATFORM_AI_URL + env.PLATFORM_AI_TOKEN + (env.vars['NAME'] ?? '');
+  ctx.waitUntil(fetch(url));
+  ctx.passThroughOnException();
+  const asset: Response = await env.ASSETS.fetch(request);
+  console.log(id, name, row, first, messageId, status, theme, both, parsed?.a, value, metadata?.tag, bytes, stdout, user?.email, answer.choices, stream, asset);
+  return Response.json({ texts });
+}
+
+async function web(request: Request): Promise<Response> {
+  const url = new URL(request.url);
+  for (const [key, value] of url.searchParams) console.log(key, value);
+  for (const [key, value] of request.headers) console.log(key, value);
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(crypto.randomUUID()));
+  const { readable, writable } = new TransformStream<string, string>();
+  for await (const chunk of readable) console.log(chunk);
+  await new Blob(['x']).stream().pipeTo(new WritableStream());
+  const abort = AbortSignal.any([AbortSignal.timeout(5), request.signal]);
+  setTimeout(() => abort.throwIfAborted(), 5);
+  queueMicrotask(() => structuredClone(digest));
+  const form = new FormData();
+  form.set('a', new File(['x'], 'x.txt'));
+  const instance: WebAssembly.Instance = await WebAssembly.instantiate(wasm);
+  return new Response(readable.pipeThrough(new TextEncoderStream()), { headers: new Headers({ a: atob('') }), status: instance ? 200 : writable ? 201 : 500 });
+}
+
+async function keep(state: StateManager): Promise<number> {
+  const { n } = await state.update<{ n: number }>('a', { $inc: { n: 1 } });
+  return n;
+}
+
+export default {
+  async fetch(request, env, ctx) {
+    const method: string = request.method;
+    return method === 'GET' ? web(request) : use(env, request, ctx);
+  },
+  async message(event: QueueMessage<{ to: string }>, env) {
+    if (event.attempt > 3) event.ack();
+    else await env.KV.put('to', event.payload.to);
+  },
+  async timer(event) {
+    console.log(event.id, event.scheduledTime + (event.intervalMs ?? 0));
+  },
+  async scheduled(event, _env, ctx) {
+    event.noRetry();
+    ctx.waitUntil(Promise.resolve(event.cron));
+  },
+  workflows: {
+    order: {
+      async handler({ input, step, log, env, executionId }) {
+        const total: number = await step.run('sum', () => 1 + 1, { retries: 1 });
+        await step.sleep(1000);
+        log('done', { input, total, executionId });
+        return (await env.DB.prepare('SELECT 1').all()).results;
+      },
+    },
+  },
+} satisfies PlatformWorker<PlatformEnv>;
+
+export { keep };
+`;
+
+async function project(t: TestContext, files: Readonly<Record<string, string>>): Promise<string> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'types-'));
+  t.after(() => rm(folder, { recursive: true }));
+  await mkdir(path.join(folder, 'node_modules/@platform-run'), { recursive: true });
+  await symlink(path.join(root, 'packages/types'), path.join(folder, 'node_modules/@platform-run/types'));
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(path.dirname(path.join(folder, name)), { recursive: true });
+    await writeFile(path.join(folder, name), text);
+  }
+  return folder;
+}
+
+/** What TypeScript says about a project; empty when it is content. */
+function check(folder: string): Promise<string> {
+  return new Promise((resolve) => {
+    const compiler = path.join(root, 'node_modules/typescript/bin/tsc');
+    execFile(process.execPath, [compiler, '-p', folder], { cwd: folder }, (error, stdout, stderr) => {
+      resolve(error === null ? '' : stdout + stderr || error.message);
+    });
+  });
+}
+
+function generated(text: string): string {
+  const { config, problems } = parseProjectConfig(text, { file: 'platform.yaml' });
+  assert.deepEqual(problems, []);
+  return environmentTypes(config!);
+}
+
+function tsconfig(): string {
+  const made = addToTsconfig(null, { environmentFile: 'env.d.ts', file: 'tsconfig.json' });
+  assert.ok('text' in made);
+  return made.text.replace('"skipLibCheck": true', '"skipLibCheck": false');
+}
+
+test('a worker that uses every binding and the Web APIs type-checks with lib es2024', async (t) => {
+  const folder = await project(t, { 'env.d.ts': generated(yaml), 'tsconfig.json': tsconfig(), 'src/index.ts': worker });
+  assert.equal(await check(folder), '');
+});
+
+test('nodenext resolution and exactOptionalPropertyTypes are content too', async (t) => {
+  const strict = tsconfig()
+    .replace('"module": "esnext"', '"module": "nodenext", "exactOptionalPropertyTypes": true, "noUncheckedIndexedAccess": true')
+    .replace('"moduleResolution": "bundler"', '"moduleResolution": "nodenext", "allowImportingTsExtensions": true');
+  const folder = await project(t, {
+    'package.json': '{"type":"module"}',
+    'env.d.ts': generated(yaml),
+    'tsconfig.json': strict,
+    'src/index.ts': worker,
+  });
+  assert.equal(await check(folder), '');
+});
+
+test('mistakes are type errors', async (t) => {
+  const lines = [
+    'env.OTHER;',
+    'env.vars.A.toFixed();',
+    'env.DB.prepare(5);',
+    'env.DB.prepare("").bind({});',
+    'env.KV.put("a", 5);',
+    'env.KV.update("a", { $inc: { n: "1" } });',
+    'env.MAIL.send({}, { delay: 5 });',
+    'env.AI.run("auto", {});',
+    'env.AI.run("auto", { prompt: "a", messages: [] });',
+    'document.title;',
+  ];
+  const text = `export function use(env: PlatformEnv) {\n${lines.join('\n')}\n}\n`;
+  const folder = await project(t, { 'env.d.ts': generated(yaml), 'tsconfig.json': tsconfig(), 'src/index.ts': text });
+  const found = [...(await check(folder)).matchAll(/^src\/index\.ts\((\d+),/gm)].map((match) => lines[Number(match[1]) - 2]);
+  assert.deepEqual([...new Set(found)], lines);
+});
+
+test('a handler that returns no Response is a type error', async (t) => {
+  const text = `import type { PlatformWorker } from '@platform-run/types';\nexport default { fetch: () => 'text' } satisfies PlatformWorker<PlatformEnv>;\n`;
+  const folder = await project(t, { 'env.d.ts': generated(''), 'tsconfig.json': tsconfig(), 'src/index.ts': text });
+  assert.match(await check(folder), /^src\/index\.ts\(2,[\s\S]*Type 'string' is not assignable to type '[^']*Response/);
+});
+
+test('the package has declarations alone, every one reachable from its index, and no dependency', async () => {
+  const folder = path.join(root, 'packages/types');
+  const files = (await readdir(folder)).sort();
+  const declarations = files.filter((name) => name.endsWith('.d.ts') && name !== 'index.d.ts');
+  assert.deepEqual(files, [...declarations, 'README.md', 'index.d.ts', 'package.json'].sort());
+  const index = await readFile(path.join(folder, 'index.d.ts'), 'utf8');
+  assert.deepEqual(
+    [...index.matchAll(/from '\.\/(.+)'/g)].map((match) => match[1]),
+    declarations,
+  );
+  const manifest = JSON.parse(await readFile(path.join(folder, 'package.json'), 'utf8')) as Record<string, unknown>;
+  assert.equal(manifest['name'], '@platform-run/types');
+  for (const key of ['dependencies', 'peerDependencies', 'optionalDependencies', 'scripts']) assert.equal(manifest[key], undefined);
+});
