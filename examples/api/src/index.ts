@@ -24,7 +24,12 @@ app.get('/', (c) => c.json({ name: 'api', routes: ['POST /login', 'POST /notes',
 app.post('/login', async (c) => {
   const login = Login.safeParse(await c.req.json().catch(() => null));
   if (!login.success) return c.json({ error: z.prettifyError(login.error) }, 400);
-  const token = await new SignJWT({}).setProtectedHeader({ alg: 'HS256' }).setSubject(login.data.name).setIssuedAt().setExpirationTime('1h').sign(keyOf(c.env.vars));
+  const token = await new SignJWT({})
+    .setProtectedHeader({ alg: 'HS256' })
+    .setSubject(login.data.name)
+    .setIssuedAt()
+    .setExpirationTime('1h')
+    .sign(keyOf(c.env.vars));
   return c.json({ token });
 });
 

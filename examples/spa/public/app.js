@@ -70,7 +70,11 @@ async function compare() {
 function about() {
   return [
     element('h1', {}, 'A single page'),
-    element('p', { className: 'lead' }, 'Reload this address: the server has no file called "about", answers with index.html, and the page finds its way back here.'),
+    element(
+      'p',
+      { className: 'lead' },
+      'Reload this address: the server has no file called "about", answers with index.html, and the page finds its way back here.',
+    ),
   ];
 }
 
@@ -81,7 +85,9 @@ async function show() {
     if (link.pathname === location.pathname) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
   }
-  const build = views[location.pathname] ?? (() => [element('h1', {}, 'Nothing here'), element('p', { className: 'lead' }, `No view is called ${location.pathname}.`)]);
+  const build =
+    views[location.pathname] ??
+    (() => [element('h1', {}, 'Nothing here'), element('p', { className: 'lead' }, `No view is called ${location.pathname}.`)]);
   try {
     view.replaceChildren(...(await build()));
   } catch {
