@@ -18,7 +18,7 @@ const commands: Readonly<Record<string, Entry>> = {
   init: { summary: 'Start a project from a template', load: () => import('./commands/init.ts') },
   dev: { summary: 'Serve this project locally, with hot reload', load: () => import('./commands/dev.ts') },
   build: { summary: 'Build this project into an artifact', load: () => import('./commands/build.ts') },
-  types: { summary: 'Generate the types of env from platform.yaml', load: null },
+  types: { summary: 'Generate the types of env from platform.yaml', load: () => import('./commands/types.ts') },
   deploy: { summary: 'Build and publish to a handler on this machine', load: () => import('./commands/deploy.ts') },
   start: { summary: 'Start the platform on this machine', load: () => import('./commands/start.ts') },
   vite: { summary: 'Run Vite with configuration from platform.yaml', load: null },

@@ -6,30 +6,32 @@ import path from 'node:path';
 import { readImports } from './imports.ts';
 import { root, runProgram } from './processes.ts';
 
-const outFolder = path.join(root, 'dist');
-
 /** Folders of the program; postgres/ and control/gateway/ join when they exist. */
 const shippedFolders = ['core', 'runtime', 'builder', 'cli', 'postgres', 'control/gateway'];
-const leftOut = ['cli/tasks/**', '**/node_modules/**', '**/README.md', '**/tsconfig.json', '**/*.c', '**/*.cc'];
+const leftOut = ['cli/tasks/**', '**/node_modules/**', '**/README.md', 'runtime/**/tsconfig.json', '**/*.c', '**/*.cc'];
 /** Sources that a bundler reads when the program runs, never Node. */
 const bundledFolders = ['runtime/guest/', 'cli/templates/'];
 /** Read by both: shipped in both forms. */
-const readByBoth = ['runtime/bridge/protocol.ts'];
+const readByBoth = ['runtime/bridge/protocol.ts', 'builder/node/', 'builder/shims/'];
 
 export async function run(): Promise<number> {
+  for (const file of await pack(path.join(root, 'dist'))) process.stdout.write(`${path.relative(root, file)}\n`);
+  return 0;
+}
+
+/** Packs everything into a folder, which is emptied first; returns the tarballs. */
+export async function pack(outFolder: string): Promise<string[]> {
   rmSync(outFolder, { recursive: true, force: true });
   const staging = path.join(outFolder, 'staging');
   const folders = [stageProgram(path.join(staging, 'cli')), ...(await stagePackages(path.join(staging, 'packages')))];
   for (const folder of folders) {
-    const packed = await runProgram('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', outFolder], { cwd: folder });
-    if (packed.code !== 0) {
-      process.stderr.write(packed.output);
-      return 1;
-    }
+    const packed = await runProgram('npm', ['pack', '--ignore-scripts', '--pack-destination', outFolder], { cwd: folder });
+    if (packed.code !== 0) throw new Error(`npm pack failed in ${folder}:\n${packed.output}`);
   }
   rmSync(staging, { recursive: true });
-  for (const name of readdirSync(outFolder).sort()) process.stdout.write(`${path.join('dist', name)}\n`);
-  return 0;
+  return readdirSync(outFolder)
+    .sort()
+    .map((name) => path.join(outFolder, name));
 }
 
 /** The program as a package: everything `platform` needs at run time. */
@@ -44,7 +46,7 @@ function stageProgram(folder: string): string {
     mkdirSync(path.dirname(target), { recursive: true });
     if (isHostModule(name)) {
       writeFileSync(target.replace(/\.ts$/, '.js'), toJavaScript(name, readFileSync(path.join(root, name), 'utf8')));
-      if (!readByBoth.includes(name)) continue;
+      if (!readByBoth.some((prefix) => name.startsWith(prefix))) continue;
     }
     cpSync(path.join(root, name), target);
   }
