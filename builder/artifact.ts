@@ -4,6 +4,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { access, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { artifactId, canonicalJson } from '#core/artifact-id.ts';
 import type { Manifest } from '#core/manifest.ts';
 import { BuildError } from './build-error.ts';
 
@@ -21,24 +22,6 @@ export interface Artifact {
   readonly manifest: Manifest;
   /** Files in the folder, the manifest included. */ readonly files: number;
   /** Their content; without the file system's overhead. */ readonly bytes: number;
-}
-
-/** SHA-256, hex. */
-export function hashOf(content: string): string {
-  return createHash('sha256').update(content).digest('hex');
-}
-
-/** The id of the artifact with this manifest. */
-export function artifactId(manifest: Manifest): string {
-  return hashOf(canonicalJson(manifest));
-}
-
-/** JSON with sorted keys and without spaces: one text for one value. */
-export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
-  if (value === null || typeof value !== 'object') return JSON.stringify(value);
-  const keys = Object.keys(value).sort();
-  return `{${keys.map((key) => `${JSON.stringify(key)}:${canonicalJson((value as Record<string, unknown>)[key])}`).join(',')}}`;
 }
 
 /**

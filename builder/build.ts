@@ -3,14 +3,21 @@ import { existsSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { join, relative, resolve, sep } from 'node:path';
 import { defaultLimits } from '#core/limits.ts';
-import type { AssetRules, Manifest } from '#core/manifest.ts';
-import { hashOf, writeArtifact, type Artifact } from './artifact.ts';
+import type { Manifest } from '#core/manifest.ts';
+import type { AssetsConfig } from '#core/project-config.ts';
+import { hashOf } from '#core/artifact-id.ts';
+import { writeArtifact, type Artifact } from './artifact.ts';
 import { collectAssets, tooLarge, type ArtifactLimits, type Assets } from './assets.ts';
 import { BuildError } from './build-error.ts';
 import { runBuildCommand } from './build-command.ts';
 import { bundle, type Bundle } from './bundle.ts';
 import { findEntry, type ProjectEntry } from './entry.ts';
-import { bindingKinds, hasNodeCompat, type BuildConfig } from './project.ts';
+import { hasNodeCompat, type BuildConfig } from './project.ts';
+
+/** Behaviour of a worker that names no date: fixed, so that old sources keep their artifact id. */
+const defaultCompatibilityDate = '2025-04-02';
+
+const defaultAssets: AssetsConfig = { binding: null, notFoundHandling: 'none', runWorkerFirst: false };
 
 /** What to build, and where to. */
 export interface BuildOptions {
@@ -29,14 +36,14 @@ export interface BuildOptions {
  *
  * @throws {BuildError} for everything that is wrong with the project; nothing is left in `artifacts` then.
  * @example
- * const { id, folder } = await build({ root: '/srv/app', config: { kind: 'dynamic' }, artifacts: '/srv/data/artifacts' });
+ * const { id, folder } = await build({ root: '/srv/app', config, artifacts: '/srv/data/artifacts' });
  */
 export async function build(options: BuildOptions): Promise<Artifact> {
   const limits = options.limits ?? defaultLimits;
   const root = await realpath(options.root).catch(() => {
     throw new BuildError('unknown_kind', `The project folder ${options.root} does not exist`);
   });
-  if (options.config.kind === 'static' && options.config.build !== undefined) {
+  if (options.config.kind === 'static' && options.config.build !== null) {
     await runBuildCommand(options.config.build, root, options.onOutput ?? (() => {}), options.environment);
   }
   const project = findEntry(root, options.config);
@@ -61,12 +68,12 @@ async function assetsOf(project: ProjectEntry, root: string, config: BuildConfig
 
 /** `out`; without it `public` beside a worker, and the folder itself of a static project. */
 async function assetsFolder(project: ProjectEntry, root: string, config: BuildConfig): Promise<string | null> {
-  if (config.out === undefined) {
+  if (config.out === null) {
     if (project.kind === 'static') return root;
     return existsSync(join(root, 'public')) ? inside(root, 'public') : null;
   }
   if (!existsSync(resolve(root, config.out))) {
-    const why = config.build === undefined ? '' : `; the build command "${config.build}" should create it`;
+    const why = config.build === null ? '' : `; the build command "${config.build}" should create it`;
     throw new BuildError('assets', `The output directory "${config.out}" does not exist${why}`);
   }
   return inside(root, config.out);
@@ -80,33 +87,19 @@ async function inside(root: string, path: string): Promise<string> {
   return folder;
 }
 
-/** What the handler is told. Fields that platform.yaml leaves out have their defaults here, so that ids are stable. */
+/** What the handler is told. What platform.yaml leaves out is written as its default, so that ids are stable. */
 function toManifest(kind: Manifest['kind'], config: BuildConfig, worker: Bundle | null, assets: Assets | null): Manifest {
-  const bindings: Record<string, Readonly<Record<string, string>>> = {};
-  for (const bindingKind of bindingKinds) {
-    const declared = config[bindingKind];
-    if (declared !== undefined && Object.keys(declared).length > 0) bindings[bindingKind] = declared;
-  }
-  const cron = Object.entries(config.cron ?? {}).map(([name, { schedule, timezone }]) => [name, { schedule, timezone: timezone ?? 'UTC' }]);
+  const cron = Object.entries(config.cron).map(([name, { schedule, timezone }]) => [name, { schedule, timezone }]);
   return {
     version: 1,
     kind,
     worker: worker && { hash: hashOf(worker.code), bytes: Buffer.byteLength(worker.code), mapHash: hashOf(worker.map) },
-    compatibilityDate: config.compatibility_date ?? '2025-04-02',
-    compatibilityFlags: config.compatibility_flags ?? [],
-    assets: assets && toAssetRules(config, assets),
-    bindings,
+    compatibilityDate: config.compatibilityDate ?? defaultCompatibilityDate,
+    compatibilityFlags: config.compatibilityFlags,
+    assets: assets && { ...(config.assets ?? defaultAssets), files: assets.files },
+    bindings: Object.fromEntries(Object.entries(config.bindings).filter(([, declared]) => Object.keys(declared).length > 0)),
     cron: Object.fromEntries(cron),
-    ai: config.ai ?? false,
-    skewProtection: config.skew_protection ?? true,
-  };
-}
-
-function toAssetRules(config: BuildConfig, assets: Assets): AssetRules {
-  return {
-    binding: config.assets?.binding ?? null,
-    notFoundHandling: config.assets?.not_found_handling ?? 'none',
-    runWorkerFirst: config.assets?.run_worker_first ?? false,
-    files: assets.files,
+    ai: config.ai,
+    skewProtection: config.skewProtection,
   };
 }

@@ -2,7 +2,7 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { join, resolve, sep } from 'node:path';
 import { BuildError } from './build-error.ts';
-import type { BuildConfig } from './project.ts';
+import type { EntryConfig } from './project.ts';
 
 /** Where an entry is looked for when `main` is not set, in this order. */
 export const entryCandidates: readonly string[] = [
@@ -26,16 +26,16 @@ export type ProjectEntry = { readonly kind: 'static'; readonly entry: null } | {
  * @param root the project's folder, absolute and without symlinks
  * @throws {BuildError} `missing_entry` or `unknown_kind`, saying what was looked for.
  */
-export function findEntry(root: string, config: BuildConfig): ProjectEntry {
+export function findEntry(root: string, config: EntryConfig): ProjectEntry {
   if (config.kind === 'static') return { kind: 'static', entry: null };
-  const entry = config.main === undefined ? firstFile(root, entryCandidates) : mainFile(root, config.main);
+  const entry = config.main === null ? firstFile(root, entryCandidates) : mainFile(root, config.main);
   if (entry !== null) return { kind: config.kind ?? 'dynamic', entry };
   const looked = `looked for ${entryCandidates.join(', ')}`;
-  if (config.kind !== undefined) {
+  if (config.kind !== null) {
     throw new BuildError('missing_entry', `No worker entry found: ${looked}. Create one of them, or set "main" in platform.yaml`);
   }
-  const page = config.out === undefined ? 'index.html' : `${config.out}/index.html`;
-  if (existsSync(join(root, page)) || (config.build !== undefined && config.out !== undefined)) return { kind: 'static', entry: null };
+  const page = config.out === null ? 'index.html' : `${config.out}/index.html`;
+  if (existsSync(join(root, page)) || (config.build !== null && config.out !== null)) return { kind: 'static', entry: null };
   throw new BuildError(
     'unknown_kind',
     `Cannot tell what kind of project this is: ${looked} (a worker) and ${page} (a static site). Set "kind" and "main" or "out" in platform.yaml`,

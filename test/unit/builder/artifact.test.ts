@@ -5,7 +5,8 @@ import { mkdirSync, readdirSync, readFileSync, statSync, unlinkSync, writeFileSy
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Manifest } from '#core/manifest.ts';
-import { artifactId, canonicalJson, hashOf, writeArtifact, type ArtifactContent } from '#builder/artifact.ts';
+import { artifactId, canonicalJson, hashOf } from '#core/artifact-id.ts';
+import { writeArtifact, type ArtifactContent } from '#builder/artifact.ts';
 import { projectFolder } from './project-folder.ts';
 
 const code = 'export default {};';

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Manifest } from '#core/manifest.ts';
 import { build } from '#builder/build.ts';
-import { hashOf } from '#builder/artifact.ts';
-import { projectFolder, writeFiles } from './project-folder.ts';
+import { hashOf } from '#core/artifact-id.ts';
+import { configOf, projectFolder, writeFiles } from './project-folder.ts';
 
 const worker = 'export default { fetch: () => new Response("x") };';
 
@@ -16,7 +16,7 @@ function manifestIn(folder: string): Manifest {
 
 test('a worker without configuration is a dynamic artifact with the defaults', async (t) => {
   const root = projectFolder(t, { 'src/index.ts': worker });
-  const { folder, manifest } = await build({ root, config: {}, artifacts: join(root, 'artifacts') });
+  const { folder, manifest } = await build({ root, config: configOf(), artifacts: join(root, 'artifacts') });
   const code = readFileSync(join(folder, 'worker.js'), 'utf8');
   const map = readFileSync(join(folder, 'worker.js.map'), 'utf8');
   assert.deepEqual(manifestIn(folder), manifest);
@@ -39,19 +39,19 @@ test('everything the handler needs of platform.yaml is in the manifest', async (
   const { manifest } = await build({
     root,
     artifacts: join(root, 'artifacts'),
-    config: {
-      kind: 'dynamic',
-      out: 'site',
-      assets: { binding: 'ASSETS', not_found_handling: 'single-page-application', run_worker_first: ['/api/*'] },
-      compatibility_date: '2026-01-31',
-      compatibility_flags: ['nodejs_compat'],
-      db: { DB: 'users' },
-      queue: {},
-      state: { KV: 'cache' },
-      cron: { NIGHTLY: { schedule: '0 3 * * *' } },
-      ai: true,
-      skew_protection: false,
-    },
+    config: configOf(`
+kind: worker
+out: site
+assets: { binding: ASSETS, not_found_handling: single-page-application, run_worker_first: [/api/*] }
+compatibility_date: "2026-01-31"
+compatibility_flags: [nodejs_compat]
+db: { DB: users }
+queue: {}
+state: { KV: cache }
+cron: { NIGHTLY: 0 3 * * * }
+ai: true
+skew_protection: false
+`),
   });
   assert.deepEqual(
     { ...manifest, worker: null },
@@ -83,7 +83,7 @@ test('the same sources give the same id, also from another folder; a change give
   const copy = join(root, '../copy');
   cpSync(root, copy, { recursive: true });
   const artifacts = join(root, '../artifacts');
-  const config = { main: 'index.ts' };
+  const config = configOf('main: index.ts');
   const first = await build({ root, config, artifacts });
   assert.equal((await build({ root, config, artifacts })).id, first.id);
   assert.equal((await build({ root: copy, config, artifacts })).id, first.id);
@@ -94,13 +94,13 @@ test('the same sources give the same id, also from another folder; a change give
 
 test('public beside a worker is its assets folder', async (t) => {
   const root = projectFolder(t, { 'worker/index.js': worker, 'public/a.txt': 'a' });
-  const { folder } = await build({ root, config: {}, artifacts: join(root, 'artifacts') });
+  const { folder } = await build({ root, config: configOf(), artifacts: join(root, 'artifacts') });
   assert.equal(readFileSync(join(folder, 'assets/a.txt'), 'utf8'), 'a');
 });
 
 test('a folder with an index.html is served as it lies, without its configuration', async (t) => {
   const root = projectFolder(t, { 'index.html': 'home', 'platform.yaml': 'name: x' });
-  const { manifest } = await build({ root, config: {}, artifacts: join(root, '../artifacts') });
+  const { manifest } = await build({ root, config: configOf(), artifacts: join(root, '../artifacts') });
   assert.equal(manifest.kind, 'static');
   assert.equal(manifest.worker, null);
   assert.deepEqual(Object.keys(manifest.assets?.files ?? {}), ['index.html']);
@@ -114,6 +114,7 @@ test('a static project runs its build command, whose output is streamed and whos
   const { folder } = await build({
     root,
     config: {
+      ...configOf(),
       kind: 'static',
       build: 'echo working; echo trouble >&2; mkdir dist; cp page.txt dist/; echo "$BUILD_TEST_SECRET-$NODE_ENV-$OWN" > dist/env',
       out: 'dist',
@@ -131,11 +132,14 @@ test('a static project runs its build command, whose output is streamed and whos
 test('a build command that fails ends the build with its last words', async (t) => {
   const root = projectFolder(t, {});
   const artifacts = join(root, 'artifacts');
-  await assert.rejects(build({ root, config: { kind: 'static', build: 'echo no such thing >&2; exit 3', out: 'dist' }, artifacts }), {
-    code: 'command_failed',
-    message: 'The build command "echo no such thing >&2; exit 3" ended with exit code 3:\nno such thing',
-  });
-  await assert.rejects(build({ root, config: { kind: 'static', build: 'kill -9 $$', out: 'dist' }, artifacts }), {
+  await assert.rejects(
+    build({ root, config: { ...configOf(), kind: 'static', build: 'echo no such thing >&2; exit 3', out: 'dist' }, artifacts }),
+    {
+      code: 'command_failed',
+      message: 'The build command "echo no such thing >&2; exit 3" ended with exit code 3:\nno such thing',
+    },
+  );
+  await assert.rejects(build({ root, config: { ...configOf(), kind: 'static', build: 'kill -9 $$', out: 'dist' }, artifacts }), {
     message: 'The build command "kill -9 $$" was ended by SIGKILL',
   });
   assert.equal(existsSync(artifacts), false);
@@ -143,7 +147,7 @@ test('a build command that fails ends the build with its last words', async (t) 
 
 test('an output directory that does not exist after the build is named', async (t) => {
   const root = projectFolder(t, {});
-  await assert.rejects(build({ root, config: { kind: 'static', build: 'true', out: 'dist' }, artifacts: root }), {
+  await assert.rejects(build({ root, config: { ...configOf(), kind: 'static', build: 'true', out: 'dist' }, artifacts: root }), {
     code: 'assets',
     message: 'The output directory "dist" does not exist; the build command "true" should create it',
   });
@@ -151,7 +155,7 @@ test('an output directory that does not exist after the build is named', async (
 
 test('an output directory that leads out of the project is refused', async (t) => {
   const root = projectFolder(t, { 'src/index.ts': worker });
-  await assert.rejects(build({ root, config: { out: '../' }, artifacts: root }), {
+  await assert.rejects(build({ root, config: { ...configOf(), out: '../' }, artifacts: root }), {
     code: 'assets',
     message: 'The output directory "../" leads out of the project',
   });
@@ -159,14 +163,19 @@ test('an output directory that leads out of the project is refused', async (t) =
 
 test('a failed build writes nothing', async (t) => {
   const root = projectFolder(t, { 'src/index.ts': 'export default {' });
-  await assert.rejects(build({ root, config: {}, artifacts: join(root, 'artifacts') }), { code: 'syntax' });
+  await assert.rejects(build({ root, config: configOf(), artifacts: join(root, 'artifacts') }), { code: 'syntax' });
   assert.equal(existsSync(join(root, 'artifacts')), false);
 });
 
 test('bundle and assets together may not be over the bound', async (t) => {
   const root = projectFolder(t, { 'src/index.ts': worker, 'public/a.txt': 'x'.repeat(900) });
   await assert.rejects(
-    build({ root, config: {}, artifacts: root, limits: { artifactBytesMax: 1000, artifactFilesMax: 10, bundleBytesMax: 1_000_000 } }),
+    build({
+      root,
+      config: configOf(),
+      artifacts: root,
+      limits: { artifactBytesMax: 1000, artifactFilesMax: 10, bundleBytesMax: 1_000_000 },
+    }),
     {
       code: 'too_large',
       message: /^The artifact has \d{4} bytes; BUILD_ARTIFACT_MAX_BYTES allows 1000$/,
@@ -175,7 +184,7 @@ test('bundle and assets together may not be over the bound', async (t) => {
 });
 
 test('a project folder that does not exist is named', async () => {
-  await assert.rejects(build({ root: '/nowhere/at/all', config: {}, artifacts: '/nowhere' }), {
+  await assert.rejects(build({ root: '/nowhere/at/all', config: configOf(), artifacts: '/nowhere' }), {
     message: 'The project folder /nowhere/at/all does not exist',
   });
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { hashOf } from '#builder/artifact.ts';
+import { hashOf } from '#core/artifact-id.ts';
 import { bundle } from '#builder/bundle.ts';
 import { bundleFiles, plain, projectFolder, run } from './project-folder.ts';
 

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { runInNewContext } from 'node:vm';
 import { bundle, type Bundle } from '#builder/bundle.ts';
+import { parseProjectConfig, type ProjectConfig } from '#core/project-config.ts';
 
 /** Writes files into a fresh folder that goes with the test. `name` is the last part of its path. */
 export function projectFolder(t: TestContext, files: Readonly<Record<string, string | Uint8Array>>, name = 'project'): string {
@@ -21,6 +22,13 @@ export function writeFiles(root: string, files: Readonly<Record<string, string |
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), content);
   }
+}
+
+/** The configuration that a platform.yaml of this text gives. */
+export function configOf(yaml = ''): ProjectConfig {
+  const { config, problems } = parseProjectConfig(yaml, { file: 'platform.yaml' });
+  if (config === null) throw new Error(problems.map(({ message }) => message).join());
+  return config;
 }
 
 /** Bundles `src/index.ts` (or another entry) of a project made of these files. */
