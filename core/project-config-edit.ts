@@ -1,8 +1,9 @@
 // Changes to the text of a platform.yaml that keep its comments and layout. Called by `platform types`. No I/O.
-import { isMap, isScalar, parseDocument } from 'yaml';
+import { isMap, isScalar, parseDocument, type Document } from 'yaml';
 
 /**
- * Sets `agentSDK: true`. The document tells where; the text around it stays as it is, byte for byte.
+ * Sets `agentSDK: true`. The document tells where; the text around it stays as it is, byte for byte. Only where that is
+ * not possible (a flow map, a document with an end mark) the document is printed anew, comments included.
  *
  * @throws {Error} when the text is not a map; read it with `parseProjectConfig` first.
  * @example setAgentSdk('kind: worker # mine\n') // 'kind: worker # mine\nagentSDK: true\n'
@@ -10,33 +11,37 @@ import { isMap, isScalar, parseDocument } from 'yaml';
 export function setAgentSdk(text: string): string {
   const mark = text.startsWith('\ufeff') ? '\ufeff' : '';
   const plain = text.slice(mark.length);
-  const document = parseDocument(plain, { schema: 'core', prettyErrors: false, logLevel: 'error' });
+  if (isSet(plain)) return text;
+  const document = read(plain);
   const { contents } = document;
-  const empty = contents === null || (isScalar(contents) && contents.value === null);
-  if (document.errors.length > 0 || !(isMap(contents) || empty)) throw new Error('The text is not a YAML map');
-  if (isMap(contents)) {
-    if (document.get('agentSDK') === true) return text;
-    const value = document.get('agentSDK', true);
-    if (isScalar(value) && value.range && value.source !== undefined && value.source !== '') {
-      return `${mark}${plain.slice(0, value.range[0])}true${plain.slice(value.range[1])}`;
-    }
-  }
-  // A written null, such as `~`, gives way to the map.
-  if (isScalar(contents) && contents.range && contents.range[1] > contents.range[0]) {
-    return `${mark}${plain.slice(0, contents.range[0])}agentSDK: true${plain.slice(contents.range[1])}`;
-  }
-  const isPlainBlock = !isMap(contents) || (contents.flow !== true && !document.has('agentSDK'));
-  if (!isPlainBlock || document.directives?.docEnd === true || /^\.\.\.\s*$/m.test(plain)) {
-    document.set('agentSDK', true);
-    return mark + document.toString({ lineWidth: 0 });
-  }
-  const eol = plain.includes('\r\n') ? '\r\n' : '\n';
-  const indent = isMap(contents) ? ' '.repeat(columnOf(plain, contents.range?.[0] ?? 0)) : '';
-  const end = plain === '' || plain.endsWith('\n') ? '' : eol;
-  return `${mark}${plain}${end}${indent}agentSDK: true${eol}`;
+  const isEmpty = contents === null || (isScalar(contents) && contents.value === null);
+  if (document.errors.length > 0 || !(isMap(contents) || isEmpty)) throw new Error('The text is not a YAML map');
+  const spliced = splice(plain, document);
+  if (isSet(spliced)) return mark + spliced;
+  if (isMap(contents)) document.set('agentSDK', true);
+  else document.contents = document.createNode({ agentSDK: true }) as unknown as Document.Parsed['contents'];
+  return mark + document.toString({ lineWidth: 0 });
 }
 
-/** Column from 0. A root map may be indented; its keys must line up. */
-function columnOf(text: string, offset: number): number {
-  return offset - (text.lastIndexOf('\n', offset - 1) + 1);
+function read(text: string): Document.Parsed {
+  return parseDocument(text, { schema: 'core', prettyErrors: false, logLevel: 'error' });
+}
+
+function isSet(text: string): boolean {
+  const document = read(text);
+  return document.errors.length === 0 && isMap(document.contents) && document.get('agentSDK') === true;
+}
+
+/** The text with the value replaced, or with a line at its end; not always valid YAML. */
+function splice(text: string, { contents }: Document.Parsed): string {
+  const value = isMap(contents) ? contents.get('agentSDK', true) : contents;
+  if (isScalar(value) && value.range && value.range[1] > value.range[0]) {
+    // A root that is a written null, such as `~`, gives way to the map.
+    return `${text.slice(0, value.range[0])}${value === contents ? 'agentSDK: ' : ''}true${text.slice(value.range[1])}`;
+  }
+  const eol = text.includes('\r\n') ? '\r\n' : '\n';
+  // A root map may be indented; its keys must line up.
+  const start = isMap(contents) ? (contents.range?.[0] ?? 0) : 0;
+  const indent = ' '.repeat(text.slice(0, start).split('\n').at(-1)!.length);
+  return `${text}${text === '' || text.endsWith('\n') ? '' : eol}${indent}agentSDK: true${eol}`;
 }

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseProjectConfig } from '#core/project-config.ts';
+import { setAgentSdk } from '#core/project-config-edit.ts';
 import { parseWorkspaceFile } from '#core/workspace.ts';
 
 const seed = Number(process.env['FUZZ_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
@@ -112,7 +113,12 @@ test(`${runs} mutated files give problems inside their text and never an excepti
     const lines = text.replace(/^\ufeff/, '').split('\n');
     const told = `seed ${seed}, run ${run}: ${JSON.stringify(text)}`;
     const parsed = parseProjectConfig(text, { file: 'platform.yaml', now });
-    if (parsed.config !== null) accepted++;
+    if (parsed.config !== null) {
+      accepted++;
+      const { config, problems } = parseProjectConfig(setAgentSdk(text), { file: 'platform.yaml', now });
+      const nameClash = problems.some((problem) => problem.message.startsWith('The binding name AI is used twice'));
+      if (!nameClash) assert.deepEqual({ ...config, bindings: 0 }, { ...parsed.config, bindings: 0, agentSdk: true, ai: true }, told);
+    }
     assert.equal(
       parsed.config === null,
       parsed.problems.some((problem) => problem.severity === 'error'),
