@@ -8,15 +8,15 @@ import { findEntry, type ProjectEntry } from '#builder/entry.ts';
 import { hasNodeCompat } from '#builder/project.ts';
 import { watch, type Watch, type WatchResult } from '#builder/watch.ts';
 import { defaultLimits } from '#core/limits.ts';
-import type { DevEngine } from './dev-engine.ts';
-import { buildProject, projectRoot, toBuildConfig, type Project } from './project.ts';
+import type { DevEngine } from '#runtime/dev.ts';
+import { buildProject, projectRoot, type Project } from './project.ts';
 import { readVariables, variableFiles } from './variables.ts';
 import { watchFolder, type Watcher } from './watcher.ts';
 
 /** What a session tells. */
 export interface SessionEvents {
-  /** The engine serves a new build. `buildMs`: from noticing the change until it was served. */
-  served(build: { readonly first: boolean; readonly cause: string | null; readonly buildMs: number }): void;
+  /** The engine serves a new build. `buildMs`: from the noticed change until it was served; null where the watch does not tell when it noticed. */
+  served(build: { readonly first: boolean; readonly cause: string | null; readonly buildMs: number | null }): void;
   failed(error: unknown): void;
 }
 
@@ -36,7 +36,7 @@ export interface Session {
 
 /** Starts a session; resolves after the first build was served or has failed. Rejects only when nothing watches for its repair. */
 export async function startSession({ engine, folder, load, watching, events }: SessionParts): Promise<Session> {
-  const artifacts = await mkdtemp(path.join(tmpdir(), 'platform-dev-'));
+  const temporary = await mkdtemp(path.join(tmpdir(), 'platform-dev-'));
   let project: Project | null = null;
   let sources: Watch | null = null;
   let bundle: Bundle | null = null;
@@ -66,11 +66,11 @@ export async function startSession({ engine, folder, load, watching, events }: S
   };
 
   /** Builds with the newest bundle and swaps it in. */
-  const serve = async (cause: string | null, began: number): Promise<void> => {
+  const serve = async (cause: string | null, began: number | null): Promise<void> => {
     if (project === null) return;
-    const built = await buildProject(project, artifacts, { durable: false, ...(bundle !== null && { bundle }) });
+    const built = await buildProject(project, path.join(temporary, 'artifacts'), { durable: false, ...(bundle !== null && { bundle }) });
     await engine.deploy({ artifactFolder: built.folder, vars: readVariables(project.folder) });
-    events.served({ first: served.length === 0, cause, buildMs: performance.now() - began });
+    events.served({ first: served.length === 0, cause, buildMs: began === null ? null : performance.now() - began });
     if (served[0] !== built.folder) served.unshift(built.folder);
     for (const old of served.splice(2)) if (!served.includes(old)) await rm(old, { recursive: true, force: true });
     settledOnce.resolve();
@@ -84,14 +84,14 @@ export async function startSession({ engine, folder, load, watching, events }: S
     bundle = null;
     project = load();
     const root = await realpath(projectRoot(project));
-    const config = toBuildConfig(project.config);
+    const { config } = project;
     const found: ProjectEntry = findEntry(root, config);
     opened = true;
     if (found.entry === null || !watching) return serve(cause, began);
     const options = { root, entry: found.entry, nodeCompat: hasNodeCompat(config), bytesMax: defaultLimits.bundleBytesMax };
-    sources = watch(options, (result) => enqueue(() => take(result, bundle === null ? began : performance.now())));
+    sources = watch(options, (result) => enqueue(() => take(result, bundle === null ? began : null)));
   };
-  const take = async (result: WatchResult, began: number): Promise<void> => {
+  const take = async (result: WatchResult, began: number | null): Promise<void> => {
     if (result.error) throw result.error;
     bundle = result.bundle;
     await serve('sources', began);
@@ -117,7 +117,7 @@ export async function startSession({ engine, folder, load, watching, events }: S
       watcher?.close();
       await sources?.close();
       await queue;
-      await rm(artifacts, { recursive: true, force: true });
+      await rm(temporary, { recursive: true, force: true });
     },
   };
 }

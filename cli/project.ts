@@ -8,7 +8,6 @@ import type { Artifact } from '#builder/artifact.ts';
 import { codeFrame } from '#builder/build-error.ts';
 import { build } from '#builder/build.ts';
 import type { Bundle } from '#builder/bundle.ts';
-import type { BuildConfig } from '#builder/project.ts';
 import { CliError } from './failure.ts';
 import type { Shell } from './shell.ts';
 
@@ -65,7 +64,8 @@ export function loadProject(shell: Shell, folder: string, configFlag: string | n
   return { folder: path.dirname(found), configFile: found, config };
 }
 
-function toCliError({ message, file, line, column, hint }: Problem, text: string): CliError {
+/** A problem as an error of the command line, with a code frame. @param text the file it is in. */
+export function toCliError({ message, file, line, column, hint }: Problem, text: string): CliError {
   return new CliError(message, { file, line, column, frame: codeFrame(text, line, column), advice: hint ?? null });
 }
 
@@ -87,35 +87,11 @@ export async function buildProject(
   options: { readonly onOutput?: (text: string) => void; readonly bundle?: Bundle; readonly durable?: boolean } = {},
 ): Promise<Built> {
   const began = performance.now();
-  const artifact = await build({ root: projectRoot(project), config: toBuildConfig(project.config), artifacts, ...options });
+  const artifact = await build({ root: projectRoot(project), config: project.config, artifacts, ...options });
   return { ...artifact, buildMs: performance.now() - began };
 }
 
 /** The folder that `base` names, where the sources lie. */
 export function projectRoot({ folder, config }: Project): string {
   return path.resolve(folder, config.base);
-}
-
-/** The configuration as the builder reads it: what is null here is left out there. */
-export function toBuildConfig(config: ProjectConfig): BuildConfig {
-  const { kind, main, build: command, out, assets, compatibilityDate } = config;
-  return {
-    ...(kind !== null && { kind }),
-    ...(main !== null && { main }),
-    ...(command !== null && { build: command }),
-    ...(out !== null && { out }),
-    ...(assets !== null && {
-      assets: {
-        ...(assets.binding !== null && { binding: assets.binding }),
-        not_found_handling: assets.notFoundHandling,
-        run_worker_first: assets.runWorkerFirst,
-      },
-    }),
-    ...(compatibilityDate !== null && { compatibility_date: compatibilityDate }),
-    compatibility_flags: config.compatibilityFlags,
-    ...config.bindings,
-    cron: config.cron,
-    ai: config.ai,
-    skew_protection: config.skewProtection,
-  };
 }

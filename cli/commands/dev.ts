@@ -2,12 +2,15 @@
 // line per request and a code frame per error.
 import path from 'node:path';
 import { defineCommand } from 'citty';
+import type { DevEngine, DevOptions, DevRequest, startDev } from '#runtime/dev.ts';
 import { wholeNumber } from '../arguments.ts';
-import { loadStartDev, type DevEngine, type LogRecord, type RequestRecord, type StartDev } from '../dev-engine.ts';
 import { startSession, type SessionEvents } from '../dev-session.ts';
 import { CliError, failuresOf, formatFailure } from '../failure.ts';
 import { loadProject, type Project } from '../project.ts';
 import type { Shell } from '../shell.ts';
+
+/** Opens an engine: that of runtime/dev.ts, or a recording one in tests. */
+export type StartDev = typeof startDev;
 
 /** The flags of `platform dev`; null or undefined where one was not given. */
 export interface DevFlags {
@@ -35,12 +38,13 @@ export const command = defineCommand({
     'dashboard-port': { type: 'string', valueHint: 'n', description: 'Port of the local dashboard (not built yet)' },
   },
   async run({ args, data }) {
-    return runDev(data as Shell, args, await loadStartDev());
+    const runtime = await import('#runtime/dev.ts');
+    return runDev(data as Shell, args, runtime.startDev);
   },
 });
 
 /** Serves until the shell is asked to stop. */
-export async function runDev(shell: Shell, flags: DevFlags, startDev: StartDev): Promise<number> {
+export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Promise<number> {
   const began = performance.now();
   const watching = flags.watch !== false;
   const verbose = flags.verbose === true;
@@ -58,7 +62,7 @@ export async function runDev(shell: Shell, flags: DevFlags, startDev: StartDev):
     return project;
   };
   const { port, host } = addressFrom(load, { port: portFlag, host: flags.host ?? null }, watching);
-  const engine = await openEngine(startDev, {
+  const engine = await openEngine(open, {
     host,
     port,
     log: (record) => printLog(shell, record, verbose),
@@ -90,9 +94,9 @@ function addressFrom(
   return { port: flags.port ?? dev.port, host: flags.host ?? dev.host };
 }
 
-async function openEngine(startDev: StartDev, options: Parameters<StartDev>[0]): Promise<DevEngine> {
+async function openEngine(open: StartDev, options: DevOptions): Promise<DevEngine> {
   try {
-    return await startDev(options);
+    return await open(options);
   } catch (error) {
     const { host, port } = options;
     const { code } = error as NodeJS.ErrnoException;
@@ -112,14 +116,14 @@ async function openEngine(startDev: StartDev, options: Parameters<StartDev>[0]):
 function sessionEvents(shell: Shell, { url, began, verbose }: { url: string; began: number; verbose: boolean }): SessionEvents {
   return {
     served({ first, cause, buildMs }) {
-      if (first)
-        shell.out(
-          `${shell.paint('green', 'Ready')} ${shell.paint('cyan', url)} ${shell.paint('dim', `in ${Math.round(performance.now() - began)} ms`)}`,
-        );
-      else
-        shell.out(
-          `${shell.paint('green', 'Reloaded')} ${shell.paint('dim', `in ${Math.round(buildMs)} ms${verbose && cause !== null ? ` (${cause})` : ''}`)}`,
-        );
+      const readyMs = first ? performance.now() - began : buildMs;
+      const time = readyMs === null ? '' : ` in ${Math.round(readyMs)} ms`;
+      const why = verbose && cause !== null ? ` (${cause})` : '';
+      shell.out(
+        first
+          ? `${shell.paint('green', 'Ready')} ${shell.paint('cyan', url)}${shell.paint('dim', time)}`
+          : `${shell.paint('green', 'Reloaded')}${shell.paint('dim', time + why)}`,
+      );
     },
     failed(error) {
       for (const failure of failuresOf(error)) shell.err(`${shell.paint('red', 'error')} ${formatFailure(failure)}`);
@@ -128,14 +132,14 @@ function sessionEvents(shell: Shell, { url, began, verbose }: { url: string; beg
   };
 }
 
-function printLog(shell: Shell, { level, message }: LogRecord, verbose: boolean): void {
+function printLog(shell: Shell, { level, message }: Parameters<DevOptions['log']>[0], verbose: boolean): void {
   if (level === 'debug' && !verbose) return;
   const label = level === 'error' ? shell.paint('red', level) : level === 'warn' ? shell.paint('yellow', level) : shell.paint('dim', level);
   (level === 'error' || level === 'warn' ? shell.err : shell.out)(`${label} ${message}`);
 }
 
 /** `GET /users 200 0.4 ms cpu 1.2 ms`. Control characters of a path cannot reach the terminal: the listener refuses them. */
-function requestLine(shell: Shell, { method, path: target, status, cpuMs, wallMs }: RequestRecord): string {
+function requestLine(shell: Shell, { method, path: target, status, cpuMs, wallMs }: DevRequest): string {
   const style = status >= 500 ? 'red' : status >= 400 ? 'yellow' : 'green';
   return `${method} ${target} ${shell.paint(style, String(status))} ${shell.paint('dim', `${cpuMs.toFixed(1)} ms cpu ${wallMs.toFixed(1)} ms`)}`;
 }

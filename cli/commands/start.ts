@@ -85,6 +85,8 @@ async function superviseUntil(stopped: Promise<unknown>, supervisor: string, fol
     execArgv: [...nodeFlags],
     env: { ...shell.env, FS_PATH: folder, HANDLER_PORT: String(address.port), HANDLER_DOMAIN: address.domain } as NodeJS.ProcessEnv,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    // A process group of its own: Ctrl-C in a terminal reaches this process only, which then asks it to end once.
+    detached: true,
   });
   const ended = new Promise<number>((resolve) => {
     child.once('error', () => resolve(1));

@@ -3,10 +3,10 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { defineCommand } from 'citty';
 import { environmentTypes, hasSameHash } from '#core/environment-types.ts';
+import { addToTsconfig } from '#core/tsconfig.ts';
 import { CliError } from '../failure.ts';
-import { loadProject } from '../project.ts';
+import { loadProject, toCliError } from '../project.ts';
 import type { Shell } from '../shell.ts';
-import { includeTypings } from '../tsconfig-edit.ts';
 
 export const command = defineCommand({
   meta: { name: 'types', description: 'Generate the types of env from platform.yaml' },
@@ -37,13 +37,13 @@ export const command = defineCommand({
   },
 });
 
-/** Whether the tsconfig.json in the shell's folder had to change; a project without one stays without. */
+/** Whether the tsconfig.json in the shell's folder had to be changed or created. */
 function updateTsconfig({ cwd }: Shell, output: string): boolean {
   const file = path.join(cwd, 'tsconfig.json');
-  if (!existsSync(file)) return false;
-  const before = readFileSync(file, 'utf8');
-  const after = includeTypings(before, 'tsconfig.json', path.relative(cwd, output).split(path.sep).join('/'));
-  if (after === before) return false;
-  writeFileSync(file, after);
-  return true;
+  const before = existsSync(file) ? readFileSync(file, 'utf8') : null;
+  const environmentFile = path.relative(cwd, output).split(path.sep).join('/');
+  const edit = addToTsconfig(before, { environmentFile, file: 'tsconfig.json' });
+  if ('problem' in edit) throw toCliError(edit.problem, before ?? '');
+  if (edit.changed) writeFileSync(file, edit.text);
+  return edit.changed;
 }

@@ -6,7 +6,6 @@ import path from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { run } from '#cli/main.ts';
-import { includeTypings } from '#cli/tsconfig-edit.ts';
 import { environmentTypes } from '#core/environment-types.ts';
 import { parseProjectConfig } from '#core/project-config.ts';
 import { recordingShell } from './shell-double.ts';
@@ -45,28 +44,11 @@ test('-o chooses the file; declarations of the user are never overwritten', asyn
   assert.equal(await run(['types', '-o', 'types.ts'], recordingShell(cwd)), 2);
 });
 
-test('a tsconfig that takes the file in already is not touched', () => {
-  for (const include of ['"**/*"', '"."', '"*.d.ts"', '"env.d.ts"', '"./env.d.ts"', '"src", "./"']) {
-    const text = `{ "include": [${include}] }`;
-    assert.equal(includeTypings(text, 'tsconfig.json', 'env.d.ts'), text);
-  }
-  assert.equal(includeTypings('{ "compilerOptions": {} }', 'tsconfig.json', 'env.d.ts'), '{ "compilerOptions": {} }');
-  assert.equal(includeTypings('{ "include": ["src"] }', 'tsconfig.json', 'src/env.d.ts'), '{ "include": ["src"] }');
-});
-
-test('the edit adds one entry and keeps layout, tabs and trailing commas', () => {
-  assert.equal(
-    includeTypings('{\n\t"include": [\n\t\t"src", // code\n\t],\n}\n', 'tsconfig.json', 'env.d.ts'),
-    '{\n\t"include": [\n\t\t"src",\n\t\t"env.d.ts", // code\n\t],\n}\n',
-  );
-  assert.equal(includeTypings('{ "files": ["a.ts"] }', 'tsconfig.json', 'env.d.ts'), '{ "files": ["a.ts", "env.d.ts"] }');
-});
-
-test('a tsconfig that is not JSON is told with its place', () => {
-  assert.throws(() => includeTypings('{\n  "include": [,\n', 'tsconfig.json', 'env.d.ts'), {
-    message: 'This is not JSON: ValueExpected',
-    location: { file: 'tsconfig.json', line: 2, column: 15, frame: '  1 | {\n> 2 |   "include": [,\n    |               ^\n  3 |' },
-  });
+test('a tsconfig that is not JSON is told with its place', async (t) => {
+  const cwd = project(t, { 'platform.yaml': 'kind: worker\n', 'tsconfig.json': '{\n  "include": [,\n' });
+  const shell = recordingShell(cwd);
+  assert.equal(await run(['types'], shell), 1);
+  assert.match(shell.errors[0]!, /^error tsconfig\.json:2:15: Invalid JSON: ValueExpected\n[^]*> 2 \|   "include": \[,/);
 });
 
 test('the typings that templates carry are those that would be generated', () => {
