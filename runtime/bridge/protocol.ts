@@ -173,6 +173,25 @@ export const hostCalls = {
   'text.decodeChunk': 'sync',
   /** url: `{domain}` -> its ASCII form, '' when it has none. */
   'url.domainToAscii': 'sync',
+  /** crypto.subtle (bindings/crypto.ts): `{algorithm, keys, ...}` and parts -> a part, a value or a key's description. */
+  'crypto.digest': 'async',
+  'crypto.encrypt': 'async',
+  'crypto.decrypt': 'async',
+  'crypto.sign': 'async',
+  'crypto.verify': 'async',
+  'crypto.deriveBits': 'async',
+  'crypto.deriveKey': 'async',
+  'crypto.generateKey': 'async',
+  'crypto.importKey': 'async',
+  'crypto.exportKey': 'async',
+  'crypto.wrapKey': 'async',
+  'crypto.unwrapKey': 'async',
+  'crypto.release': 'async',
+  /** compression: `{handle, format, direction, last}` and a part -> `{handle, more}` and parts; handle 0 opens. */
+  'compression.push': 'async',
+  /** compression: `{handle}` -> as push. */
+  'compression.pull': 'async',
+  'compression.close': 'async',
 } as const satisfies Record<string, 'async' | 'sync'>;
 
 export type HostCallName = keyof typeof hostCalls;

@@ -7,6 +7,18 @@ import { CloseEvent, CustomEvent, ErrorEvent, MessageEvent, PromiseRejectionEven
 import { Event, EventTarget } from './events.ts';
 import { FormData } from './form-data.ts';
 import { Headers } from './headers.ts';
+import { atob, btoa } from './base64.ts';
+import { CompressionStream, DecompressionStream } from './compression.ts';
+import { Crypto, crypto } from './crypto.ts';
+import { CryptoKey } from './crypto-key.ts';
+import { SubtleCrypto } from './crypto-subtle.ts';
+import { FixedLengthStream, IdentityTransformStream } from './fixed-length-stream.ts';
+import { BroadcastChannel, MessageChannel, MessagePort } from './message-channel.ts';
+import { Navigator, navigator } from './navigator.ts';
+import { Performance, performance, PerformanceEntry, PerformanceMark, PerformanceMeasure, PerformanceObserver } from './performance.ts';
+import { queueMicrotask } from './queue-microtask.ts';
+import { structuredClone } from './structured-clone.ts';
+import { URLPattern } from './url-pattern.ts';
 import { reportError } from './report-error.ts';
 import { Request } from './request.ts';
 import { Response } from './response.ts';
@@ -20,18 +32,33 @@ const interfaces = {
   AbortController,
   AbortSignal,
   Blob,
+  BroadcastChannel,
   ByteLengthQueuingStrategy: streams.ByteLengthQueuingStrategy,
   CloseEvent,
+  CompressionStream,
   CountQueuingStrategy: streams.CountQueuingStrategy,
+  Crypto,
+  CryptoKey,
   CustomEvent,
   DOMException,
+  DecompressionStream,
   ErrorEvent,
   Event,
   EventTarget,
   File,
+  FixedLengthStream,
   FormData,
   Headers,
+  IdentityTransformStream,
+  MessageChannel,
   MessageEvent,
+  MessagePort,
+  Navigator,
+  Performance,
+  PerformanceEntry,
+  PerformanceMark,
+  PerformanceMeasure,
+  PerformanceObserver,
   PromiseRejectionEvent,
   ReadableByteStreamController: streams.ReadableByteStreamController,
   ReadableStream: streams.ReadableStream,
@@ -41,6 +68,7 @@ const interfaces = {
   ReadableStreamDefaultReader: streams.ReadableStreamDefaultReader,
   Request,
   Response,
+  SubtleCrypto,
   TextDecoder,
   TextDecoderStream,
   TextEncoder,
@@ -48,6 +76,7 @@ const interfaces = {
   TransformStream: streams.TransformStream,
   TransformStreamDefaultController: streams.TransformStreamDefaultController,
   URL,
+  URLPattern,
   URLSearchParams,
   WritableStream: streams.WritableStream,
   WritableStreamDefaultController: streams.WritableStreamDefaultController,
@@ -55,7 +84,8 @@ const interfaces = {
 };
 
 /** Methods and attributes of the global, enumerable as the members of WindowOrWorkerGlobalScope are. */
-const members = { reportError };
+const members = { atob, btoa, queueMicrotask, reportError, structuredClone };
+const attributes = { crypto, navigator, performance };
 
 function define(target: object, name: string, value: unknown, enumerable: boolean): void {
   Object.defineProperty(target, name, { value, enumerable, writable: true, configurable: true });
@@ -65,5 +95,6 @@ function define(target: object, name: string, value: unknown, enumerable: boolea
 export function installGlobals(target: object): void {
   for (const [name, value] of Object.entries(interfaces)) define(target, name, value, false);
   for (const [name, value] of Object.entries(members)) define(target, name, value, true);
+  for (const [name, value] of Object.entries(attributes)) define(target, name, value, true);
   define(target, 'self', target, true);
 }

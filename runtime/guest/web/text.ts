@@ -1,12 +1,15 @@
-// TextEncoder and TextDecoder. UTF-8, UTF-16 and windows-1252 are decoded here; the tables of the other encodings are on
-// the host, as is the faster decoder for long inputs.
+// TextEncoder and TextDecoder. UTF-8, UTF-16 and windows-1252 are decoded here, long UTF-8 by V8's own decoder; the tables
+// of the other encodings are on the host.
 import { host } from '../host.ts';
 import { encodingOf } from './text-labels.ts';
 import { createUtf8Carry, decodeUtf8, encodeInto, encodeUtf8, fromUnits, type Utf8Carry } from './utf8.ts';
 import { finishInterface, toDictionary, toDomString, toUsvString } from './webidl.ts';
 
-// Measured: a host call costs about 14 us from an off-thread entry, which decoding here reaches at 8 KB.
-const hostDecodeBytesMin = 8 * 1024;
+// U+FFFD, made so that no minifier writes the character itself into the source (see windows1252High).
+const replacement = fromUnits(new Uint16Array([0xfffd]), 1);
+
+// Below this V8's decoder costs more to reach than the loop in utf8.ts takes.
+const nativeBytesMin = 96;
 
 export class TextEncoder {
   #brand = true;
@@ -52,8 +55,15 @@ export function isAnyArrayBuffer(value: unknown): value is ArrayBuffer {
 /** The text of a whole body: UTF-8 with an optional byte order mark. */
 export function decodeBody(bytes: Uint8Array): string {
   const start = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
-  const content = start === 0 ? bytes : bytes.subarray(start);
-  return content.length >= hostDecodeBytesMin ? decodeOnHost('utf-8', content, false) : decodeUtf8(content);
+  return decodeWhole(start === 0 ? bytes : bytes.subarray(start), false);
+}
+
+/** Decodes UTF-8 that is complete; a byte order mark stays. */
+function decodeWhole(bytes: Uint8Array, fatal: boolean): string {
+  if (bytes.length < nativeBytesMin) return decodeUtf8(bytes, fatal);
+  const text = host.utf8Decode(bytes);
+  // The native decoder only replaces; whether a U+FFFD was there before is for the slow one to say.
+  return fatal && text.includes(replacement) ? decodeUtf8(bytes, true) : text;
 }
 
 function decodeOnHost(label: string, bytes: Uint8Array, fatal: boolean): string {
@@ -117,14 +127,16 @@ export class TextDecoder {
   #decode(bytes: Uint8Array, stream: boolean): string {
     switch (this.#encoding) {
       case 'utf-8':
-        if (bytes.length >= hostDecodeBytesMin && !stream && this.#carry === null) return decodeOnHost('utf-8', bytes, this.#fatal);
+        if (!stream && this.#carry === null) return decodeWhole(bytes, this.#fatal);
         return decodeUtf8(bytes, this.#fatal, (this.#carry ??= createUtf8Carry()), !stream);
       case 'utf-16le':
         return this.#decodeUtf16(bytes, stream, 0);
       case 'utf-16be':
         return this.#decodeUtf16(bytes, stream, 1);
       case 'windows-1252':
-        return decodeWindows1252(bytes);
+        return decodeSingleByte(bytes, windows1252);
+      case 'x-user-defined':
+        return decodeSingleByte(bytes, (byte) => (byte < 0x80 ? byte : 0xf700 + byte));
       default:
         return this.#decodeLegacy(bytes, stream);
     }
@@ -180,14 +192,19 @@ function joinBytes(before: Uint8Array | null, bytes: Uint8Array): Uint8Array {
   return joined;
 }
 
-const windows1252High =
-  '\u20ac\x81\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\x8d\u017d\x8f\x90\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\x9d\u017e\u0178';
+// Bytes 0x80 to 0x9f. Written in hex: one character beyond Latin-1 would double the size of the whole guest's source.
+const windows1252High = new Uint16Array(
+  '20ac 81 201a 192 201e 2026 2020 2021 2c6 2030 160 2039 152 8d 17d 8f 90 2018 2019 201c 201d 2022 2013 2014 2dc 2122 161 203a 153 9d 17e 178'
+    .split(' ')
+    .map((unit) => Number.parseInt(unit, 16)),
+);
 
-function decodeWindows1252(bytes: Uint8Array): string {
+function windows1252(byte: number): number {
+  return byte >= 0x80 && byte < 0xa0 ? windows1252High[byte - 0x80]! : byte;
+}
+
+function decodeSingleByte(bytes: Uint8Array, unitOf: (byte: number) => number): string {
   const units = new Uint16Array(bytes.length);
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at]!;
-    units[at] = byte >= 0x80 && byte < 0xa0 ? windows1252High.charCodeAt(byte - 0x80) : byte;
-  }
+  for (let at = 0; at < bytes.length; at++) units[at] = unitOf(bytes[at]!);
   return fromUnits(units, units.length);
 }

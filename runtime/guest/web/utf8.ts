@@ -1,29 +1,16 @@
-// UTF-8 in plain JavaScript: the inner loops of TextEncoder, TextDecoder, bodies and URLs. Encoding here beats a host
-// call at every size; long inputs are decoded on the host (text.ts).
+// UTF-8 in plain JavaScript for short inputs, ill-formed ones and chunks; V8's own codec does the long ones. Used by
+// TextEncoder, TextDecoder, bodies and URLs.
+import { host } from '../host.ts';
 
-const encodeBuffer = new Uint8Array(3 * 1024);
+// Longer texts are encoded by V8, whose call costs about as much as this many characters here.
+const nativeUnitsMin = 128;
+const encodeBuffer = new Uint8Array(3 * nativeUnitsMin);
 
 /** The UTF-8 of a string, lone surrogates as U+FFFD, in a buffer of its own. */
 export function encodeUtf8(text: string): Uint8Array<ArrayBuffer> {
-  const { length } = text;
-  if (length <= 1024) {
-    const { written } = encodeInto(text, encodeBuffer);
-    return encodeBuffer.slice(0, written);
-  }
-  const bytes = new Uint8Array(length);
-  let at = 0;
-  for (; at < length; at++) {
-    const unit = text.charCodeAt(at);
-    if (unit > 0x7f) break;
-    bytes[at] = unit;
-  }
-  if (at === length) return bytes;
-  const rest = new Uint8Array((length - at) * 3);
-  const { written } = encodeInto(text.slice(at), rest);
-  const whole = new Uint8Array(at + written);
-  whole.set(bytes.subarray(0, at));
-  whole.set(rest.subarray(0, written), at);
-  return whole;
+  if (text.length >= nativeUnitsMin) return host.utf8Encode(text) as Uint8Array<ArrayBuffer>;
+  const { written } = encodeInto(text, encodeBuffer);
+  return encodeBuffer.slice(0, written);
 }
 
 /** Writes as many whole characters as fit: code units read, bytes written. */

@@ -52,9 +52,17 @@ export function toEnumeration<T extends string>(value: unknown, allowed: readonl
 
 type Constructor = abstract new (...parameters: never[]) => object;
 
+const platformPrototypes = new WeakSet<object>();
+
+/** Whether a prototype is that of one of our interfaces: such objects are no plain data. */
+export function isPlatformPrototype(prototype: object): boolean {
+  return platformPrototypes.has(prototype);
+}
+
 /** Makes the members of a class enumerable and gives its prototype the class string, as interface objects have them. */
 export function finishInterface(constructor: Constructor, name: string = constructor.name): void {
   const prototype = constructor.prototype as object;
+  platformPrototypes.add(prototype);
   for (const owner of [prototype, constructor]) {
     for (const [key, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(owner))) {
       if (key === 'constructor' || key === 'prototype' || key === 'name' || key === 'length') continue;

@@ -1,0 +1,139 @@
+// The host half of CompressionStream: one zlib stream for each open codec, held in the isolate's handle table. Output is
+// handed over in bounded answers; the codec stands still until the guest asks for more.
+import type { Transform } from 'node:stream';
+import * as zlib from 'node:zlib';
+import type { CallScope, HostHandler, HostReply } from '../bridge/host-calls.ts';
+
+/** Output of one answer after which the guest has to ask for more. */
+const ANSWER_BYTES_MAX = 256 * 1024;
+
+const strict = { rejectGarbageAfterEnd: true };
+const factories: Readonly<Record<string, Readonly<Record<string, () => Transform>>>> = {
+  compress: {
+    deflate: () => zlib.createDeflate(),
+    'deflate-raw': () => zlib.createDeflateRaw(),
+    gzip: () => zlib.createGzip(),
+    brotli: () => zlib.createBrotliCompress(),
+  },
+  decompress: {
+    deflate: () => zlib.createInflate(strict),
+    'deflate-raw': () => zlib.createInflateRaw(strict),
+    gzip: () => zlib.createGunzip(strict),
+    brotli: () => zlib.createBrotliDecompress(strict),
+  },
+};
+
+interface Output {
+  readonly chunks: readonly Uint8Array[];
+  readonly more: boolean;
+}
+
+class Codec {
+  readonly #stream: Transform;
+  #chunks: Uint8Array[] = [];
+  #bytes = 0;
+  #error: Error | null = null;
+  // The input of the last push has been worked off, or its last byte has come out.
+  #settled = true;
+  #waiter: (() => void) | null = null;
+
+  constructor(stream: Transform) {
+    this.#stream = stream;
+    stream.on('data', (chunk: Uint8Array) => {
+      this.#chunks.push(chunk);
+      this.#bytes += chunk.byteLength;
+      if (this.#bytes < ANSWER_BYTES_MAX) return;
+      stream.pause();
+      this.#wake();
+    });
+    stream.on('error', (error) => {
+      this.#error = error;
+      this.#settle();
+    });
+    stream.on('end', () => this.#settle());
+  }
+
+  push(bytes: Uint8Array, last: boolean): Promise<Output> {
+    if (!this.#settled) throw new TypeError('The codec is still working on the chunk before');
+    this.#settled = false;
+    if (last) this.#stream.end(bytes);
+    else this.#stream.write(bytes, () => this.#settle());
+    return this.pull();
+  }
+
+  async pull(): Promise<Output> {
+    if (!this.#settled && this.#bytes < ANSWER_BYTES_MAX) {
+      if (this.#waiter !== null) throw new TypeError('The codec is already being asked for output');
+      await new Promise<void>((resolve) => {
+        this.#waiter = resolve;
+        this.#stream.resume();
+      });
+    }
+    if (this.#error !== null) throw new TypeError(`The data cannot be processed: ${this.#error.message}`);
+    const output = { chunks: this.#chunks, more: !this.#settled };
+    this.#chunks = [];
+    this.#bytes = 0;
+    return output;
+  }
+
+  close(): void {
+    this.#stream.destroy();
+    this.#settle();
+  }
+
+  #settle(): void {
+    this.#settled = true;
+    this.#wake();
+  }
+
+  #wake(): void {
+    this.#waiter?.();
+    this.#waiter = null;
+  }
+}
+
+function codecOf(isolate: CallScope, handle: unknown): Codec {
+  const codec = isolate.handles.get(handle);
+  if (!(codec instanceof Codec)) throw new TypeError('The codec is not open');
+  return codec;
+}
+
+function openCodec(isolate: CallScope, format: unknown, direction: unknown): number {
+  const group = direction === 'compress' || direction === 'decompress' ? factories[direction]! : {};
+  const create = typeof format === 'string' && Object.hasOwn(group, format) ? group[format] : undefined;
+  if (create === undefined) throw new TypeError('The compression format is unknown');
+  return isolate.handles.add(new Codec(create()));
+}
+
+async function answer(isolate: CallScope, handle: number, last: boolean, output: Promise<Output>): Promise<HostReply> {
+  try {
+    const { chunks, more } = await output;
+    // The last push keeps the codec until all of its output is fetched.
+    if (last && !more) isolate.handles.delete(handle);
+    return { value: { handle, more }, parts: chunks };
+  } catch (error) {
+    isolate.handles.delete(handle);
+    throw error;
+  }
+}
+
+/** Asynchronous calls `compression.*`. */
+export const compressionCalls: Readonly<Record<string, HostHandler>> = {
+  'compression.push': ({ args, parts, isolate }) => {
+    const { handle, format, direction, last } = (args ?? {}) as Record<string, unknown>;
+    const [bytes] = parts;
+    if (!(bytes instanceof Uint8Array)) throw new TypeError('There are no bytes to process');
+    const number = handle === 0 ? openCodec(isolate, format, direction) : (handle as number);
+    const codec = codecOf(isolate, number);
+    return answer(isolate, number, last === true, codec.push(bytes, last === true));
+  },
+  'compression.pull': ({ args, isolate }) => {
+    const { handle } = (args ?? {}) as { handle?: unknown };
+    return answer(isolate, handle as number, false, codecOf(isolate, handle).pull());
+  },
+  'compression.close': ({ args, isolate }) => {
+    const { handle } = (args ?? {}) as { handle?: unknown };
+    if (isolate.handles.get(handle) instanceof Codec) isolate.handles.delete(handle);
+    return {};
+  },
+};

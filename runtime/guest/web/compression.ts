@@ -1,0 +1,89 @@
+// CompressionStream and DecompressionStream: zlib runs on the host, a chunk at a time. What comes out of one chunk may
+// take several answers, so that a small input cannot fill the memory at once.
+import { host } from '../host.ts';
+import { TransformStream, type ReadableStream, type WritableStream } from './streams.ts';
+import { isAnyArrayBuffer, toBytes } from './text.ts';
+import { finishInterface, requireArguments, toEnumeration } from './webidl.ts';
+
+const formats = ['deflate', 'deflate-raw', 'gzip', 'brotli'] as const;
+
+interface Answer {
+  readonly handle: number;
+  /** More output is ready. */
+  readonly more: boolean;
+}
+
+interface Controller {
+  enqueue(chunk: Uint8Array): void;
+}
+
+let abandoned: FinalizationRegistry<{ handle: number }> | null = null;
+
+function createCodec(format: string, direction: 'compress' | 'decompress'): TransformStream<unknown, Uint8Array> {
+  const open = { handle: 0 };
+  const push = async (bytes: Uint8Array, last: boolean, controller: Controller): Promise<void> => {
+    let reply = await host.call('compression.push', { handle: open.handle, format, direction, last }, [bytes]);
+    for (;;) {
+      const { handle, more } = reply.value as Answer;
+      open.handle = handle;
+      for (const part of reply.parts) if (typeof part !== 'string' && part.byteLength > 0) controller.enqueue(part);
+      if (!more) return;
+      reply = await host.call('compression.pull', { handle });
+    }
+  };
+  const release = (): void => {
+    if (open.handle === 0) return;
+    host.call('compression.close', { handle: open.handle }).catch(() => {});
+    open.handle = 0;
+  };
+  const stream = new TransformStream<unknown, Uint8Array>({
+    async transform(chunk, controller) {
+      if (!ArrayBuffer.isView(chunk) && !isAnyArrayBuffer(chunk)) {
+        release();
+        throw new TypeError('A chunk must be an ArrayBuffer or a view of one');
+      }
+      const bytes = toBytes(chunk, 'A chunk');
+      if (bytes.byteLength > 0) await push(bytes.slice(), false, controller);
+    },
+    async flush(controller) {
+      await push(new Uint8Array(0), true, controller);
+      open.handle = 0;
+    },
+    cancel: release,
+  });
+  abandoned ??= new FinalizationRegistry(({ handle }) => {
+    if (handle !== 0) host.call('compression.close', { handle }).catch(() => {});
+  });
+  abandoned.register(stream, open);
+  return stream;
+}
+
+export class CompressionStream {
+  readonly #stream: TransformStream<unknown, Uint8Array>;
+  constructor(format: unknown) {
+    requireArguments(arguments.length, 1, 'CompressionStream');
+    this.#stream = createCodec(toEnumeration(format, formats, 'The compression format'), 'compress');
+  }
+  get readable(): ReadableStream<Uint8Array> {
+    return this.#stream.readable;
+  }
+  get writable(): WritableStream<unknown> {
+    return this.#stream.writable;
+  }
+}
+finishInterface(CompressionStream);
+
+export class DecompressionStream {
+  readonly #stream: TransformStream<unknown, Uint8Array>;
+  constructor(format: unknown) {
+    requireArguments(arguments.length, 1, 'DecompressionStream');
+    this.#stream = createCodec(toEnumeration(format, formats, 'The compression format'), 'decompress');
+  }
+  get readable(): ReadableStream<Uint8Array> {
+    return this.#stream.readable;
+  }
+  get writable(): WritableStream<unknown> {
+    return this.#stream.writable;
+  }
+}
+finishInterface(DecompressionStream);
