@@ -4,7 +4,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { access, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { artifactId, canonicalJson } from '#core/artifact-id.ts';
+import { canonicalJson, hashOf } from '#core/artifact-id.ts';
 import type { Manifest } from '#core/manifest.ts';
 import { BuildError } from './build-error.ts';
 

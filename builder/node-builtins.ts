@@ -3,13 +3,23 @@
 import { builtinModules } from 'node:module';
 
 /** Modules of builder/node/, whole: what unenv 2.0.0-rc.24 has as a stub or not at all. */
-export const ownModules: readonly string[] = ['async_hooks', 'buffer', 'events', 'module', 'process', 'string_decoder'];
+export const ownModules: readonly string[] = [
+  'async_hooks',
+  'buffer',
+  'console',
+  'events',
+  'module',
+  'process',
+  'stream',
+  'stream/consumers',
+  'stream/promises',
+  'string_decoder',
+];
 
 /** Modules of unenv that are used as they are. What is missing in them throws when it is called. */
 export const unenvModules: readonly string[] = [
   'assert',
   'assert/strict',
-  'console',
   'constants',
   'diagnostics_channel',
   'os',
@@ -19,9 +29,6 @@ export const unenvModules: readonly string[] = [
   'perf_hooks',
   'punycode',
   'querystring',
-  'stream',
-  'stream/consumers',
-  'stream/promises',
   'stream/web',
   'sys',
   'timers',

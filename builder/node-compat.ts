@@ -8,6 +8,12 @@ import { isNodeBuiltin, needsPrefix, ownModules, realExports, unenvModules } fro
 
 const builtin = createRequire(import.meta.url);
 
+/** The npm packages under our modules, found from here and not from the project; and the module that imports each. */
+const basesOf: Readonly<Record<string, { readonly file: string; readonly importer: string }>> = {
+  'buffer/': { file: 'buffer/index.js', importer: 'node/buffer' },
+  'readable-stream': { file: 'readable-stream/lib/ours/browser.js', importer: 'node/stream' },
+};
+
 /** Ids of the modules written here; the rest of the id is the name of a Node module. */
 const unavailablePrefix = '\0platform:unavailable/';
 const requirePrefix = '\0platform:require/';
@@ -39,18 +45,18 @@ export function nodeCompatPlugin(nodeCompat: boolean): Plugin {
   return {
     name: 'platform:node-compat',
     resolveId: {
-      filter: { id: [/^(?:node|cloudflare):/, /^[a-z_0-9]+(?:\/[a-z_0-9]+)?\/?$/] },
+      filter: { id: [/^(?:node|cloudflare):/, /^[a-z_0-9]+(?:\/[a-z_0-9]+)?\/?$/, /^readable-stream$/] },
       handler(source, importer, { kind }) {
         if (source === 'cloudflare:workers' || source === 'cloudflare:sockets') {
           return { id: ownPath(`shims/${source.replace(':', '-')}`), moduleSideEffects: false };
         }
-        const name = source.replace(/^node:/, '');
-        if (source === 'buffer/' && importer === ownPath('node/buffer')) {
-          return { id: builtin.resolve('buffer/'), moduleSideEffects: false };
-        }
+        const base = basesOf[source];
+        if (base !== undefined && importer === ownPath(base.importer)) return { id: builtin.resolve(base.file), moduleSideEffects: false };
+        // readable-stream asks for packages where Node has modules; ours do the same and are there already.
+        const name = importer?.includes('/readable-stream/') ? source.replace(/\/$/, '') : source.replace(/^node:/, '');
         if (!nodeCompat || !isNodeBuiltin(name) || (source === name && needsPrefix(name))) return null;
         if (kind === 'require-call') return { id: requirePrefix + name };
-        if (ownModules.includes(name)) return { id: ownPath(`node/${name.replaceAll('_', '-')}`), moduleSideEffects: false };
+        if (ownModules.includes(name)) return { id: ownPath(`node/${name.replaceAll(/[_/]/g, '-')}`), moduleSideEffects: false };
         if (unenvModules.includes(name)) return { id: unenvPath(name), moduleSideEffects: false };
         return { id: unavailablePrefix + name, moduleSideEffects: false };
       },

@@ -24,7 +24,7 @@ test('a worker that names nothing of Node carries nothing of it', async (t) => {
 test('an import of a module of Node that goes unused leaves nothing behind', async (t) => {
   const { map } = await bundleFiles(t, {
     'src/index.ts':
-      'import fs from "fs"; import { Buffer } from "buffer"; import crypto from "node:crypto"; import "node:process"; export default { fetch: () => 1 };',
+      'import fs from "fs"; import { Buffer } from "buffer"; import crypto from "node:crypto"; import "node:process"; import stream from "stream"; import events from "events"; import util from "util"; export default { fetch: () => 1 };',
   });
   assert.deepEqual((JSON.parse(map) as { sources: string[] }).sources, ['src/index.ts', 'platform:shims/handler.ts']);
 });
@@ -225,4 +225,34 @@ test('StringDecoder keeps back the bytes of an unfinished character', async (t) 
      return [utf8.write(euro.subarray(0, 2)), utf8.write(euro.subarray(2)), utf8.end(Buffer.from([0xc3])), base64.write(Buffer.from('ab')), base64.end(Buffer.from('c')), base64.end()];`,
   );
   assert.deepEqual(plain(result), ['', '€', '\ufffd', '', 'YWJj', '']);
+});
+
+test('streams of node:stream transform, pipe and end', async (t) => {
+  const result = await inWorker(
+    t,
+    `import { PassThrough, Readable, Transform, pipeline } from 'node:stream'; import { pipeline as piped } from 'node:stream/promises'; import { text } from 'node:stream/consumers'; import { EventEmitter } from 'node:events';`,
+    `return (async () => {
+       const upper = new Transform({ transform(chunk, encoding, done) { done(null, String(chunk).toUpperCase()); } });
+       const first = await text(Readable.from(['a', 'b']).pipe(upper));
+       const sink = new PassThrough();
+       const second = text(sink);
+       await piped(Readable.from([Buffer.from('x'), Buffer.from('y')]), sink);
+       const failure = await new Promise((resolve) => pipeline(new Readable({ read() { this.destroy(new Error('broken')); } }), new PassThrough(), resolve));
+       return [first, await second, failure.message, new Readable() instanceof EventEmitter];
+     })();`,
+  );
+  assert.deepEqual(plain(result), ['AB', 'xy', 'broken', true]);
+});
+
+test('an EventEmitter is extended as a class and as a function', async (t) => {
+  const result = await inWorker(
+    t,
+    `import { EventEmitter } from 'events'; import { inherits } from 'util';`,
+    `function Old() { EventEmitter.call(this); } inherits(Old, EventEmitter);
+     class New extends EventEmitter {}
+     const heard = [];
+     for (const emitter of [new Old(), new New(), new EventEmitter()]) { emitter.once('x', (value) => heard.push(value)); emitter.emit('x', 1); emitter.emit('x', 2); heard.push(emitter instanceof EventEmitter, emitter.listenerCount('x')); }
+     return heard;`,
+  );
+  assert.deepEqual(plain(result), [1, true, 0, 1, true, 0, 1, true, 0]);
 });
