@@ -14,6 +14,9 @@ export const ownModules: readonly string[] = [
   'stream/consumers',
   'stream/promises',
   'string_decoder',
+  'sys',
+  'util',
+  'util/types',
 ];
 
 /** Modules of unenv that are used as they are. What is missing in them throws when it is called. */
@@ -30,12 +33,9 @@ export const unenvModules: readonly string[] = [
   'punycode',
   'querystring',
   'stream/web',
-  'sys',
   'timers',
   'timers/promises',
   'url',
-  'util',
-  'util/types',
 ];
 
 /**

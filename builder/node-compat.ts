@@ -56,7 +56,7 @@ export function nodeCompatPlugin(nodeCompat: boolean): Plugin {
         const name = importer?.includes('/readable-stream/') ? source.replace(/\/$/, '') : source.replace(/^node:/, '');
         if (!nodeCompat || !isNodeBuiltin(name) || (source === name && needsPrefix(name))) return null;
         if (kind === 'require-call') return { id: requirePrefix + name };
-        if (ownModules.includes(name)) return { id: ownPath(`node/${name.replaceAll(/[_/]/g, '-')}`), moduleSideEffects: false };
+        if (ownModules.includes(name)) return { id: ownPath(`node/${ownFile(name)}`), moduleSideEffects: false };
         if (unenvModules.includes(name)) return { id: unenvPath(name), moduleSideEffects: false };
         return { id: unavailablePrefix + name, moduleSideEffects: false };
       },
@@ -71,9 +71,17 @@ export function nodeCompatPlugin(nodeCompat: boolean): Plugin {
   };
 }
 
+/** Files that are not called as the module of Node is. */
+const ownFiles: Readonly<Record<string, string>> = { sys: 'language', util: 'language', 'util/types': 'value-types' };
+
+/** Name of our file for a module of Node: `stream/promises` -> `stream-promises`. */
+function ownFile(name: string): string {
+  return ownFiles[name] ?? name.replaceAll(/[_/]/g, '-');
+}
+
 function unenvPath(name: string): string {
-  // unenv exports `path/posix` and `sys` under other names than Node does.
-  const exported = name === 'sys' ? 'util' : name.startsWith('path/') ? 'path' : name;
+  // unenv has one module for both kinds of paths.
+  const exported = name.startsWith('path/') ? 'path' : name;
   return fileURLToPath(import.meta.resolve(`unenv/node/${exported}`));
 }
 

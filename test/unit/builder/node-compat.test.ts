@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { builtinModules } from 'node:module';
 import { test, type TestContext } from 'node:test';
+import * as node from 'node:util';
 import { bundleFiles, evaluate, plain, run } from './project-folder.ts';
 
 type Globals = Readonly<Record<string | symbol, unknown>>;
@@ -255,4 +256,67 @@ test('an EventEmitter is extended as a class and as a function', async (t) => {
      return heard;`,
   );
   assert.deepEqual(plain(result), [1, true, 0, 1, true, 0, 1, true, 0]);
+});
+
+test('util.inspect and util.format write what Node writes', async (t) => {
+  const { format, inspect } = (await inWorker(
+    t,
+    `import { format, inspect } from 'node:util';`,
+    'return { format, inspect };',
+  )) as typeof node;
+  for (const value of [1, 'it', "it's", -0, 10n, null, undefined, true, Symbol('s'), () => {}, parseInt, class {}, class Named {}]) {
+    assert.equal(inspect(value), node.inspect(value));
+  }
+  for (const args of [
+    ['%s is %d', 'x', 42, 'more'],
+    ['%j', { a: 1 }],
+    ['100%', 1],
+    ['%i %f', '3.7px', '3.7px'],
+    ['%%', 1],
+    ['%%'],
+    ['plain'],
+    [1, 'two'],
+    [],
+  ]) {
+    assert.equal(format(...args), node.format(...args));
+  }
+});
+
+test('inspect shows nested values to a depth and marks cycles', async (t) => {
+  const result = await inWorker(
+    t,
+    `import { inspect } from 'util';`,
+    `class Point { x = 1; }
+     const loop = { name: 'loop' }; loop.self = loop;
+     return [loop, { a: { b: { c: { d: 1 } } } }, [1, 'x'], new Map([['k', { v: 1 }]]), new Set([1]), new Point(), new Uint8Array(2), { 'a-b': "it's" }, [], {}, /x/g, { get g() { return 1; } }].map((value) => inspect(value));`,
+  );
+  assert.deepEqual(plain(result), [
+    "{ name: 'loop', self: [Circular *1] }",
+    '{ a: { b: { c: [Object] } } }',
+    "[ 1, 'x' ]",
+    "Map(1) { 'k' => { v: 1 } }",
+    'Set(1) { 1 }',
+    'Point { x: 1 }',
+    'Uint8Array(2) [ 0, 0 ]',
+    `{ 'a-b': "it's" }`,
+    '[]',
+    '{}',
+    '/x/g',
+    '{ g: [Getter] }',
+  ]);
+});
+
+test('promisify, callbackify, types and isDeepStrictEqual of node:util work', async (t) => {
+  const result = await inWorker(
+    t,
+    `import util, { callbackify, isDeepStrictEqual, promisify, types } from 'node:util'; import { isDate } from 'node:util/types';`,
+    `return (async () => {
+       const own = Object.assign(() => {}, { [promisify.custom]: () => 'custom' });
+       const rejected = await promisify((done) => done(new Error('no')))().catch((error) => error.message);
+       const called = await new Promise((resolve) => callbackify(async (x) => x + 1)(1, (error, value) => resolve(value)));
+       return [await promisify((a, done) => done(null, a * 2))(21), promisify(own)(), rejected, called, types.isPromise(Promise.resolve()), types.isUint8Array(Buffer.from('')), isDate(new Date()),
+         isDeepStrictEqual({ a: [1, new Map([[1, { b: 2 }]])] }, { a: [1, new Map([[1, { b: 2 }]])] }), isDeepStrictEqual([1], ['1']), isDeepStrictEqual(new Date(1), new Date(2)), util.stripVTControlCharacters('\u001b[31mred\u001b[0m')];
+     })();`,
+  );
+  assert.deepEqual(plain(result), [42, 'custom', 'no', 2, true, true, true, true, false, false, 'red']);
 });

@@ -1,0 +1,103 @@
+// node:util: what libraries use of it, in place of unenv's stubs. Bundled into workers by node-compat.ts.
+import { isDeepStrictEqual } from './deep-equal.ts';
+import { format, formatWithOptions, inspect } from './inspect.ts';
+import { unavailable } from './unavailable.ts';
+import types from './value-types.ts';
+
+type Callback = (error: unknown, value?: unknown) => void;
+type Fn = (...args: unknown[]) => unknown;
+
+export const { isArray } = Array;
+export const TextDecoder = globalThis.TextDecoder;
+export const TextEncoder = globalThis.TextEncoder;
+
+const promisifyCustom = Symbol.for('nodejs.util.promisify.custom');
+
+function promisifyOne(fn: Fn): Fn {
+  const custom = (fn as unknown as Record<symbol, Fn | undefined>)[promisifyCustom];
+  if (custom) return custom;
+  return function (this: unknown, ...args) {
+    return new Promise((resolve, reject) => {
+      const done: Callback = (error, value) => (error ? reject(error) : resolve(value));
+      fn.call(this, ...args, done);
+    });
+  };
+}
+
+export const promisify = /* @__PURE__ */ Object.assign(promisifyOne, { custom: promisifyCustom });
+
+export function callbackify(fn: (...args: unknown[]) => Promise<unknown>): (...args: unknown[]) => void {
+  return function (this: unknown, ...args) {
+    const done = args.pop() as Callback;
+    fn.apply(this, args).then(
+      (value) => queueMicrotask(() => done(null, value)),
+      (error: unknown) => queueMicrotask(() => done(error ?? new Error('Rejected with a falsy value'))),
+    );
+  };
+}
+
+/** Makes instances of one constructor function inherit from another; methods defined before stay. */
+export function inherits(constructor: { prototype: object; super_?: unknown }, parent: { prototype: object }): void {
+  constructor.super_ = parent;
+  Object.setPrototypeOf(constructor.prototype, parent.prototype);
+}
+
+export function deprecate<F extends Fn>(fn: F, message: string): F {
+  let warned = false;
+  return function (this: unknown, ...args: unknown[]) {
+    if (!warned) console.warn(`DeprecationWarning: ${message}`);
+    warned = true;
+    return new.target ? Reflect.construct(fn, args, new.target) : fn.apply(this, args);
+  } as F;
+}
+
+/** A log of a section that NODE_DEBUG would switch on: off. */
+export function debuglog(_section: string): Fn & { enabled: boolean } {
+  return Object.assign(() => {}, { enabled: false });
+}
+
+export function stripVTControlCharacters(text: string): string {
+  // oxlint-disable-next-line no-control-regex
+  return text.replace(/[\u001b\u009b][[\]()#;?]*(?:\d{1,4}(?:;\d{0,4})*)?[\dA-PR-TZcf-nq-uy=><~]/g, '');
+}
+
+export function toUSVString(text: string): string {
+  return text.toWellFormed();
+}
+
+export function styleText(_style: unknown, text: string): string {
+  return text;
+}
+
+export const _extend = (target: object, source: object): object => Object.assign(target, source);
+export const debug = debuglog;
+export const aborted = /* @__PURE__ */ unavailable('util.aborted');
+export const getSystemErrorName = /* @__PURE__ */ unavailable('util.getSystemErrorName');
+export const parseArgs = /* @__PURE__ */ unavailable('util.parseArgs');
+export const MIMEType = /* @__PURE__ */ unavailable('util.MIMEType');
+export { format, formatWithOptions, inspect, isDeepStrictEqual, types };
+
+export default {
+  TextDecoder,
+  TextEncoder,
+  _extend,
+  aborted,
+  callbackify,
+  debug,
+  debuglog,
+  deprecate,
+  format,
+  formatWithOptions,
+  getSystemErrorName,
+  inherits,
+  inspect,
+  isArray,
+  isDeepStrictEqual,
+  MIMEType,
+  parseArgs,
+  promisify,
+  stripVTControlCharacters,
+  styleText,
+  toUSVString,
+  types,
+};
