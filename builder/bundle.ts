@@ -1,5 +1,6 @@
 // TypeScript, JavaScript and npm dependencies -> one ESM file with its source map, through rolldown. Called by build.ts
 // and watch.ts. Writes nothing; the same sources give the same bytes wherever they lie.
+import { existsSync, realpathSync } from 'node:fs';
 import { sep } from 'node:path';
 import { rolldown, type InputOptions, type RolldownOutput } from 'rolldown';
 import { BuildError, joinBuildErrors, projectPath, sourceFile, type BundlerLog } from './build-error.ts';
@@ -42,7 +43,11 @@ export async function bundle(options: BundleOptions): Promise<Bundle> {
 }
 
 /** {@link bundle}, adding every file it reads to `inputs` also when it fails: watch.ts must know what to wait for. */
-export async function bundleInto(options: BundleOptions, inputs: Set<string>): Promise<Bundle> {
+export async function bundleInto(given: BundleOptions, inputs: Set<string>): Promise<Bundle> {
+  if (!existsSync(given.entry))
+    throw new BuildError('missing_entry', `The worker's entry ${projectPath(given.root, given.entry)} does not exist`);
+  // rolldown follows links, and paths are compared.
+  const options = { ...given, root: realpathSync(given.root) };
   const context = { root: options.root, nodeCompat: options.nodeCompat };
   const unresolved: BundlerLog[] = [];
   let output: RolldownOutput;

@@ -1,5 +1,6 @@
 // builder/bundle.ts: what can be imported, what a bundle looks like, and that it is the same wherever it is made.
 import assert from 'node:assert/strict';
+import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { hashOf } from '#core/artifact-id.ts';
@@ -164,4 +165,17 @@ test('the files a bundle was made from are listed', async (t) => {
   });
   const { inputs } = await bundle({ root, entry: join(root, 'src/index.ts'), nodeCompat: true });
   assert.deepEqual(inputs, [join(root, 'node_modules/tiny/workerd.js'), join(root, 'src/a.txt'), join(root, 'src/index.ts')]);
+});
+
+test('a project reached through a link is bundled as if it were not', async (t) => {
+  const root = projectFolder(t, {
+    'index.ts': 'import { a } from "./a.ts"; export default { fetch: () => a };',
+    'a.ts': 'export const a = 1;',
+  });
+  const link = `${root}-link`;
+  symlinkSync(root, link);
+  const [direct, linked] = await Promise.all(
+    [root, link].map((folder) => bundle({ root: folder, entry: join(folder, 'index.ts'), nodeCompat: true })),
+  );
+  assert.equal(hashOf(linked!.code + linked!.map), hashOf(direct!.code + direct!.map));
 });

@@ -72,7 +72,7 @@ test('an entry that is deleted and comes back is bundled again', async (t) => {
   const { next } = watching(t, root);
   await next();
   rmSync(join(root, 'src/index.ts'));
-  assert.ok((await next()).error);
+  assert.equal((await next()).error?.message, "The worker's entry src/index.ts does not exist");
   writeFiles(root, { 'src/index.ts': saying('two') });
   assert.match((await next()).bundle?.code ?? '', /"two"/);
 });
