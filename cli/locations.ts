@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { CliError } from './failure.ts';
 import type { Shell } from './shell.ts';
 
 /** The folder of this package: the checkout, or the installed package. */
@@ -29,9 +30,16 @@ export interface HandlerAddress {
   readonly port: number;
 }
 
-/** `HANDLER_DOMAIN` and `HANDLER_PORT`, else `localhost` and 4001. */
+/** The first of `HANDLER_DOMAIN` and `HANDLER_PORT`, else `localhost` and 4001. */
 export function handlerAddress({ env }: Shell): HandlerAddress {
-  return { domain: env['HANDLER_DOMAIN'] || 'localhost', port: Number(env['HANDLER_PORT'] || 4001) };
+  const domain = (env['HANDLER_DOMAIN'] ?? '').split(',')[0]!.trim().toLowerCase();
+  const port = (env['HANDLER_PORT'] ?? '').trim() || '4001';
+  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) {
+    throw new CliError(`HANDLER_PORT must be a port from 0 to 65535, but is "${port}"`, {
+      advice: 'Set it to a number, such as 4001, or leave it out.',
+    });
+  }
+  return { domain: domain || 'localhost', port: Number(port) };
 }
 
 /**

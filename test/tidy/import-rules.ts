@@ -32,7 +32,7 @@ const zones: readonly Zone[] = [
   { prefix: 'runtime/guest/', may: ['runtime/bridge/protocol.ts'], mayTypes: ['packages/types/'] },
   // Native code beside the guest: built and loaded by the host.
   { prefix: 'runtime/guest/native/', may: [] },
-  enginePart('runtime/server/'),
+  enginePart('runtime/server/', ['runtime/configuration.ts']),
   enginePart('runtime/router/'),
   enginePart('runtime/isolates/', ['runtime/invocation/outcome.ts']),
   enginePart('runtime/invocation/'),
@@ -63,7 +63,7 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   undici: ['runtime/'],
   citty: ['cli/'],
   pino: ['runtime/', 'control/'],
-  typebox: ['core/', 'packages/', 'control/'],
+  typebox: ['core/', 'packages/', 'control/', 'runtime/router/'],
   yaml: ['core/'],
   'urlpattern-polyfill': ['runtime/guest/'],
   'web-streams-polyfill': ['runtime/guest/'],

@@ -1,0 +1,76 @@
+// The launcher: which Node it takes, what it passes on, and what it says when there is none.
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { nodeFlags } from '#cli/node-flags.mjs';
+
+/** The launcher in an installation of its own, with a main that does what the test wants. */
+function installed(t: TestContext, main: string): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'launcher-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  mkdirSync(path.join(folder, 'cli'));
+  writeFileSync(path.join(folder, 'package.json'), '{"type":"module"}');
+  for (const name of ['run.mjs', 'node-flags.mjs'])
+    copyFileSync(fileURLToPath(import.meta.resolve(`#cli/${name}`)), path.join(folder, 'cli', name));
+  writeFileSync(path.join(folder, 'cli/main.js'), main);
+  return path.join(folder, 'cli/run.mjs');
+}
+
+test('the program runs with every flag, its words, its input and its exit code', (t) => {
+  const launcher = installed(
+    t,
+    `import { text } from 'node:stream/consumers';
+     export const run = async (words) => { console.log(JSON.stringify([process.execArgv, words, await text(process.stdin)])); return 5; };`,
+  );
+  const ended = spawnSync(process.execPath, [launcher, 'dev', '--port', '1'], { input: 'typed', encoding: 'utf8' });
+  assert.equal(ended.status, 5);
+  assert.deepEqual(JSON.parse(ended.stdout), [[...nodeFlags], ['dev', '--port', '1'], 'typed']);
+});
+
+test('started with the flags already, it starts no second process', (t) => {
+  const launcher = installed(t, `export const run = () => { console.log(process.pid); return 0; };`);
+  const ended = spawnSync(process.execPath, [...nodeFlags, launcher], { encoding: 'utf8' });
+  assert.equal(ended.stdout.trim(), String(ended.pid));
+});
+
+test('a signal reaches the program, and a program ended by one is reported as shells do', async (t) => {
+  const launcher = installed(
+    t,
+    `export const run = async () => { process.once('SIGTERM', () => { console.log('asked'); process.kill(process.pid, 'SIGKILL'); }); console.log('up'); setInterval(() => {}, 1e6); await new Promise(() => {}); };`,
+  );
+  const child = spawn(process.execPath, [launcher], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let said = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    if (!said.includes('up')) child.kill('SIGTERM');
+    said += chunk.toString();
+  });
+  const [code] = (await once(child, 'close')) as [number];
+  assert.equal(said, 'up\nasked\n');
+  assert.equal(code, 128 + 9);
+});
+
+test('the program ends when the launcher is killed', async (t) => {
+  const launcher = installed(
+    t,
+    `export const run = async () => { process.once('SIGTERM', () => { console.log('left alone'); process.exit(0); }); console.log('up'); setInterval(() => {}, 1e6); await new Promise(() => {}); };`,
+  );
+  const child = spawn(process.execPath, [launcher], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let said = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    if (!said.includes('up')) child.kill('SIGKILL');
+    said += chunk.toString();
+  });
+  // The pipe closes when the last process that holds it is gone.
+  await once(child, 'close');
+  assert.equal(said, 'up\nleft alone\n');
+});
+
+test('the launcher itself needs nothing newer than Node 20', () => {
+  const source = readFileSync(fileURLToPath(import.meta.resolve('#cli/run.mjs')), 'utf8');
+  assert.doesNotMatch(source, /import\.meta\.(?:dirname|filename|main)|execve|node:sqlite/);
+});
