@@ -59,6 +59,8 @@ async function handOver(words) {
     process.channel.unref();
     process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
   }
+  // `platform ... | head` closes the pipe early: that is no failure.
+  process.stdout.on('error', (error) => process.exit(error.code === 'EPIPE' ? 0 : 1));
   const first = words[0] ?? '';
   const { run } = await import(first.startsWith(':') ? task(first.slice(1)) : source('./main'));
   process.exitCode = await run(first.startsWith(':') ? words.slice(1) : words);

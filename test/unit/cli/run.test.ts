@@ -70,6 +70,12 @@ test('the program ends when the launcher is killed', async (t) => {
   assert.equal(said, 'up\nleft alone\n');
 });
 
+test('a reader that leaves early is no failure', (t) => {
+  const launcher = installed(t, `export const run = () => new Promise(() => setInterval(() => console.log('x'.repeat(1000)), 1));`);
+  const ended = spawnSync('sh', ['-c', '("$0" "$1"; echo "code $?" >&2) | head -1', process.execPath, launcher], { encoding: 'utf8' });
+  assert.equal(ended.stderr, 'code 0\n');
+});
+
 test('the launcher itself needs nothing newer than Node 20', () => {
   const source = readFileSync(fileURLToPath(import.meta.resolve('#cli/run.mjs')), 'utf8');
   assert.doesNotMatch(source, /import\.meta\.(?:dirname|filename|main)|execve|node:sqlite/);
