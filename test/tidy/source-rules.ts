@@ -38,7 +38,9 @@ function nameFindings(file: string): Finding[] {
 function moduleFindings(file: string, text: string): Finding[] {
   const findings: Finding[] = [];
   const body = text.startsWith('#!') ? text.slice(text.indexOf('\n') + 1) : text;
-  if (!/^\s*(?:\/\/|\/\*)/.test(body)) findings.push({ file, line: 1, message: 'does not open with a comment that says what it is' });
+  // The titles of a test file say what it is.
+  if (!file.endsWith('.test.ts') && !/^\s*(?:\/\/|\/\*)/.test(body))
+    findings.push({ file, line: 1, message: 'does not open with a comment that says what it is' });
   const lines = text.split('\n').length;
   if (lines > linesMax) findings.push({ file, line: 0, message: `has ${lines} lines (${linesMax} allowed): split it by concept` });
   findings.push(

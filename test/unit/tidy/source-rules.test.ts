@@ -16,9 +16,15 @@ test('a file name holds no drawer words and is kebab-case', () => {
 });
 
 test('a source file opens with a comment, after a hash-bang if it has one', () => {
-  assert.deepEqual(found({ 'core/a.ts': 'export {};\n', 'cli/b.mjs': '#!/usr/bin/env node\n// b\n', 'core/c.ts': '/** c */\n' }), [
-    'core/a.ts:1 does not open with a comment that says what it is',
-  ]);
+  assert.deepEqual(
+    found({
+      'core/a.ts': 'export {};\n',
+      'cli/b.mjs': '#!/usr/bin/env node\n// b\n',
+      'core/c.ts': '/** c */\n',
+      'test/d.test.ts': 'assert;\n',
+    }),
+    ['core/a.ts:1 does not open with a comment that says what it is'],
+  );
 });
 
 test('a file of more than a thousand lines is to be split', () => {
