@@ -1,7 +1,8 @@
 // Tells when files of a project change: one watch a folder, installed and generated folders left out (node:fs would watch all of
 // node_modules). Called by `platform dev`.
-import { readdirSync, watch, type FSWatcher } from 'node:fs';
+import { readdirSync, statSync, watch, type FSWatcher } from 'node:fs';
 import path from 'node:path';
+import { CliError } from './failure.ts';
 
 /** A running watch. */
 export interface Watcher {
@@ -18,6 +19,7 @@ const foldersMax = 5000;
  * Watches a folder and everything below it.
  *
  * @param ignored paths relative to the folder, whole folders or files, that do not count.
+ * @throws {CliError} when the system allows no more watches.
  * @param onChange gets the changed paths, relative and sorted, once they have been quiet for some milliseconds.
  */
 export function watchFolder(folder: string, ignored: readonly string[], onChange: (paths: readonly string[]) => void): Watcher {
@@ -39,28 +41,37 @@ export function watchFolder(folder: string, ignored: readonly string[], onChange
     if (timer !== null) clearTimeout(timer);
     timer = setTimeout(settle, settleMs);
   };
+  /** What is made again under a name that was watched is another folder: the old watch would stay silent. */
   const forget = (relative: string): void => {
-    watched.get(relative)?.close();
-    watched.delete(relative);
+    for (const [name, watcher] of watched) {
+      if (name !== relative && !name.startsWith(relative + path.sep)) continue;
+      watcher.close();
+      watched.delete(name);
+    }
   };
-  /** Watches a folder and those below it; true when it is a folder. `fresh`: what it holds already counts as changed. */
+  /** Watches a folder and those below it. `fresh`: what it holds already counts as changed. */
   const add = (relative: string, fresh: boolean): void => {
     if (watched.has(relative) || watched.size >= foldersMax) return;
     const absolute = path.join(folder, relative);
     let entries;
     try {
-      entries = readdirSync(absolute, { withFileTypes: true });
-      const watcher = watch(absolute, (_event, name) => {
+      if (!statSync(absolute).isDirectory()) return;
+      const watcher = watch(absolute, (event, name) => {
         if (name === null) return;
         const below = path.join(relative, name);
         if (isIgnored(below)) return;
         note(below);
+        if (event === 'rename') forget(below);
         add(below, true);
       });
       watcher.on('error', () => forget(relative));
       watched.set(relative, watcher);
-    } catch {
-      // A file, or a folder that is gone again.
+      // Only now: a file made between reading and watching would be missed.
+      entries = readdirSync(absolute, { withFileTypes: true });
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (!fresh && (code === 'ENOSPC' || code === 'EMFILE')) throw tooManyWatches();
+      // Gone again.
       if (relative !== '') forget(relative);
       return;
     }
@@ -79,4 +90,10 @@ export function watchFolder(folder: string, ignored: readonly string[], onChange
       watched.clear();
     },
   };
+}
+
+function tooManyWatches(): CliError {
+  return new CliError('The system allows no more watches on folders', {
+    advice: 'Raise fs.inotify.max_user_watches and max_user_instances (sysctl), or build once with --no-watch.',
+  });
 }

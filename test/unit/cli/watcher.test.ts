@@ -58,6 +58,18 @@ test('a folder that appears later is watched too', async (t) => {
   assert.ok(told.has('src/deep/er/a.ts'));
 });
 
+test('a folder that is deleted and made again is still watched', async (t) => {
+  const { folder, seen, told } = watched(t);
+  rmSync(path.join(folder, 'src'), { recursive: true });
+  await seen('src');
+  mkdirSync(path.join(folder, 'src'));
+  writeFileSync(path.join(folder, 'marker'), 'a');
+  await seen('marker');
+  writeFileSync(path.join(folder, 'src/again.ts'), 'a');
+  await seen('src/again.ts');
+  assert.ok(told.has('src/again.ts'));
+});
+
 test('installed and ignored folders are left alone', async (t) => {
   const { folder, seen, told } = watched(t, ['dist']);
   writeFileSync(path.join(folder, 'node_modules/x/index.js'), 'a');
