@@ -67,7 +67,7 @@ export function targetParts(target: string): { target: string; host: string | nu
 /** A response's headers, checked and ready to be framed by a listener. */
 export interface ResponseHead {
   /** Names and values in turn, without hop-by-hop headers and `content-length`. */ readonly pairs: readonly string[];
-  /** The same as header lines, each ended by CR LF. */ readonly lines: string;
+  /** The same as header lines in Latin-1, each ended by CR LF. */ readonly lines: string;
   readonly hasDate: boolean;
   /** `content-length` of the block; -1 without one. */ readonly declaredBytes: number;
 }

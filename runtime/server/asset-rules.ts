@@ -1,0 +1,133 @@
+// Which requests static files answer, and with which file: paths, HTML names, `run_worker_first`. Pure; used by assets.ts and
+// by the handler's decision. Only files that the manifest lists are ever named, so that no path can lead elsewhere.
+import type { AssetRules } from '#core/manifest.ts';
+
+/** What a decision needs of a request; an `Exchange` is one. */
+export interface AssetRequest {
+  readonly method: string;
+  /** Path and query, as received. */ readonly target: string;
+  header(name: string): string | null;
+}
+
+/**
+ * Whether a request goes to the asset layer or straight to the worker. `asset` does not promise that there is a file.
+ * The path is compared as the asset layer reads it, that is decoded: an encoded letter gets nobody past a pattern.
+ */
+export function assetDecision(rules: AssetRules, request: AssetRequest): 'asset' | 'worker' {
+  if (request.method !== 'GET' && request.method !== 'HEAD') return 'worker';
+  const first = rules.runWorkerFirst;
+  if (first === true) return 'worker';
+  if (first === false || first.length === 0) return 'asset';
+  const path = decodedPath(request.target);
+  if (path === null) return 'worker';
+  let decision: 'asset' | 'worker' = 'asset';
+  for (const pattern of first) {
+    if (pattern.startsWith('!')) {
+      if (globMatches(pattern.slice(1), path)) return 'asset';
+    } else if (decision === 'asset' && globMatches(pattern, path)) decision = 'worker';
+  }
+  return decision;
+}
+
+/** The decoded path of a request target; null when it cannot be a file's: a malformed escape, invalid UTF-8 or a NUL. */
+export function decodedPath(target: string): string | null {
+  const end = target.search(/[?#]/);
+  const path = end < 0 ? target : target.slice(0, end);
+  if (!path.includes('%')) return path.includes('\0') ? null : path;
+  try {
+    const decoded = decodeURIComponent(path);
+    return decoded.includes('\0') ? null : decoded;
+  } catch {
+    return null;
+  }
+}
+
+/** What a path leads to: a file's key in the manifest, or the canonical path to redirect to. */
+export type AssetTarget = { readonly file: string } | { readonly redirect: string };
+
+/**
+ * The file of a decoded path. HTML answers on its name without `.html`, folders with a slash at the end; the other forms
+ * redirect there.
+ *
+ * @example assetTarget({ 'about.html': file }, '/about') // { file: 'about.html' }
+ * @example assetTarget({ 'about.html': file }, '/about/') // { redirect: '/about' }
+ */
+export function assetTarget(files: AssetRules['files'], path: string): AssetTarget | null {
+  const key = path.slice(1);
+  const has = (name: string): boolean => Object.hasOwn(files, name) && isPlainKey(name);
+  if (key === '' || key.endsWith('/')) {
+    if (has(`${key}index.html`)) return { file: `${key}index.html` };
+    const name = key.slice(0, -1);
+    if (has(`${name}.html`)) return { redirect: `/${name}` };
+    return has(name) && name !== '' ? { redirect: `/${name}` } : null;
+  }
+  if (has(key)) {
+    if (key === 'index.html') return { redirect: '/' };
+    if (key.endsWith('/index.html')) return { redirect: `/${key.slice(0, -'index.html'.length)}` };
+    const name = key.slice(0, -'.html'.length);
+    // A file of the short name has the short path.
+    if (key.endsWith('.html') && name !== '' && !name.endsWith('/') && !has(name)) return { redirect: `/${name}` };
+    return { file: key };
+  }
+  if (key === 'index' || key.endsWith('/index')) {
+    return has(`${key}.html`) ? { redirect: `/${key.slice(0, -'index'.length)}` } : null;
+  }
+  if (has(`${key}.html`)) return { file: `${key}.html` };
+  return has(`${key}/index.html`) ? { redirect: `/${key}/` } : null;
+}
+
+/** The nearest `404.html` above a decoded path. */
+export function notFoundPage(files: AssetRules['files'], path: string): string | null {
+  let folder = path.slice(1);
+  for (;;) {
+    const slash = folder.lastIndexOf('/');
+    folder = slash < 0 ? '' : folder.slice(0, slash);
+    const key = folder === '' ? '404.html' : `${folder}/404.html`;
+    if (Object.hasOwn(files, key) && isPlainKey(key)) return key;
+    if (folder === '') return null;
+  }
+}
+
+/** Whether a browser asks for a page, so that an application's shell or an error page is of use to it. */
+export function isNavigation(request: AssetRequest): boolean {
+  const mode = request.header('sec-fetch-mode');
+  if (mode !== null) return mode === 'navigate';
+  return request.header('accept')?.includes('text/html') === true;
+}
+
+/** Bundlers put a hash of the content into names: such a file never changes. Names of words and numbers do not count. */
+export function isHashedName(key: string): boolean {
+  if (key.includes('/immutable/')) return true;
+  const token = /[.-]([A-Za-z0-9_-]{8,64})\.[A-Za-z0-9]+(?:\.map)?$/.exec(key)?.[1];
+  if (token === undefined) return false;
+  if (/^[0-9a-f]+$/.test(token)) return /\d/.test(token) && /[a-f]/.test(token);
+  const last = token.slice(-8);
+  return key.includes('/') && (token.length === 8 || token.at(-9) === '-') && /\d/.test(last) && /[A-Z]/.test(last);
+}
+
+/** A manifest is content-addressed, not trusted: a key that leaves the assets folder is no file. */
+function isPlainKey(key: string): boolean {
+  return !/(?:^|\/)(?:\.{0,2})(?:\/|$)|[\\\0]/.test(key);
+}
+
+/** `*` stands for any characters, all others for themselves. Linear in practice: no regular expression of a tenant's is run. */
+export function globMatches(pattern: string, text: string): boolean {
+  let p = 0;
+  let t = 0;
+  let star = -1;
+  let mark = 0;
+  while (t < text.length) {
+    if (p < pattern.length && pattern[p] === '*') {
+      star = p++;
+      mark = t;
+    } else if (p < pattern.length && pattern[p] === text[t]) {
+      p++;
+      t++;
+    } else if (star >= 0) {
+      p = star + 1;
+      t = ++mark;
+    } else return false;
+  }
+  while (pattern[p] === '*') p++;
+  return p === pattern.length;
+}

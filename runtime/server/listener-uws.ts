@@ -1,0 +1,201 @@
+// The listener on uWebSockets.js, for machines where it loads (glibc >= 2.38, `HANDLER_LISTENER`). Opened by the roots
+// as `OpenListener`. Where it cannot do what node:http does is listed in test/contract/listener-uws.test.ts.
+import { METHODS } from 'node:http';
+import { createRequire } from 'node:module';
+import { createServer, type AddressInfo, type Server } from 'node:net';
+import { defaultLimits } from '#core/limits.ts';
+import { HeadCache, hostFrom, isHopByHop } from './header-block.ts';
+import type { Listener, ListenerOptions, OpenListener } from './listener.ts';
+import { UwsExchange, type UwsListenerState, type UwsResponse } from './uws-exchange.ts';
+
+/** The request object: valid only while the native callback runs. */
+interface UwsRequest {
+  getCaseSensitiveMethod(): string;
+  getUrl(): string;
+  getQuery(): string | undefined;
+  forEach(callback: (name: string, value: string) => void): void;
+}
+
+interface UwsApp {
+  any(pattern: string, handler: (response: UwsResponse, request: UwsRequest) => void): UwsApp;
+  listen(host: string, port: number, options: number, callback: (socket: object | false) => void): UwsApp;
+  close(): UwsApp;
+}
+
+/** The part of the module `uWebSockets.js` that is used. */
+export interface UwsModule {
+  App(): UwsApp;
+  us_listen_socket_close(socket: object): void;
+  us_socket_local_port(socket: object): number;
+  readonly LIBUS_LISTEN_EXCLUSIVE_PORT: number;
+  _cfg(key: string): void;
+}
+
+/**
+ * Loads uWebSockets.js from wherever it is installed: the root, or bench/, which keeps its 257 MB out of the root.
+ *
+ * @returns the module, or why there is none, in one line.
+ */
+export function loadUws(): { uws: UwsModule } | { uws: null; reason: string } {
+  // Read once, when the library is loaded; without it a request's head ends at 4 KB. The exact limits are checked below.
+  process.env['UWS_HTTP_MAX_HEADERS_SIZE'] ??= String(defaultLimits.headerBytesMax + 2 * defaultLimits.urlBytesMax);
+  let reason = '';
+  for (const base of ['../../package.json', '../../bench/package.json']) {
+    try {
+      return { uws: createRequire(new URL(base, import.meta.url))('uWebSockets.js') as UwsModule };
+    } catch (error) {
+      const lines = (error as Error).message.split('\n').filter((line) => line !== '');
+      // Of a binary that does not fit, the last line says what it needs.
+      const missing = (error as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND';
+      if (!missing || reason === '') reason = missing ? 'uWebSockets.js is not installed' : lines.at(-1)!;
+    }
+  }
+  return { uws: null, reason };
+}
+
+/** As `OpenListener`, on a loaded uWebSockets.js. */
+export function openUwsListener(uws: UwsModule): OpenListener {
+  return async (options) => {
+    const state: UwsListenerState = { options, heads: new HeadCache(), draining: false, running: 0, onQuiet: null };
+    // Otherwise every response names the library.
+    uws._cfg('silent');
+    const app = uws.App();
+    app.any('/*', (response, request) => accept(state, response, request));
+
+    let listening: object | null = null;
+    const sharing = options.reusePort === true ? 0 : uws.LIBUS_LISTEN_EXCLUSIVE_PORT;
+    // A port that the system chooses is never opened for sharing by the library: choose it first.
+    const chosen = options.reusePort === true && options.port === 0 ? await openSharedPort(options.host) : null;
+    app.listen(options.host, chosen?.port ?? options.port, sharing, (socket) => {
+      listening = socket === false ? null : socket;
+    });
+    chosen?.server.close();
+    if (listening === null) throw await listenError(options);
+    const listenSocket: object = listening;
+
+    function stopAccepting(): void {
+      if (listening === null) return;
+      listening = null;
+      uws.us_listen_socket_close(listenSocket);
+    }
+    let closed = false;
+    function cut(): void {
+      if (closed) return;
+      closed = true;
+      stopAccepting();
+      app.close();
+    }
+    const port = uws.us_socket_local_port(listenSocket);
+
+    const listener: Listener = {
+      technology: 'uws',
+      port,
+      async drain(deadlineMs) {
+        state.draining = true;
+        stopAccepting();
+        if (state.running > 0) {
+          await new Promise<void>((resolve) => {
+            const deadline = setTimeout(resolve, deadlineMs);
+            state.onQuiet = () => {
+              clearTimeout(deadline);
+              // The last response is written when the native call that ends it returns.
+              setImmediate(resolve);
+            };
+          });
+        }
+        cut();
+      },
+      async close() {
+        state.draining = true;
+        cut();
+      },
+    };
+    return listener;
+  };
+}
+
+const methods = new Set(METHODS);
+
+/** Copies what the request object holds and hands it over as an exchange. */
+function accept(state: UwsListenerState, response: UwsResponse, request: UwsRequest): void {
+  const { limits } = state.options;
+  const method = request.getCaseSensitiveMethod();
+  const query = request.getQuery();
+  const target = query === undefined ? request.getUrl() : `${request.getUrl()}?${query}`;
+  let headerBlock = '';
+  let headerBytes = 0;
+  let hostHeader: string | null = null;
+  let problem = '';
+  let bodyBytes = 0;
+  let chunked = false;
+  let closes = false;
+  request.forEach((name, value) => {
+    headerBytes += name.length + value.length + 4;
+    switch (name.length) {
+      case 4:
+        if (name === 'host') {
+          if (hostHeader !== null) problem = 'there are several Host headers';
+          hostHeader = value;
+        }
+        break;
+      case 10:
+        if (name === 'connection' && value.toLowerCase() === 'close') closes = true;
+        break;
+      case 14:
+        if (name === 'content-length') {
+          if (!/^\d{1,15}$/.test(value) || (bodyBytes > 0 && bodyBytes !== Number(value))) problem = 'the content-length is malformed';
+          bodyBytes = Number(value);
+        }
+        break;
+      case 17:
+        if (name === 'transfer-encoding') {
+          if (chunked || value.toLowerCase() !== 'chunked') problem = 'the only transfer coding is chunked, once';
+          chunked = true;
+        }
+        break;
+    }
+    if (!isHopByHop(name)) headerBlock += `${name}\0${value}\0`;
+  });
+  if (chunked) {
+    if (bodyBytes !== 0) problem = 'a body is framed by length or by chunks, not both';
+    bodyBytes = -1;
+  }
+  if (!methods.has(method)) problem = 'the method is unknown';
+  if (controlCharacter.test(target)) problem = 'the request target has control characters';
+  const host = hostHeader === null ? null : hostFrom(hostHeader);
+  if (host === null && problem === '') problem = hostHeader === null ? 'the Host header is missing' : 'the Host header is no host name';
+
+  const exchange = new UwsExchange(state, response, method, target, host ?? '', headerBlock, Number.isNaN(bodyBytes) ? 0 : bodyBytes);
+  if (closes) exchange.closeAfter();
+  if (target.length > limits.urlBytesMax) exchange.refuse('url_too_long', { limit: limits.urlBytesMax });
+  else if (headerBytes > limits.headerBytesMax) exchange.refuse('headers_too_large', { limit: limits.headerBytesMax });
+  else if (problem !== '') exchange.refuse('bad_request', { reason: problem });
+  else if (bodyBytes > limits.bodyBytesMax) exchange.refuse('body_too_large', { limit: limits.bodyBytesMax });
+  else {
+    exchange.attach();
+    state.options.onExchange(exchange);
+  }
+}
+
+// oxlint-disable-next-line no-control-regex
+const controlCharacter = /[\0-\x20\x7f]/;
+
+/** A free port, held in a way that lets others share it. */
+function openSharedPort(host: string): Promise<{ server: Server; port: number }> {
+  const server = createServer((socket) => socket.destroy());
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ port: 0, host, reusePort: true }, () => resolve({ server, port: (server.address() as AddressInfo).port }));
+  });
+}
+
+/** The library only says that it failed: node:net says why. */
+function listenError(options: ListenerOptions): Promise<Error> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once('error', resolve);
+    probe.listen({ port: options.port, host: options.host }, () => {
+      probe.close(() => resolve(Object.assign(new Error(`listen EADDRINUSE: ${options.host}:${options.port}`), { code: 'EADDRINUSE' })));
+    });
+  });
+}

@@ -1,0 +1,379 @@
+// One request on uWebSockets.js and its response. Made by listener-uws.ts, used by the handler through `Exchange`.
+// The native response object dies with the response or the connection, and every write must happen inside a cork.
+import { STATUS_CODES } from 'node:http';
+import { errorMessage, errorTable, PlatformError, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
+import { hasBody, headerIn, type HeadCache, type ResponseHead } from './header-block.ts';
+import type { BodySink, Exchange, ListenerOptions } from './listener.ts';
+
+/** The part of the library's response object that is used. */
+export interface UwsResponse {
+  writeStatus(status: string): unknown;
+  writeHeader(name: string, value: string | Uint8Array): unknown;
+  write(chunk: string | Uint8Array): boolean;
+  end(body?: string | Uint8Array, closeConnection?: boolean): unknown;
+  endWithoutBody(contentLength?: number, closeConnection?: boolean): unknown;
+  tryEnd(chunk: string | Uint8Array, totalBytes: number): [ok: boolean, done: boolean];
+  close(): unknown;
+  getWriteOffset(): number;
+  onWritable(handler: (offset: number) => boolean): unknown;
+  onAborted(handler: () => void): unknown;
+  onData(handler: (chunk: ArrayBuffer, isLast: boolean) => void): unknown;
+  pause(): unknown;
+  resume(): unknown;
+  cork(callback: () => void): unknown;
+  getRemoteAddressAsText(): ArrayBuffer;
+}
+
+/** What all exchanges of a listener share. */
+export interface UwsListenerState {
+  readonly options: ListenerOptions;
+  readonly heads: HeadCache;
+  draining: boolean;
+  /** Exchanges whose response is not with the kernel yet. */ running: number;
+  /** Called when `running` falls to zero while draining. */ onQuiet: (() => void) | null;
+}
+
+/** Unread request bodies up to this size are read and dropped, so that the connection can be used again. */
+const drainBytesMax = 64 * 1024;
+/** Bodies above it go out piece by piece as the client takes them, instead of being copied into the library's buffer. */
+const wholeBytesMax = 64 * 1024;
+
+const statusTexts: string[] = Array.from({ length: 600 }, (_, status) => `${status} ${STATUS_CODES[status] ?? ''}`);
+
+// States of the response. `flushing`: ended by the handler, not all of it with the kernel.
+const open = 0;
+const streaming = 1;
+const flushing = 2;
+const ended = 3;
+const gone = 4;
+
+export class UwsExchange implements Exchange {
+  readonly method: string;
+  readonly target: string;
+  readonly host: string;
+  readonly headerBlock: string;
+  readonly bodyBytes: number;
+  onAbort: (() => void) | null = null;
+  onDrain: (() => void) | null = null;
+
+  readonly #listener: UwsListenerState;
+  readonly #native: UwsResponse;
+  #state = open;
+  #sink: BodySink | null = null;
+  /** Body that arrived before it was asked for, or while the reader pauses. */
+  #held: Uint8Array[] | null = null;
+  #paused = false;
+  #bodyEnded: boolean;
+  #endTold = false;
+  #receivedBytes = 0;
+  #closes = false;
+  #clientCloses = false;
+  #remoteAddress: string | null = null;
+  #sendsBody = true;
+  /** Content-length of a streamed response; -1 without one. */
+  #totalBytes = -1;
+  #owedBytes = -1;
+  /** The rest of a chunk that the socket did not take. */
+  #tail: Uint8Array | null = null;
+  #waits = false;
+
+  constructor(
+    listener: UwsListenerState,
+    native: UwsResponse,
+    method: string,
+    target: string,
+    host: string,
+    headerBlock: string,
+    bodyBytes: number,
+  ) {
+    this.method = method;
+    this.target = target;
+    this.host = host;
+    this.headerBlock = headerBlock;
+    this.bodyBytes = bodyBytes;
+    this.#bodyEnded = bodyBytes === 0;
+    this.#listener = listener;
+    this.#native = native;
+    listener.running++;
+  }
+
+  /** Asks for the native events; must happen before the native request callback returns. */
+  attach(): void {
+    if (this.#state >= ended) return;
+    this.#native.onAborted(() => this.#aborted());
+    if (this.bodyBytes !== 0) this.#native.onData((chunk, isLast) => this.#receive(chunk, isLast));
+  }
+
+  get remoteAddress(): string {
+    if (this.#remoteAddress === null)
+      this.#remoteAddress = this.#state >= ended ? '' : plainAddress(Buffer.from(this.#native.getRemoteAddressAsText()).toString());
+    return this.#remoteAddress;
+  }
+
+  header(name: string): string | null {
+    return headerIn(this.headerBlock, name);
+  }
+
+  readBody(sink: BodySink): void {
+    if (this.#state >= flushing || this.#sink !== null) return;
+    this.#sink = sink;
+    this.#feed();
+  }
+
+  resumeBody(): void {
+    if (this.#state >= flushing || this.#sink === null || !this.#paused) return;
+    this.#paused = false;
+    this.#feed();
+  }
+
+  /** Hands on what is held, then lets the socket read again. */
+  #feed(): void {
+    while (this.#held !== null && !this.#paused && this.#state < flushing) {
+      const bytes = this.#held.shift();
+      if (bytes === undefined) {
+        this.#held = null;
+        if (!this.#bodyEnded) this.#native.resume();
+        break;
+      }
+      if (!this.#sink!.chunk(bytes)) this.#paused = true;
+    }
+    if (this.#bodyEnded && this.#held === null && !this.#endTold && this.#state < flushing) {
+      this.#endTold = true;
+      this.#sink!.end();
+    } else if (this.#paused && this.#held === null && !this.#bodyEnded) {
+      this.#hold();
+    }
+  }
+
+  #hold(): void {
+    this.#held = [];
+    this.#native.pause();
+  }
+
+  #receive(chunk: ArrayBuffer, isLast: boolean): void {
+    this.#bodyEnded = isLast;
+    if (this.#state >= flushing) return;
+    this.#receivedBytes += chunk.byteLength;
+    const limit = this.#listener.options.limits.bodyBytesMax;
+    if (this.#receivedBytes > limit) {
+      const abort = this.onAbort;
+      if (this.#state === open) this.refuse('body_too_large', { limit });
+      else this.destroy();
+      abort?.();
+      return;
+    }
+    // The library detaches the buffer when this call returns.
+    const bytes = chunk.byteLength > 0 ? new Uint8Array(chunk.slice(0)) : null;
+    if (this.#held === null && (this.#sink === null || this.#paused)) {
+      if (isLast) this.#held = [];
+      else this.#hold();
+    }
+    if (this.#held !== null) {
+      if (bytes !== null) this.#held.push(bytes);
+      if (this.#sink !== null && !this.#paused) this.#feed();
+      return;
+    }
+    if (bytes !== null && !this.#sink!.chunk(bytes)) {
+      this.#paused = true;
+      this.#held = [];
+      if (!isLast) this.#native.pause();
+      return;
+    }
+    if (isLast && this.#state < flushing) this.#feed();
+  }
+
+  send(status: number, headerBlock: string, body: string | Uint8Array | null): void {
+    if (this.#state !== open) return;
+    const head = this.#checkedHead(status, headerBlock);
+    if (this.#unreadIsMuch() || this.#listener.draining) this.#closes = true;
+    this.#native.cork(() => this.#writeWhole(status, head, body));
+  }
+
+  #writeWhole(status: number, head: ResponseHead, body: string | Uint8Array | null): void {
+    const native = this.#native;
+    this.#writeHead(status, head);
+    if (!hasBody(this.method, status)) {
+      const bytes = body !== null ? (typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength) : head.declaredBytes;
+      this.#finish(ended);
+      this.#endWithoutBody(status === 204 ? -1 : bytes, this.#closes);
+      return;
+    }
+    if (body === null || body.length <= wholeBytesMax || this.#closes) {
+      this.#finish(ended);
+      native.end(body ?? '', this.#closes);
+      return;
+    }
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+    this.#totalBytes = bytes.byteLength;
+    this.#state = flushing;
+    native.onWritable(() => this.#writable());
+    this.#push(bytes);
+  }
+
+  begin(status: number, headerBlock: string): void {
+    if (this.#state !== open) return;
+    const head = this.#checkedHead(status, headerBlock);
+    this.#sendsBody = hasBody(this.method, status);
+    this.#totalBytes = status === 204 ? -1 : head.declaredBytes;
+    this.#owedBytes = this.#totalBytes;
+    this.#state = streaming;
+    this.#native.cork(() => {
+      this.#writeHead(status, head);
+      if (!this.#sendsBody) return;
+      this.#native.onWritable(() => this.#writable());
+    });
+  }
+
+  write(chunk: Uint8Array | string): boolean {
+    if (this.#state !== streaming || !this.#sendsBody) return true;
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+    if (bytes.byteLength === 0) return !this.#waits;
+    if (this.#totalBytes < 0) {
+      let taken = true;
+      this.#native.cork(() => {
+        taken = this.#native.write(bytes);
+      });
+      if (!taken) this.#waits = true;
+      return taken;
+    }
+    if (bytes.byteLength > this.#owedBytes) {
+      this.destroy();
+      return true;
+    }
+    this.#owedBytes -= bytes.byteLength;
+    if (this.#tail !== null) {
+      this.#tail = Buffer.concat([this.#tail, bytes]);
+      return false;
+    }
+    this.#native.cork(() => this.#push(bytes));
+    this.#waits = this.#tail !== null;
+    return !this.#waits;
+  }
+
+  end(): void {
+    if (this.#state !== streaming) return;
+    if (this.#sendsBody && this.#owedBytes > 0) {
+      this.destroy();
+      return;
+    }
+    if (!this.#sendsBody) {
+      this.#finish(ended);
+      this.#native.cork(() => this.#endWithoutBody(this.#totalBytes, this.#closes || this.#listener.draining));
+    } else if (this.#totalBytes === 0 || (this.#totalBytes < 0 && !this.#waits)) this.#endStream();
+    else if (this.#totalBytes < 0 || this.#tail !== null) this.#state = flushing;
+  }
+
+  destroy(): void {
+    if (this.#state >= flushing) return;
+    this.#finish(gone);
+    this.#native.close();
+  }
+
+  /** The client asked for the end of the connection. */
+  closeAfter(): void {
+    this.#clientCloses = true;
+  }
+
+  /** Answers with an error of the table and closes the connection. */
+  refuse(code: ErrorCode, details: ErrorDetails): void {
+    this.#closes = true;
+    this.send(errorTable[code].status, 'content-type\0text/plain;charset=utf-8\0', `${errorMessage(code, details)}\n`);
+  }
+
+  #checkedHead(status: number, headerBlock: string): ResponseHead {
+    if (!(status >= 200 && status <= 599 && Number.isInteger(status))) {
+      throw new PlatformError('illegal_response', { what: `status ${String(status)}` });
+    }
+    return this.#listener.heads.get(headerBlock);
+  }
+
+  #writeHead(status: number, head: ResponseHead): void {
+    this.#native.writeStatus(statusTexts[status]!);
+    // The library closes then, but does not say so.
+    if (this.#clientCloses) this.#native.writeHeader('connection', 'close');
+    const { pairs } = head;
+    for (let i = 0; i < pairs.length; i += 2) {
+      // The library writes a date of its own, and strings as UTF-8.
+      if (pairs[i] === 'date') continue;
+      this.#native.writeHeader(pairs[i]!, latin1(pairs[i + 1]!));
+    }
+  }
+
+  /** To ask for the end of the connection here would write its header into the body. */
+  #endStream(): void {
+    this.#finish(ended);
+    this.#native.cork(() => void this.#native.end());
+  }
+
+  /** The head alone; -1: without a content-length. */
+  #endWithoutBody(bytes: number, closes: boolean): void {
+    if (bytes >= 0) this.#native.endWithoutBody(bytes, closes);
+    else {
+      // The library takes any first argument for a length, so that closing can only be asked of the client here.
+      if (closes && !this.#clientCloses) this.#native.writeHeader('connection', 'close');
+      this.#native.endWithoutBody();
+    }
+  }
+
+  /** A part of a length-framed body; what the socket does not take waits in `#tail`. */
+  #push(bytes: Uint8Array): void {
+    const before = this.#native.getWriteOffset();
+    const [taken, done] = this.#native.tryEnd(bytes, this.#totalBytes);
+    if (done) {
+      this.#tail = null;
+      this.#finish(ended);
+    } else if (!taken) this.#tail = bytes.subarray(this.#native.getWriteOffset() - before);
+    else this.#tail = null;
+  }
+
+  #writable(): boolean {
+    if (this.#state === flushing || this.#state === streaming) {
+      if (this.#tail !== null) this.#push(this.#tail);
+      if (this.#tail !== null) return false;
+      if (this.#state === flushing && this.#totalBytes < 0) this.#endStream();
+      else if (this.#waits && this.#state === streaming) {
+        this.#waits = false;
+        this.onDrain?.();
+      }
+    }
+    return true;
+  }
+
+  #unreadIsMuch(): boolean {
+    if (this.#bodyEnded) return false;
+    return this.bodyBytes < 0 || this.bodyBytes - this.#receivedBytes > drainBytesMax;
+  }
+
+  #aborted(): void {
+    const before = this.#state;
+    if (before >= ended) return;
+    this.#finish(gone);
+    if (before < flushing) this.onAbort?.();
+  }
+
+  #finish(state: number): void {
+    if (this.#state >= ended) return;
+    // A paused socket would not read the next request either.
+    if (state === ended && this.#held !== null && !this.#bodyEnded) this.#native.resume();
+    this.#held = null;
+    this.#state = state;
+    if (--this.#listener.running === 0) this.#listener.onQuiet?.();
+  }
+}
+
+/** Header values are Latin-1 on the wire. */
+function latin1(value: string): string | Uint8Array {
+  for (let i = 0; i < value.length; i++) if (value.charCodeAt(i) > 0x7f) return Buffer.from(value, 'latin1');
+  return value;
+}
+
+/** The library writes IPv6 in full and IPv4 of a dual-stack socket as a mapped address. */
+function plainAddress(address: string): string {
+  return address.startsWith('0000:0000:0000:0000:0000:ffff:')
+    ? address
+        .slice(30)
+        .split(':')
+        .map((group) => `${Number.parseInt(group.slice(0, 2), 16)}.${Number.parseInt(group.slice(2), 16)}`)
+        .join('.')
+    : address;
+}

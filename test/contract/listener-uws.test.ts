@@ -1,0 +1,44 @@
+// The listener contract over uWebSockets.js, where it loads; what it does otherwise is listed here with the reason.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { loadUws, openUwsListener } from '#runtime/server/listener-uws.ts';
+import { listenerSuite, type Skip } from './listener.ts';
+
+const skip: Skip[] = [
+  { title: 'in absolute form is handed over in origin form, with the host of the URL', reason: 'answers absolute targets with 505' },
+  { title: 'keeps the bytes of a Latin-1 header value', reason: 'reads header values as UTF-8' },
+  { title: 'with 100 headers and with 1,000 headers is handed over whole', reason: 'answers about 100 headers and more with 431' },
+  { title: 'has one date, and the one that the worker set', reason: 'always writes its own date' },
+  { title: 'sends its head before the first chunk', reason: 'has no way to write the end of the head without a chunk' },
+  { title: 'to HTTP/1.0 ends with the connection', reason: 'answers HTTP/1.0 with 505' },
+  { title: 'is cut when its client stops taking it', reason: 'has a fixed time limit of 10 s' },
+  { title: 'that stops coming is cut', reason: 'has a fixed time limit of 10 s' },
+  { title: 'headers that do not arrive in time close the connection', reason: 'has a fixed time limit of 10 s' },
+  { title: 'a connection idle for longer than the limit is closed', reason: 'has a fixed time limit of 10 s' },
+  { title: 'in chunks loses their extensions', reason: 'ends the connection at a chunk extension' },
+  { title: 'in chunks loses its trailers', reason: 'answers trailers with 505' },
+  {
+    title: 'that the client announces is not asked for when the handler answers without it',
+    reason: 'asks for every announced body itself',
+  },
+  { title: 'without a version is answered 400', reason: 'waits for more and closes after 10 s' },
+  { title: 'with an empty header name is answered 400', reason: 'takes an empty name for the end of the headers' },
+  { title: 'with a lone CR in a header value is answered 400', reason: 'waits for more and closes after 10 s' },
+  {
+    title: 'with a chunk longer than its size ends in an error, and the handler is told',
+    reason: 'does not check the line end behind a chunk',
+  },
+  {
+    title: 'answers pipelined requests in order when they are answered in another',
+    reason: 'cuts a connection that sends a request before the answer',
+  },
+];
+
+const loaded = loadUws();
+if (loaded.uws === null) {
+  test('uws listener', { skip: loaded.reason }, () => {});
+} else {
+  const { uws } = loaded;
+  test('uWebSockets.js loads', () => assert.equal(typeof uws.App, 'function'));
+  listenerSuite({ open: openUwsListener(uws), technology: 'uws', skip });
+}
