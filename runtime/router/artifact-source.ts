@@ -1,0 +1,70 @@
+// Artifacts under `<FS_PATH>/artifacts`, checked against the hashes they are named by before anything of them runs.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PlatformError } from '#core/errors.ts';
+import { artifactId, hashOf } from '#core/artifact-id.ts';
+import type { Manifest } from '#core/manifest.ts';
+import { isArtifactId } from '#core/names.ts';
+
+/** An artifact whose manifest is what its id says. */
+export interface OpenArtifact {
+  readonly id: string;
+  readonly manifest: Manifest;
+  /** The bundle, checked; null for static projects. @throws {PlatformError} `artifact_corrupt` */
+  workerCode(): string | null;
+  /** Its source map; null where there is none or it cannot be read. */
+  sourceMap(): string | null;
+  /** Path of an asset's file. */
+  assetFile(path: string): string;
+}
+
+/** @throws {PlatformError} `deployment_unavailable` when it is not there, `artifact_corrupt` when it is not what its id says. */
+export function openArtifact(folder: string, id: string): OpenArtifact {
+  if (!isArtifactId(id)) throw new PlatformError('artifact_corrupt', { artifact: id, reason: 'its id is not a hash' });
+  const root = join(folder, 'artifacts', id);
+  const manifest = readManifest(root, id);
+  const read = (name: string, hash: string): string => {
+    let content: Buffer;
+    try {
+      content = readFileSync(join(root, name));
+    } catch (error) {
+      throw new PlatformError('artifact_corrupt', { artifact: id, reason: `${name} cannot be read` }, { cause: error });
+    }
+    if (hashOf(content) !== hash) throw new PlatformError('artifact_corrupt', { artifact: id, reason: `${name} does not match its hash` });
+    return content.toString('utf8');
+  };
+  return {
+    id,
+    manifest,
+    workerCode: () => (manifest.worker === null ? null : read('worker.js', manifest.worker.hash)),
+    sourceMap() {
+      const hash = manifest.worker?.mapHash ?? null;
+      try {
+        return hash === null ? null : read('worker.js.map', hash);
+      } catch {
+        return null;
+      }
+    },
+    assetFile: (path) => join(root, 'assets', path),
+  };
+}
+
+function readManifest(root: string, id: string): Manifest {
+  let text: string;
+  try {
+    text = readFileSync(join(root, 'manifest.json'), 'utf8');
+  } catch (error) {
+    throw new PlatformError('deployment_unavailable', { deployment: id, reason: 'its artifact is not there' }, { cause: error });
+  }
+  let manifest: Manifest;
+  try {
+    manifest = JSON.parse(text) as Manifest;
+  } catch (error) {
+    throw new PlatformError('artifact_corrupt', { artifact: id, reason: 'manifest.json is no JSON' }, { cause: error });
+  }
+  if (artifactId(manifest) !== id)
+    throw new PlatformError('artifact_corrupt', { artifact: id, reason: 'manifest.json does not match its hash' });
+  if (manifest.version !== 1)
+    throw new PlatformError('artifact_corrupt', { artifact: id, reason: `version ${String(manifest.version)} is not known` });
+  return manifest;
+}

@@ -1,0 +1,99 @@
+// Host -> deployment, rebuilt whenever a record changes and only looked up per request. Pure: records come in, routes go out.
+import type { RouteRecord } from '#core/manifest.ts';
+import { branchSlug } from '#core/names.ts';
+import type { Plan } from '#core/plans.ts';
+
+/** Where a host leads. One object serves all hosts of a deployment, and stays the same object while nothing of it changes. */
+export interface Route {
+  readonly project: string;
+  /** Deployment id. */ readonly deployment: string;
+  /** Artifact id. */ readonly artifact: string;
+  readonly plan: Plan;
+  readonly vars: Readonly<Record<string, string>>;
+  readonly branch: string;
+}
+
+/** Two projects claim one custom host (the one whose name sorts first has it), or one claims a host of the platform. */
+export interface RouteConflict {
+  readonly host: string;
+  /** Who does not get it. */ readonly project: string;
+  /** Who has it: a project, or `the platform`. */ readonly other: string;
+}
+
+/** The table. */
+export interface RouteTable {
+  /** The route of a Host header: lower case, with or without a port. */
+  find(host: string): Route | null;
+  /** Takes other records; returns the conflicts among them. */
+  replace(records: readonly RouteRecord[]): RouteConflict[];
+  routes(): Iterable<Route>;
+}
+
+/**
+ * @param domains the platform's own: projects answer on `<project>.<domain>`, `<project>--<branch>.<domain>` and
+ *   `<project>--<deployment id>.<domain>`.
+ */
+export function createRouteTable(domains: readonly string[]): RouteTable {
+  let hosts = new Map<string, Route>();
+  let known = new Map<string, Route>();
+
+  function find(host: string): Route | null {
+    return hosts.get(host) ?? (host.includes(':') || host.endsWith('.') ? (hosts.get(plainHost(host)) ?? null) : null);
+  }
+
+  /** Also of projects that do not exist yet: nobody may take their host in advance. */
+  function isOwnHost(host: string): boolean {
+    return domains.some((domain) => host === domain || host.endsWith(`.${domain}`));
+  }
+
+  function replace(records: readonly RouteRecord[]): RouteConflict[] {
+    const nextHosts = new Map<string, Route>();
+    const nextKnown = new Map<string, Route>();
+    const conflicts: RouteConflict[] = [];
+    const claimed = new Map<string, string>();
+    const sorted = records.toSorted((a, b) => (a.project < b.project ? -1 : 1));
+    const productions: (Route | null)[] = [];
+    for (const record of sorted) {
+      const { project, plan, vars } = record;
+      const route = (id: string | null | undefined): Route | null => {
+        const deployment = id === null || id === undefined ? undefined : record.deployments[id];
+        if (deployment === undefined) return null;
+        const made: Route = { project, deployment: deployment.id, artifact: deployment.artifact, plan, vars, branch: deployment.branch };
+        const key = JSON.stringify(made);
+        const same = nextKnown.get(key) ?? known.get(key) ?? made;
+        nextKnown.set(key, same);
+        return same;
+      };
+      const add = (label: string, to: Route | null): void => {
+        if (to !== null) for (const domain of domains) nextHosts.set(`${label}.${domain}`, to);
+      };
+      for (const id of Object.keys(record.deployments)) add(`${project}--${id}`, route(id));
+      for (const [branch, id] of Object.entries(record.branches)) add(`${project}--${branchSlug(branch, project)}`, route(id));
+      const production = route(record.production);
+      add(project, production);
+      productions.push(production);
+    }
+    for (const [index, { project, domains: customHosts }] of sorted.entries()) {
+      const production = productions[index];
+      if (production === null || production === undefined) continue;
+      for (const host of customHosts) {
+        const other = isOwnHost(host) ? 'the platform' : claimed.get(host);
+        if (other !== undefined) {
+          conflicts.push({ host, project, other });
+          continue;
+        }
+        claimed.set(host, project);
+        nextHosts.set(host, production);
+      }
+    }
+    hosts = nextHosts;
+    known = nextKnown;
+    return conflicts;
+  }
+
+  return { find, replace, routes: () => known.values() };
+}
+
+function plainHost(host: string): string {
+  return host.replace(/:\d*$/, '').replace(/\.$/, '');
+}
