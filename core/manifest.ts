@@ -13,8 +13,12 @@ export interface AssetFile {
 export interface AssetRules {
   /** Name under which the worker sees the asset fetcher. */ readonly binding: string | null;
   readonly notFoundHandling: 'none' | '404-page' | 'single-page-application';
-  /** `true`: always the worker first; patterns: only those (a leading `!` excludes). */ readonly runWorkerFirst: boolean | readonly string[];
-  /** URL path without the leading slash -> file; the content lies in `assets/<path>`. */ readonly files: Readonly<Record<string, AssetFile>>;
+  /** `true`: always the worker first; patterns: only those (a leading `!` excludes). */ readonly runWorkerFirst:
+    | boolean
+    | readonly string[];
+  /** URL path without the leading slash -> file; the content lies in `assets/<path>`. */ readonly files: Readonly<
+    Record<string, AssetFile>
+  >;
 }
 
 /** `manifest.json` of an artifact. The artifact id is the SHA-256 of its canonical JSON. */

@@ -35,7 +35,10 @@ export function isResourceName(value: string): boolean {
  */
 export function branchSlug(branch: string, project: string): string {
   const room = 63 - project.length - 2;
-  const plain = branch.toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-+|-+$/g, '');
+  const plain = branch
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '');
   if (plain === branch && plain.length <= room && !isDeploymentId(plain)) return plain;
   const suffix = createHash('sha256').update(branch).digest('hex').slice(0, 6);
   const cut = plain.slice(0, Math.max(0, room - suffix.length - 1)).replace(/-+$/, '');

@@ -23,12 +23,19 @@ export function engineConfig(environment: Readonly<Record<string, string | undef
   const get = (name: string): string => environment[name]?.trim() ?? '';
   const folder = get('FS_PATH');
   if (folder === '') throw new ConfigurationError('FS_PATH is not set: name the folder that holds artifacts and routes');
-  const protocol = choice('PUBLIC_PROTOCOL', get('PUBLIC_PROTOCOL'), ['http', 'https'], environment['NODE_ENV'] === 'production' ? 'https' : 'http');
+  const protocol = choice(
+    'PUBLIC_PROTOCOL',
+    get('PUBLIC_PROTOCOL'),
+    ['http', 'https'],
+    environment['NODE_ENV'] === 'production' ? 'https' : 'http',
+  );
   const port = get('HANDLER_PORT') === '' ? 4001 : Number(get('HANDLER_PORT'));
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new ConfigurationError(`HANDLER_PORT must be a port from 0 to 65535, but is "${get('HANDLER_PORT')}"`);
+  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    throw new ConfigurationError(`HANDLER_PORT must be a port from 0 to 65535, but is "${get('HANDLER_PORT')}"`);
   const domains = (get('HANDLER_DOMAIN') || 'localhost').split(',').map((domain) => domain.trim().toLowerCase());
   for (const domain of domains) {
-    if (!/^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/.test(domain)) throw new ConfigurationError(`HANDLER_DOMAIN must be host names, comma-separated, but has "${domain}"`);
+    if (!/^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/.test(domain))
+      throw new ConfigurationError(`HANDLER_DOMAIN must be host names, comma-separated, but has "${domain}"`);
   }
   const allowed = get('WORKER_EGRESS_ALLOW') === '' ? [] : get('WORKER_EGRESS_ALLOW').split(',');
   for (const entry of allowed) choice('WORKER_EGRESS_ALLOW', entry.trim(), ['loopback', 'private'], '');

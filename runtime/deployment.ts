@@ -259,7 +259,7 @@ class Serving implements LinkEvents {
         {
           left: (meta, text, shareMs, _cpuMs, bytes) => this.#left(meta, text, shareMs, bytes),
           sync: (name, args, part) => this.#link.callSync(name, args, part),
-          died: (reason) => this.#died(reason),
+          died: (reason, error) => this.#died(reason, error),
         },
       );
       if (cache !== null) this.#hooks.onCache(cache);
@@ -426,6 +426,8 @@ class Serving implements LinkEvents {
       this.#over(id, failed('cpu_limit_exceeded', { limitMs, usedMs }));
     }
     this.#condemn();
+    // What the entry had not come to read yet is read by the next one.
+    this.#link.runTimers();
     for (const other of lost) {
       const lostInvocation = this.#running.get(other);
       if (lostInvocation === undefined) continue;
@@ -467,7 +469,12 @@ class Serving implements LinkEvents {
     if (this.#state === 'condemned' && this.load === 0) this.dispose(ok);
   }
 
-  #died(reason: 'memory' | 'aborted'): void {
+  #died(reason: 'memory' | 'aborted' | 'fault', error: unknown): void {
+    if (reason === 'fault') {
+      this.#deployment.log('error', `The platform lost this isolate: ${String((error as Error).stack)}`, null);
+      this.dispose(failed('internal'));
+      return;
+    }
     const { isolateMemoryMb } = this.#parts.limits;
     this.#deployment.log(
       'error',

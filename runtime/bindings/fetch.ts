@@ -7,7 +7,7 @@ import { PassThrough } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { Agent, Dispatcher } from 'undici';
 import { PlatformError } from '#core/errors.ts';
-import type { HostCall, HostHandlers, HostReply } from '../bridge/host-calls.ts';
+import type { HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
 import { mayConnect, type EgressPolicy } from './egress.ts';
 
 const REDIRECTS_MAX = 20;
@@ -23,7 +23,7 @@ interface FetchArguments {
 }
 
 /** The handlers of `fetch` under a policy. `close` ends its connections. */
-export function createFetch(policy: EgressPolicy): { handlers: HostHandlers; close(): Promise<void> } {
+export function createFetch(policy: EgressPolicy): { calls: Readonly<Record<string, HostHandler>>; close(): Promise<void> } {
   let agent: Promise<Agent> | null = null;
   // undici takes tens of milliseconds to load: only once something is fetched.
   const connect = (): Promise<Agent> =>
@@ -31,7 +31,7 @@ export function createFetch(policy: EgressPolicy): { handlers: HostHandlers; clo
       (undici) => new undici.Agent({ connect: { lookup: guardedLookup(policy) }, allowH2: false, bodyTimeout: 0, headersTimeout: 0 }),
     ));
   return {
-    handlers: { async: { fetch: (call) => run(connect(), policy, call) }, sync: {} },
+    calls: { fetch: (call) => run(connect(), policy, call) },
     async close() {
       await (await agent)?.destroy();
     },

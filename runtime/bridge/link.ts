@@ -186,7 +186,8 @@ export class Link implements CallScope {
         }
         case toHost.credit: {
           const id = inbox.number();
-          (this.#bodies.get(id) ?? this.#streams.get(id))?.credit(inbox.number());
+          const bytes = inbox.number();
+          (this.#bodies.get(id) ?? this.#streams.get(id))?.credit(bytes);
           break;
         }
         case toHost.cancel: {

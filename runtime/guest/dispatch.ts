@@ -7,9 +7,13 @@ import { enterContext, type Account, type Native } from './context.ts';
 import { beginEntry, currentInvocation, Invocation, touch, touchedInvocations } from './invocation.ts';
 import { outbox, send } from './outbox.ts';
 import { breakStream, cancelPump, creditPump, endStream, hasOpenStreams, incomingBody, openPump, pushChunk } from './streams.ts';
+import { fireOnGlobal } from './fetch-event.ts';
 import { reportUncaught } from './web/console.ts';
+import { ErrorEvent, PromiseRejectionEvent } from './web/event-classes.ts';
+import { uncaught } from './web/report-error.ts';
 import { createIncomingRequest } from './web/request.ts';
 import { takeResponse } from './web/response.ts';
+import { URL } from './web/url.ts';
 import { dueTimers, hasTimers, nextWake } from './web/timers.ts';
 import { ExecutionContext } from './execution-context.ts';
 
@@ -41,9 +45,34 @@ export function serve(exported: Worker, bindings: unknown, limits: { cpuLimitMs:
   cpuLimitMs = limits.cpuLimitMs;
 }
 
+/** The inbox being read. Still set after an entry that was ended while a handler ran: its fields are read, its record is not closed. */
+let unread: Inbox | null = null;
+
 function enter(meta: string, text: string, ...bytes: Uint8Array[]): void {
   beginEntry();
-  const inbox = new Inbox(meta, text, bytes);
+  try {
+    // What an entry before this one could not read because it was ended in the middle.
+    const rest = unread;
+    if (rest !== null) {
+      rest.close();
+      readAll(rest);
+    }
+    readAll(new Inbox(meta, text, bytes));
+  } catch (error) {
+    unread = null;
+    // Our own fault, or a tenant broke a built-in that we use: its log says so.
+    enterContext(undefined);
+    reportUncaught(error, 'The platform could not deliver an event:', undefined);
+  }
+}
+
+function readAll(inbox: Inbox): void {
+  unread = inbox;
+  read(inbox);
+  unread = null;
+}
+
+function read(inbox: Inbox): void {
   for (let letter = inbox.next(); letter !== ''; letter = inbox.next()) {
     switch (letter) {
       case toGuest.request:
@@ -98,10 +127,17 @@ function enter(meta: string, text: string, ...bytes: Uint8Array[]): void {
   }
 }
 
+// A URL that the URL Standard would write as it is: nearly all of them.
+const PLAIN_URL = /^[!$&-;=?-Z_a-z~%[\]@]*$/;
+
+function serialised(url: string): string {
+  return PLAIN_URL.test(url) && !url.includes('/.') && !url.includes('%2e') && !url.includes('%2E') ? url : new URL(url).href;
+}
+
 function startRequest(inbox: Inbox): void {
   const invocation = new Invocation(inbox.number(), cpuLimitMs);
   const method = inbox.field();
-  const url = inbox.part(inbox.field()) as string;
+  const url = serialised(inbox.part(inbox.field()) as string);
   const headerBlock = inbox.part(inbox.field()) as string;
   const bodyField = inbox.field();
   const body = bodyField === NOTHING ? null : bodyField === STREAM ? incomingBody(invocation.id, invocation) : inbox.part(bodyField);
@@ -241,6 +277,11 @@ function endHung(): void {
   send(toHost.hung, hung.map((invocation) => invocation.id).join(','));
 }
 
+uncaught.report = (error) => {
+  const handled = fireOnGlobal('error', () => new ErrorEvent('error', { error, message: errorParts(error).message, cancelable: true }));
+  if (!handled) reportUncaught(error, 'Uncaught', currentInvocation());
+};
+
 const unhandled: { promise: Promise<unknown>; reason: unknown; invocation: Invocation | undefined }[] = [];
 
 function onRejection(isUnhandled: boolean, promise: Promise<unknown>, reason: unknown): void {
@@ -268,7 +309,13 @@ function reportLater(turn: unknown = 0): void {
     Promise.resolve(turn + 1).then(reportLater);
     return;
   }
-  for (const { reason, invocation } of unhandled.splice(0)) reportUncaught(reason, 'Uncaught (in promise)', invocation);
+  for (const { promise, reason, invocation } of unhandled.splice(0)) {
+    const handled = fireOnGlobal(
+      'unhandledrejection',
+      () => new PromiseRejectionEvent('unhandledrejection', { promise, reason, cancelable: true }),
+    );
+    if (!handled) reportUncaught(reason, 'Uncaught (in promise)', invocation);
+  }
 }
 
 /** What the host and the log see of a thrown value, whatever it is. */

@@ -1,17 +1,30 @@
 // Workers of the older kind: `addEventListener('fetch', (event) => event.respondWith(...))` instead of a default export.
+import { dispatchTrusted, EventTarget, hasListeners, type Event } from './web/events.ts';
 import type { ExecutionContext } from './execution-context.ts';
 
 type Listener = (event: FetchEvent) => unknown;
 
 const listeners: Listener[] = [];
 
-/** Takes a listener of the global `addEventListener`; false when it is not for `fetch`. */
-export function addFetchListener(type: unknown, listener: unknown): boolean {
-  if (type !== 'fetch') return false;
-  if (typeof listener === 'function') listeners.push(listener as Listener);
-  else if (listener !== null && typeof listener === 'object')
-    listeners.push((event) => (listener as { handleEvent: Listener }).handleEvent(event));
-  return true;
+// The global object is an event target for everything but `fetch`.
+const target = new EventTarget();
+
+/** The members of EventTarget that the global object has. */
+export const globalEvents = {
+  addEventListener(type: string, listener: unknown, options?: unknown): void {
+    if (type !== 'fetch') target.addEventListener(type, listener as never, options as never);
+    else if (typeof listener === 'function') listeners.push(listener as Listener);
+    else if (listener !== null && typeof listener === 'object')
+      listeners.push((event) => (listener as { handleEvent: Listener }).handleEvent(event));
+  },
+  removeEventListener: (type: string, listener: unknown, options?: unknown): void =>
+    target.removeEventListener(type, listener as never, options as never),
+  dispatchEvent: (event: Event): boolean => target.dispatchEvent(event),
+};
+
+/** Fires `error` or `unhandledrejection` on the global object; true when a listener said that it has dealt with it. */
+export function fireOnGlobal(type: string, make: () => Event): boolean {
+  return hasListeners(target, type) && !dispatchTrusted(target, make());
 }
 
 /** What such a listener gets. */

@@ -11,7 +11,7 @@ import { connectConsole, console } from './web/console.ts';
 import { fetch } from './web/fetch.ts';
 import { installGlobals } from './web/globals.ts';
 import { clearTimeout, connectTimers, scheduler, setImmediate, setInterval, setTimeout } from './web/timers.ts';
-import { fetchListener } from './fetch-event.ts';
+import { fetchListener, globalEvents } from './fetch-event.ts';
 
 /** Bounds that guest code applies by itself. */
 interface GuestLimits {
@@ -27,6 +27,7 @@ declare const globalThis: Record<string, unknown>;
 installGlobals(globalThis);
 // The globals that live on the bridge.
 for (const [name, value] of Object.entries({
+  ...globalEvents,
   fetch,
   console,
   scheduler,

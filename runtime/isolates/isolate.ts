@@ -32,8 +32,8 @@ export interface IsolateEvents {
   left(meta: string, text: string, shareMs: number, cpuMs: number, bytes: readonly Uint8Array[]): void;
   /** A synchronous host call: JSON arguments and at most one part; returns JSON-able or bytes. */
   sync(name: string, args: string, part: string | Uint8Array | undefined): unknown;
-  /** It is gone without having been asked to go. `aborted`: its thread is lost with it. */
-  died(reason: 'memory' | 'aborted'): void;
+  /** It is gone without having been asked to go. `aborted`: its thread is lost with it. `fault`: its answer could not be read. */
+  died(reason: 'memory' | 'aborted' | 'fault', error?: unknown): void;
 }
 
 /** V8's compiled form of a worker, only ever made and read by this process. */
@@ -207,7 +207,13 @@ export class WorkerIsolate implements Enterable {
   #onLeave = (meta: string, text: string, shareMs: number, cpuMs: number, ...bytes: Uint8Array[]): void => {
     if (this.#gone) return;
     this.enteredAt = 0;
-    this.#events?.left(meta, text, shareMs, cpuMs, bytes);
+    try {
+      this.#events?.left(meta, text, shareMs, cpuMs, bytes);
+    } catch (error) {
+      // What came out makes no sense, or we cannot read it: nothing of this isolate can be trusted any more.
+      this.#die('fault', error);
+      return;
+    }
     this.#parts.scheduler.left(this);
     this.#onEntryEnd?.();
   };
@@ -219,11 +225,11 @@ export class WorkerIsolate implements Enterable {
     if (!this.#gone && this.#isolate.isDisposed) this.#die('memory');
   }
 
-  #die(reason: 'memory' | 'aborted'): void {
+  #die(reason: 'memory' | 'aborted' | 'fault', error?: unknown): void {
     if (this.#gone) return;
     this.#gone = true;
     this.#parts.scheduler.forget(this);
-    this.#events?.died(reason);
+    this.#events?.died(reason, error);
   }
 
   /** Heap in use, in bytes. */

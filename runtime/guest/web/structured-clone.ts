@@ -110,12 +110,12 @@ class Walk {
   }
 
   #special(value: object, prototype: object | null): object {
-    const copied = this.#builtIn(value);
-    if (copied !== undefined) return copied;
     for (const { clone } of platformSteps) {
       const made = clone?.(value, this);
       if (made !== undefined) return this.note(value, made);
     }
+    const copied = this.#builtIn(value);
+    if (copied !== undefined) return copied;
     for (let one = prototype; one !== null && one !== Object.prototype; one = Object.getPrototypeOf(one) as object | null) {
       if (isPlatformPrototype(one) || uncloneable.has(one))
         throw dataClone(`A ${String((value.constructor as { name?: string } | undefined)?.name ?? 'platform object')}`);

@@ -157,7 +157,7 @@ export class TextDecoder {
     if (!stream && keep > 0) {
       // An unfinished unit swallows a pending high surrogate: one error for both.
       if (size > 0 && isHigh(units[size - 1]!)) size--;
-      units[size++] = 0xdfff;
+      units[size++] = 0xd800;
     }
     const text = fromUnits(units, size);
     if (text.isWellFormed()) return text;

@@ -125,17 +125,13 @@ export function nextWake(): number {
 /** Runs what is due. */
 export function dueTimers(): void {
   const now = host.now();
-  const due: Timer[] = [];
-  for (drop(); heap.length > 0 && (heap[0] as Timer).at <= now; drop()) due.push(pop());
-  for (const timer of due) {
-    if (isDead(timer)) {
-      byId.delete(timer.id);
-      continue;
-    }
+  // One at a time: a callback that is ended by force leaves the others in the heap.
+  for (drop(); heap.length > 0 && (heap[0] as Timer).at <= now; drop()) {
+    const timer = pop();
     if (timer.every === null) {
       byId.delete(timer.id);
     } else {
-      timer.at = Math.max(timer.at + timer.every, now);
+      timer.at = now + timer.every;
       push(timer);
     }
     touch(timer.owner);

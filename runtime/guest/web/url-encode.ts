@@ -17,7 +17,8 @@ mark(query | specialQuery, ' "#<>');
 mark(specialQuery, "'");
 mark(path, ' "#<>?^`{}');
 mark(userinfo, ' "#<>?^`{}/:;=@[\\]|');
-mark(form, ' "#<>?^`{}/:;=@[\\]|$%&+,!\'()~');
+// A space is left alone here and written as `+` afterwards.
+mark(form, '"#<>?^`{}/:;=@[\\]|$%&+,!\'()~');
 void control;
 
 const hexDigits = '0123456789ABCDEF';

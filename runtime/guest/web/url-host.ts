@@ -5,7 +5,7 @@ import { encodeSets, percentDecode, percentEncode } from './url-encode.ts';
 
 const forbiddenHost = /[\0\t\n\r #/:<>?@[\\\]^|]/;
 // oxlint-disable-next-line no-control-regex
-const forbiddenDomain = /[\0-\x20"#%/:<>?@[\\\]^`{|}\x7f]/;
+const forbiddenDomain = /[\0-\x20#%/:<>?@[\\\]^|\x7f]/;
 // oxlint-disable-next-line no-control-regex
 const ascii = /^[\0-\x7f]*$/;
 const punycodeLabel = /(?:^|\.)xn--/i;
@@ -15,6 +15,7 @@ export function parseHost(input: string, isSpecial: boolean): string | null {
   if (input.charCodeAt(0) === 91) return input.endsWith(']') ? parseIpv6(input.slice(1, -1)) : null;
   if (!isSpecial) return forbiddenHost.test(input) ? null : percentEncode(input, encodeSets.control);
   const domain = percentDecode(input);
+  if (forbiddenDomain.test(domain)) return null;
   const name = ascii.test(domain) && !punycodeLabel.test(domain) ? domain.toLowerCase() : domainToAscii(domain);
   if (name === null || name === '' || forbiddenDomain.test(name)) return null;
   return endsInNumber(name) ? parseIpv4(name) : name;

@@ -25,7 +25,7 @@ const plain = /^[*\-.0-9A-Z_a-z]*$/;
 
 function encodeForm(text: string): string {
   if (plain.test(text)) return text;
-  return percentEncode(text.replaceAll(' ', '\0'), encodeSets.form).replaceAll('%00', '+');
+  return percentEncode(text, encodeSets.form).replaceAll(' ', '+');
 }
 
 /** Serialises a flat list of names and values. */

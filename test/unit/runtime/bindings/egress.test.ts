@@ -44,7 +44,8 @@ test('special addresses are closed in every spelling', () => {
 });
 
 test('what is no address is closed', () => {
-  for (const address of ['', 'localhost', '1.2.3', '1.2.3.4.5', '::g', '0x7f.1']) assert.equal(mayConnect(address, { loopback: true, private: true }), false, address);
+  for (const address of ['', 'localhost', '1.2.3', '1.2.3.4.5', '::g', '0x7f.1'])
+    assert.equal(mayConnect(address, { loopback: true, private: true }), false, address);
 });
 
 test('loopback can be allowed without the rest', () => {

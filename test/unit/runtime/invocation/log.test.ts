@@ -10,7 +10,10 @@ test('positions of the bundle become positions of the source', () => {
 });
 
 test('frames of the guest are left out', () => {
-  assert.equal(new StackMapper(() => map).map('Error: x\n    at f (worker.js:1:11)\n    at enter (platform:guest:10:2)'), 'Error: x\n    at f (src/index.ts:1:17)');
+  assert.equal(
+    new StackMapper(() => map).map('Error: x\n    at f (worker.js:1:11)\n    at enter (platform:guest:10:2)'),
+    'Error: x\n    at f (src/index.ts:1:17)',
+  );
 });
 
 test('without a map, or with a broken one, the text stays as it is', () => {

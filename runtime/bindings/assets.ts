@@ -1,0 +1,64 @@
+// The host half of the assets binding (`env.ASSETS.fetch`): the same answers as for a request that never reaches the worker.
+import { PlatformError } from '#core/errors.ts';
+import type { HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
+
+/** A static file's answer, without a socket. The asset server and an artifact, joined by handler.ts. */
+export interface AssetSource {
+  /** Always an answer: 404 or 405 where there is no file. */
+  answer(request: { method: string; target: string; header(name: string): string | null }): {
+    status: number;
+    headerBlock: string;
+    read: (() => AsyncIterable<Uint8Array>) | null;
+    text: string | null;
+  };
+}
+
+/** The handlers of one deployment's asset binding. */
+export function createAssetCalls(source: AssetSource): Readonly<Record<string, HostHandler>> {
+  return { 'assets.fetch': async (call) => run(source, call) };
+}
+
+async function run(source: AssetSource, call: HostCall): Promise<HostReply> {
+  const { method, url, headers } = (call.args ?? {}) as Record<string, unknown>;
+  const target = typeof url === 'string' ? URL.parse(url) : null;
+  if (typeof method !== 'string' || target === null || typeof headers !== 'string')
+    throw new PlatformError('invalid_argument', { reason: 'The request to the assets is not valid' });
+  const fields = headers.split('\0');
+  const header = (name: string): string | null => {
+    for (let at = 0; at + 1 < fields.length; at += 2) if (fields[at] === name) return fields[at + 1] as string;
+    return null;
+  };
+  const { status, headerBlock, read, text } = source.answer({ method, target: target.pathname + target.search, header });
+  const head = { status, statusText: '', headers: headerBlock, url: target.href, redirected: false };
+  if (read === null || method === 'HEAD')
+    return {
+      value: { ...head, stream: null, part: text !== null && method !== 'HEAD' },
+      parts: text !== null && method !== 'HEAD' ? [text] : [],
+    };
+  let resume: (() => void) | null = null;
+  let cancelled = false;
+  const stream = call.isolate.openStream({
+    resume: () => resume?.(),
+    cancel: () => {
+      cancelled = true;
+      resume?.();
+    },
+  });
+  // The answer, which names the stream, has to be on its way before the first chunk.
+  setImmediate(async () => {
+    try {
+      for await (const chunk of read()) {
+        if (cancelled) return;
+        if (!stream.write(chunk)) await new Promise<void>((resolve) => (resume = resolve));
+      }
+      stream.end();
+    } catch (error) {
+      stream.break({
+        code: 'internal',
+        name: 'TypeError',
+        message: error instanceof PlatformError ? error.message : 'The file cannot be read',
+      });
+    }
+  });
+  return { value: { ...head, stream: stream.id, part: false } };
+}

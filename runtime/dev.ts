@@ -1,0 +1,96 @@
+// Root used by `platform dev` and the Vite plugin: the same handler as main.ts, with one deployment that answers on every
+// host, loopback allowed for `fetch`, and logs and requests handed to the caller.
+import { basename, dirname } from 'node:path';
+import { limitsFrom, type Limits } from '#core/limits.ts';
+import { createEngine } from './engine.ts';
+import { createHandler } from './handler.ts';
+import type { LogLine } from './invocation/log.ts';
+import { cacheFolder } from './isolates/snapshot.ts';
+import { openArtifact } from './router/artifact-source.ts';
+import type { Route } from './router/route-table.ts';
+import { createAssetServer } from './server/assets.ts';
+import { openNodeListener } from './server/listener-node.ts';
+
+/** A request that ended. */
+export interface DevRequest {
+  readonly method: string;
+  /** Path and query. */ readonly path: string;
+  readonly status: number;
+  readonly cpuMs: number;
+  readonly wallMs: number;
+}
+
+/** What to serve from now on. */
+export interface DevDeployment {
+  /** An artifact as the builder writes it: `<folder>/artifacts/<id>`. */ readonly artifactFolder: string;
+  readonly vars: Readonly<Record<string, string>>;
+}
+
+/** Options of {@link startDev}. */
+export interface DevOptions {
+  readonly host: string;
+  /** 0 = a free one. */ readonly port: number;
+  /** Bounds; default those of the environment, as in production. */ readonly limits?: Limits;
+  readonly log: (record: { level: LogLine['level']; message: string }) => void;
+  readonly onRequest: (request: DevRequest) => void;
+}
+
+/** A running engine with one deployment. */
+export interface DevEngine {
+  readonly port: number;
+  /** Requests that run finish on the code they began with; the next one sees the new code. */
+  deploy(deployment: DevDeployment): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Opens the port; rejects with the system's error (`EADDRINUSE`) when it cannot be had. */
+export async function startDev(options: DevOptions): Promise<DevEngine> {
+  const limits = options.limits ?? limitsFrom(process.env);
+  let route: Route | null = null;
+  let folder = '';
+  let open: (() => void) | null = null;
+  // Requests that come before the first deployment wait for it.
+  let deployed: Promise<void> | null = new Promise((resolve) => (open = resolve));
+  const engine = await createEngine({
+    limits,
+    egress: { loopback: true, private: false },
+    cacheFolder: cacheFolder(process.env),
+    blanks: 2,
+  });
+  const handler = createHandler({
+    engine,
+    limits,
+    protocol: 'http',
+    findRoute: () => route,
+    openArtifact: (id) => openArtifact(folder, id),
+    assets: createAssetServer(),
+    onLog: (_deployment, { level, text }) => options.log({ level, message: text }),
+    onRequest: ({ method, target, status, cpuMs, wallMs }) => options.onRequest({ method, path: target, status, cpuMs, wallMs }),
+  });
+  const listener = await openNodeListener({
+    host: options.host,
+    port: options.port,
+    limits,
+    onExchange: (exchange) => {
+      if (deployed === null) handler.onExchange(exchange);
+      else void deployed.then(() => handler.onExchange(exchange));
+    },
+  });
+  return {
+    port: listener.port,
+    async deploy({ artifactFolder, vars }) {
+      const artifact = basename(artifactFolder);
+      folder = dirname(dirname(artifactFolder));
+      route = { project: 'dev', deployment: `d${artifact.slice(0, 12)}`, artifact, plan: 'free', vars, branch: 'dev' };
+      handler.retain([route]);
+      handler.warm(route);
+      deployed = null;
+      open?.();
+    },
+    async close() {
+      await listener.close();
+      handler.close();
+      await engine.close();
+    },
+  };
+}

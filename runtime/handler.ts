@@ -1,0 +1,182 @@
+// Joins the parts of the handler: a request comes in from the listener, the route table names its deployment, static assets
+// are served before the worker, and an isolate gets the rest. It chooses no implementation: main.ts and dev.ts do.
+import type { PlatformError } from '#core/errors.ts';
+import type { Limits } from '#core/limits.ts';
+import { createAssetCalls } from './bindings/assets.ts';
+import type { HostHandlers } from './bridge/host-calls.ts';
+import { Deployment, type DeploymentConfig, type DeploymentParts, type RequestRecord } from './deployment.ts';
+import type { Engine } from './engine.ts';
+import type { LogLine } from './invocation/log.ts';
+import { failed, failureResponse } from './invocation/outcome.ts';
+import type { OpenArtifact } from './router/artifact-source.ts';
+import type { Route } from './router/route-table.ts';
+import { assetDecision, type AssetAnswer, type AssetServer } from './server/assets.ts';
+import type { Exchange } from './server/listener.ts';
+import { hostNotFound } from './server/pages.ts';
+
+/** What a handler is made of. */
+export interface HandlerParts {
+  readonly engine: Engine;
+  readonly limits: Limits;
+  readonly protocol: 'http' | 'https';
+  readonly findRoute: (host: string) => Route | null;
+  /** @throws {PlatformError} `artifact_corrupt`, `deployment_unavailable`. */
+  readonly openArtifact: (id: string) => OpenArtifact;
+  readonly assets: AssetServer;
+  readonly onLog: (deployment: DeploymentConfig, line: LogLine) => void;
+  readonly onRequest: ((record: RequestRecord) => void) | null;
+}
+
+/** A handler at work. */
+export interface Handler {
+  onExchange(exchange: Exchange): void;
+  /** Compiles and starts a route's worker ahead of its first request. */
+  warm(route: Route): void;
+  /** Lets go of deployments that no route names any more, once they are idle. */
+  retain(routes: Iterable<Route>): void;
+  /** Requests that run or wait. */
+  readonly load: number;
+  close(): void;
+}
+
+/** A deployment as this process serves it. */
+interface Served {
+  readonly artifact: OpenArtifact;
+  /** Null for static projects. */ readonly deployment: Deployment | null;
+}
+
+const ALIVE_MS = 50;
+const WALL_MS = 1000;
+
+export function createHandler(parts: HandlerParts): Handler {
+  // By route object: a route whose variables, plan or artifact change is another object, and so another deployment.
+  let served = new Map<Route, Served>();
+  const leaving = new Set<Deployment>();
+  let closed = false;
+
+  const deploymentParts: DeploymentParts = {
+    pool: parts.engine.pool,
+    handlers: parts.engine.handlers,
+    limits: parts.limits,
+    protocol: parts.protocol,
+    onLog: parts.onLog,
+    onRequest: parts.onRequest,
+    passThrough: (exchange, config) => {
+      const found = [...served.values()].find(({ deployment }) => deployment?.config === config);
+      return found !== undefined && parts.assets.serve(exchange, found.artifact);
+    },
+  };
+
+  // `env.ASSETS.fetch` answers what the asset layer would.
+  function withAssets(artifact: OpenArtifact): HostHandlers {
+    const { handlers } = parts.engine;
+    if (artifact.manifest.assets?.binding == null) return handlers;
+    const calls = createAssetCalls({
+      answer(request) {
+        const { status, headerBlock, body } = parts.assets.answer(request, artifact, true) as AssetAnswer;
+        const isFile = body !== null && typeof body === 'object';
+        return { status, headerBlock, text: isFile ? null : body, read: isFile ? () => parts.assets.read(body) : null };
+      },
+    });
+    return { async: { ...handlers.async, ...calls }, sync: handlers.sync };
+  }
+
+  function open(route: Route): Served {
+    const artifact = parts.openArtifact(route.artifact);
+    const { manifest } = artifact;
+    const bindings: Record<string, string> = {};
+    for (const [kind, names] of Object.entries(manifest.bindings)) for (const name of Object.keys(names)) bindings[name] = kind;
+    if (manifest.assets?.binding) bindings[manifest.assets.binding] = 'assets';
+    const config: DeploymentConfig = {
+      id: route.deployment,
+      project: route.project,
+      plan: route.plan,
+      vars: route.vars,
+      bindings,
+      code: () => artifact.workerCode() ?? '',
+      sourceMap: () => artifact.sourceMap(),
+    };
+    const deployment = manifest.worker === null ? null : new Deployment(config, { ...deploymentParts, handlers: withAssets(artifact) });
+    const opened = { artifact, deployment };
+    served.set(route, opened);
+    return opened;
+  }
+
+  function onExchange(exchange: Exchange): void {
+    const route = parts.findRoute(exchange.host);
+    if (route === null) {
+      hostNotFound(exchange);
+      return;
+    }
+    let found = served.get(route);
+    if (found === undefined) {
+      try {
+        found = open(route);
+      } catch (error) {
+        refuse(exchange, error as PlatformError);
+        return;
+      }
+    }
+    const { artifact, deployment } = found;
+    const rules = artifact.manifest.assets;
+    if (
+      rules !== null &&
+      (deployment === null || assetDecision(rules, exchange) === 'asset') &&
+      parts.assets.serve(exchange, artifact, deployment === null)
+    )
+      return;
+    deployment?.fetch(exchange);
+  }
+
+  function* deployments(): Generator<Deployment> {
+    for (const { deployment } of served.values()) if (deployment !== null) yield deployment;
+    yield* leaving;
+  }
+
+  const alive = setInterval(() => {
+    if (parts.engine.scheduler.running > 0) for (const deployment of deployments()) deployment.checkAlive();
+  }, ALIVE_MS).unref();
+  const wall = setInterval(() => {
+    const now = performance.now();
+    for (const deployment of deployments()) deployment.checkWall(now);
+    for (const deployment of leaving) {
+      if (deployment.load > 0) continue;
+      leaving.delete(deployment);
+      deployment.close();
+    }
+  }, WALL_MS).unref();
+
+  return {
+    onExchange,
+    warm(route) {
+      if (!closed) (served.get(route) ?? open(route)).deployment?.warm();
+    },
+    retain(routes) {
+      const kept = new Set(routes);
+      const next = new Map<Route, Served>();
+      for (const [route, entry] of served) {
+        if (kept.has(route)) next.set(route, entry);
+        else if (entry.deployment !== null) leaving.add(entry.deployment);
+      }
+      served = next;
+    },
+    get load() {
+      let load = 0;
+      for (const deployment of deployments()) load += deployment.load;
+      return load;
+    },
+    close() {
+      closed = true;
+      clearInterval(alive);
+      clearInterval(wall);
+      for (const deployment of deployments()) deployment.close();
+    },
+  };
+}
+
+function refuse(exchange: Exchange, error: PlatformError): void {
+  const response = failureResponse(
+    error.code === 'artifact_corrupt' || error.code === 'deployment_unavailable' ? failed(error.code, error.details) : failed('internal'),
+  );
+  exchange.send(response.status, response.headerBlock, response.body);
+}

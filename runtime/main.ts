@@ -1,0 +1,84 @@
+// Root of an engine process: the only reader of the environment in the runtime. Started by supervisor/main.ts.
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { createEngine } from './engine.ts';
+import { createHandler } from './handler.ts';
+import { cacheFolder } from './isolates/snapshot.ts';
+import { outcomeLabel, outcomeLevel } from './invocation/outcome.ts';
+import { openArtifact } from './router/artifact-source.ts';
+import { openRouteFiles } from './router/route-source-files.ts';
+import { createRouteTable } from './router/route-table.ts';
+import { createAssetServer } from './server/assets.ts';
+import { chooseListener } from './server/choose-listener.ts';
+import { ConfigurationError, engineConfig } from './configuration.ts';
+
+/** Exit code that tells the supervisor not to try again. */
+const EXIT_CONFIGURATION = 78;
+
+const log = pino({ name: 'engine', level: process.env['LOG_LEVEL'] === 'debug' ? 'debug' : 'info' });
+
+try {
+  await start();
+} catch (error) {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (error instanceof ConfigurationError || code === 'EADDRINUSE' || code === 'EACCES') {
+    log.fatal(
+      code === 'EADDRINUSE' ? `Port ${process.env['HANDLER_PORT'] ?? ''} is taken: stop what listens there, or set HANDLER_PORT` : message,
+    );
+    process.exit(EXIT_CONFIGURATION);
+  }
+  log.fatal(error);
+  process.exit(1);
+}
+
+async function start(): Promise<void> {
+  const config = engineConfig(process.env);
+  for (const folder of ['artifacts', 'routes']) mkdirSync(join(config.folder, folder), { recursive: true });
+  const engine = await createEngine({ limits: config.limits, egress: config.egress, cacheFolder: cacheFolder(process.env), blanks: 2 });
+  const source = await openRouteFiles({
+    folder: config.folder,
+    onProblem: (problem) => log.error(problem, 'A route file is broken; its last good version stays'),
+  });
+  const table = createRouteTable(config.domains);
+  const handler = createHandler({
+    engine,
+    limits: config.limits,
+    protocol: config.protocol,
+    findRoute: (host) => table.find(host),
+    openArtifact: (id) => openArtifact(config.folder, id),
+    assets: createAssetServer(),
+    onLog: ({ id, project }, { level, text, invocation }) => log[level]({ deployment: id, project, invocation }, text),
+    onRequest: log.isLevelEnabled('debug')
+      ? ({ outcome, ...record }) => log[outcomeLevel(outcome)]({ ...record, outcome: outcomeLabel(outcome) }, 'request')
+      : null,
+  });
+  const update = (): void => {
+    for (const conflict of table.replace(source.routes)) log.error(conflict, 'Two projects claim one host');
+    handler.retain(table.routes());
+  };
+  update();
+  source.onChange(update);
+
+  const { open, reason } = await chooseListener(config.listener);
+  const listener = await open({ port: config.port, host: config.host, limits: config.limits, onExchange: handler.onExchange });
+  log.info(
+    { port: listener.port, listener: listener.technology, snapshotBytes: engine.snapshotBytes, ...(reason === null ? {} : { reason }) },
+    'The handler listens',
+  );
+  process.send?.({ type: 'listening', port: listener.port });
+
+  let stopping = false;
+  const stop = async (): Promise<void> => {
+    if (stopping) process.exit(1);
+    stopping = true;
+    source.close();
+    await listener.drain(config.limits.drainMs);
+    handler.close();
+    await engine.close();
+    process.exit(0);
+  };
+  process.on('SIGTERM', () => void stop());
+  process.on('SIGINT', () => void stop());
+  process.on('disconnect', () => void stop());
+}

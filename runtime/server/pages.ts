@@ -1,0 +1,20 @@
+// The few pages the handler itself answers with.
+import { errorMessage } from '#core/errors.ts';
+import type { Exchange } from './listener.ts';
+
+/** 404 for a host that no deployment has; it names the host. */
+export function hostNotFound(exchange: Exchange): void {
+  const message = errorMessage('host_not_found', { host: exchange.host.replace(/:\d+$/, '') });
+  if (exchange.header('accept')?.includes('text/html') !== true) {
+    exchange.send(
+      404,
+      'content-type\0application/json\0cache-control\0no-store\0x-platform-error\0host_not_found\0',
+      JSON.stringify({ error: message, code: 'host_not_found' }),
+    );
+    return;
+  }
+  // The listener lets no character through that means something in HTML; escaped all the same.
+  const text = message.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);
+  const page = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>404</title><style>body{font:16px/1.5 system-ui;margin:20vh auto;max-width:36em;padding:0 1em}h1{font-size:1.2em}</style><h1>${text}</h1><p>Check the address, or deploy a project of this name: <code>platform deploy --name NAME</code></p></html>`;
+  exchange.send(404, 'content-type\0text/html;charset=utf-8\0cache-control\0no-store\0x-platform-error\0host_not_found\0', page);
+}

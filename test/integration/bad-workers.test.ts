@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import { once } from 'node:events';
+import { after, before, test } from 'node:test';
+import { startHandler, type TestHandler } from '#test/setup/handler.ts';
+
+let handler: TestHandler;
+const limits = {
+  startupCpuMs: 200,
+  isolateMemoryMb: 64,
+  wallMs: 1500,
+  subrequestsMax: 5,
+  logBytesMax: 2000,
+  timersMax: 100,
+  requestsPerDeploymentMax: 20,
+};
+
+before(async () => {
+  const cpu = { http: { free: 100, pro: 100, enterprise: 0 } };
+  handler = await startHandler(
+    {
+      good: `export default { fetch: () => new Response('good') };`,
+      bad: `export default { async fetch(request, env, ctx) {
+        switch (new URL(request.url).pathname) {
+          case '/string': throw 'a string';
+          case '/null': throw null;
+          case '/hostile': throw { get message() { throw new Error('no'); } };
+          case '/undefined': return;
+          case '/object': return { status: 200 };
+          case '/used': { const response = new Response('x'); await response.text(); return response; }
+          case '/header': return new Response('x', { headers: { 'x-a': '\\u0001' } });
+          case '/never': return new Promise(() => {});
+          case '/slow': await scheduler.wait(60_000); return new Response('late');
+          case '/spin': for (;;);
+          case '/spin-later': await scheduler.wait(1); for (;;);
+          case '/spin-microtasks': for (;;) await null;
+          case '/regex': return new Response(String(/^(a+)+$/.test('a'.repeat(40) + 'b')));
+          case '/background': ctx.waitUntil((async () => { await scheduler.wait(5); for (;;); })()); return new Response('ok');
+          case '/memory': { const all = []; for (;;) all.push(new Array(100_000).fill(all.length)); }
+          case '/logs': for (let i = 0; i < 1000; i++) console.log('line ' + i); return new Response('ok');
+          case '/timers': try { for (let i = 0; i < 1000; i++) setTimeout(() => {}, 50); return new Response('no bound'); } catch (error) { return new Response(error.message); }
+          case '/stream-throws': { let count = 0; return new Response(new ReadableStream({ pull(controller) { if (count++ < 3) controller.enqueue(new Uint8Array(10)); else throw new Error('stream broke'); } })); }
+          case '/stream-string': return new Response(new ReadableStream({ start(controller) { controller.enqueue('text'); controller.close(); } }));
+          case '/unhandled': Promise.reject(new Error('nobody cares')); return new Response('ok');
+          case '/handled-late': { const promise = Promise.reject(new Error('somebody cares')); await null; promise.catch(() => {}); return new Response('ok'); }
+        }
+        return new Response('ok');
+      } };`,
+      'top-throw': `function fail() { throw new Error('broken at the top'); }\nfail();\nexport default { fetch: () => new Response('no') };`,
+      'top-spin': `for (;;);\nexport default { fetch: () => new Response('no') };`,
+      'top-reject': `await Promise.reject(new Error('rejected at the top'));\nexport default { fetch: () => new Response('no') };`,
+      'no-handler': `export const x = 1;`,
+    },
+    { ...limits, cpu: { ...cpu, queue: cpu.http, timer: cpu.http, cron: cpu.http, workflow: cpu.http } },
+  );
+});
+after(() => handler.close());
+
+const good = async (): Promise<void> => assert.equal((await handler.fetch('good')).text, 'good');
+
+for (const [path, code, logged] of [
+  ['/string', 'worker_threw', /^Uncaught Error: a string/],
+  ['/null', 'worker_threw', /^Uncaught Error: null/],
+  ['/hostile', 'worker_threw', /a value that cannot be shown/],
+  ['/undefined', 'no_response', /returned undefined instead of a Response/],
+  ['/object', 'no_response', /returned an object instead of a Response/],
+  ['/used', 'worker_threw', /already used/],
+  ['/header', 'worker_threw', /A header value holds a control character/],
+  ['/never', 'never_answered', /can never answer/],
+] as const) {
+  test(`a handler that misbehaves at ${path} answers ${code} and says so in the log`, async () => {
+    const response = await handler.fetch('bad', path);
+    assert.equal(response.status, 500);
+    assert.equal(response.headers['x-platform-error'], code);
+    assert.equal((response.json() as { code: string }).code, code);
+    await handler.logged('bad', logged);
+    assert.equal((await handler.fetch('bad')).text, 'ok');
+    await good();
+  });
+}
+
+for (const path of ['/spin', '/spin-later', '/spin-microtasks', '/regex']) {
+  test(`CPU without end at ${path} ends at its budget, and the next request is served`, async () => {
+    const response = await handler.fetch('bad', path);
+    assert.equal(response.status, 500);
+    const { code, limitMs, usedMs } = response.json() as { code: string; limitMs: number; usedMs: number };
+    assert.equal(code, 'cpu_limit_exceeded');
+    assert.equal(limitMs, 100);
+    assert.ok(usedMs >= 100, `used ${usedMs} ms`);
+    assert.equal((await handler.fetch('bad')).text, 'ok');
+    await good();
+  });
+}
+
+test('while one worker burns its CPU, another one answers', async () => {
+  const burning = handler.fetch('bad', '/spin');
+  for (let count = 0; count < 20; count++) await good();
+  assert.equal((await burning).status, 500);
+});
+
+test('requests that shared an entry with one that broke its budget are served by the next isolate', async () => {
+  await handler.fetch('bad');
+  const [spin, ...others] = await Promise.all([handler.fetch('bad', '/spin'), ...Array.from({ length: 5 }, () => handler.fetch('bad'))]);
+  assert.equal((spin.json() as { code: string }).code, 'cpu_limit_exceeded');
+  assert.deepEqual(
+    others.map(({ text }) => text),
+    ['ok', 'ok', 'ok', 'ok', 'ok'],
+  );
+});
+
+test('work in waitUntil counts against the budget', async () => {
+  assert.equal((await handler.fetch('bad', '/background')).text, 'ok');
+  await handler.logged('bad', /CPU limit exceeded: used 1\d\d ms of 100 ms/);
+  assert.equal((await handler.fetch('bad')).text, 'ok');
+});
+
+test('memory without end ends the isolate with its own error', async () => {
+  const response = await handler.fetch('bad', '/memory');
+  assert.equal(response.status, 500);
+  const { code } = response.json() as { code: string };
+  assert.ok(code === 'memory_limit_exceeded' || code === 'cpu_limit_exceeded', code);
+  assert.equal((await handler.fetch('bad')).text, 'ok');
+  await good();
+});
+
+test('a handler that waits too long answers 504', async () => {
+  const response = await handler.fetch('bad', '/slow');
+  assert.equal(response.status, 504);
+  assert.deepEqual(response.json(), { error: 'The worker did not answer within 1500 ms', code: 'wall_limit_exceeded', limitMs: 1500 });
+});
+
+test('log lines and timers are bounded', async () => {
+  handler.logs.length = 0;
+  await handler.fetch('bad', '/logs');
+  const lines = handler.logs.filter(({ text }) => text.startsWith('line '));
+  assert.ok(lines.length > 10 && lines.length < 200, `${lines.length} lines`);
+  assert.match(lines.at(-1)?.text ?? '', /log cut: more than 2000 bytes/);
+  assert.equal((await handler.fetch('bad', '/timers')).text, 'More than 100 timers at a time are not allowed');
+});
+
+test('a rejection nobody handles is logged, one that is handled late is not', async () => {
+  handler.logs.length = 0;
+  await handler.fetch('bad', '/unhandled');
+  assert.match((await handler.logged('bad', /nobody cares/)).text, /^Uncaught \(in promise\) Error: nobody cares/);
+  await handler.fetch('bad', '/handled-late');
+  assert.equal(handler.logs.filter(({ text }) => text.includes('somebody cares')).length, 0);
+});
+
+test('a response stream that fails cuts the connection, so that nobody takes it for complete', async () => {
+  await assert.rejects(handler.fetch('bad', '/stream-throws'), { code: 'ECONNRESET' });
+  await assert.rejects(handler.fetch('bad', '/stream-string'), { code: 'ECONNRESET' });
+  await good();
+});
+
+for (const [name, code, logged] of [
+  ['top-throw', 'worker_start_failed', /broken at the top[\s\S]*src\/index\.ts:1:/],
+  ['top-spin', 'startup_cpu_limit_exceeded', /Startup CPU limit exceeded/],
+  ['top-reject', 'worker_start_failed', /rejected at the top/],
+  ['no-handler', 'no_fetch_handler', /exports no fetch handler/],
+] as const) {
+  test(`a worker that does not start (${name}) answers ${code}, each time`, async () => {
+    for (let round = 0; round < 2; round++) {
+      const response = await handler.fetch(name);
+      assert.equal(response.status, 500);
+      assert.equal(response.headers['x-platform-error'], code);
+    }
+    await handler.logged(name, logged);
+    await good();
+  });
+}
+
+test('more requests of one deployment than allowed are refused, and the rest is served', async () => {
+  const answers = await Promise.all(Array.from({ length: 30 }, () => handler.fetch('bad', '/slow')));
+  const refused = answers.filter(({ status }) => status === 503);
+  assert.equal(refused.length, 10);
+  assert.equal(refused[0]?.headers['retry-after'], '1');
+  assert.equal((refused[0]?.json() as { code: string }).code, 'overloaded');
+  assert.equal(answers.filter(({ status }) => status === 504).length, 20);
+});
+
+test('a client that goes away ends its request', async () => {
+  const sent = request({ host: '127.0.0.1', port: handler.port, path: '/slow', headers: { host: 'bad.localhost' } });
+  sent.on('error', () => {});
+  const seen = handler.requests.length;
+  sent.end();
+  await once(sent, 'socket');
+  const socket = sent.socket;
+  if (socket?.connecting) await once(socket, 'connect');
+  while (handler.handler.load === 0) await new Promise((resolve) => setImmediate(resolve));
+  sent.destroy();
+  while (handler.requests.length === seen) await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(handler.requests.at(-1)?.outcome.kind, 'failed');
+  assert.equal((handler.requests.at(-1)?.outcome as { code: string }).code, 'client_gone');
+});

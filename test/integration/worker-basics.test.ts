@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { startHandler, type TestHandler } from '#test/setup/handler.ts';
+
+let handler: TestHandler;
+
+before(async () => {
+  handler = await startHandler({
+    echo: {
+      vars: { GREETING: 'hello', ASSETS: 'shadowed' },
+      files: `export default {
+        async fetch(request, env, ctx) {
+          const url = new URL(request.url);
+          switch (url.pathname) {
+            case '/info': return Response.json({ method: request.method, url: request.url, agent: request.headers.get('user-agent'), vars: env.vars, direct: env.GREETING });
+            case '/text': return new Response((await request.text()).toUpperCase());
+            case '/json': return Response.json({ got: await request.json() }, { status: 201, headers: { 'x-a': 'b' } });
+            case '/bytes': { const bytes = new Uint8Array(await request.arrayBuffer()); return new Response(bytes.map((byte) => byte ^ 255)); }
+            case '/cookies': { const response = new Response(null, { status: 204 }); response.headers.append('set-cookie', 'a=1'); response.headers.append('set-cookie', 'b=2'); return response; }
+            case '/length': { let total = 0; for await (const chunk of request.body) total += chunk.byteLength; return new Response(String(total)); }
+            case '/pipe': return new Response(request.body, { headers: { 'content-type': 'application/octet-stream' } });
+            case '/stream': {
+              const encoder = new TextEncoder();
+              let count = 0;
+              return new Response(new ReadableStream({ async pull(controller) { if (count === 5) { controller.close(); return; } await scheduler.wait(1); controller.enqueue(encoder.encode('part ' + count++ + '\\n')); } }));
+            }
+            case '/large': { const chunk = new Uint8Array(65536).fill(97); let left = 160; return new Response(new ReadableStream({ pull(controller) { if (left-- === 0) controller.close(); else controller.enqueue(chunk); } })); }
+            case '/later': ctx.waitUntil((async () => { await scheduler.wait(20); console.log('after the answer'); })()); return new Response('answered');
+            case '/sync': return new Response('sync');
+            case '/empty': return new Response();
+            case '/redirect': return Response.redirect('https://example.com/there', 303);
+            case '/unicode': return new Response('gr\\u00fc\\u00dfe \\u{1F600}');
+            case '/timers': { const order = []; await new Promise((resolve) => { setTimeout(() => { order.push(2); Promise.resolve().then(() => order.push(3)); }, 5); setTimeout(() => { order.push(4); resolve(); }, 5); order.push(1); }); return Response.json(order); }
+          }
+          return new Response('not here', { status: 404, statusText: 'Nope' });
+        },
+      };`,
+    },
+    listener: `addEventListener('fetch', (event) => event.respondWith(new Response('from a listener ' + new URL(event.request.url).pathname)));`,
+    entrypoint: `import { WorkerEntrypoint } from 'cloudflare:workers';
+      export default class extends WorkerEntrypoint { async fetch(request) { return new Response('class ' + this.env.vars.NAME); } }`,
+    awaits: `const value = await new Promise((resolve) => setTimeout(() => resolve('awaited'), 10)); export default { fetch: () => new Response(value) };`,
+  });
+});
+after(() => handler.close());
+
+test('a worker sees the request as it was sent, and its variables', async () => {
+  const response = await handler.fetch('echo', '/info?x=1', { headers: { 'user-agent': 'test/1' } });
+  assert.equal(response.status, 200);
+  assert.equal(response.headers['content-type'], 'application/json');
+  assert.deepEqual(response.json(), {
+    method: 'GET',
+    url: 'http://echo.localhost/info?x=1',
+    agent: 'test/1',
+    vars: { GREETING: 'hello', ASSETS: 'shadowed' },
+    direct: 'hello',
+  });
+});
+
+test('the URL a worker sees is serialised as the URL Standard says', async () => {
+  const response = await handler.fetch('echo', '/a/../info?q=%zz"');
+  assert.equal((response.json() as { url: string }).url, 'http://echo.localhost/info?q=%zz%22');
+});
+
+test('bodies come in as text, JSON and bytes, and go out as they are', async () => {
+  assert.equal((await handler.fetch('echo', '/text', { method: 'POST', body: 'größe' })).text, 'GRÖSSE');
+  const json = await handler.fetch('echo', '/json', { method: 'POST', body: '{"a":[1,2]}' });
+  assert.equal(json.status, 201);
+  assert.equal(json.headers['x-a'], 'b');
+  assert.deepEqual(json.json(), { got: { a: [1, 2] } });
+  const bytes = await handler.fetch('echo', '/bytes', { method: 'POST', body: new Uint8Array([0, 1, 254, 255]) });
+  assert.deepEqual([...bytes.body], [255, 254, 1, 0]);
+  assert.equal((await handler.fetch('echo', '/unicode')).text, 'grüße 😀');
+});
+
+test('a chunked body and one larger than the inline bound come in as a stream', async () => {
+  const large = new Uint8Array(3_000_000).fill(7);
+  assert.equal((await handler.fetch('echo', '/length', { method: 'POST', body: large })).text, '3000000');
+  const chunked = await handler.fetch('echo', '/length', { method: 'POST', body: large, headers: { 'transfer-encoding': 'chunked' } });
+  assert.equal(chunked.text, '3000000');
+});
+
+test('a body can be passed through without being read', async () => {
+  const large = new Uint8Array(2_000_000).map((_, at) => at % 251);
+  const response = await handler.fetch('echo', '/pipe', { method: 'POST', body: large });
+  assert.equal(Buffer.compare(response.body, Buffer.from(large)), 0);
+});
+
+test('responses stream, small and large', async () => {
+  assert.equal((await handler.fetch('echo', '/stream')).text, 'part 0\npart 1\npart 2\npart 3\npart 4\n');
+  const large = await handler.fetch('echo', '/large');
+  assert.equal(large.body.byteLength, 160 * 65536);
+  assert.ok(large.body.every((byte) => byte === 97));
+});
+
+test('statuses without a body, redirects and several cookies go out as they should', async () => {
+  const cookies = await handler.fetch('echo', '/cookies');
+  assert.equal(cookies.status, 204);
+  assert.deepEqual(cookies.headers['set-cookie'], ['a=1', 'b=2']);
+  const redirect = await handler.fetch('echo', '/redirect');
+  assert.equal(redirect.status, 303);
+  assert.equal(redirect.headers.location, 'https://example.com/there');
+  assert.equal((await handler.fetch('echo', '/empty')).text, '');
+  assert.equal((await handler.fetch('echo', '/nowhere')).status, 404);
+  assert.equal((await handler.fetch('echo', '/sync', { method: 'HEAD' })).headers['content-length'], '4');
+});
+
+test('what waitUntil was given runs on after the answer', async () => {
+  assert.equal((await handler.fetch('echo', '/later')).text, 'answered');
+  assert.equal((await handler.logged('echo', /after the answer/)).level, 'info');
+});
+
+test('microtasks run between two timers that are due together', async () => {
+  assert.deepEqual((await handler.fetch('echo', '/timers')).json(), [1, 2, 3, 4]);
+});
+
+test('workers with a fetch listener, a class or a top-level await run too', async () => {
+  assert.equal((await handler.fetch('listener', '/x')).text, 'from a listener /x');
+  assert.equal((await handler.fetch('entrypoint')).text, 'class undefined');
+  assert.equal((await handler.fetch('awaits')).text, 'awaited');
+});
+
+test('a hundred requests at once are all answered, each with its own answer', async () => {
+  const answers = await Promise.all(
+    Array.from({ length: 100 }, (_, at) => handler.fetch('echo', '/text', { method: 'POST', body: `n${at}` })),
+  );
+  assert.deepEqual(
+    answers.map(({ text }) => text),
+    Array.from({ length: 100 }, (_, at) => `N${at}`),
+  );
+});
+
+test('a finished request is recorded with its outcome, CPU and wall time', async () => {
+  await handler.fetch('echo', '/sync');
+  const record = handler.requests.at(-1);
+  assert.equal(record?.project, 'echo');
+  assert.equal(record?.status, 200);
+  assert.deepEqual(record?.outcome, { kind: 'ok' });
+  assert.ok((record?.cpuMs ?? 0) > 0 && (record?.wallMs ?? 0) > 0);
+});

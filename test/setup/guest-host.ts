@@ -1,0 +1,47 @@
+// Connects the guest's web APIs to their host halves inside one Node process, for unit tests of either. Arguments and
+// answers cross as JSON and copied bytes, as they do over the bridge.
+import { randomFillSync } from 'node:crypto';
+import { compressionCalls } from '#runtime/bindings/compression.ts';
+import { cryptoCalls } from '#runtime/bindings/crypto.ts';
+import { textCalls } from '#runtime/bindings/text.ts';
+import { urlCalls } from '#runtime/bindings/url.ts';
+import { HandleTable } from '#runtime/bridge/handle-table.ts';
+import { toFailure, type CallScope, type HostCall } from '#runtime/bridge/host-calls.ts';
+import { host } from '#runtime/guest/host.ts';
+
+const asyncCalls = { ...cryptoCalls, ...compressionCalls };
+const syncCalls = { ...textCalls, ...urlCalls };
+
+/** Connects `host`; returns the handle table that the calls use. */
+export function connectGuestHost(handlesMax = 1000): HandleTable {
+  const handles = new HandleTable(handlesMax);
+  const isolate = { handles } as unknown as CallScope;
+  const crossing = (value: unknown): unknown => JSON.parse(JSON.stringify(value ?? null));
+  host.callSync = (name, args, part) => {
+    const handler = syncCalls[name];
+    if (handler === undefined) throw new Error(`No synchronous call ${name}`);
+    return handler(crossing(args), part, isolate);
+  };
+  host.call = async (name, args, parts = []) => {
+    const handler = asyncCalls[name];
+    if (handler === undefined) throw new Error(`No call ${name}`);
+    try {
+      const copies = parts.map((part) => (typeof part === 'string' ? part : part.slice()));
+      const call = { args: crossing(args), parts: copies, isolate, signal: new AbortController().signal } as unknown as HostCall;
+      const reply = await handler(call);
+      return {
+        value: crossing(reply.value),
+        parts: (reply.parts ?? []).map((part) => (typeof part === 'string' ? part : new Uint8Array(part))),
+      };
+    } catch (error) {
+      const { name: kind, code, message } = toFailure(error);
+      const failure = kind === 'TypeError' ? new TypeError(message) : new Error(message);
+      throw Object.assign(failure, { code });
+    }
+  };
+  host.randomFill = (bytes) => void randomFillSync(bytes);
+  host.now = () => performance.now();
+  host.utf8Encode = (text) => new TextEncoder().encode(text);
+  host.utf8Decode = (bytes) => new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+  return handles;
+}

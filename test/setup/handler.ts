@@ -1,0 +1,158 @@
+// A whole handler in this process for integration tests: real builder, real artifacts, real isolates, a real socket. One engine
+// per test file; `close` checks that nothing is left running.
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { build } from '#builder/build.ts';
+import { defaultLimits, type Limits } from '#core/limits.ts';
+import type { RouteRecord } from '#core/manifest.ts';
+import type { Plan } from '#core/plans.ts';
+import { parseProjectConfig, type ProjectConfig } from '#core/project-config.ts';
+import type { RequestRecord } from '#runtime/deployment.ts';
+import { createEngine, type Engine } from '#runtime/engine.ts';
+import { createHandler, type Handler } from '#runtime/handler.ts';
+import type { LogLine } from '#runtime/invocation/log.ts';
+import { cacheFolder } from '#runtime/isolates/snapshot.ts';
+import { openArtifact } from '#runtime/router/artifact-source.ts';
+import { createRouteTable } from '#runtime/router/route-table.ts';
+import { createAssetServer } from '#runtime/server/assets.ts';
+import { openNodeListener } from '#runtime/server/listener-node.ts';
+
+/** A worker to serve: its files by path, or the text of its `src/index.ts`. */
+export interface WorkerSource {
+  readonly files: Readonly<Record<string, string>> | string;
+  /** A folder to build instead of `files`. */ readonly folder?: string;
+  /** Text of its platform.yaml. */ readonly yaml?: string;
+  readonly vars?: Readonly<Record<string, string>>;
+  readonly plan?: Plan;
+}
+
+/** A response as tests look at it. */
+export interface TestResponse {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+  readonly text: string;
+  json(): unknown;
+}
+
+/** Options of a request. */
+export interface TestRequest {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string | string[]>>;
+  readonly body?: string | Uint8Array;
+}
+
+/** A handler under test. */
+export interface TestHandler {
+  readonly port: number;
+  readonly engine: Engine;
+  readonly handler: Handler;
+  readonly logs: (LogLine & { project: string })[];
+  readonly requests: RequestRecord[];
+  /** Requests `http://<project>.localhost<path>`. */
+  fetch(project: string, path?: string, options?: TestRequest): Promise<TestResponse>;
+  /** Resolves when a log line of the project matches. */
+  logged(project: string, pattern: RegExp): Promise<LogLine>;
+  close(): Promise<void>;
+}
+
+const sourceRoot = join(import.meta.dirname, '../..');
+
+/** Builds workers and serves them under `<name>.localhost`. */
+export async function startHandler(
+  workers: Readonly<Record<string, WorkerSource | string>>,
+  overrides: Partial<Limits> = {},
+): Promise<TestHandler> {
+  const folder = await mkdtemp(join(tmpdir(), 'platform-test-'));
+  // Sources lie below the checkout's own node_modules where they import packages.
+  const sources = await mkdtemp(join(sourceRoot, 'node_modules/.test-'));
+  const limits: Limits = { ...defaultLimits, ...overrides };
+  const records: RouteRecord[] = [];
+  for (const [name, given] of Object.entries(workers)) {
+    const source: WorkerSource = typeof given === 'string' ? { files: given } : given;
+    const root = source.folder ?? join(sources, name);
+    if (source.folder === undefined) {
+      const files = typeof source.files === 'string' ? { 'src/index.ts': source.files } : source.files;
+      for (const [path, text] of Object.entries(files)) {
+        await mkdir(dirname(join(root, path)), { recursive: true });
+        await writeFile(join(root, path), text);
+      }
+    }
+    const artifact = await build({
+      root,
+      config: parseProjectConfig(source.yaml ?? '', { file: 'platform.yaml' }).config as ProjectConfig,
+      artifacts: join(folder, 'artifacts'),
+      durable: false,
+    });
+    const id = `d${artifact.id.slice(0, 12)}`;
+    records.push({
+      version: 1,
+      project: name,
+      plan: source.plan ?? 'free',
+      vars: source.vars ?? {},
+      domains: [],
+      production: id,
+      branches: { main: id },
+      deployments: { [id]: { id, artifact: artifact.id, branch: 'main', createdAt: '2026-01-01T00:00:00.000Z' } },
+    });
+  }
+  await rm(sources, { recursive: true, force: true });
+  const logs: TestHandler['logs'] = [];
+  const requests: RequestRecord[] = [];
+  const waiting: { project: string; pattern: RegExp; resolve: (line: LogLine) => void }[] = [];
+  const engine = await createEngine({
+    limits,
+    egress: { loopback: true, private: false },
+    cacheFolder: cacheFolder(process.env),
+    blanks: 1,
+  });
+  const table = createRouteTable(['localhost']);
+  table.replace(records);
+  const handler = createHandler({
+    engine,
+    limits,
+    protocol: 'http',
+    findRoute: (host) => table.find(host),
+    openArtifact: (id) => openArtifact(folder, id),
+    assets: createAssetServer(),
+    onLog: ({ project }, line) => {
+      logs.push({ ...line, project });
+      for (const waiter of waiting) if (waiter.project === project && waiter.pattern.test(line.text)) waiter.resolve(line);
+    },
+    onRequest: (record) => requests.push(record),
+  });
+  const listener = await openNodeListener({ port: 0, host: '127.0.0.1', limits, onExchange: handler.onExchange });
+  return {
+    port: listener.port,
+    engine,
+    handler,
+    logs,
+    requests,
+    fetch: (project, path = '/', options = {}) => send(listener.port, `${project}.localhost`, path, options),
+    async logged(project, pattern) {
+      const found = logs.find((line) => line.project === project && pattern.test(line.text));
+      return found ?? new Promise((resolve) => waiting.push({ project, pattern, resolve }));
+    },
+    async close() {
+      await listener.close();
+      handler.close();
+      await engine.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** One HTTP request to this machine with a Host header. */
+export async function send(port: number, host: string, path: string, options: TestRequest = {}): Promise<TestResponse> {
+  const sent = httpRequest({ host: '127.0.0.1', port, path, method: options.method ?? 'GET', headers: { ...options.headers, host } });
+  sent.end(options.body);
+  const [response] = (await once(sent, 'response')) as [import('node:http').IncomingMessage];
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  const body = Buffer.concat(chunks);
+  const text = body.toString('utf8');
+  return { status: response.statusCode ?? 0, headers: response.headers, body, text, json: () => JSON.parse(text) as unknown };
+}
