@@ -3,6 +3,8 @@ import { domainToASCII } from 'node:url';
 import type { SyncHostHandler } from '../bridge/host-calls.ts';
 
 const DOMAIN_UNITS_MAX = 16 * 1024;
+// Node's function reads its argument as part of a URL: what would end the host, or be decoded twice, is kept from it.
+const notInDomain = /[\0-\x20#%/:<>?@[\\\]^|\x7f]/;
 
 /** Synchronous calls `url.*`. */
 export const urlCalls: Readonly<Record<string, SyncHostHandler>> = {
@@ -10,6 +12,6 @@ export const urlCalls: Readonly<Record<string, SyncHostHandler>> = {
     const { domain } = (args ?? {}) as { domain?: unknown };
     if (typeof domain !== 'string' || domain.length > DOMAIN_UNITS_MAX)
       throw new TypeError('The domain must be a string of bounded length');
-    return domainToASCII(domain);
+    return notInDomain.test(domain) ? '' : domainToASCII(domain);
   },
 };

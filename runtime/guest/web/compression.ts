@@ -20,18 +20,21 @@ interface Controller {
 let abandoned: FinalizationRegistry<{ handle: number }> | null = null;
 
 function createCodec(format: string, direction: 'compress' | 'decompress'): TransformStream<unknown, Uint8Array> {
-  const open = { handle: 0 };
+  const open = { handle: 0, released: false };
   const push = async (bytes: Uint8Array, last: boolean, controller: Controller): Promise<void> => {
     let reply = await host.call('compression.push', { handle: open.handle, format, direction, last }, [bytes]);
     for (;;) {
       const { handle, more } = reply.value as Answer;
       open.handle = handle;
+      // Cancelled while the host was at work.
+      if (open.released) return release();
       for (const part of reply.parts) if (typeof part !== 'string' && part.byteLength > 0) controller.enqueue(part);
       if (!more) return;
       reply = await host.call('compression.pull', { handle });
     }
   };
   const release = (): void => {
+    open.released = true;
     if (open.handle === 0) return;
     host.call('compression.close', { handle: open.handle }).catch(() => {});
     open.handle = 0;

@@ -52,6 +52,7 @@ export function toEnumeration<T extends string>(value: unknown, allowed: readonl
 
 type Constructor = abstract new (...parameters: never[]) => object;
 
+const functionProperties = new Set(['prototype', 'name', 'length']);
 const platformPrototypes = new WeakSet<object>();
 
 /** Whether a prototype is that of one of our interfaces: such objects are no plain data. */
@@ -65,7 +66,7 @@ export function finishInterface(constructor: Constructor, name: string = constru
   platformPrototypes.add(prototype);
   for (const owner of [prototype, constructor]) {
     for (const [key, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(owner))) {
-      if (key === 'constructor' || key === 'prototype' || key === 'name' || key === 'length') continue;
+      if (owner === prototype ? key === 'constructor' : functionProperties.has(key)) continue;
       descriptor.enumerable = true;
       Object.defineProperty(owner, key, descriptor);
     }

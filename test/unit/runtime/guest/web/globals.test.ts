@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { installGlobals } from '#runtime/guest/web/globals.ts';
+import { connectGuestHost } from '#test/setup/guest-host.ts';
+import { createSeededRandom } from '#test/setup/seeded-random.ts';
+
+connectGuestHost();
+
+type Globals = typeof globalThis & Record<string, unknown>;
+const realm = {} as Globals;
+installGlobals(realm);
+
+test('defines interfaces out of sight and functions in sight, all replaceable', () => {
+  assert.deepEqual(Object.keys(realm).sort(), [
+    'atob',
+    'btoa',
+    'crypto',
+    'navigator',
+    'performance',
+    'queueMicrotask',
+    'reportError',
+    'self',
+    'structuredClone',
+  ]);
+  for (const name of ['Request', 'URL', 'ReadableStream', 'DOMException', 'URLPattern']) {
+    const { writable, enumerable, configurable } = Object.getOwnPropertyDescriptor(realm, name)!;
+    assert.deepEqual({ writable, enumerable, configurable }, { writable: true, enumerable: false, configurable: true });
+    assert.equal((realm[name] as { name: string }).name, name);
+  }
+});
+
+test('gives every interface its class string and enumerable members', () => {
+  for (const name of Object.getOwnPropertyNames(realm)) {
+    const value = realm[name] as { prototype?: object };
+    if (!/^[A-Z]/.test(name) || /^(FixedLength|IdentityTransform)Stream$|^URLPattern$/.test(name) || value.prototype === undefined)
+      continue;
+    assert.equal((value.prototype as Record<symbol, unknown>)[Symbol.toStringTag], name);
+    for (const [key, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(value.prototype))) {
+      assert.equal(descriptor.enumerable === true, key !== 'constructor', `${name}.${key}`);
+    }
+  }
+});
+
+test('encodes and decodes base64 as Node does', () => {
+  const random = createSeededRandom();
+  const attempt = (run: () => string) => {
+    try {
+      return run();
+    } catch (error) {
+      return (error as Error).name;
+    }
+  };
+  for (let round = 0; round < 5_000; round++) {
+    const text = random.text(['a', 'B', '1', '+', '/', '=', '==', ' ', '\n', 'YQ', '\u00ff', '\u0100', '-', '\f'], 8);
+    const note = JSON.stringify({ seed: random.seed, text });
+    assert.equal(
+      attempt(() => realm.atob(text)),
+      attempt(() => atob(text)),
+      note,
+    );
+    assert.equal(
+      attempt(() => realm.btoa(text)),
+      attempt(() => btoa(text)),
+      note,
+    );
+  }
+});
+
+test('runs microtasks before other tasks and in order', async () => {
+  const order: number[] = [];
+  await new Promise<void>((resolve) => {
+    setImmediate(() => {
+      order.push(3);
+      resolve();
+    });
+    realm.queueMicrotask(() => void order.push(1));
+    realm.queueMicrotask(() => void order.push(2));
+  });
+  assert.deepEqual(order, [1, 2, 3]);
+  assert.throws(() => realm.queueMicrotask(5 as never), { name: 'TypeError' });
+});
+
+test('measures between marks and tells observers', async () => {
+  const { performance, PerformanceObserver } = realm;
+  const seen = new Promise<string[]>((resolve) => {
+    new PerformanceObserver((list) => resolve(list.getEntries().map((entry) => `${entry.entryType} ${entry.name}`))).observe({
+      entryTypes: ['mark', 'measure'],
+    });
+  });
+  performance.mark('start', { startTime: 5, detail: { a: 1 } });
+  const measure = performance.measure('span', { start: 'start', end: 12 });
+  assert.deepEqual([measure.startTime, measure.duration], [5, 7]);
+  assert.deepEqual((await seen).sort(), ['mark start', 'measure span']);
+  assert.throws(() => performance.measure('x', 'no such mark'), { name: 'SyntaxError' });
+  performance.clearMarks();
+  assert.deepEqual(performance.getEntriesByType('mark'), []);
+  assert.ok(performance.now() >= 0);
+});
+
+test('matches URL patterns', () => {
+  const pattern = new (realm['URLPattern'] as new (init: object) => { exec(input: string): { pathname: { groups: object } } | null })({
+    pathname: '/books/:id',
+  });
+  assert.deepEqual({ ...pattern.exec('https://a.test/books/7')!.pathname.groups }, { id: '7' });
+});
+
+test('carries text through the encoder and decoder streams, halves of characters included', async () => {
+  const { TextEncoderStream, TextDecoderStream, ReadableStream } = realm;
+  const chunks = ['a\ud83d', '\udca9b', '\ud800'];
+  const source = new ReadableStream<string>({
+    start(controller) {
+      for (const chunk of chunks) controller.enqueue(chunk);
+      controller.close();
+    },
+  });
+  let text = '';
+  for await (const chunk of source.pipeThrough(new TextEncoderStream()).pipeThrough(new TextDecoderStream())) text += chunk;
+  assert.equal(text, 'a\u{1f4a9}b\ufffd');
+});

@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { URL as GuestUrl } from '#runtime/guest/web/url.ts';
+import { connectGuestHost } from '#test/setup/guest-host.ts';
+import { createSeededRandom } from '#test/setup/seeded-random.ts';
+
+connectGuestHost();
+
+const members = ['href', 'origin', 'protocol', 'username', 'password', 'host', 'hostname', 'port', 'pathname', 'search', 'hash'] as const;
+const settable = members.filter((name) => name !== 'origin');
+const pieces = [
+  'http:',
+  'https:',
+  'file:',
+  'ws:',
+  'foo:',
+  'mailto:',
+  'blob:',
+  'HTTP:',
+  '//',
+  '/',
+  '\\',
+  '///',
+  '?',
+  '#',
+  '@',
+  ':',
+  'user',
+  'pass',
+  'example.com',
+  'EXAMPLE.com',
+  'a',
+  'b',
+  '..',
+  '.',
+  '%2e',
+  '%2E%2e',
+  '...',
+  '.a',
+  'C:',
+  'C|',
+  'localhost',
+  '127.0.0.1',
+  '0x7f.1',
+  '256',
+  '999999999999',
+  '[::1]',
+  '[1:2:3:4:5:6:7:8]',
+  '[::ffff:1.2.3.4]',
+  '[1::2::3]',
+  '[',
+  ']',
+  ':80',
+  ':443',
+  ':8080',
+  ':99999',
+  ':08',
+  ' ',
+  '\t',
+  '\n',
+  '"',
+  '<',
+  '`',
+  '{',
+  '|',
+  '^',
+  '%',
+  '%41',
+  '%zz',
+  '%00',
+  '%09',
+  'é',
+  'ü.de',
+  '\u2603',
+  '\u{1f4a9}',
+  '\ud800',
+  'xn--',
+  'xn--nxasmq6b',
+  'x=1',
+  '&',
+  '=',
+  '+',
+  "'",
+  '(',
+  '~',
+  ',',
+  ';',
+  '$',
+  '!',
+  '\0',
+  '\x1f',
+  '\x7f',
+  '\x80',
+  '--',
+  '_',
+  '0x',
+  '\u00df',
+  'a\u00adb',
+  '\uff11',
+  '\u3002',
+];
+
+type AnyUrl = Record<(typeof members)[number], string>;
+
+function describe(make: () => AnyUrl): string {
+  try {
+    const url = make();
+    return members.map((name) => url[name]).join(' | ');
+  } catch (error) {
+    return (error as Error).name;
+  }
+}
+
+test('parses and changes random URLs exactly as Node does', () => {
+  const random = createSeededRandom();
+  const start = () => random.pick(['http://', 'https://', 'file://', 'foo://', 'foo:', 'file:', '', '']) + random.text(pieces, 7);
+  for (let round = 0; round < 20_000; round++) {
+    const text = start();
+    const base = random.below(3) === 0 ? start() : undefined;
+    const name = random.pick(settable);
+    const value = random.text(pieces, 5);
+    const note = JSON.stringify({ seed: random.seed, text, base, name, value });
+    const inOurs = describe(() => new GuestUrl(text, base) as AnyUrl);
+    assert.equal(
+      inOurs,
+      describe(() => new URL(text, base)),
+      note,
+    );
+    assert.equal(GuestUrl.canParse(text, base), URL.canParse(text, base), note);
+    if (inOurs === 'TypeError') continue;
+    const change = (make: () => AnyUrl) =>
+      describe(() => {
+        const url = make();
+        url[name] = value;
+        return url;
+      });
+    assert.equal(
+      change(() => new GuestUrl(text, base) as AnyUrl),
+      change(() => new URL(text, base)),
+      note,
+    );
+  }
+});
+
+test('gives an ordinary URL back as it is', () => {
+  const text = 'https://example.com:8443/.well-known/a-b_c/%20?x=1&y=a%20b#top';
+  const url = new GuestUrl(text);
+  assert.equal(url.href, text);
+  assert.equal(url.port, '8443');
+  assert.equal(url.pathname, '/.well-known/a-b_c/%20');
+  assert.equal(JSON.stringify({ url }), `{"url":"${text}"}`);
+});
+
+test('names the URL that cannot be parsed', () => {
+  assert.throws(() => new GuestUrl('/only/a/path'), { name: 'TypeError', message: 'Invalid URL: "/only/a/path"', code: 'ERR_INVALID_URL' });
+  assert.equal(GuestUrl.parse('/only/a/path'), null);
+});
+
+test('keeps the query and its parameters in step', () => {
+  const url = new GuestUrl('https://a.test/?x=1');
+  const { searchParams } = url;
+  searchParams.append('y', 'two words');
+  assert.equal(url.href, 'https://a.test/?x=1&y=two+words');
+  url.search = '?z=3';
+  assert.deepEqual([...searchParams], [['z', '3']]);
+  searchParams.delete('z');
+  assert.equal(url.href, 'https://a.test/');
+});
