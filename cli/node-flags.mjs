@@ -7,12 +7,10 @@
  * - `--no-node-snapshot`: isolated-vm needs it.
  * - `--no-wasm-async-compilation`: without it an asynchronous compile inside an isolate never settles.
  * - `--wasm-max-mem-pages`: caps each WebAssembly memory at 128 MB (it lies outside an isolate's heap limit).
- * - `--js-base-64`: `Uint8Array.fromBase64` and its family, which the guest's web APIs stand on.
  */
 export const nodeFlags = Object.freeze([
   '--no-node-snapshot',
   '--no-wasm-async-compilation',
   '--wasm-max-mem-pages=2048',
-  '--js-base-64',
   '--disable-warning=ExperimentalWarning',
 ]);

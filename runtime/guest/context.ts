@@ -16,6 +16,8 @@ export interface Native {
   checkpoint(): void;
   now(): number;
   randomFill(bytes: Uint8Array): void;
+  atob(text: string): string | undefined;
+  btoa(text: string): string | undefined;
   utf8Encode(text: string): Uint8Array;
   utf8Decode(bytes: Uint8Array): string;
 }

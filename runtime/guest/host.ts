@@ -24,6 +24,10 @@ export interface Host {
   randomFill(bytes: Uint8Array): void;
   /** Milliseconds of a monotonic clock with a fraction. */
   now(): number;
+  /** Base64 of a text of bytes; undefined when a character is above U+00FF. */
+  btoa(text: string): string | undefined;
+  /** The bytes of forgiving base64 as a text; undefined when it is none. */
+  atob(text: string): string | undefined;
   /** UTF-8 bytes of a text; lone surrogates become U+FFFD. */
   utf8Encode(text: string): Uint8Array;
   /** Text of UTF-8 bytes; malformed sequences become U+FFFD, a byte order mark stays. */
@@ -34,4 +38,13 @@ function missing(): never {
   throw new Error('The host is not connected yet');
 }
 
-export const host: Host = { call: missing, callSync: missing, randomFill: missing, now: missing, utf8Encode: missing, utf8Decode: missing };
+export const host: Host = {
+  call: missing,
+  callSync: missing,
+  randomFill: missing,
+  now: missing,
+  atob: missing,
+  btoa: missing,
+  utf8Encode: missing,
+  utf8Decode: missing,
+};

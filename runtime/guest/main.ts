@@ -53,6 +53,8 @@ globalThis['connect'] = (native: Native, leave: Leave, callSync: typeof host.cal
   host.callSync = (name, args, part) => callSync(name, JSON.stringify(args) as never, part);
   host.now = native.now;
   host.randomFill = native.randomFill;
+  host.atob = native.atob;
+  host.btoa = native.btoa;
   host.utf8Encode = native.utf8Encode;
   host.utf8Decode = native.utf8Decode;
   connectDispatch(native, leave);

@@ -254,6 +254,82 @@ void Utf8Decode(const FunctionCallbackInfo<Value>& info) {
   }
 }
 
+constexpr char kAlphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+// btoa(text): base64 of one byte a character; undefined when a character is above U+00FF. (V8's own codec, behind a flag in
+// this version, ignores the offset of a subarray.)
+void Btoa(const FunctionCallbackInfo<Value>& info) {
+  Isolate* isolate = info.GetIsolate();
+  if (!info[0]->IsString()) return;
+  auto text = info[0].As<String>();
+  if (!text->ContainsOnlyOneByte()) return;
+  size_t size = text->Length(), length = (size + 2) / 3 * 4;
+  auto* in = new (std::nothrow) uint8_t[size + length + 1];
+  if (in == nullptr) return;
+  uint8_t* out = in + size;
+  text->WriteOneByteV2(isolate, 0, size, in);
+  size_t to = 0;
+  for (size_t at = 0; at < size; at += 3) {
+    uint32_t group = in[at] << 16 | (at + 1 < size ? in[at + 1] << 8 : 0) | (at + 2 < size ? in[at + 2] : 0);
+    out[to++] = kAlphabet[group >> 18];
+    out[to++] = kAlphabet[group >> 12 & 63];
+    out[to++] = at + 1 < size ? kAlphabet[group >> 6 & 63] : '=';
+    out[to++] = at + 2 < size ? kAlphabet[group & 63] : '=';
+  }
+  Local<String> result;
+  if (String::NewFromOneByte(isolate, out, NewStringType::kNormal, static_cast<int>(length)).ToLocal(&result)) info.GetReturnValue().Set(result);
+  delete[] in;
+}
+
+int Sextet(uint8_t letter) {
+  if (letter >= 'A' && letter <= 'Z') return letter - 'A';
+  if (letter >= 'a' && letter <= 'z') return letter - 'a' + 26;
+  if (letter >= '0' && letter <= '9') return letter - '0' + 52;
+  return letter == '+' ? 62 : letter == '/' ? 63 : -1;
+}
+
+// atob(text): the forgiving decoding of the Infra Standard, one character a byte; undefined when the text is not base64.
+void Atob(const FunctionCallbackInfo<Value>& info) {
+  Isolate* isolate = info.GetIsolate();
+  if (!info[0]->IsString()) return;
+  auto text = info[0].As<String>();
+  if (!text->ContainsOnlyOneByte()) return;
+  size_t size = text->Length();
+  auto* buffer = new (std::nothrow) uint8_t[size + 1];
+  if (buffer == nullptr) return;
+  text->WriteOneByteV2(isolate, 0, size, buffer);
+  size_t count = 0;
+  for (size_t at = 0; at < size; at++) {
+    uint8_t letter = buffer[at];
+    if (letter == ' ' || letter == '\t' || letter == '\n' || letter == '\f' || letter == '\r') continue;
+    buffer[count++] = letter;
+  }
+  if (count % 4 == 0 && count > 0 && buffer[count - 1] == '=') count -= buffer[count - 2] == '=' ? 2 : 1;
+  bool valid = count % 4 != 1;
+  // Decoded in place: what is written never overtakes what is read.
+  size_t to = 0;
+  uint32_t group = 0;
+  for (size_t at = 0; at < count && valid; at++) {
+    int sextet = Sextet(buffer[at]);
+    if (sextet < 0) valid = false;
+    group = group << 6 | static_cast<uint32_t>(sextet & 63);
+    if (at % 4 == 3) {
+      buffer[to++] = group >> 16 & 255;
+      buffer[to++] = group >> 8 & 255;
+      buffer[to++] = group & 255;
+      group = 0;
+    }
+  }
+  if (count % 4 == 2) buffer[to++] = group >> 4 & 255;
+  if (count % 4 == 3) {
+    buffer[to++] = group >> 10 & 255;
+    buffer[to++] = group >> 2 & 255;
+  }
+  Local<String> result;
+  if (valid && String::NewFromOneByte(isolate, buffer, NewStringType::kNormal, static_cast<int>(to)).ToLocal(&result)) info.GetReturnValue().Set(result);
+  delete[] buffer;
+}
+
 // Tells the guest of promises that were rejected without a handler (1), and of handlers that came late (0).
 void OnReject(PromiseRejectMessage message) {
   auto event = message.GetEvent();
@@ -299,6 +375,8 @@ extern "C" __attribute__((visibility("default"))) void InitForContext(Isolate* i
   define("checkpoint", Checkpoint);
   define("now", Now);
   define("randomFill", RandomFill);
+  define("atob", Atob);
+  define("btoa", Btoa);
   define("utf8Encode", Utf8Encode);
   define("utf8Decode", Utf8Decode);
 }

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import ivm from 'isolated-vm';
+import { loadNative } from '#runtime/isolates/native.ts';
+
+const folder = join(import.meta.dirname, '../../../../runtime/isolates/native');
+
+test('the prebuilt binaries are built from the source beside them', () => {
+  const hash = createHash('sha256')
+    .update(readFileSync(join(folder, 'guest.cc')))
+    .digest('hex');
+  assert.equal(readFileSync(join(folder, 'prebuilt/source.sha256'), 'utf8').trim(), hash, 'run `node runtime/isolates/native/build.ts`');
+});
+
+/** Calls a function of the native half inside an isolate with a string. */
+function caller(name: string): (text: string) => string | undefined {
+  const context = new ivm.Isolate({ memoryLimit: 32 }).createContextSync();
+  const functions = loadNative().createSync(context) as ivm.Reference<Record<string, unknown>>;
+  const reference = functions.getSync(name, { reference: true }) as unknown as ivm.Reference<(text: string) => string | undefined>;
+  return (text) => reference.applySync(undefined, [text]) as string | undefined;
+}
+
+test('btoa and atob agree with Node on random texts of every length', () => {
+  const btoaNative = caller('btoa');
+  const atobNative = caller('atob');
+  const seed = Math.floor(Math.random() * 2 ** 31);
+  let state = seed;
+  const random = (): number => (state = (Math.imul(state, 1103515245) + 12345) & 0x7fffffff) >> 8;
+  for (let length = 0; length < 200; length++) {
+    const text = String.fromCharCode(...Array.from({ length }, () => random() & 255));
+    const encoded = btoa(text);
+    assert.equal(btoaNative(text), encoded, `seed ${seed}`);
+    assert.equal(atobNative(encoded), text, `seed ${seed}`);
+    assert.equal(atobNative(` ${encoded.replace(/=+$/, '')}\n`), text, `seed ${seed}`);
+  }
+});
+
+test('what is no base64, or no text of bytes, is refused', () => {
+  const atobNative = caller('atob');
+  for (const text of ['a', 'ab=', 'abc==', 'ab=c', '====', 'a===', 'ab\u00e9d', 'ab-_', '\u{1F600}', 'abcd='])
+    assert.equal(atobNative(text), undefined, text);
+  assert.equal(caller('btoa')('\u0100'), undefined);
+});
+
+test('UTF-8 is encoded and decoded as the Encoding Standard says', () => {
+  const context = new ivm.Isolate({ memoryLimit: 32 }).createContextSync();
+  const functions = loadNative().createSync(context) as ivm.Reference<object>;
+  context.global.setSync('native', functions.derefInto());
+  const check = context.evalClosureSync(
+    `const out = [];
+    const decode = (...bytes) => native.utf8Decode(new Uint8Array(bytes));
+    out.push([...native.utf8Encode('a\\u00e9\\u20ac\\u{1f600}\\ud800b')].join(' '));
+    out.push(decode(0x61, 0xff, 0x62), decode(0xe2, 0x82), decode(0xf0, 0x9f, 0x98), decode(0xed, 0xa0, 0x80), decode(0xc0, 0x80), decode(0xef, 0xbb, 0xbf, 0x61));
+    return JSON.stringify(out);`,
+  ) as string;
+  assert.deepEqual(JSON.parse(check), [
+    '97 195 169 226 130 172 240 159 152 128 239 191 189 98',
+    'a\ufffdb',
+    '\ufffd',
+    '\ufffd',
+    '\ufffd\ufffd\ufffd',
+    '\ufffd\ufffd',
+    '\ufeffa',
+  ]);
+});
