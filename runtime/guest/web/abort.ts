@@ -1,7 +1,7 @@
 // AbortController and AbortSignal. A signal costs one object until somebody listens; dependents of `AbortSignal.any` are
 // held weakly by their sources unless they can still be observed through a listener.
 import { DOMException } from './dom-exception.ts';
-import { dispatchTrusted, Event, EventTarget, defineEventHandler, hasListeners, removal } from './events.ts';
+import { dispatchTrusted, Event, EventTarget, defineEventHandler, hasListeners, removal, watchListeners } from './events.ts';
 import { finishInterface, internal, requireArguments } from './webidl.ts';
 
 /** Aborts a signal of this realm; does nothing when it already is. */
@@ -12,6 +12,7 @@ export let isAbortSignal: (value: unknown) => value is AbortSignal;
 
 let addDependent: (source: AbortSignal, dependent: AbortSignal) => void;
 let sourcesOf: (signal: AbortSignal) => Set<AbortSignal> | null;
+let hold: (dependent: AbortSignal) => void;
 let setReason: (signal: AbortSignal, reason: unknown) => void;
 
 interface TimerGlobals {
@@ -24,6 +25,8 @@ export class AbortSignal extends EventTarget {
   #reason: unknown = undefined;
   #algorithms: (() => void)[] | null = null;
   #dependents: Set<WeakRef<AbortSignal>> | null = null;
+  // Dependents that somebody listens to: they must live as long as the signal that may abort them.
+  #held: Set<AbortSignal> | null = null;
   #sources: Set<AbortSignal> | null = null;
 
   constructor(token?: unknown) {
@@ -83,7 +86,11 @@ export class AbortSignal extends EventTarget {
       if (dependents.size % 64 === 63) for (const one of dependents) if (one.deref() === undefined) dependents.delete(one);
       dependents.add(new WeakRef(dependent));
     };
+    hold = (dependent) => {
+      if (dependent.#sources !== null) for (const source of dependent.#sources) (source.#held ??= new Set()).add(dependent);
+    };
     onAbort = (signal, run) => {
+      hold(signal);
       (signal.#algorithms ??= []).push(run);
       return () => {
         const index = signal.#algorithms?.indexOf(run) ?? -1;
@@ -107,6 +114,8 @@ export class AbortSignal extends EventTarget {
       for (const one of reached) {
         const algorithms = one.#algorithms;
         one.#algorithms = null;
+        one.#held = null;
+        if (one.#sources !== null) for (const source of one.#sources) source.#held?.delete(one);
         one.#sources = null;
         if (algorithms !== null) for (const run of algorithms) run();
         if (hasListeners(one, 'abort')) dispatchTrusted(one, new Event('abort'));
@@ -131,6 +140,7 @@ export function dependentSignal(signals: readonly AbortSignal[]): AbortSignal {
     if (sources === null) addDependent(signal, result);
     else for (const source of sources) addDependent(source, result);
   }
+  if (signals.length > 0) watchListeners(result, () => hold(result));
   return result;
 }
 

@@ -174,6 +174,8 @@ let listenersOf: (target: EventTarget) => Listener[] | null;
 let addListener: (target: EventTarget, listener: Listener) => void;
 let handlersOf: (target: EventTarget) => Map<string, { callback: EventListener | null; listener: Listener }>;
 
+/** Runs a function whenever a listener is added to a target. */
+export let watchListeners: (target: EventTarget, added: () => void) => void;
 /** Fires a trusted event that the platform made. */
 export let dispatchTrusted: (target: EventTarget, event: Event) => boolean;
 /** Whether anything listens for the type: spares making an event nobody sees. */
@@ -181,6 +183,7 @@ export let hasListeners: (target: EventTarget, type: string) => boolean;
 
 export class EventTarget {
   #listeners: Listener[] | null = null;
+  #added: (() => void) | null = null;
   #handlers: Map<string, { callback: EventListener | null; listener: Listener }> | null = null;
 
   addEventListener(type: string, callback: EventListener | null, options?: unknown): void {
@@ -219,7 +222,11 @@ export class EventTarget {
 
   static {
     listenersOf = (target) => target.#listeners;
+    watchListeners = (target, added) => {
+      target.#added = added;
+    };
     addListener = (target, listener) => {
+      target.#added?.();
       if (target.#listeners === null) target.#listeners = [listener];
       else target.#listeners.push(listener);
     };

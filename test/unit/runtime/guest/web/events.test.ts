@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { AbortController as GuestController, AbortSignal as GuestSignal, abortSignal, onAbort } from '#runtime/guest/web/abort.ts';
 import { DOMException as GuestException } from '#runtime/guest/web/dom-exception.ts';
 import { CustomEvent as GuestCustomEvent } from '#runtime/guest/web/event-classes.ts';
@@ -152,4 +154,21 @@ test('lets an error of any name be made, with the constants of the legacy codes'
   assert.throws(() => Object.getOwnPropertyDescriptor(GuestException.prototype, 'code')!.get!.call(new Error('plain')), {
     name: 'TypeError',
   });
+});
+
+test('keeps a dependent signal alive while somebody listens to it, and no longer', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const controller = new GuestController();
+  let heard = 0;
+  const idle: WeakRef<object>[] = [];
+  for (let index = 0; index < 10; index++) {
+    GuestSignal.any([controller.signal]).addEventListener('abort', () => void heard++);
+    idle.push(new WeakRef(GuestSignal.any([controller.signal])));
+  }
+  await new Promise((resolve) => setImmediate(resolve));
+  collect();
+  assert.ok(idle.some((one) => one.deref() === undefined));
+  controller.abort();
+  assert.equal(heard, 10);
 });
