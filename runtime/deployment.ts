@@ -55,7 +55,8 @@ export interface DeploymentParts {
 
 type HttpInvocation = Invocation<Exchange>;
 
-/** Statuses whose response has no body. */
+/** How long a top-level `await` may take. */
+const TOP_LEVEL_WALL_MS = 30_000;
 const HANDLES_MAX = 1000;
 const CALLS_MAX = 10_000;
 
@@ -221,6 +222,9 @@ class Serving implements LinkEvents {
   /** Ended in the entry being read: their CPU is known when all of it is read. */
   #ended: { invocation: HttpInvocation; outcome: Outcome }[] = [];
   #timer: NodeJS.Timeout | null = null;
+  #topLevelTimer: NodeJS.Timeout | undefined;
+  /** The entry being read answered `start`: while a top-level `await` is pending, every other entry makes us ask again. */
+  #asked = false;
 
   constructor(deployment: Deployment, parts: DeploymentParts, isolate: WorkerIsolate, hooks: ServingHooks) {
     this.#deployment = deployment;
@@ -265,14 +269,35 @@ class Serving implements LinkEvents {
       if (cache !== null) this.#hooks.onCache(cache);
     } catch (error) {
       const { code, details, message } = error as { code?: unknown; details?: ErrorDetails; message: string };
-      const outcome = typeof code === 'string' && isFailureCode(code) ? failed(code, details) : failed('internal');
-      this.#deployment.log('error', outcome.code === 'internal' ? String((error as Error).stack) : message, null);
-      this.dispose(outcome);
+      if (typeof code === 'string' && isFailureCode(code)) {
+        this.#failStart(failed(code, details));
+      } else {
+        this.#deployment.log('error', String((error as Error).stack ?? message), null);
+        this.dispose(failed('internal'));
+      }
       return;
     }
     if (this.#state !== 'starting') return;
+    this.#link.start();
+    this.#topLevelTimer = setTimeout(() => {
+      this.#failStart(failed('worker_start_failed', { reason: `a top-level await did not settle within ${TOP_LEVEL_WALL_MS} ms` }));
+    }, TOP_LEVEL_WALL_MS);
+  }
+
+  started(state: string, reason: string): void {
+    if (this.#state !== 'starting') return;
+    this.#asked = true;
+    if (state === 'failed') this.#failStart(failed('worker_start_failed', { reason }));
+    else if (state === 'no-fetch') this.#failStart(failed('no_fetch_handler'));
+    if (state !== 'ready') return;
+    clearTimeout(this.#topLevelTimer);
     this.#state = 'ready';
     for (const { invocation, body } of this.#waiting.splice(0)) this.start(invocation, body);
+  }
+
+  #failStart(outcome: Outcome & { kind: 'failed' }): void {
+    this.#deployment.log('error', errorMessage(outcome.code, outcome.details), null);
+    this.dispose(outcome);
   }
 
   start(invocation: HttpInvocation, body: Part | null | undefined): void {
@@ -309,7 +334,9 @@ class Serving implements LinkEvents {
   }
 
   #left(meta: string, text: string, shareMs: number, bytes: readonly Uint8Array[]): void {
+    this.#asked = false;
     this.#link.receive(meta, text, bytes);
+    if (this.#state === 'starting' && !this.#asked) this.#link.start();
     for (const { invocation, outcome } of this.#ended) {
       if (!invocation.charged) invocation.cpuMs = shareMs;
       this.#deployment.end(invocation, outcome);
@@ -412,6 +439,10 @@ class Serving implements LinkEvents {
   }
 
   breach(id: number, cpuMs: number, lost: readonly number[]): void {
+    if (this.#state === 'starting') {
+      this.#failStart(failed('startup_cpu_limit_exceeded', { limitMs: this.#parts.limits.startupCpuMs }));
+      return;
+    }
     const limitMs = this.#parts.limits.cpu.http[this.#deployment.config.plan];
     const usedMs = Math.round(cpuMs);
     const invocation = this.#running.get(id);
@@ -510,6 +541,7 @@ class Serving implements LinkEvents {
     if (this.#state === 'gone') return;
     this.#state = 'gone';
     if (this.#timer !== null) clearTimeout(this.#timer);
+    clearTimeout(this.#topLevelTimer);
     this.#link.close();
     this.#isolate.dispose();
     this.#hooks.onGone();

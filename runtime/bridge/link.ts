@@ -19,6 +19,8 @@ export interface LinkEvents {
   charge(id: number, cpuMs: number): void;
   breach(id: number, cpuMs: number, lost: readonly number[]): void;
   hung(ids: readonly number[]): void;
+  /** Answer to `start`. */
+  started(state: string, reason: string): void;
   /** Who is charged for a call; undefined when the invocation is unknown or over. */
   owner(id: number): CallOwner | undefined;
 }
@@ -132,6 +134,11 @@ export class Link implements CallScope {
     this.#send(toGuest.abort, id, JSON.stringify(failure));
   }
 
+  /** Asks whether the worker serves; answered by `LinkEvents.started`. */
+  start(): void {
+    this.#send(toGuest.start);
+  }
+
   runTimers(): void {
     this.#send(toGuest.timers);
   }
@@ -223,6 +230,9 @@ export class Link implements CallScope {
           events.breach(id, cpuMs, numbers(inbox.field()));
           break;
         }
+        case toHost.started:
+          events.started(inbox.field(), String(inbox.json()));
+          break;
         case toHost.hung:
           events.hung(numbers(inbox.field()));
           break;

@@ -7,6 +7,9 @@
 // is a part: it lies outside the records, in the order of the fields that name it: text one after the other in `text` (field
 // `t<length>`), bytes as arguments of their own (field `b`), nothing as `-`.
 
+// Taken before any tenant code can replace it.
+const { parse } = JSON;
+
 export const FIELD = '\u0001';
 export const RECORD = '\u0002';
 
@@ -27,6 +30,7 @@ export const toGuest = {
   /** stream id: nobody reads it any more. */ cancel: 'q',
   /** call id, JSON value, parts. */ result: 'r',
   /** call id, JSON failure. */ failure: 'f',
+  /** no field: the worker's top level is through; answered by `started`. */ start: 'S',
   /** no field: timers are due. */ timers: 't',
   /** invocation id, JSON failure: nobody waits for the answer any more. */ abort: 'a',
 } as const;
@@ -48,6 +52,7 @@ export const toHost = {
   /** invocation id, CPU ms so far; only where it differs from this entry's share. */ charge: 'Z',
   /** invocation id over its CPU budget (0 = code that belongs to none), CPU ms used, then the ids whose continuations were lost with it, comma-separated. */ breach:
     'B',
+  /** `ready`, `pending` (a top-level `await`), `no-fetch` or `failed`, JSON reason. */ started: 'S',
   /** comma-separated invocation ids that can never answer: nothing they could wait for is pending. */ hung: 'H',
 } as const;
 
@@ -116,7 +121,7 @@ export class Inbox {
   }
 
   json(): unknown {
-    return JSON.parse(this.field());
+    return parse(this.field());
   }
 
   /** The part that a field names; null for none. Not for `s`. */

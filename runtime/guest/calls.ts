@@ -3,6 +3,7 @@ import { FIELD, RECORD, toHost, type Failure, type HostCallName, type Part } fro
 import { currentInvocation, type Invocation } from './invocation.ts';
 import type { HostReply } from './host.ts';
 import { outbox, send } from './outbox.ts';
+import { safeArray, toJson } from './safe.ts';
 
 interface Waiter {
   resolve(reply: HostReply): void;
@@ -11,9 +12,15 @@ interface Waiter {
 }
 
 // Slots with a free list: a Map of per-request objects keeps dead ones alive until a full collection.
-const waiters: (Waiter | undefined)[] = [];
-const free: number[] = [];
+const waiters = safeArray<Waiter>();
+const free = safeArray<number>();
 let pending = 0;
+
+function takeFree(): number | undefined {
+  const id = free[free.length - 1];
+  if (id !== undefined) free.length--;
+  return id;
+}
 
 export function pendingCalls(): number {
   return pending;
@@ -32,19 +39,10 @@ export function dropCall(id: number): void {
 /** Sends a call with this entry's answer. */
 export function startCall(name: HostCallName, args: unknown, parts: readonly Part[] = []): { id: number; reply: Promise<HostReply> } {
   const owner = currentInvocation();
-  const id = free.pop() ?? waiters.length;
+  const id = takeFree() ?? waiters.length;
   pending++;
   let record =
-    toHost.call +
-    FIELD +
-    id +
-    FIELD +
-    (owner === undefined ? 0 : owner.id) +
-    FIELD +
-    name +
-    FIELD +
-    (JSON.stringify(args) ?? 'null') +
-    FIELD;
+    toHost.call + FIELD + id + FIELD + (owner === undefined ? 0 : owner.id) + FIELD + name + FIELD + (toJson(args) ?? 'null') + FIELD;
   for (const part of parts) record += outbox.part(part) + FIELD;
   outbox.meta += record + RECORD;
   const reply = new Promise<HostReply>((resolve, reject) => {
@@ -57,7 +55,7 @@ function take(id: number): Waiter | undefined {
   const waiter = waiters[id];
   if (waiter === undefined) return undefined;
   waiters[id] = undefined;
-  free.push(id);
+  free[free.length] = id;
   pending--;
   return waiter;
 }

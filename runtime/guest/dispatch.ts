@@ -4,13 +4,21 @@
 import { FIELD, Inbox, NOTHING, RECORD, STREAM, toGuest, toHost, type Failure } from '../bridge/protocol.ts';
 import { failCall, pendingCalls, settleCall } from './calls.ts';
 import { enterContext, type Account, type Native } from './context.ts';
-import { beginEntry, currentInvocation, Invocation, touch, touchedInvocations } from './invocation.ts';
+import {
+  beginEntry,
+  closeInvocation,
+  findInvocation,
+  Invocation,
+  openInvocation,
+  openInvocations,
+  touch,
+  touchedInvocations,
+} from './invocation.ts';
+import { onRejection, threw } from './rejections.ts';
+import { toJson } from './safe.ts';
 import { outbox, send } from './outbox.ts';
 import { breakStream, cancelPump, creditPump, endStream, hasOpenStreams, incomingBody, openPump, pushChunk } from './streams.ts';
-import { fireOnGlobal } from './fetch-event.ts';
 import { reportUncaught } from './web/console.ts';
-import { ErrorEvent, PromiseRejectionEvent } from './web/event-classes.ts';
-import { uncaught } from './web/report-error.ts';
 import { createIncomingRequest } from './web/request.ts';
 import { takeResponse } from './web/response.ts';
 import { URL } from './web/url.ts';
@@ -25,16 +33,17 @@ export interface Worker {
 let worker: Worker | null = null;
 let env: unknown = null;
 let cpuLimitMs = 0;
+let start: () => void = () => {};
 let native: Native;
 let leave: (meta: string, text: string, shareMs: number, cpuMs: number, ...bytes: Uint8Array[]) => void;
 
-const open: Invocation[] = [];
 let lastWake = -1;
 
 /** Connects the dispatcher to its isolate. */
-export function connectDispatch(functions: Native, answer: typeof leave): void {
+export function connectDispatch(functions: Native, answer: typeof leave, onStart: () => void): void {
   native = functions;
   leave = answer;
+  start = onStart;
   native.bind(enter, flush, onRejection);
 }
 
@@ -104,6 +113,9 @@ function read(inbox: Inbox): void {
       case toGuest.cancel:
         cancelPump(inbox.number());
         break;
+      case toGuest.start:
+        start();
+        break;
       case toGuest.timers:
         dueTimers();
         lastWake = -1;
@@ -111,8 +123,8 @@ function read(inbox: Inbox): void {
       case toGuest.abort: {
         const id = inbox.number();
         const failure = inbox.json() as Failure;
-        const invocation = open.find((candidate) => candidate.id === id);
-        if (invocation === undefined) break;
+        const invocation = findInvocation(id);
+        if (invocation === null) break;
         touch(invocation);
         enterContext(invocation);
         invocation.abort(abortReason(failure));
@@ -141,7 +153,7 @@ function startRequest(inbox: Inbox): void {
   const headerBlock = inbox.part(inbox.field()) as string;
   const bodyField = inbox.field();
   const body = bodyField === NOTHING ? null : bodyField === STREAM ? incomingBody(invocation.id, invocation) : inbox.part(bodyField);
-  open.push(invocation);
+  openInvocation(invocation);
   touch(invocation);
   enterContext(invocation);
   try {
@@ -204,7 +216,7 @@ function answer(invocation: Invocation, value: unknown): void {
     openPump(invocation.id, body, () => onSettled(invocation));
   } else if (invocation.waiting === 0) {
     outbox.meta += `1${FIELD}${RECORD}`;
-    close(invocation);
+    closeInvocation(invocation);
   } else {
     outbox.meta += FIELD + RECORD;
   }
@@ -213,7 +225,7 @@ function answer(invocation: Invocation, value: unknown): void {
 function fail(invocation: Invocation, failure: Failure): void {
   if (invocation.answered) return;
   invocation.answered = true;
-  send(toHost.failed, invocation.id, JSON.stringify(invocation.passThrough ? { ...failure, passThrough: true } : failure));
+  send(toHost.failed, invocation.id, toJson(invocation.passThrough ? { ...failure, passThrough: true } : failure));
   if (invocation.waiting === 0) finish(invocation);
 }
 
@@ -226,25 +238,25 @@ function onSettled(invocation: Invocation): void {
 function finish(invocation: Invocation): void {
   if (invocation.over) return;
   send(toHost.done, invocation.id);
-  close(invocation);
-}
-
-function close(invocation: Invocation): void {
-  invocation.over = true;
-  const at = open.indexOf(invocation);
-  const last = open.pop() as Invocation;
-  if (at >= 0 && at < open.length) open[at] = last;
+  closeInvocation(invocation);
 }
 
 function flush(cpuMs: number, unchargedMs: number, breached: Account | undefined): void {
   const touched = touchedInvocations();
-  const share = touched.length > 0 ? unchargedMs / touched.length : 0;
-  for (const invocation of touched) {
-    const used = (invocation.used += share);
-    if (used !== share) send(toHost.charge, invocation.id, used.toFixed(3));
+  let count = 0;
+  for (let at = touched; at !== null; at = at.nextTouched) count++;
+  const share = count > 0 ? unchargedMs / count : 0;
+  for (let at = touched; at !== null; at = at.nextTouched) {
+    const used = (at.used += share);
+    if (used !== share) send(toHost.charge, at.id, used.toFixed(3));
   }
   if (breached !== undefined) onBreach(breached, touched);
-  else if (open.length > 0) endHung();
+  else if (openInvocations() !== null) endHung();
+  for (let at = touched; at !== null;) {
+    const next = at.nextTouched;
+    at.nextTouched = null;
+    at = next;
+  }
   const wake = nextWake();
   if (wake !== lastWake) {
     lastWake = wake;
@@ -259,81 +271,26 @@ function flush(cpuMs: number, unchargedMs: number, breached: Account | undefined
 
 // The native half ended the entry in the middle: V8 dropped all queued continuations, so nothing that ran in this entry and
 // has not finished can be trusted to go on.
-function onBreach(account: Account, touched: readonly Invocation[]): void {
-  const lost = touched.filter((invocation) => !invocation.over && invocation !== account).map((invocation) => invocation.id);
-  const id = account instanceof Invocation ? account.id : 0;
-  send(toHost.breach, id, account.used.toFixed(3), lost.join(','));
-  if (account instanceof Invocation && !account.over) close(account);
+function onBreach(account: Account, touched: Invocation | null): void {
+  let lost = '';
+  for (let at = touched; at !== null; at = at.nextTouched) if (!at.over && at !== account) lost += (lost === '' ? '' : ',') + at.id;
+  send(toHost.breach, account instanceof Invocation ? account.id : 0, account.used.toFixed(3), lost);
+  if (account instanceof Invocation) closeInvocation(account);
 }
 
 function endHung(): void {
   if (pendingCalls() > 0 || hasTimers() || hasOpenStreams()) return;
-  const hung = open.filter((invocation) => !invocation.answered || invocation.waiting > 0);
-  if (hung.length === 0) return;
-  for (const invocation of hung) {
-    invocation.answered = true;
-    close(invocation);
-  }
-  send(toHost.hung, hung.map((invocation) => invocation.id).join(','));
-}
-
-uncaught.report = (error) => {
-  const handled = fireOnGlobal('error', () => new ErrorEvent('error', { error, message: errorParts(error).message, cancelable: true }));
-  if (!handled) reportUncaught(error, 'Uncaught', currentInvocation());
-};
-
-const unhandled: { promise: Promise<unknown>; reason: unknown; invocation: Invocation | undefined }[] = [];
-
-function onRejection(isUnhandled: boolean, promise: Promise<unknown>, reason: unknown): void {
-  if (isUnhandled) {
-    unhandled.push({ promise, reason, invocation: currentInvocation() });
-    if (unhandled.length === 1) Promise.resolve().then(reportLater);
-  } else {
-    const at = unhandled.findIndex((rejection) => rejection.promise === promise);
-    if (at >= 0) unhandled.splice(at, 1);
-  }
-}
-
-/** The error that a worker's top level ended with: its module's promise is rejected before anything serves. */
-export function startFailure(): string | null {
-  if (worker !== null || unhandled.length === 0) return null;
-  const { reason } = unhandled[0] as { reason: unknown };
-  const { name, message, stack } = errorParts(reason);
-  return stack ?? `${name}: ${message}`;
-}
-
-// A handler attached a few microtasks later is no unhandled rejection: wait for some turns before saying so.
-function reportLater(turn: unknown = 0): void {
-  if (worker === null) return; // the top level has failed: startFailure says so
-  if (typeof turn === 'number' && turn < 8) {
-    Promise.resolve(turn + 1).then(reportLater);
-    return;
-  }
-  for (const { promise, reason, invocation } of unhandled.splice(0)) {
-    const handled = fireOnGlobal(
-      'unhandledrejection',
-      () => new PromiseRejectionEvent('unhandledrejection', { promise, reason, cancelable: true }),
-    );
-    if (!handled) reportUncaught(reason, 'Uncaught (in promise)', invocation);
-  }
-}
-
-/** What the host and the log see of a thrown value, whatever it is. */
-function threw(error: unknown): Failure {
-  const { name, message, stack } = errorParts(error);
-  return { code: 'worker_threw', name, message, ...(stack === undefined ? {} : { stack }) };
-}
-
-function errorParts(error: unknown): { name: string; message: string; stack?: string } {
-  try {
-    if (error !== null && typeof error === 'object' && 'message' in error) {
-      const { name, message, stack } = error as { name?: unknown; message: unknown; stack?: unknown };
-      return { name: String(name ?? 'Error'), message: String(message), ...(typeof stack === 'string' ? { stack } : {}) };
+  let hung = '';
+  for (let at = openInvocations(); at !== null;) {
+    const next = at.next;
+    if (!at.answered || at.waiting > 0) {
+      hung += (hung === '' ? '' : ',') + at.id;
+      at.answered = true;
+      closeInvocation(at);
     }
-    return { name: 'Error', message: String(error) };
-  } catch {
-    return { name: 'Error', message: 'a value that cannot be shown' };
+    at = next;
   }
+  if (hung !== '') send(toHost.hung, hung);
 }
 
 function describe(value: unknown): string {

@@ -1,9 +1,13 @@
 // Entry of the guest: what the V8 snapshot is made of. Installs the globals, and leaves one function behind, which the host
 // calls once per isolate to connect the two sides and which deletes itself.
-import { connectContext, type Native } from './context.ts';
+import { toHost } from '../bridge/protocol.ts';
+import { connectContext, enterContext, type Native } from './context.ts';
 import { callHost } from './calls.ts';
 import { AsyncLocalStorage } from './context.ts';
-import { connectDispatch, serve, startFailure, type Worker } from './dispatch.ts';
+import { connectDispatch, serve, type Worker } from './dispatch.ts';
+import { send } from './outbox.ts';
+import { startFailure, threw, watchRejections } from './rejections.ts';
+import { toJson } from './safe.ts';
 import { createEnvironment, type EnvironmentConfig } from './environment.ts';
 import { host } from './host.ts';
 import { connectStreams } from './streams.ts';
@@ -57,21 +61,47 @@ globalThis['connect'] = (native: Native, leave: Leave, callSync: typeof host.cal
   host.btoa = native.btoa;
   host.utf8Encode = native.utf8Encode;
   host.utf8Decode = native.utf8Decode;
-  connectDispatch(native, leave);
   const startup = { account: { used: 0, limit: 0 }, stores: null };
   let isLoaded = false;
+  let environment: unknown = {};
+  let module: { default?: unknown } = {};
+  let requestCpuMs = 0;
+
+  // An event like any other, off the main thread and watched: what a worker exports can be a getter that never returns.
+  function start(): void {
+    const failure = isLoaded ? null : startFailure();
+    if (!isLoaded) {
+      send(toHost.started, failure === null ? 'pending' : 'failed', toJson(failure ?? ''));
+      return;
+    }
+    enterContext(startup);
+    try {
+      const exported = (module.default ?? {}) as Worker;
+      const listener = fetchListener();
+      const handles = typeof exported.fetch === 'function';
+      if (handles || listener !== null)
+        serve(handles ? exported : { fetch: listener as NonNullable<typeof listener> }, environment, { cpuLimitMs: requestCpuMs });
+      send(toHost.started, handles || listener !== null ? 'ready' : 'no-fetch', toJson(''));
+      watchRejections();
+    } catch (error) {
+      const { name, message, stack } = threw(error);
+      send(toHost.started, 'failed', toJson(stack ?? `${name}: ${message}`));
+    } finally {
+      enterContext(undefined);
+    }
+  }
+
+  connectDispatch(native, leave, start);
   return {
     run: native.run,
     /** The worker's top level begins: its CPU counts against the startup limit. */
     begin: () => native.begin(startup),
     /** It has ended, for now at an `await` maybe; true when the limit ended it. */
-    end: () => {
-      startup.account.limit = 0;
-      return native.end();
-    },
-    /** Variables, bindings and the startup limit in CPU ms (0 = none), before the top level runs. */
-    prepare: (config: EnvironmentConfig & { startupCpuMs: number }) => {
+    end: () => native.end(),
+    /** Variables, bindings and CPU limits in ms (0 = none), before the top level runs. */
+    prepare: (config: EnvironmentConfig & { startupCpuMs: number; cpuLimitMs: number }) => {
       startup.account.limit = config.startupCpuMs;
+      requestCpuMs = config.cpuLimitMs;
       environment = createEnvironment(config);
       Object.defineProperty(globalThis, 'platform:loaded', {
         configurable: true,
@@ -81,20 +111,9 @@ globalThis['connect'] = (native: Native, leave: Leave, callSync: typeof host.cal
         },
       });
     },
-    /** Starts serving the module that was evaluated, once its top level is through. */
-    serve: (module: { default?: unknown }, cpuLimitMs: number) => {
-      if (!isLoaded) {
-        const failure = startFailure();
-        return failure === null ? 'pending' : `failed:${failure}`;
-      }
-      const exported = (module.default ?? {}) as Worker;
-      const listener = fetchListener();
-      const handles = typeof exported.fetch === 'function';
-      if (!handles && listener === null) return 'no-fetch';
-      serve(handles ? exported : { fetch: listener as NonNullable<typeof listener> }, environment, { cpuLimitMs });
-      return 'ready';
+    /** The module that was evaluated; nothing of it is touched until the record `start` comes. */
+    accept: (namespace: { default?: unknown }) => {
+      module = namespace;
     },
   };
 };
-
-let environment: unknown = {};

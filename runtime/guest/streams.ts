@@ -6,6 +6,7 @@ import { currentContext, runInContext, type Context } from './context.ts';
 import { currentInvocation, touch, type Invocation } from './invocation.ts';
 import type { HostBody } from './host.ts';
 import { outbox, send } from './outbox.ts';
+import { SafeMap, toJson } from './safe.ts';
 import { isReadableStream, type ReadableStream } from './web/streams.ts';
 
 /** Bytes a pump may send before the host has to give credit; the same number as the host's limit. */
@@ -82,7 +83,7 @@ class IncomingBody implements HostBody {
   }
 }
 
-const incoming = new Map<number, IncomingBody>();
+const incoming = new SafeMap<number, IncomingBody>();
 
 /** The body that the host sends under an id. */
 export function incomingBody(id: number, owner: Invocation | undefined = currentInvocation()): HostBody {
@@ -148,7 +149,7 @@ class Pump {
         if (this.#credit <= 0) await new Promise<void>((resolve) => (this.#resume = resolve));
       }
     } catch (error) {
-      if (!this.#stopped) send(toHost.broken, this.id, JSON.stringify(brokenBy(error)));
+      if (!this.#stopped) send(toHost.broken, this.id, toJson(brokenBy(error)));
     } finally {
       pumps.delete(this.id);
       this.#onEnd();
@@ -181,7 +182,7 @@ function brokenBy(error: unknown): Failure {
   return { code: 'worker_threw', name: String(name ?? 'Error'), message: String(message ?? error) };
 }
 
-const pumps = new Map<number, Pump>();
+const pumps = new SafeMap<number, Pump>();
 
 /** Sends a body to the host under an id, chunk by chunk. */
 export function openPump(id: number, body: HostBody | ReadableStream<unknown>, onEnd: () => void): void {
@@ -220,6 +221,9 @@ export function cancelPump(id: number): void {
 /** Whether the host may still have something to say about a stream: then nobody hangs. */
 export function hasOpenStreams(): boolean {
   if (incoming.size > 0) return true;
-  for (const pump of pumps.values()) if (pump.waitsForCredit) return true;
-  return false;
+  let waits = false;
+  pumps.forEach((pump) => {
+    waits ||= pump.waitsForCredit;
+  });
+  return waits;
 }

@@ -54,7 +54,7 @@ interface Connection {
   begin: ivm.Reference<() => void>;
   end: ivm.Reference<() => boolean>;
   prepare: ivm.Reference<(config: unknown) => void>;
-  serve: ivm.Reference<(module: unknown, cpuLimitMs: number) => string>;
+  accept: ivm.Reference<(module: unknown) => void>;
 }
 
 const COPY = { arguments: { copy: true } } as const;
@@ -62,8 +62,6 @@ const COPY = { arguments: { copy: true } } as const;
 // starts the watch over its CPU; the last statement says that the top level, with every `await` in it, is through.
 const BEGIN_CODE = 'const begin = globalThis["platform:begin"]; delete globalThis["platform:begin"]; begin();';
 const EPILOGUE = '\nimport "platform:begin";\nglobalThis["platform:loaded"]();\n';
-/** How long a top-level `await` may take. */
-const TOP_LEVEL_WALL_MS = 30_000;
 
 /** Blank until `load`; then `enter` takes batches until `dispose` or its death. */
 export class WorkerIsolate implements Enterable {
@@ -77,8 +75,6 @@ export class WorkerIsolate implements Enterable {
   #events: IsolateEvents | null = null;
   #batch: Batch | null = null;
   #gone = false;
-  /** Called after each entry while a top-level `await` is pending. */
-  #onEntryEnd: (() => void) | null = null;
 
   constructor(parts: IsolateParts) {
     this.#parts = parts;
@@ -102,7 +98,7 @@ export class WorkerIsolate implements Enterable {
       { result: { reference: true } },
     ) as unknown as ivm.Reference<Record<string, unknown>>;
     const take = (name: string): never => connection.getSync(name, { reference: true }) as never;
-    this.#connection = { run: take('run'), begin: take('begin'), end: take('end'), prepare: take('prepare'), serve: take('serve') };
+    this.#connection = { run: take('run'), begin: take('begin'), end: take('end'), prepare: take('prepare'), accept: take('accept') };
     connect.release();
     connection.release();
     native.release();
@@ -113,17 +109,22 @@ export class WorkerIsolate implements Enterable {
   }
 
   /**
-   * Loads a worker and runs its top level, off the main thread, within the startup limit.
+   * Loads a worker and runs its top level, off the main thread, within the startup limit. Whether it serves is asked by
+   * entering it: what it exports is its own code again.
    *
    * @returns the code cache when none was given.
-   * @throws {PlatformError} `worker_syntax_error`, `worker_start_failed`, `startup_cpu_limit_exceeded`, `memory_limit_exceeded`, `no_fetch_handler`.
+   * @throws {PlatformError} `worker_syntax_error`, `worker_start_failed`, `startup_cpu_limit_exceeded`, `memory_limit_exceeded`.
    */
   async load(worker: WorkerCode, batch: Batch, events: IsolateEvents): Promise<CodeCache | null> {
     this.#batch = batch;
     this.#events = events;
     const { startupCpuMs, isolateMemoryMb } = this.#parts.limits;
     const context = this.#context;
-    this.#connection.prepare.applySync(undefined, [{ vars: worker.vars, bindings: worker.bindings, startupCpuMs }], COPY);
+    this.#connection.prepare.applySync(
+      undefined,
+      [{ vars: worker.vars, bindings: worker.bindings, startupCpuMs, cpuLimitMs: worker.cpuLimitMs }],
+      COPY,
+    );
     const options = worker.cachedData === null ? { produceCachedData: true } : { cachedData: worker.cachedData };
     let module: ivm.Module & { cachedData?: ivm.ExternalCopy<ArrayBuffer> };
     let begin: ivm.Module;
@@ -152,33 +153,8 @@ export class WorkerIsolate implements Enterable {
     if (this.#isolate.isDisposed) throw new PlatformError('memory_limit_exceeded', { limitMb: isolateMemoryMb });
     const breached = this.#connection.end.applySync(undefined, []);
     if (breached) throw new PlatformError('startup_cpu_limit_exceeded', { limitMs: startupCpuMs });
-    await this.#serve(module, worker.cpuLimitMs);
+    this.#connection.accept.applySync(undefined, [module.namespace.derefInto()]);
     return module.cachedData ?? null;
-  }
-
-  // What the top level has sent so far (logs, host calls it awaits) leaves with an empty entry; then its end is awaited.
-  async #serve(module: ivm.Module, cpuLimitMs: number): Promise<void> {
-    const deadline = performance.now() + TOP_LEVEL_WALL_MS;
-    for (;;) {
-      if (this.#isolate.isDisposed) throw this.#died();
-      const state = this.#connection.serve.applySync(undefined, [module.namespace.derefInto(), cpuLimitMs]);
-      if (state === 'no-fetch') throw new PlatformError('no_fetch_handler');
-      if (state.startsWith('failed:')) throw new PlatformError('worker_start_failed', { reason: state.slice('failed:'.length) });
-      const left = new Promise<void>((resolve) => {
-        this.#onEntryEnd = resolve;
-      });
-      this.request();
-      if (state === 'ready') return;
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, deadline - performance.now());
-      });
-      await Promise.race([left, late]);
-      clearTimeout(timer);
-      this.#onEntryEnd = null;
-      if (performance.now() >= deadline)
-        throw new PlatformError('worker_start_failed', { reason: `a top-level await did not settle within ${TOP_LEVEL_WALL_MS} ms` });
-    }
   }
 
   #died(): PlatformError | null {
@@ -215,7 +191,6 @@ export class WorkerIsolate implements Enterable {
       return;
     }
     this.#parts.scheduler.left(this);
-    this.#onEntryEnd?.();
   };
 
   #onSync = (name: string, args: string, part: string | Uint8Array | undefined): unknown => this.#events?.sync(name, args, part);

@@ -3,6 +3,7 @@ import { toHost } from '../../bridge/protocol.ts';
 import { host } from '../host.ts';
 import { currentInvocation, type Invocation } from '../invocation.ts';
 import { send } from '../outbox.ts';
+import { toJson } from '../safe.ts';
 import { format, inspect } from './inspect.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
@@ -21,7 +22,7 @@ function write(level: LogLevel, text: string, invocation: Invocation | undefined
   if (account.logBytes > logBytesMax) return;
   account.logBytes += text.length + 16;
   const line = account.logBytes > logBytesMax ? `${text.slice(0, 1024)} [log cut: more than ${logBytesMax} bytes in one invocation]` : text;
-  send(toHost.log, invocation?.id ?? 0, level, JSON.stringify(line));
+  send(toHost.log, invocation?.id ?? 0, level, toJson(line));
 }
 
 /** Logs an error that no code of the worker caught; the host maps its stack to the sources. */

@@ -95,4 +95,5 @@ for (const [name, code] of Object.entries(legacyCodes)) {
   const stem = name.slice(0, -'Error'.length).replace(/(?<=[a-z])(?=[A-Z])/g, '_');
   constantNames[`${stem.replace('URLMismatch', 'URL_Mismatch').toUpperCase()}_ERR`] = code;
 }
-defineConstants(DOMException, constantNames);
+// Scripts that list the constants see them by code.
+defineConstants(DOMException, Object.fromEntries(Object.entries(constantNames).sort(([, one], [, other]) => one - other)));

@@ -2,7 +2,7 @@
 // values are decoded one by one, files are slices of the body.
 import { Blob, blobBytes, createBlob, File, isBlob, isFile } from './blob.ts';
 import { parseUrlencoded } from './url-search-params.ts';
-import { decodeBody } from './text.ts';
+import { decodeWhole } from './text.ts';
 import { decodeUtf8, encodeUtf8, fromUnits } from './utf8.ts';
 import { finishInterface, finishIterator, requireArguments, toUsvString } from './webidl.ts';
 
@@ -138,7 +138,8 @@ export function parseFormBody(bytes: Uint8Array, contentType: string | null): Fo
   const essence = (contentType ?? '').split(';', 1)[0]!.trim().toLowerCase();
   if (essence === 'application/x-www-form-urlencoded') {
     const form = new FormData();
-    const list = parseUrlencoded(decodeBody(bytes));
+    // A byte order mark is part of the first name here.
+    const list = parseUrlencoded(decodeWhole(bytes, false));
     for (let at = 0; at < list.length; at += 2) listOf(form).push([list[at]!, list[at + 1]!]);
     return form;
   }

@@ -59,7 +59,7 @@ export function decodeBody(bytes: Uint8Array): string {
 }
 
 /** Decodes UTF-8 that is complete; a byte order mark stays. */
-function decodeWhole(bytes: Uint8Array, fatal: boolean): string {
+export function decodeWhole(bytes: Uint8Array, fatal: boolean): string {
   if (bytes.length < nativeBytesMin) return decodeUtf8(bytes, fatal);
   const text = host.utf8Decode(bytes);
   // The native decoder only replaces; whether a U+FFFD was there before is for the slow one to say.
@@ -72,8 +72,8 @@ function decodeOnHost(label: string, bytes: Uint8Array, fatal: boolean): string 
 
 export class TextDecoder {
   readonly #encoding: string;
-  readonly #fatal: boolean;
-  readonly #ignoreBom: boolean;
+  #fatal = false;
+  #ignoreBom = false;
   #streaming = false;
   #bomSeen = false;
   #carry: Utf8Carry | null = null;
@@ -85,8 +85,9 @@ export class TextDecoder {
     const name = toDomString(label);
     const encoding = encodingOf(name);
     if (encoding === undefined || encoding === 'replacement') throw new RangeError(`The encoding label "${name}" is unknown`);
-    const { fatal, ignoreBOM } = toDictionary(options, 'TextDecoder options');
     this.#encoding = encoding;
+    if (options === undefined) return;
+    const { fatal, ignoreBOM } = toDictionary(options, 'TextDecoder options');
     this.#fatal = Boolean(fatal);
     this.#ignoreBom = Boolean(ignoreBOM);
   }
@@ -103,7 +104,7 @@ export class TextDecoder {
 
   decode(input?: unknown, options?: unknown): string {
     const bytes = input === undefined ? new Uint8Array(0) : toBytes(input, 'What TextDecoder decodes');
-    const stream = Boolean(toDictionary(options, 'TextDecoder options')['stream']);
+    const stream = options !== undefined && Boolean(toDictionary(options, 'TextDecoder options')['stream']);
     if (!this.#streaming) {
       this.#bomSeen = false;
       this.#carry = null;

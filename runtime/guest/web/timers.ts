@@ -3,6 +3,7 @@
 import { checkpoint, currentContext, runInContext, type Context } from '../context.ts';
 import { currentInvocation, touch, type Invocation } from '../invocation.ts';
 import { host } from '../host.ts';
+import { SafeMap, safeArray } from '../safe.ts';
 import { reportUncaught } from './console.ts';
 
 interface Timer {
@@ -20,8 +21,8 @@ const DELAY_MAX = 2 ** 31 - 1;
 
 let timersMax = 10_000;
 let nextId = 1;
-const heap: Timer[] = [];
-const byId = new Map<number, Timer>();
+const heap = safeArray<Timer>();
+const byId = new SafeMap<number, Timer>();
 
 export function connectTimers(options: { timersMax: number }): void {
   timersMax = options.timersMax;
@@ -30,7 +31,7 @@ export function connectTimers(options: { timersMax: number }): void {
 const earlier = (a: Timer, b: Timer): boolean => a.at < b.at || (a.at === b.at && a.id < b.id);
 
 function push(timer: Timer): void {
-  let at = heap.push(timer) - 1;
+  let at = heap.length;
   while (at > 0) {
     const parent = (at - 1) >> 1;
     const above = heap[parent] as Timer;
@@ -43,7 +44,8 @@ function push(timer: Timer): void {
 
 function pop(): Timer {
   const top = heap[0] as Timer;
-  const last = heap.pop() as Timer;
+  const last = heap[heap.length - 1] as Timer;
+  heap.length--;
   if (heap.length === 0) return top;
   let at = 0;
   for (;;) {

@@ -4,13 +4,20 @@ import { host } from '../host.ts';
 
 // Longer texts are encoded by V8, whose call costs about as much as this many characters here.
 const nativeUnitsMin = 128;
-const encodeBuffer = new Uint8Array(3 * nativeUnitsMin);
 
 /** The UTF-8 of a string, lone surrogates as U+FFFD, in a buffer of its own. */
 export function encodeUtf8(text: string): Uint8Array<ArrayBuffer> {
-  if (text.length >= nativeUnitsMin) return host.utf8Encode(text) as Uint8Array<ArrayBuffer>;
-  const { written } = encodeInto(text, encodeBuffer);
-  return encodeBuffer.slice(0, written);
+  const { length } = text;
+  if (length >= nativeUnitsMin) return host.utf8Encode(text) as Uint8Array<ArrayBuffer>;
+  const ascii = new Uint8Array(length);
+  for (let at = 0; ; at++) {
+    if (at === length) return ascii;
+    const unit = text.charCodeAt(at);
+    if (unit > 0x7f) break;
+    ascii[at] = unit;
+  }
+  const bytes = new Uint8Array(length * 3);
+  return bytes.slice(0, encodeInto(text, bytes).written);
 }
 
 /** Writes as many whole characters as fit: code units read, bytes written. */
@@ -62,7 +69,7 @@ const chunkUnits = 4096;
 /** Code units to a string, in pieces that fit the argument list of a call. */
 export function fromUnits(units: Uint8Array | Uint16Array, length: number): string {
   const apply = String.fromCharCode.apply as (self: null, units: unknown) => string;
-  if (length <= chunkUnits) return apply.call(String.fromCharCode, null, units.subarray(0, length));
+  if (length <= chunkUnits) return apply.call(String.fromCharCode, null, length === units.length ? units : units.subarray(0, length));
   let text = '';
   for (let at = 0; at < length; at += chunkUnits)
     text += apply.call(String.fromCharCode, null, units.subarray(at, Math.min(at + chunkUnits, length)));

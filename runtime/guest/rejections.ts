@@ -1,0 +1,84 @@
+// Errors that no code of the worker caught: thrown values as the host and the log see them, and promises rejected without a
+// handler, which V8 names one by one through the native half.
+import type { Failure } from '../bridge/protocol.ts';
+import { fireOnGlobal } from './fetch-event.ts';
+import { currentInvocation, type Invocation } from './invocation.ts';
+import { SafeMap } from './safe.ts';
+import { reportUncaught } from './web/console.ts';
+import { ErrorEvent, PromiseRejectionEvent } from './web/event-classes.ts';
+import { uncaught } from './web/report-error.ts';
+
+/** What the host and the log see of a thrown value, whatever it is. */
+export function threw(error: unknown): Failure {
+  return { code: 'worker_threw', ...errorParts(error) };
+}
+
+function errorParts(error: unknown): { name: string; message: string; stack?: string } {
+  try {
+    if (error !== null && typeof error === 'object' && 'message' in error) {
+      const { name, message, stack } = error as { name?: unknown; message: unknown; stack?: unknown };
+      return { name: String(name ?? 'Error'), message: String(message), ...(typeof stack === 'string' ? { stack } : {}) };
+    }
+    return { name: 'Error', message: String(error) };
+  } catch {
+    return { name: 'Error', message: 'a value that cannot be shown' };
+  }
+}
+
+uncaught.report = (error) => {
+  const handled = fireOnGlobal('error', () => new ErrorEvent('error', { error, message: errorParts(error).message, cancelable: true }));
+  if (!handled) reportUncaught(error, 'Uncaught', currentInvocation());
+};
+
+const unhandled = new SafeMap<Promise<unknown>, { reason: unknown; invocation: Invocation | undefined }>();
+let isReporting = false;
+let isServing = false;
+
+/** Called by V8 for every promise that is rejected without a handler, and again when one gets a handler later. */
+export function onRejection(isUnhandled: boolean, promise: Promise<unknown>, reason: unknown): void {
+  if (!isUnhandled) {
+    unhandled.delete(promise);
+    return;
+  }
+  unhandled.set(promise, { reason, invocation: currentInvocation() });
+  if (isServing && !isReporting) {
+    isReporting = true;
+    Promise.resolve(0).then(reportLater);
+  }
+}
+
+// A handler that is attached a few microtasks later is no unhandled rejection: wait for some turns before saying so.
+function reportLater(turn: number): void {
+  if (turn < 8) {
+    Promise.resolve(turn + 1).then(reportLater);
+    return;
+  }
+  isReporting = false;
+  unhandled.forEach(({ reason, invocation }, promise) => {
+    unhandled.delete(promise);
+    const handled = fireOnGlobal(
+      'unhandledrejection',
+      () => new PromiseRejectionEvent('unhandledrejection', { promise, reason, cancelable: true }),
+    );
+    if (!handled) reportUncaught(reason, 'Uncaught (in promise)', invocation);
+  });
+}
+
+/** The error that a worker's top level ended with: its module's promise is rejected before anything serves. */
+export function startFailure(): string | null {
+  let failure: string | null = null;
+  unhandled.forEach(({ reason }) => {
+    const { name, message, stack } = errorParts(reason);
+    failure ??= stack ?? `${name}: ${message}`;
+  });
+  return failure;
+}
+
+/** The worker serves: from now on unhandled rejections are reported, those of its top level too. */
+export function watchRejections(): void {
+  isServing = true;
+  if (!isReporting) {
+    isReporting = true;
+    Promise.resolve(0).then(reportLater);
+  }
+}

@@ -1,0 +1,31 @@
+// Containers that tenant code cannot see into. It may patch every built-in prototype (`Array.prototype.push`,
+// `Map.prototype.set`, a setter on `Array.prototype[0]`), and a patched method would be handed what we store: an invocation,
+// say, whose CPU account it could then reset. These have methods of their own and no prototype behind them.
+
+function makeSafe<Constructor extends { prototype: object }>(original: Constructor, safe: Constructor): Constructor {
+  for (const key of Reflect.ownKeys(original.prototype)) {
+    if (key === 'constructor') continue;
+    Object.defineProperty(safe.prototype, key, Object.getOwnPropertyDescriptor(original.prototype, key) as PropertyDescriptor);
+  }
+  Object.setPrototypeOf(safe.prototype, null);
+  Object.freeze(safe.prototype);
+  return safe;
+}
+
+/** A Map out of tenants' reach. Iterate with `forEach` only: iterators have a prototype of their own. */
+export const SafeMap = makeSafe(
+  Map,
+  class SafeMap<Key, Value> extends Map<Key, Value> {
+    constructor() {
+      super();
+    }
+  } as MapConstructor,
+);
+
+/** An array out of tenants' reach: indices and `length` only, no methods. */
+export function safeArray<Item>(): { [index: number]: Item | undefined; length: number } {
+  return Object.setPrototypeOf([], null) as { [index: number]: Item | undefined; length: number };
+}
+
+/** `JSON.stringify` as it was before any tenant code. */
+export const { stringify: toJson } = JSON;
