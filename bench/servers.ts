@@ -1,0 +1,215 @@
+// Starts the servers that a scenario compares, each a process of its own: our engine over either listener, workerd, bare
+// node:http and uWebSockets.js, Deno and Bun. One that this machine cannot run is left out, with the reason in one line.
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { build } from '../builder/build.ts';
+import { nodeFlags } from '../cli/node-flags.mjs';
+import { publish } from '../cli/publish.ts';
+import { parseProjectConfig } from '../core/project-config.ts';
+import type { Target } from './load.ts';
+
+export type Scenario = 'hello' | 'json';
+
+/** A server that runs. */
+export interface Server extends Target {
+  stop(): Promise<void>;
+}
+
+const here = import.meta.dirname;
+const startMsMax = 20_000;
+const newGlibc = path.join(here, '../.ci/with-new-glibc');
+
+/** Everything that a scenario is measured on, in the order of the table; `left` says what is not there and why. */
+export async function startAll(scenario: Scenario, target: string): Promise<{ servers: Server[]; left: string[]; stop(): Promise<void> }> {
+  const folder = await publishWorkers(scenario, [scenario]);
+  const starts: [name: string, start: () => Promise<Server> | string][] = [
+    ['ours, node:http', () => startEngine('ours, node:http', folder, 'node', scenario, target)],
+    ['ours, uWebSockets.js', () => uwsMissing() ?? startEngine('ours, uWebSockets.js', folder, 'uws', scenario, target)],
+    ['workerd', () => startWorkerd(scenario, target)],
+    ['bare node:http', () => startPeer('bare node:http', process.execPath, ['node-http.mjs'], scenario, target)],
+    [
+      'bare uWebSockets.js',
+      () => uwsMissing() ?? startPeer('bare uWebSockets.js', newGlibc, [process.execPath, 'uws.mjs'], scenario, target),
+    ],
+    [
+      'Deno',
+      () =>
+        startPackaged(
+          'Deno',
+          ['@deno/linux-x64-glibc/deno', '@deno/linux-arm64-glibc/deno'],
+          ['run', '--allow-net', 'deno.mjs'],
+          scenario,
+          target,
+        ),
+    ],
+    ['Bun', () => startPackaged('Bun', ['@oven/bun-linux-x64/bin/bun', '@oven/bun-linux-aarch64/bin/bun'], ['bun.mjs'], scenario, target)],
+  ];
+  const servers: Server[] = [];
+  const left: string[] = [];
+  const stop = async (): Promise<void> => {
+    await Promise.all(servers.map((server) => server.stop()));
+    rmSync(folder, { recursive: true, force: true });
+  };
+  for (const [name, start] of starts) {
+    try {
+      // One after the other: the second engine finds the snapshot that the first one made.
+      const started = await start();
+      if (typeof started === 'string') left.push(`${name} is left out: ${started}`);
+      else servers.push(started);
+    } catch (error) {
+      left.push(`${name} is left out: ${(error as Error).message}`);
+    }
+  }
+  return { servers, left, stop };
+}
+
+/** Builds a worker and publishes it under several names into a fresh data folder, which is returned. */
+export async function publishWorkers(worker: Scenario, projects: readonly string[]): Promise<string> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'platform-bench-'));
+  const { config } = parseProjectConfig(`main: ${worker}.js\n`, { file: 'platform.yaml' });
+  const artifact = await build({
+    root: path.join(here, 'workers'),
+    config: config!,
+    artifacts: path.join(folder, 'artifacts'),
+    durable: false,
+  });
+  for (const project of projects) {
+    publish({ dataFolder: folder, project, branch: 'main', production: true, artifactFolder: artifact.folder, artifactId: artifact.id });
+  }
+  return folder;
+}
+
+/** Our engine process, as the supervisor would start it. `project` is the one whose answer shows that it is up. */
+export async function startEngine(
+  name: string,
+  folder: string,
+  listener: 'node' | 'uws',
+  project: string,
+  target: string,
+): Promise<Server> {
+  const words = [...nodeFlags, path.join(here, '../runtime/main.ts')];
+  const environment = { FS_PATH: folder, HANDLER_LISTENER: listener, HANDLER_DOMAIN: 'localhost' };
+  const wrapped = listener === 'uws' ? [newGlibc, process.execPath, ...words] : [process.execPath, ...words];
+  return startServer(name, `${project}.localhost`, target, (port) => ({
+    words: wrapped,
+    environment: { ...environment, HANDLER_PORT: String(port) },
+  }));
+}
+
+function startPeer(name: string, program: string, words: readonly string[], scenario: Scenario, target: string): Promise<Server> {
+  const [file, ...before] = words.toReversed();
+  return startServer(name, `${scenario}.localhost`, target, (port) => ({
+    words: [program, ...before.toReversed(), path.join(here, 'peers', file!), scenario, String(port)],
+  }));
+}
+
+function startPackaged(
+  name: string,
+  binaries: readonly string[],
+  words: readonly string[],
+  scenario: Scenario,
+  target: string,
+): Promise<Server> | string {
+  const binary = installed(binaries);
+  return binary === null ? notInstalled : startPeer(name, binary, words, scenario, target);
+}
+
+function startWorkerd(scenario: Scenario, target: string): Promise<Server> | string {
+  const binary = installed(['@cloudflare/workerd-linux-64/bin/workerd', '@cloudflare/workerd-linux-arm64/bin/workerd']);
+  if (binary === null) return notInstalled;
+  const folder = mkdtempSync(path.join(tmpdir(), 'platform-bench-workerd-'));
+  const file = path.join(folder, 'config.capnp');
+  return startServer('workerd', `${scenario}.localhost`, target, (port) => {
+    writeFileSync(path.join(folder, 'worker.js'), readFileSync(path.join(here, `workers/${scenario}.js`)));
+    writeFileSync(file, workerdConfig(port));
+    return { words: [binary, 'serve', file] };
+  });
+}
+
+/** One worker on one socket, nothing else switched on. */
+export function workerdConfig(port: number): string {
+  return `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [(name = "main", worker = (
+    modules = [(name = "worker", esModule = embed "worker.js")],
+    compatibilityDate = "2025-04-02",
+  ))],
+  sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "main")],
+);
+`;
+}
+
+const notInstalled = 'its package is not installed for this machine (bench/package.json)';
+
+function installed(candidates: readonly string[]): string | null {
+  return candidates.map((name) => path.join(here, 'node_modules', name)).find((file) => existsSync(file)) ?? null;
+}
+
+let uwsReason: string | null | undefined;
+
+/** Why uWebSockets.js does not run here; null when it does. */
+function uwsMissing(): string | null {
+  if (uwsReason !== undefined) return uwsReason;
+  const tried = spawnSync(newGlibc, [process.execPath, '-e', 'require("uWebSockets.js")'], { cwd: here, encoding: 'utf8' });
+  const words = (tried.error?.message ?? tried.stderr).trim().split('\n');
+  return (uwsReason = tried.status === 0 ? null : (words.find((line) => /error/i.test(line)) ?? words[0] ?? 'it does not load'));
+}
+
+type Launch = (port: number) => { readonly words: readonly string[]; readonly environment?: Readonly<Record<string, string>> };
+
+/** Starts a process on a free port and waits until it answers 200. */
+export async function startServer(name: string, host: string, target: string, launch: Launch): Promise<Server> {
+  const port = await freePort();
+  const { words, environment } = launch(port);
+  const [program, ...args] = words as [string, ...string[]];
+  const child = spawn(program, args, { env: { ...process.env, ...environment }, stdio: ['ignore', 'pipe', 'pipe'] });
+  let printed = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (printed = (printed + chunk.toString()).slice(-2000)));
+  const url = `http://127.0.0.1:${port}${target}`;
+  const deadline = performance.now() + startMsMax;
+  while ((await status(url, host)) !== 200) {
+    if (child.exitCode !== null || performance.now() > deadline) {
+      child.kill('SIGKILL');
+      throw new Error(`it does not answer on ${url}: ${(printed.trim().split('\n').at(-1) ?? '').slice(0, 300)}`);
+    }
+    await delay(20);
+  }
+  return { name, pid: child.pid!, url, host, stop: () => stopProcess(child) };
+}
+
+async function stopProcess(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGTERM');
+  const killer = setTimeout(() => child.kill('SIGKILL'), 2000);
+  await once(child, 'exit');
+  clearTimeout(killer);
+}
+
+/** Status of one GET; 0 where nobody answers. */
+export function status(url: string, host: string): Promise<number> {
+  return new Promise((resolve) => {
+    const sent = request(url, { headers: { host }, agent: false }, (response) => {
+      response.resume();
+      response.on('end', () => resolve(response.statusCode ?? 0));
+    });
+    sent.on('error', () => resolve(0));
+    sent.end();
+  });
+}
+
+/** A port that nobody listens on at the moment. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
