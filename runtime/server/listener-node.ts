@@ -49,7 +49,6 @@ export async function openNodeListener(options: ListenerOptions): Promise<Listen
       sockets.delete(socket);
       const connection = socket.connection!;
       for (let exchange = connection.first; exchange !== null; exchange = connection.first) {
-        connection.first = exchange.next;
         exchange.abort();
       }
     });
@@ -195,17 +194,22 @@ function refuseConnection(state: NodeListenerState, error: NodeJS.ErrnoException
   }
   if (connection.closing) return;
   connection.closing = true;
-  let waiting = connection.first;
-  if (waiting !== null && waiting.next === null && waiting.answerable) {
-    // The body of this very request is malformed and nothing was answered yet.
-    connection.first = null;
-    waiting.abort();
-    waiting = null;
+  let last = connection.first;
+  while (last !== null && last.next !== null) last = last.next;
+  if (last !== null && last.incomplete) {
+    // The malformed part is this very request's body.
+    const cut = last.begun && connection.first === last;
+    last.abort();
+    if (cut) {
+      socket.destroy();
+      return;
+    }
   }
-  if (waiting !== null || socket.writableLength > 0) {
-    // Earlier requests of the connection are still being answered: `closing` ends it after them, with this one unanswered,
-    // since an error written now would be taken for their answer.
-    if (waiting === null) socket.destroySoon();
+  // Earlier requests of the connection are still being answered: `closing` ends it after them, with this one unanswered,
+  // since an error written now would be taken for their answer.
+  if (connection.first !== null) return;
+  if (socket.writableLength > 0) {
+    socket.destroySoon();
     return;
   }
   const { limits } = state.options;

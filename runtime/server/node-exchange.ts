@@ -154,7 +154,8 @@ export class NodeExchange implements Exchange {
   /** For the shared body listeners below. */
   received(): void {
     if (this.#state >= ended) return;
-    this.#connection.socket.setTimeout(0);
+    // The body of a pipelined request may be the one that is waited for now.
+    if (this.next === null) this.#connection.socket.setTimeout(0);
     this.#sink!.end();
   }
 
@@ -252,16 +253,22 @@ export class NodeExchange implements Exchange {
     this.send(errorTable[code].status, 'content-type\0text/plain;charset=utf-8\0', `${errorMessage(code, details)}\n`);
   }
 
-  /** The connection ended. */
+  /** The connection ended, or the request turned out to be malformed. */
   abort(): void {
     if (this.#state >= ended) return;
     this.#state = gone;
+    this.#leaveConnection();
     this.onAbort?.();
   }
 
-  /** The body is still coming in; what is wrong with it can be answered only while no response has begun. */
-  get answerable(): boolean {
-    return this.#state === open && !this.#request.complete;
+  /** Whether the request's body is still coming in: after a parser error it never ends. */
+  get incomplete(): boolean {
+    return !this.#request.complete;
+  }
+
+  /** Whether the response has begun, so that no error can be sent in its place. */
+  get begun(): boolean {
+    return this.#state !== open;
   }
 
   #checkedHead(status: number, headerBlock: string): ResponseHead {

@@ -1,0 +1,428 @@
+// The cases of the listener contract about responses: whole and streamed. Run by listener.ts.
+import assert from 'node:assert/strict';
+import { describe } from 'node:test';
+import type { Exchange } from '#runtime/server/listener.ts';
+import { aborted, limits, ok, textPlain, thrownBy, type Fact } from './listener-case.ts';
+
+export function responseCases(fact: Fact): void {
+  describe('a whole response', () => {
+    fact('has the byte length of its text', async (open) => {
+      const { client } = await open((exchange) => exchange.send(201, textPlain, 'Zür €'));
+      const raw = await client();
+      raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+      const response = await raw.response();
+      assert.equal(response.status, 201);
+      assert.deepEqual(response.all('content-length'), ['8']);
+      assert.equal(Buffer.from(response.body, 'latin1').toString(), 'Zür €');
+    });
+
+    fact('may be bytes, or empty, or null', async (open) => {
+      const bodies = [new Uint8Array([0, 255, 10]), '', null, new Uint8Array(0)];
+      const { client } = await open((exchange) => exchange.send(200, '', bodies.shift()!));
+      const raw = await client();
+      const got: string[] = [];
+      for (let i = 0; i < 4; i++) {
+        raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+        const response = await raw.response();
+        got.push(`${response.all('content-length').join()}:${response.body}`);
+      }
+      assert.deepEqual(got, ['3:\x00\xff\n', '0:', '0:', '0:']);
+    });
+
+    fact('keeps the bytes of a Latin-1 header value beside a text body', async (open) => {
+      const bodies = ['ascii', 'Zür €'];
+      const { client } = await open((exchange) => exchange.send(200, 'x-name\0Andr\xe9\0', bodies.shift()!));
+      const raw = await client();
+      for (let i = 0; i < 2; i++) {
+        raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+        assert.deepEqual((await raw.response()).all('x-name'), ['Andr\xe9']);
+      }
+    });
+
+    fact('to HEAD has the content-length and no body', async (open) => {
+      const { client } = await open((exchange) => exchange.send(200, textPlain, 'hello'));
+      const raw = await client();
+      raw.send('HEAD / HTTP/1.1\r\nHost: a\r\n\r\nHEAD / HTTP/1.1\r\nHost: a\r\n\r\n');
+      for (let i = 0; i < 2; i++) assert.deepEqual((await raw.response('HEAD')).all('content-length'), ['5']);
+      assert.equal(raw.unread, '');
+    });
+
+    fact('to HEAD without a body keeps the content-length that it declares', async (open) => {
+      const { client } = await open((exchange) => exchange.send(200, 'content-length\x001234\0', null));
+      const raw = await client();
+      raw.send('HEAD / HTTP/1.1\r\nHost: a\r\n\r\n');
+      assert.deepEqual((await raw.response('HEAD')).all('content-length'), ['1234']);
+    });
+
+    for (const status of [204, 304]) {
+      fact(`of status ${status} has neither body nor framing`, async (open) => {
+        const { client } = await open((exchange) => exchange.send(exchange.target === '/' ? status : 200, 'x-a\x001\0', 'body'));
+        const raw = await client();
+        raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+        const response = await raw.response();
+        assert.equal(response.status, status);
+        assert.deepEqual(response.all('transfer-encoding'), []);
+        if (status === 204) assert.deepEqual(response.all('content-length'), []);
+        raw.send('GET /next HTTP/1.1\r\nHost: a\r\n\r\n');
+        assert.equal((await raw.response()).body, 'body');
+      });
+    }
+
+    fact('has one date, and the one that the worker set', async (open) => {
+      const blocks = ['', 'date\0Thu, 01 Jan 1970 00:00:00 GMT\0'];
+      const { client } = await open((exchange) => exchange.send(200, blocks.shift()!, 'x'));
+      const raw = await client();
+      raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+      const own = (await raw.response()).all('date');
+      assert.equal(own.length, 1);
+      assert.ok(Math.abs(Date.parse(own[0]!) - Date.now()) < 60_000);
+      raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+      assert.deepEqual((await raw.response()).all('date'), ['Thu, 01 Jan 1970 00:00:00 GMT']);
+    });
+
+    fact('names no software', async (open) => {
+      const { client } = await open(ok);
+      const raw = await client();
+      raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+      const names = (await raw.response()).headers.map(([name]) => name).sort();
+      assert.deepEqual(
+        names.filter((name) => name !== 'connection' && name !== 'keep-alive'),
+        ['content-length', 'content-type', 'date'],
+      );
+    });
+
+    fact('sends several Set-Cookie as lines of their own', async (open) => {
+      const { client } = await open((exchange) => exchange.send(200, 'set-cookie\0a=1; Path=/\0set-cookie\0b=2, 3\0', ''));
+      const raw = await client();
+      raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+      assert.deepEqual((await raw.response()).all('set-cookie'), ['a=1; Path=/', 'b=2, 3']);
+    });
+
+    fact('sets neither framing nor connection from the worker', async (open) => {
+      const block =
+        'connection\0close\0keep-alive\0x\0transfer-encoding\0chunked\0upgrade\0h2c\0trailer\0x\0content-length\x00999\0x-kept\x001\0';
+      const { client } = await open((exchange) => exchange.send(200, block, 'abc'));
+      const raw = await client();
+      for (let i = 0; i < 2; i++) {
+        raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+        const response = await raw.response();
+        assert.equal(response.body, 'abc');
+        assert.deepEqual([response.all('upgrade'), response.all('trailer'), response.all('x-kept')], [[], [], ['1']]);
+        assert.ok(!response.all('connection').includes('close'));
+      }
+    });
+
+    for (const [what, block] of [
+      ['CR LF in a value', 'x-a\x001\r\nset-cookie: stolen=1\0'],
+      ['a lone LF in a value', 'x-a\x001\nx-b: 2\0'],
+      ['a lone CR in a value', 'x-a\x001\rx-b: 2\0'],
+      ['a NUL in a value', 'x-a\x001\x002\0'],
+      ['another control character in a value', 'x-a\0\x01\0'],
+      ['a character above U+00FF in a value', 'x-a\0\u{10a}\0'],
+      ['CR LF in a name', 'x-a\r\nx-b\x001\0'],
+      ['a space in a name', 'x a\x001\0'],
+      ['a colon in a name', 'x:a\x001\0'],
+      ['an upper-case name', 'X-A\x001\0'],
+      ['an empty name', '\x001\0'],
+      ['a block that is cut off', 'x-a\0'],
+      ['a content-length that is no number', 'content-length\0-1\0'],
+      ['two content-lengths that differ', 'content-length\x001\0content-length\x002\0'],
+      ['a block of a megabyte', `x-a\0${'x'.repeat(1024 * 1024)}\0`],
+    ] as const) {
+      fact(`with ${what} throws and sends nothing, so that an error can be sent`, async (open) => {
+        const errors: (string | undefined)[] = [];
+        const { client } = await open((exchange) => {
+          errors.push(thrownBy(() => exchange.send(200, block, 'x'))?.code);
+          errors.push(thrownBy(() => exchange.begin(200, block))?.code);
+          exchange.send(500, textPlain, 'refused');
+        });
+        const raw = await client();
+        raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+        const response = await raw.response();
+        assert.deepEqual(errors, ['illegal_response', 'illegal_response']);
+        assert.equal(response.status, 500);
+        assert.deepEqual(response.all('set-cookie').concat(response.all('x-b')), []);
+      });
+    }
+
+    fact('of a status outside 200 to 599 throws', async (open) => {
+      const errors: (string | undefined)[] = [];
+      const { client } = await open((exchange) => {
+        for (const status of [0, 99, 101, 199, 600, 1000, 200.5, Number.NaN])
+          errors.push(thrownBy(() => exchange.send(status, '', ''))?.code);
+        ok(exchange);
+      });
+      const raw = await client();
+      raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+      assert.equal((await raw.response()).body, 'ok');
+      assert.deepEqual(
+        errors,
+        Array.from({ length: 8 }, () => 'illegal_response'),
+      );
+    });
+
+    fact('counts once: what is sent after it is ignored', async (open) => {
+      const { client } = await open((exchange) => {
+        ok(exchange);
+        exchange.send(500, '', 'second');
+        exchange.begin(500, '');
+        exchange.write('third');
+        exchange.end();
+        exchange.destroy();
+      });
+      const raw = await client();
+      for (let i = 0; i < 2; i++) {
+        raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+        assert.equal((await raw.response()).body, 'ok');
+      }
+      assert.equal(raw.unread, '');
+    });
+
+    fact('may come later, and be 8 MB long for a client that reads late', async (open) => {
+      const { client } = await open((exchange) => setImmediate(() => exchange.send(200, '', Buffer.alloc(8_000_000, 'x'))));
+      const raw = await client();
+      raw.socket.pause();
+      raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+      setTimeout(() => raw.socket.resume(), 50);
+      assert.equal((await raw.response()).body.length, 8_000_000);
+      raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+      assert.equal((await raw.response()).body.length, 8_000_000);
+    });
+  });
+
+  describe('a streamed response', () => {
+    fact('is chunked, text and bytes alike', async (open) => {
+      const { client } = await open((exchange) => {
+        exchange.begin(200, textPlain);
+        exchange.write('Zü');
+        exchange.write(new Uint8Array([65, 66]));
+        exchange.write('');
+        setImmediate(() => {
+          exchange.write('last');
+          exchange.end();
+        });
+      });
+      const raw = await client();
+      for (let i = 0; i < 2; i++) {
+        raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+        const response = await raw.response();
+        assert.equal(response.framing, 'chunked');
+        assert.equal(Buffer.from(response.body, 'latin1').toString(), 'ZüABlast');
+      }
+    });
+
+    fact('sends its head before the first chunk', async (open) => {
+      let exchange: Exchange | null = null;
+      const { client } = await open((opened) => {
+        exchange = opened;
+        opened.begin(200, 'x-early\x001\0');
+      });
+      const raw = await client();
+      const arrived = new Promise((resolve) => raw.socket.once('data', resolve));
+      raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+      await arrived;
+      assert.match(raw.unread, /^HTTP\/1\.1 200 OK\r\n/);
+      exchange!.write('late');
+      exchange!.end();
+      assert.equal((await raw.response()).body, 'late');
+    });
+
+    fact('without chunks is empty', async (open) => {
+      const { client } = await open((exchange) => {
+        exchange.begin(200, '');
+        exchange.end();
+      });
+      const raw = await client();
+      for (let i = 0; i < 2; i++) {
+        raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+        assert.equal((await raw.response()).body, '');
+      }
+    });
+
+    fact('with a content-length is framed by it', async (open) => {
+      const { client } = await open((exchange) => {
+        exchange.begin(200, 'content-length\x006\0');
+        exchange.write('abc');
+        setImmediate(() => {
+          exchange.write('def');
+          exchange.end();
+        });
+      });
+      const raw = await client();
+      for (let i = 0; i < 2; i++) {
+        raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+        const response = await raw.response();
+        assert.deepEqual([response.framing, response.body, response.all('content-length')], ['length', 'abcdef', ['6']]);
+      }
+    });
+
+    fact('with fewer bytes than its content-length cuts the connection', async (open) => {
+      const { client } = await open((exchange) => {
+        exchange.begin(200, 'content-length\x0010\0');
+        exchange.write('abc');
+        setImmediate(() => exchange.end());
+      });
+      const raw = await client();
+      raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+      await assert.rejects(raw.response(), /connection ended/);
+    });
+
+    fact('with more bytes than its content-length never sends more, and cuts the connection', async (open) => {
+      const { client } = await open((exchange) => {
+        exchange.begin(200, 'content-length\x004\0');
+        exchange.write('abc');
+        setImmediate(() => {
+          exchange.write('HTTP/1.1 200 OK\r\n');
+          exchange.end();
+        });
+      });
+      const raw = await client();
+      raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+      await raw.closed;
+      assert.ok(raw.unread === '' || raw.unread.endsWith('\r\n\r\nabc'), raw.unread);
+    });
+
+    fact('to HEAD ends without a body', async (open) => {
+      const blocks = ['', 'content-length\x007\0'];
+      const { client } = await open((exchange) => {
+        exchange.begin(200, blocks.shift()!);
+        assert.equal(exchange.write('ignored'), true);
+        exchange.end();
+      });
+      const raw = await client();
+      raw.send('HEAD / HTTP/1.1\r\nHost: a\r\n\r\n');
+      assert.equal((await raw.response('HEAD')).status, 200);
+      raw.send('HEAD / HTTP/1.1\r\nHost: a\r\n\r\n');
+      assert.deepEqual((await raw.response('HEAD')).all('content-length'), ['7']);
+      assert.equal(raw.unread, '');
+    });
+
+    fact('of status 204 has no body', async (open) => {
+      const { client } = await open((exchange) => {
+        exchange.begin(204, '');
+        exchange.write('ignored');
+        exchange.end();
+      });
+      const raw = await client();
+      for (let i = 0; i < 2; i++) {
+        raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+        const response = await raw.response();
+        assert.deepEqual([response.status, response.all('transfer-encoding'), raw.unread], [204, [], '']);
+      }
+    });
+
+    fact('that is destroyed is seen as truncated', async (open) => {
+      const { client } = await open((exchange) => {
+        exchange.begin(200, '');
+        exchange.write('abc');
+        setImmediate(() => exchange.destroy());
+      });
+      const raw = await client();
+      raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+      await assert.rejects(raw.response(), /connection ended/);
+    });
+
+    fact('to HTTP/1.0 ends with the connection', async (open) => {
+      const { client } = await open((exchange) => {
+        exchange.begin(200, '');
+        exchange.write('abc');
+        exchange.end();
+      });
+      const raw = await client();
+      raw.send('GET / HTTP/1.0\r\nHost: a\r\n\r\n');
+      const response = await raw.response();
+      assert.deepEqual([response.framing, response.body], ['close', 'abc']);
+    });
+
+    fact('tells a fast worker to wait, then to go on, and arrives whole', async (open) => {
+      const chunk = Buffer.alloc(64 * 1024, 'x');
+      const total = 400;
+      let refusals = 0;
+      let drains = 0;
+      let ahead = 0;
+      let aheadMax = 0;
+      const { client } = await open((exchange) => {
+        let sent = 0;
+        const pump = (): void => {
+          while (sent < total) {
+            sent++;
+            ahead += chunk.length;
+            if (!exchange.write(chunk)) {
+              refusals++;
+              aheadMax = Math.max(aheadMax, ahead);
+              return;
+            }
+          }
+          exchange.end();
+        };
+        exchange.onDrain = () => {
+          drains++;
+          ahead = 0;
+          pump();
+        };
+        exchange.begin(200, '');
+        pump();
+      });
+      const raw = await client();
+      raw.socket.pause();
+      raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+      setTimeout(() => raw.socket.resume(), 50);
+      assert.equal((await raw.response()).body.length, total * chunk.length);
+      assert.ok(refusals > 0);
+      assert.equal(drains, refusals);
+      // What the kernel takes on the loopback, and one buffer's worth.
+      assert.ok(aheadMax < 10_000_000, `${aheadMax} bytes were accepted`);
+    });
+
+    fact('with a content-length obeys back-pressure as well', async (open) => {
+      const chunk = Buffer.alloc(256 * 1024, 'y');
+      let refusals = 0;
+      const { client } = await open((exchange) => {
+        let sent = 0;
+        const pump = (): void => {
+          while (sent < 60) {
+            sent++;
+            if (!exchange.write(chunk)) {
+              refusals++;
+              return;
+            }
+          }
+          exchange.end();
+        };
+        exchange.onDrain = pump;
+        exchange.begin(200, `content-length\0${60 * chunk.length}\0`);
+        pump();
+      });
+      const raw = await client();
+      raw.socket.pause();
+      raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+      setTimeout(() => raw.socket.resume(), 50);
+      const { body } = await raw.response();
+      assert.equal(body.length, 60 * chunk.length);
+      assert.ok(refusals > 0);
+      raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+      assert.equal((await raw.response()).body.length, 60 * chunk.length);
+    });
+
+    fact('is cut when its client stops taking it', async (open) => {
+      let gone: Promise<void> | null = null;
+      const { client } = await open(
+        (exchange) => {
+          gone = aborted(exchange);
+          exchange.begin(200, '');
+          const pump = (): void => {
+            while (exchange.write(Buffer.alloc(1024 * 1024)));
+          };
+          exchange.onDrain = pump;
+          pump();
+        },
+        { limits: { ...limits, stallMs: 200 } },
+      );
+      const raw = await client();
+      raw.socket.pause();
+      raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+      while (gone === null) await new Promise((resolve) => setImmediate(resolve));
+      await gone;
+    });
+  });
+}
