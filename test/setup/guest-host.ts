@@ -43,5 +43,15 @@ export function connectGuestHost(handlesMax = 1000): HandleTable {
   host.now = () => performance.now();
   host.utf8Encode = (text) => new TextEncoder().encode(text);
   host.utf8Decode = (bytes) => new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+  host.atob = (text) => orUndefined(() => atob(text));
+  host.btoa = (text) => orUndefined(() => btoa(text));
   return handles;
+}
+
+function orUndefined(run: () => string): string | undefined {
+  try {
+    return run();
+  } catch {
+    return undefined;
+  }
 }

@@ -29,12 +29,12 @@ export class AbortSignal extends EventTarget {
   #held: Set<AbortSignal> | null = null;
   #sources: Set<AbortSignal> | null = null;
 
-  constructor(token?: unknown) {
+  constructor(token: unknown = undefined) {
     if (token !== internal) throw new TypeError('Illegal constructor');
     super();
   }
 
-  static abort(reason?: unknown): AbortSignal {
+  static abort(reason: unknown = undefined): AbortSignal {
     const signal = new AbortSignal(internal);
     setReason(signal, reason);
     return signal;
@@ -151,7 +151,7 @@ export class AbortController {
   get signal(): AbortSignal {
     return this.#signal;
   }
-  abort(reason?: unknown): void {
+  abort(reason: unknown = undefined): void {
     abortSignal(signalOf(this), reason);
   }
   static {

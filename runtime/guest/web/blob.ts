@@ -29,7 +29,7 @@ export class Blob {
   #bytes: Uint8Array = new Uint8Array(0);
   #type = '';
 
-  constructor(parts?: unknown, options?: unknown) {
+  constructor(parts: unknown = undefined, options: unknown = undefined) {
     if (parts === internal) return;
     const { endings, type } = toDictionary(options, 'Blob options');
     const native = endings !== undefined && toEnumeration(endings, ['transparent', 'native'], 'The endings option') === 'native';
@@ -44,7 +44,7 @@ export class Blob {
     return this.#type;
   }
 
-  slice(start: unknown = 0, end?: unknown, contentType: unknown = ''): Blob {
+  slice(start: unknown = 0, end: unknown = undefined, contentType: unknown = ''): Blob {
     const size = this.#bytes.byteLength;
     const from = clampIndex(start, size);
     const to = end === undefined ? size : clampIndex(end, size);
@@ -92,7 +92,7 @@ export class File extends Blob {
   #name: string;
   #lastModified: number;
 
-  constructor(parts: unknown, name: unknown, options?: unknown) {
+  constructor(parts: unknown, name: unknown, options: unknown = undefined) {
     requireArguments(arguments.length, 2, 'File');
     super(parts, options);
     this.#name = toUsvString(name);

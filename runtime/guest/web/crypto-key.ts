@@ -35,7 +35,7 @@ export class CryptoKey {
   #algorithm: Record<string, unknown> = {};
   #usages: readonly string[] = [];
 
-  constructor(token?: unknown) {
+  constructor(token: unknown = undefined) {
     if (token !== internal) throw new TypeError('Illegal constructor');
   }
   get type(): KeyDescription['type'] {

@@ -116,7 +116,7 @@ let brand: (subtle: SubtleCrypto) => void;
 
 export class SubtleCrypto {
   #brand = true;
-  constructor(token?: unknown) {
+  constructor(token: unknown = undefined) {
     if (token !== internal) throw new TypeError('Illegal constructor');
   }
 

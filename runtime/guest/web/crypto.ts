@@ -25,7 +25,7 @@ const typedArrayTag = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint
 export class Crypto {
   #subtle: SubtleCrypto | null = null;
 
-  constructor(token?: unknown) {
+  constructor(token: unknown = undefined) {
     if (token !== internal) throw new TypeError('Illegal constructor');
   }
 

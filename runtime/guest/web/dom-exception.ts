@@ -93,7 +93,7 @@ finishInterface(DOMException);
 const constantNames: Record<string, number> = { DOMSTRING_SIZE_ERR: 2, NO_DATA_ALLOWED_ERR: 6, VALIDATION_ERR: 16 };
 for (const [name, code] of Object.entries(legacyCodes)) {
   const stem = name.slice(0, -'Error'.length).replace(/(?<=[a-z])(?=[A-Z])/g, '_');
-  constantNames[`${stem.replace('URLMismatch', 'URL_Mismatch').toUpperCase()}_ERR`] = code;
+  constantNames[`${stem.replace('URLMismatch', 'URL_Mismatch').replace('In_Use', 'InUse').toUpperCase()}_ERR`] = code;
 }
 // Scripts that list the constants see them by code.
 defineConstants(DOMException, Object.fromEntries(Object.entries(constantNames).sort(([, one], [, other]) => one - other)));

@@ -4,7 +4,7 @@ import { finishInterface, requireArguments, toDictionary, toDomString, toUsvStri
 
 export class CustomEvent extends Event {
   #detail: unknown;
-  constructor(type: string, init?: unknown) {
+  constructor(type: string, init: unknown = undefined) {
     requireArguments(arguments.length, 1, 'CustomEvent');
     super(type, init);
     const { detail } = toDictionary(init, 'CustomEvent options');
@@ -28,7 +28,7 @@ export class ErrorEvent extends Event {
   #lineno: number;
   #colno: number;
   #error: unknown;
-  constructor(type: string, init?: unknown) {
+  constructor(type: string, init: unknown = undefined) {
     requireArguments(arguments.length, 1, 'ErrorEvent');
     super(type, init);
     const { message = '', filename = '', lineno = 0, colno = 0, error } = toDictionary(init, 'ErrorEvent options');
@@ -82,7 +82,7 @@ export class MessageEvent extends Event {
   #lastEventId: string;
   #source: unknown;
   #ports: readonly unknown[];
-  constructor(type: string, init?: unknown) {
+  constructor(type: string, init: unknown = undefined) {
     requireArguments(arguments.length, 1, 'MessageEvent');
     super(type, init);
     const { data = null, origin = '', lastEventId = '', source = null, ports = [] } = toDictionary(init, 'MessageEvent options');
@@ -114,7 +114,7 @@ export class CloseEvent extends Event {
   #wasClean: boolean;
   #code: number;
   #reason: string;
-  constructor(type: string, init?: unknown) {
+  constructor(type: string, init: unknown = undefined) {
     requireArguments(arguments.length, 1, 'CloseEvent');
     super(type, init);
     const { wasClean = false, code = 0, reason = '' } = toDictionary(init, 'CloseEvent options');

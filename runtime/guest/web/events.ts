@@ -43,7 +43,7 @@ export class Event {
   #currentTarget: EventTarget | null = null;
   #createdMs = Date.now();
 
-  constructor(type: string, init?: unknown) {
+  constructor(type: string, init: unknown = undefined) {
     requireArguments(arguments.length, 1, 'Event');
     this.#type = toDomString(type);
     if (init !== undefined && init !== null) {
@@ -186,7 +186,7 @@ export class EventTarget {
   #added: (() => void) | null = null;
   #handlers: Map<string, { callback: EventListener | null; listener: Listener }> | null = null;
 
-  addEventListener(type: string, callback: EventListener | null, options?: unknown): void {
+  addEventListener(type: string, callback: EventListener | null, options: unknown = undefined): void {
     requireArguments(arguments.length, 2, 'addEventListener');
     const name = toDomString(type);
     checkCallback(callback);
@@ -204,7 +204,7 @@ export class EventTarget {
     if (signal !== null) removal.onAbort(signal, () => remove(this.#listeners, listener));
   }
 
-  removeEventListener(type: string, callback: EventListener | null, options?: unknown): void {
+  removeEventListener(type: string, callback: EventListener | null, options: unknown = undefined): void {
     requireArguments(arguments.length, 2, 'removeEventListener');
     const name = toDomString(type);
     checkCallback(callback);

@@ -24,11 +24,11 @@ function toEntry(value: unknown, filename: unknown, given: number): Entry {
 export class FormData {
   #list: (readonly [string, Entry])[] = [];
 
-  constructor(form?: unknown) {
+  constructor(form: unknown = undefined) {
     if (form !== undefined) throw new TypeError('FormData cannot be made from a form element here');
   }
 
-  append(name: string, value: unknown, filename?: unknown): void {
+  append(name: string, value: unknown, filename: unknown = undefined): void {
     requireArguments(arguments.length, 2, 'FormData.append');
     this.#list.push([toUsvString(name), toEntry(value, filename, arguments.length)]);
   }
@@ -52,7 +52,7 @@ export class FormData {
     const key = toUsvString(name);
     return this.#list.some(([one]) => one === key);
   }
-  set(name: string, value: unknown, filename?: unknown): void {
+  set(name: string, value: unknown, filename: unknown = undefined): void {
     requireArguments(arguments.length, 2, 'FormData.set');
     const key = toUsvString(name);
     const entry: readonly [string, Entry] = [key, toEntry(value, filename, arguments.length)];

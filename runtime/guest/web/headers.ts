@@ -96,7 +96,7 @@ export class Headers {
   #repeats = true;
   #guard: HeadersGuard = 'none';
 
-  constructor(init?: unknown) {
+  constructor(init: unknown = undefined) {
     if (init === undefined || init === internal) return;
     if (init === null || (typeof init !== 'object' && typeof init !== 'function')) {
       throw new TypeError('Headers must be made from an object, a list of pairs or Headers');

@@ -36,12 +36,12 @@ export class MessagePort extends EventTarget {
   #detached = false;
   #scheduled = false;
 
-  constructor(token?: unknown) {
+  constructor(token: unknown = undefined) {
     if (token !== internal) throw new TypeError('Illegal constructor');
     super();
   }
 
-  postMessage(message: unknown, options?: unknown): void {
+  postMessage(message: unknown, options: unknown = undefined): void {
     requireArguments(arguments.length, 1, 'MessagePort.postMessage');
     const transfer =
       typeof options === 'object' && options !== null && Symbol.iterator in options

@@ -3,7 +3,7 @@ import { finishInterface, internal } from './webidl.ts';
 
 export class Navigator {
   #userAgent = 'platform';
-  constructor(token?: unknown) {
+  constructor(token: unknown = undefined) {
     if (token !== internal) throw new TypeError('Illegal constructor');
   }
   get userAgent(): string {

@@ -46,7 +46,7 @@ export class PerformanceEntry {
 finishInterface(PerformanceEntry);
 
 export class PerformanceMark extends PerformanceEntry {
-  constructor(name: unknown, options?: unknown) {
+  constructor(name: unknown, options: unknown = undefined) {
     requireArguments(arguments.length, 1, 'PerformanceMark');
     const { startTime, detail } = toDictionary(options, 'Mark options');
     const time = startTime === undefined ? now() : Number(startTime);
@@ -113,7 +113,7 @@ function timeOfMark(mark: unknown): number {
 }
 
 export class Performance extends EventTarget {
-  constructor(token?: unknown) {
+  constructor(token: unknown = undefined) {
     if (token !== internal) throw new TypeError('Illegal constructor');
     super();
   }
@@ -124,17 +124,17 @@ export class Performance extends EventTarget {
     now();
     return originMs!;
   }
-  mark(name: unknown, options?: unknown): PerformanceMark {
+  mark(name: unknown, options: unknown = undefined): PerformanceMark {
     requireArguments(arguments.length, 1, 'performance.mark');
     const mark = new PerformanceMark(name, options);
     add(mark);
     return mark;
   }
-  measure(name: unknown, startOrOptions?: unknown, endMark?: unknown): PerformanceMeasure {
+  measure(name: unknown, startOrOptions: unknown = undefined, endMark: unknown = undefined): PerformanceMeasure {
     requireArguments(arguments.length, 1, 'performance.measure');
     const label = toDomString(name);
     let { start, end, duration, detail } = {
-      start: startOrOptions,
+      start: (startOrOptions ?? undefined) as unknown,
       end: endMark,
       duration: undefined as unknown,
       detail: undefined as unknown,
@@ -163,16 +163,16 @@ export class Performance extends EventTarget {
     add(measure);
     return measure;
   }
-  clearMarks(name?: unknown): void {
+  clearMarks(name: unknown = undefined): void {
     entries = entries.filter((one) => one.entryType !== 'mark' || (name !== undefined && one.name !== toDomString(name)));
   }
-  clearMeasures(name?: unknown): void {
+  clearMeasures(name: unknown = undefined): void {
     entries = entries.filter((one) => one.entryType !== 'measure' || (name !== undefined && one.name !== toDomString(name)));
   }
   getEntries(): PerformanceEntry[] {
     return sorted(entries);
   }
-  getEntriesByName(name: unknown, type?: unknown): PerformanceEntry[] {
+  getEntriesByName(name: unknown, type: unknown = undefined): PerformanceEntry[] {
     requireArguments(arguments.length, 1, 'performance.getEntriesByName');
     return select(entries, toDomString(name), type);
   }
@@ -194,7 +194,7 @@ class PerformanceObserverEntryList {
   getEntries(): PerformanceEntry[] {
     return sorted(this.#list);
   }
-  getEntriesByName(name: unknown, type?: unknown): PerformanceEntry[] {
+  getEntriesByName(name: unknown, type: unknown = undefined): PerformanceEntry[] {
     return select(this.#list, toDomString(name), type);
   }
   getEntriesByType(type: unknown): PerformanceEntry[] {
@@ -223,7 +223,7 @@ export class PerformanceObserver {
     if (typeof callback !== 'function') throw new TypeError('PerformanceObserver needs a function');
     this.#callback = callback;
   }
-  observe(options?: unknown): void {
+  observe(options: unknown = undefined): void {
     const { entryTypes, type, buffered } = toDictionary(options, 'Observer options');
     if (entryTypes === undefined && type === undefined) throw new TypeError('Observer options need entryTypes or type');
     const wanted = entryTypes === undefined ? [...this.#types, toDomString(type)] : [...(entryTypes as Iterable<unknown>)].map(toDomString);

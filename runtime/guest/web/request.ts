@@ -74,7 +74,7 @@ export class Request {
   #signal: AbortSignal | null = null;
   #modes: RequestModes = defaultModes;
 
-  constructor(input: unknown, init?: unknown) {
+  constructor(input: unknown, init: unknown = undefined) {
     if (input === internal) return;
     requireArguments(arguments.length, 1, 'Request');
     const options = toDictionary(init, 'Request options');

@@ -59,7 +59,7 @@ export class Response {
   // Sent without ever having had a Body.
   #taken = false;
 
-  constructor(body?: unknown, init?: unknown) {
+  constructor(body: unknown = undefined, init: unknown = undefined) {
     if (body === internal) return;
     let content: BodyContent = null;
     let type: string | null = null;
@@ -114,7 +114,7 @@ export class Response {
     return response;
   }
 
-  static json(data: unknown, init?: unknown): Response {
+  static json(data: unknown, init: unknown = undefined): Response {
     requireArguments(arguments.length, 1, 'Response.json');
     const text = JSON.stringify(data) as string | undefined;
     if (text === undefined) throw new TypeError('The value has no JSON form');

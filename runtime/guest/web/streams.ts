@@ -33,6 +33,13 @@ export {
   WritableStreamDefaultWriter,
 };
 
+// The polyfill's asynchronous iterators are plain objects; in the standard they inherit from the language's own.
+const asyncGenerator = Object.getPrototypeOf(async function* () {}) as { prototype: object };
+Object.setPrototypeOf(
+  Object.getPrototypeOf(new ReadableStream().values()) as object,
+  Object.getPrototypeOf(asyncGenerator.prototype) as object,
+);
+
 interface Slots {
   readonly _disturbed: boolean;
   readonly _readableStreamController: object;

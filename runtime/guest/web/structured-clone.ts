@@ -307,7 +307,7 @@ export function transferList(options: unknown): unknown[] {
 }
 
 /** The global `structuredClone`. */
-export function structuredClone(value: unknown, options?: unknown): unknown {
+export function structuredClone(value: unknown, options: unknown = undefined): unknown {
   requireArguments(arguments.length, 1, 'structuredClone');
   const transfer = transferList(options);
   return transfer.length === 0 ? new Walk().copy(value) : cloneWithTransfer(value, transfer).value;

@@ -44,7 +44,7 @@ export class TextDecoderStream {
   readonly #decoder: TextDecoder;
   readonly #transform: TransformStream<unknown, string>;
 
-  constructor(label: unknown = 'utf-8', options?: unknown) {
+  constructor(label: unknown = 'utf-8', options: unknown = undefined) {
     const decoder = new TextDecoder(label, options);
     this.#decoder = decoder;
     this.#transform = new TransformStream<unknown, string>({

@@ -81,7 +81,7 @@ export class TextDecoder {
   // The decoder on the host that holds the state of a legacy encoding between chunks.
   #hostDecoder: number | null = null;
 
-  constructor(label: unknown = 'utf-8', options?: unknown) {
+  constructor(label: unknown = 'utf-8', options: unknown = undefined) {
     const name = toDomString(label);
     const encoding = encodingOf(name);
     if (encoding === undefined || encoding === 'replacement') throw new RangeError(`The encoding label "${name}" is unknown`);
@@ -102,7 +102,7 @@ export class TextDecoder {
     return this.#ignoreBom;
   }
 
-  decode(input?: unknown, options?: unknown): string {
+  decode(input: unknown = undefined, options: unknown = undefined): string {
     const bytes = input === undefined ? new Uint8Array(0) : toBytes(input, 'What TextDecoder decodes');
     const stream = options !== undefined && Boolean(toDictionary(options, 'TextDecoder options')['stream']);
     if (!this.#streaming) {

@@ -110,7 +110,8 @@ export function parsePlaces(text: string, base?: string): UrlPlaces | null {
   if (plainBase !== null) {
     if (fast !== null) return fast;
     // `/path` on an ordinary base is as ordinary as what the two give together.
-    const together = text.charCodeAt(0) === 47 && text.charCodeAt(1) !== 47 ? parseSerialised(base.slice(0, plainBase.pathStart) + text) : null;
+    const together =
+      text.charCodeAt(0) === 47 && text.charCodeAt(1) !== 47 ? parseSerialised(base.slice(0, plainBase.pathStart) + text) : null;
     if (together !== null) return together;
   }
   const places = plainBase ?? parsePlaces(base);

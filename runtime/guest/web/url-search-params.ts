@@ -66,7 +66,7 @@ export class URLSearchParams {
     this.#tell();
   }
 
-  delete(name: string, value?: string): void {
+  delete(name: string, value: string | undefined = undefined): void {
     requireArguments(arguments.length, 1, 'URLSearchParams.delete');
     const key = toUsvString(name);
     const only = value === undefined ? undefined : toUsvString(value);
@@ -88,7 +88,7 @@ export class URLSearchParams {
     return values;
   }
 
-  has(name: string, value?: string): boolean {
+  has(name: string, value: string | undefined = undefined): boolean {
     requireArguments(arguments.length, 1, 'URLSearchParams.has');
     const key = toUsvString(name);
     if (value === undefined) return this.#find(key) >= 0;

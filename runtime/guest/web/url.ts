@@ -23,7 +23,7 @@ export class URL {
   #places: UrlPlaces;
   #params: URLSearchParams | null = null;
 
-  constructor(url: unknown, base?: unknown) {
+  constructor(url: unknown, base: unknown = undefined) {
     if (url === internal) {
       this.#places = base as UrlPlaces;
       return;
@@ -36,13 +36,13 @@ export class URL {
     this.#places = places;
   }
 
-  static parse(url: unknown, base?: unknown): URL | null {
+  static parse(url: unknown, base: unknown = undefined): URL | null {
     requireArguments(arguments.length, 1, 'URL.parse');
     const places = parsePlaces(toUsvString(url), base === undefined ? undefined : toUsvString(base));
     return places === null ? null : new URL(internal, places);
   }
 
-  static canParse(url: unknown, base?: unknown): boolean {
+  static canParse(url: unknown, base: unknown = undefined): boolean {
     requireArguments(arguments.length, 1, 'URL.canParse');
     return parsePlaces(toUsvString(url), base === undefined ? undefined : toUsvString(base)) !== null;
   }
