@@ -1,6 +1,6 @@
 // One request on node:http and its response. Made and told of its connection's end by listener-node.ts, used by the
 // handler through `Exchange`. Written for CPU per request: the response head is one string handed to Node's
-// ServerResponse through `_header`, which saves a sixteenth of the request's cost against `writeHead` (bench/listeners).
+// ServerResponse through `_header`, which saves a sixteenth of the request's cost against `writeHead`.
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { errorMessage, errorTable, PlatformError, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
