@@ -30,6 +30,8 @@ export interface Engine {
   readonly handlers: HostHandlers;
   readonly scheduler: EntryScheduler;
   readonly snapshotBytes: number;
+  /** Threads lost to heap overflows inside V8. Each keeps its memory, and the process cannot exit by itself any more. */
+  readonly parkedThreads: number;
   close(): Promise<void>;
 }
 
@@ -42,8 +44,9 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const snapshot = await loadSnapshot(options.cacheFolder);
   // One entry a core: more would only take turns at the system's mercy instead of ours.
   const scheduler = new EntryScheduler({ runningMax: Math.max(2, availableParallelism()), defer: setImmediate });
+  let parkedThreads = 0;
   const pool = new Pool(
-    { snapshot, native: loadNative(), scheduler, limits: options.limits },
+    { snapshot, native: loadNative(), scheduler, limits: options.limits, onParked: () => void parkedThreads++ },
     { ...options.limits, blanks: options.blanks },
   );
   const fetch = createFetch(options.egress);
@@ -52,6 +55,9 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     handlers: { async: { ...fetch.calls, ...cryptoCalls, ...compressionCalls }, sync: { ...textCalls, ...urlCalls } },
     scheduler,
     snapshotBytes: snapshot.bytes,
+    get parkedThreads() {
+      return parkedThreads;
+    },
     async close() {
       pool.close();
       await fetch.close();

@@ -15,6 +15,8 @@ import { ConfigurationError, engineConfig } from './configuration.ts';
 
 /** Exit code that tells the supervisor not to try again. */
 const EXIT_CONFIGURATION = 78;
+/** Threads lost to heap overflows inside V8 after which an engine is replaced. */
+const PARKED_THREADS_MAX = 8;
 
 const log = pino({ name: 'engine', level: process.env['LOG_LEVEL'] === 'debug' ? 'debug' : 'info' });
 
@@ -70,14 +72,24 @@ async function start(): Promise<void> {
 
   let stopping = false;
   const stop = async (): Promise<void> => {
-    if (stopping) process.exit(1);
+    if (stopping) end(1);
     stopping = true;
     source.close();
     await listener.drain(config.limits.drainMs);
     handler.close();
     await engine.close();
-    process.exit(0);
+    end(0);
   };
+  // A parked thread never ends, and an exit would wait for it.
+  const end = (code: number): void => {
+    if (engine.parkedThreads > 0) process.kill(process.pid, 'SIGKILL');
+    process.exit(code);
+  };
+  setInterval(() => {
+    if (engine.parkedThreads < PARKED_THREADS_MAX || stopping) return;
+    log.warn({ parkedThreads: engine.parkedThreads }, 'Too many threads are lost to heap overflows; this engine makes room for another');
+    void stop();
+  }, 1000).unref();
   process.on('SIGTERM', () => void stop());
   process.on('SIGINT', () => void stop());
   process.on('disconnect', () => void stop());

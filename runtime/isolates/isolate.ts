@@ -10,6 +10,8 @@ export interface IsolateParts {
   readonly snapshot: Snapshot;
   readonly native: ivm.NativeModule;
   readonly scheduler: EntryScheduler;
+  /** An isolate overflowed its heap inside V8: its thread is parked for good, with all its memory. */
+  readonly onParked: () => void;
   readonly limits: {
     readonly isolateMemoryMb: number;
     readonly startupCpuMs: number;
@@ -81,7 +83,10 @@ export class WorkerIsolate implements Enterable {
     this.#isolate = new ivm.Isolate({
       memoryLimit: parts.limits.isolateMemoryMb,
       snapshot: parts.snapshot.copy,
-      onCatastrophicError: () => this.#die('aborted'),
+      onCatastrophicError: () => {
+        parts.onParked();
+        this.#die('aborted');
+      },
     });
     this.#context = this.#isolate.createContextSync();
     const native = parts.native.createSync(this.#context) as ivm.Reference<object>;

@@ -1,0 +1,97 @@
+// The handler as it runs in production, for hostile and end-to-end tests: a supervisor process and its engine over a data
+// folder of this test's own.
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { build } from '#builder/build.ts';
+import { nodeFlags } from '#cli/node-flags.mjs';
+import { publish } from '#cli/publish.ts';
+import { parseProjectConfig, type ProjectConfig } from '#core/project-config.ts';
+import { send, type TestRequest, type TestResponse } from './handler.ts';
+
+/** A running platform. */
+export interface TestPlatform {
+  readonly port: number;
+  readonly folder: string;
+  /** Process id of the engine that listens now. */
+  readonly enginePid: number;
+  /** Resolves when another engine listens. */
+  restarted(): Promise<void>;
+  deploy(name: string, code: string): Promise<void>;
+  fetch(project: string, path?: string, options?: TestRequest): Promise<TestResponse>;
+  /** Asks until the project answers with this text; an engine that is being replaced refuses or cuts connections meanwhile. */
+  answers(project: string, text: string, path?: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Starts supervisor and engine on a free port with some workers deployed. */
+export async function startPlatform(
+  workers: Readonly<Record<string, string>>,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<TestPlatform> {
+  const folder = await mkdtemp(join(tmpdir(), 'platform-test-'));
+  const deploy = async (name: string, code: string): Promise<void> => {
+    const root = join(folder, 'sources', name);
+    const file = join(root, 'src/index.ts');
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, code);
+    const config = parseProjectConfig('', { file: 'platform.yaml' }).config as ProjectConfig;
+    const artifact = await build({ root, config, artifacts: join(folder, 'artifacts'), durable: false });
+    publish({
+      dataFolder: folder,
+      project: name,
+      branch: 'main',
+      production: true,
+      artifactFolder: artifact.folder,
+      artifactId: artifact.id,
+    });
+  };
+  for (const [name, code] of Object.entries(workers)) await deploy(name, code);
+  const supervisor: ChildProcess = fork(join(import.meta.dirname, '../../runtime/supervisor/main.ts'), {
+    execArgv: [...nodeFlags],
+    env: {
+      PATH: process.env['PATH'],
+      HOME: process.env['HOME'],
+      PLATFORM_CACHE_DIR: process.env['PLATFORM_CACHE_DIR'],
+      FS_PATH: folder,
+      HANDLER_PORT: '0',
+      HANDLER_LISTENER: 'node',
+      ...environment,
+    },
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  });
+  let engine = { port: 0, pid: 0 };
+  supervisor.on('message', (message) => {
+    engine = message as typeof engine;
+  });
+  await once(supervisor, 'message');
+  const fetch: TestPlatform['fetch'] = (project, path = '/', options = {}) => send(engine.port, `${project}.localhost`, path, options);
+  return {
+    folder,
+    get port() {
+      return engine.port;
+    },
+    get enginePid() {
+      return engine.pid;
+    },
+    restarted: async () => void (await once(supervisor, 'message')),
+    deploy,
+    fetch,
+    async answers(project, text, path = '/') {
+      for (;;) {
+        const answer = await fetch(project, path).catch(() => null);
+        if (answer?.text === text) return;
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    },
+    async close() {
+      if (supervisor.exitCode === null) {
+        supervisor.kill('SIGTERM');
+        await once(supervisor, 'exit');
+      }
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
