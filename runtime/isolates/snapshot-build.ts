@@ -16,7 +16,11 @@ const bundle = await rolldown({
   },
 });
 // Smaller source, smaller snapshot; names stay, for stack traces and for `constructor.name`.
-const minify = { compress: true, mangle: { toplevel: false, keepNames: { function: true, class: true } }, codegen: { removeWhitespace: true } };
+const minify = {
+  compress: true,
+  mangle: { toplevel: false, keepNames: { function: true, class: true } },
+  codegen: { removeWhitespace: true },
+};
 const { output } = await bundle.generate({ format: 'iife', codeSplitting: false, comments: { legal: false }, minify });
 await bundle.close();
 const code = output[0].code;

@@ -18,7 +18,10 @@ let deaths = 0;
 
 function start(): void {
   const startedAt = performance.now();
-  const child = fork(script, { env: { ...process.env, ...(port === '' ? {} : { HANDLER_PORT: port }) }, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const child = fork(script, {
+    env: { ...process.env, ...(port === '' ? {} : { HANDLER_PORT: port }) },
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
   engine = child;
   child.on('message', (message: { type?: string; port?: number }) => {
     if (message.type !== 'listening' || message.port === undefined) return;
