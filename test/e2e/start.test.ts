@@ -1,0 +1,98 @@
+// `npm start` as a person runs it: real launcher, supervisor, engine and examples, looked at with HTTP and, where Chromium is
+// installed, with a real browser.
+import assert from 'node:assert/strict';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
+import { send } from '#test/setup/handler.ts';
+
+const launcher = join(import.meta.dirname, '../../cli/run.mjs');
+const chromium = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((path) => existsSync(path));
+let folder = '';
+let port = 0;
+let running: ChildProcess | null = null;
+
+/** Starts the platform and reads its lines until the one that says how to stop it. */
+async function start(): Promise<{ lines: string[]; child: ChildProcess }> {
+  const child = spawn(process.execPath, [launcher, 'start'], {
+    env: { ...process.env, FS_PATH: folder, HANDLER_PORT: String(port), NO_COLOR: '1' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const lines: string[] = [];
+  for await (const line of createInterface({ input: child.stdout })) {
+    lines.push(line);
+    if (line.startsWith('Ctrl-C')) break;
+  }
+  return { lines, child };
+}
+
+async function stop(child: ChildProcess): Promise<number | null> {
+  child.kill('SIGTERM');
+  const [code] = (await once(child, 'exit')) as [number | null];
+  return code;
+}
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'platform-test-'));
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  port = (probe.address() as AddressInfo).port;
+  probe.close();
+  await once(probe, 'close');
+});
+after(async () => {
+  if (running !== null) await stop(running);
+  await rm(folder, { recursive: true, force: true });
+});
+
+test('it prints the URLs of the examples, and each of them answers', async () => {
+  const { lines, child } = await start();
+  running = child;
+  const urls = lines.flatMap((line) => /^\s*(http:\/\/\S+)/.exec(line)?.[1] ?? []);
+  assert.deepEqual(urls, ['api', 'hello', 'spa'].map((name) => `http://${name}.localhost:${port}`));
+  assert.match((await send(port, `hello.localhost:${port}`, '/?name=Ada')).text, /^Hello Ada!/);
+  assert.equal((await send(port, `spa.localhost:${port}`, '/')).headers['content-type'], 'text/html; charset=utf-8');
+  const login = await send(port, `api.localhost:${port}`, '/login', { method: 'POST', body: '{"name":"ada"}', headers: { 'content-type': 'application/json' } });
+  const { token } = login.json() as { token: string };
+  const whoami = await send(port, `api.localhost:${port}`, '/whoami', { headers: { authorization: `Bearer ${token}` } });
+  assert.match(whoami.text, /ada/);
+  const unknown = await send(port, `nobody.localhost:${port}`, '/', { headers: { accept: 'text/html' } });
+  assert.equal(unknown.status, 404);
+  assert.match(unknown.text, /nobody\.localhost/);
+});
+
+test('a browser shows the single-page app, also on a route of its own', { skip: chromium === undefined ? 'Chromium is not installed' : false }, async () => {
+  const profile = await mkdtemp(join(tmpdir(), 'platform-browser-'));
+  const show = async (url: string): Promise<string> => {
+    const flags = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', `--user-data-dir=${profile}`, '--virtual-time-budget=5000', '--dump-dom', url];
+    return (await promisify(execFile)(chromium as string, flags, { timeout: 60_000 })).stdout;
+  };
+  const home = await show(`http://spa.localhost:${port}/`);
+  assert.match(home, /Berlin/, 'the page has fetched /api/cities and shown it');
+  assert.match(await show(`http://spa.localhost:${port}/about`), /<html lang="en"/);
+  await rm(profile, { recursive: true, force: true });
+});
+
+test('a second one on the same folder says so and ends', async () => {
+  const second = spawn(process.execPath, [launcher, 'start'], { env: { ...process.env, FS_PATH: folder, HANDLER_PORT: String(port), NO_COLOR: '1' }, stdio: ['ignore', 'ignore', 'pipe'] });
+  let said = '';
+  second.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  const [code] = (await once(second, 'exit')) as [number];
+  assert.equal(code, 1);
+  assert.match(said, /already running/);
+});
+
+test('stopped and started again it has its deployments, and publishes nothing anew', async () => {
+  assert.equal(await stop(running as ChildProcess), 0);
+  const { lines, child } = await start();
+  running = child;
+  assert.deepEqual(lines.filter((line) => line.includes('published')), []);
+  assert.match((await send(port, `hello.localhost:${port}`, '/?name=Bo')).text, /^Hello Bo!/);
+});
