@@ -263,6 +263,7 @@ class Serving implements LinkEvents {
         {
           left: (meta, text, shareMs, _cpuMs, bytes) => this.#left(meta, text, shareMs, bytes),
           sync: (name, args, part) => this.#link.callSync(name, args, part),
+          waiting: (name, args, parts) => this.#link.callWaiting(name, args, parts),
           died: (reason, error) => this.#died(reason, error),
         },
       );

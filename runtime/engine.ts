@@ -6,6 +6,8 @@ import type { EgressPolicy } from './bindings/egress.ts';
 import { compressionCalls } from './bindings/compression.ts';
 import { cryptoCalls } from './bindings/crypto.ts';
 import { createFetch } from './bindings/fetch.ts';
+import { nodeCryptoCalls } from './bindings/node-crypto.ts';
+import { nodeZlibCalls } from './bindings/node-zlib.ts';
 import { textCalls } from './bindings/text.ts';
 import { urlCalls } from './bindings/url.ts';
 import type { HostHandlers } from './bridge/host-calls.ts';
@@ -49,10 +51,15 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     { snapshot, native: loadNative(), scheduler, limits: options.limits, onParked: () => void parkedThreads++ },
     { ...options.limits, blanks: options.blanks },
   );
+  const nodeCalls = { ...nodeCryptoCalls, ...nodeZlibCalls };
   const fetch = createFetch(options.egress);
   return {
     pool,
-    handlers: { async: { ...fetch.calls, ...cryptoCalls, ...compressionCalls }, sync: { ...textCalls, ...urlCalls } },
+    handlers: {
+      async: { ...fetch.calls, ...cryptoCalls, ...compressionCalls, ...nodeCalls },
+      sync: { ...textCalls, ...urlCalls },
+      waiting: nodeCalls,
+    },
     scheduler,
     snapshotBytes: snapshot.bytes,
     get parkedThreads() {

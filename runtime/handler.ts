@@ -78,7 +78,7 @@ export function createHandler(parts: HandlerParts): Handler {
         return { status, headerBlock, text: isFile ? null : body, read: isFile ? () => parts.assets.read(body) : null };
       },
     });
-    return { async: { ...handlers.async, ...calls }, sync: handlers.sync };
+    return { ...handlers, async: { ...handlers.async, ...calls } };
   }
 
   function open(route: Route): Served {

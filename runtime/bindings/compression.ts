@@ -26,15 +26,19 @@ const factories: Readonly<Record<string, Readonly<Record<string, () => Transform
 interface Output {
   readonly chunks: readonly Uint8Array[];
   readonly more: boolean;
+  /** This was the last of it. */
+  readonly over: boolean;
 }
 
-class Codec {
+/** One open zlib stream, asked for its output in bounded answers. */
+export class Codec {
   readonly #stream: Transform;
   #chunks: Uint8Array[] = [];
   #bytes = 0;
   #error: Error | null = null;
   // The input of the last push has been worked off, or its last byte has come out.
   #settled = true;
+  #ended = false;
   #waiter: (() => void) | null = null;
 
   constructor(stream: Transform) {
@@ -53,11 +57,14 @@ class Codec {
     stream.on('end', () => this.#settle());
   }
 
-  push(bytes: Uint8Array, last: boolean): Promise<Output> {
+  /** @param flush of zlib's kinds, after these bytes */
+  push(bytes: Uint8Array, last: boolean, flush?: number): Promise<Output> {
     if (!this.#settled) throw new TypeError('The codec is still working on the chunk before');
     this.#settled = false;
+    this.#ended = last;
     if (last) this.#stream.end(bytes);
-    else this.#stream.write(bytes, () => this.#settle());
+    else if (flush === undefined) this.#stream.write(bytes, () => this.#settle());
+    else this.#stream.write(bytes, () => (this.#stream as zlib.Gzip).flush(flush, () => this.#settle()));
     return this.pull();
   }
 
@@ -70,7 +77,7 @@ class Codec {
       });
     }
     if (this.#error !== null) throw new TypeError(`The data cannot be processed: ${this.#error.message}`);
-    const output = { chunks: this.#chunks, more: !this.#settled };
+    const output = { chunks: this.#chunks, more: !this.#settled, over: this.#ended && this.#settled };
     this.#chunks = [];
     this.#bytes = 0;
     return output;
@@ -105,11 +112,11 @@ function openCodec(isolate: CallScope, format: unknown, direction: unknown): num
   return isolate.handles.add(new Codec(create()));
 }
 
-async function answer(isolate: CallScope, handle: number, last: boolean, output: Promise<Output>): Promise<HostReply> {
+/** What a step of a codec gave; it is closed with its last output, or when it has failed. */
+export async function answer(isolate: CallScope, handle: number, output: Promise<Output>): Promise<HostReply> {
   try {
-    const { chunks, more } = await output;
-    // The last push keeps the codec until all of its output is fetched.
-    if (last && !more) isolate.handles.delete(handle);
+    const { chunks, more, over } = await output;
+    if (over) isolate.handles.delete(handle);
     return { value: { handle, more }, parts: chunks };
   } catch (error) {
     isolate.handles.delete(handle);
@@ -125,11 +132,11 @@ export const compressionCalls: Readonly<Record<string, HostHandler>> = {
     if (!(bytes instanceof Uint8Array)) throw new TypeError('There are no bytes to process');
     const number = handle === 0 ? openCodec(isolate, format, direction) : (handle as number);
     const codec = codecOf(isolate, number);
-    return answer(isolate, number, last === true, codec.push(bytes, last === true));
+    return answer(isolate, number, codec.push(bytes, last === true));
   },
   'compression.pull': ({ args, isolate }) => {
     const { handle } = (args ?? {}) as { handle?: unknown };
-    return answer(isolate, handle as number, false, codecOf(isolate, handle).pull());
+    return answer(isolate, handle as number, codecOf(isolate, handle).pull());
   },
   'compression.close': ({ args, isolate }) => {
     const { handle } = (args ?? {}) as { handle?: unknown };

@@ -9,6 +9,8 @@ import type { ByteSink, ByteSource } from './streams.ts';
 export interface HostReply {
   readonly value?: unknown;
   readonly parts?: readonly Part[];
+  /** Thread CPU of the pool that it cost, as far as it is known; charged to a guest that waited. */
+  readonly cpuMs?: number;
 }
 
 /** A stream into the guest that a handler has opened. */
@@ -53,6 +55,8 @@ export type SyncHostHandler = (args: unknown, part: Part | undefined, isolate: C
 export interface HostHandlers {
   readonly async: Readonly<Record<string, HostHandler>>;
   readonly sync: Readonly<Record<string, SyncHostHandler>>;
+  /** Calls that a thread of the guest may wait for; each works off the main thread. */
+  readonly waiting: Readonly<Record<string, HostHandler>>;
 }
 
 // Names that a handler's error may have in the guest; everything else is an internal error that says nothing.

@@ -34,6 +34,11 @@ export interface LinkParts {
   readonly request: () => void;
 }
 
+/** What a waiting guest gets: copied as a whole, or why it gets nothing. */
+export type WaitingReply =
+  | { readonly value: unknown; readonly parts: readonly Uint8Array[]; readonly cpuMs: number }
+  | { readonly failure: Failure };
+
 const nobody: CallOwner = {
   countSubrequest() {
     throw new PlatformError('invocation_ended', { what: 'fetch' });
@@ -53,6 +58,7 @@ export class Link implements CallScope {
   #incoming = new Map<number, IncomingStream>();
   #calls = new Map<number, AbortController>();
   #closed = false;
+  #gone = new AbortController();
 
   constructor(parts: LinkParts) {
     this.#parts = parts;
@@ -276,10 +282,25 @@ export class Link implements CallScope {
     return handler(JSON.parse(args), part, this);
   }
 
+  /** A call that a thread of the guest waits for. Never rejects: what failed is told in the answer. */
+  async callWaiting(name: string, args: string, parts: readonly Part[]): Promise<WaitingReply> {
+    try {
+      const handler = this.#parts.handlers.waiting[name];
+      if (handler === undefined || !Object.hasOwn(this.#parts.handlers.waiting, name))
+        throw new PlatformError('not_supported', { what: `Host call ${name}` });
+      if (!parts.every((part) => part instanceof Uint8Array)) throw new TypeError('The parts must be bytes');
+      const reply = await handler({ args: JSON.parse(args) as unknown, parts, isolate: this, owner: nobody, signal: this.#gone.signal });
+      return { value: reply.value ?? null, parts: (reply.parts ?? []) as readonly Uint8Array[], cpuMs: reply.cpuMs ?? 0 };
+    } catch (error) {
+      return { failure: toFailure(error) };
+    }
+  }
+
   /** The isolate is gone: ends everything that was opened for it. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
+    this.#gone.abort();
     for (const abort of this.#calls.values()) abort.abort();
     for (const stream of [...this.#bodies.values(), ...this.#streams.values()]) stream.source.cancel();
     for (const stream of this.#incoming.values()) stream.sink.destroy('The isolate is gone');

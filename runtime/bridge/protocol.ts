@@ -160,7 +160,8 @@ export interface Failure {
 
 /**
  * Host calls by name. Asynchronous ones are batched with everything else an entry sends; synchronous ones cost about
- * 14 us each from an off-thread entry and are for rare answers that cannot wait.
+ * 14 us each from an off-thread entry and are for rare answers that cannot wait. `both` are asynchronous on the host, and the
+ * guest chooses whether its thread stands still until the answer is there.
  */
 export const hostCalls = {
   /**
@@ -197,6 +198,9 @@ export const hostCalls = {
   /** compression: `{handle}` -> as push. */
   'compression.pull': 'async',
   'compression.close': 'async',
-} as const satisfies Record<string, 'async' | 'sync'>;
+  /** node:crypto and node:zlib (bindings/node-crypto.ts, node-zlib.ts): `{op, ...}` and parts -> a value and parts. */
+  'node.crypto': 'both',
+  'node.zlib': 'both',
+} as const satisfies Record<string, 'async' | 'sync' | 'both'>;
 
 export type HostCallName = keyof typeof hostCalls;

@@ -7,6 +7,7 @@ import { enterContext, type Account, type Native } from './context.ts';
 import {
   beginEntry,
   closeInvocation,
+  currentInvocation,
   findInvocation,
   Invocation,
   openInvocation,
@@ -227,6 +228,13 @@ function fail(invocation: Invocation, failure: Failure): void {
   invocation.answered = true;
   send(toHost.failed, invocation.id, toJson(invocation.passThrough ? { ...failure, passThrough: true } : failure));
   if (invocation.waiting === 0) finish(invocation);
+}
+
+/** `waitUntil` of the invocation whose code runs. */
+export function waitUntil(promise: unknown): void {
+  const invocation = currentInvocation();
+  if (invocation === undefined) throw new Error('waitUntil was called outside of an invocation');
+  new ExecutionContext(invocation, onSettled).waitUntil(promise);
 }
 
 /** One thing less to wait for: a promise of `waitUntil` has settled, or the response's stream has ended. */

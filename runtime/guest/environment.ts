@@ -15,6 +15,8 @@ export function createEnvironment(config: EnvironmentConfig): Record<string, unk
   for (const [name, kind] of Object.entries(config.bindings)) {
     env[name] = kind === 'assets' ? createFetcher('assets.fetch', {}) : notBuiltYet(name, kind);
   }
+  // Where the `cloudflare:workers` shim finds its `env`.
+  Object.defineProperty(globalThis, Symbol.for('platform.env'), { value: env, configurable: true, writable: true });
   // Where the node:process shim finds its variables.
   Object.defineProperty(globalThis, Symbol.for('platform.env.vars'), { value: env['vars'], configurable: true, writable: true });
   return env;

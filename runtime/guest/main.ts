@@ -4,12 +4,13 @@ import { toHost } from '../bridge/protocol.ts';
 import { connectContext, enterContext, type Native } from './context.ts';
 import { callHost } from './calls.ts';
 import { AsyncLocalStorage } from './context.ts';
-import { connectDispatch, serve, type Worker } from './dispatch.ts';
+import { connectDispatch, serve, waitUntil, type Worker } from './dispatch.ts';
 import { send } from './outbox.ts';
 import { startFailure, threw, watchRejections } from './rejections.ts';
 import { toJson } from './safe.ts';
 import { createEnvironment, type EnvironmentConfig } from './environment.ts';
 import { host } from './host.ts';
+import { connectNodeHooks, installNodeHooks, type WaitingReference } from './node-hooks.ts';
 import { connectStreams } from './streams.ts';
 import { connectConsole, console } from './web/console.ts';
 import { fetch } from './web/fetch.ts';
@@ -26,9 +27,9 @@ interface GuestLimits {
 
 type Leave = Parameters<typeof connectDispatch>[1];
 
-declare const globalThis: Record<string, unknown>;
+const scope = globalThis as unknown as Record<string, unknown>;
 
-installGlobals(globalThis);
+installGlobals(scope);
 // The globals that live on the bridge.
 for (const [name, value] of Object.entries({
   ...globalEvents,
@@ -44,10 +45,11 @@ for (const [name, value] of Object.entries({
 })) {
   Object.defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: true });
 }
+installNodeHooks(globalThis, waitUntil);
 Object.defineProperty(globalThis, 'AsyncLocalStorage', { value: AsyncLocalStorage, writable: true, configurable: true, enumerable: false });
 
-globalThis['connect'] = (native: Native, leave: Leave, callSync: typeof host.callSync, limits: GuestLimits) => {
-  delete globalThis['connect'];
+scope['connect'] = (native: Native, leave: Leave, callSync: typeof host.callSync, waiting: WaitingReference, limits: GuestLimits) => {
+  delete scope['connect'];
   // What no tenant may find on its global object. (V8's own `console` has been replaced by ours.)
   connectContext(native);
   connectStreams({ windowBytes: limits.streamWindowBytes });
@@ -55,6 +57,7 @@ globalThis['connect'] = (native: Native, leave: Leave, callSync: typeof host.cal
   connectConsole(limits);
   host.call = callHost;
   host.callSync = (name, args, part) => callSync(name, JSON.stringify(args) as never, part);
+  connectNodeHooks(waiting);
   host.now = native.now;
   host.randomFill = native.randomFill;
   host.atob = native.atob;
@@ -106,7 +109,7 @@ globalThis['connect'] = (native: Native, leave: Leave, callSync: typeof host.cal
       Object.defineProperty(globalThis, 'platform:loaded', {
         configurable: true,
         value: () => {
-          delete globalThis['platform:loaded'];
+          delete scope['platform:loaded'];
           isLoaded = true;
         },
       });

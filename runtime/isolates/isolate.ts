@@ -34,6 +34,8 @@ export interface IsolateEvents {
   left(meta: string, text: string, shareMs: number, cpuMs: number, bytes: readonly Uint8Array[]): void;
   /** A synchronous host call: JSON arguments and at most one part; returns JSON-able or bytes. */
   sync(name: string, args: string, part: string | Uint8Array | undefined): unknown;
+  /** A host call that the isolate's thread waits for; the answer is copied as a whole. Never rejects. */
+  waiting(name: string, args: string, parts: readonly (string | Uint8Array)[]): Promise<object>;
   /** It is gone without having been asked to go. `aborted`: its thread is lost with it. `fault`: its answer could not be read. */
   died(reason: 'memory' | 'aborted' | 'fault', error?: unknown): void;
 }
@@ -98,6 +100,7 @@ export class WorkerIsolate implements Enterable {
         native.derefInto(),
         new ivm.Callback(this.#onLeave, { ignored: true }),
         new ivm.Callback(this.#onSync),
+        new ivm.Reference(this.#onWaiting),
         new ivm.ExternalCopy({ streamWindowBytes, timersMax, logBytesMax }).copyInto({ release: true }),
       ],
       { result: { reference: true } },
@@ -199,6 +202,11 @@ export class WorkerIsolate implements Enterable {
   };
 
   #onSync = (name: string, args: string, part: string | Uint8Array | undefined): unknown => this.#events?.sync(name, args, part);
+
+  #onWaiting = async (name: string, args: string, ...parts: Uint8Array[]): Promise<unknown> => {
+    const reply = await this.#events?.waiting(name, args, parts);
+    return new ivm.ExternalCopy(reply).copyInto({ release: true });
+  };
 
   /** Called now and then while an entry runs: an isolate over its memory limit ends without a word. */
   checkAlive(): void {

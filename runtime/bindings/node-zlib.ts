@@ -1,0 +1,119 @@
+// The host half of node:zlib: whole values and open streams, on the thread pool. What comes out is bounded, so that a small
+// input cannot fill the memory.
+import type { Transform } from 'node:stream';
+import { promisify } from 'node:util';
+import * as zlib from 'node:zlib';
+import type { HostHandler } from '../bridge/host-calls.ts';
+import { answer, Codec } from './compression.ts';
+import { costing, operationsCall, tooMuch, type Fields, type Operation } from './node-reply.ts';
+
+const INPUT_BYTES_MAX = 64 * 1024 * 1024;
+const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
+/** Brotli's two slowest qualities take a second a megabyte. */
+const SLOW_BROTLI_BYTES_MAX = 4 * 1024 * 1024;
+const DICTIONARY_BYTES_MAX = 64 * 1024;
+
+interface Method {
+  readonly whole: (data: Uint8Array, options: object) => Promise<Buffer>;
+  readonly open: (options: object) => Transform;
+  /** Bytes of input that a millisecond works off at least. */
+  readonly bytesPerMs: number;
+}
+
+function method(whole: unknown, open: unknown, bytesPerMs: number): Method {
+  return {
+    whole: promisify(whole as (data: Uint8Array, options: object, done: (error: Error | null, bytes: Buffer) => void) => void),
+    open: open as Method['open'],
+    bytesPerMs,
+  };
+}
+
+const methods: Readonly<Record<string, Method>> = {
+  gzip: method(zlib.gzip, zlib.createGzip, 20_000),
+  gunzip: method(zlib.gunzip, zlib.createGunzip, 50_000),
+  deflate: method(zlib.deflate, zlib.createDeflate, 20_000),
+  inflate: method(zlib.inflate, zlib.createInflate, 50_000),
+  deflateRaw: method(zlib.deflateRaw, zlib.createDeflateRaw, 20_000),
+  inflateRaw: method(zlib.inflateRaw, zlib.createInflateRaw, 50_000),
+  unzip: method(zlib.unzip, zlib.createUnzip, 50_000),
+  brotliCompress: method(zlib.brotliCompress, zlib.createBrotliCompress, 1000),
+  brotliDecompress: method(zlib.brotliDecompress, zlib.createBrotliDecompress, 50_000),
+};
+
+function methodOf(fields: Fields): Method {
+  return methods[fields.text('method', Object.keys(methods))]!;
+}
+
+/** Zlib's own options by name, each within its range. */
+function optionsOf(fields: Fields, dictionary: Uint8Array): Record<string, unknown> {
+  const options: Record<string, unknown> = {};
+  for (const [name, least, most] of [
+    ['level', -1, 9],
+    ['memLevel', 1, 9],
+    ['windowBits', 0, 15],
+    ['strategy', 0, 4],
+    ['finishFlush', 0, 5],
+  ] as const) {
+    const value = fields.optional(name, least, most);
+    if (value !== undefined) options[name] = value;
+  }
+  if (dictionary.byteLength > DICTIONARY_BYTES_MAX)
+    throw tooMuch('The dictionary', dictionary.byteLength, `at most ${DICTIONARY_BYTES_MAX} bytes`);
+  if (dictionary.byteLength > 0) options['dictionary'] = dictionary;
+  const params = fields.raw('params');
+  if (typeof params === 'object' && params !== null) {
+    const given = Object.entries(params).map(([key, value]) => [Number(key), Number(value)] as const);
+    if (given.some(([key, value]) => !Number.isInteger(key) || key < 0 || key > 9 || !Number.isInteger(value)))
+      throw new TypeError('params of Brotli must be whole numbers');
+    options['params'] = Object.fromEntries(given);
+  }
+  return options;
+}
+
+/** Parts: data, dictionary. */
+const whole: Operation = (fields) => {
+  const name = fields.text('method', Object.keys(methods));
+  const { whole: run, bytesPerMs } = methodOf(fields);
+  const data = fields.bytes(0);
+  if (data.byteLength > INPUT_BYTES_MAX)
+    throw tooMuch('The input', data.byteLength, `at most ${INPUT_BYTES_MAX} bytes at once: use a stream`);
+  const options = optionsOf(fields, fields.bytes(1));
+  const quality = ((options['params'] ?? {}) as Record<number, number>)[zlib.constants.BROTLI_PARAM_QUALITY] ?? 11;
+  if (name === 'brotliCompress' && quality > 9 && data.byteLength > SLOW_BROTLI_BYTES_MAX)
+    throw tooMuch('The input', data.byteLength, `at most ${SLOW_BROTLI_BYTES_MAX} bytes at a Brotli quality above 9`);
+  const maxOutputLength = Math.min(fields.optional('maxOutputLength', 1, Number.MAX_SAFE_INTEGER) ?? OUTPUT_BYTES_MAX, OUTPUT_BYTES_MAX);
+  return costing(Math.max(1, data.byteLength / bytesPerMs), async () => ({ parts: [await run(data, { ...options, maxOutputLength })] }));
+};
+
+function codecOf(fields: Fields, handle: number): Codec {
+  const codec = fields.isolate.handles.get(handle);
+  if (!(codec instanceof Codec)) throw Object.assign(new Error('The stream is closed'), { code: 'ERR_STREAM_DESTROYED' });
+  return codec;
+}
+
+/** Parts: chunk, dictionary. Handle 0 opens; `last` ends. */
+const push: Operation = (fields) => {
+  let handle = fields.whole('handle', 0, Number.MAX_SAFE_INTEGER);
+  if (handle === 0) handle = fields.isolate.handles.add(new Codec(methodOf(fields).open(optionsOf(fields, fields.bytes(1)))));
+  const last = fields.raw('last') === true;
+  return answer(fields.isolate, handle, codecOf(fields, handle).push(fields.bytes(0), last, fields.optional('flush', 0, 5)));
+};
+
+const operations: Readonly<Record<string, Operation>> = {
+  whole,
+  push,
+  pull: (fields) => {
+    const handle = fields.whole('handle', 1, Number.MAX_SAFE_INTEGER);
+    return answer(fields.isolate, handle, codecOf(fields, handle).pull());
+  },
+  close: (fields) => {
+    const handle = fields.raw('handle');
+    if (fields.isolate.handles.get(handle) instanceof Codec) fields.isolate.handles.delete(handle);
+    return {};
+  },
+  // Small and quick enough to be asked like the others.
+  crc32: (fields) => ({ value: zlib.crc32(fields.bytes(0), fields.whole('value', 0, 0xffffffff)) }),
+};
+
+/** The call `node.zlib`. */
+export const nodeZlibCalls: Readonly<Record<string, HostHandler>> = { 'node.zlib': operationsCall(operations) };

@@ -1,0 +1,61 @@
+// What the bundled stand-ins for Node's modules (builder/node) and `cloudflare:workers` (builder/shims) reach of the guest,
+// under registered symbols. Any code of a tenant can call these too: they do no more than node:crypto and node:zlib would, and
+// every argument is checked on the host.
+import { toError } from './calls.ts';
+import { currentContext } from './context.ts';
+import { host, type HostReply } from './host.ts';
+import type { Failure } from '../bridge/protocol.ts';
+import { toJson } from './safe.ts';
+
+/** A function of the host that this thread may wait for. */
+export interface WaitingReference {
+  applySyncPromise(self: undefined, parameters: unknown[], options: object): unknown;
+}
+
+interface WaitingAnswer extends HostReply {
+  readonly cpuMs: number;
+  readonly failure?: Failure;
+}
+
+// Without a prototype: isolated-vm reads other options too, and tenant code could put them on Object.prototype.
+const COPY = Object.freeze({ __proto__: null, arguments: Object.freeze({ __proto__: null, copy: true }) });
+const { apply } = Reflect;
+const { hasOwn } = Object;
+const { call } = Function.prototype;
+const copySlice = call.bind(Uint8Array.prototype.slice) as (bytes: Uint8Array) => Uint8Array;
+
+/** Connects `host.callWaiting`. */
+export function connectNodeHooks(reference: WaitingReference): void {
+  const { applySyncPromise } = reference;
+  host.callWaiting = (name, args, parts) => {
+    const reply = apply(applySyncPromise, reference, [undefined, [name, toJson(args), ...parts], COPY]) as WaitingAnswer;
+    if (hasOwn(reply, 'failure')) throw toError(reply.failure as Failure);
+    // The host's work is this code's CPU as much as its own.
+    const account = currentContext()?.account;
+    if (account !== undefined) account.used += reply.cpuMs;
+    return reply;
+  };
+}
+
+function toParts(given: readonly unknown[]): Uint8Array[] {
+  const parts: Uint8Array[] = [];
+  for (let at = 0; at < given.length; at++) {
+    const part = given[at];
+    if (!ArrayBuffer.isView(part)) throw new TypeError('A part must be a view of an ArrayBuffer');
+    // Only the bytes of the view cross, not all of the memory behind it.
+    parts[at] = copySlice(new Uint8Array(part.buffer, part.byteOffset, part.byteLength));
+  }
+  return parts;
+}
+
+/** Puts the hooks on the global object. */
+export function installNodeHooks(global: object, waitUntil: (promise: unknown) => void): void {
+  const hooks = Object.freeze({
+    crypto: (args: object, parts: readonly unknown[]) => host.callWaiting('node.crypto', args, toParts(parts)),
+    cryptoLater: (args: object, parts: readonly unknown[]) => host.call('node.crypto', args, toParts(parts)),
+    zlib: (args: object, parts: readonly unknown[]) => host.callWaiting('node.zlib', args, toParts(parts)),
+    zlibLater: (args: object, parts: readonly unknown[]) => host.call('node.zlib', args, toParts(parts)),
+  });
+  Object.defineProperty(global, Symbol.for('platform.node'), { value: hooks });
+  Object.defineProperty(global, Symbol.for('platform.waitUntil'), { value: waitUntil });
+}
