@@ -213,15 +213,26 @@ async function reply(call: HostCall, response: Dispatcher.ResponseData, target: 
   const { chunks, ended } = await firstChunks(body);
   if (ended) return { value: { ...head, stream: null, part: chunks.length > 0 }, parts: chunks.length > 0 ? [concat(chunks)] : [] };
   const stream = call.isolate.openStream({ resume: () => body.resume(), cancel: () => body.destroy() });
+  let failure: Error | null = null;
+  const broken = (error: Error): void => stream.break({ code: 'fetch_failed', name: 'TypeError', message: `terminated: ${error.message}` });
+  const keep = (error: Error): void => void (failure = error);
+  body.on('error', keep);
   // The answer, which names the stream, has to be on its way before the first chunk.
   setImmediate(() => {
-    const write = (chunk: Uint8Array): void => {
+    let open = true;
+    for (const chunk of chunks) open = stream.write(chunk);
+    body.off('error', keep);
+    if (failure !== null) {
+      broken(failure);
+      return;
+    }
+    body.on('data', (chunk: Uint8Array) => {
       if (!stream.write(chunk)) body.pause();
-    };
-    for (const chunk of chunks) write(chunk);
-    body.on('data', write);
+    });
     body.on('end', () => stream.end());
-    body.on('error', (error) => stream.break({ code: 'fetch_failed', name: 'TypeError', message: `terminated: ${error.message}` }));
+    body.on('error', broken);
+    // It was paused by hand, which a listener alone does not undo.
+    if (open) body.resume();
   });
   return { value: { ...head, stream: stream.id, part: false } };
 }

@@ -9,6 +9,8 @@ interface Waiter {
   resolve(reply: HostReply): void;
   reject(error: unknown): void;
   owner: Invocation | undefined;
+  /** Sees the answer before the entry reads on, and so before anything that follows it. */
+  onReply: ((reply: HostReply, owner: Invocation | undefined) => void) | undefined;
 }
 
 // Slots with a free list: a Map of per-request objects keeps dead ones alive until a full collection.
@@ -37,7 +39,12 @@ export function dropCall(id: number): void {
 }
 
 /** Sends a call with this entry's answer. */
-export function startCall(name: HostCallName, args: unknown, parts: readonly Part[] = []): { id: number; reply: Promise<HostReply> } {
+export function startCall(
+  name: HostCallName,
+  args: unknown,
+  parts: readonly Part[] = [],
+  onReply?: Waiter['onReply'],
+): { id: number; reply: Promise<HostReply> } {
   const owner = currentInvocation();
   const id = takeFree() ?? waiters.length;
   pending++;
@@ -46,7 +53,7 @@ export function startCall(name: HostCallName, args: unknown, parts: readonly Par
   for (const part of parts) record += outbox.part(part) + FIELD;
   outbox.meta += record + RECORD;
   const reply = new Promise<HostReply>((resolve, reject) => {
-    waiters[id] = { resolve, reject, owner };
+    waiters[id] = { resolve, reject, owner, onReply };
   });
   return { id, reply };
 }
@@ -63,8 +70,11 @@ function take(id: number): Waiter | undefined {
 /** Resolves a call; returns the invocation that made it. */
 export function settleCall(id: number, value: unknown, parts: readonly Part[]): Invocation | undefined {
   const waiter = take(id);
-  waiter?.resolve({ value, parts });
-  return waiter?.owner;
+  if (waiter === undefined) return undefined;
+  const reply = { value, parts };
+  waiter.onReply?.(reply, waiter.owner);
+  waiter.resolve(reply);
+  return waiter.owner;
 }
 
 export function failCall(id: number, failure: Failure): Invocation | undefined {

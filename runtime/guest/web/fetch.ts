@@ -2,7 +2,7 @@
 // head and body and the response's.
 import type { HostCallName, Part } from '../../bridge/protocol.ts';
 import { dropCall, startCall } from '../calls.ts';
-import type { HostReply } from '../host.ts';
+import type { HostBody, HostReply } from '../host.ts';
 import { abortIncoming, cancelPump, incomingBody, openPump } from '../streams.ts';
 import { Request, takeRequest } from './request.ts';
 import { createIncomingResponse, type Response } from './response.ts';
@@ -48,10 +48,18 @@ async function fetchThrough(name: HostCallName, target: Record<string, string>, 
     stream = nextStream--;
     openPump(stream, body, () => {});
   }
-  const call = startCall(name, { ...target, method, url, headers: headerBlock, redirect, stream }, parts);
+  // The first chunks may come in the same entry as the head: their stream is open before the entry reads on.
+  let incoming: HostBody | null = null;
+  const call = startCall(name, { ...target, method, url, headers: headerBlock, redirect, stream }, parts, (reply, owner) => {
+    const { stream: id } = reply.value as Head;
+    if (id === null) return;
+    incoming = incomingBody(id, owner);
+    // The answer crossed the abort on its way: whatever it opens is closed again.
+    if (signal?.aborted) incoming.cancel();
+  });
   const { value, parts: replyParts } = signal === null ? await call.reply : await abortable(call, signal, stream);
   const head = value as Head;
-  const source = head.stream !== null ? incomingBody(head.stream) : head.part ? (replyParts[0] as Part) : null;
+  const source = incoming ?? (head.part ? (replyParts[0] as Part) : null);
   if (signal !== null && head.stream !== null) {
     const id = head.stream;
     signal.addEventListener('abort', () => abortIncoming(id, signal.reason));
@@ -72,9 +80,6 @@ function abortable(call: { id: number; reply: Promise<HostReply> }, signal: Sign
     call.reply.then(
       (reply) => {
         signal.removeEventListener('abort', onAbort);
-        const { stream: answer } = reply.value as Head;
-        // The answer crossed the abort on its way: whatever it opens is closed again.
-        if (signal.aborted && answer !== null) incomingBody(answer).cancel();
         resolve(reply);
       },
       (error: unknown) => {
