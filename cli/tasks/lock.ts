@@ -1,0 +1,73 @@
+// `npm run lock`: makes package-lock.json anew, and complete. npm leaves optional packages of other machines out of a lockfile
+// when the registry at hand does not have them, and `npm ci` then refuses the lockfile everywhere. They are written in by their
+// names, which say what machine they are for: `npm ci` skips them elsewhere without asking for them.
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { root, runProgram } from './processes.ts';
+
+interface LockEntry {
+  version?: string;
+  dev?: boolean;
+  optional?: boolean;
+  os?: string[];
+  cpu?: string[];
+  libc?: string[];
+  optionalDependencies?: Record<string, string>;
+}
+
+/** A lockfile as far as this file reads it. */
+export interface Lockfile {
+  packages: Record<string, LockEntry>;
+}
+
+const systems = ['aix', 'android', 'darwin', 'freebsd', 'linux', 'netbsd', 'openbsd', 'openharmony', 'sunos', 'win32'];
+const machines = ['arm64', 'arm', 'x64', 'ia32', 'ppc64', 'riscv64', 's390x', 'loong64', 'mips64el', 'wasm32'];
+
+/** Optional packages that a package of the lockfile names and that have no entry, as `name@version`. */
+export function missingOptional({ packages }: Lockfile): string[] {
+  return Object.values(packages).flatMap(({ optionalDependencies }) =>
+    Object.entries(optionalDependencies ?? {}).flatMap(([name, version]) =>
+      packages[`node_modules/${name}`] === undefined ? [`${name}@${version}`] : [],
+    ),
+  );
+}
+
+/** The lockfile with an entry for each of them. @throws {Error} for a name that does not say its machine. */
+export function completed(lockfile: Lockfile): Lockfile {
+  const packages: Record<string, LockEntry> = { ...lockfile.packages };
+  for (const owner of Object.values(lockfile.packages)) {
+    for (const [name, version] of Object.entries(owner.optionalDependencies ?? {})) {
+      packages[`node_modules/${name}`] ??= { ...platformOf(name), version, optional: true, ...(owner.dev === true ? { dev: true } : {}) };
+    }
+  }
+  return { ...lockfile, packages: Object.fromEntries(Object.entries(packages).sort(([a], [b]) => (a < b ? -1 : 1))) };
+}
+
+function platformOf(name: string): Pick<LockEntry, 'os' | 'cpu' | 'libc'> {
+  const words = name.slice(name.lastIndexOf('/') + 1).split('-');
+  const os = words.filter((word) => systems.includes(word));
+  const cpu = words.filter((word) => machines.includes(word));
+  if (cpu.length !== 1 || (os.length !== 1 && cpu[0] !== 'wasm32'))
+    throw new Error(`The optional package ${name} does not say what machine it is for`);
+  const libc = words.some((word) => word.startsWith('musl'))
+    ? { libc: ['musl'] }
+    : words.some((word) => word.startsWith('gnu'))
+      ? { libc: ['glibc'] }
+      : {};
+  return { cpu, ...(os.length === 1 ? { os } : {}), ...libc };
+}
+
+export async function run(): Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), 'platform-lock-'));
+  try {
+    for (const name of ['package.json', '.npmrc']) copyFileSync(join(root, name), join(folder, name));
+    const { code } = await runProgram('npm', ['install', '--package-lock-only', '--ignore-scripts'], { show: true, cwd: folder });
+    if (code !== 0) return code;
+    const lockfile = completed(JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8')) as Lockfile);
+    writeFileSync(join(root, 'package-lock.json'), `${JSON.stringify(lockfile, null, 2)}\n`);
+    return 0;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { completed, missingOptional, type Lockfile } from '#cli/tasks/lock.ts';
+
+test('the committed lockfiles name every optional package of other machines, so that npm ci takes them', () => {
+  const lockfile = JSON.parse(readFileSync(join(import.meta.dirname, '../../../../package-lock.json'), 'utf8')) as Lockfile;
+  assert.deepEqual(missingOptional(lockfile), [], 'run `npm run lock`');
+});
+
+test('a missing optional package gets an entry with the machine its name says', () => {
+  const lockfile: Lockfile = {
+    packages: {
+      'node_modules/tool': {
+        version: '1.0.0',
+        dev: true,
+        optionalDependencies: { '@tool/linux-x64-musl': '1.0.0', '@tool/binding-wasm32-wasi': '1.0.0', '@tool/here': '1.0.0' },
+      },
+      'node_modules/@tool/here': { version: '1.0.0' },
+    },
+  };
+  assert.deepEqual(missingOptional(lockfile), ['@tool/linux-x64-musl@1.0.0', '@tool/binding-wasm32-wasi@1.0.0']);
+  const { packages } = completed(lockfile);
+  assert.deepEqual(packages['node_modules/@tool/linux-x64-musl'], {
+    cpu: ['x64'],
+    os: ['linux'],
+    libc: ['musl'],
+    version: '1.0.0',
+    optional: true,
+    dev: true,
+  });
+  assert.deepEqual(packages['node_modules/@tool/binding-wasm32-wasi'], { cpu: ['wasm32'], version: '1.0.0', optional: true, dev: true });
+  assert.deepEqual(packages['node_modules/@tool/here'], { version: '1.0.0' });
+});
+
+test('an optional package whose name says no machine is an error', () => {
+  assert.throws(() => completed({ packages: { 'node_modules/tool': { optionalDependencies: { '@tool/extra': '1.0.0' } } } }), {
+    message: 'The optional package @tool/extra does not say what machine it is for',
+  });
+});
