@@ -1,19 +1,24 @@
-// Numbers for things in flight: an array of slots with a free list. Not a Map: one keyed by request id keeps every request
+// Numbers for things in flight: a ring of slots under running numbers. Not a Map: one keyed by request id keeps every request
 // that its outgrown tables held alive until the next full collection, which cost 10 ms of p99 (facts in ARCHITECTURE.md).
+// All numbers of the first table are small integers, which V8 keeps, prints and reads without allocating.
 
-const INDEX_BITS = 2 ** 20;
+const NUMBER_MAX = 2 ** 31 - 1;
 
-/** Holds values under ids that are not used again soon: index + generation. */
+/** Holds values under running numbers; one comes again after two thousand million others. */
 export class Slots<Value extends object> {
-  #values: (Value | undefined)[] = [];
-  #ids: number[] = [];
-  #free: number[] = [];
+  #values: (Value | undefined)[];
+  /** Number of the value in each slot; 0 where there is none. */
+  #numbers: number[];
+  #mask = 63;
   #size = 0;
+  #last = 0;
   #first: number;
 
   /** `first`: added to every id, so that two tables of one isolate never give the same. */
   constructor(first = 0) {
     this.#first = first;
+    this.#values = Array.from({ length: this.#mask + 1 });
+    this.#numbers = this.#values.map(() => 0);
   }
 
   get size(): number {
@@ -21,25 +26,30 @@ export class Slots<Value extends object> {
   }
 
   add(value: Value): number {
-    const index = this.#free.pop() ?? this.#values.length;
-    const id = index < this.#ids.length ? (this.#ids[index] as number) + INDEX_BITS : this.#first + index + INDEX_BITS;
-    this.#ids[index] = id;
-    this.#values[index] = value;
+    // At most half full: a number whose slot is still taken by an older value is passed over.
+    if (this.#size * 2 > this.#mask) this.#grow();
+    let number = this.#last;
+    do {
+      number = number === NUMBER_MAX ? 1 : number + 1;
+    } while (this.#numbers[number & this.#mask] !== 0);
+    this.#last = number;
+    this.#numbers[number & this.#mask] = number;
+    this.#values[number & this.#mask] = value;
     this.#size++;
-    return id;
+    return this.#first + number;
   }
 
   get(id: number): Value | undefined {
-    const index = (id - this.#first) % INDEX_BITS;
-    return this.#ids[index] === id ? this.#values[index] : undefined;
+    const number = id - this.#first;
+    return this.#numbers[number & this.#mask] === number ? this.#values[number & this.#mask] : undefined;
   }
 
   remove(id: number): Value | undefined {
     const value = this.get(id);
     if (value === undefined) return undefined;
-    const index = (id - this.#first) % INDEX_BITS;
-    this.#values[index] = undefined;
-    this.#free.push(index);
+    const slot = (id - this.#first) & this.#mask;
+    this.#numbers[slot] = 0;
+    this.#values[slot] = undefined;
     this.#size--;
     return value;
   }
@@ -47,5 +57,18 @@ export class Slots<Value extends object> {
   /** All values now held. */
   values(): Value[] {
     return this.#values.filter((value) => value !== undefined);
+  }
+
+  #grow(): void {
+    const numbers = this.#numbers;
+    const values = this.#values;
+    this.#mask = this.#mask * 2 + 1;
+    this.#values = Array.from({ length: this.#mask + 1 });
+    this.#numbers = this.#values.map(() => 0);
+    for (const [slot, number] of numbers.entries()) {
+      if (number === 0) continue;
+      this.#numbers[number & this.#mask] = number;
+      this.#values[number & this.#mask] = values[slot];
+    }
   }
 }

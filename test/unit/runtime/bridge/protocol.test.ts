@@ -38,6 +38,18 @@ test('text with the separators in it cannot forge a record', () => {
   assert.equal(inbox.next(), '');
 });
 
+test('numbers come out as they went in: whole, large, negative, with a fraction', () => {
+  const numbers = [0, 7, 2 ** 31 - 1, 2 ** 45 + 3, -1, 12.345, 1e21, 5e-7];
+  const out = new Outbox();
+  out.record('N', ...numbers);
+  const inbox = new Inbox(out.meta, out.text, out.bytes);
+  inbox.next();
+  assert.deepEqual(
+    numbers.map(() => inbox.number()),
+    numbers,
+  );
+});
+
 test('an outbox without records is empty', () => {
   const out = new Outbox();
   assert.equal(out.isEmpty, true);

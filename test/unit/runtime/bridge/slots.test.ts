@@ -24,6 +24,24 @@ test('a slot that is used again has another number, so that a stale one finds no
   assert.equal(slots.get(second)?.name, 'second');
 });
 
+test('what stays while thousands come and go keeps its number, and nobody else gets it', () => {
+  const slots = new Slots<{ name: string }>();
+  const kept = Array.from({ length: 100 }, (_, i) => ({ name: `kept ${i}`, id: 0 }));
+  for (const value of kept) {
+    value.id = slots.add(value);
+    for (let i = 0; i < 50; i++) slots.remove(slots.add({ name: 'passing' }));
+  }
+  const seen = new Set(kept.map(({ id }) => id));
+  for (let i = 0; i < 5000; i++) {
+    const id = slots.add({ name: 'passing' });
+    assert.ok(!seen.has(id) && id < 2 ** 31);
+    slots.remove(id);
+  }
+  for (const value of kept) assert.equal(slots.get(value.id), value);
+  assert.equal(slots.size, 100);
+  assert.deepEqual(new Set(slots.values()), new Set(kept));
+});
+
 test('two tables with different beginnings never give the same number', () => {
   const low = new Slots<object>();
   const high = new Slots<object>(2 ** 45);
