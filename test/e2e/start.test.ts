@@ -56,10 +56,17 @@ test('it prints the URLs of the examples, and each of them answers', async () =>
   const { lines, child } = await start();
   running = child;
   const urls = lines.flatMap((line) => /^\s*(http:\/\/\S+)/.exec(line)?.[1] ?? []);
-  assert.deepEqual(urls, ['api', 'hello', 'spa'].map((name) => `http://${name}.localhost:${port}`));
+  assert.deepEqual(
+    urls,
+    ['api', 'hello', 'spa'].map((name) => `http://${name}.localhost:${port}`),
+  );
   assert.match((await send(port, `hello.localhost:${port}`, '/?name=Ada')).text, /^Hello Ada!/);
   assert.equal((await send(port, `spa.localhost:${port}`, '/')).headers['content-type'], 'text/html; charset=utf-8');
-  const login = await send(port, `api.localhost:${port}`, '/login', { method: 'POST', body: '{"name":"ada"}', headers: { 'content-type': 'application/json' } });
+  const login = await send(port, `api.localhost:${port}`, '/login', {
+    method: 'POST',
+    body: '{"name":"ada"}',
+    headers: { 'content-type': 'application/json' },
+  });
   const { token } = login.json() as { token: string };
   const whoami = await send(port, `api.localhost:${port}`, '/whoami', { headers: { authorization: `Bearer ${token}` } });
   assert.match(whoami.text, /ada/);
@@ -68,20 +75,40 @@ test('it prints the URLs of the examples, and each of them answers', async () =>
   assert.match(unknown.text, /nobody\.localhost/);
 });
 
-test('a browser shows the single-page app, also on a route of its own', { skip: chromium === undefined ? 'Chromium is not installed' : false }, async () => {
-  const profile = await mkdtemp(join(tmpdir(), 'platform-browser-'));
-  const show = async (url: string): Promise<string> => {
-    const flags = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', `--user-data-dir=${profile}`, '--virtual-time-budget=5000', '--dump-dom', url];
-    return (await promisify(execFile)(chromium as string, flags, { timeout: 60_000 })).stdout;
-  };
-  const home = await show(`http://spa.localhost:${port}/`);
-  assert.match(home, /Berlin/, 'the page has fetched /api/cities and shown it');
-  assert.match(await show(`http://spa.localhost:${port}/about`), /<html lang="en"/);
-  await rm(profile, { recursive: true, force: true });
-});
+test(
+  'a browser shows the single-page app, also on a route of its own',
+  { skip: chromium === undefined ? 'Chromium is not installed' : false },
+  async () => {
+    const profile = await mkdtemp(join(tmpdir(), 'platform-browser-'));
+    const show = async (url: string): Promise<string> => {
+      const flags = [
+        '--headless',
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-quic',
+        '--no-first-run',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+        `--user-data-dir=${profile}`,
+        '--virtual-time-budget=5000',
+        '--dump-dom',
+        url,
+      ];
+      return (await promisify(execFile)(chromium as string, flags, { timeout: 60_000 })).stdout;
+    };
+    const home = await show(`http://spa.localhost:${port}/`);
+    assert.match(home, /Berlin/, 'the page has fetched /api/cities and shown it');
+    assert.match(await show(`http://spa.localhost:${port}/about`), /<html lang="en"/);
+    await rm(profile, { recursive: true, force: true });
+  },
+);
 
 test('a second one on the same folder says so and ends', async () => {
-  const second = spawn(process.execPath, [launcher, 'start'], { env: { ...process.env, FS_PATH: folder, HANDLER_PORT: String(port), NO_COLOR: '1' }, stdio: ['ignore', 'ignore', 'pipe'] });
+  const second = spawn(process.execPath, [launcher, 'start'], {
+    env: { ...process.env, FS_PATH: folder, HANDLER_PORT: String(port), NO_COLOR: '1' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
   let said = '';
   second.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
   const [code] = (await once(second, 'exit')) as [number];
@@ -93,6 +120,9 @@ test('stopped and started again it has its deployments, and publishes nothing an
   assert.equal(await stop(running as ChildProcess), 0);
   const { lines, child } = await start();
   running = child;
-  assert.deepEqual(lines.filter((line) => line.includes('published')), []);
+  assert.deepEqual(
+    lines.filter((line) => line.includes('published')),
+    [],
+  );
   assert.match((await send(port, `hello.localhost:${port}`, '/?name=Bo')).text, /^Hello Bo!/);
 });
