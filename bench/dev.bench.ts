@@ -1,0 +1,133 @@
+// `platform dev` as a user meets it: the packed tarballs in a fresh folder, `platform init hono app`, `npm install`, then the
+// time to the first answer and from each save to an answer with the new text. `npm run bench dev`. Aims: 500 ms and 50 ms.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { pack } from '../cli/tasks/pack.ts';
+import { root, runProgram } from '../cli/tasks/processes.ts';
+import { freePort } from './servers.ts';
+import { formatTable, machineLine, median } from './statistics.ts';
+
+const starts = 5;
+const edits = 10;
+const pollMs = 1;
+const waitMsMax = 20_000;
+
+const folder = mkdtempSync(path.join(tmpdir(), 'platform-bench-dev-'));
+const app = path.join(folder, 'app');
+const agent = new Agent({ keepAlive: true });
+try {
+  process.stdout.write(`${machineLine()}\n`);
+  await install();
+  // The first start of all builds the guest's snapshot; a user meets it once.
+  const first = await firstAnswerMs();
+  const again: number[] = [];
+  for (let i = 0; i < starts; i++) again.push(await firstAnswerMs());
+  const saves = await saveMs();
+  process.stdout.write(
+    `\n${formatTable(
+      ['platform dev, Hono app', 'ms', 'aim'],
+      [
+        ['first start of all, to the first answer', Math.round(first), ''],
+        [`later start, to the first answer (median of ${starts})`, Math.round(median(again)), 500],
+        [`save, to an answer with the new text (median of ${edits})`, Math.round(median(saves)), 50],
+      ],
+    )}\n`,
+  );
+} finally {
+  agent.destroy();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function install(): Promise<void> {
+  await pack(path.join(folder, 'dist'));
+  await must(process.execPath, [path.join(root, 'cli/run.mjs'), 'init', 'hono', 'app', '--packages', path.join(folder, 'dist')], folder);
+  const ended = await must('npm', ['install'], app);
+  process.stdout.write(`npm install: ${(ended.wallMs / 1000).toFixed(1)} s\n`);
+}
+
+async function must(program: string, words: readonly string[], cwd: string): ReturnType<typeof runProgram> {
+  const ended = await runProgram(program, words, { cwd });
+  if (ended.code !== 0) throw new Error(`${program} ${words.join(' ')} failed:\n${ended.output}`);
+  return ended;
+}
+
+/** From the start of the process that the user starts. */
+async function firstAnswerMs(): Promise<number> {
+  const dev = await startDev();
+  await dev.stop();
+  return dev.firstMs;
+}
+
+async function saveMs(): Promise<number[]> {
+  const dev = await startDev();
+  const source = path.join(app, 'src/index.ts');
+  const original = readFileSync(source, 'utf8');
+  const times: number[] = [];
+  try {
+    for (let i = 0; i < edits; i++) {
+      await delay(300);
+      const began = performance.now();
+      writeFileSync(source, original.replace('Hello from', `Edit ${i} from`));
+      await answered(dev.port, (text) => text.startsWith(`Edit ${i} `));
+      times.push(performance.now() - began);
+    }
+  } finally {
+    writeFileSync(source, original);
+    await dev.stop();
+  }
+  return times;
+}
+
+interface Dev {
+  readonly port: number;
+  readonly firstMs: number;
+  stop(): Promise<void>;
+}
+
+async function startDev(): Promise<Dev> {
+  const port = await freePort();
+  const began = performance.now();
+  const child = spawn(path.join(app, 'node_modules/.bin/platform'), ['dev', '--port', String(port), '--host', '127.0.0.1'], {
+    cwd: app,
+    env: { ...process.env, PLATFORM_CACHE_DIR: path.join(folder, 'cache') },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  await answered(port, (text) => text !== '');
+  const firstMs = performance.now() - began;
+  return {
+    port,
+    firstMs,
+    async stop() {
+      child.kill('SIGTERM');
+      await once(child, 'exit');
+    },
+  };
+}
+
+/** Asks again and again until an answer is as wanted. @throws {Error} after 20 s. */
+async function answered(port: number, wanted: (text: string) => boolean): Promise<void> {
+  const deadline = performance.now() + waitMsMax;
+  while (performance.now() < deadline) {
+    if (wanted(await get(port))) return;
+    await delay(pollMs);
+  }
+  throw new Error('platform dev does not answer as expected');
+}
+
+/** Text of a 200 answer, else ''. */
+function get(port: number): Promise<string> {
+  return new Promise((resolve) => {
+    const sent = request({ host: '127.0.0.1', port, agent }, (response) => {
+      let text = '';
+      response.on('data', (chunk: Buffer) => (text += chunk.toString()));
+      response.on('end', () => resolve(response.statusCode === 200 ? text : ''));
+    });
+    sent.on('error', () => resolve(''));
+    sent.end();
+  });
+}

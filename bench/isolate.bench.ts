@@ -1,0 +1,121 @@
+// What an isolate costs: the time to make one, the snapshot, the memory of an idle one, and the first request to a deployment
+// that nothing has touched before. `npm run bench isolate`.
+import { rmSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import ivm from 'isolated-vm';
+import { defaultLimits } from '../core/limits.ts';
+import { EntryScheduler } from '../runtime/isolates/entry.ts';
+import { WorkerIsolate } from '../runtime/isolates/isolate.ts';
+import { loadNative } from '../runtime/isolates/native.ts';
+import { cacheFolder, loadSnapshot } from '../runtime/isolates/snapshot.ts';
+import { residentBytes } from './load.ts';
+import { publishWorkers, startEngine } from './servers.ts';
+import { formatTable, machineLine, median, percentile } from './statistics.ts';
+
+const starts = 50;
+const warmUps = 20;
+const idle = 200;
+const firsts = 100;
+const firstEveryMs = 20;
+
+process.stdout.write(`${machineLine()}\n\n`);
+await isolateTimes();
+await engineFigures();
+
+/** Ours and a bare one in turn, each disposed before the next. */
+async function isolateTimes(): Promise<void> {
+  const snapshot = await loadSnapshot(cacheFolder(process.env));
+  const scheduler = new EntryScheduler({ runningMax: 2, defer: setImmediate });
+  const parts = { snapshot, native: loadNative(), scheduler, limits: defaultLimits, onParked: () => {} };
+  const ours: number[] = [];
+  const bare: number[] = [];
+  for (let i = -10; i < starts; i++) {
+    let began = performance.now();
+    const isolate = new WorkerIsolate(parts);
+    const oursMs = performance.now() - began;
+    isolate.dispose();
+    began = performance.now();
+    const empty = new ivm.Isolate({ memoryLimit: defaultLimits.isolateMemoryMb });
+    empty.createContextSync();
+    const bareMs = performance.now() - began;
+    empty.dispose();
+    if (i < 0) continue;
+    ours.push(oursMs);
+    bare.push(bareMs);
+  }
+  print([
+    ['isolate, context and guest connected', median(ours), `ms, median of ${starts}`],
+    ['bare isolated-vm isolate and context', median(bare), `ms, median of ${starts}`],
+    ['snapshot', snapshot.bytes / 1000, 'KB'],
+  ]);
+}
+
+/** In a real engine process, over HTTP. */
+async function engineFigures(): Promise<void> {
+  const names = (prefix: string, count: number): string[] => Array.from({ length: count }, (_, i) => `${prefix}${i}`);
+  const [warm, live, fresh] = [names('warm', warmUps), names('live', idle), names('fresh', firsts)];
+  const folder = await publishWorkers('hello', ['first', ...warm, ...live, ...fresh]);
+  const engine = await startEngine('engine', folder, 'node', 'first', '/');
+  const agent = new Agent({ keepAlive: true });
+  try {
+    for (const name of warm) await get(engine.url, name, agent);
+    await delay(500);
+    const before = residentBytes(engine.pid);
+    for (const name of live) await get(engine.url, name, agent);
+    await delay(500);
+    const perIsolate = (residentBytes(engine.pid) - before) / idle;
+    const times: number[] = [];
+    for (const [at, name] of fresh.entries()) {
+      const began = performance.now();
+      times.push(await get(engine.url, name, agent));
+      if (at + 1 < fresh.length) await delay(Math.max(0, firstEveryMs - (performance.now() - began)));
+    }
+    print([
+      ['resident memory of an idle isolate', perIsolate / 1e6, `MB, growth over ${idle} live hello workers`],
+      ['first request, p50', percentile(times, 0.5), `ms, ${firsts} untouched deployments, one every ${firstEveryMs} ms`],
+      ['first request, p99', percentile(times, 0.99), 'ms'],
+      ['request to a live one', await repeated(engine.url, agent), 'ms, p50, same client'],
+    ]);
+  } finally {
+    agent.destroy();
+    await engine.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function repeated(url: string, agent: Agent): Promise<number> {
+  const times: number[] = [];
+  for (let i = 0; i < firsts; i++) {
+    times.push(await get(url, 'first', agent));
+    await delay(firstEveryMs / 4);
+  }
+  return percentile(times, 0.5);
+}
+
+/** Milliseconds from sending a request to the end of its answer. @throws {Error} when it is not 200. */
+function get(url: string, project: string, agent: Agent): Promise<number> {
+  const began = performance.now();
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { agent, headers: { host: `${project}.localhost` } }, (response) => {
+      response.resume();
+      response.on('end', () => {
+        if (response.statusCode === 200) resolve(performance.now() - began);
+        else reject(new Error(`${project} answered ${response.statusCode}`));
+      });
+    });
+    sent.on('error', reject);
+    sent.end();
+  });
+}
+
+function print(rows: readonly (readonly [string, number, string])[]): void {
+  // The unit stands behind the figure, to the left: no column of its own width.
+  const lines = formatTable(
+    ['', ''],
+    rows.map(([name, value]) => [name, value]),
+  )
+    .split('\n')
+    .slice(1);
+  process.stdout.write(`${lines.map((line, at) => `${line} ${rows[at]![2]}`).join('\n')}\n`);
+}
