@@ -105,7 +105,10 @@ function unavailableModule(name: string): string {
     `import { unavailable } from ${JSON.stringify(ownPath('node/unavailable'))};`,
     ...(real === undefined ? [] : [`import { ${facts} } from ${JSON.stringify(file)};`, `export { ${facts} };`]),
     ...others.map((key) => `export const ${key} = /* @__PURE__ */ unavailable(${JSON.stringify(`${name}.${key}`)});`),
-    `export default /* @__PURE__ */ unavailable(${JSON.stringify(name)}, { ${facts} });`,
+    // What is there for the most part is a plain object, as in Node.
+    real?.whole === true
+      ? `export default { ${[facts, ...others].join(', ')} };`
+      : `export default /* @__PURE__ */ unavailable(${JSON.stringify(name)}, { ${facts} });`,
   ].join('\n');
 }
 

@@ -1,67 +1,45 @@
-// The part of node:crypto that stands on the Web's `crypto`; everything else of it throws when called (node-compat.ts
-// writes those exports). Bundled into workers.
-import { Buffer } from './buffer.ts';
+// node:crypto, joined from its parts; what is not here throws when called (node-compat.ts writes those exports).
+// Bundled into workers.
+export {
+  constants,
+  getRandomValues,
+  randomBytes,
+  randomFill,
+  randomFillSync,
+  randomInt,
+  randomUUID,
+  subtle,
+  timingSafeEqual,
+  webcrypto,
+} from './crypto-random.ts';
+export { createHash, createHmac, getHashes, Hash, hash, Hmac } from './crypto-hash.ts';
+export { hkdf, hkdfSync, pbkdf2, pbkdf2Sync, scrypt, scryptSync } from './crypto-derive.ts';
+export { Cipheriv, createCipheriv, createDecipheriv, Decipheriv, getCipherInfo, getCiphers } from './crypto-cipher.ts';
+export { KeyObject } from './crypto-key-object.ts';
+export {
+  createECDH,
+  createPrivateKey,
+  createPublicKey,
+  createSecretKey,
+  diffieHellman,
+  ECDH,
+  generateKey,
+  generateKeyPair,
+  generateKeyPairSync,
+  generateKeySync,
+  getCurves,
+} from './crypto-keys.ts';
+export {
+  createSign,
+  createVerify,
+  privateDecrypt,
+  privateEncrypt,
+  publicDecrypt,
+  publicEncrypt,
+  Sign,
+  sign,
+  Verify,
+  verify,
+} from './crypto-sign.ts';
 
-type Callback<T> = (error: Error | null, value: T) => void;
-
-/** The most that one call of getRandomValues fills. */
-const fillBytesMax = 65_536;
-
-export const webcrypto = /* @__PURE__ */ (() => globalThis.crypto)();
-export const subtle = /* @__PURE__ */ (() => globalThis.crypto?.subtle)();
-export const constants = {};
-
-export function getRandomValues<T extends ArrayBufferView<ArrayBuffer>>(array: T): T {
-  return crypto.getRandomValues(array as never) as T;
-}
-
-export function randomUUID(): string {
-  return crypto.randomUUID();
-}
-
-export function randomFillSync<T extends ArrayBufferView<ArrayBuffer>>(target: T, offset = 0, size = target.byteLength - offset): T {
-  const bytes = new Uint8Array(target.buffer, target.byteOffset + offset, size);
-  for (let at = 0; at < size; at += fillBytesMax) crypto.getRandomValues(bytes.subarray(at, Math.min(size, at + fillBytesMax)));
-  return target;
-}
-
-export function randomFill<T extends ArrayBufferView<ArrayBuffer>>(target: T, ...rest: [...number[], Callback<T>]): void {
-  const callback = rest.pop() as Callback<T>;
-  randomFillSync(target, ...(rest as number[]));
-  queueMicrotask(() => callback(null, target));
-}
-
-export function randomBytes(size: number, callback?: Callback<Buffer>): Buffer | undefined {
-  const bytes = randomFillSync(Buffer.alloc(size) as never) as Buffer;
-  if (callback === undefined) return bytes;
-  queueMicrotask(() => callback(null, bytes));
-  return undefined;
-}
-
-/** A whole number from `min` to below `max`, without the bias of a plain remainder. At most 2^48 apart, as in Node. */
-export function randomInt(min: number, max?: number | Callback<number>, callback?: Callback<number>): number | undefined {
-  if (typeof max !== 'number') return randomInt(0, min, max);
-  const range = max - min;
-  if (!(range > 0) || range > 2 ** 48) throw new RangeError(`"max" must be above "min" by at most 2^48, got ${min} and ${max}`);
-  const limit = 2 ** 48 - (2 ** 48 % range);
-  let drawn = limit;
-  while (drawn >= limit) {
-    const [low = 0, high = 0] = crypto.getRandomValues(new Uint32Array(2));
-    drawn = (high % 2 ** 16) * 2 ** 32 + low;
-  }
-  const value = min + (drawn % range);
-  if (callback === undefined) return value;
-  queueMicrotask(() => callback(null, value));
-  return undefined;
-}
-
-/** Compares without leaving early, so that the time taken says nothing of where two values differ. */
-export function timingSafeEqual(a: ArrayBufferView<ArrayBuffer> | ArrayBuffer, b: ArrayBufferView<ArrayBuffer> | ArrayBuffer): boolean {
-  const [left, right] = [a, b].map((value) =>
-    ArrayBuffer.isView(value) ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength) : new Uint8Array(value),
-  ) as [Uint8Array, Uint8Array];
-  if (left.length !== right.length) throw new RangeError('Input buffers must have the same byte length');
-  let difference = 0;
-  for (let index = 0; index < left.length; index++) difference |= left[index]! ^ right[index]!;
-  return difference === 0;
-}
+export const getFips = (): number => 0;

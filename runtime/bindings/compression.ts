@@ -76,7 +76,7 @@ export class Codec {
         this.#stream.resume();
       });
     }
-    if (this.#error !== null) throw new TypeError(`The data cannot be processed: ${this.#error.message}`);
+    if (this.#error !== null) throw new TypeError(`The data cannot be processed: ${this.#error.message}`, { cause: this.#error });
     const output = { chunks: this.#chunks, more: !this.#settled, over: this.#ended && this.#settled };
     this.#chunks = [];
     this.#bytes = 0;

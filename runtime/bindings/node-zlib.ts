@@ -3,7 +3,7 @@
 import type { Transform } from 'node:stream';
 import { promisify } from 'node:util';
 import * as zlib from 'node:zlib';
-import type { HostHandler } from '../bridge/host-calls.ts';
+import type { HostHandler, HostReply } from '../bridge/host-calls.ts';
 import { answer, Codec } from './compression.ts';
 import { costing, operationsCall, tooMuch, type Fields, type Operation } from './node-reply.ts';
 
@@ -85,6 +85,15 @@ const whole: Operation = (fields) => {
   return costing(Math.max(1, data.byteLength / bytesPerMs), async () => ({ parts: [await run(data, { ...options, maxOutputLength })] }));
 };
 
+/** One step of a stream; its error is zlib's own. */
+async function step(fields: Fields, handle: number, output: Parameters<typeof answer>[2]): Promise<HostReply> {
+  try {
+    return await answer(fields.isolate, handle, output);
+  } catch (error) {
+    throw (error as Error).cause ?? error;
+  }
+}
+
 function codecOf(fields: Fields, handle: number): Codec {
   const codec = fields.isolate.handles.get(handle);
   if (!(codec instanceof Codec)) throw Object.assign(new Error('The stream is closed'), { code: 'ERR_STREAM_DESTROYED' });
@@ -96,7 +105,7 @@ const push: Operation = (fields) => {
   let handle = fields.whole('handle', 0, Number.MAX_SAFE_INTEGER);
   if (handle === 0) handle = fields.isolate.handles.add(new Codec(methodOf(fields).open(optionsOf(fields, fields.bytes(1)))));
   const last = fields.raw('last') === true;
-  return answer(fields.isolate, handle, codecOf(fields, handle).push(fields.bytes(0), last, fields.optional('flush', 0, 5)));
+  return step(fields, handle, codecOf(fields, handle).push(fields.bytes(0), last, fields.optional('flush', 0, 5)));
 };
 
 const operations: Readonly<Record<string, Operation>> = {
@@ -104,7 +113,7 @@ const operations: Readonly<Record<string, Operation>> = {
   push,
   pull: (fields) => {
     const handle = fields.whole('handle', 1, Number.MAX_SAFE_INTEGER);
-    return answer(fields.isolate, handle, codecOf(fields, handle).pull());
+    return step(fields, handle, codecOf(fields, handle).pull());
   },
   close: (fields) => {
     const handle = fields.raw('handle');
