@@ -1,0 +1,65 @@
+// `npm run test:wpt`: the Web Platform Tests in isolates of the real engine beside Node's own globals, a row an area. Words pick
+// areas or files by a part of their path; `--update` writes the expectations, `--list` names what Node passes and we do not,
+// `--failures` all that we do not. Exits with 1 when a subtest that passed does not any more.
+import { cacheFolder } from '#runtime/isolates/snapshot.ts';
+import { areas, listCases, type WptCase } from './cases.ts';
+import { gains, passes, readExpectations, regressions, updateExpectations, type Comparison } from './expectations.ts';
+import { runCases } from './run.ts';
+import { fetchSuite } from './suite.ts';
+
+const words = process.argv.slice(2);
+const options = new Set(words.filter((word) => word.startsWith('--')));
+const parts = words.filter((word) => !word.startsWith('--'));
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+const began = performance.now();
+const known = readExpectations();
+const cache = cacheFolder(process.env);
+const suite = await fetchSuite(cache, known.version, say);
+const all = listCases(suite.folder);
+const cases = parts.length === 0 ? all : all.filter(({ id }) => parts.some((part) => id.includes(part)));
+const onCase = options.has('--times')
+  ? ({ test }: Comparison, wallMs: number): void => say(`${wallMs.toFixed(0).padStart(6)} ms ${test.id}`)
+  : undefined;
+const seen = await runCases({ suite, cache, cases, ...(onCase === undefined ? {} : { onCase }) });
+if (options.has('--list') || options.has('--failures')) for (const comparison of seen) list(comparison, options.has('--failures'));
+table(seen);
+
+// What looks worse now is run again by itself: a machine under load breaks promises of time.
+const suspects = seen.filter((comparison) => regressions(comparison, known).length > 0).map(({ test }) => test);
+const worse = (await again(suspects)).filter((comparison) => regressions(comparison, known).length > 0);
+const gained = seen.reduce((sum, comparison) => sum + gains(comparison, known), 0);
+say(`${cases.length} files in ${((performance.now() - began) / 1000).toFixed(0)} s; suite ${suite.version}, Node ${process.version}`);
+if (options.has('--update')) {
+  updateExpectations(suite.version, seen, known);
+} else {
+  for (const comparison of worse) {
+    say(`WORSE ${comparison.test.id}${comparison.ours.death === null ? '' : ` (${comparison.ours.death})`}`);
+    for (const name of regressions(comparison, known).slice(0, 20)) say(`  ${name}: ${comparison.ours.subtests[name] ?? 'not run'}`);
+  }
+  if (gained > 0) say(`${gained} subtests pass that were not expected to: --update writes them down`);
+  process.exitCode = worse.length > 0 ? 1 : 0;
+}
+
+async function again(tests: readonly WptCase[]): Promise<Comparison[]> {
+  return tests.length === 0 || options.has('--update') ? [] : runCases({ suite, cache, cases: tests });
+}
+
+function list({ test, ours, nodes, names }: Comparison, everything: boolean): void {
+  const missing = names.filter((name) => !passes(ours, name) && (everything || passes(nodes, name)));
+  if (missing.length === 0) return;
+  say(`${test.id}: ${missing.length}${ours.death === null ? '' : ` (${ours.death})`}`);
+  for (const name of missing) say(`  ${passes(nodes, name) ? '-' : '='} ${name.slice(0, 160)}: ${ours.subtests[name] ?? 'not run'}`);
+}
+
+function table(comparisons: readonly Comparison[]): void {
+  say(`${'area'.padEnd(34)}${'passes'.padStart(8)}${'subtests'.padStart(10)}${'Node'.padStart(8)}`);
+  for (const area of areas) {
+    const of = comparisons.filter(({ test }) => test.area === area);
+    if (of.length === 0) continue;
+    const count = (which: (comparison: Comparison, name: string) => boolean): number =>
+      of.reduce((sum, comparison) => sum + comparison.names.filter((name) => which(comparison, name)).length, 0);
+    const row = [count(({ ours }, name) => passes(ours, name)), count(() => true), count(({ nodes }, name) => passes(nodes, name))];
+    say(`${area.padEnd(34)}${String(row[0]).padStart(8)}${String(row[1]).padStart(10)}${String(row[2]).padStart(8)}`);
+  }
+}

@@ -1,0 +1,26 @@
+// A quick subset of the Web Platform Tests in `npm test`: some areas, on our side beside the committed expectations. All of them,
+// on both sides: `npm run test:wpt`.
+import { deepEqual } from 'node:assert/strict';
+import { test } from 'node:test';
+import { cacheFolder } from '#runtime/isolates/snapshot.ts';
+import { listCases } from './cases.ts';
+import { readExpectations, regressions } from './expectations.ts';
+import { runCases } from './run.ts';
+import { cachedSuite } from './suite.ts';
+
+const cache = cacheFolder(process.env);
+const suite = await cachedSuite(cache);
+const quick = ['url', 'dom/abort', 'dom/events', 'html/webappapis/atob', 'html/webappapis/structured-clone', 'console', 'user-timing'];
+
+test(
+  'subtests of the platform tests that have passed still pass',
+  { skip: suite === null && 'the Web Platform Tests are not in the cache: `npm run test:wpt` fetches them', timeout: 60_000 },
+  async () => {
+    const known = readExpectations();
+    const seen = await runCases({ suite: suite!, cache, cases: listCases(suite!.folder, quick) });
+    deepEqual(
+      seen.flatMap((comparison) => regressions(comparison, known).map((name) => `${comparison.test.id}: ${name}`)),
+      [],
+    );
+  },
+);
