@@ -1,0 +1,64 @@
+// How long a handler is away when a worker kills its engine, and whether a neighbour notices a worker that spins. Over the real
+// supervisor. `npm run bench recovery`.
+import { startPlatform } from '../test/setup/platform.ts';
+import { formatTable, machineLine, median, percentile } from './statistics.ts';
+
+const kills = 5;
+const spins = 5;
+
+process.stdout.write(`${machineLine()}\n\n`);
+const platform = await startPlatform({
+  killer: `export default { fetch(request) { if (new URL(request.url).pathname === '/kill') return new Response(String('x'.repeat(2 ** 28).split('').length)); return new Response('killer'); } };`,
+  spinner: `export default { fetch() { for (;;); } };`,
+  victim: `export default { fetch: () => new Response('victim') };`,
+});
+
+const away: number[][] = [[], []];
+for (let i = 0; i < kills; i++) {
+  await Promise.all([platform.answers('victim', 'victim'), platform.answers('killer', 'killer')]);
+  const restarted = platform.restarted();
+  const died = platform.fetch('killer', '/kill').catch(() => {});
+  await died;
+  const began = performance.now();
+  await restarted;
+  await Promise.all(
+    (['killer', 'victim'] as const).map(async (name, index) => {
+      await platform.answers(name, name);
+      away[index]?.push(performance.now() - began);
+    }),
+  );
+}
+
+const gaps: number[] = [];
+const answers: string[] = [];
+for (let i = 0; i < spins; i++) {
+  let spinning = true;
+  const spin = platform.fetch('spinner').then((response) => {
+    spinning = false;
+    answers.push(`${response.status} ${(response.json() as { code: string }).code}`);
+  });
+  while (spinning) {
+    const began = performance.now();
+    const answer = await platform.fetch('victim');
+    if (answer.text !== 'victim') throw new Error(`The victim got ${answer.status}`);
+    gaps.push(performance.now() - began);
+  }
+  await spin;
+}
+await platform.close();
+
+process.stdout.write(
+  `${formatTable(
+    ['what', 'median ms', 'worst ms', 'of'],
+    [
+      [
+        'killer answers again after its engine died',
+        median(away[0] as number[]).toFixed(0),
+        Math.max(...(away[0] as number[])).toFixed(0),
+        kills,
+      ],
+      ['neighbour answers again', median(away[1] as number[]).toFixed(0), Math.max(...(away[1] as number[])).toFixed(0), kills],
+      ["neighbour's answer while for(;;) runs, p50 and worst", percentile(gaps, 0.5).toFixed(1), Math.max(...gaps).toFixed(1), gaps.length],
+    ],
+  )}\nthe spinner got: ${[...new Set(answers)].join(', ')}\n`,
+);
