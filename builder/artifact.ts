@@ -1,4 +1,4 @@
-// Writes an artifact folder: manifest.json, worker.js with its map, assets/. Its name is the hash of the manifest, so the
+// Writes an artifact folder: manifest.json, worker.js with its map, assets/, encoded/. Its name is the hash of the manifest, so the
 // same build is written once. Called by build.ts; a folder that has its final name is complete.
 import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -13,6 +13,7 @@ export interface ArtifactContent {
   readonly manifest: Manifest;
   readonly worker: { readonly code: string; readonly map: string | null } | null;
   /** Asset path -> file to copy, absolute. */ readonly assets: ReadonlyMap<string, string>;
+  /** Hash of a compressed form of an asset -> file to copy, absolute. */ readonly encoded?: ReadonlyMap<string, string>;
 }
 
 /** A written artifact. */
@@ -34,7 +35,13 @@ export async function writeArtifact(artifacts: string, content: ArtifactContent,
   const json = canonicalJson(content.manifest);
   const id = hashOf(json);
   const folder = join(artifacts, id);
-  const assets = Object.entries(content.manifest.assets?.files ?? {});
+  const assets = Object.entries(content.manifest.assets?.files ?? {}).map(([path, { hash, bytes }]): CopiedFile => ({
+    path: `assets/${path}`,
+    source: content.assets.get(path),
+    hash,
+    bytes,
+  }));
+  for (const file of encodedFiles(content)) assets.push(file);
   const texts: [string, string][] = [['manifest.json', json]];
   if (content.worker) texts.push(['worker.js', content.worker.code]);
   if (content.worker?.map != null) texts.push(['worker.js.map', content.worker.map]);
@@ -43,7 +50,7 @@ export async function writeArtifact(artifacts: string, content: ArtifactContent,
     folder,
     manifest: content.manifest,
     files: texts.length + assets.length,
-    bytes: texts.reduce((sum, [, text]) => sum + Buffer.byteLength(text), 0) + assets.reduce((sum, [, file]) => sum + file.bytes, 0),
+    bytes: texts.reduce((sum, [, text]) => sum + Buffer.byteLength(text), 0) + assets.reduce((sum, file) => sum + file.bytes, 0),
   };
   if (await exists(folder)) return artifact;
 
@@ -52,11 +59,11 @@ export async function writeArtifact(artifacts: string, content: ArtifactContent,
   try {
     const folders = new Set([temporary]);
     await mkdir(temporary, { recursive: true });
-    for (const [path, file] of assets) {
-      const target = join(temporary, 'assets', path);
+    for (const { path, source, hash } of assets) {
+      const target = join(temporary, path);
       for (let parent = dirname(target); !folders.has(parent); parent = dirname(parent)) folders.add(parent);
       await mkdir(dirname(target), { recursive: true });
-      await copy(content.assets.get(path), target, path, file.hash, durable);
+      await copy(source, target, path, hash, durable);
     }
     for (const [name, text] of texts) await writeWhole(join(temporary, name), [Buffer.from(text)], durable);
     if (durable) for (const made of folders) await syncFolder(made);
@@ -68,6 +75,23 @@ export async function writeArtifact(artifacts: string, content: ArtifactContent,
     throw toWriteError(error, artifacts);
   }
   return artifact;
+}
+
+interface CopiedFile {
+  /** In the artifact. */ readonly path: string;
+  readonly source: string | undefined;
+  readonly hash: string;
+  readonly bytes: number;
+}
+
+/** The compressed forms that the manifest names, each once: their name is their hash. */
+function encodedFiles({ manifest, encoded }: ArtifactContent): Iterable<CopiedFile> {
+  const files = new Map<string, CopiedFile>();
+  for (const file of Object.values(manifest.assets?.files ?? {})) {
+    for (const { hash, bytes } of Object.values(file.encoded ?? {}))
+      files.set(hash, { path: `encoded/${hash}`, source: encoded?.get(hash), hash, bytes });
+  }
+  return files.values();
 }
 
 /** Another build of the same sources was faster: its folder is as good. */
@@ -85,7 +109,8 @@ async function copy(source: string | undefined, target: string, path: string, ex
     }
   }
   await writeWhole(target, hashed(), durable);
-  if (hash.digest('hex') !== expected) throw new BuildError('assets', `Asset ${path} changed while the artifact was written; build again`);
+  if (hash.digest('hex') !== expected)
+    throw new BuildError('assets', `Asset ${path.slice(path.indexOf('/') + 1)} changed while the artifact was written; build again`);
 }
 
 async function writeWhole(target: string, chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, durable: boolean): Promise<void> {

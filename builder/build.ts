@@ -1,14 +1,17 @@
 // Source folder -> artifact: the whole of a build, joined from the parts beside it. Called by the CLI and by build jobs.
 import { existsSync } from 'node:fs';
-import { realpath } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { join, relative, resolve, sep } from 'node:path';
 import { defaultLimits } from '#core/limits.ts';
-import type { Manifest } from '#core/manifest.ts';
+import type { AssetRules, Manifest } from '#core/manifest.ts';
 import type { AssetsConfig } from '#core/project-config.ts';
 import { hashOf } from '#core/artifact-id.ts';
 import { writeArtifact, type Artifact } from './artifact.ts';
+import { encodeAssets } from './asset-encodings.ts';
+import { parseHeaders } from './asset-headers.ts';
+import { parseRedirects } from './asset-redirects.ts';
 import { collectAssets, tooLarge, type ArtifactLimits, type Assets } from './assets.ts';
-import { BuildError } from './build-error.ts';
+import { BuildError, projectPath } from './build-error.ts';
 import { runBuildCommand } from './build-command.ts';
 import { bundle, type Bundle } from './bundle.ts';
 import { findEntry, type ProjectEntry } from './entry.ts';
@@ -29,6 +32,7 @@ export interface BuildOptions {
   /** Bounds; defaults from core/limits.ts. */ readonly limits?: ArtifactLimits & { readonly bundleBytesMax: number };
   /** Bundle made already (by watch.ts), used instead of bundling. */ readonly bundle?: Bundle;
   /** Wait until the artifact is safely on the disk; default true. */ readonly durable?: boolean;
+  /** Make compressed forms of the assets; default true. */ readonly compress?: boolean;
 }
 
 /**
@@ -48,10 +52,22 @@ export async function build(options: BuildOptions): Promise<Artifact> {
   }
   const project = findEntry(root, options.config);
   const [worker, assets] = await Promise.all([bundleOf(project, root, options), assetsOf(project, root, options.config, limits)]);
-  const manifest = toManifest(project.kind, options.config, worker, assets);
   const total = (assets?.bytes ?? 0) + (worker ? Buffer.byteLength(worker.code) + Buffer.byteLength(worker.map) : 0);
   if (total > limits.artifactBytesMax) throw tooLarge('bytes', total, limits.artifactBytesMax, 'BUILD_ARTIFACT_MAX_BYTES');
-  return writeArtifact(options.artifacts, { manifest, worker, assets: assets?.sources ?? new Map() }, options.durable);
+  const write = (files: AssetRules['files'], encoded?: ReadonlyMap<string, string>): Promise<Artifact> => {
+    const manifest = toManifest(project.kind, options.config, worker, assets && { ...assets, files });
+    const content = { manifest, worker, assets: assets?.sources ?? new Map<string, string>() };
+    return writeArtifact(options.artifacts, encoded === undefined ? content : { ...content, encoded }, options.durable);
+  };
+  if (assets === null || options.compress === false) return write(assets?.files ?? {});
+  await mkdir(options.artifacts, { recursive: true });
+  const folder = await mkdtemp(join(options.artifacts, '.encoded-'));
+  try {
+    const encoded = await encodeAssets(assets, folder);
+    return await write(encoded.files, encoded.sources);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }
 
 async function bundleOf(project: ProjectEntry, root: string, options: BuildOptions): Promise<Bundle | null> {
@@ -61,9 +77,20 @@ async function bundleOf(project: ProjectEntry, root: string, options: BuildOptio
   return bundle({ root, entry: project.entry, nodeCompat: hasNodeCompat(options.config), bytesMax });
 }
 
-async function assetsOf(project: ProjectEntry, root: string, config: BuildConfig, limits: ArtifactLimits): Promise<Assets | null> {
+/** The assets with the rules of their folder. */
+type RuledAssets = Assets & Pick<AssetRules, 'headers' | 'redirects'>;
+
+async function assetsOf(project: ProjectEntry, root: string, config: BuildConfig, limits: ArtifactLimits): Promise<RuledAssets | null> {
   const folder = await assetsFolder(project, root, config);
-  return folder === null ? null : collectAssets(folder, limits, folder === root);
+  if (folder === null) return null;
+  const assets = await collectAssets(folder, limits, folder === root);
+  const pathOf = (name: string): string => projectPath(root, join(folder, name));
+  const { headers, redirects } = assets.rules;
+  return {
+    ...assets,
+    ...(headers === null ? {} : { headers: parseHeaders({ text: headers, file: pathOf('_headers') }) }),
+    ...(redirects === null ? {} : { redirects: parseRedirects({ text: redirects, file: pathOf('_redirects') }) }),
+  };
 }
 
 /** `out`; without it `public` beside a worker, and the folder itself of a static project. */
@@ -88,7 +115,7 @@ async function inside(root: string, path: string): Promise<string> {
 }
 
 /** What the handler is told. What platform.yaml leaves out is written as its default, so that ids are stable. */
-function toManifest(kind: Manifest['kind'], config: BuildConfig, worker: Bundle | null, assets: Assets | null): Manifest {
+function toManifest(kind: Manifest['kind'], config: BuildConfig, worker: Bundle | null, assets: RuledAssets | null): Manifest {
   const cron = Object.entries(config.cron).map(([name, { schedule, timezone }]) => [name, { schedule, timezone }]);
   return {
     version: 1,
@@ -96,7 +123,13 @@ function toManifest(kind: Manifest['kind'], config: BuildConfig, worker: Bundle 
     worker: worker && { hash: hashOf(worker.code), bytes: Buffer.byteLength(worker.code), mapHash: hashOf(worker.map) },
     compatibilityDate: config.compatibilityDate ?? defaultCompatibilityDate,
     compatibilityFlags: config.compatibilityFlags,
-    assets: assets && { ...(config.assets ?? defaultAssets), files: assets.files },
+    assets: assets && {
+      ...(config.assets ?? defaultAssets),
+      files: assets.files,
+      // Left out where there are none, so that the ids of projects without them stay as they were.
+      ...(assets.headers?.length ? { headers: assets.headers } : {}),
+      ...(assets.redirects?.length ? { redirects: assets.redirects } : {}),
+    },
     bindings: Object.fromEntries(Object.entries(config.bindings).filter(([, declared]) => Object.keys(declared).length > 0)),
     cron: Object.fromEntries(cron),
     ai: config.ai,

@@ -68,7 +68,11 @@ export async function startSession({ engine, folder, load, watching, events }: S
   /** Builds with the newest bundle and swaps it in. */
   const serve = async (cause: string | null, began: number | null): Promise<void> => {
     if (project === null) return;
-    const built = await buildProject(project, path.join(temporary, 'artifacts'), { durable: false, ...(bundle !== null && { bundle }) });
+    const built = await buildProject(project, path.join(temporary, 'artifacts'), {
+      durable: false,
+      compress: false,
+      ...(bundle !== null && { bundle }),
+    });
     await engine.deploy({ artifactFolder: built.folder, vars: readVariables(project.folder) });
     events.served({ first: served.length === 0, cause, buildMs: began === null ? null : performance.now() - began });
     if (served[0] !== built.folder) served.unshift(built.folder);

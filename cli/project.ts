@@ -79,12 +79,18 @@ export interface Built extends Artifact {
  *
  * @param options.bundle made already by a watch.
  * @param options.durable whether it must outlive a power cut.
+ * @param options.compress whether assets get compressed forms.
  * @throws {BuildError}
  */
 export async function buildProject(
   project: Project,
   artifacts: string,
-  options: { readonly onOutput?: (text: string) => void; readonly bundle?: Bundle; readonly durable?: boolean } = {},
+  options: {
+    readonly onOutput?: (text: string) => void;
+    readonly bundle?: Bundle;
+    readonly durable?: boolean;
+    readonly compress?: boolean;
+  } = {},
 ): Promise<Built> {
   const began = performance.now();
   const artifact = await build({ root: projectRoot(project), config: project.config, artifacts, ...options });

@@ -7,6 +7,27 @@ export interface AssetFile {
   /** SHA-256 of the plain content, hex. */ readonly hash: string;
   readonly bytes: number;
   /** Content type with charset, ready to send. */ readonly type: string;
+  /** Compressed forms made at build, where they are smaller; each lies in `encoded/<hash>`, outside the URL space. */
+  readonly encoded?: Readonly<Partial<Record<AssetEncoding, { readonly hash: string; readonly bytes: number }>>>;
+}
+
+/** Content codings that files are made ready in, as they are named in HTTP; best first. */
+export const assetEncodings = ['br', 'gzip'] as const;
+export type AssetEncoding = (typeof assetEncodings)[number];
+
+/** A rule of `_headers`: what it changes in the answers with a file. Names in lower case. */
+export interface AssetHeaderRule {
+  /** Path pattern, or `https://host/path` pattern (core/path-pattern.ts). */ readonly pattern: string;
+  /** Values may hold `:placeholders`. */ readonly set: readonly (readonly [name: string, value: string])[];
+  readonly remove: readonly string[];
+}
+
+/** A rule of `_redirects`. */
+export interface AssetRedirectRule {
+  /** Path pattern. */ readonly from: string;
+  /** A path or a URL; may hold `:placeholders`. */ readonly to: string;
+  /** 200 serves the file of another path. */ readonly status: 200 | 301 | 302 | 303 | 307 | 308;
+  /** Of 200: also in place of a file that is there. */ readonly force: boolean;
 }
 
 /** How static files are served (spec 2.1, `assets`). */
@@ -19,6 +40,8 @@ export interface AssetRules {
   /** URL path without the leading slash -> file; the content lies in `assets/<path>`. */ readonly files: Readonly<
     Record<string, AssetFile>
   >;
+  /** Rules of `_headers`, in their order. */ readonly headers?: readonly AssetHeaderRule[];
+  /** Rules of `_redirects`, in their order: the first that fits counts. */ readonly redirects?: readonly AssetRedirectRule[];
 }
 
 /** `manifest.json` of an artifact. The artifact id is the SHA-256 of its canonical JSON. */

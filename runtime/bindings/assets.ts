@@ -5,7 +5,7 @@ import type { HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
 /** A static file's answer, without a socket. The asset server and an artifact, joined by handler.ts. */
 export interface AssetSource {
   /** Always an answer: 404 or 405 where there is no file. */
-  answer(request: { method: string; target: string; header(name: string): string | null }): {
+  answer(request: { method: string; target: string; host: string; header(name: string): string | null }): {
     status: number;
     headerBlock: string;
     read: (() => AsyncIterable<Uint8Array>) | null;
@@ -28,7 +28,7 @@ async function run(source: AssetSource, call: HostCall): Promise<HostReply> {
     for (let at = 0; at + 1 < fields.length; at += 2) if (fields[at] === name) return fields[at + 1] as string;
     return null;
   };
-  const { status, headerBlock, read, text } = source.answer({ method, target: target.pathname + target.search, header });
+  const { status, headerBlock, read, text } = source.answer({ method, target: target.pathname + target.search, host: target.host, header });
   const head = { status, statusText: '', headers: headerBlock, url: target.href, redirected: false };
   if (read === null || method === 'HEAD')
     return {

@@ -16,6 +16,8 @@ export interface OpenArtifact {
   sourceMap(): string | null;
   /** Path of an asset's file. */
   assetFile(path: string): string;
+  /** Path of a compressed form of an asset, by its hash. */
+  encodedFile(hash: string): string;
 }
 
 /** @throws {PlatformError} `deployment_unavailable` when it is not there, `artifact_corrupt` when it is not what its id says. */
@@ -46,6 +48,10 @@ export function openArtifact(folder: string, id: string): OpenArtifact {
       }
     },
     assetFile: (path) => join(root, 'assets', path),
+    encodedFile(hash) {
+      if (!isArtifactId(hash)) throw new PlatformError('artifact_corrupt', { artifact: id, reason: 'an encoding has no hash' });
+      return join(root, 'encoded', hash);
+    },
   };
 }
 

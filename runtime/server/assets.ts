@@ -1,12 +1,14 @@
 // Static files, served without entering an isolate. The handler calls `serve`; the worker's asset binding calls `answer` and
-// `read`, which know no socket. Which file answers is decided in asset-rules.ts.
+// `read`, which know no socket. Which file answers is decided in asset-rules.ts, what `_headers` and `_redirects` change in
+// asset-changes.ts.
 import { createHash } from 'node:crypto';
 import { open, readFile } from 'node:fs/promises';
 import { errorMessage, errorTable, PlatformError } from '#core/errors.ts';
-import type { AssetFile } from '#core/manifest.ts';
+import type { AssetEncoding, AssetFile } from '#core/manifest.ts';
 import type { OpenArtifact } from '../router/artifact-source.ts';
-import { noneMatch, requestedRange } from './asset-conditions.ts';
-import { assetTarget, decodedPath, isHashedName, isNavigation, notFoundPage, type AssetRequest, type AssetTarget } from './asset-rules.ts';
+import { assetChanges, type AssetChanges, type HeaderChanges, type Moved } from './asset-changes.ts';
+import { encodingOrder, isMatch, noneMatch, requestedRange, type EncodingOrder } from './asset-conditions.ts';
+import { assetTarget, decodedPath, isHashedName, isNavigation, notFoundPage, type AssetRequest } from './asset-rules.ts';
 import type { Exchange } from './listener.ts';
 
 export { assetDecision, type AssetRequest } from './asset-rules.ts';
@@ -16,6 +18,13 @@ const smallBytesMax = 64 * 1024;
 /** Memory for them, of all deployments together. */
 const cacheBytesMax = 64 * 1024 * 1024;
 const chunkBytes = 64 * 1024;
+
+/** A request whose host is known: rules may depend on it. */
+export interface HostedRequest extends AssetRequest {
+  /** Lower case, with port if any. */ readonly host: string;
+}
+
+type AssetForm = Pick<AssetFile, 'hash' | 'bytes'>;
 
 /** A part of a file, or all of it; `end` is exclusive. */
 export interface AssetBody {
@@ -38,101 +47,182 @@ export interface AssetServer {
    */
   serve(exchange: Exchange, artifact: OpenArtifact, last?: boolean): boolean;
   /** The same, without sending it: null where `serve` says false. */
-  answer(request: AssetRequest, artifact: OpenArtifact, last?: boolean): AssetAnswer | null;
+  answer(request: HostedRequest, artifact: OpenArtifact, last?: boolean): AssetAnswer | null;
   /** The bytes of an answer's body, in pieces of at most 64 KB. @throws {PlatformError} `artifact_corrupt` */
   read(body: AssetBody): AsyncGenerator<Uint8Array, void, undefined>;
 }
 
-/** A file of an artifact with its headers; its content too while it is small and used. */
+/** The bytes of a file, or of a compressed form of it; in memory while they are few and used. */
 class StoredFile {
   readonly artifact: string;
   readonly path: string;
-  readonly file: AssetFile;
-  readonly etag: string;
-  readonly headerBlock: string;
-  /** What a 304 repeats. */ readonly notModifiedBlock: string;
-  bytes: Uint8Array | null = null;
+  readonly hash: string;
+  readonly total: number;
+  content: Uint8Array | null = null;
   loading: Promise<Uint8Array> | null = null;
   /** Second chance: set by every use, cleared by the search for something to drop. */ used = false;
 
-  constructor(artifact: string, path: string, key: string, file: AssetFile) {
+  constructor(artifact: string, path: string, { hash, bytes }: { readonly hash: string; readonly bytes: number }) {
     this.artifact = artifact;
     this.path = path;
-    this.file = file;
-    this.etag = `"${file.hash}"`;
-    const caching = isHashedName(key) ? 'public, max-age=31536000, immutable' : 'public, max-age=0, must-revalidate';
-    this.notModifiedBlock = `etag\0${this.etag}\0cache-control\0${caching}\0`;
-    this.headerBlock = `content-type\0${file.type}\0${this.notModifiedBlock}accept-ranges\0bytes\0`;
+    this.hash = hash;
+    this.total = bytes;
   }
 }
 
+/** One form of a page: its bytes, and all that can be said of its answers before a request comes. */
+interface Form {
+  readonly file: StoredFile;
+  readonly etag: string;
+  readonly headerBlock: string;
+  /** What a 304, 412 or 416 says of it. */ readonly shortBlock: string;
+}
+
+/** What answers under a path: the plain form, and compressed ones. */
+interface Page {
+  readonly key: string;
+  readonly identity: Form;
+  readonly br: Form | null;
+  readonly gzip: Form | null;
+}
+
+/** Where a path leads. */
+type Found = { readonly page: Page } | { readonly redirect: string } | { readonly moved: Moved };
+
 /** What is known of an artifact: made on its first request, gone with it. */
 interface Known {
+  readonly changes: AssetChanges;
   readonly stored: Map<string, StoredFile>;
-  /** Paths without escapes that led to something: at most a handful for each file, so that it needs no bound. */
-  readonly targets: Map<string, AssetTarget>;
+  /** Pages without header rules, by key. */ readonly pages: Map<string, Page>;
+  /** Pages under their own paths, as requests name them: at most a handful for each file, so that it needs no bound. */
+  readonly found: Map<string, Found>;
 }
+
+/** Different Accept-Encoding values that are remembered; browsers send a few. */
+const ordersMax = 256;
 
 export function createAssetServer(options: { readonly cacheBytesMax?: number } = {}): AssetServer {
   const known = new WeakMap<OpenArtifact, Known>();
   const room = options.cacheBytesMax ?? cacheBytesMax;
+  const orders = new Map<string, EncodingOrder>();
   const cached: StoredFile[] = [];
   let cachedBytes = 0;
   let hand = 0;
 
   function knownOf(artifact: OpenArtifact): Known {
     let found = known.get(artifact);
-    if (found === undefined) known.set(artifact, (found = { stored: new Map(), targets: new Map() }));
+    if (found === undefined) {
+      const changes = assetChanges(artifact.manifest.assets!);
+      known.set(artifact, (found = { changes, stored: new Map(), pages: new Map(), found: new Map() }));
+    }
     return found;
   }
 
-  function storedFile(artifact: OpenArtifact, key: string): StoredFile {
-    const { stored } = knownOf(artifact);
-    let file = stored.get(key);
-    if (file === undefined) {
-      file = new StoredFile(artifact.id, artifact.assetFile(key), key, artifact.manifest.assets!.files[key]!);
-      stored.set(key, file);
-    }
-    return file;
+  function stored({ stored: files }: Known, artifact: OpenArtifact, path: string, file: AssetFile | AssetForm): StoredFile {
+    let found = files.get(path);
+    if (found === undefined) files.set(path, (found = new StoredFile(artifact.id, path, file)));
+    return found;
   }
 
-  function targetOf(artifact: OpenArtifact, target: string): { path: string | null; found: AssetTarget | null } {
-    const { targets } = knownOf(artifact);
-    const remembered = targets.get(target);
-    if (remembered !== undefined) return { path: target, found: remembered };
+  /** A page as it answers under a path; with 404, as the page of what is not there. */
+  function pageOf(artifact: OpenArtifact, key: string, path: string, host: string, status: 200 | 404 = 200): Page {
+    const of = knownOf(artifact);
+    const changes = of.changes.headersOf(path, host);
+    const name = status === 200 ? key : `${status}/${key}`;
+    const plain = changes === null ? of.pages.get(name) : undefined;
+    if (plain !== undefined) return plain;
+    const file = artifact.manifest.assets!.files[key]!;
+    const encodings = file.encoded ?? {};
+    const varies = Object.keys(encodings).length > 0;
+    const caching = status === 200 && isHashedName(key) ? 'public, max-age=31536000, immutable' : 'public, max-age=0, must-revalidate';
+    const form = (encoding: AssetEncoding | null, content: AssetForm): Form => {
+      const filePath = encoding === null ? artifact.assetFile(key) : artifact.encodedFile(content.hash);
+      const etag = `"${content.hash}"`;
+      const short: [string, string][] = [['cache-control', caching]];
+      // Of an error page no part can be asked for, and nothing revalidated.
+      if (status === 200) short.unshift(['etag', etag]);
+      if (varies) short.push(['vary', 'accept-encoding']);
+      const long: [string, string][] = [['content-type', file.type], ...short];
+      if (encoding !== null) long.push(['content-encoding', encoding]);
+      else if (status === 200) long.push(['accept-ranges', 'bytes']);
+      const shortBlock = headerBlockOf(short, changes, false);
+      return { file: stored(of, artifact, filePath, content), etag, headerBlock: headerBlockOf(long, changes, true), shortBlock };
+    };
+    const encoded = (encoding: AssetEncoding): Form | null => (encodings[encoding] ? form(encoding, encodings[encoding]) : null);
+    const page = { key, identity: form(null, file), br: encoded('br'), gzip: encoded('gzip') };
+    if (changes === null) of.pages.set(name, page);
+    return page;
+  }
+
+  /** The form that a request wants most. Parts are cut from the plain one, whose bytes they mean. */
+  function formFor(request: AssetRequest, page: Page): Form {
+    if (page.br === null && page.gzip === null) return page.identity;
+    const header = request.header('accept-encoding');
+    if (header === null || (request.method === 'GET' && request.header('range') !== null)) return page.identity;
+    let order = orders.get(header);
+    if (order === undefined) {
+      if (orders.size === ordersMax) orders.clear();
+      orders.set(header, (order = encodingOrder(header)));
+    }
+    for (const encoding of order) {
+      const form = page[encoding];
+      if (form !== null) return form;
+    }
+    return page.identity;
+  }
+
+  function find(artifact: OpenArtifact, target: string, host: string): { readonly path: string | null; readonly found: Found | null } {
+    const { changes, found: remembered } = knownOf(artifact);
+    const before = remembered.get(target);
+    if (before !== undefined) return { path: target, found: before };
     const path = decodedPath(target);
     if (path === null) return { path, found: null };
-    const found = assetTarget(artifact.manifest.assets!.files, path);
-    if (found !== null && path === target) targets.set(target, found);
+    const moved = changes.movedFrom(path);
+    if (moved !== null && (moved.status !== 200 || moved.force)) return { path, found: follow(artifact, path, host, moved) };
+    const { files } = artifact.manifest.assets!;
+    const own = assetTarget(files, path);
+    if (own === null) return { path, found: moved === null ? null : follow(artifact, path, host, moved) };
+    const found = 'file' in own ? { page: pageOf(artifact, own.file, path, host) } : own;
+    if (path === target && !changes.dependsOnHost) remembered.set(target, found);
     return { path, found };
   }
 
-  function answer(request: AssetRequest, artifact: OpenArtifact, last = false): AssetAnswer | null {
+  function follow(artifact: OpenArtifact, path: string, host: string, moved: Moved): Found | null {
+    if (moved.status !== 200) return { moved };
+    const { files } = artifact.manifest.assets!;
+    const target = assetTarget(files, moved.to);
+    const last = target !== null && 'redirect' in target ? assetTarget(files, target.redirect) : target;
+    return last !== null && 'file' in last ? { page: pageOf(artifact, last.file, path, host) } : null;
+  }
+
+  function answer(request: HostedRequest, artifact: OpenArtifact, last = false): AssetAnswer | null {
     const rules = artifact.manifest.assets;
     if (rules === null) return last ? problem('asset_not_found') : null;
-    const { path, found } = targetOf(artifact, request.target);
+    const { target, host } = request;
+    const { path, found } = find(artifact, target, host);
+    if (found !== null && 'moved' in found) {
+      return { status: found.moved.status, headerBlock: `location\0${withQuery(found.moved.to, target)}\0`, body: '' };
+    }
     const reads = request.method === 'GET' || request.method === 'HEAD';
     if (!reads) {
       if (!last) return null;
       return found === null ? problem('asset_not_found') : problem('method_not_allowed', { method: request.method }, 'allow\0GET, HEAD\0');
     }
     if (found !== null) {
-      if ('file' in found) return fileAnswer(request, storedFile(artifact, found.file));
-      const query = request.target.indexOf('?');
-      const location = encodeURI(found.redirect).replace(/[?#]/g, encodeURIComponent) + (query < 0 ? '' : request.target.slice(query));
+      if ('page' in found) return formAnswer(request, formFor(request, found.page));
+      const location = withQuery(encodeURI(found.redirect).replace(/[?#]/g, encodeURIComponent), target);
       return { status: 307, headerBlock: `location\0${location}\0cache-control\0public, max-age=0, must-revalidate\0`, body: '' };
     }
     if (path === null) return last ? problem('bad_request', { reason: 'the path is malformed' }) : null;
     const navigates = isNavigation(request);
     if (rules.notFoundHandling === 'single-page-application' && navigates && Object.hasOwn(rules.files, 'index.html')) {
-      return fileAnswer(request, storedFile(artifact, 'index.html'));
+      return formAnswer(request, formFor(request, pageOf(artifact, 'index.html', path, host)));
     }
     if (rules.notFoundHandling === '404-page' && (navigates || last)) {
-      const page = notFoundPage(rules.files, path);
-      if (page !== null) {
-        const file = storedFile(artifact, page);
-        const headerBlock = `content-type\0${file.file.type}\0cache-control\0public, max-age=0, must-revalidate\0`;
-        return { status: 404, headerBlock, body: { file, start: 0, end: file.file.bytes } };
+      const key = notFoundPage(rules.files, path);
+      if (key !== null) {
+        const { file, headerBlock } = formFor(request, pageOf(artifact, key, path, host, 404));
+        return { status: 404, headerBlock, body: { file, start: 0, end: file.total } };
       }
     }
     return last ? problem('asset_not_found') : null;
@@ -149,12 +239,12 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
         hand++;
         continue;
       }
-      cachedBytes -= other.bytes!.byteLength;
-      other.bytes = null;
+      cachedBytes -= other.content!.byteLength;
+      other.content = null;
       const end = cached.pop()!;
       if (end !== other) cached[hand] = end;
     }
-    file.bytes = bytes;
+    file.content = bytes;
     cached.push(file);
     cachedBytes += bytes.byteLength;
   }
@@ -164,7 +254,7 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
     file.loading ??= readFile(file.path)
       .then(
         (bytes) => {
-          if (createHash('sha256').update(bytes).digest('hex') !== file.file.hash) throw corrupt(file, 'does not match its hash');
+          if (createHash('sha256').update(bytes).digest('hex') !== file.hash) throw corrupt(file, 'does not match its hash');
           keep(file, bytes);
           return bytes;
         },
@@ -179,9 +269,9 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
   }
 
   async function* read({ file, start, end }: AssetBody): AsyncGenerator<Uint8Array, void, undefined> {
-    if (file.file.bytes <= smallBytesMax) {
+    if (file.total <= smallBytesMax) {
       file.used = true;
-      const bytes = file.bytes ?? (await load(file));
+      const bytes = file.content ?? (await load(file));
       if (end > start) yield bytes.subarray(start, end);
       return;
     }
@@ -189,7 +279,7 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
       throw corrupt(file, 'cannot be read', error);
     });
     try {
-      if ((await handle.stat()).size !== file.file.bytes) throw corrupt(file, 'does not have its size');
+      if ((await handle.stat()).size !== file.total) throw corrupt(file, 'does not have its size');
       for (let at = start; at < end;) {
         const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafeSlow(Math.min(chunkBytes, end - at)), 0, undefined, at);
         if (bytesRead === 0) throw corrupt(file, 'does not have its size');
@@ -207,13 +297,10 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
     const { status, headerBlock, body } = found;
     if (body === null || typeof body === 'string') exchange.send(status, headerBlock, body);
     else if (exchange.method === 'HEAD') exchange.send(status, `${headerBlock}content-length\0${body.end - body.start}\0`, null);
-    else if (body.file.bytes !== null) {
-      body.file.used = true;
-      exchange.send(
-        status,
-        headerBlock,
-        body.end - body.start === body.file.bytes.byteLength ? body.file.bytes : body.file.bytes.subarray(body.start, body.end),
-      );
+    else if (body.file.content !== null) {
+      const { file, start, end } = body;
+      file.used = true;
+      exchange.send(status, headerBlock, end - start === file.total ? file.content : file.content!.subarray(start, end));
     } else void send(exchange, status, headerBlock, body);
     return true;
   }
@@ -261,23 +348,50 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
   return { serve, answer, read };
 }
 
-/** A file that is there: whole, a part of it, or only word that it has not changed. */
-function fileAnswer(request: AssetRequest, file: StoredFile): AssetAnswer {
-  const bytes = file.file.bytes;
+/** A file that is there: whole, a part of it, or only word that it has not changed (RFC 9110 13.2.2 gives the order). */
+function formAnswer(request: AssetRequest, { file, etag, headerBlock, shortBlock }: Form): AssetAnswer {
+  const required = request.header('if-match');
+  if (required !== null && !isMatch(required, etag)) return { status: 412, headerBlock: shortBlock, body: '' };
   const condition = request.header('if-none-match');
-  if (condition !== null && noneMatch(condition, file.etag)) return { status: 304, headerBlock: file.notModifiedBlock, body: null };
+  if (condition !== null && noneMatch(condition, etag)) return { status: 304, headerBlock: shortBlock, body: null };
   const range = request.method === 'GET' ? request.header('range') : null;
   if (range !== null) {
-    const asked = requestedRange(range, request.header('if-range'), file.etag, bytes);
+    const asked = requestedRange(range, request.header('if-range'), etag, file.total);
     if (asked.kind === 'unsatisfiable') {
-      return { status: 416, headerBlock: `content-range\0bytes */${bytes}\0${file.notModifiedBlock}`, body: '' };
+      return { status: 416, headerBlock: `content-range\0bytes */${file.total}\0${shortBlock}`, body: '' };
     }
     if (asked.kind === 'part') {
-      const headerBlock = `${file.headerBlock}content-range\0bytes ${asked.start}-${asked.end - 1}/${bytes}\0`;
-      return { status: 206, headerBlock, body: { file, start: asked.start, end: asked.end } };
+      const block = `${headerBlock}content-range\0bytes ${asked.start}-${asked.end - 1}/${file.total}\0`;
+      return { status: 206, headerBlock: block, body: { file, start: asked.start, end: asked.end } };
     }
   }
-  return { status: 200, headerBlock: file.headerBlock, body: { file, start: 0, end: bytes } };
+  return { status: 200, headerBlock, body: { file, start: 0, end: file.total } };
+}
+
+/** The platform's headers with what `_headers` changes in them. A short block says nothing of a type it has no body of. */
+function headerBlockOf(own: readonly (readonly [string, string])[], changes: HeaderChanges | null, isWhole: boolean): string {
+  let block = '';
+  for (const [name, value] of own) {
+    const set = changes?.set.get(name);
+    if (name === 'vary' && set !== undefined) block += `vary\0${value}, ${set}\0`;
+    else if (set === undefined && changes?.removed.has(name) !== true) block += `${name}\0${value}\0`;
+  }
+  if (changes === null) return block;
+  const varies = own.some(([name]) => name === 'vary');
+  for (const [name, value] of changes.set) {
+    if ((name === 'vary' && varies) || (name === 'content-type' && !isWhole)) continue;
+    block += `${name}\0${value}\0`;
+  }
+  return block;
+}
+
+/** A redirect's target with the query of the request, unless it has one of its own. */
+function withQuery(location: string, target: string): string {
+  const query = target.indexOf('?');
+  const hash = location.indexOf('#');
+  const base = hash < 0 ? location : location.slice(0, hash);
+  if (query < 0 || base.includes('?')) return location;
+  return base + target.slice(query) + (hash < 0 ? '' : location.slice(hash));
 }
 
 function problem(

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { startHandler, type TestHandler } from '#test/setup/handler.ts';
 
 let handler: TestHandler;
+const long = `<!doctype html>${'<p>again</p>'.repeat(200)}`;
 const page = '<!doctype html><title>app</title>';
 
 before(async () => {
@@ -10,6 +12,14 @@ before(async () => {
     site: {
       yaml: 'kind: static\nbuild: "true"\nout: dist\n',
       files: { 'dist/index.html': page, 'dist/about.html': 'about', 'dist/style.css': 'a{}' },
+    },
+    ruled: {
+      yaml: 'kind: static\nbuild: "true"\nout: dist\n',
+      files: {
+        'dist/index.html': long,
+        'dist/_headers': '/*\n  X-Frame-Options: DENY\n',
+        'dist/_redirects': '/old/* /new/:splat 301\n/app/* / 200\n',
+      },
     },
     spa: {
       yaml: 'kind: worker\nout: dist\nassets:\n  binding: ASSETS\n  not_found_handling: single-page-application\n  run_worker_first: ["/api/*"]\n',
@@ -72,4 +82,19 @@ test('passThroughOnException answers from the files when the worker throws', asy
   assert.equal(response.status, 200);
   assert.equal(response.text, page);
   assert.match((await handler.logged('rescued', /down/)).text, /^Uncaught Error: down/);
+});
+
+test('a built site is served compressed, with its own headers and redirects', async () => {
+  const br = await handler.fetch('ruled', '/', { headers: { 'accept-encoding': 'gzip, deflate, br' } });
+  assert.equal(br.headers['content-encoding'], 'br');
+  assert.equal(br.headers['x-frame-options'], 'DENY');
+  assert.equal(br.headers['vary'], 'accept-encoding');
+  assert.equal(brotliDecompressSync(br.body).toString(), long);
+  const gzip = await handler.fetch('ruled', '/app/any', { headers: { 'accept-encoding': 'gzip' } });
+  assert.equal(gunzipSync(gzip.body).toString(), long);
+  assert.notEqual(gzip.headers.etag, br.headers.etag);
+  assert.equal((await handler.fetch('ruled', '/')).text, long);
+  const moved = await handler.fetch('ruled', '/old/a?b=c');
+  assert.deepEqual([moved.status, moved.headers.location], [301, '/new/a?b=c']);
+  for (const path of ['/_headers', '/_redirects']) assert.equal((await handler.fetch('ruled', path)).status, 404);
 });

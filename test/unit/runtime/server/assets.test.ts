@@ -21,8 +21,13 @@ const contents: Record<string, string> = {
   'empty.txt': '',
   'assets/app-BaX3k9_2.js': 'app()',
   'ü b.txt': 'umlaut',
+  'page.html': '',
 };
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+const page = `<p>${'text '.repeat(500)}</p>`;
+contents['page.html'] = page;
+const encoded = { br: 'brotli bytes', gzip: 'gzip bytes' };
 
 interface Site {
   readonly folder: string;
@@ -46,6 +51,12 @@ async function site(
       type: name.endsWith('.html') ? 'text/html;charset=utf-8' : 'application/octet-stream',
     };
   }
+  const forms: Record<string, { hash: string; bytes: number }> = {};
+  for (const [encoding, text] of Object.entries(encoded)) {
+    await writeFile(join(folder, hash(text)), text);
+    forms[encoding] = { hash: hash(text), bytes: text.length };
+  }
+  files['page.html'] = { ...files['page.html']!, encoded: forms };
   const assets: AssetRules = { binding: null, notFoundHandling: 'none', runWorkerFirst: false, files, ...rules };
   const artifact: OpenArtifact = {
     id: 'a'.repeat(64),
@@ -53,6 +64,7 @@ async function site(
     workerCode: () => null,
     sourceMap: () => null,
     assetFile: (path) => join(folder, path),
+    encodedFile: (hash) => join(folder, hash),
   };
   const server = createAssetServer(options.cacheBytesMax === undefined ? {} : { cacheBytesMax: options.cacheBytesMax });
   const listener = await openNodeListener({
@@ -72,7 +84,7 @@ async function site(
     folder,
     async get(target, headers = {}, method = 'GET') {
       client.send(
-        `${method} ${target} HTTP/1.1\r\nHost: a\r\n${Object.entries(headers)
+        `${method} ${target} HTTP/1.1\r\nHost: a.test\r\n${Object.entries(headers)
           .map(([name, value]) => `${name}: ${value}\r\n`)
           .join('')}\r\n`,
       );
@@ -200,4 +212,161 @@ test('the memory for small files is bounded, and what was dropped is read again'
       assert.equal((await get(target)).body, body);
     }
   }
+});
+
+test('a file with compressed forms is answered in the one the client wants most, each with its own entity tag', async (t) => {
+  const { get } = await site(t);
+  for (const [accepted, encoding, body] of [
+    ['gzip, deflate, br, zstd', 'br', encoded.br],
+    ['gzip', 'gzip', encoded.gzip],
+    ['x-gzip;q=0.3', 'gzip', encoded.gzip],
+    ['br;q=0.5, gzip;q=1.0', 'gzip', encoded.gzip],
+    ['*', 'br', encoded.br],
+    ['br;q=0, *;q=0.1', 'gzip', encoded.gzip],
+    ['GZIP ; Q=1', 'gzip', encoded.gzip],
+    ['identity;q=1, br;q=0.5', null, page],
+    ['deflate', null, page],
+    ['gzip;q=0', null, page],
+    ['gzip;q=high', null, page],
+    ['', null, page],
+  ] as const) {
+    const response = await get('/page', { 'accept-encoding': accepted });
+    assert.deepEqual(
+      [response.status, response.all('content-encoding'), response.body],
+      [200, encoding === null ? [] : [encoding], body],
+      accepted,
+    );
+    assert.deepEqual(response.all('vary'), ['accept-encoding']);
+    assert.deepEqual(response.all('etag'), [`"${hash(body)}"`]);
+    assert.deepEqual(response.all('content-length'), [String(body.length)]);
+  }
+  assert.deepEqual((await get('/page')).all('content-encoding'), []);
+  assert.deepEqual((await get('/about')).all('vary'), []);
+});
+
+test('revalidation, HEAD and parts know the form they speak of', async (t) => {
+  const { get } = await site(t);
+  const br = { 'accept-encoding': 'br' };
+  const same = await get('/page', { ...br, 'if-none-match': `"${hash(encoded.br)}"` });
+  assert.deepEqual([same.status, same.all('vary'), same.all('etag')], [304, ['accept-encoding'], [`"${hash(encoded.br)}"`]]);
+  assert.equal((await get('/page', { ...br, 'if-none-match': `"${hash(page)}"` })).status, 200);
+  const head = await get('/page', br, 'HEAD');
+  assert.deepEqual([head.all('content-encoding'), head.all('content-length'), head.all('accept-ranges')], [['br'], ['12'], []]);
+  const part = await get('/page', { ...br, range: 'bytes=0-2' });
+  assert.deepEqual([part.status, part.body, part.all('content-encoding'), part.all('etag')], [206, '<p>', [], [`"${hash(page)}"`]]);
+  assert.equal((await get('/page', { ...br, range: 'bytes=0-2', 'if-range': `"${hash(encoded.br)}"` })).status, 200);
+});
+
+test('an If-Match that names another state is answered 412', async (t) => {
+  const { get } = await site(t);
+  const etag = `"${hash('about')}"`;
+  for (const [value, status] of [
+    [etag, 200],
+    ['*', 200],
+    [`"x", ${etag}`, 200],
+    ['"x"', 412],
+    [`W/${etag}`, 412],
+  ] as const) {
+    assert.equal((await get('/about', { 'if-match': value })).status, status, value);
+  }
+});
+
+test('header rules set, join and remove headers of files below their paths, and of nothing else', async (t) => {
+  const { get } = await site(t, {
+    headers: [
+      {
+        pattern: '/*',
+        set: [
+          ['x-frame-options', 'DENY'],
+          ['cache-control', 'public, max-age=60'],
+          ['vary', 'cookie'],
+        ],
+        remove: [],
+      },
+      {
+        pattern: '/about',
+        set: [
+          ['x-a', '1'],
+          ['x-b', 'b'],
+        ],
+        remove: ['x-frame-options', 'accept-ranges'],
+      },
+      { pattern: '/:page', set: [['x-a', 'is :page']], remove: [] },
+      { pattern: 'https://:sub.test/*', set: [['x-sub', ':sub']], remove: [] },
+      { pattern: 'https://b.test/*', set: [['x-never', '1']], remove: [] },
+    ],
+    redirects: [{ from: '/old', to: '/about', status: 301, force: false }],
+    notFoundHandling: '404-page',
+  });
+  for (let round = 0; round < 2; round++) {
+    const about = await get('/about');
+    assert.deepEqual(about.all('x-a'), ['1, is about']);
+    assert.deepEqual([about.all('x-b'), about.all('x-sub'), about.all('x-never')], [['b'], ['a'], []]);
+    assert.deepEqual([about.all('x-frame-options'), about.all('accept-ranges')], [[], []]);
+    assert.deepEqual(about.all('cache-control'), ['public, max-age=60']);
+    const whole = await get('/page', { 'accept-encoding': 'br' });
+    assert.deepEqual([whole.all('vary'), whole.all('x-frame-options')], [['accept-encoding, cookie'], ['DENY']]);
+    const unchanged = await get('/about', { 'if-none-match': '*' });
+    assert.deepEqual(
+      [unchanged.status, unchanged.all('x-a'), unchanged.all('cache-control')],
+      [304, ['1, is about'], ['public, max-age=60']],
+    );
+    assert.deepEqual((await get('/nowhere')).all('x-frame-options'), ['DENY']);
+    assert.deepEqual((await get('/old')).all('x-frame-options'), []);
+  }
+  assert.deepEqual((await get('/%C3%BC%20b.txt')).all('x-a'), ['is %C3%BC b.txt']);
+});
+
+test('redirect rules come before files, the first that fits counts, and queries go along', async (t) => {
+  const { get } = await site(t, {
+    redirects: [
+      { from: '/about', to: '/', status: 302, force: false },
+      { from: '/old/*', to: '/new/:splat', status: 301, force: false },
+      { from: '/old/exact', to: '/never', status: 302, force: false },
+      { from: '/u/:name', to: 'https://x.test/:name?a=1#f', status: 308, force: false },
+      { from: '/open/*', to: '/:splat', status: 302, force: false },
+      { from: '/anchor', to: '/about#there', status: 307, force: false },
+    ],
+  });
+  for (const [target, status, location] of [
+    ['/about', 302, '/'],
+    ['/about?q=1', 302, '/?q=1'],
+    ['/old/a/b?x', 301, '/new/a/b?x'],
+    ['/old/exact', 301, '/new/exact'],
+    ['/u/a%2fb%20c?z=1', 308, null],
+    ['/u/%C3%BC?z=1', 308, 'https://x.test/%C3%BC?a=1#f'],
+    ['/open//evil.test', 302, '/evil.test'],
+    ['/open/%5Cevil.test', 302, '/%5Cevil.test'],
+    ['/open/a%0d%0ax:%20y', 302, '/a%0D%0Ax%3A%20y'],
+    ['/anchor?q', 307, '/about?q#there'],
+  ] as const) {
+    const response = await get(target);
+    if (location === null) assert.equal(response.status, 404, target);
+    else assert.deepEqual([response.status, response.all('location')], [status, [location]], target);
+  }
+  assert.equal((await get('/old/a', {}, 'POST')).status, 301);
+});
+
+test('a rewrite answers with the file of another path, in place of a file only when it is forced', async (t) => {
+  const { get } = await site(
+    t,
+    {
+      redirects: [
+        { from: '/app/*', to: '/index.html', status: 200, force: false },
+        { from: '/about', to: '/page', status: 200, force: false },
+        { from: '/empty.txt', to: '/about.html', status: 200, force: true },
+        { from: '/x/:name', to: '/:name.txt', status: 200, force: false },
+        { from: '/gone', to: '/nothing', status: 200, force: false },
+      ],
+      headers: [{ pattern: '/app/*', set: [['x-app', ':splat']], remove: [] }],
+    },
+    { last: false },
+  );
+  const deep = await get('/app/deep/link');
+  assert.deepEqual([deep.status, deep.body, deep.all('x-app')], [200, '<h1>home</h1>', ['deep/link']]);
+  assert.equal((await get('/about')).body, 'about');
+  assert.equal((await get('/empty.txt')).body, 'about');
+  assert.equal((await get('/x/%C3%BC%20b')).body, 'umlaut');
+  assert.equal((await get('/x/..%2f..%2fsecret')).body, 'worker');
+  assert.equal((await get('/gone')).body, 'worker');
 });
