@@ -34,7 +34,6 @@ installGlobals(scope);
 for (const [name, value] of Object.entries({
   ...globalEvents,
   fetch,
-  console,
   scheduler,
   setTimeout,
   setInterval,
@@ -46,7 +45,9 @@ for (const [name, value] of Object.entries({
   Object.defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: true });
 }
 installNodeHooks(globalThis, waitUntil);
-Object.defineProperty(globalThis, 'AsyncLocalStorage', { value: AsyncLocalStorage, writable: true, configurable: true, enumerable: false });
+for (const [name, value] of Object.entries({ AsyncLocalStorage, console })) {
+  Object.defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false });
+}
 
 scope['connect'] = (native: Native, leave: Leave, callSync: typeof host.callSync, waiting: WaitingReference, limits: GuestLimits) => {
   delete scope['connect'];

@@ -31,9 +31,11 @@ export class Blob {
 
   constructor(parts: unknown = undefined, options: unknown = undefined) {
     if (parts === internal) return;
+    // Arguments are converted from left to right; both run script.
+    const pieces = parts === undefined ? [] : readParts(parts);
     const { endings, type } = toDictionary(options, 'Blob options');
     const native = endings !== undefined && toEnumeration(endings, ['transparent', 'native'], 'The endings option') === 'native';
-    if (parts !== undefined) this.#bytes = joinParts(parts, native);
+    this.#bytes = joinParts(pieces, native);
     if (type !== undefined) this.#type = normalType(toDomString(type));
   }
 
@@ -117,25 +119,31 @@ export class File extends Blob {
 }
 finishInterface(File);
 
-function joinParts(parts: unknown, nativeEndings: boolean): Uint8Array {
+type BlobPart = Blob | ArrayBuffer | ArrayBufferView | string;
+
+function readParts(parts: unknown): BlobPart[] {
   if ((typeof parts !== 'object' && typeof parts !== 'function') || parts === null || !(Symbol.iterator in parts)) {
     throw new TypeError('The parts of a blob must be an iterable');
   }
-  const pieces: Uint8Array[] = [];
-  let size = 0;
+  const pieces: BlobPart[] = [];
   for (const part of parts as Iterable<unknown>) {
-    let piece: Uint8Array;
-    if (isBlob(part)) piece = blobBytes(part);
-    else if (ArrayBuffer.isView(part) || isAnyArrayBuffer(part)) piece = toBytes(part, 'A part');
-    else {
-      const text = toUsvString(part);
-      piece = encodeUtf8(nativeEndings ? text.replace(/\r\n?/g, '\n') : text);
-    }
-    // Later parts run script (toString) that may change an earlier one's buffer.
-    pieces.push(piece.slice());
-    size += piece.byteLength;
+    pieces.push(isBlob(part) || ArrayBuffer.isView(part) || isAnyArrayBuffer(part) ? part : toUsvString(part));
   }
-  if (pieces.length === 1) return pieces[0]!;
+  return pieces;
+}
+
+function joinParts(parts: readonly BlobPart[], nativeEndings: boolean): Uint8Array {
+  let size = 0;
+  const pieces = parts.map((part) => {
+    const piece =
+      typeof part === 'string'
+        ? encodeUtf8(nativeEndings ? part.replace(/\r\n?/g, '\n') : part)
+        : isBlob(part)
+          ? blobBytes(part)
+          : toBytes(part, 'A part');
+    size += piece.byteLength;
+    return piece;
+  });
   const whole = new Uint8Array(size);
   let at = 0;
   for (const piece of pieces) {

@@ -2,7 +2,7 @@
 // take several answers, so that a small input cannot fill the memory at once.
 import { host } from '../host.ts';
 import { TransformStream, type ReadableStream, type WritableStream } from './streams.ts';
-import { isAnyArrayBuffer, toBytes } from './text.ts';
+import { isUnsharedBufferSource, toBytes } from './text.ts';
 import { finishInterface, requireArguments, toEnumeration } from './webidl.ts';
 
 const formats = ['deflate', 'deflate-raw', 'gzip', 'brotli'] as const;
@@ -41,7 +41,7 @@ function createCodec(format: string, direction: 'compress' | 'decompress'): Tran
   };
   const stream = new TransformStream<unknown, Uint8Array>({
     async transform(chunk, controller) {
-      if (!ArrayBuffer.isView(chunk) && !isAnyArrayBuffer(chunk)) {
+      if (!isUnsharedBufferSource(chunk)) {
         release();
         throw new TypeError('A chunk must be an ArrayBuffer or a view of one');
       }

@@ -85,8 +85,7 @@ function table(rows: unknown, columns?: unknown): void {
   print('info', [[draw(heads), `|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`, ...body.map(draw)].join('\n')]);
 }
 
-/** The `console` of the Console Standard. */
-export const console = {
+const members = {
   log: (...values: unknown[]): void => print('info', values),
   info: (...values: unknown[]): void => print('info', values),
   debug: (...values: unknown[]): void => print('debug', values),
@@ -116,7 +115,7 @@ export const console = {
     if (values.length > 0) print('info', values);
     if (indentation.length < 64) indentation += '  ';
   },
-  groupCollapsed: (...values: unknown[]): void => console.group(...values),
+  groupCollapsed: (...values: unknown[]): void => members.group(...values),
   groupEnd: (): void => {
     indentation = indentation.slice(2);
   },
@@ -138,3 +137,7 @@ export const console = {
   },
   clear: (): void => {},
 };
+
+/** The `console` of the Console Standard: a namespace object, whose prototype is an empty object of its own. */
+export const console: typeof members = Object.assign(Object.create({}) as object, members);
+Object.defineProperty(console, Symbol.toStringTag, { value: 'console', configurable: true });

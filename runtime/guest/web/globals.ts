@@ -15,7 +15,15 @@ import { SubtleCrypto } from './crypto-subtle.ts';
 import { FixedLengthStream, IdentityTransformStream } from './fixed-length-stream.ts';
 import { BroadcastChannel, MessageChannel, MessagePort } from './message-channel.ts';
 import { Navigator, navigator } from './navigator.ts';
-import { Performance, performance, PerformanceEntry, PerformanceMark, PerformanceMeasure, PerformanceObserver } from './performance.ts';
+import {
+  Performance,
+  performance,
+  PerformanceEntry,
+  PerformanceMark,
+  PerformanceMeasure,
+  PerformanceObserver,
+  PerformanceObserverEntryList,
+} from './performance.ts';
 import { queueMicrotask } from './queue-microtask.ts';
 import { structuredClone } from './structured-clone.ts';
 import { URLPattern } from './url-pattern.ts';
@@ -59,6 +67,7 @@ const interfaces = {
   PerformanceMark,
   PerformanceMeasure,
   PerformanceObserver,
+  PerformanceObserverEntryList,
   PromiseRejectionEvent,
   ReadableByteStreamController: streams.ReadableByteStreamController,
   ReadableStream: streams.ReadableStream,
@@ -88,6 +97,8 @@ const members = { atob, btoa, queueMicrotask, reportError, structuredClone };
 const attributes = { crypto, navigator, performance };
 
 function define(target: object, name: string, value: unknown, enumerable: boolean): void {
+  // A bundler renames what shares its name with a global that some other module mentions.
+  if (typeof value === 'function' && value.name !== name) Object.defineProperty(value, 'name', { value: name, configurable: true });
   Object.defineProperty(target, name, { value, enumerable, writable: true, configurable: true });
 }
 

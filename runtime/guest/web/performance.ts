@@ -186,9 +186,10 @@ export class Performance extends EventTarget {
 }
 finishInterface(Performance);
 
-class PerformanceObserverEntryList {
+export class PerformanceObserverEntryList {
   readonly #list: readonly PerformanceEntry[];
-  constructor(list: readonly PerformanceEntry[]) {
+  constructor(token: unknown, list: readonly PerformanceEntry[]) {
+    if (token !== internal) throw new TypeError('Illegal constructor');
     this.#list = list;
   }
   getEntries(): PerformanceEntry[] {
@@ -213,6 +214,7 @@ function tellObservers(entry: PerformanceEntry): void {
 export class PerformanceObserver {
   readonly #callback: (list: PerformanceObserverEntryList, observer: PerformanceObserver) => void;
   #types: readonly string[] = [];
+  #mode: 'entryTypes' | 'type' | null = null;
   #queue: PerformanceEntry[] = [];
 
   static get supportedEntryTypes(): readonly string[] {
@@ -226,7 +228,16 @@ export class PerformanceObserver {
   observe(options: unknown = undefined): void {
     const { entryTypes, type, buffered } = toDictionary(options, 'Observer options');
     if (entryTypes === undefined && type === undefined) throw new TypeError('Observer options need entryTypes or type');
-    const wanted = entryTypes === undefined ? [...this.#types, toDomString(type)] : [...(entryTypes as Iterable<unknown>)].map(toDomString);
+    if (entryTypes !== undefined && (type !== undefined || buffered !== undefined))
+      throw new TypeError('Observer options have nothing beside entryTypes');
+    const mode = entryTypes === undefined ? 'type' : 'entryTypes';
+    let wanted: string[];
+    if (mode === 'type') wanted = [...this.#types, toDomString(type)];
+    else if (typeof entryTypes === 'object' && entryTypes !== null) wanted = [...(entryTypes as Iterable<unknown>)].map(toDomString);
+    else throw new TypeError('entryTypes must be a sequence');
+    if (this.#mode !== null && this.#mode !== mode)
+      throw new DOMException(`An observer of ${this.#mode} cannot observe ${mode} too`, 'InvalidModificationError');
+    this.#mode = mode;
     this.#types = wanted.filter((one) => supportedTypes.includes(one));
     if (this.#types.length === 0) return;
     observers.add(this);
@@ -236,6 +247,7 @@ export class PerformanceObserver {
     observers.delete(this);
     this.#queue = [];
     this.#types = [];
+    this.#mode = null;
   }
   takeRecords(): PerformanceEntry[] {
     const taken = this.#queue;
@@ -249,7 +261,7 @@ export class PerformanceObserver {
       if (observer.#queue.length > 1) return;
       void Promise.resolve().then(() => {
         const list = observer.takeRecords();
-        if (list.length > 0) observer.#callback(new PerformanceObserverEntryList(list), observer);
+        if (list.length > 0) observer.#callback.call(observer, new PerformanceObserverEntryList(internal, list), observer);
       });
     };
   }

@@ -32,8 +32,10 @@ finishInterface(TextEncoder);
 /** The bytes behind a BufferSource, not copied; none when it is detached. */
 export function toBytes(source: unknown, what: string): Uint8Array {
   if (source instanceof Uint8Array) return source;
-  if (ArrayBuffer.isView(source)) return new Uint8Array(source.buffer, source.byteOffset, source.byteLength);
-  if (isAnyArrayBuffer(source)) return new Uint8Array(source);
+  if (ArrayBuffer.isView(source)) {
+    return source.buffer.byteLength === 0 ? new Uint8Array(0) : new Uint8Array(source.buffer, source.byteOffset, source.byteLength);
+  }
+  if (isAnyArrayBuffer(source)) return source.byteLength === 0 ? new Uint8Array(0) : new Uint8Array(source);
   throw new TypeError(`${what} must be an ArrayBuffer or a view of one`);
 }
 
@@ -42,14 +44,23 @@ const byteLengthGetter = Object.getOwnPropertyDescriptor(ArrayBuffer.prototype, 
 /** Whether a value is an ArrayBuffer or SharedArrayBuffer, of whatever realm. */
 export function isAnyArrayBuffer(value: unknown): value is ArrayBuffer {
   if (typeof value !== 'object' || value === null) return false;
-  if (value instanceof ArrayBuffer) return true;
+  if (value instanceof ArrayBuffer || isUnshared(value)) return true;
+  const shared = (globalThis as { SharedArrayBuffer?: new () => object }).SharedArrayBuffer;
+  return shared !== undefined && value instanceof shared;
+}
+
+function isUnshared(value: unknown): boolean {
   try {
     byteLengthGetter.call(value);
     return true;
   } catch {
-    const shared = (globalThis as { SharedArrayBuffer?: new () => object }).SharedArrayBuffer;
-    return shared !== undefined && value instanceof shared;
+    return false;
   }
+}
+
+/** Whether a value is a BufferSource over memory that no other thread sees: what WebIDL takes without [AllowShared]. */
+export function isUnsharedBufferSource(value: unknown): boolean {
+  return isUnshared(ArrayBuffer.isView(value) ? value.buffer : value);
 }
 
 /** The text of a whole body: UTF-8 with an optional byte order mark. */
