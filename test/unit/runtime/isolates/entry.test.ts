@@ -28,18 +28,72 @@ test('requests of one turn enter their isolate together', () => {
   assert.equal(scheduler.running, 1);
 });
 
-test('an isolate that runs collects what comes and is entered again when it has left', () => {
+test('an isolate that runs gets one more entry behind it, and collects the rest until one has left', () => {
   const { scheduler, entered, turn, isolate } = setup(2);
   const a = isolate('a');
   scheduler.request(a);
   turn();
   scheduler.request(a);
   scheduler.request(a);
+  assert.deepEqual(entered, ['a']);
+  turn();
+  assert.deepEqual(entered, ['a', 'a']);
+  scheduler.request(a);
+  turn();
+  assert.deepEqual(entered, ['a', 'a'], 'two are on their way already');
+  assert.equal(scheduler.running, 1, 'both are one place');
+  scheduler.left(a);
+  turn();
+  assert.deepEqual(entered, ['a', 'a', 'a']);
+  scheduler.left(a);
+  scheduler.left(a);
+  turn();
+  assert.equal(scheduler.running, 0);
+  assert.equal(a.entryState, 'idle');
+});
+
+test('an isolate gets no second entry while others wait for a place', () => {
+  const { scheduler, entered, turn, isolate } = setup(1);
+  const a = isolate('a');
+  const b = isolate('b');
+  scheduler.request(a);
+  turn();
+  scheduler.request(a);
+  scheduler.request(b);
   turn();
   assert.deepEqual(entered, ['a']);
   scheduler.left(a);
   turn();
+  scheduler.left(b);
+  turn();
+  assert.deepEqual(entered, ['a', 'b', 'a']);
+});
+
+test('what came back before its turn to follow is entered once', () => {
+  const { scheduler, entered, turn, isolate } = setup(2);
+  const a = isolate('a');
+  scheduler.request(a);
+  turn();
+  scheduler.request(a);
+  scheduler.left(a);
+  turn();
+  turn();
   assert.deepEqual(entered, ['a', 'a']);
+  assert.equal(scheduler.running, 1);
+});
+
+test('an isolate that dies with two entries on their way gives its place up once', () => {
+  const { scheduler, turn, isolate } = setup(1);
+  const a = isolate('a');
+  scheduler.request(a);
+  turn();
+  scheduler.request(a);
+  turn();
+  assert.equal(a.entryState, 'ahead');
+  scheduler.forget(a);
+  assert.equal(scheduler.running, 0);
+  scheduler.left(a);
+  assert.equal(scheduler.running, 0);
 });
 
 test('no more than runningMax entries run, and those that wait take turns in order', () => {
