@@ -41,6 +41,7 @@ export const errorTable = {
   memory_limit_exceeded: { status: 500, blame: 'worker', message: 'The worker used more than {limitMb} MB of memory' },
   isolate_replaced: { status: 503, blame: 'worker', message: 'The isolate that served this request was replaced: {reason}' },
   subrequest_limit_exceeded: { status: 500, blame: 'worker', message: 'More than {limit} subrequests in one invocation' },
+  websocket_limit_exceeded: { status: 503, blame: 'worker', message: 'More than {limit} WebSockets of one deployment are open' },
   egress_forbidden: { status: 403, blame: 'worker', message: 'Requests to {address} are not allowed' },
   fetch_failed: { status: 502, blame: 'worker', message: '{reason}' },
   not_supported: { status: 501, blame: 'worker', message: '{what} is not supported yet' },

@@ -19,10 +19,16 @@ export interface Limits {
   /** `fetch` calls of one invocation. */ readonly subrequestsMax: number;
   /** Log text kept of one invocation. */ readonly logBytesMax: number;
   /** Timers of one isolate. */ readonly timersMax: number;
+  /** One WebSocket message, either way (1009). */ readonly webSocketMessageBytesMax: number;
+  /** Bytes of a WebSocket that its peer has not taken: above it the socket is closed (1013). */ readonly webSocketBufferedBytesMax: number;
+  /** Open WebSockets of one deployment. */ readonly webSocketsMax: number;
+  /** A WebSocket that is silent this long is pinged; one that does not answer as long again is cut. */ readonly webSocketIdleMs: number;
   /** Bundle of a worker. */ readonly bundleBytesMax: number;
   /** Content of an artifact (spec part 8). */ readonly artifactBytesMax: number;
   /** Files in an artifact (spec part 8). */ readonly artifactFilesMax: number;
   /** Graceful shutdown. */ readonly drainMs: number;
+  /** The Cache API's store in memory, of all projects together. */ readonly cacheBytesMax: number;
+  /** One response in it; larger ones are not kept. */ readonly cacheEntryBytesMax: number;
 }
 
 export const defaultLimits: Limits = {
@@ -42,10 +48,16 @@ export const defaultLimits: Limits = {
   subrequestsMax: 1000,
   logBytesMax: 256 * 1024,
   timersMax: 10_000,
+  webSocketMessageBytesMax: 32 * 1024 * 1024,
+  webSocketBufferedBytesMax: 16 * 1024 * 1024,
+  webSocketsMax: 10_000,
+  webSocketIdleMs: 30_000,
   bundleBytesMax: 64 * 1024 * 1024,
   artifactBytesMax: 2_147_483_648,
   artifactFilesMax: 100_000,
   drainMs: 10_000,
+  cacheBytesMax: 64 * 1024 * 1024,
+  cacheEntryBytesMax: 8 * 1024 * 1024,
 };
 
 /** Size of platform.yaml and platform-workspace.yaml; not overridable. */
@@ -65,9 +77,15 @@ export const limitVariables = {
   subrequestsMax: 'WORKER_SUBREQUESTS_MAX',
   logBytesMax: 'WORKER_LOG_BYTES_MAX',
   timersMax: 'WORKER_TIMERS_MAX',
+  webSocketMessageBytesMax: 'WORKER_WEBSOCKET_MESSAGE_BYTES_MAX',
+  webSocketBufferedBytesMax: 'WORKER_WEBSOCKET_BUFFERED_BYTES_MAX',
+  webSocketsMax: 'WORKER_WEBSOCKETS_MAX',
+  webSocketIdleMs: 'WORKER_WEBSOCKET_IDLE_MS',
   artifactBytesMax: 'BUILD_ARTIFACT_MAX_BYTES',
   artifactFilesMax: 'BUILD_ARTIFACT_MAX_FILES',
   drainMs: 'DRAIN_MS',
+  cacheBytesMax: 'CACHE_MEMORY_BYTES_MAX',
+  cacheEntryBytesMax: 'CACHE_ENTRY_BYTES_MAX',
 } as const satisfies Partial<Record<keyof Limits, string>>;
 
 /** Limits that may be switched off with 0. */

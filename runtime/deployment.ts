@@ -78,7 +78,14 @@ export class Deployment implements Tenant {
     this.#mapper = new StackMapper(config.sourceMap);
   }
 
-  /** Requests that run or wait. */
+  /** Invocations whose response is an open WebSocket. */
+  get #openSockets(): number {
+    let open = this.#serving?.upgraded ?? 0;
+    for (const serving of this.#retired) open += serving.upgraded;
+    return open;
+  }
+
+  /** Requests that run or wait, and open WebSockets. */
   get load(): number {
     let load = this.#serving?.load ?? 0;
     for (const serving of this.#retired) load += serving.load;
@@ -98,7 +105,7 @@ export class Deployment implements Tenant {
     const { limits } = this.#parts;
     const invocation: HttpInvocation = new Invocation(exchange, performance.now(), limits.subrequestsMax);
     this.lastUsedAt = invocation.startedAt;
-    if (this.load >= limits.requestsPerDeploymentMax) {
+    if (this.load - this.#openSockets >= limits.requestsPerDeploymentMax) {
       this.end(invocation, failed('overloaded', { waiting: this.load, limit: limits.requestsPerDeploymentMax }));
       return;
     }
@@ -129,6 +136,7 @@ export class Deployment implements Tenant {
       onCondemned: () => this.#retire(serving),
       onGone: () => this.#forget(serving),
     });
+    void serving.load();
     return serving;
   }
 
@@ -174,6 +182,11 @@ export class Deployment implements Tenant {
 
   log(level: LogLine['level'], text: string, invocation: number | null): void {
     this.#parts.onLog(this.config, { level, text: this.#mapper.map(text), invocation });
+  }
+
+  /** Another deployment takes its place: clients of open WebSockets are asked to come again. */
+  leave(): void {
+    this.#serving?.closeSockets(1012, 'Service restart');
   }
 
   evict(): void {
@@ -222,6 +235,8 @@ class Serving implements LinkEvents {
   /** Ended in the entry being read: their CPU is known when all of it is read. */
   #ended: { invocation: HttpInvocation; outcome: Outcome }[] = [];
   #timer: NodeJS.Timeout | null = null;
+  /** Invocations whose response is an open WebSocket. */
+  upgraded = 0;
   #topLevelTimer: NodeJS.Timeout | undefined;
   /** The entry being read answered `start`: while a top-level `await` is pending, every other entry makes us ask again. */
   #asked = false;
@@ -233,11 +248,10 @@ class Serving implements LinkEvents {
     this.#hooks = hooks;
     this.#link = new Link({
       handlers: parts.handlers,
-      limits: { streamWindowBytes: parts.limits.streamWindowBytes, handlesMax: HANDLES_MAX, callsMax: CALLS_MAX },
+      limits: { ...parts.limits, handlesMax: HANDLES_MAX, callsMax: CALLS_MAX },
       events: this,
       request: () => isolate.request(),
     });
-    void this.#load();
   }
 
   get load(): number {
@@ -248,7 +262,8 @@ class Serving implements LinkEvents {
     return this.#state === 'starting';
   }
 
-  async #load(): Promise<void> {
+  /** Loads the worker; every way it can fail ends what waits. */
+  async load(): Promise<void> {
     const { config } = this.#deployment;
     try {
       const cache = await this.#isolate.load(
@@ -324,6 +339,7 @@ class Serving implements LinkEvents {
       this.#waiting = this.#waiting.filter((entry) => entry.invocation !== invocation);
     } else if (invocation.phase === 'running') {
       this.#running.remove(invocation.id);
+      this.#link.closeSockets(1001, '', invocation.id);
       this.#link.abort(invocation.id, { code: 'client_gone', name: 'AbortError', message: errorMessage('client_gone') });
     } else {
       // The response is on its way: its stream ends, what `waitUntil` was given goes on.
@@ -350,7 +366,19 @@ class Serving implements LinkEvents {
 
   #over(id: number, outcome: Outcome): void {
     const invocation = this.#running.remove(id);
-    if (invocation !== undefined) this.#ended.push({ invocation, outcome });
+    if (invocation === undefined) return;
+    this.#ended.push({ invocation, outcome });
+    if (outcome.kind === 'ok') this.#link.closeSockets(1001, '', id);
+    else
+      this.#link.closeSockets(
+        outcome.code === 'isolate_replaced' ? 1012 : 1011,
+        errorMessage(outcome.code, outcome.details).slice(0, 100),
+        id,
+      );
+    if (invocation.isSocketOpen) {
+      invocation.isSocketOpen = false;
+      this.upgraded--;
+    }
   }
 
   response(id: number, status: number, headerBlock: string, body: Part | null | undefined, over: boolean): void {
@@ -382,6 +410,46 @@ class Serving implements LinkEvents {
       return;
     }
     if (over) this.#over(id, ok);
+  }
+
+  upgrade(id: number, headerBlock: string): void {
+    const invocation = this.#running.get(id);
+    if (invocation === undefined) return;
+    invocation.status = 101;
+    try {
+      const socket = this.#link.openSocket(id, id);
+      const wire = invocation.answer.upgrade(headerBlock, socket);
+      if (wire === null) throw new Error('status 101 answers a WebSocket handshake only, and the request was none');
+      invocation.phase = 'answered';
+      invocation.answer.onAbort = null;
+      invocation.isSocketOpen = true;
+      this.upgraded++;
+      socket.attach(wire);
+      if (this.#state === 'condemned') socket.close(1012, 'Service restart');
+    } catch (error) {
+      this.#link.forgetSocket(id);
+      const { message, code } = error as { message: string; code?: unknown };
+      this.#deployment.log('error', `The response cannot be sent: ${message}`, id);
+      this.#over(
+        id,
+        code === 'websocket_limit_exceeded'
+          ? failed(code, { limit: this.#parts.limits.webSocketsMax })
+          : failed('worker_threw', { reason: message }),
+      );
+    }
+  }
+
+  socketClosed(id: number): void {
+    const invocation = this.#running.get(id) ?? this.#ended.find((entry) => entry.invocation.id === id)?.invocation;
+    if (invocation === undefined || !invocation.isSocketOpen) return;
+    invocation.isSocketOpen = false;
+    // What its `close` event began has the time of a request.
+    invocation.wallFrom = performance.now();
+    this.upgraded--;
+  }
+
+  closeSockets(code: number, reason: string): void {
+    this.#link.closeSockets(code, reason);
   }
 
   failed(id: number, failure: Failure): void {
@@ -495,6 +563,7 @@ class Serving implements LinkEvents {
     if (this.#state !== 'ready') return;
     this.#state = 'condemned';
     this.#hooks.onCondemned();
+    this.#link.closeSockets(1012, 'Service restart');
   }
 
   #settle(): void {
@@ -523,7 +592,7 @@ class Serving implements LinkEvents {
   checkWall(now: number): void {
     const { wallMs } = this.#parts.limits;
     for (const invocation of this.#running.values()) {
-      if (now - invocation.startedAt < wallMs) continue;
+      if (invocation.isSocketOpen || now - invocation.wallFrom < wallMs) continue;
       this.#running.remove(invocation.id);
       this.#link.abort(invocation.id, {
         code: 'wall_limit_exceeded',
@@ -531,6 +600,7 @@ class Serving implements LinkEvents {
         message: errorMessage('wall_limit_exceeded', { limitMs: wallMs }),
       });
       this.#link.cancelStream(invocation.id);
+      this.#link.closeSockets(1011, 'Wall limit exceeded', invocation.id);
       this.#deployment.log('error', errorMessage('wall_limit_exceeded', { limitMs: wallMs }), invocation.id);
       this.#deployment.end(invocation, failed('wall_limit_exceeded', { limitMs: wallMs }));
     }
@@ -543,7 +613,8 @@ class Serving implements LinkEvents {
     this.#state = 'gone';
     if (this.#timer !== null) clearTimeout(this.#timer);
     clearTimeout(this.#topLevelTimer);
-    this.#link.close();
+    const isFault = outcome.kind === 'failed' && outcome.code !== 'isolate_replaced' && outcome.code !== 'draining';
+    this.#link.close(isFault ? 1011 : 1012, isFault ? 'Internal error' : 'Service restart');
     this.#isolate.dispose();
     this.#hooks.onGone();
     for (const invocation of this.#running.values()) {

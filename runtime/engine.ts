@@ -8,6 +8,8 @@ import { cryptoCalls } from './bindings/crypto.ts';
 import { createFetch } from './bindings/fetch.ts';
 import { nodeCryptoCalls } from './bindings/node-crypto.ts';
 import { nodeZlibCalls } from './bindings/node-zlib.ts';
+import { createWebSockets } from './bindings/web-socket.ts';
+import { createLazyCalls } from './bindings/lazy.ts';
 import { textCalls } from './bindings/text.ts';
 import { urlCalls } from './bindings/url.ts';
 import type { HostHandlers } from './bridge/host-calls.ts';
@@ -53,11 +55,16 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   );
   const nodeCalls = { ...nodeCryptoCalls, ...nodeZlibCalls };
   const fetch = createFetch(options.egress);
+  const webSockets = createWebSockets({
+    policy: options.egress,
+    messageBytesMax: options.limits.webSocketMessageBytesMax,
+    load: () => import('./server/websocket.ts'),
+  });
   return {
     pool,
     handlers: {
-      async: { ...fetch.calls, ...cryptoCalls, ...compressionCalls, ...nodeCalls },
-      sync: { ...textCalls, ...urlCalls },
+      async: { ...fetch.calls, ...webSockets.calls, ...cryptoCalls, ...compressionCalls, ...nodeCalls },
+      sync: { ...createLazyCalls(snapshot.lazy), ...textCalls, ...urlCalls, ...webSockets.sync },
       waiting: nodeCalls,
     },
     scheduler,

@@ -3,6 +3,7 @@
 import type { PlatformError } from '#core/errors.ts';
 import type { Limits } from '#core/limits.ts';
 import { createAssetCalls } from './bindings/assets.ts';
+import { createCacheCalls, type CacheStore } from './bindings/cache.ts';
 import type { HostHandlers } from './bridge/host-calls.ts';
 import { Deployment, type DeploymentConfig, type DeploymentParts, type RequestRecord } from './deployment.ts';
 import type { Engine } from './engine.ts';
@@ -23,6 +24,7 @@ export interface HandlerParts {
   /** @throws {PlatformError} `artifact_corrupt`, `deployment_unavailable`. */
   readonly openArtifact: (id: string) => OpenArtifact;
   readonly assets: AssetServer;
+  readonly cache: CacheStore;
   readonly onLog: (deployment: DeploymentConfig, line: LogLine) => void;
   readonly onRequest: ((record: RequestRecord) => void) | null;
 }
@@ -67,11 +69,17 @@ export function createHandler(parts: HandlerParts): Handler {
     },
   };
 
-  // `env.ASSETS.fetch` answers what the asset layer would.
-  function withAssets(artifact: OpenArtifact): HostHandlers {
+  /** The engine's host calls and those that know their project: its cache, its files. */
+  function callsOf(route: Route, artifact: OpenArtifact): HostHandlers {
     const { handlers } = parts.engine;
-    if (artifact.manifest.assets?.binding == null) return handlers;
-    const calls = createAssetCalls({
+    const cache = createCacheCalls(route.project, parts.cache, { entryBytesMax: parts.limits.cacheEntryBytesMax });
+    return { ...handlers, async: { ...handlers.async, ...cache, ...assetCalls(artifact) } };
+  }
+
+  // `env.ASSETS.fetch` answers what the asset layer would.
+  function assetCalls(artifact: OpenArtifact): HostHandlers['async'] {
+    if (artifact.manifest.assets?.binding == null) return {};
+    return createAssetCalls({
       answer(request) {
         const { status, headerBlock, body } = parts.assets.answer(request, artifact, true) as AssetAnswer;
         const isFile = body !== null && typeof body === 'object';
@@ -96,7 +104,7 @@ export function createHandler(parts: HandlerParts): Handler {
       code: () => artifact.workerCode() ?? '',
       sourceMap: () => artifact.sourceMap(),
     };
-    const deployment = manifest.worker === null ? null : new Deployment(config, { ...deploymentParts, handlers: withAssets(artifact) });
+    const deployment = manifest.worker === null ? null : new Deployment(config, { ...deploymentParts, handlers: callsOf(route, artifact) });
     const opened = { artifact, deployment };
     served.set(route, opened);
     return opened;
@@ -156,7 +164,10 @@ export function createHandler(parts: HandlerParts): Handler {
       const next = new Map<Route, Served>();
       for (const [route, entry] of served) {
         if (kept.has(route)) next.set(route, entry);
-        else if (entry.deployment !== null) leaving.add(entry.deployment);
+        else if (entry.deployment !== null) {
+          leaving.add(entry.deployment);
+          entry.deployment.leave();
+        }
       }
       served = next;
     },

@@ -10,7 +10,7 @@ import { PlatformError } from '#core/errors.ts';
 import type { HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
 import { mayConnect, type EgressPolicy } from './egress.ts';
 
-const REDIRECTS_MAX = 20;
+export const REDIRECTS_MAX = 20;
 /** Bodies that are complete by then and not larger cross as one part. */
 const PART_BYTES_MAX = 64 * 1024;
 
@@ -38,7 +38,8 @@ export function createFetch(policy: EgressPolicy): { calls: Readonly<Record<stri
   };
 }
 
-function guardedLookup(policy: EgressPolicy): LookupFunction {
+/** DNS that gives no address which the policy forbids. */
+export function guardedLookup(policy: EgressPolicy): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, addresses) => {
       if (error !== null) {
@@ -101,7 +102,7 @@ function parse(args: unknown): FetchArguments {
 }
 
 // Headers that frame the message or belong to the connection are the host's own.
-const FORBIDDEN = /^(?:connection|keep-alive|proxy-connection|transfer-encoding|te|trailer|upgrade|content-length|expect)$/;
+export const FORBIDDEN = /^(?:connection|keep-alive|proxy-connection|transfer-encoding|te|trailer|upgrade|content-length|expect)$/;
 
 function toList(block: string): string[] {
   const list: string[] = [];
@@ -126,7 +127,8 @@ function without(list: readonly string[], names: RegExp): string[] {
   return kept;
 }
 
-function check(target: URL, policy: EgressPolicy): void {
+/** @throws {PlatformError} for another protocol, or a literal address that the policy forbids. */
+export function check(target: URL, policy: EgressPolicy): void {
   if (target.protocol !== 'http:' && target.protocol !== 'https:')
     throw new PlatformError('fetch_failed', { reason: `Protocol "${target.protocol}" is not supported by fetch` });
   const host = target.hostname.startsWith('[') ? target.hostname.slice(1, -1) : target.hostname;
@@ -169,7 +171,8 @@ function raw(response: Dispatcher.ResponseData): string[] {
   );
 }
 
-function redirectTarget(response: Dispatcher.ResponseData, from: URL): URL | null {
+/** Where a response redirects to; null when it does not. */
+export function redirectTarget(response: Dispatcher.ResponseData, from: URL): URL | null {
   if (![301, 302, 303, 307, 308].includes(response.statusCode)) return null;
   const headers = raw(response);
   for (let at = 0; at < headers.length; at += 2) {
@@ -194,7 +197,7 @@ const decoders: Record<string, () => NodeJS.ReadWriteStream & Readable> = {
 };
 
 // The body crosses decoded, so the headers that describe its encoded form do not.
-async function reply(call: HostCall, response: Dispatcher.ResponseData, target: URL, redirected: boolean): Promise<HostReply> {
+export async function reply(call: HostCall, response: Dispatcher.ResponseData, target: URL, redirected: boolean): Promise<HostReply> {
   const fields = raw(response);
   let encoding = '';
   for (let at = 0; at < fields.length; at += 2)

@@ -3,6 +3,7 @@
 import { isErrorCode, type ErrorCode, errorTable } from '#core/errors.ts';
 import type { HandleTable } from './handle-table.ts';
 import type { Failure, Part } from './protocol.ts';
+import type { BridgedSocket } from './sockets.ts';
 import type { ByteSink, ByteSource } from './streams.ts';
 
 /** What an asynchronous handler answers. */
@@ -29,12 +30,22 @@ export interface CallScope {
   openStream(source: ByteSource): GuestStream;
   /** Directs the bytes of a stream from the guest. */
   receiveStream(id: number, sink: ByteSink): { drained(): void };
+  /**
+   * Opens the guest's socket of that id, to be attached to a wire; closed when the invocation `owner` is over (0: not).
+   *
+   * @throws {PlatformError} `websocket_limit_exceeded`, `invalid_argument` for an id that is in use.
+   */
+  openSocket(id: number, owner: number): BridgedSocket;
+  /** What a socket got from the guest, and what of it waits; null for a closed one. */
+  socketState(id: number): { readonly received: number; readonly buffered: number } | null;
 }
 
 /** What the call is charged to. */
 export interface CallOwner {
   /** Counts one subrequest. @throws {PlatformError} `subrequest_limit_exceeded`. */
   countSubrequest(): void;
+  /** Number of the invocation; 0 for none. */
+  readonly id: number;
 }
 
 /** One call. */

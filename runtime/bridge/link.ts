@@ -5,12 +5,17 @@ import { HandleTable } from './handle-table.ts';
 import { toFailure, type CallOwner, type CallScope, type GuestStream, type HostHandlers, type HostReply } from './host-calls.ts';
 import { FIELD, Inbox, NOTHING, Outbox, RECORD, STREAM, toGuest, toHost, type Failure, type Part } from './protocol.ts';
 import { Slots } from './slots.ts';
+import { BridgedSocket, type SocketParts } from './sockets.ts';
 import { IncomingStream, OutgoingStream, type ByteSink, type ByteSource } from './streams.ts';
 
 /** What an isolate says about its invocations. */
 export interface LinkEvents {
   /** A response; `body` undefined means that it follows as a stream, `over` that nothing else follows. */
   response(id: number, status: number, headerBlock: string, body: Part | null | undefined, over: boolean): void;
+  /** A response that opens a WebSocket. */
+  upgrade(id: number, headerBlock: string): void;
+  /** A socket that was answered with, or one the worker opened, is closed. */
+  socketClosed(id: number): void;
   failed(id: number, failure: Failure): void;
   done(id: number): void;
   log(id: number, level: string, text: string): void;
@@ -28,7 +33,14 @@ export interface LinkEvents {
 /** What a link is made of. */
 export interface LinkParts {
   readonly handlers: HostHandlers;
-  readonly limits: { readonly streamWindowBytes: number; readonly handlesMax: number; readonly callsMax: number };
+  readonly limits: {
+    readonly streamWindowBytes: number;
+    readonly handlesMax: number;
+    readonly callsMax: number;
+    readonly webSocketsMax: number;
+    readonly webSocketMessageBytesMax: number;
+    readonly webSocketBufferedBytesMax: number;
+  };
   readonly events: LinkEvents;
   /** There is something to take into the isolate. */
   readonly request: () => void;
@@ -40,6 +52,7 @@ export type WaitingReply =
   | { readonly failure: Failure };
 
 const nobody: CallOwner = {
+  id: 0,
   countSubrequest() {
     throw new PlatformError('invocation_ended', { what: 'fetch' });
   },
@@ -57,12 +70,25 @@ export class Link implements CallScope {
   #bodies = new Map<number, OutgoingStream>();
   #incoming = new Map<number, IncomingStream>();
   #calls = new Map<number, AbortController>();
+  #sockets = new Map<number, BridgedSocket>();
+  #socketParts: SocketParts;
   #closed = false;
   #gone = new AbortController();
 
   constructor(parts: LinkParts) {
     this.#parts = parts;
     this.handles = new HandleTable(parts.limits.handlesMax);
+    this.#socketParts = {
+      limits: parts.limits,
+      message: (id, data) => this.#send(toGuest.socketMessage, id, this.outbox.part(data)),
+      failed: (id, message) => this.#send(toGuest.socketFailed, id, JSON.stringify(message)),
+      closed: (id, code, reason, clean) => {
+        this.#sockets.delete(id);
+        this.#send(toGuest.socketClosed, id, code, JSON.stringify(reason), clean ? '1' : '');
+        parts.events.socketClosed(id);
+      },
+      log: (owner, text) => parts.events.log(owner, 'error', text),
+    };
   }
 
   /** Takes a request in; `body` undefined means that it follows by `openBody`. */
@@ -134,6 +160,30 @@ export class Link implements CallScope {
     if (this.#incoming.delete(id)) this.#send(toGuest.cancel, id);
   }
 
+  openSocket(id: number, owner: number): BridgedSocket {
+    const { webSocketsMax } = this.#parts.limits;
+    if (this.#sockets.size >= webSocketsMax) throw new PlatformError('websocket_limit_exceeded', { limit: webSocketsMax });
+    if (this.#sockets.has(id)) throw new PlatformError('invalid_argument', { reason: 'The socket is open already' });
+    const socket = new BridgedSocket(id, owner, this.#socketParts);
+    this.#sockets.set(id, socket);
+    return socket;
+  }
+
+  socketState(id: number): { received: number; buffered: number } | null {
+    return this.#sockets.get(id)?.state ?? null;
+  }
+
+  /** Takes back what `openSocket` gave, when there is no connection after all. */
+  forgetSocket(id: number): void {
+    this.#sockets.delete(id);
+  }
+
+  /** Closes the sockets of an invocation, or all. */
+  closeSockets(code: number, reason: string, owner?: number): void {
+    if (this.#sockets.size === 0) return;
+    for (const socket of this.#sockets.values()) if (owner === undefined || socket.owner === owner) socket.close(code, reason);
+  }
+
   /** Nobody waits for an invocation any more. */
   abort(id: number, failure: Failure): void {
     this.#bodies.delete(id);
@@ -170,6 +220,25 @@ export class Link implements CallScope {
           events.response(id, status, headerBlock, body, inbox.field() === '1');
           break;
         }
+        case toHost.upgrade: {
+          const id = inbox.number();
+          events.upgrade(id, inbox.part(inbox.field()) as string);
+          break;
+        }
+        case toHost.socketMessage: {
+          const id = inbox.number();
+          this.#sockets.get(id)?.send(inbox.part(inbox.field()) as Part);
+          break;
+        }
+        case toHost.socketClose: {
+          const id = inbox.number();
+          const code = inbox.number();
+          this.#sockets.get(id)?.close(code, String(inbox.json()));
+          break;
+        }
+        case toHost.socketCredit:
+          this.#sockets.get(inbox.number())?.credit(inbox.number());
+          break;
         case toHost.failed:
           events.failed(inbox.number(), inbox.json() as Failure);
           break;
@@ -296,13 +365,15 @@ export class Link implements CallScope {
     }
   }
 
-  /** The isolate is gone: ends everything that was opened for it. */
-  close(): void {
+  /** The isolate is gone: ends everything that was opened for it, sockets with a code for their peers. */
+  close(code: number, reason: string): void {
     if (this.#closed) return;
     this.#closed = true;
     this.#gone.abort();
     for (const abort of this.#calls.values()) abort.abort();
     for (const stream of [...this.#bodies.values(), ...this.#streams.values()]) stream.source.cancel();
+    for (const socket of this.#sockets.values()) socket.abandon(code, reason);
+    this.#sockets.clear();
     for (const stream of this.#incoming.values()) stream.sink.destroy('The isolate is gone');
     this.#calls.clear();
     this.#bodies.clear();

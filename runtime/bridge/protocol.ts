@@ -33,11 +33,18 @@ export const toGuest = {
   /** no field: the worker's top level is through; answered by `started`. */ start: 'S',
   /** no field: timers are due. */ timers: 't',
   /** invocation id, JSON failure: nobody waits for the answer any more. */ abort: 'a',
+  /** socket id, part: text is a text message, bytes a binary one. */ socketMessage: 'm',
+  /** socket id, close code, JSON reason, `1` after a closing handshake. */ socketClosed: 'w',
+  /** socket id, JSON message; `socketClosed` follows. */ socketFailed: 'y',
 } as const;
 
 /** Records from the guest to the host. */
 export const toHost = {
   /** invocation id, status, header block part, body part | `s` | `-`, `1` when the invocation is over with it. */ response: 'R',
+  /** invocation id, header block part: status 101, and from here on a socket with the invocation's id. */ upgrade: 'U',
+  /** socket id, part. */ socketMessage: 'm',
+  /** socket id, close code (1005: none), JSON reason. */ socketClose: 'w',
+  /** socket id, bytes of messages that were delivered. */ socketCredit: 'j',
   /** invocation id, JSON failure: it ends without a response. */ failed: 'F',
   /** invocation id: its response is out, and all that `waitUntil` was given has settled. */ done: 'D',
   /** stream id, part. */ chunk: 'c',
@@ -180,6 +187,21 @@ export const hostCalls = {
    * `{status, statusText, headers, url, redirected, stream, part}` and the body likewise.
    */
   fetch: 'async',
+  /**
+   * A WebSocket handshake: as fetch without a body, and the id (negative) that the guest gave the socket -> as fetch, and
+   * `upgraded`, whether it is open.
+   */
+  'socket.connect': 'async',
+  /** `{id}` -> `{received, buffered}`: length of what the guest sent, bytes that wait; null for a closed socket. */
+  'socket.buffered': 'sync',
+  /** Rarely used APIs (guest/lazy.ts): `{module}` -> the text of its script. */
+  'lazy.source': 'sync',
+  /** The Cache API: `{cache, url, headers}` -> null, or as fetch. */
+  'cache.match': 'async',
+  /** `{cache, url, headers, status, statusText, response, stream}` and the body as a part or under the stream's id -> nothing. */
+  'cache.put': 'async',
+  /** `{cache, url}` -> whether something was there. */
+  'cache.delete': 'async',
   /** The assets binding: as fetch. */
   'assets.fetch': 'async',
   /** text: `{label, fatal}` and a part -> string. */

@@ -1,7 +1,7 @@
 // One entry into the isolate: reads the records the host sent, starts requests, resumes what waited, and at the end of all
 // microtasks (`flush`, called by the native half) shares out the CPU and sends everything back at once. Hot path: each
 // object here is made per request only where the request needs it.
-import { FIELD, Inbox, NOTHING, RECORD, STREAM, toGuest, toHost, type Failure } from '../bridge/protocol.ts';
+import { FIELD, Inbox, NOTHING, RECORD, STREAM, toGuest, toHost, type Failure, type Part } from '../bridge/protocol.ts';
 import { failCall, pendingCalls, settleCall } from './calls.ts';
 import { enterContext, type Account, type Native } from './context.ts';
 import {
@@ -18,12 +18,14 @@ import {
 import { onRejection, threw } from './rejections.ts';
 import { toJson } from './safe.ts';
 import { outbox, send } from './outbox.ts';
+import { hasOpenSockets, socketClosed, socketFailed, socketMessage } from './sockets.ts';
 import { breakStream, cancelPump, creditPump, endStream, hasOpenStreams, incomingBody, openPump, pushChunk } from './streams.ts';
 import { reportUncaught } from './web/console.ts';
 import { createIncomingRequest } from './web/request.ts';
 import { takeResponse } from './web/response.ts';
 import { URL } from './web/url.ts';
 import { dueTimers, hasTimers, nextWake } from './web/timers.ts';
+import { checkSendable, sendWebSocket } from './web/web-socket.ts';
 import { ExecutionContext } from './execution-context.ts';
 
 /** A worker's default export as dispatch calls it. */
@@ -114,6 +116,23 @@ function read(inbox: Inbox): void {
       case toGuest.cancel:
         cancelPump(inbox.number());
         break;
+      case toGuest.socketMessage: {
+        const id = inbox.number();
+        socketMessage(id, inbox.part(inbox.field()) as Part);
+        break;
+      }
+      case toGuest.socketFailed: {
+        const id = inbox.number();
+        socketFailed(id, inbox.json() as string);
+        break;
+      }
+      case toGuest.socketClosed: {
+        const id = inbox.number();
+        const code = inbox.number();
+        const reason = inbox.json() as string;
+        socketClosed(id, code, reason, inbox.field() === '1');
+        break;
+      }
       case toGuest.start:
         start();
         break;
@@ -196,6 +215,10 @@ function answer(invocation: Invocation, value: unknown): void {
     fail(invocation, { code: 'no_response', name: 'TypeError', message: describe(value) });
     return;
   }
+  if (taken.webSocket !== null) {
+    answerWithSocket(invocation, taken.webSocket, taken.headerBlock);
+    return;
+  }
   invocation.answered = true;
   const body = taken.body;
   const streamed = body !== null && typeof body !== 'string' && !(body instanceof Uint8Array);
@@ -221,6 +244,25 @@ function answer(invocation: Invocation, value: unknown): void {
   } else {
     outbox.meta += FIELD + RECORD;
   }
+}
+
+/** The invocation goes on for as long as the socket is open. */
+function answerWithSocket(invocation: Invocation, socket: unknown, headerBlock: string): void {
+  try {
+    checkSendable(socket);
+  } catch (error) {
+    fail(invocation, threw(error));
+    return;
+  }
+  // Before the messages that wait in the socket.
+  send(toHost.upgrade, invocation.id, outbox.part(headerBlock));
+  sendWebSocket(socket, invocation, () => {
+    invocation.isSocketOpen = false;
+    onSettled(invocation);
+  });
+  invocation.answered = true;
+  invocation.isSocketOpen = true;
+  invocation.waiting++;
 }
 
 function fail(invocation: Invocation, failure: Failure): void {
@@ -255,7 +297,7 @@ function flush(cpuMs: number, unchargedMs: number, breached: Account | undefined
   for (let at = touched; at !== null; at = at.nextTouched) count++;
   const share = count > 0 ? unchargedMs / count : 0;
   for (let at = touched; at !== null; at = at.nextTouched) {
-    const used = (at.used += share);
+    const used = at.spent + (at.used += share);
     if (used !== share) send(toHost.charge, at.id, used.toFixed(3));
   }
   if (breached !== undefined) onBreach(breached, touched);
@@ -287,7 +329,7 @@ function onBreach(account: Account, touched: Invocation | null): void {
 }
 
 function endHung(): void {
-  if (pendingCalls() > 0 || hasTimers() || hasOpenStreams()) return;
+  if (pendingCalls() > 0 || hasTimers() || hasOpenStreams() || hasOpenSockets()) return;
   let hung = '';
   for (let at = openInvocations(); at !== null;) {
     const next = at.next;

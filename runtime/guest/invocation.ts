@@ -5,12 +5,20 @@ import { AbortController } from './web/abort.ts';
 import type { Account, Context } from './context.ts';
 import { currentContext } from './context.ts';
 
+/** How often timers of an open WebSocket get the CPU budget of an event. */
+const TIMER_BUDGET_MS = 10_000;
+
 /** An invocation is the base context of its own code and its own CPU account. */
 export class Invocation implements Context, Account {
   readonly id: number;
   readonly account: Account = this;
   readonly stores = null;
   used = 0;
+  /** CPU of events before the last renewal. */
+  spent = 0;
+  /** Its response is an open WebSocket. */
+  isSocketOpen = false;
+  #renewedAt = 0;
   limit: number;
   /** Promises given to `waitUntil` that have not settled. */
   waiting = 0;
@@ -42,6 +50,19 @@ export class Invocation implements Context, Account {
       if (this.#aborted) this.#abort.abort(this.#abortReason);
     }
     return this.#abort.signal;
+  }
+
+  /** An event of its own, such as a message: it gets a budget of its own, in the same account. */
+  renew(): void {
+    this.spent += this.used;
+    this.used = 0;
+  }
+
+  /** A timer of an open socket, which pushes without being asked: a new budget now and then. `now` in ms. */
+  renewForTimer(now: number): void {
+    if (!this.isSocketOpen || now - this.#renewedAt < TIMER_BUDGET_MS) return;
+    this.#renewedAt = now;
+    this.renew();
   }
 
   abort(reason: unknown): void {

@@ -22,12 +22,17 @@ export class Invocation<Answer> {
   subrequests = 0;
   /** Times it was started again after its isolate went. */
   restarts = 0;
+  /** Its response is an open WebSocket: the wall limit begins when that is closed. */
+  isSocketOpen = false;
+  /** From when its wall time counts, in ms of `performance.now()`. */
+  wallFrom: number;
   outcome: Outcome | null = null;
   #subrequestsMax: number;
 
   constructor(answer: Answer, startedAt: number, subrequestsMax: number) {
     this.answer = answer;
     this.startedAt = startedAt;
+    this.wallFrom = startedAt;
     this.#subrequestsMax = subrequestsMax;
   }
 

@@ -15,6 +15,7 @@ export const failureCodes = [
   'memory_limit_exceeded',
   'isolate_replaced',
   'overloaded',
+  'websocket_limit_exceeded',
   'draining',
   'client_gone',
   'artifact_corrupt',

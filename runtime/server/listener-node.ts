@@ -1,10 +1,10 @@
 // The default listener, on node:http: turns requests into exchanges and refuses the malformed ones. Opened by the roots
 // (main, dev) and handed to the handler as `OpenListener`. Knows nothing of routes or isolates; decodes no bodies.
-import { createServer, IncomingMessage, STATUS_CODES, type Server, type ServerResponse } from 'node:http';
+import { createServer, IncomingMessage, ServerResponse, STATUS_CODES, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { errorMessage, errorTable, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
-import { DateHeader, HeadCache, hostFrom, isHopByHop, targetParts } from './header-block.ts';
+import { DateHeader, HeadCache, hostFrom, isHopByHop, isWebSocketHandshake, targetParts } from './header-block.ts';
 import type { Listener, ListenerOptions } from './listener.ts';
 import { NodeExchange, type NodeConnection, type NodeListenerState } from './node-exchange.ts';
 
@@ -19,6 +19,7 @@ export async function openNodeListener(options: ListenerOptions): Promise<Listen
     date: new DateHeader(),
     stallMs: limits.stallMs ?? 60_000,
     draining: false,
+    upgrader: null,
   };
   // Of connections, not of requests.
   const sockets = new Set<ConnectedSocket>();
@@ -38,12 +39,13 @@ export async function openNodeListener(options: ListenerOptions): Promise<Listen
     // Streams may take as long as they like; a body that stalls is cut by the socket's timeout.
     requestTimeout: 0,
     connectionsCheckingInterval: Math.min(1000, headersMs),
+    shouldUpgradeCallback: mayUpgrade,
   });
   // Zero takes Node's cap of 2,000 headers off, above which it would drop headers in silence; their bytes are bounded.
   server.maxHeadersCount = 0;
 
   server.on('connection', (socket: ConnectedSocket) => {
-    socket.connection = { socket, remoteAddress: plainAddress(socket.remoteAddress ?? ''), first: null, closing: false };
+    socket.connection = { socket, remoteAddress: plainAddress(socket.remoteAddress ?? ''), first: null, closing: false, upgraded: false };
     sockets.add(socket);
     socket.on('close', () => {
       sockets.delete(socket);
@@ -55,6 +57,9 @@ export async function openNodeListener(options: ListenerOptions): Promise<Listen
   });
   server.on('request', (request, response) => accept(state, request, response, false));
   server.on('checkContinue', (request, response) => accept(state, request, response, true));
+  server.on('upgrade', (request, socket, first) => {
+    void openUpgrader(state).then(() => acceptHandshake(state, request, socket as ConnectedSocket, first));
+  });
   server.on('connect', (_request, socket) => answerRaw(socket, 'method_not_allowed', { method: 'CONNECT' }));
   server.on('clientError', (error: NodeJS.ErrnoException, socket: ConnectedSocket) => refuseConnection(state, error, socket));
 
@@ -72,6 +77,7 @@ export async function openNodeListener(options: ListenerOptions): Promise<Listen
     async drain(deadlineMs) {
       state.draining = true;
       server.close();
+      state.upgrader?.closeAll(1012, 'Service restart');
       closeIdle(sockets);
       // Responses whose head said keep-alive before the drain began leave an idle connection behind.
       const sweep = setInterval(closeIdle, 50, sockets);
@@ -79,12 +85,14 @@ export async function openNodeListener(options: ListenerOptions): Promise<Listen
       await allClosed();
       clearInterval(sweep);
       clearTimeout(deadline);
+      state.upgrader?.stop();
     },
     async close() {
       state.draining = true;
       server.close();
       destroyAll(sockets);
       await allClosed();
+      state.upgrader?.stop();
     },
   };
 }
@@ -114,8 +122,47 @@ class LeanIncomingMessage extends IncomingMessage {
 }
 const noHeaders: Record<string, string> = {};
 
+/** What makes Node let go of a connection: a handshake that is not pipelined behind other requests. */
+function mayUpgrade(request: IncomingMessage): boolean {
+  const { first, closing } = (request.socket as ConnectedSocket).connection!;
+  const raw = request.rawHeaders;
+  const header = (name: string): string | null => {
+    let value: string | null = null;
+    for (let i = 0; i < raw.length; i += 2) {
+      if (raw[i]!.length === name.length && raw[i]!.toLowerCase() === name)
+        value = value === null ? raw[i + 1]! : `${value}, ${raw[i + 1]!}`;
+    }
+    return value;
+  };
+  return first === null && !closing && isWebSocketHandshake(request.method!, header);
+}
+
+async function openUpgrader(state: NodeListenerState): Promise<void> {
+  const { createUpgrader } = await import('./websocket.ts');
+  state.upgrader ??= createUpgrader(state.options.limits);
+}
+
+/** A handshake is an exchange like any other, over a connection that serves no request after it. */
+function acceptHandshake(state: NodeListenerState, request: IncomingMessage, socket: ConnectedSocket, first: Buffer): void {
+  if (socket.destroyed) return;
+  socket.on('error', () => {});
+  const response = new ServerResponse(request);
+  response.shouldKeepAlive = false;
+  response.assignSocket(socket);
+  response.on('finish', () => socket.destroySoon());
+  const onDrain = (): void => void response.emit('drain');
+  socket.on('drain', onDrain);
+  accept(state, request, response, false, first);
+}
+
 /** Checks a request's head and hands it over as an exchange. */
-function accept(state: NodeListenerState, request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void {
+function accept(
+  state: NodeListenerState,
+  request: IncomingMessage,
+  response: ServerResponse,
+  awaitsContinue: boolean,
+  upgradeHead: Buffer | null = null,
+): void {
   const connection = (request.socket as ConnectedSocket).connection!;
   // What follows a refused request on the same connection is not served.
   if (connection.closing) return;
@@ -149,7 +196,7 @@ function accept(state: NodeListenerState, request: IncomingMessage, response: Se
         }
         break;
     }
-    if (isHopByHop(name)) continue;
+    if (isHopByHop(name) && (upgradeHead === null || name !== 'upgrade')) continue;
     headerBlock += `${name}\0${value}\0`;
   }
   if (chunked) bodyBytes = -1;
@@ -170,6 +217,7 @@ function accept(state: NodeListenerState, request: IncomingMessage, response: Se
   if (host === null && problem === '') problem = 'the Host header is no host name';
 
   const exchange = new NodeExchange(state, connection, request, response, target, host ?? '', headerBlock, bodyBytes, awaitsContinue);
+  exchange.upgradeHead = upgradeHead;
   let last = connection.first;
   if (last === null) connection.first = exchange;
   else {
@@ -243,7 +291,8 @@ function listen(server: Server, options: ListenerOptions): Promise<void> {
 /** Ends the connections that answer nothing at the moment. */
 function closeIdle(sockets: ReadonlySet<ConnectedSocket>): void {
   for (const socket of sockets) {
-    if (socket.connection!.first === null && socket.writableLength === 0 && !socket.connection!.closing) socket.destroySoon();
+    if (socket.connection!.first === null && !socket.connection!.upgraded && socket.writableLength === 0 && !socket.connection!.closing)
+      socket.destroySoon();
   }
 }
 

@@ -4,7 +4,7 @@ import { METHODS } from 'node:http';
 import { createRequire } from 'node:module';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { defaultLimits } from '#core/limits.ts';
-import { HeadCache, hostFrom, isHopByHop } from './header-block.ts';
+import { HeadCache, hostFrom, isHopByHop, isWebSocketHandshake } from './header-block.ts';
 import type { Listener, ListenerOptions, OpenListener } from './listener.ts';
 import { UwsExchange, type UwsListenerState, type UwsResponse } from './uws-exchange.ts';
 
@@ -12,6 +12,7 @@ import { UwsExchange, type UwsListenerState, type UwsResponse } from './uws-exch
 interface UwsRequest {
   getCaseSensitiveMethod(): string;
   getUrl(): string;
+  getHeader(name: string): string;
   getQuery(): string | undefined;
   forEach(callback: (name: string, value: string) => void): void;
 }
@@ -129,6 +130,7 @@ function accept(state: UwsListenerState, response: UwsResponse, request: UwsRequ
   let bodyBytes = 0;
   let chunked = false;
   let closes = false;
+  let upgrades = false;
   request.forEach((name, value) => {
     headerBytes += name.length + value.length + 4;
     switch (name.length) {
@@ -137,6 +139,9 @@ function accept(state: UwsListenerState, response: UwsResponse, request: UwsRequ
           if (hostHeader !== null) problem = 'there are several Host headers';
           hostHeader = value;
         }
+        break;
+      case 7:
+        if (name === 'upgrade') upgrades = true;
         break;
       case 10:
         if (name === 'connection' && value.toLowerCase() === 'close') closes = true;
@@ -171,6 +176,8 @@ function accept(state: UwsListenerState, response: UwsResponse, request: UwsRequ
   else if (headerBytes > limits.headerBytesMax) exchange.refuse('headers_too_large', { limit: limits.headerBytesMax });
   else if (problem !== '') exchange.refuse('bad_request', { reason: problem });
   else if (bodyBytes > limits.bodyBytesMax) exchange.refuse('body_too_large', { limit: limits.bodyBytesMax });
+  else if (upgrades && isWebSocketHandshake(method, (name) => request.getHeader(name) || null))
+    exchange.refuse('not_supported', { what: 'WebSocket with uWebSockets.js as the listener' });
   else {
     exchange.attach();
     state.options.onExchange(exchange);

@@ -1,14 +1,16 @@
 // The one interface between a socket server and the handler. listener-node.ts and listener-uws.ts implement it; the
 // conformance suite in test/contract/listener.ts runs over both. Nothing here knows of isolates or routes.
+import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 
 /**
  * One HTTP request and its response, as a listener hands it to the handler.
  *
  * Header blocks are flat strings `name\0value\0name\0value\0` (names lower-case, arrival order): the form in which they
  * cross into an isolate, so that no listener builds an object the worker does not ask for. Requests come without
- * hop-by-hop headers (`connection`, `keep-alive`, `proxy-connection`, `transfer-encoding`, `te`, `trailer`, `upgrade`).
+ * hop-by-hop headers (`connection`, `keep-alive`, `proxy-connection`, `transfer-encoding`, `te`, `trailer`, `upgrade`);
+ * a valid WebSocket handshake keeps its `upgrade`.
  *
- * Exactly one of `send`, `begin` (then `write`*, `end`) or `destroy` ends it. After `onAbort` every call is a no-op.
+ * Exactly one of `send`, `begin` (then `write`*, `end`), `upgrade` or `destroy` ends it. After `onAbort` every call is a no-op.
  */
 export interface Exchange {
   /** Upper-case method. */ readonly method: string;
@@ -34,6 +36,11 @@ export interface Exchange {
   /** One chunk; false when the client is slower than the worker: wait for `onDrain`. */
   write(chunk: Uint8Array | string): boolean;
   end(): void;
+  /**
+   * Answers a WebSocket handshake with 101 and the headers of the block. Null, and nothing is sent, when the request was none.
+   * A socket that cannot be opened after all says `closed` at once.
+   */
+  upgrade(headerBlock: string, events: SocketEvents): SocketWire | null;
   /** Cuts the connection, so that a truncated response is seen as truncated. */
   destroy(): void;
 
@@ -60,6 +67,8 @@ export interface ListenerOptions {
     readonly idleMs: number;
     /** Until a request's headers must be complete (slow clients, 408). Default 10,000. */ readonly headersMs?: number;
     /** A body that stops coming, or a response that the client stops taking: the connection is cut. Default 60,000. */ readonly stallMs?: number;
+    /** Default 32 MB. */ readonly webSocketMessageBytesMax?: number;
+    /** Between pings. Default 30,000. */ readonly webSocketIdleMs?: number;
   };
   /** Several engine processes on one port. Default false: a second opener gets EADDRINUSE. */
   readonly reusePort?: boolean;

@@ -4,8 +4,10 @@
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { errorMessage, errorTable, PlatformError, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
+import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import { hasBody, type DateHeader, type HeadCache, type ResponseHead } from './header-block.ts';
 import type { BodySink, Exchange, ListenerOptions } from './listener.ts';
+import type { Upgrader } from './websocket.ts';
 
 /** What all exchanges of a listener share. */
 export interface NodeListenerState {
@@ -14,6 +16,7 @@ export interface NodeListenerState {
   readonly date: DateHeader;
   readonly stallMs: number;
   draining: boolean;
+  /** Made for the first handshake. */ upgrader: Upgrader | null;
 }
 
 /** One socket: per connection, never per request. */
@@ -22,6 +25,7 @@ export interface NodeConnection {
   readonly remoteAddress: string;
   /** Oldest exchange without a complete response; pipelined ones hang on its `next`. */ first: NodeExchange | null;
   /** An error answer or a close is on its way: nothing more is accepted. */ closing: boolean;
+  /** It speaks WebSocket now. */ upgraded: boolean;
 }
 
 /** The parts of ServerResponse that the head is written through. */
@@ -55,6 +59,8 @@ export class NodeExchange implements Exchange {
   readonly bodyBytes: number;
   onAbort: (() => void) | null = null;
   onDrain: (() => void) | null = null;
+  /** Of a WebSocket handshake: what the client sent after it. The parser has let go of the connection. */
+  upgradeHead: Buffer | null = null;
   /** The next exchange of the same connection, when requests are pipelined. */
   next: NodeExchange | null = null;
 
@@ -247,6 +253,25 @@ export class NodeExchange implements Exchange {
     this.#connection.socket.destroy();
   }
 
+  upgrade(headerBlock: string, events: SocketEvents): SocketWire | null {
+    if (this.#state !== open || this.upgradeHead === null) return null;
+    const head = this.#listener.heads.get(headerBlock);
+    const { socket } = this.#connection;
+    this.#response.detachSocket(socket);
+    this.#state = ended;
+    this.#leaveConnection();
+    this.#connection.upgraded = true;
+    const upgrader = this.#listener.upgrader!;
+    const wire = upgrader.upgrade(this.headerBlock, socket, this.upgradeHead, head, events);
+    if (wire === null) {
+      queueMicrotask(() => events.closed(1006, '', false));
+      return closedWire;
+    }
+    // The listener sheds its clients.
+    if (this.#listener.draining) wire.close(1012, 'Service restart');
+    return wire;
+  }
+
   /** Answers with an error of the table and closes the connection. */
   refuse(code: ErrorCode, details: ErrorDetails): void {
     this.#closes = true;
@@ -331,6 +356,8 @@ export class NodeExchange implements Exchange {
     this.onDrain?.();
   }
 }
+
+const closedWire: SocketWire = { send() {}, close() {}, pause() {}, resume() {}, bufferedBytes: 0 };
 
 function flushHead(response: Response): void {
   if (!response._headerSent && !response.destroyed) response._send('');

@@ -2,6 +2,7 @@
 // The native response object dies with the response or the connection, and every write must happen inside a cork.
 import { STATUS_CODES } from 'node:http';
 import { errorMessage, errorTable, PlatformError, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
+import type { SocketWire } from '../bridge/sockets.ts';
 import { hasBody, headerIn, type HeadCache, type ResponseHead } from './header-block.ts';
 import type { BodySink, Exchange, ListenerOptions } from './listener.ts';
 
@@ -272,6 +273,11 @@ export class UwsExchange implements Exchange {
   /** The client asked for the end of the connection. */
   closeAfter(): void {
     this.#clientCloses = true;
+  }
+
+  /** The listener refuses handshakes with 501: the library asks for its own decision about the upgrade before anything is awaited. */
+  upgrade(): SocketWire | null {
+    return null;
   }
 
   /** Answers with an error of the table and closes the connection. */

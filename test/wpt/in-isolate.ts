@@ -82,6 +82,7 @@ function answer(deployment: Deployment): Promise<{ status: number; body: string 
         end();
       },
       begin: (code) => void (status = code),
+      upgrade: () => null,
       write(chunk) {
         chunks.push(Buffer.from(chunk as string));
         return true;

@@ -6,6 +6,7 @@ import type { HostBody, HostReply } from '../host.ts';
 import { abortIncoming, cancelPump, incomingBody, openPump } from '../streams.ts';
 import { Request, takeRequest } from './request.ts';
 import { createIncomingResponse, type Response } from './response.ts';
+import { prepareFetchedSocket } from './web-socket.ts';
 
 interface Head {
   status: number;
@@ -17,10 +18,21 @@ interface Head {
   stream: number | null;
   /** The body came as a part. */
   part: boolean;
+  /** The socket that was asked for is open. */
+  upgraded?: boolean;
+  protocol?: string;
+  extensions?: string;
 }
+
+const upgrade = /(?:^|\0)upgrade\0websocket\0/i;
 
 // Streams that the guest sends outside a response have negative ids, so that they never meet an invocation's or the host's.
 let nextStream = -1;
+
+/** An id for a body that goes to the host outside a response. */
+export function newStreamId(): number {
+  return nextStream--;
+}
 
 /** The global `fetch`. */
 export function fetch(input: unknown, init?: unknown): Promise<Response> {
@@ -50,15 +62,29 @@ async function fetchThrough(name: HostCallName, target: Record<string, string>, 
   }
   // The first chunks may come in the same entry as the head: their stream is open before the entry reads on.
   let incoming: HostBody | null = null;
-  const call = startCall(name, { ...target, method, url, headers: headerBlock, redirect, stream }, parts, (reply, owner) => {
+  const socket = name === 'fetch' && method === 'GET' && upgrade.test(headerBlock) ? prepareFetchedSocket() : null;
+  const args = { ...target, method, url, headers: headerBlock, redirect, stream, ...(socket === null ? {} : { socket: socket.id }) };
+  const call = startCall(socket === null ? name : 'socket.connect', args, parts, (reply, owner) => {
     const { stream: id } = reply.value as Head;
     if (id === null) return;
     incoming = incomingBody(id, owner);
     // The answer crossed the abort on its way: whatever it opens is closed again.
     if (signal?.aborted) incoming.cancel();
   });
-  const { value, parts: replyParts } = signal === null ? await call.reply : await abortable(call, signal, stream);
+  let reply: HostReply;
+  try {
+    reply = signal === null ? await call.reply : await abortable(call, signal, stream);
+  } catch (error) {
+    socket?.refused();
+    throw error;
+  }
+  const { value, parts: replyParts } = reply;
   const head = value as Head;
+  if (head.upgraded === true) {
+    const opened = socket!.opened(head.url, head.protocol!, head.extensions!);
+    return createIncomingResponse(head.status, head.statusText, head.headers, null, head.url, head.redirected, opened);
+  }
+  socket?.refused();
   const source = incoming ?? (head.part ? (replyParts[0] as Part) : null);
   if (signal !== null && head.stream !== null) {
     const id = head.stream;

@@ -3,6 +3,7 @@
 import { blockFromInit, copyHeaders, headersFromBlock, headersToBlock, type Headers } from './headers.ts';
 import { Body, cloneBody, extractBody, installBodyMembers, takeBody, textType, type BodyContent, type BodyMembers } from './body.ts';
 import { parseUrl } from './url.ts';
+import { isWebSocket } from './web-socket.ts';
 import { finishInterface, internal, requireArguments, toByteString } from './webidl.ts';
 
 const reasonPhrase = /^[\t\x20-\x7e\x80-\xff]*$/;
@@ -15,6 +16,8 @@ export interface TakenResponse {
   readonly statusText: string;
   readonly headerBlock: string;
   readonly body: BodyContent;
+  /** The WebSocket it opens, or null. */
+  readonly webSocket: unknown;
 }
 
 /**
@@ -33,6 +36,7 @@ export let createIncomingResponse: (
   body: BodyContent,
   url: string,
   redirected: boolean,
+  webSocket?: unknown,
 ) => Response;
 
 let bodyOf: (response: Response) => Body | null;
@@ -58,6 +62,7 @@ export class Response {
   #body: Body | null = null;
   // Sent without ever having had a Body.
   #taken = false;
+  #webSocket: unknown = null;
 
   constructor(body: unknown = undefined, init: unknown = undefined) {
     if (body === internal) return;
@@ -75,7 +80,12 @@ export class Response {
 
   #initialise(init: unknown, content: BodyContent, type: string | null): void {
     if (typeof init !== 'object' && typeof init !== 'function') throw new TypeError('Response options must be an object');
-    const { headers, status, statusText } = init as { headers?: unknown; status?: unknown; statusText?: unknown };
+    const { headers, status, statusText, webSocket } = init as {
+      headers?: unknown;
+      status?: unknown;
+      statusText?: unknown;
+      webSocket?: unknown;
+    };
     if (status !== undefined) {
       const code = typeof status === 'number' ? Math.trunc(status) : Math.trunc(Number(status));
       // 101 is what an upgrade to WebSocket answers with.
@@ -87,6 +97,11 @@ export class Response {
       const text = toByteString(statusText);
       if (!reasonPhrase.test(text)) throw new TypeError('The status text holds a control character');
       this.#statusText = text;
+    }
+    if (webSocket !== undefined && webSocket !== null) {
+      if (!isWebSocket(webSocket)) throw new TypeError('The webSocket of a response must be a WebSocket');
+      if (this.#status !== 101) throw new RangeError('A response with a WebSocket must have the status 101');
+      this.#webSocket = webSocket;
     }
     if (content !== null && isNullBodyStatus(this.#status))
       throw new TypeError(`A response with status ${this.#status} cannot have a body`);
@@ -144,6 +159,10 @@ export class Response {
   get statusText(): string {
     return this.#statusText;
   }
+  /** The socket that the response opens, or that a `fetch` has opened; null without one. */
+  get webSocket(): unknown {
+    return this.#webSocket;
+  }
   get headers(): Headers {
     if (this.#headers === null) {
       this.#headers = headersFromBlock(this.#block!, this.#immutable ? 'immutable' : 'none');
@@ -153,6 +172,7 @@ export class Response {
   }
 
   clone(): Response {
+    if (this.#webSocket !== null) throw new TypeError('A response with a WebSocket cannot be cloned');
     const copy = new Response(internal);
     copy.#body = cloneBody(bodyOf(this));
     copy.#type = this.#type;
@@ -188,9 +208,10 @@ export class Response {
         statusText: value.#statusText,
         headerBlock: value.#block ?? headersToBlock(value.#headers!),
         body,
+        webSocket: value.#webSocket,
       };
     };
-    createIncomingResponse = (status, statusText, headerBlock, body, url, redirected) => {
+    createIncomingResponse = (status, statusText, headerBlock, body, url, redirected, webSocket = null) => {
       const response = new Response(internal);
       response.#type = 'basic';
       response.#status = status;
@@ -200,6 +221,7 @@ export class Response {
       response.#url = url;
       response.#redirected = redirected;
       response.#immutable = true;
+      response.#webSocket = webSocket;
       return response;
     };
   }

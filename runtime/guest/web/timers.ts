@@ -136,6 +136,7 @@ export function dueTimers(): void {
       timer.at = now + timer.every;
       push(timer);
     }
+    timer.owner?.renewForTimer(now);
     touch(timer.owner);
     try {
       runInContext(timer.context, timer.callback as (...parameters: never[]) => unknown, globalThis, timer.parameters);

@@ -1,0 +1,189 @@
+// The host half of WebSockets that a worker opens itself: a handshake under the egress policy, then the connection is handed to
+// the bridge. Everything in `args` comes from a worker and is checked here.
+import type { IncomingMessage } from 'node:http';
+import type { Dispatcher } from 'undici';
+import type { WebSocket } from 'ws';
+import { PlatformError } from '#core/errors.ts';
+import type { HostCall, HostHandler, HostReply, SyncHostHandler } from '../bridge/host-calls.ts';
+import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
+import type { EgressPolicy } from './egress.ts';
+import { check, FORBIDDEN, guardedLookup, redirectTarget, REDIRECTS_MAX, reply } from './fetch.ts';
+
+/** What these calls are made of. */
+export interface WebSocketParts {
+  readonly policy: EgressPolicy;
+  readonly messageBytesMax: number;
+  /** How a connection of `ws` becomes a wire of the bridge; loaded with the package when the first is opened. */
+  readonly load: () => Promise<{
+    wireOf(socket: WebSocket, events: SocketEvents): SocketWire;
+    readonly deflateOptions: object;
+    readonly closeOptions: object;
+  }>;
+}
+
+interface ConnectArguments {
+  readonly url: string;
+  readonly headers: string;
+  readonly redirect: string;
+  readonly socket: number;
+}
+
+const HANDSHAKE_MS = 30_000;
+
+/** The handlers. */
+export function createWebSockets(parts: WebSocketParts): {
+  calls: Readonly<Record<string, HostHandler>>;
+  sync: Readonly<Record<string, SyncHostHandler>>;
+} {
+  return {
+    calls: { 'socket.connect': (call) => connect(parts, call) },
+    sync: {
+      'socket.buffered': (args, _part, isolate) => {
+        const { id } = (args ?? {}) as { id?: unknown };
+        return typeof id === 'number' ? isolate.socketState(id) : null;
+      },
+    },
+  };
+}
+
+async function connect(parts: WebSocketParts, call: HostCall): Promise<HostReply> {
+  const { url, headers, redirect, socket } = parse(call.args);
+  let target = new URL(url);
+  let list = toHeaders(headers);
+  for (let redirects = 0; ; redirects++) {
+    call.owner.countSubrequest();
+    check(target, parts.policy);
+    const answer = await handshake(parts, call, target, list, socket);
+    if (answer.response === null) return { value: answer.value };
+    const response = toDispatched(answer.response);
+    const location = redirect === 'manual' ? null : redirectTarget(response, target);
+    if (location === null) return reply(call, response, target, redirects > 0);
+    answer.response.destroy();
+    if (redirect === 'error') throw new PlatformError('fetch_failed', { reason: `Redirect to ${location.href} while redirect is "error"` });
+    if (redirects >= REDIRECTS_MAX) throw new PlatformError('fetch_failed', { reason: `More than ${REDIRECTS_MAX} redirects` });
+    if (location.origin !== target.origin)
+      list = Object.fromEntries(Object.entries(list).filter(([name]) => !/^(?:authorization|cookie|host|proxy-authorization)$/.test(name)));
+    target = location;
+  }
+}
+
+function parse(args: unknown): ConnectArguments {
+  const { url, headers, redirect, socket } = (args ?? {}) as Record<string, unknown>;
+  if (typeof url !== 'string' || !URL.canParse(url)) throw new PlatformError('invalid_argument', { reason: 'The URL is not valid' });
+  if (typeof headers !== 'string') throw new PlatformError('invalid_argument', { reason: 'The headers are not valid' });
+  if (typeof redirect !== 'string') throw new PlatformError('invalid_argument', { reason: 'The redirect mode is not valid' });
+  // Ids of sockets that were answered with are those of invocations, above zero.
+  if (!Number.isSafeInteger(socket) || (socket as number) >= 0)
+    throw new PlatformError('invalid_argument', { reason: 'The socket is not valid' });
+  return { url, headers, redirect, socket: socket as number };
+}
+
+const LEGAL_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+function toHeaders(block: string): Record<string, string[]> {
+  const headers: Record<string, string[]> = {};
+  const fields = block.split('\0');
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const name = fields[at] as string;
+    const value = fields[at + 1] as string;
+    // What belongs to the handshake itself is ours; which protocols are offered is the worker's choice.
+    if (FORBIDDEN.test(name) || (name.startsWith('sec-websocket-') && name !== 'sec-websocket-protocol')) continue;
+    if (!/^[a-z0-9!#$%&'*+\-.^_`|~]+$/.test(name) || !LEGAL_VALUE.test(value))
+      throw new PlatformError('invalid_argument', { reason: `The header ${JSON.stringify(name)} is not valid` });
+    (headers[name] ??= []).push(value);
+  }
+  headers['user-agent'] ??= ['platform'];
+  return headers;
+}
+
+type Answer = { readonly response: IncomingMessage } | { readonly response: null; readonly value: object };
+
+async function handshake(
+  parts: WebSocketParts,
+  call: HostCall,
+  target: URL,
+  list: Readonly<Record<string, string[]>>,
+  id: number,
+): Promise<Answer> {
+  const [{ WebSocket }, { wireOf, deflateOptions, closeOptions }] = await Promise.all([import('ws'), parts.load()]);
+  if (call.signal.aborted) throw new PlatformError('fetch_failed', { reason: 'The handshake was aborted' });
+  const address = new URL(target);
+  address.protocol = target.protocol === 'https:' ? 'wss:' : 'ws:';
+  const { 'sec-websocket-protocol': offered, ...headers } = list;
+  const protocols = (offered ?? [])
+    .join(',')
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+  let socket: WebSocket;
+  try {
+    socket = new WebSocket(address, protocols, {
+      headers: headers as unknown as Record<string, string>,
+      lookup: guardedLookup(parts.policy),
+      followRedirects: false,
+      handshakeTimeout: HANDSHAKE_MS,
+      maxPayload: parts.messageBytesMax,
+      perMessageDeflate: { ...deflateOptions, serverNoContextTakeover: false },
+      ...closeOptions,
+    });
+  } catch (error) {
+    throw new PlatformError('invalid_argument', { reason: (error as Error).message }, { cause: error });
+  }
+  const onAbort = (): void => socket.terminate();
+  call.signal.addEventListener('abort', onAbort);
+  try {
+    return await new Promise<Answer>((resolve, reject) => {
+      let head = '';
+      socket.on('upgrade', (response) => {
+        for (let at = 0; at < response.rawHeaders.length; at += 2)
+          head += `${(response.rawHeaders[at] as string).toLowerCase()}\0${response.rawHeaders[at + 1] as string}\0`;
+      });
+      socket.on('unexpected-response', (_request, response) => resolve({ response }));
+      socket.once('error', (error) => reject(toPlatformError(error, target)));
+      socket.once('open', () => {
+        socket.removeAllListeners('error');
+        try {
+          const bridged = call.isolate.openSocket(id, call.owner.id);
+          bridged.attach(wireOf(socket, bridged));
+          const { protocol, extensions } = socket;
+          resolve({
+            response: null,
+            value: {
+              upgraded: true,
+              status: 101,
+              statusText: 'Switching Protocols',
+              headers: head,
+              url: target.href,
+              redirected: false,
+              stream: null,
+              part: false,
+              protocol,
+              extensions,
+            },
+          });
+        } catch (error) {
+          socket.on('error', () => {});
+          socket.terminate();
+          reject(error as Error);
+        }
+      });
+    });
+  } finally {
+    call.signal.removeEventListener('abort', onAbort);
+  }
+}
+
+function toPlatformError(error: Error & { code?: string }, target: URL): PlatformError {
+  if (error instanceof PlatformError) return error;
+  const reason = `WebSocket connection to ${target.host} failed: ${error.code ?? error.message}`;
+  return new PlatformError('fetch_failed', { reason }, { cause: error });
+}
+
+function toDispatched(response: IncomingMessage): Dispatcher.ResponseData {
+  return {
+    statusCode: response.statusCode,
+    statusText: response.statusMessage,
+    headers: response.rawHeaders,
+    body: response,
+  } as unknown as Dispatcher.ResponseData;
+}

@@ -1,0 +1,130 @@
+// The host's end of WebSockets over the bridge, those a worker answered a request with and those it opened itself: messages
+// into the guest until its window is used up, messages out of it until the peer has too much to take. Used by link.ts only.
+import type { Part } from './protocol.ts';
+
+/** One WebSocket connection as the bridge uses it; server/websocket.ts makes them. */
+export interface SocketWire {
+  send(data: Part): void;
+  /** Begins the closing handshake; 1005 sends no code. */
+  close(code: number, reason: string): void;
+  /** Stops and goes on reading messages. */
+  pause(): void;
+  resume(): void;
+  /** Bytes that `send` was given and the network has not taken; small messages count with what they cost in memory. */
+  readonly bufferedBytes: number;
+}
+
+/** What a wire says. Nothing comes after `closed`. */
+export interface SocketEvents {
+  message(data: Part): void;
+  /** The connection broke or the peer broke the protocol; `closed` follows. */
+  failed(message: string): void;
+  /** `clean`: after a closing handshake; else the code is 1006. */
+  closed(code: number, reason: string, clean: boolean): void;
+}
+
+/** What a bridged socket needs of its link. */
+export interface SocketParts {
+  readonly limits: {
+    readonly streamWindowBytes: number;
+    readonly webSocketMessageBytesMax: number;
+    readonly webSocketBufferedBytesMax: number;
+  };
+  /** Puts a message into the next entry. */
+  readonly message: (id: number, data: Part) => void;
+  readonly failed: (id: number, message: string) => void;
+  readonly closed: (id: number, code: number, reason: string, clean: boolean) => void;
+  /** Says why a socket was closed by the platform. */
+  readonly log: (owner: number, text: string) => void;
+}
+
+/** Between a wire and a guest. */
+export class BridgedSocket implements SocketEvents {
+  readonly id: number;
+  /** Invocation it ends with; 0 for none. */
+  readonly owner: number;
+  #parts: SocketParts;
+  #wire: SocketWire | null = null;
+  #over = false;
+  /** Given to the guest and not delivered there yet. */
+  #inFlight = 0;
+  #paused = false;
+  #received = 0;
+
+  constructor(id: number, owner: number, parts: SocketParts) {
+    this.id = id;
+    this.owner = owner;
+    this.#parts = parts;
+  }
+
+  attach(wire: SocketWire): void {
+    this.#wire = wire;
+  }
+
+  message(data: Part): void {
+    if (this.#over) return;
+    this.#inFlight += data.length;
+    this.#parts.message(this.id, data);
+    if (this.#paused || this.#inFlight < this.#parts.limits.streamWindowBytes) return;
+    this.#paused = true;
+    this.#wire?.pause();
+  }
+
+  failed(message: string): void {
+    if (!this.#over) this.#parts.failed(this.id, message);
+  }
+
+  closed(code: number, reason: string, clean: boolean): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#parts.closed(this.id, code, reason, clean);
+  }
+
+  /** The guest has delivered messages. */
+  credit(bytes: number): void {
+    this.#inFlight -= bytes;
+    if (!this.#paused || this.#inFlight > this.#parts.limits.streamWindowBytes / 2) return;
+    this.#paused = false;
+    this.#wire?.resume();
+  }
+
+  /** A message from the guest. `send` says nothing back there, so a peer that takes too little ends the socket. */
+  send(data: Part): void {
+    const wire = this.#wire;
+    if (this.#over || wire === null) return;
+    const { webSocketMessageBytesMax, webSocketBufferedBytesMax } = this.#parts.limits;
+    this.#received += data.length;
+    if (data.length > webSocketMessageBytesMax) {
+      this.#parts.log(
+        this.owner,
+        `A WebSocket message of ${data.length} bytes is larger than ${webSocketMessageBytesMax} bytes: the socket is closed`,
+      );
+      this.close(1009, 'Message too big');
+    } else if (wire.bufferedBytes > webSocketBufferedBytesMax) {
+      this.#parts.log(
+        this.owner,
+        `A WebSocket has ${wire.bufferedBytes} bytes waiting, more than ${webSocketBufferedBytesMax}: its client is too slow and the socket is closed`,
+      );
+      this.close(1013, 'Too slow');
+    } else {
+      wire.send(data);
+    }
+  }
+
+  close(code: number, reason: string): void {
+    // A paused socket would never read the answer to its close frame.
+    if (this.#paused) this.#wire?.resume();
+    this.#paused = false;
+    this.#wire?.close(code, reason);
+  }
+
+  /** The guest is gone: nothing is told any more. */
+  abandon(code: number, reason: string): void {
+    this.#over = true;
+    this.close(code, reason);
+  }
+
+  get state(): { received: number; buffered: number } {
+    return { received: this.#received, buffered: this.#wire?.bufferedBytes ?? 0 };
+  }
+}

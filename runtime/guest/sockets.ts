@@ -1,0 +1,107 @@
+// The guest's end of WebSockets over the bridge: which socket object a record is for, and records out of the guest. The
+// classes that workers see are in web/web-socket.ts.
+import { FIELD, RECORD, toHost, type Part } from '../bridge/protocol.ts';
+import type { Invocation } from './invocation.ts';
+import { touch } from './invocation.ts';
+import { outbox, send } from './outbox.ts';
+import { SafeMap, toJson } from './safe.ts';
+
+/** One end of a connection, as the other end uses it. */
+export interface SocketEnd {
+  // `isTask`: no code of the worker is on the stack.
+  receive(data: Part, isTask: boolean): void;
+  /** The other end begins the closing handshake. */
+  closing(code: number, reason: string, isTask: boolean): void;
+  /** The connection is over. */
+  closed(code: number, reason: string, clean: boolean, isTask: boolean): void;
+  failed(message: string, isTask: boolean): void;
+  /** Number of the socket of the network behind it; 0 when it is in this isolate. */
+  readonly networkId: number;
+}
+
+interface Entry {
+  readonly end: SocketEnd;
+  readonly owner: Invocation | undefined;
+  readonly onClosed: () => void;
+  /** Bytes delivered and not told to the host yet. */
+  delivered: number;
+}
+
+/** Delivered bytes are told in pieces of this size: the host's window is four times as large. */
+const CREDIT_BYTES = 64 * 1024;
+
+const entries = new SafeMap<number, Entry>();
+let nextId = -1;
+
+/** A number for a socket that the worker opens. */
+export function reserveSocketId(): number {
+  return nextId--;
+}
+
+/** Directs what the host says of a socket to an end. */
+export function connectEnd(id: number, end: SocketEnd, owner: Invocation | undefined, onClosed: () => void): void {
+  entries.set(id, { end, owner, onClosed, delivered: 0 });
+}
+
+export function disconnectEnd(id: number): void {
+  entries.delete(id);
+}
+
+/** Whether the host may still have something to say about a socket: then nobody hangs. */
+export function hasOpenSockets(): boolean {
+  return entries.size > 0;
+}
+
+/** The network as the other end of a socket. */
+export class NetworkEnd implements SocketEnd {
+  readonly networkId: number;
+
+  constructor(id: number) {
+    this.networkId = id;
+  }
+
+  receive(data: Part): void {
+    outbox.meta += toHost.socketMessage + FIELD + this.networkId + FIELD + outbox.part(data) + FIELD + RECORD;
+  }
+
+  closing(code: number, reason: string): void {
+    send(toHost.socketClose, this.networkId, code, toJson(reason));
+  }
+
+  closed(code: number, reason: string): void {
+    // Codes that stand for the absence of one are never sent.
+    this.closing(code === 1006 ? 1011 : code, reason);
+  }
+
+  failed(): void {}
+}
+
+// Each message from outside is an event of its own and gets the CPU budget of one, so that a socket may live for ever. The
+// account stays the invocation's: whatever still runs of the message before shares in it.
+export function socketMessage(id: number, data: Part): void {
+  const entry = entries.get(id);
+  if (entry === undefined) return;
+  entry.owner?.renew();
+  touch(entry.owner);
+  entry.delivered += data.length;
+  if (entry.delivered >= CREDIT_BYTES) {
+    send(toHost.socketCredit, id, entry.delivered);
+    entry.delivered = 0;
+  }
+  entry.end.receive(data, true);
+}
+
+export function socketFailed(id: number, message: string): void {
+  touch(entries.get(id)?.owner);
+  entries.get(id)?.end.failed(message, true);
+}
+
+export function socketClosed(id: number, code: number, reason: string, clean: boolean): void {
+  const entry = entries.get(id);
+  if (entry === undefined) return;
+  entries.delete(id);
+  entry.owner?.renew();
+  touch(entry.owner);
+  entry.end.closed(code, reason, clean, true);
+  entry.onClosed();
+}

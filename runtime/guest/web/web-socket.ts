@@ -1,0 +1,421 @@
+// WebSocket and WebSocketPair. The two ends of a pair are joined in this isolate until a response carries one of them away:
+// then the network is the other end. Built on first use, to keep them out of the snapshot's heap.
+import type { Part } from '../../bridge/protocol.ts';
+import { dropCall, startCall } from '../calls.ts';
+import { checkpoint, currentContext, runInContext, type Context } from '../context.ts';
+import { host } from '../host.ts';
+import { currentInvocation, type Invocation } from '../invocation.ts';
+import { connectEnd, disconnectEnd, NetworkEnd, reserveSocketId, type SocketEnd } from '../sockets.ts';
+import { blobBytes, createBlob, isBlob } from './blob.ts';
+import { DOMException } from './dom-exception.ts';
+import { CloseEvent, ErrorEvent, MessageEvent } from './event-classes.ts';
+import { defineEventHandler, dispatchTrusted, Event, EventTarget } from './events.ts';
+import { setImmediate } from './timers.ts';
+import { isAnyArrayBuffer } from './text.ts';
+import { URL } from './url.ts';
+import { encodeUtf8 } from './utf8.ts';
+import { defineConstants, finishInterface, internal, requireArguments, toDomString, toUsvString } from './webidl.ts';
+
+const CONNECTING = 0;
+const OPEN = 1;
+const CLOSING = 2;
+const CLOSED = 3;
+
+// What `close()` without a code sends and reports: no status.
+const NO_CODE = 1005;
+const REASON_BYTES_MAX = 123;
+const token = /^[a-z0-9!#$%&'*+\-.^_`|~]+$/i;
+
+/** The internals of a socket object, for the other files of the guest. */
+interface Inner {
+  /** Joins it to another end. */ join(other: SocketEnd): void;
+  /** Where it sends. */ other(): SocketEnd | null;
+  /** Its own end, for whatever is on the other side. */ readonly end: SocketEnd;
+  checkSendable(): void;
+  /** From now on all that arrives goes to another end. */ redirect(to: SocketEnd): void;
+  opened(details: { url: string; protocol: string; extensions: string }, flows: boolean): void;
+}
+
+type Classes = ReturnType<typeof build>;
+let classes: Classes | null = null;
+
+/** `WebSocket` and `WebSocketPair`. */
+export function webSocketClasses(): Classes {
+  return (classes ??= build());
+}
+
+/** Whether a value is a WebSocket; builds nothing. */
+export function isWebSocket(value: unknown): value is EventTarget {
+  return classes !== null && classes.innerOf(value) !== null;
+}
+
+/** @throws {TypeError} when a socket cannot be part of a response: the worker has accepted it, or sent it already. */
+export function checkSendable(socket: unknown): void {
+  webSocketClasses().innerOf(socket)!.checkSendable();
+}
+
+/** Gives one end of a connection to the client of an invocation, as the socket of its response. */
+export function sendWebSocket(socket: unknown, owner: Invocation, onClosed: () => void): void {
+  const inner = webSocketClasses().innerOf(socket)!;
+  inner.redirect(new NetworkEnd(owner.id));
+  // What the client says goes to whoever this end was joined with.
+  connectEnd(owner.id, inner.other()!, owner, onClosed);
+}
+
+/** The socket of a `fetch` that asks for an upgrade: `id` goes with the call, `socket` is null where nobody upgraded. */
+export function prepareFetchedSocket(): {
+  id: number;
+  opened(url: string, protocol: string, extensions: string): EventTarget;
+  refused(): void;
+} {
+  const { WebSocket, innerOf } = webSocketClasses();
+  const socket = new WebSocket(internal as never);
+  const inner = innerOf(socket)!;
+  const id = reserveSocketId();
+  inner.join(new NetworkEnd(id));
+  connectEnd(id, inner.end, currentInvocation(), () => {});
+  return {
+    id,
+    opened(url, protocol, extensions) {
+      inner.opened({ url, protocol, extensions }, false);
+      return socket;
+    },
+    refused: () => disconnectEnd(id),
+  };
+}
+
+function build() {
+  let innerOf!: (value: unknown) => Inner | null;
+  let endOf!: (socket: WebSocket) => SocketEnd;
+
+  class WebSocket extends EventTarget {
+    declare onopen: unknown;
+    declare onmessage: unknown;
+    declare onerror: unknown;
+    declare onclose: unknown;
+    #state = CONNECTING;
+    #url = '';
+    #protocol = '';
+    #extensions = '';
+    #binaryType: 'blob' | 'arraybuffer' = 'arraybuffer';
+    /** Made by `new WebSocket(url)`: stricter, as the WebSockets Standard says. */
+    #isClient = false;
+    #id = 0;
+    #call = -1;
+    #other: SocketEnd | null = null;
+    /** Everything that arrives goes there instead: the socket is part of a response. */
+    #redirected: SocketEnd | null = null;
+    #flows = false;
+    #context: Context | undefined = undefined;
+    /** Events that arrived before `accept()`, or that this isolate itself caused. */
+    #queue: (() => void)[] = [];
+    #scheduled = false;
+    #sentLength = 0;
+
+    constructor(url: string, protocols: unknown = []) {
+      super();
+      if ((url as unknown) === internal) return;
+      requireArguments(arguments.length, 1, 'WebSocket');
+      const target = clientUrl(url);
+      const offered = clientProtocols(protocols);
+      this.#isClient = true;
+      this.#binaryType = 'blob';
+      this.#url = target.href;
+      this.#connect(target, offered);
+    }
+
+    #connect(target: URL, offered: readonly string[]): void {
+      const id = (this.#id = reserveSocketId());
+      this.#other = new NetworkEnd(id);
+      this.#context = currentContext();
+      connectEnd(id, this.#inner.end, currentInvocation(), () => {});
+      const address = target.protocol === 'wss:' ? `https:${target.href.slice(4)}` : `http:${target.href.slice(3)}`;
+      const headers = offered.length > 0 ? `sec-websocket-protocol\0${offered.join(', ')}\0` : '';
+      const call = startCall('socket.connect', { url: address, headers, redirect: 'error', socket: id });
+      this.#call = call.id;
+      call.reply.then(
+        ({ value }) => {
+          this.#call = -1;
+          const { upgraded, status, protocol, extensions } = value as {
+            upgraded?: boolean;
+            status: number;
+            protocol: string;
+            extensions: string;
+          };
+          if (this.#state !== CONNECTING) {
+            if (upgraded) this.#other?.closing(NO_CODE, '', false);
+          } else if (upgraded) this.#inner.opened({ url: this.#url, protocol, extensions }, true);
+          else this.#refused(`The server answered with status ${status} instead of 101`);
+        },
+        (error: unknown) => this.#refused(String((error as { message?: unknown }).message)),
+      );
+    }
+
+    #refused(message: string): void {
+      this.#call = -1;
+      if (this.#state === CLOSED) return;
+      disconnectEnd(this.#id);
+      this.#state = CLOSING;
+      dispatchTrusted(this, new ErrorEvent('error', { message, error: new Error(message) }));
+      this.#state = CLOSED;
+      dispatchTrusted(this, new CloseEvent('close', { code: 1006 }));
+    }
+
+    readonly #inner: Inner = {
+      join: (other) => {
+        this.#other = other;
+        this.#state = OPEN;
+      },
+      other: () => this.#other,
+      end: endOf(this),
+      checkSendable: () => {
+        if (this.#flows || this.#isClient) throw new TypeError('A response needs a WebSocket that has not been accepted');
+        if (this.#redirected !== null) throw new TypeError('The WebSocket is part of another response already');
+      },
+      redirect: (to) => {
+        this.#redirected = to;
+        // In the order in which they came: each now goes to the new end.
+        for (const event of this.#queue.splice(0)) event();
+      },
+      opened: ({ url, protocol, extensions }, flows) => {
+        this.#url = url;
+        this.#protocol = protocol;
+        this.#extensions = extensions;
+        this.#state = OPEN;
+        if (!flows) return;
+        this.#flows = true;
+        dispatchTrusted(this, new Event('open'));
+        this.#schedule();
+      },
+    };
+
+    /** `isTask`: nothing of the worker is on the stack. Otherwise the event waits for a task of its own. */
+    #arrive(isTask: boolean, event: () => void): void {
+      if (isTask && this.#flows && this.#queue.length === 0) {
+        runInContext(this.#context, event);
+        checkpoint();
+        return;
+      }
+      this.#queue.push(event);
+      this.#schedule();
+    }
+
+    #schedule(): void {
+      if (!this.#flows || this.#scheduled || this.#queue.length === 0) return;
+      this.#scheduled = true;
+      setImmediate(() => {
+        this.#scheduled = false;
+        const event = this.#queue.shift();
+        if (event !== undefined) runInContext(this.#context, event);
+        this.#schedule();
+      });
+    }
+
+    #message(data: Part): void {
+      if (this.#redirected !== null) {
+        this.#redirected.receive(data, false);
+        return;
+      }
+      if (this.#state !== OPEN) return;
+      let value: unknown = data;
+      if (typeof data !== 'string') {
+        const bytes = data.byteLength === data.buffer.byteLength ? data : data.slice();
+        value = this.#binaryType === 'blob' ? createBlob(bytes, '') : bytes.buffer;
+      }
+      dispatchTrusted(this, new MessageEvent('message', { data: value, origin: this.#isClient ? new URL(this.#url).origin : '' }));
+    }
+
+    /** `answers`: the other end, in this isolate, waits for the answer to its close. */
+    #closed(code: number, reason: string, clean: boolean, answers: boolean): void {
+      if (this.#redirected !== null) {
+        if (answers) this.#redirected.closing(code, reason, false);
+        else this.#redirected.closed(code, reason, clean, false);
+        return;
+      }
+      if (this.#state === CLOSED) return;
+      this.#state = CLOSED;
+      if (answers) this.#other?.closed(code, reason, true, false);
+      dispatchTrusted(this, new CloseEvent('close', { code, reason, wasClean: clean }));
+    }
+
+    #failed(message: string): void {
+      if (this.#redirected !== null) this.#redirected.failed(message, false);
+      else if (this.#state !== CLOSED) dispatchTrusted(this, new ErrorEvent('error', { message, error: new Error(message) }));
+    }
+
+    get url(): string {
+      return this.#url;
+    }
+    get readyState(): number {
+      return this.#state;
+    }
+    get bufferedAmount(): number {
+      const id = this.#other?.networkId ?? 0;
+      if (id === 0 || this.#sentLength === 0) return 0;
+      const state = host.callSync('socket.buffered', { id }) as { received: number; buffered: number } | null;
+      return state === null ? 0 : this.#sentLength - state.received + state.buffered;
+    }
+    get extensions(): string {
+      return this.#extensions;
+    }
+    get protocol(): string {
+      return this.#protocol;
+    }
+    get binaryType(): 'blob' | 'arraybuffer' {
+      return this.#binaryType;
+    }
+    set binaryType(value: unknown) {
+      const type = toDomString(value);
+      if (type === 'blob' || type === 'arraybuffer') this.#binaryType = type;
+    }
+
+    /** Cloudflare's: events begin to flow to this end of a pair, or to the socket of a response. */
+    accept(): void {
+      if (this.#isClient) throw new TypeError('Only an end of a WebSocketPair, or the WebSocket of a response, is accepted');
+      if (this.#redirected !== null) throw new TypeError('The WebSocket is part of a response');
+      if (this.#flows) return;
+      this.#flows = true;
+      this.#context = currentContext();
+      this.#schedule();
+    }
+
+    send(data: unknown): void {
+      requireArguments(arguments.length, 1, 'WebSocket.send');
+      this.#mustBeOwn();
+      if (this.#isClient) {
+        if (this.#state === CONNECTING) throw new DOMException('The WebSocket is not open yet', 'InvalidStateError');
+      } else if (!this.#flows) throw new TypeError('accept() must be called on a WebSocket before it sends');
+      const part = toPart(data);
+      this.#sentLength += part.length;
+      if (this.#state === OPEN) this.#other?.receive(part, false);
+    }
+
+    close(code: unknown = undefined, reason: unknown = undefined): void {
+      // A worker that answers a `close` event with the event's own code, whichever it is, does so to a closed socket.
+      if (!this.#isClient && this.#state >= CLOSING) return;
+      const status = code === undefined ? NO_CODE : clampShort(code);
+      if (code !== undefined && !(this.#isClient ? status === 1000 || (status >= 3000 && status <= 4999) : mayServerSend(status)))
+        throw new DOMException(
+          `The close code ${String(code)} is not valid: ${this.#isClient ? '1000 and 3000 to 4999 are' : '1000 to 4999 without 1004, 1005, 1006 and 1015 are'}`,
+          'InvalidAccessError',
+        );
+      const text = reason === undefined ? '' : toUsvString(reason);
+      if (encodeUtf8(text).byteLength > REASON_BYTES_MAX)
+        throw new DOMException(`The reason is longer than ${REASON_BYTES_MAX} bytes`, 'SyntaxError');
+      if (text !== '' && code === undefined) throw new DOMException('A reason needs a code', 'InvalidAccessError');
+      this.#mustBeOwn();
+      if (this.#state >= CLOSING) return;
+      if (this.#state === CONNECTING) {
+        if (this.#call >= 0) dropCall(this.#call);
+        this.#state = CLOSING;
+        disconnectEnd(this.#id);
+        setImmediate(() => this.#refused('The WebSocket was closed before it was open'));
+        return;
+      }
+      this.#state = CLOSING;
+      this.#other?.closing(status, text, false);
+    }
+
+    /** Sockets do not outlive their isolate here. */
+    serializeAttachment(): never {
+      this.#mustBeOwn();
+      throw new DOMException('WebSockets do not hibernate on this platform: keep state in a binding', 'NotSupportedError');
+    }
+    deserializeAttachment(): null {
+      this.#mustBeOwn();
+      return null;
+    }
+
+    #mustBeOwn(): void {
+      if (this.#redirected !== null) throw new TypeError('The WebSocket is part of a response');
+    }
+
+    static {
+      innerOf = (value) => (typeof value === 'object' && value !== null && #inner in value ? value.#inner : null);
+      endOf = (socket) => ({
+        get networkId() {
+          return socket.#redirected?.networkId ?? 0;
+        },
+        receive(data, isTask) {
+          if (socket.#redirected === null) socket.#arrive(isTask, () => socket.#message(data));
+          else socket.#redirected.receive(data, isTask);
+        },
+        closing(code, reason, isTask) {
+          if (socket.#redirected === null) socket.#arrive(isTask, () => socket.#closed(code, reason, true, true));
+          else socket.#redirected.closing(code, reason, isTask);
+        },
+        closed(code, reason, clean, isTask) {
+          if (socket.#redirected === null) socket.#arrive(isTask, () => socket.#closed(code, reason, clean, false));
+          else socket.#redirected.closed(code, reason, clean, isTask);
+        },
+        failed(message, isTask) {
+          if (socket.#redirected === null) socket.#arrive(isTask, () => socket.#failed(message));
+          else socket.#redirected.failed(message, isTask);
+        },
+      });
+    }
+  }
+  finishInterface(WebSocket);
+  defineConstants(WebSocket, { CONNECTING, OPEN, CLOSING, CLOSED });
+  for (const type of ['open', 'message', 'error', 'close']) defineEventHandler(WebSocket.prototype, type);
+
+  class WebSocketPair {
+    readonly 0: WebSocket;
+    readonly 1: WebSocket;
+    constructor() {
+      this[0] = new WebSocket(internal as never);
+      this[1] = new WebSocket(internal as never);
+      const one = innerOf(this[0])!;
+      const other = innerOf(this[1])!;
+      one.join(other.end);
+      other.join(one.end);
+    }
+  }
+  Object.defineProperty(WebSocketPair.prototype, Symbol.toStringTag, { value: 'WebSocketPair', configurable: true });
+
+  return { WebSocket, WebSocketPair, innerOf };
+}
+
+function clientUrl(value: unknown): URL {
+  let url: URL;
+  try {
+    url = new URL(toUsvString(value));
+  } catch {
+    throw new DOMException('The URL of a WebSocket is not valid', 'SyntaxError');
+  }
+  if (url.protocol === 'http:') url = new URL(`ws:${url.href.slice(5)}`);
+  else if (url.protocol === 'https:') url = new URL(`wss:${url.href.slice(6)}`);
+  if (url.protocol !== 'ws:' && url.protocol !== 'wss:')
+    throw new DOMException(`A WebSocket URL has the scheme ws or wss, not ${url.protocol}`, 'SyntaxError');
+  if (url.hash !== '' || url.href.endsWith('#')) throw new DOMException('A WebSocket URL has no fragment', 'SyntaxError');
+  return url;
+}
+
+function clientProtocols(value: unknown): readonly string[] {
+  const list =
+    typeof value === 'object' && value !== null && Symbol.iterator in value
+      ? [...(value as Iterable<unknown>)].map(toDomString)
+      : [toDomString(value)];
+  if (list.some((protocol) => !token.test(protocol)) || new Set(list.map((protocol) => protocol.toLowerCase())).size !== list.length)
+    throw new DOMException('The sub-protocols must be different tokens', 'SyntaxError');
+  return list;
+}
+
+/** [Clamp] unsigned short. */
+function clampShort(value: unknown): number {
+  const number = Number(value);
+  return Number.isNaN(number) ? 0 : Math.min(Math.max(Math.round(number), 0), 65535);
+}
+
+function mayServerSend(code: number): boolean {
+  return code >= 1000 && code <= 4999 && code !== 1004 && code !== 1005 && code !== 1006 && code !== 1015;
+}
+
+/** What crosses is a copy: the worker may go on writing into its buffer. */
+function toPart(data: unknown): Part {
+  if (typeof data === 'string') return toUsvString(data);
+  if (isAnyArrayBuffer(data)) return new Uint8Array(data).slice();
+  if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength).slice();
+  if (isBlob(data)) return blobBytes(data).slice();
+  return toUsvString(data);
+}

@@ -1,0 +1,142 @@
+// WebSockets over the `ws` package: which requests are a handshake, answering one, and any connection of the package as the
+// wire that the bridge uses. Loaded when the first handshake comes. Knows nothing of workers.
+import type { Duplex } from 'node:stream';
+import { WebSocketServer, type WebSocket } from 'ws';
+import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
+import type { ResponseHead } from './header-block.ts';
+
+/** Bounds of a listener's WebSockets. */
+export interface WebSocketLimits {
+  readonly webSocketMessageBytesMax?: number;
+  readonly webSocketIdleMs?: number;
+}
+
+/** How long a peer may take to answer a close frame. The types of the package do not know the option yet. */
+export const closeOptions: object = { closeTimeout: 5000 };
+/** What a queued message costs beside its bytes: bounds of bytes alone would let millions of empty ones pile up. */
+const QUEUED_MESSAGE_BYTES = 512;
+
+/** Compression that a peer may ask for; no state is kept between messages, which would be 300 KB a socket. */
+export const deflateOptions = {
+  serverNoContextTakeover: true,
+  clientNoContextTakeover: true,
+  concurrencyLimit: 8,
+  threshold: 1024,
+  zlibDeflateOptions: { level: 6, memLevel: 7 },
+} as const;
+
+/** Answers handshakes of one listener. */
+export interface Upgrader {
+  /**
+   * Sends 101 with the headers of a worker's response; the sub-protocol is the worker's choice among those offered.
+   *
+   * @returns the wire; null when the handshake is refused after all, which has then been answered.
+   */
+  upgrade(requestBlock: string, socket: Duplex, first: Buffer, head: ResponseHead, events: SocketEvents): SocketWire | null;
+  /** Closes every socket with a code: what does not answer in time is cut. */
+  closeAll(code: number, reason: string): void;
+  /** No more pings. */
+  stop(): void;
+}
+
+interface Handshake {
+  readonly method: string;
+  readonly headers: Record<string, string | undefined>;
+  readonly head: ResponseHead;
+}
+
+export function createUpgrader(limits: WebSocketLimits): Upgrader {
+  const server = new WebSocketServer({
+    noServer: true,
+    clientTracking: true,
+    maxPayload: limits.webSocketMessageBytesMax ?? 32 * 1024 * 1024,
+    perMessageDeflate: deflateOptions,
+    ...closeOptions,
+    handleProtocols: (offered, request) => {
+      const chosen = protocolOf((request as unknown as Handshake).head);
+      return chosen !== null && offered.has(chosen) ? chosen : false;
+    },
+  });
+  server.on('headers', (lines, request) => {
+    const { pairs } = (request as unknown as Handshake).head;
+    for (let at = 0; at < pairs.length; at += 2) {
+      const name = pairs[at] as string;
+      if (!name.startsWith('sec-websocket-')) lines.push(`${name}: ${pairs[at + 1] as string}`);
+    }
+  });
+  const silent = new WeakSet<WebSocket>();
+  const sweep = setInterval(() => {
+    for (const socket of server.clients) {
+      // One that we do not read from at the moment cannot be heard.
+      if (socket.isPaused) continue;
+      if (silent.has(socket)) socket.terminate();
+      else {
+        silent.add(socket);
+        socket.ping();
+      }
+    }
+  }, limits.webSocketIdleMs ?? 30_000).unref();
+  return {
+    upgrade(requestBlock, socket, first, head, events) {
+      let wire: SocketWire | null = null;
+      const request: Handshake = { method: 'GET', headers: handshakeHeaders(requestBlock), head };
+      server.handleUpgrade(request as never, socket, first, (opened) => {
+        const heard = (): void => void silent.delete(opened);
+        opened.on('pong', heard).on('ping', heard).on('message', heard);
+        wire = wireOf(opened, events);
+      });
+      return wire;
+    },
+    closeAll(code, reason) {
+      for (const socket of server.clients) socket.close(code, reason);
+    },
+    stop: () => clearInterval(sweep),
+  };
+}
+
+// Lists may come in several lines.
+function handshakeHeaders(block: string): Record<string, string | undefined> {
+  const headers: Record<string, string> = {};
+  const fields = block.split('\0');
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const name = fields[at] as string;
+    if (name !== 'upgrade' && !name.startsWith('sec-websocket-')) continue;
+    headers[name] = name in headers ? `${headers[name]}, ${fields[at + 1]}` : (fields[at + 1] as string);
+  }
+  return headers;
+}
+
+function protocolOf(head: ResponseHead): string | null {
+  const at = head.pairs.indexOf('sec-websocket-protocol');
+  return at < 0 || at % 2 === 1 ? null : (head.pairs[at + 1] as string);
+}
+
+/** A connection of the package as the bridge uses it. */
+export function wireOf(socket: WebSocket, events: SocketEvents): SocketWire {
+  let queued = 0;
+  const onSent = (): void => void queued--;
+  socket.on('message', (data: Buffer, isBinary) => events.message(isBinary ? ownBytes(data) : data.toString('utf8')));
+  socket.on('error', (error) => events.failed(error.message));
+  socket.on('close', (code, reason) => events.closed(code, reason.toString('utf8'), code !== 1006));
+  return {
+    send(data) {
+      if (socket.readyState !== socket.OPEN) return;
+      queued++;
+      socket.send(data, onSent);
+    },
+    close(code, reason) {
+      if (code === 1005) socket.close();
+      else socket.close(code, reason);
+    },
+    pause: () => socket.pause(),
+    resume: () => socket.resume(),
+    get bufferedBytes() {
+      return socket.bufferedAmount + queued * QUEUED_MESSAGE_BYTES;
+    },
+  };
+}
+
+// A view into a larger buffer would be copied into the isolate as a whole.
+function ownBytes(data: Buffer): Uint8Array {
+  return data.byteLength === data.buffer.byteLength ? new Uint8Array(data.buffer) : new Uint8Array(data);
+}
