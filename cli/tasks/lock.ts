@@ -1,7 +1,7 @@
-// `npm run lock`: makes package-lock.json anew, and complete. npm leaves optional packages of other machines out of a lockfile
+// `npm run lock`: makes every package-lock.json anew, and complete. npm leaves optional packages of other machines out of a lockfile
 // when the registry at hand does not have them, and `npm ci` then refuses the lockfile everywhere. They are written in by their
 // names, which say what machine they are for: `npm ci` skips them elsewhere without asking for them.
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root, runProgram } from './processes.ts';
@@ -52,20 +52,33 @@ function platformOf(name: string): Pick<LockEntry, 'os' | 'cpu' | 'libc'> {
     throw new Error(`The optional package ${name} does not say what machine it is for`);
   const libc = words.some((word) => word.startsWith('musl'))
     ? { libc: ['musl'] }
-    : words.some((word) => word.startsWith('gnu'))
+    : words.some((word) => word.startsWith('gnu') || word === 'glibc')
       ? { libc: ['glibc'] }
       : {};
   return { cpu, ...(os.length === 1 ? { os } : {}), ...libc };
 }
 
+/** Folders with a lockfile of their own, from the checkout's. */
+export const lockedFolders = ['.', 'bench', 'test/packages'].filter((folder) => existsSync(join(root, folder, 'package-lock.json')));
+
 export async function run(): Promise<number> {
+  for (const folder of lockedFolders) {
+    const code = await lock(join(root, folder));
+    if (code !== 0) return code;
+  }
+  return 0;
+}
+
+// In a folder of its own: npm reads what is installed, and leaves out more then.
+async function lock(target: string): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'platform-lock-'));
   try {
-    for (const name of ['package.json', '.npmrc']) copyFileSync(join(root, name), join(folder, name));
+    copyFileSync(join(target, 'package.json'), join(folder, 'package.json'));
+    copyFileSync(join(root, '.npmrc'), join(folder, '.npmrc'));
     const { code } = await runProgram('npm', ['install', '--package-lock-only', '--ignore-scripts'], { show: true, cwd: folder });
     if (code !== 0) return code;
     const lockfile = completed(JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8')) as Lockfile);
-    writeFileSync(join(root, 'package-lock.json'), `${JSON.stringify(lockfile, null, 2)}\n`);
+    writeFileSync(join(target, 'package-lock.json'), `${JSON.stringify(lockfile, null, 2)}\n`);
     return 0;
   } finally {
     rmSync(folder, { recursive: true, force: true });

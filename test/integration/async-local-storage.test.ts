@@ -76,7 +76,16 @@ test('50 interleaved stores stay apart across every kind of continuation', async
 });
 
 test('exit, bind, snapshot, AsyncResource and enterWith do what Node does', async () => {
-  assert.deepEqual((await handler.fetch('stores', '/api')).json(), { inside: 1, exit: null, bound: 1, snapshot: 1, resource: 1, outside: null, entered: 3, threw: 3 });
+  assert.deepEqual((await handler.fetch('stores', '/api')).json(), {
+    inside: 1,
+    exit: null,
+    bound: 1,
+    snapshot: 1,
+    resource: 1,
+    outside: null,
+    entered: 3,
+    threw: 3,
+  });
 });
 
 test('the stores of requests that run at once in one isolate stay apart', async () => {

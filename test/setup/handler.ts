@@ -19,6 +19,7 @@ import { openArtifact } from '#runtime/router/artifact-source.ts';
 import { createRouteTable } from '#runtime/router/route-table.ts';
 import { createAssetServer } from '#runtime/server/assets.ts';
 import { openNodeListener } from '#runtime/server/listener-node.ts';
+import { createMemoryCache } from '#runtime/stores/cache-memory.ts';
 
 /** A worker to serve: its files by path, or the text of its `src/index.ts`. */
 export interface WorkerSource {
@@ -54,6 +55,8 @@ export interface TestHandler {
   readonly requests: RequestRecord[];
   /** Requests `http://<project>.localhost<path>`. */
   fetch(project: string, path?: string, options?: TestRequest): Promise<TestResponse>;
+  /** Folder of the artifact that a project serves. */
+  artifactFolder(project: string): string;
   /** Resolves when a log line of the project matches. */
   logged(project: string, pattern: RegExp): Promise<LogLine>;
   close(): Promise<void>;
@@ -118,6 +121,7 @@ export async function startHandler(
     findRoute: (host) => table.find(host),
     openArtifact: (id) => openArtifact(folder, id),
     assets: createAssetServer(),
+    cache: createMemoryCache({ bytesMax: limits.cacheBytesMax }),
     onLog: ({ project }, line) => {
       logs.push({ ...line, project });
       for (const waiter of waiting) if (waiter.project === project && waiter.pattern.test(line.text)) waiter.resolve(line);
@@ -132,6 +136,7 @@ export async function startHandler(
     logs,
     requests,
     fetch: (project, path = '/', options = {}) => send(listener.port, `${project}.localhost`, path, options),
+    artifactFolder: (project) => join(folder, 'artifacts', table.find(`${project}.localhost`)?.artifact ?? 'none'),
     async logged(project, pattern) {
       const found = logs.find((line) => line.project === project && pattern.test(line.text));
       return found ?? new Promise((resolve) => waiting.push({ project, pattern, resolve }));

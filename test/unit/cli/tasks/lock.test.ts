@@ -2,12 +2,15 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { completed, missingOptional, type Lockfile } from '#cli/tasks/lock.ts';
+import { completed, lockedFolders, missingOptional, type Lockfile } from '#cli/tasks/lock.ts';
+import { root } from '#cli/tasks/processes.ts';
 
-test('the committed lockfiles name every optional package of other machines, so that npm ci takes them', () => {
-  const lockfile = JSON.parse(readFileSync(join(import.meta.dirname, '../../../../package-lock.json'), 'utf8')) as Lockfile;
-  assert.deepEqual(missingOptional(lockfile), [], 'run `npm run lock`');
-});
+for (const folder of lockedFolders) {
+  test(`the lockfile of ${folder} names every optional package of other machines, so that npm ci takes it`, () => {
+    const lockfile = JSON.parse(readFileSync(join(root, folder, 'package-lock.json'), 'utf8')) as Lockfile;
+    assert.deepEqual(missingOptional(lockfile), [], 'run `npm run lock`');
+  });
+}
 
 test('a missing optional package gets an entry with the machine its name says', () => {
   const lockfile: Lockfile = {
