@@ -4,6 +4,7 @@ import type { HostCallName, Part } from '../../bridge/protocol.ts';
 import { dropCall, startCall } from '../calls.ts';
 import type { HostBody, HostReply } from '../host.ts';
 import { abortIncoming, cancelPump, incomingBody, openPump } from '../streams.ts';
+import { fetchLocal, isLocal } from './local-fetch.ts';
 import { Request, takeRequest } from './request.ts';
 import { createIncomingResponse, type Response } from './response.ts';
 import { prepareFetchedSocket } from './web-socket.ts';
@@ -50,8 +51,9 @@ export function createFetcher(
 async function fetchThrough(name: HostCallName, target: Record<string, string>, input: unknown, init: unknown): Promise<Response> {
   // Constructing a Request validates everything and rejects with the TypeError that the Fetch Standard names.
   const request = init === undefined && input instanceof Request ? input : new Request(input as never, init as never);
-  const { method, url, headerBlock, body, redirect, signal } = takeRequest(request);
+  const { method, url, headerBlock, body, redirect, signal, blob } = takeRequest(request);
   if (signal?.aborted) throw signal.reason;
+  if (name === 'fetch' && isLocal(url)) return fetchLocal(method, url, blob);
   const parts: Part[] = [];
   let stream: number | null = null;
   if (typeof body === 'string' || body instanceof Uint8Array) {

@@ -1,6 +1,8 @@
 // Request. The one that dispatch makes for an invocation holds only strings: its URL is not parsed, its headers are one
 // block, its signal and its body exist once they are asked for.
 import { AbortController, dependentSignal, isAbortSignal, type AbortSignal } from './abort.ts';
+import type { Blob } from './blob.ts';
+import { blobOfUrl } from './blob-url.ts';
 import { copyHeaders, Headers, headersFromBlock, headersToBlock, isHeaders, addMissing } from './headers.ts';
 import { Body, cloneBody, extractBody, installBodyMembers, moveBody, takeBody, type BodyContent, type BodyMembers } from './body.ts';
 import { parseUrl } from './url.ts';
@@ -40,6 +42,7 @@ export interface TakenRequest {
   readonly body: BodyContent;
   readonly redirect: 'follow' | 'error' | 'manual';
   readonly signal: AbortSignal | null;
+  /** What a blob URL named when the request was made. */ readonly blob: Blob | null;
 }
 
 /** The request of an invocation. The url is absolute and serialised, the block's names are lower-case; both are trusted. */
@@ -73,6 +76,7 @@ export class Request {
   #followed: AbortSignal | (() => AbortSignal) | null = null;
   #signal: AbortSignal | null = null;
   #modes: RequestModes = defaultModes;
+  #blob: Blob | null = null;
 
   constructor(input: unknown, init: unknown = undefined) {
     if (input === internal) return;
@@ -83,8 +87,10 @@ export class Request {
       const { href, hasCredentials } = parseUrl(input);
       if (hasCredentials) throw new TypeError('A request URL must not hold a user name or password');
       this.#url = href;
+      if (href.startsWith('blob:')) this.#blob = blobOfUrl(href) ?? null;
     } else {
       this.#url = source.#url;
+      this.#blob = source.#blob;
       this.#method = source.#method;
       this.#modes = source.#modes;
       this.#followed = source.#signal ?? source.#followed;
@@ -217,6 +223,7 @@ export class Request {
     if (this.#headers !== null) copy.#headers = copyHeaders(this.#headers, this.#immutable ? 'immutable' : 'none');
     copy.#followed = this.#signal ?? this.#followed;
     copy.#modes = this.#modes;
+    copy.#blob = this.#blob;
     return copy;
   }
 
@@ -243,6 +250,7 @@ export class Request {
         body: takeBody(request.#body),
         redirect: request.#modes.redirect,
         signal: typeof followed === 'function' ? request.signal : followed,
+        blob: request.#blob,
       };
     };
   }

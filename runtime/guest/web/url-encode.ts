@@ -55,7 +55,7 @@ function hexValue(unit: number): number {
 }
 
 /** Percent-decodes to bytes; a `%` without two hex digits stays as it is. */
-function percentDecodeBytes(text: string): Uint8Array {
+export function percentDecodeBytes(text: string): Uint8Array {
   const bytes = encodeUtf8(text);
   let size = 0;
   for (let at = 0; at < bytes.length; at++, size++) {

@@ -1,5 +1,6 @@
 // The URL class: one string and the places of its components in it. Reading a component is a substring; a setter rebuilds
 // the string from a record of components.
+import { createBlobUrl, revokeBlobUrl } from './blob-url.ts';
 import { hasAuthority, parsePlaces, serialise, toRecord, type UrlPlaces } from './url-parse.ts';
 import { isSpecial, type UrlRecord } from './url-record.ts';
 import { createUrlParams, replaceParams, type URLSearchParams } from './url-search-params.ts';
@@ -45,6 +46,16 @@ export class URL {
   static canParse(url: unknown, base: unknown = undefined): boolean {
     requireArguments(arguments.length, 1, 'URL.canParse');
     return parsePlaces(toUsvString(url), base === undefined ? undefined : toUsvString(base)) !== null;
+  }
+
+  static createObjectURL(blob: unknown): string {
+    requireArguments(arguments.length, 1, 'URL.createObjectURL');
+    return createBlobUrl(blob);
+  }
+
+  static revokeObjectURL(url: unknown): void {
+    requireArguments(arguments.length, 1, 'URL.revokeObjectURL');
+    revokeBlobUrl(toUsvString(url));
   }
 
   #change(change: (record: UrlRecord, value: string) => boolean, value: string): void {

@@ -212,6 +212,7 @@ test('takes a request apart to send it', () => {
     body: 'a=1',
     redirect: 'follow',
     signal: controller.signal,
+    blob: null,
   });
   assert.throws(() => takeRequest(request), { name: 'TypeError' });
 });

@@ -1,0 +1,27 @@
+// The blob URLs of this isolate: `URL.createObjectURL` (File API section 8). Used by URL, Request and fetch. Bounded, since
+// nothing but `revokeObjectURL` lets go of a blob.
+import { SafeMap } from '../safe.ts';
+import { isBlob, type Blob } from './blob.ts';
+import { crypto } from './crypto.ts';
+
+const blobUrlsMax = 10_000;
+const blobs = new SafeMap<string, Blob>();
+
+/** A URL for a blob; its origin is opaque, as a worker's own is. @throws {TypeError} for anything but a Blob. */
+export function createBlobUrl(blob: unknown): string {
+  if (!isBlob(blob)) throw new TypeError('URL.createObjectURL needs a Blob');
+  if (blobs.size >= blobUrlsMax) throw new TypeError(`An isolate holds at most ${blobUrlsMax} blob URLs: revoke those that are done with`);
+  const url = `blob:null/${crypto.randomUUID()}`;
+  blobs.set(url, blob);
+  return url;
+}
+
+export function revokeBlobUrl(url: string): void {
+  blobs.delete(url);
+}
+
+/** The blob behind a serialised URL, whose fragment does not matter; undefined when there is none. */
+export function blobOfUrl(href: string): Blob | undefined {
+  const hash = href.indexOf('#');
+  return blobs.get(hash < 0 ? href : href.slice(0, hash));
+}
