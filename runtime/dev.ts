@@ -10,6 +10,7 @@ import { openArtifact } from './router/artifact-source.ts';
 import type { Route } from './router/route-table.ts';
 import { createAssetServer } from './server/assets.ts';
 import { openNodeListener } from './server/listener-node.ts';
+import { createMemoryCache } from './stores/cache-memory.ts';
 
 /** A request that ended. */
 export interface DevRequest {
@@ -64,6 +65,7 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
     findRoute: () => route,
     openArtifact: (id) => openArtifact(folder, id),
     assets: createAssetServer(),
+    cache: createMemoryCache({ bytesMax: limits.cacheBytesMax }),
     onLog: (_deployment, { level, text }) => options.log({ level, message: text }),
     onRequest: ({ method, target, status, cpuMs, wallMs }) => options.onRequest({ method, path: target, status, cpuMs, wallMs }),
   });

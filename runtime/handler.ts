@@ -86,7 +86,6 @@ export function createHandler(parts: HandlerParts): Handler {
         return { status, headerBlock, text: isFile ? null : body, read: isFile ? () => parts.assets.read(body) : null };
       },
     });
-    return { ...handlers, async: { ...handlers.async, ...calls } };
   }
 
   function open(route: Route): Served {

@@ -11,6 +11,7 @@ import { openRouteFiles } from './router/route-source-files.ts';
 import { createRouteTable } from './router/route-table.ts';
 import { createAssetServer } from './server/assets.ts';
 import { chooseListener } from './server/choose-listener.ts';
+import { createMemoryCache } from './stores/cache-memory.ts';
 import { ConfigurationError, engineConfig } from './configuration.ts';
 
 /** Exit code that tells the supervisor not to try again. */
@@ -50,6 +51,7 @@ async function start(): Promise<void> {
     findRoute: (host) => table.find(host),
     openArtifact: (id) => openArtifact(config.folder, id),
     assets: createAssetServer(),
+    cache: createMemoryCache({ bytesMax: config.limits.cacheBytesMax }),
     onLog: ({ id, project }, { level, text, invocation }) => log[level]({ deployment: id, project, invocation }, text),
     onRequest: log.isLevelEnabled('debug')
       ? ({ outcome, ...record }) => log[outcomeLevel(outcome)]({ ...record, outcome: outcomeLabel(outcome) }, 'request')

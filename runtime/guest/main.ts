@@ -11,6 +11,7 @@ import { toJson } from './safe.ts';
 import { createEnvironment, type EnvironmentConfig } from './environment.ts';
 import { host } from './host.ts';
 import { connectNodeHooks, installNodeHooks, type WaitingReference } from './node-hooks.ts';
+import { installLazyGlobals } from './lazy.ts';
 import { connectStreams } from './streams.ts';
 import { connectConsole, console } from './web/console.ts';
 import { fetch } from './web/fetch.ts';
@@ -44,6 +45,7 @@ for (const [name, value] of Object.entries({
 })) {
   Object.defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: true });
 }
+installLazyGlobals(globalThis);
 installNodeHooks(globalThis, waitUntil);
 for (const [name, value] of Object.entries({ AsyncLocalStorage, console })) {
   Object.defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false });

@@ -1,37 +1,57 @@
-// Child process of snapshot.ts: bundles the guest and writes its snapshot. `snapshot-build.ts <main.ts> <partial> <file> <magic> <key>`.
+// Child process of snapshot.ts: bundles the guest and writes its snapshot, with the lazy scripts before it. `snapshot-build.ts <main.ts> <partial> <file> <magic> <key>`.
 import { createHash } from 'node:crypto';
-import { renameSync, writeFileSync } from 'node:fs';
+import { readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import ivm from 'isolated-vm';
 import { rolldown } from 'rolldown';
 
 const [entry, partial, file, magic, key] = process.argv.slice(2) as [string, string, string, string, string];
 
-const bundle = await rolldown({
-  input: entry,
-  platform: 'neutral',
-  resolve: { mainFields: ['module', 'main'], conditionNames: ['import', 'default'] },
-  transform: { target: 'es2024' },
-  onLog(level, log) {
-    if (level === 'warn' && log.code !== 'EVAL') throw new Error(log.message);
-  },
-});
-// Smaller source, smaller snapshot; names stay, for stack traces and for `constructor.name`.
-const minify = {
-  compress: true,
-  mangle: { toplevel: false, keepNames: { function: true, class: true } },
-  codegen: { removeWhitespace: true },
-};
-const { output } = await bundle.generate({ format: 'iife', codeSplitting: false, comments: { legal: false }, minify });
-await bundle.close();
-const code = output[0].code;
+/** A module of the guest with all it imports, as one script. */
+async function scriptOf(input: string, name?: string): Promise<string> {
+  const bundle = await rolldown({
+    input,
+    platform: 'neutral',
+    resolve: { mainFields: ['module', 'main'], conditionNames: ['import', 'default'] },
+    transform: { target: 'es2024' },
+    onLog(level, log) {
+      if (level === 'warn' && log.code !== 'EVAL') throw new Error(log.message);
+    },
+  });
+  // Smaller source, smaller snapshot; names stay, for stack traces and for `constructor.name`.
+  const minify = {
+    compress: true,
+    mangle: { toplevel: false, keepNames: { function: true, class: true } },
+    codegen: { removeWhitespace: true },
+  };
+  const shape = name === undefined ? {} : { name, exports: 'default' as const };
+  const { output } = await bundle.generate({ format: 'iife', codeSplitting: false, comments: { legal: false }, minify, ...shape });
+  await bundle.close();
+  return output[0].code;
+}
+
+const lazyFolder = join(dirname(entry), 'lazy');
+const lazy: Record<string, string> = {};
+for (const file of readdirSync(lazyFolder)) {
+  const name = basename(file, '.ts');
+  const script = await scriptOf(join(lazyFolder, file), 'created');
+  // Evaluates to the function that the module exports, and leaves no variable behind.
+  lazy[name] = `(()=>{${script}\nreturn created})()\n//# sourceURL=platform:${name}`;
+}
+const scripts = Buffer.from(JSON.stringify(lazy));
+const scriptsLength = Buffer.alloc(4);
+scriptsLength.writeUInt32LE(scripts.byteLength);
+
+const code = await scriptOf(entry);
 const snapshot = Buffer.from(ivm.Isolate.createSnapshot([{ code, filename: 'platform:guest' }]).copy({ transferIn: false }) as ArrayBuffer);
+const body = Buffer.concat([scriptsLength, scripts, snapshot]);
 writeFileSync(
   partial,
   Buffer.concat([
     Buffer.from(magic, 'latin1'),
     Buffer.from(key, 'latin1'),
-    Buffer.from(createHash('sha256').update(snapshot).digest('hex'), 'latin1'),
-    snapshot,
+    Buffer.from(createHash('sha256').update(body).digest('hex'), 'latin1'),
+    body,
   ]),
   { mode: 0o600 },
 );

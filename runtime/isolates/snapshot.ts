@@ -16,12 +16,16 @@ const protocolFile = join(import.meta.dirname, '../bridge/protocol.ts');
 /** First bytes of a cache file; the hash of the content and the key follow as hex. */
 const MAGIC = 'platform-guest-snapshot';
 const HEADER_BYTES = MAGIC.length + 64 + 64;
+/** Length of the lazy scripts, which come before the snapshot. */
+const LENGTH_BYTES = 4;
 
 /** A loaded snapshot. */
 export interface Snapshot {
   readonly copy: ivm.ExternalCopy<ArrayBuffer>;
   readonly bytes: number;
   readonly key: string;
+  /** Scripts of the modules of guest/lazy, by name. */
+  readonly lazy: Readonly<Record<string, string>>;
 }
 
 /** The folder for what can be made again: `PLATFORM_CACHE_DIR`, else the user's cache folder. */
@@ -62,7 +66,8 @@ export function snapshotKey(): string {
       .join(' ')}`,
   );
   const require = createRequire(import.meta.url);
-  for (const name of ['isolated-vm', 'web-streams-polyfill', 'urlpattern-polyfill', 'rolldown']) add(name, packageVersion(require, name));
+  for (const name of ['isolated-vm', 'web-streams-polyfill', 'urlpattern-polyfill', 'htmlparser2', 'css-what', 'rolldown'])
+    add(name, packageVersion(require, name));
   for (const name of readdirSync(guestFolder, { recursive: true, encoding: 'utf8' }).toSorted()) {
     if (name.endsWith('.ts')) add(name, readFileSync(join(guestFolder, name)));
   }
@@ -110,7 +115,10 @@ function read(file: string, key: string): Snapshot {
   const body = content.subarray(HEADER_BYTES);
   if (createHash('sha256').update(body).digest('hex') !== content.toString('latin1', MAGIC.length + 64, HEADER_BYTES))
     refuse('its content does not match its hash');
-  const buffer = new ArrayBuffer(body.byteLength);
-  new Uint8Array(buffer).set(body);
-  return { copy: new ivm.ExternalCopy(buffer, { transferOut: true }), bytes: body.byteLength, key };
+  const lazyEnd = LENGTH_BYTES + body.readUInt32LE(0);
+  const lazy = JSON.parse(body.toString('utf8', LENGTH_BYTES, lazyEnd)) as Record<string, string>;
+  const snapshot = body.subarray(lazyEnd);
+  const buffer = new ArrayBuffer(snapshot.byteLength);
+  new Uint8Array(buffer).set(snapshot);
+  return { copy: new ivm.ExternalCopy(buffer, { transferOut: true }), bytes: snapshot.byteLength, key, lazy };
 }
