@@ -136,7 +136,8 @@ export class Deployment implements Tenant {
       onCondemned: () => this.#retire(serving),
       onGone: () => this.#forget(serving),
     });
-    void serving.load();
+    // Not before it is known here: it may be gone again before `loadWorker` returns.
+    queueMicrotask(() => void serving.loadWorker());
     return serving;
   }
 
@@ -263,7 +264,7 @@ class Serving implements LinkEvents {
   }
 
   /** Loads the worker; every way it can fail ends what waits. */
-  async load(): Promise<void> {
+  async loadWorker(): Promise<void> {
     const { config } = this.#deployment;
     try {
       const cache = await this.#isolate.load(
@@ -384,7 +385,7 @@ class Serving implements LinkEvents {
   response(id: number, status: number, headerBlock: string, body: Part | null | undefined, over: boolean): void {
     const invocation = this.#running.get(id);
     if (invocation === undefined) {
-      if (body === undefined) this.#link.receiveStream(id, discard).sink.end();
+      if (body === undefined) this.#refuseStream(id);
       return;
     }
     const exchange = invocation.answer;
@@ -396,6 +397,11 @@ class Serving implements LinkEvents {
       } else {
         exchange.begin(status, headerBlock);
         invocation.phase = 'answered';
+        if (exchange.method === 'HEAD') {
+          exchange.end();
+          this.#refuseStream(id);
+          return;
+        }
         const stream = this.#link.receiveStream(id, {
           write: (chunk) => exchange.write(chunk),
           end: () => exchange.end(),
@@ -405,11 +411,17 @@ class Serving implements LinkEvents {
       }
     } catch (error) {
       this.#deployment.log('error', `The response cannot be sent: ${(error as Error).message}`, id);
-      if (body === undefined) this.#link.receiveStream(id, discard);
+      if (body === undefined) this.#refuseStream(id);
       this.#over(id, failed('worker_threw', { reason: (error as Error).message }));
       return;
     }
     if (over) this.#over(id, ok);
+  }
+
+  /** A body that nobody wants: the guest stops sending it. */
+  #refuseStream(id: number): void {
+    this.#link.receiveStream(id, discard);
+    this.#link.cancelStream(id);
   }
 
   upgrade(id: number, headerBlock: string): void {

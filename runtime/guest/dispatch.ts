@@ -169,7 +169,7 @@ function serialised(url: string): string {
 function startRequest(inbox: Inbox): void {
   const invocation = new Invocation(inbox.number(), cpuLimitMs);
   const method = inbox.field();
-  const url = serialised(inbox.part(inbox.field()) as string);
+  const url = inbox.part(inbox.field()) as string;
   const headerBlock = inbox.part(inbox.field()) as string;
   const bodyField = inbox.field();
   const body = bodyField === NOTHING ? null : bodyField === STREAM ? incomingBody(invocation.id, invocation) : inbox.part(bodyField);
@@ -181,7 +181,7 @@ function startRequest(inbox: Inbox): void {
       fail(invocation, { code: 'no_fetch_handler', name: 'Error', message: '' });
       return;
     }
-    const request = createIncomingRequest(method, url, headerBlock, body, () => invocation.signal());
+    const request = createIncomingRequest(method, serialised(url), headerBlock, body, () => invocation.signal());
     const result = worker.fetch(request, env, new ExecutionContext(invocation, onSettled));
     if (isThenable(result)) {
       Promise.resolve(result).then(

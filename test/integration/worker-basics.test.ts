@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { startHandler, type TestHandler } from '#test/setup/handler.ts';
+import { send, startHandler, type TestHandler } from '#test/setup/handler.ts';
 
 let handler: TestHandler;
 
@@ -25,6 +25,7 @@ before(async () => {
               return new Response(new ReadableStream({ async pull(controller) { if (count === 5) { controller.close(); return; } await scheduler.wait(1); controller.enqueue(encoder.encode('part ' + count++ + '\\n')); } }));
             }
             case '/large': { const chunk = new Uint8Array(65536).fill(97); let left = 160; return new Response(new ReadableStream({ pull(controller) { if (left-- === 0) controller.close(); else controller.enqueue(chunk); } })); }
+            case '/endless': { return new Response(new ReadableStream({ pull(controller) { controller.enqueue(new Uint8Array(1000)); }, cancel() { console.log('nobody reads'); } })); }
             case '/later': ctx.waitUntil((async () => { await scheduler.wait(20); console.log('after the answer'); })()); return new Response('answered');
             case '/sync': return new Response('sync');
             case '/empty': return new Response();
@@ -91,6 +92,19 @@ test('responses stream, small and large', async () => {
   const large = await handler.fetch('echo', '/large');
   assert.equal(large.body.byteLength, 160 * 65536);
   assert.ok(large.body.every((byte) => byte === 97));
+});
+
+test('HEAD of an endless body answers its head, and the body is cancelled', async () => {
+  const response = await handler.fetch('echo', '/endless', { method: 'HEAD' });
+  assert.equal(response.status, 200);
+  assert.equal(response.text, '');
+  await handler.logged('echo', /nobody reads/);
+});
+
+test('a URL that cannot be one answers an error, and requests beside it are not lost', async () => {
+  const [bad, good] = await Promise.all([send(handler.port, 'echo.localhost:99999', '/./info'), handler.fetch('echo', '/sync')]);
+  assert.ok(bad.status === 400 || bad.status === 500, String(bad.status));
+  assert.equal(good.text, 'sync');
 });
 
 test('statuses without a body, redirects and several cookies go out as they should', async () => {
