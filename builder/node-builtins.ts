@@ -4,9 +4,12 @@ import { builtinModules } from 'node:module';
 
 /** Modules of builder/node/, whole: what unenv 2.0.0-rc.24 has as a stub or not at all. */
 export const ownModules: readonly string[] = [
+  'assert',
+  'assert/strict',
   'async_hooks',
   'buffer',
   'console',
+  'diagnostics_channel',
   'events',
   'module',
   'process',
@@ -15,16 +18,15 @@ export const ownModules: readonly string[] = [
   'stream/promises',
   'string_decoder',
   'sys',
+  'timers',
+  'timers/promises',
   'util',
   'util/types',
 ];
 
 /** Modules of unenv that are used as they are. What is missing in them throws when it is called. */
 export const unenvModules: readonly string[] = [
-  'assert',
-  'assert/strict',
   'constants',
-  'diagnostics_channel',
   'os',
   'path',
   'path/posix',
@@ -33,8 +35,6 @@ export const unenvModules: readonly string[] = [
   'punycode',
   'querystring',
   'stream/web',
-  'timers',
-  'timers/promises',
   'url',
 ];
 

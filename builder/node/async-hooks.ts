@@ -1,5 +1,5 @@
-// node:async_hooks over the AsyncLocalStorage that the guest provides as a global. The hooks of async_hooks proper do
-// not exist in an isolate. Bundled into workers by node-compat.ts.
+// node:async_hooks over the AsyncLocalStorage that the guest provides as a global. The hooks of async_hooks proper have
+// nothing to tell in an isolate. Bundled into workers by node-compat.ts.
 import { unavailable } from './unavailable.ts';
 
 interface Storage {
@@ -48,7 +48,11 @@ export const asyncWrapProviders = {};
 export const executionAsyncId = (): number => 0;
 export const triggerAsyncId = (): number => 0;
 export const executionAsyncResource = (): object => ({});
-export const createHook = /* @__PURE__ */ unavailable('async_hooks.createHook');
+/** An isolate has no such events: the hook can be switched on and off, and is never called. */
+export function createHook(_callbacks: object): { enable(): unknown; disable(): unknown } {
+  const hook = { enable: () => hook, disable: () => hook };
+  return hook;
+}
 
 export default {
   AsyncLocalStorage,

@@ -25,6 +25,14 @@ const plain = (args: unknown[]): unknown[] => args.map((value, index) => (index 
 Object.assign(Buffer, {
   isEncoding: (encoding: unknown) => isUrl(encoding) || isEncoding!(encoding),
   from: (...args: unknown[]) => from!.apply(Buffer, plain(args)),
+  copyBytesFrom(view: ArrayBufferView & ArrayLike<unknown>, offset = 0, length?: number) {
+    const {
+      buffer,
+      byteOffset,
+      byteLength: size,
+    } = (view as unknown as Uint16Array).subarray(offset, length === undefined ? undefined : offset + length);
+    return (from as (bytes: Uint8Array) => unknown).call(Buffer, new Uint8Array(buffer, byteOffset, size));
+  },
   byteLength: (...args: unknown[]) => byteLength!.apply(Buffer, plain(args)),
 });
 Object.assign(Buffer.prototype, {
@@ -66,7 +74,14 @@ export const atob = (text: string): string => globalThis.atob(text);
 export const btoa = (text: string): string => globalThis.btoa(text);
 export const kStringMaxLength = 2 ** 29 - 24;
 export const constants = { MAX_LENGTH: kMaxLength, MAX_STRING_LENGTH: kStringMaxLength };
-export const transcode = /* @__PURE__ */ unavailable('buffer.transcode');
+
+/** Bytes of one encoding as those of another; what it cannot write becomes `?`. */
+export function transcode(source: Uint8Array, from: string, to: string): Buffer {
+  const text = Buffer.from(source).toString(from as 'utf8');
+  const most = /^(?:ascii)$/i.test(to) ? 0x7f : /^(?:latin1|binary)$/i.test(to) ? 0xff : Infinity;
+  return Buffer.from([...text].map((character) => (character.codePointAt(0)! > most ? '?' : character)).join(''), to as 'utf8');
+}
+
 export const resolveObjectURL = /* @__PURE__ */ unavailable('buffer.resolveObjectURL');
 
 export default {

@@ -16,12 +16,60 @@ export const EventEmitter: Emitter = /* @__PURE__ */ new Proxy(Base as Emitter, 
       if (!Object.hasOwn(self, key)) Object.defineProperty(self, key, descriptor);
     }
   },
-  get: (target, key, receiver) => (key === 'EventEmitter' ? EventEmitter : Reflect.get(target, key, receiver)),
+  get: (target, key, receiver) => (key === 'EventEmitter' ? EventEmitter : key === 'on' ? on : Reflect.get(target, key, receiver)),
 });
 
 /** An emitter with the state of a new one. Node's options type is wider than unenv's constructor. */
 function fresh(target: Emitter, options: object | undefined): object {
   return new target(options as never);
+}
+
+interface Listenable {
+  on(name: string | symbol, listener: (...args: never[]) => void): unknown;
+  off(name: string | symbol, listener: (...args: never[]) => void): unknown;
+}
+
+/** The events of a name as an iterator of their arguments; unenv's leaves its listeners behind. */
+export function on(
+  emitter: Listenable,
+  name: string | symbol,
+  { signal }: { readonly signal?: AbortSignal } = {},
+): AsyncGenerator<unknown[]> {
+  const seen: unknown[][] = [];
+  let failure: { readonly error: unknown } | undefined;
+  let wake: (() => void) | undefined;
+  const listener = (...args: unknown[]): void => {
+    seen.push(args);
+    wake?.();
+  };
+  const onError = (error: unknown): void => {
+    failure ??= { error };
+    wake?.();
+  };
+  const onAbort = (): void =>
+    onError(Object.assign(new Error('The operation was aborted', { cause: signal?.reason }), { name: 'AbortError', code: 'ABORT_ERR' }));
+  // Listening begins with the call, not with the first `next`.
+  emitter.on(name, listener);
+  if (name !== 'error') emitter.on('error', onError);
+  if (signal?.aborted === true) onAbort();
+  signal?.addEventListener('abort', onAbort, { once: true });
+  const close = (): void => {
+    emitter.off(name, listener);
+    emitter.off('error', onError);
+    signal?.removeEventListener('abort', onAbort);
+  };
+  return (async function* iterate() {
+    try {
+      for (;;) {
+        const next = seen.shift();
+        if (next !== undefined) yield next;
+        else if (failure !== undefined) throw failure.error;
+        else await new Promise<void>((resolve) => (wake = resolve));
+      }
+    } finally {
+      close();
+    }
+  })();
 }
 
 export const setMaxListeners = Base.setMaxListeners;

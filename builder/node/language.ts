@@ -1,5 +1,6 @@
 // node:util: what libraries use of it, in place of unenv's stubs. Bundled into workers by node-compat.ts.
 import { isDeepStrictEqual } from './deep-equal.ts';
+import { parseArgs } from './parse-args.ts';
 import { format, formatWithOptions, inspect } from './inspect.ts';
 import { unavailable } from './unavailable.ts';
 import types from './value-types.ts';
@@ -71,11 +72,25 @@ export function styleText(_style: unknown, text: string): string {
 
 export const _extend = (target: object, source: object): object => Object.assign(target, source);
 export const debug = debuglog;
-export const aborted = /* @__PURE__ */ unavailable('util.aborted');
 export const getSystemErrorName = /* @__PURE__ */ unavailable('util.getSystemErrorName');
-export const parseArgs = /* @__PURE__ */ unavailable('util.parseArgs');
+
+/** Resolves when the signal is aborted. */
+export function aborted(signal: AbortSignal, _resource?: object): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}
+
+/** The variables of the text of an .env file. */
+export function parseEnv(text: string): Record<string, string> {
+  const values: Record<string, string> = {};
+  const lines = /^\s*(?:export\s+)?([\w.-]+)\s*=\s*(?:'([^']*)'|"([^"]*)"|`([^`]*)`|([^\n#]*))/gm;
+  for (const [, name, single, double, tick, bare] of text.matchAll(lines))
+    values[name!] = single ?? double?.replaceAll('\\n', '\n') ?? tick ?? (bare ?? '').trim();
+  return values;
+}
+
 export const MIMEType = /* @__PURE__ */ unavailable('util.MIMEType');
-export { format, formatWithOptions, inspect, isDeepStrictEqual, types };
+export { format, formatWithOptions, inspect, isDeepStrictEqual, parseArgs, types };
 
 export default {
   TextDecoder,
@@ -95,6 +110,7 @@ export default {
   isDeepStrictEqual,
   MIMEType,
   parseArgs,
+  parseEnv,
   promisify,
   stripVTControlCharacters,
   styleText,

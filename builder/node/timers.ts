@@ -1,0 +1,70 @@
+// node:timers: the worker's timers as the objects that Node gives out. Nothing keeps an isolate alive or lets it go, so `ref` and
+// `unref` only remember what was asked. Bundled into workers by node-compat.ts.
+import * as promises from './timers-promises.ts';
+
+type Callback = (...args: never[]) => void;
+
+/** A timer of setTimeout or setInterval. */
+export class Timeout {
+  readonly #start: () => number;
+  #id: number;
+  #referenced = true;
+
+  constructor(start: () => number) {
+    this.#start = start;
+    this.#id = start();
+  }
+
+  ref(): this {
+    this.#referenced = true;
+    return this;
+  }
+
+  unref(): this {
+    this.#referenced = false;
+    return this;
+  }
+
+  hasRef(): boolean {
+    return this.#referenced;
+  }
+
+  refresh(): this {
+    globalThis.clearTimeout(this.#id);
+    this.#id = this.#start();
+    return this;
+  }
+
+  close(): this {
+    globalThis.clearTimeout(this.#id);
+    return this;
+  }
+
+  /** The global clearTimeout takes it for its number. */
+  [Symbol.toPrimitive](): number {
+    return this.#id;
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+}
+
+type Start = (callback: Callback, delay?: number, ...args: unknown[]) => number;
+
+export const setTimeout = (callback: Callback, delay?: number, ...args: unknown[]): Timeout =>
+  new Timeout(() => (globalThis.setTimeout as unknown as Start)(callback, delay, ...args));
+export const setInterval = (callback: Callback, delay?: number, ...args: unknown[]): Timeout =>
+  new Timeout(() => (globalThis.setInterval as unknown as Start)(callback, delay, ...args));
+export const setImmediate = (callback: Callback, ...args: unknown[]): Timeout =>
+  new Timeout(() => (globalThis.setTimeout as unknown as Start)(callback, 0, ...args));
+
+export function clearTimeout(timer?: Timeout | number): void {
+  if (timer instanceof Timeout) timer.close();
+  else globalThis.clearTimeout(timer);
+}
+export const clearInterval = clearTimeout;
+export const clearImmediate = clearTimeout;
+export { promises };
+
+export default { clearImmediate, clearInterval, clearTimeout, promises, setImmediate, setInterval, setTimeout };
