@@ -1,7 +1,7 @@
 // crypto: randomness from the host, drawn in batches where it is needed in small pieces; subtle is in crypto-subtle.ts.
 import { host } from '../host.ts';
 import { SubtleCrypto } from './crypto-subtle.ts';
-import { DOMException } from './dom-exception.ts';
+import { DOMException, QuotaExceededError } from './dom-exception.ts';
 import { finishInterface, internal, requireArguments } from './webidl.ts';
 
 const uuidBatch = 64;
@@ -40,7 +40,7 @@ export class Crypto {
     if (!integerArrays.has(typedArrayTag.call(array) as string))
       throw new DOMException('getRandomValues needs an array of integers', 'TypeMismatchError');
     if (array.byteLength > 65536)
-      throw new DOMException(`getRandomValues gives at most 65536 bytes at once, not ${array.byteLength}`, 'QuotaExceededError');
+      throw new QuotaExceededError(`getRandomValues gives at most 65536 bytes at once, not ${array.byteLength}`);
     if (array.byteLength > 0) host.randomFill(new Uint8Array(array.buffer, array.byteOffset, array.byteLength));
     return array;
   }

@@ -1,6 +1,6 @@
 // DOMException: an Error whose name and message are read-only accessors on the prototype and that carries a legacy code.
 // Thrown by every API of web/ that the standards let throw one.
-import { captureStackTrace, defineConstants, finishInterface, toDomString } from './webidl.ts';
+import { captureStackTrace, defineConstants, finishInterface, toDictionary, toDomString } from './webidl.ts';
 
 const legacyCodes: Record<string, number> = {
   IndexSizeError: 1,
@@ -97,3 +97,33 @@ for (const [name, code] of Object.entries(legacyCodes)) {
 }
 // Scripts that list the constants see them by code.
 defineConstants(DOMException, Object.fromEntries(Object.entries(constantNames).sort(([, one], [, other]) => one - other)));
+
+/** What is thrown beyond a bound of an API: a DOMException that may say how much is allowed and how much was asked for. */
+export class QuotaExceededError extends DOMException {
+  readonly #quota: number | null;
+  readonly #requested: number | null;
+
+  constructor(message: unknown = '', options: unknown = undefined) {
+    super(message, 'QuotaExceededError');
+    const { quota, requested } = toDictionary(options, 'QuotaExceededError options');
+    this.#quota = toAmount(quota, 'quota');
+    this.#requested = toAmount(requested, 'requested');
+    if (this.#quota !== null && this.#requested !== null && this.#requested < this.#quota)
+      throw new RangeError('What was requested is below the quota');
+  }
+  get quota(): number | null {
+    return this.#quota;
+  }
+  get requested(): number | null {
+    return this.#requested;
+  }
+}
+finishInterface(QuotaExceededError);
+
+function toAmount(value: unknown, what: string): number | null {
+  if (value === undefined) return null;
+  const amount = Number(value);
+  if (!Number.isFinite(amount)) throw new TypeError(`${what} must be a finite number`);
+  if (amount < 0) throw new RangeError(`${what} cannot be negative`);
+  return amount;
+}

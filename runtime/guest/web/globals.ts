@@ -2,7 +2,7 @@
 // that are replaced by their value on first use.
 import { AbortController, AbortSignal } from './abort.ts';
 import { Blob, File } from './blob.ts';
-import { DOMException } from './dom-exception.ts';
+import { DOMException, QuotaExceededError } from './dom-exception.ts';
 import { CloseEvent, CustomEvent, ErrorEvent, MessageEvent, PromiseRejectionEvent } from './event-classes.ts';
 import { Event, EventTarget } from './events.ts';
 import { FormData } from './form-data.ts';
@@ -70,6 +70,7 @@ const interfaces = {
   PerformanceObserver,
   PerformanceObserverEntryList,
   PromiseRejectionEvent,
+  QuotaExceededError,
   ReadableByteStreamController: streams.ReadableByteStreamController,
   ReadableStream: streams.ReadableStream,
   ReadableStreamBYOBReader: streams.ReadableStreamBYOBReader,

@@ -76,13 +76,14 @@ finishInterface(PerformanceMeasure);
 let originMs: number | null = null;
 let startMs = 0;
 
-/** Milliseconds since this isolate first asked for the time. */
+/** Milliseconds since this isolate first asked for the time, in steps of 5 us: finer ones would let a worker time its neighbours. */
 function now(): number {
   if (originMs === null) {
-    startMs = host.now();
+    // The first reading is above zero, too.
+    startMs = host.now() - 0.01;
     originMs = Date.now();
   }
-  return host.now() - startMs;
+  return Math.floor((host.now() - startMs) * 200) / 200;
 }
 
 let entries: PerformanceEntry[] = [];

@@ -117,3 +117,15 @@ test('carries text through the encoder and decoder streams, halves of characters
   for await (const chunk of source.pipeThrough(new TextEncoderStream()).pipeThrough(new TextDecoderStream())) text += chunk;
   assert.equal(text, 'a\u{1f4a9}b\ufffd');
 });
+
+test('throws QuotaExceededError as a DOMException that may say how much', () => {
+  const { QuotaExceededError, DOMException, crypto } = realm as unknown as Record<string, any>;
+  assert.throws(
+    () => crypto.getRandomValues(new Uint8Array(65537)),
+    (error: any) => error instanceof QuotaExceededError && error instanceof DOMException && error.code === 22 && error.quota === null,
+  );
+  const error = new QuotaExceededError('too much', { quota: 1, requested: 2 });
+  assert.deepEqual([error.name, error.message, error.quota, error.requested], ['QuotaExceededError', 'too much', 1, 2]);
+  assert.throws(() => new QuotaExceededError('', { quota: 2, requested: 1 }), RangeError);
+  assert.throws(() => new QuotaExceededError('', { quota: Number.NaN }), TypeError);
+});
