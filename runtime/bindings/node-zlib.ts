@@ -44,6 +44,23 @@ function methodOf(fields: Fields): Method {
   return methods[fields.text('method', Object.keys(methods))]!;
 }
 
+/** Brotli's parameters without its large windows, each of which could be a gigabyte. */
+function brotliParams(given: object, compresses: boolean): Record<number, number> {
+  const params: Record<number, number> = {};
+  const { BROTLI_PARAM_LGWIN, BROTLI_PARAM_LARGE_WINDOW, BROTLI_DECODER_PARAM_LARGE_WINDOW } = zlib.constants;
+  for (const [name, value] of Object.entries(given) as [string, unknown][]) {
+    const key = Number(name);
+    const most = compresses && key === BROTLI_PARAM_LGWIN ? 24 : 2 ** 31 - 1;
+    if (!Number.isInteger(key) || key < 0 || key > 9 || !Number.isInteger(value))
+      throw new TypeError('params of Brotli must be whole numbers');
+    if ((value as number) < 0 || (value as number) > most) throw tooMuch(`Brotli's parameter ${key}`, value as number, `0 to ${most}`);
+    if (value !== 0 && key === (compresses ? BROTLI_PARAM_LARGE_WINDOW : BROTLI_DECODER_PARAM_LARGE_WINDOW))
+      throw tooMuch("Brotli's large window", value as number, 'none');
+    params[key] = value as number;
+  }
+  return params;
+}
+
 /** Zlib's own options by name, each within its range. */
 function optionsOf(fields: Fields, dictionary: Uint8Array): Record<string, unknown> {
   const options: Record<string, unknown> = {};
@@ -61,12 +78,7 @@ function optionsOf(fields: Fields, dictionary: Uint8Array): Record<string, unkno
     throw tooMuch('The dictionary', dictionary.byteLength, `at most ${DICTIONARY_BYTES_MAX} bytes`);
   if (dictionary.byteLength > 0) options['dictionary'] = dictionary;
   const params = fields.raw('params');
-  if (typeof params === 'object' && params !== null) {
-    const given = Object.entries(params).map(([key, value]) => [Number(key), Number(value)] as const);
-    if (given.some(([key, value]) => !Number.isInteger(key) || key < 0 || key > 9 || !Number.isInteger(value)))
-      throw new TypeError('params of Brotli must be whole numbers');
-    options['params'] = Object.fromEntries(given);
-  }
+  if (typeof params === 'object' && params !== null) options['params'] = brotliParams(params, fields.raw('method') === 'brotliCompress');
   return options;
 }
 
