@@ -1,4 +1,4 @@
-// APIs that few workers use: each module of lazy/ is bundled into a script of its own (isolates/snapshot-build.ts), which lies
+// APIs that few workers use: each module of lazy/ (not of its folders) is bundled into a script of its own (isolates/snapshot-build.ts), which lies
 // on the host until its globals are asked for the first time, and so costs neither the snapshot nor any other isolate a byte.
 //
 // A module of lazy/ exports one function, which gets what it needs of the guest as LazyParts and returns the values of its
@@ -11,7 +11,7 @@ import { cancelPump, incomingBody, openPump } from './streams.ts';
 import { isRequest, Request, takeRequest } from './web/request.ts';
 import { ReadableStream } from './web/streams.ts';
 import { fetch, newStreamId } from './web/fetch.ts';
-import { TextDecoder } from './web/text.ts';
+import { TextDecoder, TextEncoder } from './web/text.ts';
 import * as webidl from './web/webidl.ts';
 
 /** What modules of lazy/ may use of the guest. */
@@ -20,6 +20,7 @@ const lazyParts = {
   Request,
   Response,
   TextDecoder,
+  TextEncoder,
   createIncomingResponse,
   isRequest,
   takeRequest,
@@ -37,9 +38,12 @@ export type LazyParts = typeof lazyParts;
 /** Globals of each module: name -> whether `for in` over the global object shows it. */
 const lazyGlobals: Readonly<Record<string, Readonly<Record<string, boolean>>>> = {
   cache: { Cache: false, CacheStorage: false, caches: true },
+  'html-rewriter': { HTMLRewriter: false },
+  'url-pattern': { URLPattern: false },
 };
 
 // Taken before tenant code can replace it. Called under another name it runs its text in the global scope.
+// oxlint-disable-next-line no-eval -- the texts are ours: they come from the file of the snapshot.
 const evaluate = globalThis.eval;
 const loaded: Record<string, Record<string, unknown>> = {};
 

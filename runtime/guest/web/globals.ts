@@ -26,7 +26,6 @@ import {
 } from './performance.ts';
 import { queueMicrotask } from './queue-microtask.ts';
 import { structuredClone } from './structured-clone.ts';
-import { URLPattern } from './url-pattern.ts';
 import { reportError } from './report-error.ts';
 import { Request } from './request.ts';
 import { Response } from './response.ts';
@@ -87,7 +86,6 @@ const interfaces = {
   TransformStream: streams.TransformStream,
   TransformStreamDefaultController: streams.TransformStreamDefaultController,
   URL,
-  URLPattern,
   URLSearchParams,
   WritableStream: streams.WritableStream,
   WritableStreamDefaultController: streams.WritableStreamDefaultController,
