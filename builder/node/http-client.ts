@@ -49,10 +49,13 @@ export class IncomingMessage extends Readable {
   readonly url = '';
   readonly socket = null;
   complete = false;
+  readonly #onChunk: () => void;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array> | null;
 
-  constructor(response: Response) {
+  /** @param onChunk called whenever something has arrived */
+  constructor(response: Response, onChunk: () => void) {
     super();
+    this.#onChunk = onChunk;
     this.statusCode = response.status;
     this.statusMessage = response.statusText;
     this.#reader = (response.body?.getReader() as ReadableStreamDefaultReader<Uint8Array> | undefined) ?? null;
@@ -73,6 +76,7 @@ export class IncomingMessage extends Readable {
     this.#reader.read().then(
       ({ done, value }) => {
         this.complete = done;
+        this.#onChunk();
         this.push(done ? null : Buffer.from(value as Uint8Array));
       },
       (error: Error) => this.destroy(error),
@@ -113,9 +117,11 @@ export class ClientRequest extends Writable {
   readonly #chunks: Uint8Array[] = [];
   readonly #abort = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #idleMs = 0;
 
   constructor(options: RequestOptions, protocol: string, callback?: (response: IncomingMessage) => void) {
-    super();
+    // Sent is not over: the answer is still to come.
+    super({ autoDestroy: false });
     const url = new URL(urlOf(options, protocol));
     this.#url = url.href;
     this.method = (options.method ?? 'GET').toUpperCase();
@@ -161,9 +167,15 @@ export class ClientRequest extends Writable {
 
   setTimeout(milliseconds: number, listener?: () => void): this {
     if (listener !== undefined) this.once('timeout', listener);
-    clearTimeout(this.#timer);
-    if (milliseconds > 0) this.#timer = setTimeout(() => this.emit('timeout'), milliseconds);
+    this.#idleMs = milliseconds;
+    this.#restart();
     return this;
+  }
+
+  /** Something has happened: the time of silence begins anew. */
+  #restart(): void {
+    clearTimeout(this.#timer);
+    if (this.#idleMs > 0 && !this.destroyed) this.#timer = setTimeout(() => this.emit('timeout'), this.#idleMs);
   }
 
   flushHeaders(): void {}
@@ -185,13 +197,13 @@ export class ClientRequest extends Writable {
     this.headersSent = true;
     this.#send().then(
       (response) => {
-        clearTimeout(this.#timer);
-        const message = new IncomingMessage(response);
+        this.#restart();
+        const message = new IncomingMessage(response, () => this.#restart());
+        message.once('close', () => this.destroy());
         // As in Node: an answer that nobody listens for is read and dropped.
         if (!this.emit('response', message)) (message as unknown as { resume(): void }).resume();
       },
       (error: Error) => {
-        clearTimeout(this.#timer);
         if (!this.destroyed) this.destroy(error);
       },
     );

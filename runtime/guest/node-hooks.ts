@@ -28,7 +28,7 @@ const copySlice = call.bind(Uint8Array.prototype.slice) as (bytes: Uint8Array) =
 export function connectNodeHooks(reference: WaitingReference): void {
   const { applySyncPromise } = reference;
   host.callWaiting = (name, args, parts) => {
-    const reply = apply(applySyncPromise, reference, [undefined, [name, toJson(args), ...parts], COPY]) as WaitingAnswer;
+    const reply = apply(applySyncPromise, reference, [undefined, [name, toJson(args) ?? 'null', ...parts], COPY]) as WaitingAnswer;
     if (hasOwn(reply, 'failure')) throw toError(reply.failure as Failure);
     // The host's work is this code's CPU as much as its own.
     const account = currentContext()?.account;
