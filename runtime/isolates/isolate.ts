@@ -70,8 +70,6 @@ const EPILOGUE = '\nimport "platform:begin";\nglobalThis["platform:loaded"]();\n
 /** Blank until `load`; then `enter` takes batches until `dispose` or its death. */
 export class WorkerIsolate implements Enterable {
   entryState: EntryState = 'idle';
-  /** When the running entry began, in ms of `performance.now()`; 0 when none runs. */
-  enteredAt = 0;
   #isolate: ivm.Isolate;
   #context: ivm.Context;
   #connection: Connection;
@@ -179,7 +177,6 @@ export class WorkerIsolate implements Enterable {
     const { meta, text, bytes } = batch;
     batch.meta = '';
     batch.text = '';
-    this.enteredAt = performance.now();
     if (bytes.length === 0) {
       this.#connection.run.applyIgnored(undefined, [meta, text]);
     } else {
@@ -190,7 +187,6 @@ export class WorkerIsolate implements Enterable {
 
   #onLeave = (meta: string, text: string, shareMs: number, cpuMs: number, ...bytes: Uint8Array[]): void => {
     if (this.#gone) return;
-    this.enteredAt = 0;
     try {
       this.#events?.left(meta, text, shareMs, cpuMs, bytes);
     } catch (error) {
