@@ -8,20 +8,33 @@ import { createIncomingResponse, Response, takeResponse } from './web/response.t
 import { host } from './host.ts';
 import { startCall } from './calls.ts';
 import { cancelPump, incomingBody, openPump } from './streams.ts';
+import { btoa } from './web/base64.ts';
+import { blobBytes, isBlob } from './web/blob.ts';
+import { DOMException } from './web/dom-exception.ts';
+import { defineEventHandler, dispatchTrusted, Event, EventTarget } from './web/events.ts';
 import { isRequest, Request, takeRequest } from './web/request.ts';
 import { ReadableStream } from './web/streams.ts';
 import { fetch, newStreamId } from './web/fetch.ts';
 import { TextDecoder, TextEncoder } from './web/text.ts';
+import { setTimeout } from './web/timers.ts';
 import * as webidl from './web/webidl.ts';
 
 /** What modules of lazy/ may use of the guest. */
 const lazyParts = {
+  DOMException,
+  Event,
+  EventTarget,
   ReadableStream,
   Request,
   Response,
   TextDecoder,
   TextEncoder,
+  blobBytes,
+  btoa,
   createIncomingResponse,
+  defineEventHandler,
+  dispatchTrusted,
+  isBlob,
   isRequest,
   takeRequest,
   takeResponse,
@@ -31,12 +44,14 @@ const lazyParts = {
   incomingBody,
   newStreamId,
   openPump,
+  setTimeout,
   startCall,
 };
 export type LazyParts = typeof lazyParts;
 
 /** Globals of each module: name -> whether `for in` over the global object shows it. */
 const lazyGlobals: Readonly<Record<string, Readonly<Record<string, boolean>>>> = {
+  'file-reader': { FileReader: false, ProgressEvent: false },
   cache: { Cache: false, CacheStorage: false, caches: true },
   'html-rewriter': { HTMLRewriter: false },
   'url-pattern': { URLPattern: false },

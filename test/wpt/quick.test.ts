@@ -10,7 +10,16 @@ import { cachedSuite } from './suite.ts';
 
 const cache = cacheFolder(process.env);
 const suite = await cachedSuite(cache);
-const quick = ['url', 'dom/abort', 'dom/events', 'html/webappapis/atob', 'html/webappapis/structured-clone', 'console', 'user-timing'];
+const quick = [
+  'url',
+  'FileAPI',
+  'dom/abort',
+  'dom/events',
+  'html/webappapis/atob',
+  'html/webappapis/structured-clone',
+  'console',
+  'user-timing',
+];
 
 test(
   'subtests of the platform tests that have passed still pass',
