@@ -33,6 +33,7 @@ async function scriptOf(input: string, name?: string): Promise<string> {
 const lazyFolder = join(dirname(entry), 'lazy');
 const lazy: Record<string, string> = {};
 for (const file of readdirSync(lazyFolder)) {
+  if (!file.endsWith('.ts')) continue;
   const name = basename(file, '.ts');
   const script = await scriptOf(join(lazyFolder, file), 'created');
   // Evaluates to the function that the module exports, and leaves no variable behind.
