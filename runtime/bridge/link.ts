@@ -227,18 +227,24 @@ export class Link implements CallScope {
         }
         case toHost.socketMessage: {
           const id = inbox.number();
-          this.#sockets.get(id)?.send(inbox.part(inbox.field()) as Part);
+          // Read in any case: the socket may be gone.
+          const data = inbox.part(inbox.field()) as Part;
+          this.#sockets.get(id)?.send(data);
           break;
         }
         case toHost.socketClose: {
           const id = inbox.number();
           const code = inbox.number();
-          this.#sockets.get(id)?.close(code, String(inbox.json()));
+          const reason = String(inbox.json());
+          this.#sockets.get(id)?.close(code, reason);
           break;
         }
-        case toHost.socketCredit:
-          this.#sockets.get(inbox.number())?.credit(inbox.number());
+        case toHost.socketCredit: {
+          const id = inbox.number();
+          const bytes = inbox.number();
+          this.#sockets.get(id)?.credit(bytes);
           break;
+        }
         case toHost.failed:
           events.failed(inbox.number(), inbox.json() as Failure);
           break;

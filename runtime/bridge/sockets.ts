@@ -46,6 +46,8 @@ export class BridgedSocket implements SocketEvents {
   #parts: SocketParts;
   #wire: SocketWire | null = null;
   #over = false;
+  /** The closing handshake began on this side: nothing more is sent. */
+  #closing = false;
   /** Given to the guest and not delivered there yet. */
   #inFlight = 0;
   #paused = false;
@@ -91,7 +93,7 @@ export class BridgedSocket implements SocketEvents {
   /** A message from the guest. `send` says nothing back there, so a peer that takes too little ends the socket. */
   send(data: Part): void {
     const wire = this.#wire;
-    if (this.#over || wire === null) return;
+    if (this.#over || this.#closing || wire === null) return;
     const { webSocketMessageBytesMax, webSocketBufferedBytesMax } = this.#parts.limits;
     this.#received += data.length;
     if (data.length > webSocketMessageBytesMax) {
@@ -112,6 +114,8 @@ export class BridgedSocket implements SocketEvents {
   }
 
   close(code: number, reason: string): void {
+    if (this.#closing) return;
+    this.#closing = true;
     // A paused socket would never read the answer to its close frame.
     if (this.#paused) this.#wire?.resume();
     this.#paused = false;
