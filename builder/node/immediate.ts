@@ -1,8 +1,9 @@
 // setImmediate for workers: the next turn of the timers. Injected by node-compat.ts into modules that name it.
 
-export function setImmediate(callback: (...args: unknown[]) => void, ...args: unknown[]): unknown {
-  return setTimeout(callback, 0, ...args);
-}
+export const setImmediate = /* @__PURE__ */ Object.assign(
+  (callback: (...args: unknown[]) => void, ...args: unknown[]): unknown => setTimeout(callback, 0, ...args),
+  { [Symbol.for('nodejs.util.promisify.custom')]: (value: unknown) => new Promise((resolve) => setTimeout(resolve, 0, value)) },
+);
 
 export function clearImmediate(handle: unknown): void {
   clearTimeout(handle as number);

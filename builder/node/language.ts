@@ -15,6 +15,9 @@ export const TextEncoder = globalThis.TextEncoder;
 const promisifyCustom = Symbol.for('nodejs.util.promisify.custom');
 
 function promisifyOne(fn: Fn): Fn {
+  // The Web's timer takes its callback first.
+  if ((fn as unknown) === globalThis.setTimeout)
+    return (delay, value) => new Promise((resolve) => setTimeout(resolve, delay as number, value));
   const custom = (fn as unknown as Record<symbol, Fn | undefined>)[promisifyCustom];
   if (custom) return custom;
   return function (this: unknown, ...args) {

@@ -52,12 +52,19 @@ export class Timeout {
 
 type Start = (callback: Callback, delay?: number, ...args: unknown[]) => number;
 
-export const setTimeout = (callback: Callback, delay?: number, ...args: unknown[]): Timeout =>
-  new Timeout(() => (globalThis.setTimeout as unknown as Start)(callback, delay, ...args));
+const promisified = Symbol.for('nodejs.util.promisify.custom');
+
+export const setTimeout = /* @__PURE__ */ Object.assign(
+  (callback: Callback, delay?: number, ...args: unknown[]): Timeout =>
+    new Timeout(() => (globalThis.setTimeout as unknown as Start)(callback, delay, ...args)),
+  { [promisified]: promises.setTimeout },
+);
 export const setInterval = (callback: Callback, delay?: number, ...args: unknown[]): Timeout =>
   new Timeout(() => (globalThis.setInterval as unknown as Start)(callback, delay, ...args));
-export const setImmediate = (callback: Callback, ...args: unknown[]): Timeout =>
-  new Timeout(() => (globalThis.setTimeout as unknown as Start)(callback, 0, ...args));
+export const setImmediate = /* @__PURE__ */ Object.assign(
+  (callback: Callback, ...args: unknown[]): Timeout => new Timeout(() => (globalThis.setTimeout as unknown as Start)(callback, 0, ...args)),
+  { [promisified]: promises.setImmediate },
+);
 
 export function clearTimeout(timer?: Timeout | number): void {
   if (timer instanceof Timeout) timer.close();
