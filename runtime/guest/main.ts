@@ -17,6 +17,7 @@ import { connectConsole, console } from './web/console.ts';
 import { fetch } from './web/fetch.ts';
 import { installGlobals } from './web/globals.ts';
 import { clearTimeout, connectTimers, scheduler, setImmediate, setInterval, setTimeout } from './web/timers.ts';
+import { installWasmStreaming } from './web/wasm-streaming.ts';
 import { fetchListener, globalEvents } from './fetch-event.ts';
 
 /** Bounds that guest code applies by itself. */
@@ -61,6 +62,7 @@ scope['connect'] = (native: Native, leave: Leave, callSync: typeof host.callSync
   host.call = callHost;
   host.callSync = (name, args, part) => callSync(name, JSON.stringify(args) as never, part);
   connectNodeHooks(waiting);
+  installWasmStreaming();
   host.now = native.now;
   host.randomFill = native.randomFill;
   host.atob = native.atob;

@@ -22,6 +22,7 @@ export const areas = [
   'user-timing',
   'hr-time',
   'wasm/jsapi',
+  'wasm/webapi',
 ] as const;
 
 /** One page: a file with one of its variants. */

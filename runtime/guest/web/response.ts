@@ -28,6 +28,7 @@ export interface TakenResponse {
  */
 export let takeResponse: (value: unknown) => TakenResponse | null;
 
+export let isResponse: (value: unknown) => value is Response;
 /** The response of a fetch, its headers immutable. The block and url are trusted. */
 export let createIncomingResponse: (
   status: number,
@@ -196,8 +197,9 @@ export class Response {
       return response.#body;
     };
     contentTypeOf = (response) => response.headers.get('content-type');
+    isResponse = (value): value is Response => typeof value === 'object' && value !== null && #content in value;
     takeResponse = (value) => {
-      if (typeof value !== 'object' || value === null || !(#content in value)) return null;
+      if (!isResponse(value)) return null;
       let body: BodyContent;
       if (typeof value.#content === 'string' && !value.#taken) {
         body = value.#content;

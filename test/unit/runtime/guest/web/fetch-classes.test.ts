@@ -35,8 +35,9 @@ test('takes a text response apart without changing its form', () => {
     statusText: 'Made',
     headerBlock: 'content-type\0text/plain;charset=UTF-8\0x-a\x001\0',
     body: 'h\u00e4llo',
+    webSocket: null,
   });
-  assert.deepEqual(takeResponse(new GuestResponse()), { status: 200, statusText: '', headerBlock: '', body: null });
+  assert.deepEqual(takeResponse(new GuestResponse()), { status: 200, statusText: '', headerBlock: '', body: null, webSocket: null });
   assert.equal(takeResponse({ status: 200 }), null);
   assert.equal(takeResponse('text'), null);
 });

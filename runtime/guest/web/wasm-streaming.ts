@@ -1,0 +1,40 @@
+// WebAssembly.compileStreaming and instantiateStreaming (WebAssembly Web API): V8 leaves them to whoever has responses. V8's
+// own object does not exist while the snapshot is made, so main.ts installs them in each isolate.
+import { isResponse, type Response } from './response.ts';
+
+interface Compiler {
+  compile(bytes: ArrayBuffer): Promise<unknown>;
+  instantiate(bytes: ArrayBuffer, imports: unknown): Promise<unknown>;
+}
+
+/** The bytes of a response that a module may be compiled from. @throws {TypeError} when it is none. */
+async function moduleBytes(source: unknown): Promise<ArrayBuffer> {
+  const response = await source;
+  if (!isResponse(response)) throw new TypeError('A module is compiled from a Response');
+  return readModule(response);
+}
+
+function readModule(response: Response): Promise<ArrayBuffer> {
+  const type = response.headers.get('content-type') ?? '';
+  if (!/^[\t ]*application\/wasm[\t ]*$/i.test(type))
+    throw new TypeError(`The content-type of a module must be application/wasm, not "${type}"`);
+  if (!response.ok) throw new TypeError(`A module cannot be compiled from a response with status ${response.status}`);
+  return response.arrayBuffer();
+}
+
+/** Puts both functions on V8's WebAssembly object. */
+export function installWasmStreaming(): void {
+  const target = (globalThis as unknown as { WebAssembly: Compiler }).WebAssembly;
+  const { compile, instantiate } = target;
+  const streaming = {
+    async compileStreaming(source: unknown): Promise<unknown> {
+      return compile(await moduleBytes(source));
+    },
+    // The optional second parameter does not count.
+    async instantiateStreaming(source: unknown, imports: unknown = undefined): Promise<unknown> {
+      return instantiate(await moduleBytes(source), imports);
+    },
+  };
+  for (const [name, value] of Object.entries(streaming))
+    Object.defineProperty(target, name, { value, writable: true, enumerable: true, configurable: true });
+}
