@@ -18,14 +18,13 @@ import {
 import { onRejection, threw } from './rejections.ts';
 import { toJson } from './safe.ts';
 import { outbox, send } from './outbox.ts';
-import { hasOpenSockets, socketClosed, socketFailed, socketMessage } from './sockets.ts';
+import { hasOpenSockets, sendWebSocket, socketClasses, socketClosed, socketFailed, socketMessage } from './sockets.ts';
 import { breakStream, cancelPump, creditPump, endStream, hasOpenStreams, incomingBody, openPump, pushChunk } from './streams.ts';
 import { reportUncaught } from './web/console.ts';
 import { createIncomingRequest } from './web/request.ts';
 import { takeResponse } from './web/response.ts';
 import { URL } from './web/url.ts';
 import { dueTimers, hasTimers, nextWake } from './web/timers.ts';
-import { checkSendable, sendWebSocket } from './web/web-socket.ts';
 import { ExecutionContext } from './execution-context.ts';
 
 /** A worker's default export as dispatch calls it. */
@@ -248,15 +247,16 @@ function answer(invocation: Invocation, value: unknown): void {
 
 /** The invocation goes on for as long as the socket is open. */
 function answerWithSocket(invocation: Invocation, socket: unknown, headerBlock: string): void {
+  const internals = socketClasses.internalsOf(socket)!;
   try {
-    checkSendable(socket);
+    internals.checkSendable();
   } catch (error) {
     fail(invocation, threw(error));
     return;
   }
   // Before the messages that wait in the socket.
   send(toHost.upgrade, invocation.id, outbox.part(headerBlock));
-  sendWebSocket(socket, invocation, () => {
+  sendWebSocket(internals, invocation, () => {
     invocation.isSocketOpen = false;
     onSettled(invocation);
   });

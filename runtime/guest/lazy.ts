@@ -6,29 +6,41 @@
 // its file, its name and globals in `lazyGlobals`.
 import { createIncomingResponse, Response, takeResponse } from './web/response.ts';
 import { host } from './host.ts';
-import { startCall } from './calls.ts';
+import { dropCall, startCall } from './calls.ts';
+import { checkpoint, currentContext, runInContext } from './context.ts';
+import { currentInvocation } from './invocation.ts';
+import * as sockets from './sockets.ts';
 import { cancelPump, incomingBody, openPump } from './streams.ts';
+import { AbortController } from './web/abort.ts';
 import { btoa } from './web/base64.ts';
-import { blobBytes, isBlob } from './web/blob.ts';
+import { blobBytes, createBlob, isBlob } from './web/blob.ts';
 import { DOMException } from './web/dom-exception.ts';
+import { CloseEvent, ErrorEvent, MessageEvent } from './web/event-classes.ts';
 import { defineEventHandler, dispatchTrusted, Event, EventTarget } from './web/events.ts';
 import { isRequest, Request, takeRequest } from './web/request.ts';
 import { ReadableStream } from './web/streams.ts';
 import { fetch, newStreamId } from './web/fetch.ts';
-import { TextDecoder, TextEncoder } from './web/text.ts';
-import { setTimeout } from './web/timers.ts';
+import { isAnyArrayBuffer, TextDecoder, TextEncoder } from './web/text.ts';
+import { clearTimeout, setImmediate, setTimeout } from './web/timers.ts';
+import { URL } from './web/url.ts';
+import { encodeUtf8 } from './web/utf8.ts';
 import * as webidl from './web/webidl.ts';
 
 /** What modules of lazy/ may use of the guest. */
 const lazyParts = {
+  AbortController,
+  CloseEvent,
   DOMException,
+  ErrorEvent,
   Event,
   EventTarget,
+  MessageEvent,
   ReadableStream,
   Request,
   Response,
   TextDecoder,
   TextEncoder,
+  URL,
   blobBytes,
   btoa,
   createIncomingResponse,
@@ -40,11 +52,23 @@ const lazyParts = {
   takeResponse,
   webidl,
   cancelPump,
+  checkpoint,
+  clearTimeout,
+  createBlob,
+  currentContext,
+  currentInvocation,
+  dropCall,
+  encodeUtf8,
   fetch,
+  host,
   incomingBody,
+  isAnyArrayBuffer,
   newStreamId,
   openPump,
+  runInContext,
+  setImmediate,
   setTimeout,
+  sockets,
   startCall,
 };
 export type LazyParts = typeof lazyParts;
@@ -55,6 +79,8 @@ const lazyGlobals: Readonly<Record<string, Readonly<Record<string, boolean>>>> =
   cache: { Cache: false, CacheStorage: false, caches: true },
   'html-rewriter': { HTMLRewriter: false },
   'url-pattern': { URLPattern: false },
+  'web-socket': { WebSocket: false, WebSocketPair: false },
+  'event-source': { EventSource: false },
 };
 
 // Taken before tenant code can replace it. Called under another name it runs its text in the global scope.
@@ -66,6 +92,8 @@ function load(module: string): Record<string, unknown> {
   const create = evaluate(host.callSync('lazy.source', { module }) as string) as (parts: LazyParts) => Record<string, unknown>;
   return (loaded[module] ??= create(lazyParts));
 }
+
+sockets.socketClasses.load = () => (loaded['web-socket'] ?? load('web-socket')) as { create(): object };
 
 /** Puts the globals of all modules on the global object; the first use of one replaces those of its module by their values. */
 export function installLazyGlobals(target: object): void {

@@ -1,8 +1,7 @@
 // The guest's end of WebSockets over the bridge: which socket object a record is for, and records out of the guest. The
-// classes that workers see are in web/web-socket.ts.
+// classes that workers see are in lazy/web-socket.ts.
 import { FIELD, RECORD, toHost, type Part } from '../bridge/protocol.ts';
-import type { Invocation } from './invocation.ts';
-import { touch } from './invocation.ts';
+import { currentInvocation, touch, type Invocation } from './invocation.ts';
 import { outbox, send } from './outbox.ts';
 import { SafeMap, toJson } from './safe.ts';
 
@@ -18,6 +17,28 @@ export interface SocketEnd {
   /** Number of the socket of the network behind it; 0 when it is in this isolate. */
   readonly networkId: number;
 }
+
+/** The internals of a WebSocket object, for responses and `fetch`. */
+export interface SocketInternals {
+  /** Its own end, for whatever is on the other side. */ readonly end: SocketEnd;
+  /** Joins it to another end. */ join(other: SocketEnd): void;
+  /** Where it sends. */ other(): SocketEnd | null;
+  /** @throws {TypeError} when it cannot be part of a response: the worker has accepted it, or sent it already. */ checkSendable(): void;
+  /** From now on all that arrives goes to another end. */ redirect(to: SocketEnd): void;
+  opened(details: { url: string; protocol: string; extensions: string }, flows: boolean): void;
+}
+
+/** The classes, which are built on first use: lazy.ts sets `load`, lazy/web-socket.ts the other. */
+export const socketClasses: {
+  load(): { create(): object };
+  /** Null for what is no WebSocket. */
+  internalsOf(value: unknown): SocketInternals | null;
+} = {
+  load() {
+    throw new Error('There are no WebSockets before the worker starts');
+  },
+  internalsOf: () => null,
+};
 
 interface Entry {
   readonly end: SocketEnd;
@@ -104,4 +125,28 @@ export function socketClosed(id: number, code: number, reason: string, clean: bo
   touch(entry.owner);
   entry.end.closed(code, reason, clean, true);
   entry.onClosed();
+}
+
+/** Gives one end of a connection to the client of an invocation, as the socket of its response. */
+export function sendWebSocket(socket: SocketInternals, owner: Invocation, onClosed: () => void): void {
+  socket.redirect(new NetworkEnd(owner.id));
+  // What the client says goes to whoever this end was joined with.
+  connectEnd(owner.id, socket.other()!, owner, onClosed);
+}
+
+/** The socket of a `fetch` that asks for an upgrade: `id` goes with the call. */
+export function prepareFetchedSocket(): { id: number; opened(url: string, protocol: string, extensions: string): object; refused(): void } {
+  const socket = socketClasses.load().create();
+  const internals = socketClasses.internalsOf(socket)!;
+  const id = reserveSocketId();
+  internals.join(new NetworkEnd(id));
+  connectEnd(id, internals.end, currentInvocation(), () => {});
+  return {
+    id,
+    opened(url, protocol, extensions) {
+      internals.opened({ url, protocol, extensions }, false);
+      return socket;
+    },
+    refused: () => disconnectEnd(id),
+  };
 }

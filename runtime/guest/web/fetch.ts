@@ -3,11 +3,11 @@
 import type { HostCallName, Part } from '../../bridge/protocol.ts';
 import { dropCall, startCall } from '../calls.ts';
 import type { HostBody, HostReply } from '../host.ts';
+import { prepareFetchedSocket } from '../sockets.ts';
 import { abortIncoming, cancelPump, incomingBody, openPump } from '../streams.ts';
 import { fetchLocal, isLocal } from './local-fetch.ts';
 import { Request, takeRequest } from './request.ts';
 import { createIncomingResponse, type Response } from './response.ts';
-import { prepareFetchedSocket } from './web-socket.ts';
 
 interface Head {
   status: number;

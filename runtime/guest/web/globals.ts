@@ -34,7 +34,6 @@ import { TextDecoder, TextEncoder } from './text.ts';
 import { TextDecoderStream, TextEncoderStream } from './text-streams.ts';
 import { URL } from './url.ts';
 import { URLSearchParams } from './url-search-params.ts';
-import { webSocketClasses } from './web-socket.ts';
 
 const interfaces = {
   AbortController,
@@ -102,32 +101,10 @@ function define(target: object, name: string, value: unknown, enumerable: boolea
   Object.defineProperty(target, name, { value, enumerable, writable: true, configurable: true });
 }
 
-/** Built when they are asked for the first time. */
-const rare: Record<string, () => unknown> = {
-  WebSocket: () => webSocketClasses().WebSocket,
-  WebSocketPair: () => webSocketClasses().WebSocketPair,
-};
-
-function defineRare(target: object, name: string, build: () => unknown): void {
-  Object.defineProperty(target, name, {
-    get() {
-      const value = build();
-      define(target, name, value, false);
-      return value;
-    },
-    set(value) {
-      define(target, name, value, false);
-    },
-    enumerable: false,
-    configurable: true,
-  });
-}
-
 /** Defines all web globals on `target`, normally globalThis. */
 export function installGlobals(target: object): void {
   for (const [name, value] of Object.entries(interfaces)) define(target, name, value, false);
   for (const [name, value] of Object.entries(members)) define(target, name, value, true);
   for (const [name, value] of Object.entries(attributes)) define(target, name, value, true);
-  for (const [name, build] of Object.entries(rare)) defineRare(target, name, build);
   define(target, 'self', target, true);
 }

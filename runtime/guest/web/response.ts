@@ -3,7 +3,7 @@
 import { blockFromInit, copyHeaders, headersFromBlock, headersToBlock, type Headers } from './headers.ts';
 import { Body, cloneBody, extractBody, installBodyMembers, takeBody, textType, type BodyContent, type BodyMembers } from './body.ts';
 import { parseUrl } from './url.ts';
-import { isWebSocket } from './web-socket.ts';
+import { socketClasses } from '../sockets.ts';
 import { finishInterface, internal, requireArguments, toByteString } from './webidl.ts';
 
 const reasonPhrase = /^[\t\x20-\x7e\x80-\xff]*$/;
@@ -100,7 +100,7 @@ export class Response {
       this.#statusText = text;
     }
     if (webSocket !== undefined && webSocket !== null) {
-      if (!isWebSocket(webSocket)) throw new TypeError('The webSocket of a response must be a WebSocket');
+      if (socketClasses.internalsOf(webSocket) === null) throw new TypeError('The webSocket of a response must be a WebSocket');
       if (this.#status !== 101) throw new RangeError('A response with a WebSocket must have the status 101');
       this.#webSocket = webSocket;
     }

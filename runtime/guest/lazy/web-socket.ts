@@ -1,20 +1,9 @@
 // WebSocket and WebSocketPair. The two ends of a pair are joined in this isolate until a response carries one of them away:
-// then the network is the other end. Built on first use, to keep them out of the snapshot's heap.
+// then the network is the other end. A module of lazy.ts.
 import type { Part } from '../../bridge/protocol.ts';
-import { dropCall, startCall } from '../calls.ts';
-import { checkpoint, currentContext, runInContext, type Context } from '../context.ts';
-import { host } from '../host.ts';
-import { currentInvocation, type Invocation } from '../invocation.ts';
-import { connectEnd, disconnectEnd, NetworkEnd, reserveSocketId, type SocketEnd } from '../sockets.ts';
-import { blobBytes, createBlob, isBlob } from './blob.ts';
-import { DOMException } from './dom-exception.ts';
-import { CloseEvent, ErrorEvent, MessageEvent } from './event-classes.ts';
-import { defineEventHandler, dispatchTrusted, Event, EventTarget } from './events.ts';
-import { setImmediate } from './timers.ts';
-import { isAnyArrayBuffer } from './text.ts';
-import { URL } from './url.ts';
-import { encodeUtf8 } from './utf8.ts';
-import { defineConstants, finishInterface, internal, requireArguments, toDomString, toUsvString } from './webidl.ts';
+import type { Context } from '../context.ts';
+import type { LazyParts } from '../lazy.ts';
+import type { SocketEnd, SocketInternals } from '../sockets.ts';
 
 const CONNECTING = 0;
 const OPEN = 1;
@@ -26,66 +15,14 @@ const NO_CODE = 1005;
 const REASON_BYTES_MAX = 123;
 const token = /^[a-z0-9!#$%&'*+\-.^_`|~]+$/i;
 
-/** The internals of a socket object, for the other files of the guest. */
-interface Inner {
-  /** Joins it to another end. */ join(other: SocketEnd): void;
-  /** Where it sends. */ other(): SocketEnd | null;
-  /** Its own end, for whatever is on the other side. */ readonly end: SocketEnd;
-  checkSendable(): void;
-  /** From now on all that arrives goes to another end. */ redirect(to: SocketEnd): void;
-  opened(details: { url: string; protocol: string; extensions: string }, flows: boolean): void;
-}
+export default function createWebSockets(parts: LazyParts): Record<string, unknown> {
+  const { CloseEvent, DOMException, ErrorEvent, Event, EventTarget, MessageEvent, URL, blobBytes, createBlob, isBlob } = parts;
+  const { checkpoint, currentContext, currentInvocation, defineEventHandler, dispatchTrusted, host, runInContext, setImmediate } = parts;
+  const { dropCall, encodeUtf8, isAnyArrayBuffer, startCall } = parts;
+  const { NetworkEnd, connectEnd, disconnectEnd, reserveSocketId, socketClasses } = parts.sockets;
+  const { defineConstants, finishInterface, internal, requireArguments, toDomString, toUsvString } = parts.webidl;
 
-type Classes = ReturnType<typeof build>;
-let classes: Classes | null = null;
-
-/** `WebSocket` and `WebSocketPair`. */
-export function webSocketClasses(): Classes {
-  return (classes ??= build());
-}
-
-/** Whether a value is a WebSocket; builds nothing. */
-export function isWebSocket(value: unknown): value is EventTarget {
-  return classes !== null && classes.innerOf(value) !== null;
-}
-
-/** @throws {TypeError} when a socket cannot be part of a response: the worker has accepted it, or sent it already. */
-export function checkSendable(socket: unknown): void {
-  webSocketClasses().innerOf(socket)!.checkSendable();
-}
-
-/** Gives one end of a connection to the client of an invocation, as the socket of its response. */
-export function sendWebSocket(socket: unknown, owner: Invocation, onClosed: () => void): void {
-  const inner = webSocketClasses().innerOf(socket)!;
-  inner.redirect(new NetworkEnd(owner.id));
-  // What the client says goes to whoever this end was joined with.
-  connectEnd(owner.id, inner.other()!, owner, onClosed);
-}
-
-/** The socket of a `fetch` that asks for an upgrade: `id` goes with the call, `socket` is null where nobody upgraded. */
-export function prepareFetchedSocket(): {
-  id: number;
-  opened(url: string, protocol: string, extensions: string): EventTarget;
-  refused(): void;
-} {
-  const { WebSocket, innerOf } = webSocketClasses();
-  const socket = new WebSocket(internal as never);
-  const inner = innerOf(socket)!;
-  const id = reserveSocketId();
-  inner.join(new NetworkEnd(id));
-  connectEnd(id, inner.end, currentInvocation(), () => {});
-  return {
-    id,
-    opened(url, protocol, extensions) {
-      inner.opened({ url, protocol, extensions }, false);
-      return socket;
-    },
-    refused: () => disconnectEnd(id),
-  };
-}
-
-function build() {
-  let innerOf!: (value: unknown) => Inner | null;
+  let innerOf!: (value: unknown) => SocketInternals | null;
   let endOf!: (socket: WebSocket) => SocketEnd;
 
   class WebSocket extends EventTarget {
@@ -124,7 +61,7 @@ function build() {
       this.#connect(target, offered);
     }
 
-    #connect(target: URL, offered: readonly string[]): void {
+    #connect(target: InstanceType<typeof URL>, offered: readonly string[]): void {
       const id = (this.#id = reserveSocketId());
       this.#other = new NetworkEnd(id);
       this.#context = currentContext();
@@ -161,7 +98,7 @@ function build() {
       dispatchTrusted(this, new CloseEvent('close', { code: 1006 }));
     }
 
-    readonly #inner: Inner = {
+    readonly #inner: SocketInternals = {
       join: (other) => {
         this.#other = other;
         this.#state = OPEN;
@@ -373,49 +310,50 @@ function build() {
   }
   Object.defineProperty(WebSocketPair.prototype, Symbol.toStringTag, { value: 'WebSocketPair', configurable: true });
 
-  return { WebSocket, WebSocketPair, innerOf };
-}
-
-function clientUrl(value: unknown): URL {
-  let url: URL;
-  try {
-    url = new URL(toUsvString(value));
-  } catch {
-    throw new DOMException('The URL of a WebSocket is not valid', 'SyntaxError');
+  function clientUrl(value: unknown): InstanceType<typeof URL> {
+    let url: InstanceType<typeof URL>;
+    try {
+      url = new URL(toUsvString(value));
+    } catch {
+      throw new DOMException('The URL of a WebSocket is not valid', 'SyntaxError');
+    }
+    if (url.protocol === 'http:') url = new URL(`ws:${url.href.slice(5)}`);
+    else if (url.protocol === 'https:') url = new URL(`wss:${url.href.slice(6)}`);
+    if (url.protocol !== 'ws:' && url.protocol !== 'wss:')
+      throw new DOMException(`A WebSocket URL has the scheme ws or wss, not ${url.protocol}`, 'SyntaxError');
+    if (url.hash !== '' || url.href.endsWith('#')) throw new DOMException('A WebSocket URL has no fragment', 'SyntaxError');
+    return url;
   }
-  if (url.protocol === 'http:') url = new URL(`ws:${url.href.slice(5)}`);
-  else if (url.protocol === 'https:') url = new URL(`wss:${url.href.slice(6)}`);
-  if (url.protocol !== 'ws:' && url.protocol !== 'wss:')
-    throw new DOMException(`A WebSocket URL has the scheme ws or wss, not ${url.protocol}`, 'SyntaxError');
-  if (url.hash !== '' || url.href.endsWith('#')) throw new DOMException('A WebSocket URL has no fragment', 'SyntaxError');
-  return url;
-}
 
-function clientProtocols(value: unknown): readonly string[] {
-  const list =
-    typeof value === 'object' && value !== null && Symbol.iterator in value
-      ? [...(value as Iterable<unknown>)].map(toDomString)
-      : [toDomString(value)];
-  if (list.some((protocol) => !token.test(protocol)) || new Set(list.map((protocol) => protocol.toLowerCase())).size !== list.length)
-    throw new DOMException('The sub-protocols must be different tokens', 'SyntaxError');
-  return list;
-}
+  function clientProtocols(value: unknown): readonly string[] {
+    const list =
+      typeof value === 'object' && value !== null && Symbol.iterator in value
+        ? [...(value as Iterable<unknown>)].map(toDomString)
+        : [toDomString(value)];
+    if (list.some((protocol) => !token.test(protocol)) || new Set(list.map((protocol) => protocol.toLowerCase())).size !== list.length)
+      throw new DOMException('The sub-protocols must be different tokens', 'SyntaxError');
+    return list;
+  }
 
-/** [Clamp] unsigned short. */
-function clampShort(value: unknown): number {
-  const number = Number(value);
-  return Number.isNaN(number) ? 0 : Math.min(Math.max(Math.round(number), 0), 65535);
-}
+  /** [Clamp] unsigned short. */
+  function clampShort(value: unknown): number {
+    const number = Number(value);
+    return Number.isNaN(number) ? 0 : Math.min(Math.max(Math.round(number), 0), 65535);
+  }
 
-function mayServerSend(code: number): boolean {
-  return code >= 1000 && code <= 4999 && code !== 1004 && code !== 1005 && code !== 1006 && code !== 1015;
-}
+  function mayServerSend(code: number): boolean {
+    return code >= 1000 && code <= 4999 && code !== 1004 && code !== 1005 && code !== 1006 && code !== 1015;
+  }
 
-/** What crosses is a copy: the worker may go on writing into its buffer. */
-function toPart(data: unknown): Part {
-  if (typeof data === 'string') return toUsvString(data);
-  if (isAnyArrayBuffer(data)) return new Uint8Array(data).slice();
-  if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength).slice();
-  if (isBlob(data)) return blobBytes(data).slice();
-  return toUsvString(data);
+  /** What crosses is a copy: the worker may go on writing into its buffer. */
+  function toPart(data: unknown): Part {
+    if (typeof data === 'string') return toUsvString(data);
+    if (isAnyArrayBuffer(data)) return new Uint8Array(data).slice();
+    if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength).slice();
+    if (isBlob(data)) return blobBytes(data).slice();
+    return toUsvString(data);
+  }
+
+  socketClasses.internalsOf = innerOf;
+  return { WebSocket, WebSocketPair, create: () => new WebSocket(internal as never) };
 }
