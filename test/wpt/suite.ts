@@ -25,12 +25,13 @@ interface Source {
   readonly sha256: string;
 }
 
-/** The cached suite of that version, else any; null where there is none. */
+/** The suite in the cache; null where there is none. */
 export async function cachedSuite(cache: string): Promise<Suite | null> {
   const note = join(cache, 'wpt', 'version');
   if (!existsSync(note)) return null;
   const version = (await readFile(note, 'utf8')).trim();
-  return { version, folder: join(cache, 'wpt', version) };
+  const folder = join(cache, 'wpt', version);
+  return existsSync(folder) ? { version, folder } : null;
 }
 
 /**
