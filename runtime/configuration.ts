@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { limitsFrom, type Limits } from '#core/limits.ts';
 import type { EgressPolicy } from './bindings/egress.ts';
+import { proxyProblem } from './server/client-address.ts';
 
 /** A variable that cannot be used as it is: what, where and what to do. */
 export class ConfigurationError extends Error {}
@@ -16,6 +17,7 @@ export interface EngineConfig {
   readonly protocol: 'http' | 'https';
   readonly limits: Limits;
   readonly egress: EgressPolicy;
+  /** `TRUSTED_PROXIES`: addresses and CIDR ranges whose word on their clients' addresses is taken. */ readonly trustedProxies: readonly string[];
 }
 
 /** Reads the variables of spec 2.7 and part 8 that concern the handler. @throws {ConfigurationError} */
@@ -39,6 +41,14 @@ export function engineConfig(environment: Readonly<Record<string, string | undef
   }
   const allowed = get('WORKER_EGRESS_ALLOW') === '' ? [] : get('WORKER_EGRESS_ALLOW').split(',');
   for (const entry of allowed) choice('WORKER_EGRESS_ALLOW', entry.trim(), ['loopback', 'private'], '');
+  const trustedProxies = get('TRUSTED_PROXIES')
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
+  for (const entry of trustedProxies) {
+    const problem = proxyProblem(entry);
+    if (problem !== null) throw new ConfigurationError(`TRUSTED_PROXIES must be addresses and CIDR ranges, comma-separated: ${problem}`);
+  }
   let limits: Limits;
   try {
     limits = limitsFrom(environment);
@@ -54,6 +64,7 @@ export function engineConfig(environment: Readonly<Record<string, string | undef
     protocol,
     limits,
     egress: { loopback: allowed.includes('loopback'), private: allowed.includes('private') },
+    trustedProxies,
   };
 }
 

@@ -44,6 +44,8 @@ export interface DeploymentParts {
   readonly pool: Pool;
   readonly handlers: HostHandlers;
   readonly limits: Limits;
+  /** Headers as the worker gets them: with its client's true address. */
+  readonly clientHeaders: (headerBlock: string, remoteAddress: string) => string;
   /** Scheme that workers see in `request.url`. */
   readonly protocol: 'http' | 'https';
   readonly onLog: (deployment: DeploymentConfig, line: LogLine) => void;
@@ -329,7 +331,8 @@ class Serving implements LinkEvents {
     invocation.id = id;
     invocation.phase = 'running';
     exchange.onAbort = () => this.#clientGone(invocation);
-    this.#link.sendRequest(id, exchange.method, `${this.#parts.protocol}://${exchange.host}${exchange.target}`, exchange.headerBlock, body);
+    const headerBlock = this.#parts.clientHeaders(exchange.headerBlock, exchange.remoteAddress);
+    this.#link.sendRequest(id, exchange.method, `${this.#parts.protocol}://${exchange.host}${exchange.target}`, headerBlock, body);
     if (body !== undefined) return;
     const stream = this.#link.openBody(id, { resume: () => exchange.resumeBody(), cancel: () => exchange.resumeBody() });
     exchange.readBody({ chunk: (bytes) => stream.write(bytes), end: () => stream.end() });

@@ -62,6 +62,7 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
     engine,
     limits,
     protocol: 'http',
+    trustedProxies: [],
     findRoute: () => route,
     openArtifact: (id) => openArtifact(folder, id),
     assets: createAssetServer(),

@@ -12,6 +12,7 @@ import { failed, failureResponse } from './invocation/outcome.ts';
 import type { OpenArtifact } from './router/artifact-source.ts';
 import type { Route } from './router/route-table.ts';
 import { assetDecision, type AssetAnswer, type AssetServer } from './server/assets.ts';
+import { createClientHeaders } from './server/client-address.ts';
 import type { Exchange } from './server/listener.ts';
 import { hostNotFound } from './server/pages.ts';
 
@@ -20,6 +21,7 @@ export interface HandlerParts {
   readonly engine: Engine;
   readonly limits: Limits;
   readonly protocol: 'http' | 'https';
+  /** Addresses and CIDR ranges. */ readonly trustedProxies: readonly string[];
   readonly findRoute: (host: string) => Route | null;
   /** @throws {PlatformError} `artifact_corrupt`, `deployment_unavailable`. */
   readonly openArtifact: (id: string) => OpenArtifact;
@@ -61,6 +63,7 @@ export function createHandler(parts: HandlerParts): Handler {
     handlers: parts.engine.handlers,
     limits: parts.limits,
     protocol: parts.protocol,
+    clientHeaders: createClientHeaders(parts.trustedProxies),
     onLog: parts.onLog,
     onRequest: parts.onRequest,
     passThrough: (exchange, config) => {

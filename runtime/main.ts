@@ -48,6 +48,7 @@ async function start(): Promise<void> {
     engine,
     limits: config.limits,
     protocol: config.protocol,
+    trustedProxies: config.trustedProxies,
     findRoute: (host) => table.find(host),
     openArtifact: (id) => openArtifact(config.folder, id),
     assets: createAssetServer(),

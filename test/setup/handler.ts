@@ -68,6 +68,7 @@ const sourceRoot = join(import.meta.dirname, '../..');
 export async function startHandler(
   workers: Readonly<Record<string, WorkerSource | string>>,
   overrides: Partial<Limits> = {},
+  options: { readonly trustedProxies?: readonly string[] } = {},
 ): Promise<TestHandler> {
   const folder = await mkdtemp(join(tmpdir(), 'platform-test-'));
   // Sources lie below the checkout's own node_modules where they import packages.
@@ -118,6 +119,7 @@ export async function startHandler(
     engine,
     limits,
     protocol: 'http',
+    trustedProxies: options.trustedProxies ?? [],
     findRoute: (host) => table.find(host),
     openArtifact: (id) => openArtifact(folder, id),
     assets: createAssetServer(),

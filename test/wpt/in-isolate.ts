@@ -39,6 +39,7 @@ export async function openIsolateSide(folder: string, origin: string, cache: str
         handlers: engine.handlers,
         limits,
         protocol: 'http',
+        clientHeaders: (block) => block,
         onLog: (_deployment, line) => void (line.level === 'error' && logs.length < 3 && logs.push(line.text.slice(0, 400))),
         onRequest: null,
         passThrough: () => false,

@@ -77,6 +77,9 @@ export class Request {
   #signal: AbortSignal | null = null;
   #modes: RequestModes = defaultModes;
   #blob: Blob | null = null;
+  // What the platform knows of a request beside HTTP, or what a worker gave it; made on demand for one that came in.
+  #cf: unknown = undefined;
+  #isIncoming = false;
 
   constructor(input: unknown, init: unknown = undefined) {
     if (input === internal) return;
@@ -93,9 +96,12 @@ export class Request {
       this.#blob = source.#blob;
       this.#method = source.#method;
       this.#modes = source.#modes;
+      this.#cf = source.#cf;
+      this.#isIncoming = source.#isIncoming;
       this.#followed = source.#signal ?? source.#followed;
     }
     this.#readModes(options);
+    if (options['cf'] !== undefined) this.#cf = options['cf'];
     const { method, headers, body, signal } = options;
     if (method !== undefined) this.#method = normalMethod(method);
     if (signal !== undefined) {
@@ -200,6 +206,17 @@ export class Request {
     void this.#url;
     return false;
   }
+  /**
+   * `httpProtocol` of the connection to this handler and the client's `accept-encoding`. What would be a guess (country, TLS
+   * version behind a proxy, round-trip time) is absent.
+   */
+  get cf(): unknown {
+    if (this.#cf === undefined && this.#isIncoming) {
+      const encoding = this.headers.get('accept-encoding');
+      this.#cf = encoding === null ? { httpProtocol: 'HTTP/1.1' } : { httpProtocol: 'HTTP/1.1', clientAcceptEncoding: encoding };
+    }
+    return this.#cf;
+  }
   get duplex(): 'half' {
     void this.#url;
     return 'half';
@@ -224,6 +241,8 @@ export class Request {
     copy.#followed = this.#signal ?? this.#followed;
     copy.#modes = this.#modes;
     copy.#blob = this.#blob;
+    copy.#cf = this.#cf;
+    copy.#isIncoming = this.#isIncoming;
     return copy;
   }
 
@@ -237,6 +256,7 @@ export class Request {
       request.#url = url;
       request.#block = headerBlock;
       request.#immutable = true;
+      request.#isIncoming = true;
       if (body !== null) request.#body = new Body(body);
       request.#followed = signal;
       return request;

@@ -28,6 +28,10 @@ test('each bad variable is named with its value and what it takes', () => {
     [{ FS_PATH: '/srv', HANDLER_LISTENER: 'fast' }, 'HANDLER_LISTENER must be one of auto, node, uws, but is "fast"'],
     [{ FS_PATH: '/srv', HANDLER_DOMAIN: 'a b' }, 'HANDLER_DOMAIN must be host names, comma-separated, but has "a b"'],
     [{ FS_PATH: '/srv', WORKER_EGRESS_ALLOW: 'all' }, 'WORKER_EGRESS_ALLOW must be one of loopback, private, but is "all"'],
+    [
+      { FS_PATH: '/srv', TRUSTED_PROXIES: '10.0.0.0/8, caddy' },
+      'TRUSTED_PROXIES must be addresses and CIDR ranges, comma-separated: "caddy" is neither an address nor a CIDR range',
+    ],
     [{ FS_PATH: '/srv', WORKER_CPU_LIMIT_MS_FREE: '1s' }, 'WORKER_CPU_LIMIT_MS_FREE must be a whole number of at least 0, but is "1s"'],
     [{ FS_PATH: '/srv', WORKER_MEMORY_MB: '0' }, 'WORKER_MEMORY_MB must be a whole number of at least 1, but is "0"'],
   ] as const) {
@@ -40,4 +44,9 @@ test('CPU limits come from the variables of their kind and plan, and 0 turns one
   assert.equal(limits.cpu.http.free, 50);
   assert.equal(limits.cpu.queue.pro, 0);
   assert.equal(limits.cpu.queue.free, 5000);
+});
+
+test('trusted proxies are a list, empty without the variable', () => {
+  assert.deepEqual(engineConfig({ FS_PATH: '/srv' }).trustedProxies, []);
+  assert.deepEqual(engineConfig({ FS_PATH: '/srv', TRUSTED_PROXIES: '10.0.0.0/8, ::1,' }).trustedProxies, ['10.0.0.0/8', '::1']);
 });
