@@ -1,9 +1,11 @@
 // Packages as users use them, unmodified, each in a worker of test/packages/workers. The table says what is asked of which.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
+import { WebSocket } from 'ws';
 import type { TestHandler, TestRequest } from '#test/setup/handler.ts';
 import { skipPackages, startPackages } from '#test/setup/packages.ts';
 
@@ -215,6 +217,16 @@ test('hono: entity tags, compression and CORS are in the headers', { skip: skipP
   assert.equal(gunzipSync(packed.body).toString(), 'long text '.repeat(500));
   const cors = await handler.fetch('hono', '/cors/x', { headers: { origin: 'https://a.example' } });
   assert.equal(cors.headers['access-control-allow-origin'], 'https://a.example');
+});
+
+test('hono: upgradeWebSocket answers with a socket', { skip: skipPackages }, async () => {
+  const socket = new WebSocket(`ws://127.0.0.1:${handler.port}/socket`, { headers: { host: 'hono.localhost' } });
+  await once(socket, 'open');
+  socket.send('hello');
+  const [message] = (await once(socket, 'message')) as [Buffer];
+  assert.equal(message.toString(), 'echo hello');
+  socket.close();
+  await once(socket, 'close');
 });
 
 test('stripe: a webhook is accepted with its signature only', { skip: skipPackages }, async () => {

@@ -3,6 +3,7 @@ import { Hono } from 'hono';
 import { getCookie, getSignedCookie, setCookie, setSignedCookie } from 'hono/cookie';
 import { jwt, sign } from 'hono/jwt';
 import { stream, streamSSE, streamText } from 'hono/streaming';
+import { upgradeWebSocket } from 'hono/cloudflare-workers';
 import { cors } from 'hono/cors';
 import { etag } from 'hono/etag';
 import { compress } from 'hono/compress';
@@ -57,6 +58,10 @@ app.post('/upload', async (c) => {
   const { file } = await c.req.parseBody();
   return c.json({ name: file.name, type: file.type, text: await file.text() });
 });
+app.get(
+  '/socket',
+  upgradeWebSocket(() => ({ onMessage: (event, socket) => socket.send(`echo ${event.data}`) })),
+);
 app.notFound((c) => c.json({ missing: c.req.path }, 404));
 
 export default app;
