@@ -63,7 +63,10 @@ export function createCacheCalls(
       head = JSON.parse(record.head) as Head;
     }
     const age = head.ageSeconds + Math.max(0, Math.floor((now() - head.storedAt) / 1000));
-    return reply(call, { ...head, headers: `${head.headers}age\0${age}\0` }, record.body);
+    const answered = { ...head, headers: `${head.headers}age\0${age}\0` };
+    return isUnchanged(toFields(head.headers), headers)
+      ? reply(call, { ...answered, status: 304, statusText: '' }, null)
+      : reply(call, answered, record.body);
   }
 
   async function put(call: HostCall): Promise<HostReply> {
@@ -176,6 +179,17 @@ function valueOf(fields: readonly (readonly [string, string])[], name: string): 
 function varyOf(fields: readonly (readonly [string, string])[]): string[] {
   const names = (valueOf(fields, 'vary') ?? '').toLowerCase().split(',');
   return [...new Set(names.map((name) => name.trim()).filter((name) => name !== ''))].toSorted();
+}
+
+/** Whether a request has what is kept already (RFC 9110 13.1.2 and 13.1.3). */
+function isUnchanged(kept: readonly (readonly [string, string])[], asked: readonly (readonly [string, string])[]): boolean {
+  const wanted = valueOf(asked, 'if-none-match');
+  if (wanted !== null) {
+    const etag = valueOf(kept, 'etag')?.replace(/^W\//, '');
+    return wanted.trim() === '*' || (etag !== undefined && [...wanted.matchAll(/"[^"]*"/g)].some(([tag]) => tag === etag));
+  }
+  const since = Date.parse(valueOf(asked, 'if-modified-since') ?? '');
+  return Date.parse(valueOf(kept, 'last-modified') ?? '') <= since;
 }
 
 function variantKey(key: string, { vary, generation }: Variants, headers: readonly (readonly [string, string])[]): string {

@@ -14,6 +14,7 @@ import {
 export interface HeaderChanges {
   readonly set: ReadonlyMap<string, string>;
   readonly removed: ReadonlySet<string>;
+  /** The same as one text: equal changes have equal ones. */ readonly key: string;
 }
 
 /** A redirect, or with status 200 another path whose file answers. */
@@ -82,7 +83,7 @@ function headerMatcher(rule: AssetHeaderRule): HeaderMatcher[] {
 }
 
 function headerChanges(matchers: readonly HeaderMatcher[], path: string, host: string): HeaderChanges | null {
-  let changes: { set: Map<string, string>; removed: Set<string> } | null = null;
+  let changes: { readonly set: Map<string, string>; readonly removed: Set<string> } | null = null;
   for (const matcher of matchers) {
     const ofPath = matchPattern(matcher.path, path);
     if (ofPath === null) continue;
@@ -101,7 +102,7 @@ function headerChanges(matchers: readonly HeaderMatcher[], path: string, host: s
       changes.set.set(name, before === undefined ? value : `${before}, ${value}`);
     }
   }
-  return changes;
+  return changes === null ? null : { ...changes, key: JSON.stringify([[...changes.set], [...changes.removed]]) };
 }
 
 /** A path's text where a header carries it: what is not ASCII, or could end the line, stays escaped. */

@@ -93,11 +93,13 @@ type Found = { readonly page: Page } | { readonly redirect: string } | { readonl
 interface Known {
   readonly changes: AssetChanges;
   readonly stored: Map<string, StoredFile>;
-  /** Pages without header rules, by key. */ readonly pages: Map<string, Page>;
+  /** Pages by key, status and what header rules change in them. */ readonly pages: Map<string, Page>;
   /** Pages under their own paths, as requests name them: at most a handful for each file, so that it needs no bound. */
   readonly found: Map<string, Found>;
 }
 
+/** Pages of an artifact that are remembered, at least those without header rules. */
+const pagesMax = 2000;
 /** Different Accept-Encoding values that are remembered; browsers send a few. */
 const ordersMax = 256;
 
@@ -128,9 +130,9 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
   function pageOf(artifact: OpenArtifact, key: string, path: string, host: string, status: 200 | 404 = 200): Page {
     const of = knownOf(artifact);
     const changes = of.changes.headersOf(path, host);
-    const name = status === 200 ? key : `${status}/${key}`;
-    const plain = changes === null ? of.pages.get(name) : undefined;
-    if (plain !== undefined) return plain;
+    const name = `${status}/${key}\0${changes?.key ?? ''}`;
+    const made = of.pages.get(name);
+    if (made !== undefined) return made;
     const file = artifact.manifest.assets!.files[key]!;
     const encodings = file.encoded ?? {};
     const varies = Object.keys(encodings).length > 0;
@@ -150,7 +152,9 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
     };
     const encoded = (encoding: AssetEncoding): Form | null => (encodings[encoding] ? form(encoding, encodings[encoding]) : null);
     const page = { key, identity: form(null, file), br: encoded('br'), gzip: encoded('gzip') };
-    if (changes === null) of.pages.set(name, page);
+    // Placeholders in values make as many pages as there are paths.
+    if (of.pages.size >= pagesMax && changes !== null) of.pages.clear();
+    of.pages.set(name, page);
     return page;
   }
 

@@ -98,6 +98,18 @@ test('variants of a URL are told apart by the headers that the response varies b
   );
 });
 
+test('a request that has what is kept already is answered 304', async () => {
+  assert.deepEqual(
+    await run(`
+      await cache.put('http://a/etag', new Response('x', { headers: { etag: 'W/"1"', 'last-modified': 'Thu, 01 Jan 2026 00:00:00 GMT' } }));
+      const statuses = [];
+      for (const headers of [{ 'if-none-match': '"0", "1"' }, { 'if-none-match': '"2"' }, { 'if-none-match': '*' }, { 'if-modified-since': 'Thu, 01 Jan 2026 00:00:00 GMT' }, { 'if-modified-since': 'Wed, 31 Dec 2025 00:00:00 GMT' }, { 'if-modified-since': 'soon' }])
+        statuses.push((await cache.match(new Request('http://a/etag', { headers }))).status);
+      return statuses;`),
+    [304, 200, 304, 304, 200, 200],
+  );
+});
+
 test('put refuses what the standard refuses, and match and delete find nothing for other methods', async () => {
   assert.deepEqual(
     await run(`
