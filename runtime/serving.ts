@@ -1,0 +1,493 @@
+// One isolate that serves a deployment, from its start to its end: it gives it requests, hears what becomes of them, and
+// condemns it when a limit is broken. deployment.ts makes one whenever it has none.
+import { performance } from 'node:perf_hooks';
+import { errorMessage, type ErrorDetails } from '#core/errors.ts';
+import type { Limits } from '#core/limits.ts';
+import type { Plan } from '#core/plans.ts';
+import type { HostHandlers } from './bridge/host-calls.ts';
+import { Link, type LinkEvents } from './bridge/link.ts';
+import type { Failure, Part } from './bridge/protocol.ts';
+import { Slots } from './bridge/slots.ts';
+import type { Invocation } from './invocation/invocation.ts';
+import type { LogLine } from './invocation/log.ts';
+import { failed, isFailureCode, ok, type Outcome } from './invocation/outcome.ts';
+import type { CodeCache, WorkerIsolate } from './isolates/isolate.ts';
+import type { Exchange } from './server/listener.ts';
+
+/** What a deployment runs. */
+export interface DeploymentConfig {
+  readonly id: string;
+  readonly project: string;
+  readonly plan: Plan;
+  readonly vars: Readonly<Record<string, string>>;
+  /** Binding name -> kind. */
+  readonly bindings: Readonly<Record<string, string>>;
+  readonly code: () => string;
+  readonly sourceMap: () => string | null;
+}
+
+/** What serving needs beside its isolate. */
+export interface ServingParts {
+  readonly handlers: HostHandlers;
+  readonly limits: Limits;
+  /** Headers as the worker gets them: with its client's true address. */
+  readonly clientHeaders: (headerBlock: string, remoteAddress: string) => string;
+  /** Scheme that workers see in `request.url`. */
+  readonly protocol: 'http' | 'https';
+  /** A handler that called `passThroughOnException` threw: true when the request was answered otherwise. */
+  readonly passThrough: (exchange: Exchange, deployment: DeploymentConfig) => boolean;
+}
+
+/** The deployment that is served. */
+export interface ServingOwner {
+  readonly config: DeploymentConfig;
+  /** Ends an invocation: the response where none is out yet, the log, the record. */
+  end(invocation: HttpInvocation, outcome: Outcome): void;
+  log(level: LogLine['level'], text: string, invocation: number | null): void;
+}
+
+/** An invocation that an HTTP request waits for. */
+export type HttpInvocation = Invocation<Exchange>;
+
+/** How long a top-level `await` may take. */
+const TOP_LEVEL_WALL_MS = 30_000;
+const HANDLES_MAX = 1000;
+const CALLS_MAX = 10_000;
+
+/** What the deployment hears of it. */
+export interface ServingHooks {
+  readonly cache: CodeCache | null;
+  readonly onCache: (cache: CodeCache) => void;
+  /** An invocation that lost its isolate before it had any effect. */
+  readonly onRestart: (invocation: HttpInvocation) => void;
+  readonly onCondemned: () => void;
+  readonly onGone: () => void;
+}
+
+/** One isolate that serves a deployment, from its start to its end. */
+export class Serving implements LinkEvents {
+  #deployment: ServingOwner;
+  #parts: ServingParts;
+  #isolate: WorkerIsolate;
+  #hooks: ServingHooks;
+  #link: Link;
+  #state: 'starting' | 'ready' | 'condemned' | 'gone' = 'starting';
+  #waiting: { invocation: HttpInvocation; body: Part | null | undefined }[] = [];
+  #running = new Slots<HttpInvocation>();
+  /** Ended in the entry being read: their CPU is known when all of it is read. */
+  #ended: { invocation: HttpInvocation; outcome: Outcome }[] = [];
+  #timer: NodeJS.Timeout | null = null;
+  /** Invocations whose response is an open WebSocket. */
+  upgraded = 0;
+  #topLevelTimer: NodeJS.Timeout | undefined;
+  /** The entry being read answered `start`: while a top-level `await` is pending, every other entry makes us ask again. */
+  #asked = false;
+
+  constructor(deployment: ServingOwner, parts: ServingParts, isolate: WorkerIsolate, hooks: ServingHooks) {
+    this.#deployment = deployment;
+    this.#parts = parts;
+    this.#isolate = isolate;
+    this.#hooks = hooks;
+    this.#link = new Link({
+      handlers: parts.handlers,
+      limits: { ...parts.limits, handlesMax: HANDLES_MAX, callsMax: CALLS_MAX },
+      events: this,
+      request: () => isolate.request(),
+    });
+  }
+
+  get load(): number {
+    return this.#running.size + this.#waiting.length;
+  }
+
+  get isStarting(): boolean {
+    return this.#state === 'starting';
+  }
+
+  /** Loads the worker; every way it can fail ends what waits. */
+  async loadWorker(): Promise<void> {
+    const { config } = this.#deployment;
+    try {
+      const cache = await this.#isolate.load(
+        {
+          code: config.code(),
+          vars: config.vars,
+          bindings: config.bindings,
+          cpuLimitMs: this.#parts.limits.cpu.http[config.plan],
+          cachedData: this.#hooks.cache,
+        },
+        this.#link.outbox,
+        {
+          left: (meta, text, shareMs, _cpuMs, bytes) => this.#left(meta, text, shareMs, bytes),
+          sync: (name, args, part) => this.#link.callSync(name, args, part),
+          waiting: (name, args, parts) => this.#link.callWaiting(name, args, parts),
+          died: (reason, error) => this.#died(reason, error),
+        },
+      );
+      if (cache !== null) this.#hooks.onCache(cache);
+    } catch (error) {
+      const { code, details, message } = error as { code?: unknown; details?: ErrorDetails; message: string };
+      if (typeof code === 'string' && isFailureCode(code)) {
+        this.#failStart(failed(code, details));
+      } else {
+        this.#deployment.log('error', String((error as Error).stack ?? message), null);
+        this.dispose(failed('internal'));
+      }
+      return;
+    }
+    if (this.#state !== 'starting') return;
+    this.#link.start();
+    this.#topLevelTimer = setTimeout(() => {
+      this.#failStart(failed('worker_start_failed', { reason: `a top-level await did not settle within ${TOP_LEVEL_WALL_MS} ms` }));
+    }, TOP_LEVEL_WALL_MS);
+  }
+
+  started(state: string, reason: string): void {
+    if (this.#state !== 'starting') return;
+    this.#asked = true;
+    if (state === 'failed') this.#failStart(failed('worker_start_failed', { reason }));
+    else if (state === 'no-fetch') this.#failStart(failed('no_fetch_handler'));
+    if (state !== 'ready') return;
+    clearTimeout(this.#topLevelTimer);
+    this.#state = 'ready';
+    for (const { invocation, body } of this.#waiting.splice(0)) this.start(invocation, body);
+  }
+
+  #failStart(outcome: Outcome & { kind: 'failed' }): void {
+    this.#deployment.log('error', errorMessage(outcome.code, outcome.details), null);
+    this.dispose(outcome);
+  }
+
+  start(invocation: HttpInvocation, body: Part | null | undefined): void {
+    if (this.#state !== 'ready') {
+      this.#waiting.push({ invocation, body });
+      invocation.answer.onAbort = () => this.#clientGone(invocation);
+      return;
+    }
+    if (invocation.phase === 'over') return;
+    const exchange = invocation.answer;
+    const id = this.#running.add(invocation);
+    invocation.id = id;
+    invocation.phase = 'running';
+    exchange.onAbort = () => this.#clientGone(invocation);
+    const headerBlock = this.#parts.clientHeaders(exchange.headerBlock, exchange.remoteAddress);
+    this.#link.sendRequest(id, exchange.method, `${this.#parts.protocol}://${exchange.host}${exchange.target}`, headerBlock, body);
+    if (body !== undefined) return;
+    const stream = this.#link.openBody(id, { resume: () => exchange.resumeBody(), cancel: () => exchange.resumeBody() });
+    exchange.readBody({ chunk: (bytes) => stream.write(bytes), end: () => stream.end() });
+  }
+
+  #clientGone(invocation: HttpInvocation): void {
+    if (invocation.phase === 'waiting') {
+      this.#waiting = this.#waiting.filter((entry) => entry.invocation !== invocation);
+    } else if (invocation.phase === 'running') {
+      this.#running.remove(invocation.id);
+      this.#link.closeSockets(1001, '', invocation.id);
+      this.#link.abort(invocation.id, { code: 'client_gone', name: 'AbortError', message: errorMessage('client_gone') });
+    } else {
+      // The response is on its way: its stream ends, what `waitUntil` was given goes on.
+      this.#link.cancelStream(invocation.id);
+      return;
+    }
+    this.#deployment.end(invocation, failed('client_gone'));
+    this.#settle();
+  }
+
+  #left(meta: string, text: string, shareMs: number, bytes: readonly Uint8Array[]): void {
+    this.#asked = false;
+    this.#link.receive(meta, text, bytes);
+    if (this.#state === 'starting' && !this.#asked) this.#link.start();
+    for (const { invocation, outcome } of this.#ended) {
+      if (!invocation.charged) invocation.cpuMs = shareMs;
+      this.#deployment.end(invocation, outcome);
+    }
+    if (this.#ended.length > 0) {
+      this.#ended.length = 0;
+      this.#settle();
+    }
+  }
+
+  #over(id: number, outcome: Outcome): void {
+    const invocation = this.#running.remove(id);
+    if (invocation === undefined) return;
+    this.#ended.push({ invocation, outcome });
+    if (outcome.kind === 'ok') this.#link.closeSockets(1001, '', id);
+    else
+      this.#link.closeSockets(
+        outcome.code === 'isolate_replaced' ? 1012 : 1011,
+        errorMessage(outcome.code, outcome.details).slice(0, 100),
+        id,
+      );
+    if (invocation.isSocketOpen) {
+      invocation.isSocketOpen = false;
+      this.upgraded--;
+    }
+  }
+
+  response(id: number, status: number, headerBlock: string, body: Part | null | undefined, over: boolean): void {
+    const invocation = this.#running.get(id);
+    if (invocation === undefined) {
+      if (body === undefined) this.#refuseStream(id);
+      return;
+    }
+    const exchange = invocation.answer;
+    invocation.status = status;
+    try {
+      if (body !== undefined) {
+        exchange.send(status, headerBlock, body);
+        invocation.phase = 'answered';
+      } else {
+        exchange.begin(status, headerBlock);
+        invocation.phase = 'answered';
+        if (exchange.method === 'HEAD') {
+          exchange.end();
+          this.#refuseStream(id);
+          return;
+        }
+        const stream = this.#link.receiveStream(id, {
+          write: (chunk) => exchange.write(chunk),
+          end: () => exchange.end(),
+          destroy: () => exchange.destroy(),
+        });
+        exchange.onDrain = () => stream.drained();
+      }
+    } catch (error) {
+      this.#deployment.log('error', `The response cannot be sent: ${(error as Error).message}`, id);
+      if (body === undefined) this.#refuseStream(id);
+      this.#over(id, failed('worker_threw', { reason: (error as Error).message }));
+      return;
+    }
+    if (over) this.#over(id, ok);
+  }
+
+  /** A body that nobody wants: the guest stops sending it. */
+  #refuseStream(id: number): void {
+    this.#link.receiveStream(id, discard);
+    this.#link.cancelStream(id);
+  }
+
+  upgrade(id: number, headerBlock: string): void {
+    const invocation = this.#running.get(id);
+    if (invocation === undefined) return;
+    invocation.status = 101;
+    try {
+      const socket = this.#link.openSocket(id, id);
+      const wire = invocation.answer.upgrade(headerBlock, socket);
+      if (wire === null) throw new Error('status 101 answers a WebSocket handshake only, and the request was none');
+      invocation.phase = 'answered';
+      invocation.answer.onAbort = null;
+      invocation.isSocketOpen = true;
+      this.upgraded++;
+      socket.attach(wire);
+      if (this.#state === 'condemned') socket.close(1012, 'Service restart');
+    } catch (error) {
+      this.#link.forgetSocket(id);
+      const { message, code } = error as { message: string; code?: unknown };
+      this.#deployment.log('error', `The response cannot be sent: ${message}`, id);
+      this.#over(
+        id,
+        code === 'websocket_limit_exceeded'
+          ? failed(code, { limit: this.#parts.limits.webSocketsMax })
+          : failed('worker_threw', { reason: message }),
+      );
+    }
+  }
+
+  socketClosed(id: number): void {
+    const invocation = this.#running.get(id) ?? this.#ended.find((entry) => entry.invocation.id === id)?.invocation;
+    if (invocation === undefined || !invocation.isSocketOpen) return;
+    invocation.isSocketOpen = false;
+    // What its `close` event began has the time of a request.
+    invocation.wallFrom = performance.now();
+    this.upgraded--;
+  }
+
+  closeSockets(code: number, reason: string): void {
+    this.#link.closeSockets(code, reason);
+  }
+
+  failed(id: number, failure: Failure): void {
+    const invocation = this.#running.get(id);
+    if (invocation === undefined) return;
+    if (failure.code === 'worker_threw') {
+      this.#deployment.log('error', `Uncaught ${failure.stack ?? `${failure.name}: ${failure.message}`}`, id);
+      if (failure.passThrough === true && this.#parts.passThrough(invocation.answer, this.#deployment.config)) {
+        invocation.phase = 'answered';
+        return;
+      }
+    } else {
+      this.#deployment.log(
+        'error',
+        failure.code === 'no_response' ? errorMessage('no_response', { got: failure.message }) : failure.message,
+        id,
+      );
+    }
+    const outcome =
+      failure.code === 'no_response'
+        ? failed('no_response', { got: failure.message })
+        : isFailureCode(failure.code)
+          ? failed(failure.code, failure.code === 'worker_threw' ? { reason: failure.message } : {})
+          : failed('internal');
+    this.#over(id, outcome);
+  }
+
+  done(id: number): void {
+    this.#over(id, ok);
+  }
+
+  log(id: number, level: string, text: string): void {
+    const known = level === 'debug' || level === 'info' || level === 'warn' || level === 'error' ? level : 'info';
+    this.#deployment.log(known, text, id === 0 ? null : id);
+  }
+
+  wake(at: number): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    if (at < 0 || this.#state === 'gone') return;
+    const now = Number(process.hrtime.bigint()) / 1e6;
+    this.#timer = setTimeout(
+      () => {
+        this.#timer = null;
+        this.#link.runTimers();
+      },
+      Math.max(0, at - now),
+    );
+  }
+
+  charge(id: number, cpuMs: number): void {
+    const invocation = this.#running.get(id) ?? this.#ended.find((entry) => entry.invocation.id === id)?.invocation;
+    if (invocation === undefined) return;
+    invocation.cpuMs = cpuMs;
+    invocation.charged = true;
+  }
+
+  breach(id: number, cpuMs: number, lost: readonly number[]): void {
+    if (this.#state === 'starting') {
+      this.#failStart(failed('startup_cpu_limit_exceeded', { limitMs: this.#parts.limits.startupCpuMs }));
+      return;
+    }
+    const limitMs = this.#parts.limits.cpu.http[this.#deployment.config.plan];
+    const usedMs = Math.round(cpuMs);
+    const invocation = this.#running.get(id);
+    this.#deployment.log(
+      'error',
+      `CPU limit exceeded: used ${usedMs} ms of ${limitMs} ms (plan ${this.#deployment.config.plan})`,
+      id === 0 ? null : id,
+    );
+    if (invocation !== undefined) {
+      invocation.cpuMs = cpuMs;
+      invocation.charged = true;
+      this.#over(id, failed('cpu_limit_exceeded', { limitMs, usedMs }));
+    }
+    this.#condemn();
+    // What the entry had not come to read yet is read by the next one.
+    this.#link.runTimers();
+    for (const other of lost) {
+      const lostInvocation = this.#running.get(other);
+      if (lostInvocation === undefined) continue;
+      if (mayRestart(lostInvocation)) {
+        this.#running.remove(other);
+        lostInvocation.restarts++;
+        lostInvocation.phase = 'waiting';
+        this.#hooks.onRestart(lostInvocation);
+      } else {
+        this.#over(other, failed('isolate_replaced', { reason: 'another request used up its CPU budget' }));
+      }
+    }
+  }
+
+  hung(ids: readonly number[]): void {
+    for (const id of ids) {
+      const invocation = this.#running.get(id);
+      if (invocation === undefined) continue;
+      if (invocation.phase === 'running') this.#deployment.log('error', errorMessage('never_answered'), id);
+      // After the answer there is only `waitUntil`, which can never settle: nothing is lost by ending it.
+      this.#over(id, invocation.phase === 'answered' && !this.#link.isReceiving(id) ? ok : failed('never_answered'));
+    }
+  }
+
+  owner(id: number): HttpInvocation | undefined {
+    const invocation = this.#running.get(id);
+    if (invocation !== undefined) invocation.calls++;
+    return invocation;
+  }
+
+  // It takes no new work, finishes what it can, and a fresh isolate takes its place.
+  #condemn(): void {
+    if (this.#state !== 'ready') return;
+    this.#state = 'condemned';
+    this.#hooks.onCondemned();
+    this.#link.closeSockets(1012, 'Service restart');
+  }
+
+  #settle(): void {
+    if (this.#state === 'condemned' && this.load === 0) this.dispose(ok);
+  }
+
+  #died(reason: 'memory' | 'aborted' | 'fault', error: unknown): void {
+    if (reason === 'fault') {
+      this.#deployment.log('error', `The platform lost this isolate: ${String((error as Error).stack)}`, null);
+      this.dispose(failed('internal'));
+      return;
+    }
+    const { isolateMemoryMb } = this.#parts.limits;
+    this.#deployment.log(
+      'error',
+      `${errorMessage('memory_limit_exceeded', { limitMb: isolateMemoryMb })}${reason === 'aborted' ? ' (at once)' : ''}`,
+      null,
+    );
+    this.dispose(failed('memory_limit_exceeded', { limitMb: isolateMemoryMb }));
+  }
+
+  checkAlive(): void {
+    this.#isolate.checkAlive();
+  }
+
+  checkWall(now: number): void {
+    const { wallMs } = this.#parts.limits;
+    for (const invocation of this.#running.values()) {
+      if (invocation.isSocketOpen || now - invocation.wallFrom < wallMs) continue;
+      this.#running.remove(invocation.id);
+      this.#link.abort(invocation.id, {
+        code: 'wall_limit_exceeded',
+        name: 'TimeoutError',
+        message: errorMessage('wall_limit_exceeded', { limitMs: wallMs }),
+      });
+      this.#link.cancelStream(invocation.id);
+      this.#link.closeSockets(1011, 'Wall limit exceeded', invocation.id);
+      this.#deployment.log('error', errorMessage('wall_limit_exceeded', { limitMs: wallMs }), invocation.id);
+      this.#deployment.end(invocation, failed('wall_limit_exceeded', { limitMs: wallMs }));
+    }
+    this.#settle();
+  }
+
+  /** The end: whatever runs or waits ends with the outcome. */
+  dispose(outcome: Outcome): void {
+    if (this.#state === 'gone') return;
+    this.#state = 'gone';
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    clearTimeout(this.#topLevelTimer);
+    const isFault = outcome.kind === 'failed' && outcome.code !== 'isolate_replaced' && outcome.code !== 'draining';
+    this.#link.close(isFault ? 1011 : 1012, isFault ? 'Internal error' : 'Service restart');
+    this.#isolate.dispose();
+    this.#hooks.onGone();
+    for (const invocation of this.#running.values()) {
+      this.#running.remove(invocation.id);
+      this.#deployment.end(invocation, outcome);
+    }
+    for (const { invocation } of this.#waiting.splice(0)) this.#deployment.end(invocation, outcome);
+  }
+}
+
+const discard = { write: () => true, end: () => {}, destroy: () => {} };
+
+function mayRestart(invocation: HttpInvocation): boolean {
+  const { method, bodyBytes } = invocation.answer;
+  return (
+    invocation.phase === 'running' &&
+    invocation.calls === 0 &&
+    invocation.restarts === 0 &&
+    bodyBytes === 0 &&
+    (method === 'GET' || method === 'HEAD' || method === 'OPTIONS')
+  );
+}
