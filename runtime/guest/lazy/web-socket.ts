@@ -90,12 +90,14 @@ export default function createWebSockets(parts: LazyParts): Record<string, unkno
 
     #refused(message: string): void {
       this.#call = -1;
-      if (this.#state === CLOSED) return;
+      if (this.#state !== CONNECTING) return;
       disconnectEnd(this.#id);
       this.#state = CLOSING;
-      dispatchTrusted(this, new ErrorEvent('error', { message, error: new Error(message) }));
-      this.#state = CLOSED;
-      dispatchTrusted(this, new CloseEvent('close', { code: 1006 }));
+      // Two tasks: what waits for the first may still ask for the second.
+      setImmediate(() => {
+        this.#failed(message);
+        setImmediate(() => this.#closed(1006, '', false, false));
+      });
     }
 
     readonly #inner: SocketInternals = {
@@ -244,9 +246,7 @@ export default function createWebSockets(parts: LazyParts): Record<string, unkno
       if (this.#state >= CLOSING) return;
       if (this.#state === CONNECTING) {
         if (this.#call >= 0) dropCall(this.#call);
-        this.#state = CLOSING;
-        disconnectEnd(this.#id);
-        setImmediate(() => this.#refused('The WebSocket was closed before it was open'));
+        this.#refused('The WebSocket was closed before it was open');
         return;
       }
       this.#state = CLOSING;
