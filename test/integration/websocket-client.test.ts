@@ -138,7 +138,8 @@ const eventRequests: (string | undefined)[] = [];
 const leftCodes: Promise<unknown[]>[] = [];
 
 before(async () => {
-  server = createServer((request, response) => {
+  const plain = new Set(['/moved', '/plain', '/events']);
+  server = createServer({ shouldUpgradeCallback: ({ url }) => !plain.has(url!) }, (request, response) => {
     if (request.url === '/moved') response.writeHead(302, { location: '/echo' }).end();
     else if (request.url === '/events') {
       eventRequests.push(request.headers['last-event-id'] as string | undefined);
