@@ -41,32 +41,51 @@ export function encodingOrder(header: string | null): EncodingOrder {
   return order.toSorted((a, b) => weightOf(b) - weightOf(a));
 }
 
-/** The part of a file that a request asks for: the whole, a part, or one that is not there. */
+/** A part of a file; `end` is exclusive. */
+export interface FilePart {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** What a request asks for of a file: the whole, some parts in the order of the file, or only parts that are not there. */
 export type RangeResult =
   | { readonly kind: 'whole' }
-  | { readonly kind: 'part'; readonly start: number; readonly end: number }
+  | { readonly kind: 'parts'; readonly parts: readonly FilePart[] }
   | { readonly kind: 'unsatisfiable' };
 
 const whole: RangeResult = { kind: 'whole' };
+/** Ranges in one request; more are a way to make a server work, and get the whole (RFC 9110 17.15). */
+const rangesMax = 16;
+/** Parts that lie closer are one: less to send than what would stand between them. */
+const gapBytesMax = 80;
 
 /**
- * A single range of bytes; `end` is exclusive. Several ranges, other units and malformed values ask for the whole
- * (RFC 9110 14.2 allows it), and so does an If-Range that is not the current strong entity tag.
+ * The ranges of bytes that a request asks for, parts that overlap or nearly touch joined. Other units and malformed values
+ * ask for the whole (RFC 9110 14.2), and so does an If-Range that is not the current strong entity tag.
+ *
+ * @example requestedRange('bytes=0-99, 500-', null, '"a"', 600)
+ * // { kind: 'parts', parts: [{ start: 0, end: 100 }, { start: 500, end: 600 }] }
  */
 export function requestedRange(range: string | null, ifRange: string | null, etag: string, bytes: number): RangeResult {
   if (range === null || (ifRange !== null && ifRange.trim() !== etag)) return whole;
-  const match = /^bytes=\s*(\d*)\s*-\s*(\d*)\s*$/i.exec(range);
-  if (match === null) return whole;
-  const [, from, to] = match as unknown as [string, string, string];
-  if (from === '') {
-    if (to === '') return whole;
-    const last = Number(to);
-    if (last === 0 || bytes === 0) return { kind: 'unsatisfiable' };
-    return { kind: 'part', start: Math.max(0, bytes - last), end: bytes };
+  const list = /^bytes=(.*)$/i.exec(range)?.[1]?.split(',');
+  if (list === undefined || list.length > rangesMax) return whole;
+  const asked: FilePart[] = [];
+  for (const member of list) {
+    const match = /^\s*(\d*)\s*-\s*(\d*)\s*$/.exec(member);
+    if (match === null) return whole;
+    const [, from, to] = match as unknown as [string, string, string];
+    if (from === '' ? to === '' : to !== '' && Number(to) < Number(from)) return whole;
+    const start = from === '' ? Math.max(0, bytes - Number(to)) : Number(from);
+    const end = from === '' || to === '' ? bytes : Math.min(Number(to) + 1, bytes);
+    if (start < end) asked.push({ start, end });
   }
-  const start = Number(from);
-  const end = to === '' ? bytes : Math.min(Number(to) + 1, bytes);
-  if (to !== '' && Number(to) < start) return whole;
-  if (start >= bytes) return { kind: 'unsatisfiable' };
-  return { kind: 'part', start, end };
+  if (asked.length === 0) return { kind: 'unsatisfiable' };
+  const parts: FilePart[] = [];
+  for (const part of asked.toSorted((a, b) => a.start - b.start)) {
+    const last = parts.at(-1);
+    if (last === undefined || part.start > last.end + gapBytesMax) parts.push(part);
+    else parts[parts.length - 1] = { start: last.start, end: Math.max(last.end, part.end) };
+  }
+  return { kind: 'parts', parts };
 }

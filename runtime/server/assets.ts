@@ -7,7 +7,7 @@ import { errorMessage, errorTable, PlatformError } from '#core/errors.ts';
 import type { AssetEncoding, AssetFile } from '#core/manifest.ts';
 import type { OpenArtifact } from '../router/artifact-source.ts';
 import { assetChanges, type AssetChanges, type HeaderChanges, type Moved } from './asset-changes.ts';
-import { encodingOrder, isMatch, noneMatch, requestedRange, type EncodingOrder } from './asset-conditions.ts';
+import { encodingOrder, isMatch, noneMatch, requestedRange, type EncodingOrder, type FilePart } from './asset-conditions.ts';
 import { assetTarget, decodedPath, isHashedName, isNavigation, notFoundPage, type AssetRequest } from './asset-rules.ts';
 import type { Exchange } from './listener.ts';
 
@@ -31,6 +31,9 @@ export interface AssetBody {
   readonly file: StoredFile;
   readonly start: number;
   readonly end: number;
+  /** Several parts, each after its own head; `start` and `end` are then those of all that is sent. */
+  readonly parts?: readonly (FilePart & { readonly head: Uint8Array })[];
+  readonly tail?: Uint8Array;
 }
 
 /** What a request for a static file is answered with. */
@@ -76,6 +79,7 @@ interface Form {
   readonly etag: string;
   readonly headerBlock: string;
   /** What a 304, 412 or 416 says of it. */ readonly shortBlock: string;
+  readonly type: string;
 }
 
 /** What answers under a path: the plain form, and compressed ones. */
@@ -148,7 +152,8 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
       if (encoding !== null) long.push(['content-encoding', encoding]);
       else if (status === 200) long.push(['accept-ranges', 'bytes']);
       const shortBlock = headerBlockOf(short, changes, false);
-      return { file: stored(of, artifact, filePath, content), etag, headerBlock: headerBlockOf(long, changes, true), shortBlock };
+      const type = changes?.set.get('content-type') ?? file.type;
+      return { file: stored(of, artifact, filePath, content), etag, headerBlock: headerBlockOf(long, changes, true), shortBlock, type };
     };
     const encoded = (encoding: AssetEncoding): Form | null => (encodings[encoding] ? form(encoding, encodings[encoding]) : null);
     const page = { key, identity: form(null, file), br: encoded('br'), gzip: encoded('gzip') };
@@ -272,7 +277,15 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
     return file.loading;
   }
 
-  async function* read({ file, start, end }: AssetBody): AsyncGenerator<Uint8Array, void, undefined> {
+  async function* read({ file, start, end, parts, tail }: AssetBody): AsyncGenerator<Uint8Array, void, undefined> {
+    if (parts !== undefined) {
+      for (const part of parts) {
+        yield part.head;
+        yield* read({ file, start: part.start, end: part.end });
+      }
+      yield tail!;
+      return;
+    }
     if (file.total <= smallBytesMax) {
       file.used = true;
       const bytes = file.content ?? (await load(file));
@@ -301,7 +314,7 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
     const { status, headerBlock, body } = found;
     if (body === null || typeof body === 'string') exchange.send(status, headerBlock, body);
     else if (exchange.method === 'HEAD') exchange.send(status, `${headerBlock}content-length\0${body.end - body.start}\0`, null);
-    else if (body.file.content !== null) {
+    else if (body.file.content !== null && body.parts === undefined) {
       const { file, start, end } = body;
       file.used = true;
       exchange.send(status, headerBlock, end - start === file.total ? file.content : file.content!.subarray(start, end));
@@ -353,7 +366,8 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
 }
 
 /** A file that is there: whole, a part of it, or only word that it has not changed (RFC 9110 13.2.2 gives the order). */
-function formAnswer(request: AssetRequest, { file, etag, headerBlock, shortBlock }: Form): AssetAnswer {
+function formAnswer(request: AssetRequest, form: Form): AssetAnswer {
+  const { file, etag, headerBlock, shortBlock } = form;
   const required = request.header('if-match');
   if (required !== null && !isMatch(required, etag)) return { status: 412, headerBlock: shortBlock, body: '' };
   const condition = request.header('if-none-match');
@@ -364,12 +378,30 @@ function formAnswer(request: AssetRequest, { file, etag, headerBlock, shortBlock
     if (asked.kind === 'unsatisfiable') {
       return { status: 416, headerBlock: `content-range\0bytes */${file.total}\0${shortBlock}`, body: '' };
     }
-    if (asked.kind === 'part') {
-      const block = `${headerBlock}content-range\0bytes ${asked.start}-${asked.end - 1}/${file.total}\0`;
-      return { status: 206, headerBlock: block, body: { file, start: asked.start, end: asked.end } };
+    if (asked.kind === 'parts') {
+      const [part, ...more] = asked.parts as [FilePart, ...FilePart[]];
+      if (more.length > 0) return partsAnswer(form, asked.parts);
+      const block = `${headerBlock}content-range\0bytes ${part.start}-${part.end - 1}/${file.total}\0`;
+      return { status: 206, headerBlock: block, body: { file, start: part.start, end: part.end } };
     }
   }
   return { status: 200, headerBlock, body: { file, start: 0, end: file.total } };
+}
+
+/** Several parts in one body (RFC 9110 14.6). */
+function partsAnswer({ file, shortBlock, type }: Form, asked: readonly FilePart[]): AssetAnswer {
+  // No file holds its own hash, so that the boundary is nowhere in it.
+  const boundary = file.hash.slice(0, 32);
+  let end = 0;
+  const parts = asked.map((part, index) => {
+    const range = `content-range: bytes ${part.start}-${part.end - 1}/${file.total}`;
+    const head = Buffer.from(`${index === 0 ? '' : '\r\n'}--${boundary}\r\ncontent-type: ${type}\r\n${range}\r\n\r\n`, 'latin1');
+    end += head.byteLength + part.end - part.start;
+    return { ...part, head };
+  });
+  const tail = Buffer.from(`\r\n--${boundary}--\r\n`);
+  const headerBlock = `content-type\0multipart/byteranges; boundary=${boundary}\0${shortBlock}accept-ranges\0bytes\0`;
+  return { status: 206, headerBlock, body: { file, start: 0, end: end + tail.byteLength, parts, tail } };
 }
 
 /** The platform's headers with what `_headers` changes in them. A short block says nothing of a type it has no body of. */

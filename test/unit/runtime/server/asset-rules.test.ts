@@ -181,17 +181,42 @@ test('If-None-Match compares lists weakly', () => {
   for (const value of ['', 'a', '"b"', '"a', 'W/"b", "c"']) assert.ok(!noneMatch(value, '"a"'), value);
 });
 
-test('single ranges are parts, what cannot be is unsatisfiable, everything else is the whole', () => {
-  const range = (value: string | null, ifRange: string | null = null) => requestedRange(value, ifRange, '"a"', 10);
-  assert.deepEqual(range('bytes=0-3'), { kind: 'part', start: 0, end: 4 });
-  assert.deepEqual(range('bytes=4-'), { kind: 'part', start: 4, end: 10 });
-  assert.deepEqual(range('bytes=-3'), { kind: 'part', start: 7, end: 10 });
-  assert.deepEqual(range('bytes=-99'), { kind: 'part', start: 0, end: 10 });
-  assert.deepEqual(range('bytes=8-99'), { kind: 'part', start: 8, end: 10 });
-  for (const value of ['bytes=10-', 'bytes=99-100', 'bytes=-0']) assert.deepEqual(range(value), { kind: 'unsatisfiable' }, value);
-  for (const value of [null, '', 'bytes', 'bytes=', 'bytes=-', 'bytes=3-1', 'bytes=0-1,3-4', 'lines=0-1', 'bytes=a-b', 'bytes=1.5-2']) {
+test('ranges are parts, what cannot be is unsatisfiable, everything else is the whole', () => {
+  const range = (value: string | null, ifRange: string | null = null, bytes = 10) => requestedRange(value, ifRange, '"a"', bytes);
+  const parts = (...pairs: [number, number][]) => ({ kind: 'parts', parts: pairs.map(([start, end]) => ({ start, end })) });
+  assert.deepEqual(range('bytes=0-3'), parts([0, 4]));
+  assert.deepEqual(range('bytes=4-'), parts([4, 10]));
+  assert.deepEqual(range('bytes=-3'), parts([7, 10]));
+  assert.deepEqual(range('bytes=-99'), parts([0, 10]));
+  assert.deepEqual(range('bytes=8-99'), parts([8, 10]));
+  for (const value of ['bytes=10-', 'bytes=99-100', 'bytes=-0', 'bytes=10-, 20-30'])
+    assert.deepEqual(range(value), { kind: 'unsatisfiable' }, value);
+  for (const value of [
+    null,
+    '',
+    'bytes',
+    'bytes=',
+    'bytes=-',
+    'bytes=3-1',
+    'bytes=0-1,',
+    'lines=0-1',
+    'bytes=a-b',
+    'bytes=1.5-2',
+    'bytes=0-1,4-3',
+  ]) {
     assert.deepEqual(range(value), { kind: 'whole' }, String(value));
   }
-  assert.equal(range('bytes=0-3', '"a"').kind, 'part');
+  assert.equal(range('bytes=0-3', '"a"').kind, 'parts');
   for (const ifRange of ['W/"a"', '"b"', 'Thu, 01 Jan 1970 00:00:00 GMT']) assert.equal(range('bytes=0-3', ifRange).kind, 'whole');
+});
+
+test('several ranges are parts in the order of the file, joined where they overlap or nearly touch, and only so many', () => {
+  const range = (value: string) => requestedRange(value, null, '"a"', 1000);
+  const parts = (...pairs: [number, number][]) => ({ kind: 'parts', parts: pairs.map(([start, end]) => ({ start, end })) });
+  assert.deepEqual(range('bytes=500-509, 0-9 ,-10'), parts([0, 10], [500, 510], [990, 1000]));
+  assert.deepEqual(range('bytes=0-9,5-19,50-59'), parts([0, 60]));
+  assert.deepEqual(range('bytes=0-999,3-4'), parts([0, 1000]));
+  assert.deepEqual(range('bytes=0-9,2000-'), parts([0, 10]));
+  assert.deepEqual(range(`bytes=${Array.from({ length: 16 }, (_, index) => `${index}-${index}`).join()}`), parts([0, 16]));
+  assert.deepEqual(range(`bytes=${Array.from({ length: 17 }, (_, index) => `${index}-${index}`).join()}`), { kind: 'whole' });
 });

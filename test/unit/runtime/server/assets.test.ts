@@ -257,6 +257,21 @@ test('revalidation, HEAD and parts know the form they speak of', async (t) => {
   assert.equal((await get('/page', { ...br, range: 'bytes=0-2', 'if-range': `"${hash(encoded.br)}"` })).status, 200);
 });
 
+test('several parts of a file come in one body, from memory and from disk', async (t) => {
+  const { get } = await site(t);
+  for (const target of ['/big.bin', '/page', '/page']) {
+    const text = target === '/page' ? page : large;
+    const response = await get(target, { range: 'bytes=0-4,1000-1009,-4' });
+    const boundary = hash(text).slice(0, 32);
+    assert.equal(response.status, 206);
+    assert.deepEqual(response.all('content-type'), [`multipart/byteranges; boundary=${boundary}`]);
+    assert.deepEqual([response.all('content-range'), response.framing], [[], 'length']);
+    const part = (start: number, end: number): string =>
+      `--${boundary}\r\ncontent-type: ${target === '/page' ? 'text/html;charset=utf-8' : 'application/octet-stream'}\r\ncontent-range: bytes ${start}-${end - 1}/${text.length}\r\n\r\n${text.slice(start, end)}\r\n`;
+    assert.equal(response.body, `${part(0, 5)}${part(1000, 1010)}${part(text.length - 4, text.length)}--${boundary}--\r\n`);
+  }
+});
+
 test('an If-Match that names another state is answered 412', async (t) => {
   const { get } = await site(t);
   const etag = `"${hash('about')}"`;
