@@ -5,6 +5,7 @@ import { describe, test } from 'node:test';
 import type { Exchange, Listener, OpenListener } from '#runtime/server/listener.ts';
 import { aborted, bodyOf, limits, ok, type Fact } from './listener-case.ts';
 import { responseCases } from './listener-responses.ts';
+import { webSocketCases } from './listener-websocket.ts';
 import { connectRaw, type RawClient } from './raw-client.ts';
 
 /** A case that a technology does not pass, by its title. */
@@ -220,6 +221,8 @@ export function listenerSuite(parts: { open: OpenListener; technology: 'node' | 
     });
 
     responseCases(fact);
+
+    describe('an upgrade', () => webSocketCases(fact));
 
     describe('a request body', () => {
       fact('with a content-length arrives whole, its length known before', async (open) => {
