@@ -2,7 +2,7 @@
 // areas or files by a part of their path; `--update` writes the expectations, `--list` names what Node passes and we do not,
 // `--failures` all that we do not. Exits with 1 when a subtest that passed does not any more.
 import { cacheFolder } from '#runtime/isolates/snapshot.ts';
-import { areas, listCases, type WptCase } from './cases.ts';
+import { areas, interfaceArea, listCases, type WptCase } from './cases.ts';
 import { gains, passes, readExpectations, regressions, updateExpectations, type Comparison } from './expectations.ts';
 import { runCases } from './run.ts';
 import { fetchSuite } from './suite.ts';
@@ -54,7 +54,7 @@ function list({ test, ours, nodes, names }: Comparison, everything: boolean): vo
 
 function table(comparisons: readonly Comparison[]): void {
   say(`${'area'.padEnd(34)}${'passes'.padStart(8)}${'subtests'.padStart(10)}${'Node'.padStart(8)}`);
-  for (const area of areas) {
+  for (const area of [...areas, interfaceArea]) {
     const of = comparisons.filter(({ test }) => test.area === area);
     if (of.length === 0) continue;
     const count = (which: (comparison: Comparison, name: string) => boolean): number =>

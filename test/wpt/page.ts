@@ -1,8 +1,7 @@
 // The page of a case: one text of JavaScript that both sides evaluate, ours inside an isolate and Node's in a worker thread, so
 // that both run the same subtests under the same harness.
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import type { WptCase } from './cases.ts';
+import { scriptFile, type WptCase } from './cases.ts';
 
 /** How a page ended. Only the messages of what did not pass are kept. */
 export interface PageResult {
@@ -22,7 +21,7 @@ const LONG_WALL_MS = 90_000;
 
 /** An expression that runs a case where it is evaluated; a promise of the result's JSON. */
 export function pageSource(folder: string, test: WptCase, origin: string): string {
-  const read = (path: string): string => readFileSync(join(folder, path), 'utf8');
+  const read = (path: string): string => readFileSync(scriptFile(folder, path), 'utf8');
   const text = [...test.includes, test.file].map((path) => `\n;${read(path)}`).join('\n');
   const page: Page = {
     url: `${origin}/${test.file.replace('.any.js', '.any.worker.html')}${test.variant}`,

@@ -55,7 +55,7 @@ function elapsed(label: string): string | null {
   return start === undefined ? null : `${label}: ${(host.now() - start).toFixed(3)}ms`;
 }
 
-function table(rows: unknown, columns?: unknown): void {
+function table(rows: unknown = undefined, columns: unknown = undefined): void {
   if (rows === null || typeof rows !== 'object') {
     print('info', [rows]);
     return;
@@ -92,14 +92,14 @@ const members = {
   warn: (...values: unknown[]): void => print('warn', values),
   error: (...values: unknown[]): void => print('error', values),
   trace: (...values: unknown[]): void => print('debug', [`Trace: ${format(values)}\n${stackHere()}`]),
-  assert: (condition?: unknown, ...values: unknown[]): void => {
+  assert: (condition: unknown = false, ...values: unknown[]): void => {
     if (condition) return;
     print(
       'error',
       typeof values[0] === 'string' ? [`Assertion failed: ${values[0]}`, ...values.slice(1)] : ['Assertion failed', ...values],
     );
   },
-  dir: (value: unknown): void => print('info', [inspect(value)]),
+  dir: (value: unknown = undefined): void => print('info', [inspect(value)]),
   dirxml: (...values: unknown[]): void => print('info', values),
   table,
   count: (label: unknown = 'default'): void => {

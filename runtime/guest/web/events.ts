@@ -287,12 +287,13 @@ function call(target: EventTarget, event: Event, listener: Listener): void {
 
 /** Defines an `on<type>` attribute on a prototype. The handler keeps the place in the order where it was first set. */
 export function defineEventHandler(prototype: object, type: string): void {
+  const name = `on${type}`;
   const descriptor = Object.getOwnPropertyDescriptor(
     {
-      get handler(): EventListener | null {
+      get [name](): EventListener | null {
         return handlersOf(this as unknown as EventTarget).get(type)?.callback ?? null;
       },
-      set handler(value: unknown) {
+      set [name](value: unknown) {
         const target = this as unknown as EventTarget;
         const handlers = handlersOf(target);
         const callback = (typeof value === 'object' || typeof value === 'function') && value !== null ? (value as EventListener) : null;
@@ -312,7 +313,7 @@ export function defineEventHandler(prototype: object, type: string): void {
         } else current.callback = callback;
       },
     },
-    'handler',
+    name,
   )!;
-  Object.defineProperty(prototype, `on${type}`, { ...descriptor, enumerable: true, configurable: true });
+  Object.defineProperty(prototype, name, { ...descriptor, enumerable: true, configurable: true });
 }

@@ -63,7 +63,7 @@ export class FormData {
   entries(): IterableIterator<[string, Entry]> {
     return new FormDataIterator(this, 'entries') as unknown as IterableIterator<[string, Entry]>;
   }
-  forEach(callback: (value: Entry, name: string, form: FormData) => void, thisArgument?: unknown): void {
+  forEach(callback: (value: Entry, name: string, form: FormData) => void, thisArgument: unknown = undefined): void {
     requireArguments(arguments.length, 1, 'FormData.forEach');
     if (typeof callback !== 'function') throw new TypeError('FormData.forEach needs a function');
     for (let at = 0; at < this.#list.length; at++) callback.call(thisArgument, this.#list[at]![1], this.#list[at]![0], this);

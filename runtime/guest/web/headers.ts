@@ -165,7 +165,7 @@ export class Headers {
     if (this.#index === null || this.#repeats) this.#removeFrom(list, lower, first + 2);
   }
 
-  forEach(callback: (value: string, name: string, headers: Headers) => void, thisArgument?: unknown): void {
+  forEach(callback: (value: string, name: string, headers: Headers) => void, thisArgument: unknown = undefined): void {
     requireArguments(arguments.length, 1, 'Headers.forEach');
     if (typeof callback !== 'function') throw new TypeError('Headers.forEach needs a function');
     for (let at = 0; at < sortedOf(this).length; at += 2) {

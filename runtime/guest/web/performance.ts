@@ -20,9 +20,9 @@ let detailOf: (entry: PerformanceEntry) => unknown;
 
 export class PerformanceEntry {
   readonly #values: EntryValues;
-  constructor(token: unknown, values: EntryValues) {
+  constructor(token: unknown = undefined, values: EntryValues | null = null) {
     if (token !== internal) throw new TypeError('Illegal constructor');
-    this.#values = values;
+    this.#values = values as EntryValues;
   }
   get name(): string {
     return this.#values.name;
@@ -114,24 +114,30 @@ function timeOfMark(mark: unknown): number {
 }
 
 export class Performance extends EventTarget {
+  /** Asked for by members that need nothing else of their object: only a Performance has it. */
+  readonly #brand = true;
   constructor(token: unknown = undefined) {
     if (token !== internal) throw new TypeError('Illegal constructor');
     super();
   }
   now(): number {
+    void this.#brand;
     return now();
   }
   get timeOrigin(): number {
+    void this.#brand;
     now();
     return originMs!;
   }
   mark(name: unknown, options: unknown = undefined): PerformanceMark {
+    void this.#brand;
     requireArguments(arguments.length, 1, 'performance.mark');
     const mark = new PerformanceMark(name, options);
     add(mark);
     return mark;
   }
   measure(name: unknown, startOrOptions: unknown = undefined, endMark: unknown = undefined): PerformanceMeasure {
+    void this.#brand;
     requireArguments(arguments.length, 1, 'performance.measure');
     const label = toDomString(name);
     let { start, end, duration, detail } = {
@@ -165,23 +171,29 @@ export class Performance extends EventTarget {
     return measure;
   }
   clearMarks(name: unknown = undefined): void {
+    void this.#brand;
     entries = entries.filter((one) => one.entryType !== 'mark' || (name !== undefined && one.name !== toDomString(name)));
   }
   clearMeasures(name: unknown = undefined): void {
+    void this.#brand;
     entries = entries.filter((one) => one.entryType !== 'measure' || (name !== undefined && one.name !== toDomString(name)));
   }
   getEntries(): PerformanceEntry[] {
+    void this.#brand;
     return sorted(entries);
   }
   getEntriesByName(name: unknown, type: unknown = undefined): PerformanceEntry[] {
+    void this.#brand;
     requireArguments(arguments.length, 1, 'performance.getEntriesByName');
     return select(entries, toDomString(name), type);
   }
   getEntriesByType(type: unknown): PerformanceEntry[] {
+    void this.#brand;
     requireArguments(arguments.length, 1, 'performance.getEntriesByType');
     return select(entries, undefined, toDomString(type));
   }
   toJSON(): Record<string, unknown> {
+    void this.#brand;
     return { timeOrigin: this.timeOrigin };
   }
 }
@@ -189,7 +201,7 @@ finishInterface(Performance);
 
 export class PerformanceObserverEntryList {
   readonly #list: readonly PerformanceEntry[];
-  constructor(token: unknown, list: readonly PerformanceEntry[]) {
+  constructor(token: unknown = undefined, list: readonly PerformanceEntry[] = []) {
     if (token !== internal) throw new TypeError('Illegal constructor');
     this.#list = list;
   }
@@ -197,9 +209,11 @@ export class PerformanceObserverEntryList {
     return sorted(this.#list);
   }
   getEntriesByName(name: unknown, type: unknown = undefined): PerformanceEntry[] {
+    requireArguments(arguments.length, 1, 'getEntriesByName');
     return select(this.#list, toDomString(name), type);
   }
   getEntriesByType(type: unknown): PerformanceEntry[] {
+    requireArguments(arguments.length, 1, 'getEntriesByType');
     return select(this.#list, undefined, toDomString(type));
   }
 }

@@ -122,7 +122,7 @@ export class URLSearchParams {
   entries(): IterableIterator<[string, string]> {
     return new ParamsIterator(this, 'entries') as unknown as IterableIterator<[string, string]>;
   }
-  forEach(callback: (value: string, name: string, params: URLSearchParams) => void, thisArgument?: unknown): void {
+  forEach(callback: (value: string, name: string, params: URLSearchParams) => void, thisArgument: unknown = undefined): void {
     requireArguments(arguments.length, 1, 'URLSearchParams.forEach');
     if (typeof callback !== 'function') throw new TypeError('URLSearchParams.forEach needs a function');
     for (let at = 0; at < this.#list.length; at += 2) callback.call(thisArgument, this.#list[at + 1]!, this.#list[at]!, this);
