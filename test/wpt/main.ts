@@ -3,7 +3,7 @@
 // `--failures` all that we do not. Exits with 1 when a subtest that passed does not any more.
 import { cacheFolder } from '#runtime/isolates/snapshot.ts';
 import { areas, interfaceArea, listCases, type WptCase } from './cases.ts';
-import { gains, passes, readExpectations, regressions, updateExpectations, type Comparison } from './expectations.ts';
+import { gains, isKnown, passes, readExpectations, regressions, updateExpectations, type Comparison } from './expectations.ts';
 import { runCases } from './run.ts';
 import { fetchSuite } from './suite.ts';
 
@@ -37,6 +37,8 @@ if (options.has('--update')) {
     say(`WORSE ${comparison.test.id}${comparison.ours.death === null ? '' : ` (${comparison.ours.death})`}`);
     for (const name of regressions(comparison, known).slice(0, 20)) say(`  ${name}: ${comparison.ours.subtests[name] ?? 'not run'}`);
   }
+  const unknown = cases.filter((test) => !isKnown(test, known)).length;
+  if (unknown > 0) say(`${unknown} files are not those the expectations were written for (suite ${known.version}): not compared`);
   if (gained > 0) say(`${gained} subtests pass that were not expected to: --update writes them down`);
   process.exitCode = worse.length > 0 ? 1 : 0;
 }
