@@ -202,6 +202,17 @@ describe('a WebSocket that a worker accepts', () => {
     await handler.logged('echo', /^close \/slow 1006 {2}false 3$/);
   });
 
+  it('loses nothing of a client that is faster than its worker', async () => {
+    const socket = await opened('/', [], { perMessageDeflate: false });
+    const chunk = 'y'.repeat(20_000);
+    let received = 0;
+    const all = new Promise<void>((resolve) => socket.on('message', () => ++received === 500 && resolve()));
+    for (let index = 0; index < 500; index++) socket.send(chunk);
+    await all;
+    socket.close(1000);
+    assert.equal((await closed(socket))[0], 1000);
+  });
+
   it('goes on after an error that a handler throws', async () => {
     const socket = await opened();
     socket.send('throw');
