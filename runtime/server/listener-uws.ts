@@ -37,11 +37,11 @@ export interface UwsModule {
  *
  * @returns the module, or why there is none, in one line.
  */
-export function loadUws(): { uws: UwsModule } | { uws: null; reason: string } {
+export function loadUws(where: 'installed' | 'anywhere' = 'anywhere'): { uws: UwsModule } | { uws: null; reason: string } {
   // Read once, when the library is loaded; without it a request's head ends at 4 KB. The exact limits are checked below.
   process.env['UWS_HTTP_MAX_HEADERS_SIZE'] ??= String(defaultLimits.headerBytesMax + 2 * defaultLimits.urlBytesMax);
   let reason = '';
-  for (const base of ['../../package.json', '../../bench/package.json']) {
+  for (const base of where === 'installed' ? ['../../package.json'] : ['../../package.json', '../../bench/package.json']) {
     try {
       return { uws: createRequire(new URL(base, import.meta.url))('uWebSockets.js') as UwsModule };
     } catch (error) {
