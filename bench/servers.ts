@@ -70,7 +70,7 @@ export async function startAll(scenario: Scenario, target: string): Promise<{ se
 }
 
 /** Builds a worker and publishes it under several names into a fresh data folder, which is returned. */
-export async function publishWorkers(worker: Scenario, projects: readonly string[]): Promise<string> {
+export async function publishWorkers(worker: string, projects: readonly string[]): Promise<string> {
   const folder = mkdtempSync(path.join(tmpdir(), 'platform-bench-'));
   const { config } = parseProjectConfig(`main: ${worker}.js\n`, { file: 'platform.yaml' });
   const artifact = await build({
@@ -92,9 +92,10 @@ export async function startEngine(
   listener: 'node' | 'uws',
   project: string,
   target: string,
+  settings: Readonly<Record<string, string>> = {},
 ): Promise<Server> {
   const words = [...nodeFlags, path.join(here, '../runtime/main.ts')];
-  const environment = { FS_PATH: folder, HANDLER_LISTENER: listener, HANDLER_DOMAIN: 'localhost' };
+  const environment = { ...settings, FS_PATH: folder, HANDLER_LISTENER: listener, HANDLER_DOMAIN: 'localhost' };
   const wrapped = listener === 'uws' ? [newGlibc, process.execPath, ...words] : [process.execPath, ...words];
   return startServer(name, `${project}.localhost`, target, (port) => ({
     words: wrapped,
@@ -102,7 +103,8 @@ export async function startEngine(
   }));
 }
 
-function startPeer(name: string, program: string, words: readonly string[], scenario: Scenario, target: string): Promise<Server> {
+/** A program that does the same in another way: the last word is its file in `peers/`. */
+export function startPeer(name: string, program: string, words: readonly string[], scenario: string, target: string): Promise<Server> {
   const [file, ...before] = words.toReversed();
   return startServer(name, `${scenario}.localhost`, target, (port) => ({
     words: [program, ...before.toReversed(), path.join(here, 'peers', file!), scenario, String(port)],
