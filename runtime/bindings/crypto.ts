@@ -1,6 +1,6 @@
 // The host half of crypto.subtle: Node's own implementation behind checked arguments. Keys lie in the isolate's handle
 // table; imported ones may be forgotten, since the guest can import them again.
-import { createHash, webcrypto } from 'node:crypto';
+import { createHash, webcrypto, type Hash } from 'node:crypto';
 import type { CallScope, HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
 
 const { subtle } = webcrypto;
@@ -120,6 +120,16 @@ function bytesReply(buffer: ArrayBuffer): HostReply {
   return { parts: [new Uint8Array(buffer)] };
 }
 
+/** A digest that is fed in pieces: `crypto.DigestStream`. */
+class OpenDigest {
+  readonly hash: Hash;
+  constructor(algorithm: string) {
+    const name = algorithm.toUpperCase();
+    if (name !== 'MD5' && !Object.hasOwn(hashNames, name)) throw new TypeError('The digest algorithm is not known');
+    this.hash = createHash(name === 'MD5' ? 'md5' : hashNames[name]!);
+  }
+}
+
 /** Asynchronous calls `crypto.*`. */
 export const cryptoCalls: Readonly<Record<string, HostHandler>> = {
   'crypto.digest': async ({ args, parts }) => {
@@ -130,6 +140,16 @@ export const cryptoCalls: Readonly<Record<string, HostHandler>> = {
       return { parts: [createHash(hashNames[name]!).update(bytes).digest()] };
     }
     return bytesReply(await subtle.digest(algorithmOf(algorithm, parts, []), bytes));
+  },
+  'crypto.digestPush': ({ args, parts, isolate }) => {
+    const { handle, algorithm, last } = fieldsOf(args);
+    const number = handle === 0 ? isolate.handles.add(new OpenDigest(String(algorithm))) : handle;
+    const digest = isolate.handles.get(number);
+    if (!(digest instanceof OpenDigest)) throw new TypeError('The digest is not open');
+    digest.hash.update(bytesOf(parts[0]));
+    if (last !== true) return { value: { handle: number } };
+    isolate.handles.delete(number);
+    return { value: { handle: 0 }, parts: [digest.hash.digest()] };
   },
   'crypto.encrypt': withKeys(async ({ parts }, _fields, [key], algorithm) =>
     bytesReply(await subtle.encrypt(algorithm, key!, bytesOf(parts[0]))),

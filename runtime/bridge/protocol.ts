@@ -214,6 +214,8 @@ export const hostCalls = {
   'url.domainToAscii': 'sync',
   /** crypto.subtle (bindings/crypto.ts): `{algorithm, keys, ...}` and parts -> a part, a value or a key's description. */
   'crypto.digest': 'async',
+  /** `{handle, algorithm, last}` and a part -> `{handle}`, and with `last` the digest as a part; handle 0 opens. */
+  'crypto.digestPush': 'async',
   'crypto.encrypt': 'async',
   'crypto.decrypt': 'async',
   'crypto.sign': 'async',

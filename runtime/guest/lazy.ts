@@ -18,7 +18,7 @@ import { DOMException } from './web/dom-exception.ts';
 import { CloseEvent, ErrorEvent, MessageEvent } from './web/event-classes.ts';
 import { defineEventHandler, dispatchTrusted, Event, EventTarget } from './web/events.ts';
 import { isRequest, Request, takeRequest } from './web/request.ts';
-import { ReadableStream } from './web/streams.ts';
+import { ReadableStream, WritableStream } from './web/streams.ts';
 import { fetch, newStreamId } from './web/fetch.ts';
 import { isAnyArrayBuffer, TextDecoder, TextEncoder } from './web/text.ts';
 import { clearTimeout, setImmediate, setTimeout } from './web/timers.ts';
@@ -41,6 +41,7 @@ const lazyParts = {
   TextDecoder,
   TextEncoder,
   URL,
+  WritableStream,
   blobBytes,
   btoa,
   createIncomingResponse,
@@ -98,20 +99,23 @@ sockets.socketClasses.load = () => (loaded['web-socket'] ?? load('web-socket')) 
 /** Puts the globals of all modules on the global object; the first use of one replaces those of its module by their values. */
 export function installLazyGlobals(target: object): void {
   for (const [module, names] of Object.entries(lazyGlobals)) {
-    for (const [name, enumerable] of Object.entries(names)) {
-      const define = (value: unknown): void => {
-        Object.defineProperty(target, name, { value, enumerable, writable: true, configurable: true });
-      };
-      Object.defineProperty(target, name, {
-        get() {
-          const value = (loaded[module] ?? load(module))[name];
-          define(value);
-          return value;
-        },
-        set: define,
-        enumerable,
-        configurable: true,
-      });
-    }
+    for (const [name, enumerable] of Object.entries(names)) defineLazy(target, module, name, enumerable);
   }
+  defineLazy((target as { crypto: object }).crypto, 'digest-stream', 'DigestStream', false);
+}
+
+function defineLazy(target: object, module: string, name: string, enumerable: boolean): void {
+  const define = (value: unknown): void => {
+    Object.defineProperty(target, name, { value, enumerable, writable: true, configurable: true });
+  };
+  Object.defineProperty(target, name, {
+    get() {
+      const value = (loaded[module] ?? load(module))[name];
+      define(value);
+      return value;
+    },
+    set: define,
+    enumerable,
+    configurable: true,
+  });
 }
