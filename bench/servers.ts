@@ -70,15 +70,15 @@ export async function startAll(scenario: Scenario, target: string): Promise<{ se
 }
 
 /** Builds a worker and publishes it under several names into a fresh data folder, which is returned. */
-export async function publishWorkers(worker: string, projects: readonly string[]): Promise<string> {
+export function publishWorkers(worker: string, projects: readonly string[]): Promise<string> {
+  return publishFolder(path.join(here, 'workers'), `main: ${worker}.js\n`, projects);
+}
+
+/** The same of any project's folder. @param yaml text of its platform.yaml. */
+export async function publishFolder(root: string, yaml: string, projects: readonly string[]): Promise<string> {
   const folder = mkdtempSync(path.join(tmpdir(), 'platform-bench-'));
-  const { config } = parseProjectConfig(`main: ${worker}.js\n`, { file: 'platform.yaml' });
-  const artifact = await build({
-    root: path.join(here, 'workers'),
-    config: config!,
-    artifacts: path.join(folder, 'artifacts'),
-    durable: false,
-  });
+  const { config } = parseProjectConfig(yaml, { file: 'platform.yaml' });
+  const artifact = await build({ root, config: config!, artifacts: path.join(folder, 'artifacts'), durable: false });
   for (const project of projects) {
     publish({ dataFolder: folder, project, branch: 'main', production: true, artifactFolder: artifact.folder, artifactId: artifact.id });
   }
@@ -123,7 +123,7 @@ function startPackaged(
 }
 
 function startWorkerd(scenario: Scenario, target: string): Promise<Server> | string {
-  const binary = installed(['@cloudflare/workerd-linux-64/bin/workerd', '@cloudflare/workerd-linux-arm64/bin/workerd']);
+  const binary = workerdBinary();
   if (binary === null) return notInstalled;
   const folder = mkdtempSync(path.join(tmpdir(), 'platform-bench-workerd-'));
   const file = path.join(folder, 'config.capnp');
@@ -132,6 +132,11 @@ function startWorkerd(scenario: Scenario, target: string): Promise<Server> | str
     writeFileSync(file, workerdConfig(port));
     return { words: [binary, 'serve', file] };
   });
+}
+
+/** Null when its package is not installed for this machine. */
+export function workerdBinary(): string | null {
+  return installed(['@cloudflare/workerd-linux-64/bin/workerd', '@cloudflare/workerd-linux-arm64/bin/workerd']);
 }
 
 /** One worker on one socket, nothing else switched on. */
@@ -147,7 +152,8 @@ const config :Workerd.Config = (
 `;
 }
 
-const notInstalled = 'its package is not installed for this machine (bench/package.json)';
+/** Why a peer cannot take part. */
+export const notInstalled = 'its package is not installed for this machine (bench/package.json)';
 
 function installed(candidates: readonly string[]): string | null {
   return candidates.map((name) => path.join(here, 'node_modules', name)).find((file) => existsSync(file)) ?? null;
@@ -156,7 +162,7 @@ function installed(candidates: readonly string[]): string | null {
 let uwsReason: string | null | undefined;
 
 /** Why uWebSockets.js does not run here; null when it does. */
-function uwsMissing(): string | null {
+export function uwsMissing(): string | null {
   if (uwsReason !== undefined) return uwsReason;
   const tried = spawnSync(newGlibc, [process.execPath, '-e', 'require("uWebSockets.js")'], { cwd: here, encoding: 'utf8' });
   const words = (tried.error?.message ?? tried.stderr).trim().split('\n');
@@ -195,13 +201,21 @@ async function stopProcess(child: ChildProcess): Promise<void> {
 }
 
 /** Status of one GET; 0 where nobody answers. */
-export function status(url: string, host: string): Promise<number> {
+export async function status(url: string, host: string): Promise<number> {
+  return (await get(url, host)).status;
+}
+
+/** One GET on a connection of its own; status 0 where nobody answers. */
+export function get(url: string, host: string): Promise<{ readonly status: number; readonly body: Buffer }> {
   return new Promise((resolve) => {
+    const failed = (): void => resolve({ status: 0, body: Buffer.alloc(0) });
     const sent = request(url, { headers: { host }, agent: false }, (response) => {
-      response.resume();
-      response.on('end', () => resolve(response.statusCode ?? 0));
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks) }));
+      response.on('error', failed);
     });
-    sent.on('error', () => resolve(0));
+    sent.on('error', failed);
     sent.end();
   });
 }

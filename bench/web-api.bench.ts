@@ -1,9 +1,8 @@
 // The Web APIs inside an isolate beside Node's own: the same loops (workers/web-api-loops.ts) in a worker on the real engine and
 // in a Node process. `npm run bench web-api`; BENCH_LOOPS picks loops by a part of their name.
 import { rmSync } from 'node:fs';
-import { request } from 'node:http';
 import { rounds } from './load.ts';
-import { publishWorkers, startEngine, startPeer, type Server } from './servers.ts';
+import { get, publishWorkers, startEngine, startPeer, type Server } from './servers.ts';
 import { formatTable, machineLine, median } from './statistics.ts';
 import { loops } from './workers/web-api-loops.ts';
 
@@ -55,18 +54,8 @@ async function inTurn(ours: Server, node: Server, index: number): Promise<[numbe
 }
 
 /** One answer of the loops' `answer`. @throws {Error} with what came instead of it. */
-function ask(server: Server, query: string): Promise<{ readonly ns: number; readonly sum: number }> {
-  return new Promise((resolve, reject) => {
-    const url = new URL(`/?${query}`, server.url);
-    const sent = request(url, { headers: { host: server.host }, agent: false }, (response) => {
-      let text = '';
-      response.on('data', (chunk: Buffer) => (text += chunk.toString()));
-      response.on('end', () => {
-        if (response.statusCode === 200) resolve(JSON.parse(text));
-        else reject(new Error(`${server.name} answers ${response.statusCode} to ${query}: ${text.slice(0, 300)}`));
-      });
-    });
-    sent.on('error', reject);
-    sent.end();
-  });
+async function ask(server: Server, query: string): Promise<{ readonly ns: number; readonly sum: number }> {
+  const { status, body } = await get(new URL(`/?${query}`, server.url).href, server.host);
+  if (status !== 200) throw new Error(`${server.name} answers ${status} to ${query}: ${body.toString().slice(0, 300)}`);
+  return JSON.parse(body.toString());
 }
