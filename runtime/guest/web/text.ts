@@ -9,7 +9,7 @@ import { finishInterface, toDictionary, toDomString, toUsvString } from './webid
 const replacement = fromUnits(new Uint16Array([0xfffd]), 1);
 
 // Below this V8's decoder costs more to reach than the loop in utf8.ts takes.
-const nativeBytesMin = 96;
+const nativeBytesMin = 16;
 
 export class TextEncoder {
   #brand = true;

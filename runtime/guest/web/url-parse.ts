@@ -98,6 +98,34 @@ function isDotAt(text: string, at: number): boolean {
   return !(next > 47 && next !== 63 && next !== 92) && next !== 45;
 }
 
+const slash = 47;
+// What may change the meaning of the segments around it: `%` begins an encoded dot, `:` may end a scheme.
+const uncertain = new Set([37, 58, 92]);
+
+/**
+ * A reference that begins with a path, on a base of which parseSerialised made places: the segments `.` and `..` resolved.
+ *
+ * @returns text that is to be checked by parseSerialised; null when it takes the whole parser to tell.
+ */
+function joinPlain({ href, pathStart, queryStart }: UrlPlaces, text: string): string | null {
+  const { length } = text;
+  let from = text.charCodeAt(0) === slash ? 1 : 0;
+  if (from === length || (from === 1 && text.charCodeAt(1) === slash)) return null;
+  // Ends with a slash, always.
+  let joined = href.slice(0, from === 1 ? pathStart + 1 : href.lastIndexOf('/', queryStart - 1) + 1);
+  for (let at = from; ; at++) {
+    const unit = at < length ? text.charCodeAt(at) : 35;
+    if (unit === slash || unit === 35 || unit === 63) {
+      const size = at - from;
+      const dots = size > 0 && size < 3 && text.charCodeAt(from) === 46 && text.charCodeAt(at - 1) === 46;
+      if (!dots) joined += text.slice(from, unit === slash ? at + 1 : at);
+      else if (size === 2 && joined.length > pathStart + 1) joined = joined.slice(0, joined.lastIndexOf('/', joined.length - 2) + 1);
+      if (unit !== slash) return at === 0 ? null : joined + text.slice(at);
+      from = at + 1;
+    } else if (unit > 127 || uncertain.has(unit) || (setsOf[unit]! & pathStop) !== 0) return null;
+  }
+}
+
 /** Parses a URL, relative to a base where one is given; null when it is not valid. */
 export function parsePlaces(text: string, base?: string): UrlPlaces | null {
   const fast = parseSerialised(text);
@@ -109,10 +137,10 @@ export function parsePlaces(text: string, base?: string): UrlPlaces | null {
   const plainBase = parseSerialised(base);
   if (plainBase !== null) {
     if (fast !== null) return fast;
-    // `/path` on an ordinary base is as ordinary as what the two give together.
-    const together =
-      text.charCodeAt(0) === 47 && text.charCodeAt(1) !== 47 ? parseSerialised(base.slice(0, plainBase.pathStart) + text) : null;
-    if (together !== null) return together;
+    // A path on an ordinary base is as ordinary as what the two give together.
+    const together = joinPlain(plainBase, text);
+    const joined = together === null ? null : parseSerialised(together);
+    if (joined !== null) return joined;
   }
   const places = plainBase ?? parsePlaces(base);
   if (places === null) return null;

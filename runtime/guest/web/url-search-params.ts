@@ -21,11 +21,9 @@ export function parseUrlencoded(text: string): string[] {
   return list;
 }
 
-const plain = /^[*\-.0-9A-Z_a-z]*$/;
-
 function encodeForm(text: string): string {
-  if (plain.test(text)) return text;
-  return percentEncode(text, encodeSets.form).replaceAll(' ', '+');
+  const encoded = percentEncode(text, encodeSets.form);
+  return encoded.includes(' ') ? encoded.replaceAll(' ', '+') : encoded;
 }
 
 /** Serialises a flat list of names and values. */

@@ -2,7 +2,7 @@
 // TextEncoder, TextDecoder, bodies and URLs.
 import { host } from '../host.ts';
 
-// Longer texts are encoded by V8, whose call costs about as much as this many characters here.
+// Longer texts are encoded by V8, whose call costs about as much as this many ASCII characters here.
 const nativeUnitsMin = 128;
 
 /** The UTF-8 of a string, lone surrogates as U+FFFD, in a buffer of its own. */
@@ -10,14 +10,12 @@ export function encodeUtf8(text: string): Uint8Array<ArrayBuffer> {
   const { length } = text;
   if (length >= nativeUnitsMin) return host.utf8Encode(text) as Uint8Array<ArrayBuffer>;
   const ascii = new Uint8Array(length);
-  for (let at = 0; ; at++) {
-    if (at === length) return ascii;
+  for (let at = 0; at < length; at++) {
     const unit = text.charCodeAt(at);
-    if (unit > 0x7f) break;
+    if (unit > 0x7f) return host.utf8Encode(text) as Uint8Array<ArrayBuffer>;
     ascii[at] = unit;
   }
-  const bytes = new Uint8Array(length * 3);
-  return bytes.slice(0, encodeInto(text, bytes).written);
+  return ascii;
 }
 
 /** Writes as many whole characters as fit: code units read, bytes written. */

@@ -151,6 +151,32 @@ test('gives an ordinary URL back as it is', () => {
   assert.equal(JSON.stringify({ url }), `{"url":"${text}"}`);
 });
 
+test('joins a path and a base as Node does, dot segments and all', () => {
+  const random = createSeededRandom();
+  const parts = ['a', 'b.c', '.', '..', '/', '/', '%2e', '?', '#', ':', '\\', ' ', 'é', '...', '.a', '..b', '\t', '[', '%41'];
+  const bases = [
+    'http://h/',
+    'https://h.com/a/b/c',
+    'http://h//',
+    'http://h/a//b//?q=/x#f/g',
+    'https://h:81/a/b/?x/../y',
+    'http://u:p@h/a/b',
+  ];
+  const read = (UrlClass: typeof URL, text: string, base: string): string => {
+    const url = UrlClass.parse(text, base);
+    return url === null ? 'invalid' : [url.href, url.host, url.pathname, url.search, url.hash].join(' | ');
+  };
+  for (let i = 0; i < 3000; i++) {
+    const text = random.text(parts, 6);
+    const base = random.pick(bases);
+    assert.equal(
+      read(GuestUrl as unknown as typeof URL, text, base),
+      read(URL, text, base),
+      `${JSON.stringify(text)} on ${base}, ${random.seed}`,
+    );
+  }
+});
+
 test('names the URL that cannot be parsed', () => {
   assert.throws(() => new GuestUrl('/only/a/path'), { name: 'TypeError', message: 'Invalid URL: "/only/a/path"', code: 'ERR_INVALID_URL' });
   assert.equal(GuestUrl.parse('/only/a/path'), null);
