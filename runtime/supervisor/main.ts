@@ -3,6 +3,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { pino } from 'pino';
+import { engineEnvironment } from './environment.ts';
 
 /** Exit code of an engine that cannot start as configured: starting it again would not help. */
 const EXIT_CONFIGURATION = 78;
@@ -19,7 +20,7 @@ let deaths = 0;
 function start(): void {
   const startedAt = performance.now();
   const child = fork(script, {
-    env: { ...process.env, ...(port === '' ? {} : { HANDLER_PORT: port }) },
+    env: { ...engineEnvironment(process.env), ...(port === '' ? {} : { HANDLER_PORT: port }) },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   engine = child;

@@ -1,0 +1,21 @@
+// What of the operator's environment an engine gets: the settings it reads, and nothing else. An engine shares its memory with
+// hostile code, so keys and passwords of other services must not be in it.
+import { limitVariables } from '#core/limits.ts';
+import { cpuLimitVariable, invocationKinds, plans } from '#core/plans.ts';
+
+const names = new Set<string>([
+  // The system's.
+  ...['PATH', 'HOME', 'LANG', 'TZ', 'TMPDIR', 'XDG_CACHE_HOME', 'NODE_ENV', 'NODE_EXTRA_CA_CERTS'],
+  // The handler's.
+  ...['FS_PATH', 'HANDLER_PORT', 'HANDLER_HOST', 'HANDLER_DOMAIN', 'HANDLER_LISTENER', 'PUBLIC_PROTOCOL', 'LOG_LEVEL'],
+  ...['PLATFORM_CACHE_DIR', 'TRUSTED_PROXIES', 'WORKER_EGRESS_ALLOW', 'UWS_HTTP_MAX_HEADERS_SIZE'],
+  ...Object.values(limitVariables),
+  ...invocationKinds.flatMap((kind) => plans.map((plan) => cpuLimitVariable(kind, plan))),
+]);
+
+/** The environment of an engine process. */
+export function engineEnvironment(environment: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (const [name, value] of Object.entries(environment)) if (value !== undefined && names.has(name)) kept[name] = value;
+  return kept;
+}
