@@ -69,6 +69,23 @@ export function toCliError({ message, file, line, column, hint }: Problem, text:
   return new CliError(message, { file, line, column, frame: codeFrame(text, line, column), advice: hint ?? null });
 }
 
+/** The package of the agent library: a project that depends on it wants its bindings (spec 2.2). */
+export const agentPackage = '@platform-run/agent';
+
+/** Whether a project depends on the agent library without saying anything of `agentSDK` in its configuration. */
+export function lacksAgentFlag({ folder, configFile }: Project): boolean {
+  const file = path.join(folder, 'package.json');
+  if (configFile === null || !existsSync(file)) return false;
+  let manifest: { dependencies?: Record<string, string>; devDependencies?: Record<string, string> };
+  try {
+    manifest = JSON.parse(readFileSync(file, 'utf8')) as typeof manifest;
+  } catch {
+    return false;
+  }
+  const depends = manifest.dependencies?.[agentPackage] !== undefined || manifest.devDependencies?.[agentPackage] !== undefined;
+  return depends && !/^["']?agentSDK["']?\s*:/m.test(readFileSync(configFile, 'utf8'));
+}
+
 /** A built project. */
 export interface Built extends Artifact {
   /** Wall time of the build. */ readonly buildMs: number;

@@ -6,7 +6,7 @@ import type { DevEngine, DevOptions, DevRequest, startDev } from '#runtime/dev.t
 import { wholeNumber } from '../arguments.ts';
 import { startSession, type SessionEvents } from '../dev-session.ts';
 import { CliError, failuresOf, formatFailure } from '../failure.ts';
-import { loadProject, type Project } from '../project.ts';
+import { agentPackage, lacksAgentFlag, loadProject, type Project } from '../project.ts';
 import type { Shell } from '../shell.ts';
 
 /** Opens an engine: that of runtime/dev.ts, or a recording one in tests. */
@@ -43,6 +43,18 @@ export const command = defineCommand({
   },
 });
 
+// Spec 2.2. A configuration that cannot be read says so later, with its place.
+function warnOfAgentFlag(shell: Shell, load: () => Project): void {
+  try {
+    if (lacksAgentFlag(load()))
+      shell.err(
+        shell.paint('yellow', `${agentPackage} is a dependency, but platform.yaml has no \`agentSDK: true\`: run \`platform types\``),
+      );
+  } catch {
+    // Not this function's to report.
+  }
+}
+
 /** Serves until the shell is asked to stop. */
 export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Promise<number> {
   const began = performance.now();
@@ -61,6 +73,7 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
       throw new CliError('`platform dev` for kind "ssr" is not built yet', { file: project.configFile ?? undefined });
     return project;
   };
+  warnOfAgentFlag(shell, load);
   const { port, host } = addressFrom(load, { port: portFlag, host: flags.host ?? null }, watching);
   const engine = await openEngine(open, {
     host,

@@ -3,9 +3,10 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { defineCommand } from 'citty';
 import { environmentTypes, hasSameHash } from '#core/environment-types.ts';
+import { setAgentSdk } from '#core/project-config-edit.ts';
 import { addToTsconfig } from '#core/tsconfig.ts';
 import { CliError } from '../failure.ts';
-import { loadProject, toCliError } from '../project.ts';
+import { agentPackage, lacksAgentFlag, loadProject, toCliError } from '../project.ts';
 import type { Shell } from '../shell.ts';
 
 export const command = defineCommand({
@@ -16,7 +17,12 @@ export const command = defineCommand({
   },
   run({ args, data }) {
     const shell = data as Shell;
-    const project = loadProject(shell, shell.cwd, args.config ?? null);
+    let project = loadProject(shell, shell.cwd, args.config ?? null);
+    if (project.configFile !== null && lacksAgentFlag(project)) {
+      writeFileSync(project.configFile, setAgentSdk(readFileSync(project.configFile, 'utf8')));
+      shell.out(`${shell.paint('green', 'Set')} agentSDK: true, because ${agentPackage} is a dependency`);
+      project = loadProject(shell, shell.cwd, args.config ?? null);
+    }
     if (!args.output.endsWith('.d.ts'))
       throw new CliError(`${args.output} does not end with .d.ts`, { exitCode: 2, advice: 'Typings are declarations: -o env.d.ts' });
     const output = path.resolve(shell.cwd, args.output);

@@ -34,6 +34,19 @@ test('env.d.ts is written once and tsconfig.json gets it with its comments kept'
   assert.deepEqual(second.output, ['Unchanged: env.d.ts']);
 });
 
+test('a project that depends on the agent library gets agentSDK: true, unless it says something of its own', async (t) => {
+  const manifest = '{"dependencies":{"@platform-run/agent":"1.0.0"}}';
+  const missing = project(t, { 'platform.yaml': 'kind: worker # mine\n', 'package.json': manifest });
+  const shell = recordingShell(missing);
+  assert.equal(await run(['types'], shell), 0, shell.errors.join('\n'));
+  assert.equal(shell.output[0], 'Set agentSDK: true, because @platform-run/agent is a dependency');
+  assert.equal(readFileSync(path.join(missing, 'platform.yaml'), 'utf8'), 'kind: worker # mine\nagentSDK: true\n');
+  assert.match(readFileSync(path.join(missing, 'env.d.ts'), 'utf8'), /PLATFORM_AGENT_STATE/);
+  const refused = project(t, { 'platform.yaml': 'kind: worker\nagentSDK: false\n', 'package.json': manifest });
+  await run(['types'], recordingShell(refused));
+  assert.equal(readFileSync(path.join(refused, 'platform.yaml'), 'utf8'), 'kind: worker\nagentSDK: false\n');
+});
+
 test('-o chooses the file; declarations of the user are never overwritten', async (t) => {
   const cwd = project(t, { 'platform.yaml': 'kind: worker\n', 'env.d.ts': 'declare const mine: string;\n' });
   const refused = recordingShell(cwd);
