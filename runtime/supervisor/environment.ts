@@ -3,15 +3,13 @@
 import { limitVariables } from '#core/limits.ts';
 import { cpuLimitVariable, invocationKinds, plans } from '#core/plans.ts';
 
-const names = new Set<string>([
-  // The system's.
-  ...['PATH', 'HOME', 'LANG', 'TZ', 'TMPDIR', 'XDG_CACHE_HOME', 'NODE_ENV', 'NODE_EXTRA_CA_CERTS'],
-  // The handler's.
-  ...['FS_PATH', 'HANDLER_PORT', 'HANDLER_HOST', 'HANDLER_DOMAIN', 'HANDLER_LISTENER', 'PUBLIC_PROTOCOL', 'LOG_LEVEL'],
-  ...['PLATFORM_CACHE_DIR', 'TRUSTED_PROXIES', 'WORKER_EGRESS_ALLOW', 'UWS_HTTP_MAX_HEADERS_SIZE'],
-  ...Object.values(limitVariables),
-  ...invocationKinds.flatMap((kind) => plans.map((plan) => cpuLimitVariable(kind, plan))),
-]);
+const system = 'PATH HOME LANG TZ TMPDIR XDG_CACHE_HOME NODE_ENV NODE_EXTRA_CA_CERTS';
+const handler =
+  'FS_PATH HANDLER_PORT HANDLER_HOST HANDLER_DOMAIN HANDLER_LISTENER PUBLIC_PROTOCOL LOG_LEVEL PLATFORM_CACHE_DIR TRUSTED_PROXIES WORKER_EGRESS_ALLOW UWS_HTTP_MAX_HEADERS_SIZE';
+const limits = Object.values(limitVariables);
+const cpuLimits = invocationKinds.flatMap((kind) => plans.map((plan) => cpuLimitVariable(kind, plan)));
+
+const names = new Set<string>([...system.split(' '), ...handler.split(' '), ...limits, ...cpuLimits]);
 
 /** The environment of an engine process. */
 export function engineEnvironment(environment: Readonly<Record<string, string | undefined>>): Record<string, string> {

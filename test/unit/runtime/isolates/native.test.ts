@@ -66,3 +66,25 @@ test('UTF-8 is encoded and decoded as the Encoding Standard says', () => {
     '\ufeffa',
   ]);
 });
+
+test('utf8Decode agrees with TextDecoder on random bytes, well-formed and not', () => {
+  const context = new ivm.Isolate({ memoryLimit: 64 }).createContextSync();
+  const functions = loadNative().createSync(context) as ivm.Reference<Record<string, unknown>>;
+  const decode = functions.getSync('utf8Decode', { reference: true }) as unknown as ivm.Reference<(bytes: Uint8Array) => string>;
+  const seed = Math.floor(Math.random() * 2 ** 31);
+  let state = seed;
+  const random = (below: number): number => ((state = (Math.imul(state, 1103515245) + 12345) & 0x7fffffff) >> 8) % below;
+  const texts = ['a', 'plain text ', 'gr\u00fc\u00dfe', '\u20ac\u4f60\u597d', '\u{1F600}\u{10FFFF}', '\ufeff', '\u07ff\u0800\uffff\u0080'];
+  const expected = new TextDecoder('utf-8', { ignoreBOM: true });
+  for (let round = 0; round < 3000; round++) {
+    const bytes = Buffer.from(Array.from({ length: random(12) }, () => texts[random(texts.length)]).join(''));
+    for (let changes = round % 3 === 0 ? 0 : random(4); changes > 0 && bytes.length > 0; changes--)
+      bytes[random(bytes.length)] = random(256);
+    const view = new Uint8Array(bytes.subarray(0, bytes.length - (round % 5 === 0 ? random(3) : 0)));
+    assert.equal(
+      decode.applySync(undefined, [view], { arguments: { copy: true } }),
+      expected.decode(view),
+      `seed ${seed}: ${Buffer.from(view).toString('hex')}`,
+    );
+  }
+});
