@@ -336,13 +336,20 @@ void Btoa(const FunctionCallbackInfo<Value>& info) {
   if (in == nullptr) return;
   uint8_t* out = in + size;
   text->WriteOneByteV2(isolate, 0, size, in);
-  size_t to = 0;
-  for (size_t at = 0; at < size; at += 3) {
-    uint32_t group = in[at] << 16 | (at + 1 < size ? in[at + 1] << 8 : 0) | (at + 2 < size ? in[at + 2] : 0);
+  size_t to = 0, at = 0;
+  for (; at + 3 <= size; at += 3) {
+    uint32_t group = in[at] << 16 | in[at + 1] << 8 | in[at + 2];
+    out[to++] = kAlphabet[group >> 18];
+    out[to++] = kAlphabet[group >> 12 & 63];
+    out[to++] = kAlphabet[group >> 6 & 63];
+    out[to++] = kAlphabet[group & 63];
+  }
+  if (at < size) {
+    uint32_t group = in[at] << 16 | (at + 1 < size ? in[at + 1] << 8 : 0);
     out[to++] = kAlphabet[group >> 18];
     out[to++] = kAlphabet[group >> 12 & 63];
     out[to++] = at + 1 < size ? kAlphabet[group >> 6 & 63] : '=';
-    out[to++] = at + 2 < size ? kAlphabet[group & 63] : '=';
+    out[to++] = '=';
   }
   Local<String> result;
   if (String::NewFromOneByte(isolate, out, NewStringType::kNormal, static_cast<int>(length)).ToLocal(&result)) info.GetReturnValue().Set(result);
@@ -359,50 +366,54 @@ struct Sextets {
 };
 constexpr Sextets kSextets;
 
+// Base64 without white space into bytes, in place: what is written never overtakes what is read. False when it is none, and
+// then nothing has been written.
+bool FromBase64(uint8_t* buffer, size_t count, size_t* length) {
+  if (count % 4 == 0 && count > 0 && buffer[count - 1] == '=') count -= buffer[count - 2] == '=' ? 2 : 1;
+  uint8_t seen = 0;
+  for (size_t at = 0; at < count; at++) seen |= kSextets.of[buffer[at]];
+  if (seen > 63 || count % 4 == 1) return false;
+  size_t to = 0, at = 0;
+  for (; at + 4 <= count; at += 4) {
+    uint32_t group = kSextets.of[buffer[at]] << 18 | kSextets.of[buffer[at + 1]] << 12 | kSextets.of[buffer[at + 2]] << 6 | kSextets.of[buffer[at + 3]];
+    buffer[to++] = group >> 16 & 255;
+    buffer[to++] = group >> 8 & 255;
+    buffer[to++] = group & 255;
+  }
+  uint32_t group = 0;
+  for (size_t left = at; left < count; left++) group = group << 6 | kSextets.of[buffer[left]];
+  if (count % 4 == 2) buffer[to++] = group >> 4 & 255;
+  if (count % 4 == 3) {
+    buffer[to++] = group >> 10 & 255;
+    buffer[to++] = group >> 2 & 255;
+  }
+  *length = to;
+  return true;
+}
+
 // atob(text): the forgiving decoding of the Infra Standard, one character a byte; undefined when the text is not base64.
 void Atob(const FunctionCallbackInfo<Value>& info) {
   Isolate* isolate = info.GetIsolate();
   if (!info[0]->IsString()) return;
   auto text = info[0].As<String>();
   if (!text->ContainsOnlyOneByte()) return;
-  size_t size = text->Length();
+  size_t size = text->Length(), length = 0;
   auto* buffer = new (std::nothrow) uint8_t[size + 1];
   if (buffer == nullptr) return;
   text->WriteOneByteV2(isolate, 0, size, buffer);
-  size_t count = 0;
-  for (size_t at = 0; at < size; at++) {
-    uint8_t letter = buffer[at];
-    if (letter == ' ' || letter == '\t' || letter == '\n' || letter == '\f' || letter == '\r') continue;
-    buffer[count++] = letter;
-  }
-  if (count % 4 == 0 && count > 0 && buffer[count - 1] == '=') count -= buffer[count - 2] == '=' ? 2 : 1;
-  bool valid = count % 4 != 1;
-  // Decoded in place: what is written never overtakes what is read. A bad letter shows in the high bits of `seen`.
-  size_t to = 0, at = 0;
-  uint32_t group = 0, seen = 0;
-  for (; at + 4 <= count; at += 4) {
-    uint32_t first = kSextets.of[buffer[at]], second = kSextets.of[buffer[at + 1]];
-    uint32_t third = kSextets.of[buffer[at + 2]], fourth = kSextets.of[buffer[at + 3]];
-    seen |= first | second | third | fourth;
-    group = first << 18 | second << 12 | third << 6 | fourth;
-    buffer[to++] = group >> 16 & 255;
-    buffer[to++] = group >> 8 & 255;
-    buffer[to++] = group & 255;
-  }
-  group = 0;
-  for (; at < count; at++) {
-    uint32_t sextet = kSextets.of[buffer[at]];
-    seen |= sextet;
-    group = group << 6 | (sextet & 63);
-  }
-  valid = valid && seen < 64;
-  if (count % 4 == 2) buffer[to++] = group >> 4 & 255;
-  if (count % 4 == 3) {
-    buffer[to++] = group >> 10 & 255;
-    buffer[to++] = group >> 2 & 255;
+  bool valid = FromBase64(buffer, size, &length);
+  if (!valid) {
+    // White space is rare: only looked for where something does not fit.
+    size_t count = 0;
+    for (size_t at = 0; at < size; at++) {
+      uint8_t letter = buffer[at];
+      if (letter == ' ' || letter == '\t' || letter == '\n' || letter == '\f' || letter == '\r') continue;
+      buffer[count++] = letter;
+    }
+    valid = count < size && FromBase64(buffer, count, &length);
   }
   Local<String> result;
-  if (valid && String::NewFromOneByte(isolate, buffer, NewStringType::kNormal, static_cast<int>(to)).ToLocal(&result)) info.GetReturnValue().Set(result);
+  if (valid && String::NewFromOneByte(isolate, buffer, NewStringType::kNormal, static_cast<int>(length)).ToLocal(&result)) info.GetReturnValue().Set(result);
   delete[] buffer;
 }
 
