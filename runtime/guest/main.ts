@@ -53,14 +53,14 @@ for (const [name, value] of Object.entries({ AsyncLocalStorage, console })) {
 }
 
 scope['connect'] = (native: Native, leave: Leave, callSync: typeof host.callSync, waiting: WaitingReference, limits: GuestLimits) => {
+  // No tenant may find it on its global object.
   delete scope['connect'];
-  // What no tenant may find on its global object. (V8's own `console` has been replaced by ours.)
   connectContext(native);
   connectStreams({ windowBytes: limits.streamWindowBytes });
   connectTimers(limits);
   connectConsole(limits);
   host.call = callHost;
-  host.callSync = (name, args, part) => callSync(name, JSON.stringify(args) as never, part);
+  host.callSync = (name, args, part) => callSync(name, toJson(args) as never, part);
   connectNodeHooks(waiting);
   installWasmStreaming();
   host.now = native.now;

@@ -30,8 +30,6 @@ const zones: readonly Zone[] = [
   { prefix: 'packages/', may: [] },
   { prefix: 'runtime/', may: ['core/'] },
   { prefix: 'runtime/guest/', may: ['runtime/bridge/protocol.ts'], mayTypes: ['packages/types/'] },
-  // Native code beside the guest: built and loaded by the host.
-  { prefix: 'runtime/guest/native/', may: [] },
   enginePart('runtime/server/', ['runtime/configuration.ts']),
   enginePart('runtime/router/'),
   enginePart('runtime/isolates/', ['runtime/invocation/outcome.ts']),

@@ -1,20 +1,6 @@
-// The streams classes come from web-streams-polyfill, which is as fast as Node's own and passes 98 % of the platform
-// tests; this file adds what bodies need: reading its internal slots, streams over host bodies and bytes.
-import {
-  ByteLengthQueuingStrategy,
-  CountQueuingStrategy,
-  ReadableByteStreamController,
-  ReadableStream,
-  ReadableStreamBYOBReader,
-  ReadableStreamBYOBRequest,
-  ReadableStreamDefaultController,
-  ReadableStreamDefaultReader,
-  TransformStream,
-  TransformStreamDefaultController,
-  WritableStream,
-  WritableStreamDefaultController,
-  WritableStreamDefaultWriter,
-} from 'web-streams-polyfill';
+// The streams classes come from web-streams-polyfill (figures against Node: bench/README.md, npm run test:wpt streams); this
+// file adds what bodies need: reading its internal slots, streams over host bodies and bytes.
+import { ReadableStream } from 'web-streams-polyfill';
 import type { HostBody } from '../host.ts';
 
 export {
@@ -31,7 +17,7 @@ export {
   WritableStream,
   WritableStreamDefaultController,
   WritableStreamDefaultWriter,
-};
+} from 'web-streams-polyfill';
 
 // The polyfill's asynchronous iterators are plain objects; in the standard they inherit from the language's own.
 const asyncGenerator = Object.getPrototypeOf(async function* () {}) as { prototype: object };
