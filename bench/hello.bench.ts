@@ -1,4 +1,4 @@
 // A worker that answers "Hello World": what a request costs before the worker does anything. `npm run bench hello`.
-import { measureRequests } from './requests.ts';
+import { measurePlain } from './plain-requests.ts';
 
-await measureRequests('hello', '/');
+await measurePlain('hello', '/');

@@ -1,4 +1,4 @@
 // A worker that reads a query parameter and answers JSON. `npm run bench json`.
-import { measureRequests } from './requests.ts';
+import { measurePlain } from './plain-requests.ts';
 
-await measureRequests('json', '/greet?name=Ada');
+await measurePlain('json', '/greet?name=Ada');

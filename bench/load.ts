@@ -1,7 +1,9 @@
-// Drives wrk at several servers in turn (A B C A B C ...) and reads what each spends: CPU time of its own process per answered
+// Drives wrk at several servers in turn (A B C A B C ...) and reads what each spends: CPU time of all its processes per answered
 // request, latency, and answers that are not 2xx or 3xx. In turn, so that whatever else the machine does hits all of them.
 import { spawn, spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { median } from './statistics.ts';
 
 /** A server under load. */
@@ -10,15 +12,25 @@ export interface Target {
   readonly pid: number;
   readonly url: string;
   readonly host: string;
+  /** How often its isolates were entered so far; only of ours. */ readonly entries?: () => Promise<number>;
 }
 
 /** What one server showed in one round. */
 export interface Reading {
-  readonly cpuUs: number;
+  /** Per request. */ readonly cpuUs: number;
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
   /** Neither 2xx nor 3xx, or no answer at all. */ readonly bad: number;
+  /** Received, headers included. */ readonly mbPerCpuSecond: number;
+  /** Requests that entered an isolate together, on average; NaN where nothing is entered. */ readonly joined: number;
+}
+
+/** What wrk sends. */
+export interface Load {
+  readonly connections: number;
+  /** Path and query; without it the target's own. */ readonly path?: string;
+  /** A POST with a body of this size. */ readonly postBytes?: number;
 }
 
 /** How long and how often. The environment shortens a run while something is being tried out. */
@@ -31,12 +43,26 @@ export function missingWrk(): string | null {
   return found ? null : 'wrk is missing: install it with `apt-get install wrk`';
 }
 
-/** The medians of all rounds by server; a round that warms them up is not counted. */
-export async function loadInTurn(targets: readonly Target[], connections: number): Promise<Map<string, Reading>> {
+/** How long some measurements of {@link loadInTurn} take, for the line that says so before they begin. */
+export function plannedSeconds(servers: number, tables: number): number {
+  return servers * tables * (rounds + 1) * seconds;
+}
+
+/**
+ * The medians of all rounds by server; a round that warms them up is not counted.
+ *
+ * @param load what wrk sends (a number: so many connections), or any other way to measure one round of one server.
+ */
+export async function loadInTurn<T extends Target>(
+  targets: readonly T[],
+  load: number | Load | ((target: T) => Promise<Reading>),
+): Promise<Map<string, Reading>> {
+  const wanted = typeof load === 'number' ? { connections: load } : load;
+  const measure = typeof wanted === 'function' ? wanted : (target: T): Promise<Reading> => runWrk(target, wanted);
   const readings = new Map<string, Reading[]>(targets.map(({ name }) => [name, []]));
   for (let round = 0; round <= rounds; round++) {
     for (const target of targets) {
-      const reading = await load(target, connections);
+      const reading = await measure(target);
       if (round > 0) readings.get(target.name)!.push(reading);
     }
   }
@@ -51,30 +77,51 @@ function summary(all: readonly Reading[]): Reading {
     p50Ms: middle('p50Ms'),
     p99Ms: middle('p99Ms'),
     bad: all.reduce((sum, { bad }) => sum + bad, 0),
+    mbPerCpuSecond: middle('mbPerCpuSecond'),
+    joined: middle('joined'),
   };
 }
 
-async function load(target: Target, connections: number): Promise<Reading> {
-  const before = cpuMs(target.pid);
-  const words = ['-t1', `-c${connections}`, `-d${seconds}s`, '--latency', '-H', `Host: ${target.host}`, target.url];
-  const child = spawn('wrk', words, { stdio: ['ignore', 'pipe', 'inherit'] });
-  let printed = '';
-  child.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
-  await new Promise((resolve, reject) => {
-    child.on('close', resolve);
-    child.on('error', reject);
-  });
-  const { requests, ...reading } = parseWrk(printed);
-  return { ...reading, cpuUs: ((cpuMs(target.pid) - before) * 1000) / requests };
+async function runWrk(target: Target, load: Load): Promise<Reading> {
+  const url = load.path === undefined ? target.url : new URL(load.path, target.url).href;
+  const words = ['-t1', `-c${load.connections}`, `-d${seconds}s`, '--timeout', '10s', '--latency', '-H', `Host: ${target.host}`];
+  const folder = load.postBytes === undefined ? null : mkdtempSync(path.join(tmpdir(), 'platform-bench-wrk-'));
+  if (folder !== null) {
+    const script = path.join(folder, 'post.lua');
+    writeFileSync(
+      script,
+      `wrk.method = "POST"\nwrk.body = string.rep("x", ${load.postBytes})\nwrk.headers["Content-Type"] = "text/plain"\n`,
+    );
+    words.push('-s', script);
+  }
+  try {
+    const [before, entriesBefore] = [cpuMs(target.pid), await target.entries?.()];
+    const child = spawn('wrk', [...words, url], { stdio: ['ignore', 'pipe', 'inherit'] });
+    let printed = '';
+    child.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+    await new Promise((resolve, reject) => {
+      child.on('close', resolve);
+      child.on('error', reject);
+    });
+    const usedMs = cpuMs(target.pid) - before;
+    const entries = ((await target.entries?.()) ?? Number.NaN) - (entriesBefore ?? 0);
+    const { requests, readBytes, ...reading } = parseWrk(printed);
+    return { ...reading, cpuUs: (usedMs * 1000) / requests, mbPerCpuSecond: readBytes / 1000 / usedMs, joined: requests / entries };
+  } finally {
+    if (folder !== null) rmSync(folder, { recursive: true });
+  }
 }
 
 /** What wrk printed with `--latency`. @throws {Error} with its words when it holds no result. */
-export function parseWrk(printed: string): Omit<Reading, 'cpuUs'> & { readonly requests: number } {
-  const requests = Number(/(\d+) requests in/.exec(printed)?.[1]);
-  if (!(requests > 0)) throw new Error(`wrk reports no requests:\n${printed}`);
+export function parseWrk(
+  printed: string,
+): Pick<Reading, 'perSecond' | 'p50Ms' | 'p99Ms' | 'bad'> & { readonly requests: number; readonly readBytes: number } {
+  const [, requests, read, unit] = /(\d+) requests in [^,]*, ([\d.]+)([KMGT]?B) read/.exec(printed) ?? [];
+  if (!(Number(requests) > 0)) throw new Error(`wrk reports no requests:\n${printed}`);
   const errors = /Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)/.exec(printed)?.slice(1) ?? [];
   return {
-    requests,
+    requests: Number(requests),
+    readBytes: Number(read) * 1024 ** ['B', 'KB', 'MB', 'GB', 'TB'].indexOf(unit!),
     perSecond: Number(/Requests\/sec:\s+([\d.]+)/.exec(printed)?.[1]),
     p50Ms: toMs(/50%\s+(\S+)/.exec(printed)?.[1]),
     p99Ms: toMs(/99%\s+(\S+)/.exec(printed)?.[1]),
@@ -92,15 +139,42 @@ function toMs(time: string | undefined): number {
 /** Linux counts a process's CPU time in ticks of 10 ms: over a round of seconds the error is below one percent. */
 const tickMs = 10;
 
-/** User and system time of a process, all its threads, in ms. */
+/** User and system time in ms of a process and of all below it, those that have ended included. */
 export function cpuMs(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // The name, in parentheses, may hold anything.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * tickMs;
+  let total = 0;
+  for (const member of processTree(pid)) {
+    const stat = readOr(`/proc/${member}/stat`);
+    // The name, in parentheses, may hold anything; then come utime, stime and those of children that were waited for.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    if (stat !== '') total += fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0) * tickMs;
+  }
+  return total;
 }
 
-/** Resident memory of a process in bytes. */
+/** Resident memory in bytes of a process and of all below it. */
 export function residentBytes(pid: number): number {
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
+  let total = 0;
+  for (const member of processTree(pid)) total += Number(/^VmRSS:\s+(\d+) kB$/m.exec(readOr(`/proc/${member}/status`))?.[1] ?? 0) * 1024;
+  return total;
+}
+
+/** A process and all that descend from it and live. */
+function processTree(pid: number): number[] {
+  const parents = new Map<number, number>();
+  for (const name of readdirSync('/proc')) {
+    const stat = /^\d+$/.test(name) ? readOr(`/proc/${name}/stat`) : '';
+    if (stat !== '') parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]));
+  }
+  const found = [pid];
+  for (const at of found) for (const [child, parent] of parents) if (parent === at) found.push(child);
+  return found;
+}
+
+/** The file of a process, empty when the process is gone by now. */
+function readOr(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
 }

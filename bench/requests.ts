@@ -1,38 +1,98 @@
-// The scenario that hello and json share: one worker at 64, 8 and 1 connections, all servers in turn, a table and what ours
-// costs beside the others. Called by hello.bench.ts and json.bench.ts.
-import { loadInTurn, missingWrk, rounds, seconds } from './load.ts';
-import { startAll, type Scenario } from './servers.ts';
-import { formatTable, machineLine, ratio } from './statistics.ts';
+// What the scenarios of a single worker share: tables of all servers in turn under some load, and below each what ours costs beside
+// the others, with the aim where there is one. Called by hello, json, echo, stream, sse and websocket.
+import { loadInTurn, missingWrk, plannedSeconds, rounds, seconds, type Load, type Reading } from './load.ts';
+import { startAll } from './line-up.ts';
+import type { Scenario, Server } from './servers.ts';
+import { formatTable, machineLine, digits } from './statistics.ts';
 
-/** Ours, and what it is compared with. */
-const comparisons = [
-  ['ours, node:http', 'workerd'],
-  ['ours, uWebSockets.js', 'workerd'],
-  ['ours, node:http', 'bare node:http'],
-  ['ours, uWebSockets.js', 'bare uWebSockets.js'],
-] as const;
+/** A column: its head and the figure. */
+export type Column = readonly [head: string, figure: (reading: Reading) => number];
 
-/** Runs it and prints the tables. @param target path and query of every request. */
-export async function measureRequests(scenario: Scenario, target: string): Promise<void> {
-  const missing = missingWrk();
+/** What a row is to be at most (or at least) of another row; without `than` of nothing, the figure by itself. */
+export interface Aim {
+  readonly figure: Column;
+  readonly ours: string;
+  readonly than?: string;
+  /** None: the ratio is printed without judgement. */ readonly atMost?: number;
+  readonly atLeast?: number;
+}
+
+/** One table. */
+export interface Table {
+  readonly title: string;
+  readonly columns: readonly Column[];
+  readonly aims: readonly Aim[];
+  readonly load: Load;
+}
+
+/** A way to measure one round of a server. */
+export type Measure = (server: Server, load: Load) => Promise<Reading>;
+
+export const cpu: Column = ['CPU us', ({ cpuUs }) => cpuUs];
+export const p99: Column = ['p99 ms', ({ p99Ms }) => p99Ms];
+const joined: Column = ['entered together', (reading) => reading.joined];
+const bad: Column = ['failed', (reading) => reading.bad];
+const p50: Column = ['p50 ms', ({ p50Ms }) => p50Ms];
+export const latencies: readonly Column[] = [p50, p99, bad, joined];
+export const perRequest: readonly Column[] = [cpu, ['requests/s', ({ perSecond }) => perSecond], ...latencies];
+
+const listeners = ['node:http', 'uWebSockets.js'];
+
+/** An aim for ours over both listeners. @param than `bare`: the same listener without us. */
+export function both(figure: Column, than: string, bound: Pick<Aim, 'atMost' | 'atLeast'> = {}): Aim[] {
+  return listeners.map((listener) => ({ figure, ours: `ours, ${listener}`, than: than === 'bare' ? `bare ${listener}` : than, ...bound }));
+}
+
+/** Whether the environment wants tables of so many connections. */
+export function wantsConnections(connections: number): boolean {
+  const wanted = process.env['BENCH_CONNECTIONS']?.split(',').map(Number);
+  return wanted === undefined || wanted.includes(connections);
+}
+
+/**
+ * Starts all servers, measures table by table and prints them.
+ *
+ * @param target path and query of the first request to each server.
+ */
+export async function measureTables(
+  scenario: Scenario,
+  target: string,
+  tables: readonly Table[],
+  options: { readonly check?: (server: Server) => Promise<void>; readonly measure?: Measure } = {},
+): Promise<void> {
+  const missing = options.measure === undefined ? missingWrk() : null;
   if (missing !== null) {
     process.stderr.write(`${missing}\n`);
     process.exitCode = 1;
     return;
   }
-  const { servers, left, stop } = await startAll(scenario, target);
+  const { servers, left, stop } = await startAll(scenario, target, options.check);
   try {
-    process.stdout.write(`${machineLine()}\nCPU time of the server per request; medians of ${rounds} rounds of ${seconds} s, in turn\n`);
-    for (const line of left) process.stdout.write(`${line}\n`);
-    for (const connections of (process.env['BENCH_CONNECTIONS'] ?? '64,8,1').split(',').map(Number)) {
-      const readings = await loadInTurn(servers, connections);
-      const rows = [...readings].map(([name, { cpuUs, perSecond, p50Ms, p99Ms, bad }]) => [name, cpuUs, perSecond, p50Ms, p99Ms, bad]);
-      const head = [`${connections} connection${connections === 1 ? '' : 's'}`, 'CPU us', 'requests/s', 'p50 ms', 'p99 ms', 'non-2xx'];
-      const cpu = new Map([...readings].map(([name, { cpuUs }]) => [name, cpuUs]));
-      const ratios = comparisons.map(([ours, other]) => ratio(cpu, ours, other)).filter((line) => line !== null);
-      process.stdout.write(`\n${formatTable(head, rows)}\n${ratios.map((line) => `  ${line}`).join('\n')}\n`);
+    const planned = plannedSeconds(servers.length, tables.length);
+    process.stdout.write(`${machineLine()}\nCPU time of all processes of a server; medians of ${rounds} rounds of ${seconds} s, in turn`);
+    process.stdout.write(`; about ${planned} s\n${left.map((line) => `${line}\n`).join('')}`);
+    for (const table of tables) {
+      const { measure } = options;
+      const readings = await loadInTurn(servers, measure === undefined ? table.load : (server) => measure(server, table.load));
+      const rows = [...readings].map(([name, reading]) => [name, ...table.columns.map(([, figure]) => figure(reading))]);
+      const head = [table.title, ...table.columns.map(([name]) => name)];
+      const aims = table.aims.map((aim) => aimLine(readings, aim)).filter((line) => line !== null);
+      process.stdout.write(`\n${formatTable(head, rows)}\n${aims.map((line) => `  ${line}\n`).join('')}`);
     }
   } finally {
     await stop();
   }
+}
+
+/** One line that says how ours stands; null where a row is missing. */
+export function aimLine(readings: ReadonlyMap<string, Reading>, aim: Aim): string | null {
+  const [head, figure] = aim.figure;
+  const [above, below] = [readings.get(aim.ours), aim.than === undefined ? null : readings.get(aim.than)];
+  if (above === undefined || below === undefined) return null;
+  const value = figure(above) / (below === null ? 1 : figure(below));
+  const missed = value > (aim.atMost ?? Infinity) || value < (aim.atLeast ?? -Infinity);
+  const bound = aim.atMost === undefined ? aim.atLeast : aim.atMost;
+  const verdict =
+    bound === undefined ? '' : ` (aim: at ${aim.atMost === undefined ? 'least' : 'most'} ${bound}${missed ? ', missed' : ''})`;
+  return `${head}: ${aim.ours}${aim.than === undefined ? '' : ` / ${aim.than}`} = ${digits(value)}${verdict}`;
 }

@@ -1,20 +1,22 @@
-// Starts the servers that a scenario compares, each a process of its own: our engine over either listener, workerd, bare
-// node:http and uWebSockets.js, Deno and Bun. One that this machine cannot run is left out, with the reason in one line.
+// Starts one server that a scenario compares, a process of its own: our engine over either listener, workerd, a peer in peers/,
+// or any program. line-up.ts starts all that a scenario is measured on.
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import { build } from '../builder/build.ts';
 import { nodeFlags } from '../cli/node-flags.mjs';
 import { publish } from '../cli/publish.ts';
 import { parseProjectConfig } from '../core/project-config.ts';
 import type { Target } from './load.ts';
 
-export type Scenario = 'hello' | 'json';
+/** A worker of that name lies in workers/, and the peers know it. */
+export type Scenario = 'hello' | 'json' | 'echo' | 'stream' | 'sse' | 'websocket';
 
 /** A server that runs. */
 export interface Server extends Target {
@@ -23,51 +25,8 @@ export interface Server extends Target {
 
 const here = import.meta.dirname;
 const startMsMax = 20_000;
-const newGlibc = path.join(here, '../.ci/with-new-glibc');
-
-/** Everything that a scenario is measured on, in the order of the table; `left` says what is not there and why. */
-export async function startAll(scenario: Scenario, target: string): Promise<{ servers: Server[]; left: string[]; stop(): Promise<void> }> {
-  const folder = await publishWorkers(scenario, [scenario]);
-  const starts: [name: string, start: () => Promise<Server> | string][] = [
-    ['ours, node:http', () => startEngine('ours, node:http', folder, 'node', scenario, target)],
-    ['ours, uWebSockets.js', () => uwsMissing() ?? startEngine('ours, uWebSockets.js', folder, 'uws', scenario, target)],
-    ['workerd', () => startWorkerd(scenario, target)],
-    ['bare node:http', () => startPeer('bare node:http', process.execPath, ['node-http.mjs'], scenario, target)],
-    [
-      'bare uWebSockets.js',
-      () => uwsMissing() ?? startPeer('bare uWebSockets.js', newGlibc, [process.execPath, 'uws.mjs'], scenario, target),
-    ],
-    [
-      'Deno',
-      () =>
-        startPackaged(
-          'Deno',
-          ['@deno/linux-x64-glibc/deno', '@deno/linux-arm64-glibc/deno'],
-          ['run', '--allow-net', 'deno.mjs'],
-          scenario,
-          target,
-        ),
-    ],
-    ['Bun', () => startPackaged('Bun', ['@oven/bun-linux-x64/bin/bun', '@oven/bun-linux-aarch64/bin/bun'], ['bun.mjs'], scenario, target)],
-  ];
-  const servers: Server[] = [];
-  const left: string[] = [];
-  const stop = async (): Promise<void> => {
-    await Promise.all(servers.map((server) => server.stop()));
-    rmSync(folder, { recursive: true, force: true });
-  };
-  for (const [name, start] of starts) {
-    try {
-      // One after the other: the second engine finds the snapshot that the first one made.
-      const started = await start();
-      if (typeof started === 'string') left.push(`${name} is left out: ${started}`);
-      else servers.push(started);
-    } catch (error) {
-      left.push(`${name} is left out: ${(error as Error).message}`);
-    }
-  }
-  return { servers, left, stop };
-}
+/** Runs a command with a C library that uWebSockets.js loads under. */
+export const newGlibc = path.join(here, '../.ci/with-new-glibc');
 
 /** Builds a worker and publishes it under several names into a fresh data folder, which is returned. */
 export function publishWorkers(worker: string, projects: readonly string[]): Promise<string> {
@@ -94,12 +53,14 @@ export async function startEngine(
   target: string,
   settings: Readonly<Record<string, string>> = {},
 ): Promise<Server> {
-  const words = [...nodeFlags, path.join(here, '../runtime/main.ts')];
+  const counting = pathToFileURL(path.join(here, 'count-entries.ts')).href;
+  const words = [...nodeFlags, '--import', counting, path.join(here, '../runtime/main.ts')];
   const environment = { ...settings, FS_PATH: folder, HANDLER_LISTENER: listener, HANDLER_DOMAIN: 'localhost' };
   const wrapped = listener === 'uws' ? [newGlibc, process.execPath, ...words] : [process.execPath, ...words];
   return startServer(name, `${project}.localhost`, target, (port) => ({
     words: wrapped,
     environment: { ...environment, HANDLER_PORT: String(port) },
+    counts: true,
   }));
 }
 
@@ -111,7 +72,8 @@ export function startPeer(name: string, program: string, words: readonly string[
   }));
 }
 
-function startPackaged(
+/** The same with a program that bench/package.json installs. */
+export function startPackaged(
   name: string,
   binaries: readonly string[],
   words: readonly string[],
@@ -122,7 +84,8 @@ function startPackaged(
   return binary === null ? notInstalled : startPeer(name, binary, words, scenario, target);
 }
 
-function startWorkerd(scenario: Scenario, target: string): Promise<Server> | string {
+/** workerd with the worker as it stands. */
+export function startWorkerd(scenario: Scenario, target: string): Promise<Server> | string {
   const binary = workerdBinary();
   if (binary === null) return notInstalled;
   const folder = mkdtempSync(path.join(tmpdir(), 'platform-bench-workerd-'));
@@ -169,16 +132,23 @@ export function uwsMissing(): string | null {
   return (uwsReason = tried.status === 0 ? null : (words.find((line) => /error/i.test(line)) ?? words[0] ?? 'it does not load'));
 }
 
-type Launch = (port: number) => { readonly words: readonly string[]; readonly environment?: Readonly<Record<string, string>> };
+type Launch = (port: number) => {
+  readonly words: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  /** It runs count-entries.ts. */ readonly counts?: boolean;
+};
 
 /** Starts a process on a free port and waits until it answers 200. */
 export async function startServer(name: string, host: string, target: string, launch: Launch): Promise<Server> {
   const port = await freePort();
-  const { words, environment } = launch(port);
+  const { words, environment, counts } = launch(port);
   const [program, ...args] = words as [string, ...string[]];
-  const child = spawn(program, args, { env: { ...process.env, ...environment }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(program, args, {
+    env: { ...process.env, ...environment },
+    stdio: counts === true ? ['ignore', 'pipe', 'pipe', 'ipc'] : ['ignore', 'pipe', 'pipe'],
+  });
   let printed = '';
-  for (const stream of [child.stdout, child.stderr])
+  for (const stream of [child.stdout!, child.stderr!])
     stream.on('data', (chunk: Buffer) => (printed = (printed + chunk.toString()).slice(-2000)));
   const url = `http://127.0.0.1:${port}${target}`;
   const deadline = performance.now() + startMsMax;
@@ -189,7 +159,21 @@ export async function startServer(name: string, host: string, target: string, la
     }
     await delay(20);
   }
-  return { name, pid: child.pid!, url, host, stop: () => stopProcess(child) };
+  const entries = counts === true ? { entries: () => askEntries(child) } : {};
+  return { name, pid: child.pid!, url, host, ...entries, stop: () => stopProcess(child) };
+}
+
+/** The answer of count-entries.ts. */
+function askEntries(child: ChildProcess): Promise<number> {
+  return new Promise((resolve) => {
+    const heard = (message: { entries?: number }): void => {
+      if (message.entries === undefined) return;
+      child.off('message', heard);
+      resolve(message.entries);
+    };
+    child.on('message', heard);
+    child.send('entries');
+  });
 }
 
 async function stopProcess(child: ChildProcess): Promise<void> {

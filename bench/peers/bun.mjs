@@ -1,6 +1,16 @@
-// A worker in Bun, as a single tenant without an isolate of its own: bun bun.mjs <hello|json> <port>
-import hello from '../workers/hello.js';
-import json from '../workers/json.js';
-
+// A worker in Bun, as a single tenant without an isolate of its own: bun bun.mjs <scenario> <port>
 const [scenario, port] = process.argv.slice(2);
-Bun.serve({ hostname: '127.0.0.1', port: Number(port), fetch: scenario === 'json' ? json.fetch : hello.fetch });
+const { fetch } = (await import(`../workers/${scenario}.js`)).default;
+const settings = { hostname: '127.0.0.1', port: Number(port) };
+
+if (scenario === 'websocket') {
+  Bun.serve({
+    ...settings,
+    fetch: (request, server) => (server.upgrade(request) ? undefined : fetch(request)),
+    websocket: {
+      message(socket, data) {
+        socket.send(data);
+      },
+    },
+  });
+} else Bun.serve({ ...settings, fetch });

@@ -1,5 +1,5 @@
 // Bare uWebSockets.js doing what the worker of the same name does: the least that a handler on it can cost.
-// node uws.mjs <hello|json> <port>
+// node uws.mjs <scenario> <port>
 import { createRequire } from 'node:module';
 
 const [scenario, port] = process.argv.slice(2);
@@ -33,7 +33,65 @@ function json(response, request) {
   );
 }
 
-uws
-  .App()
-  .any('/*', scenario === 'json' ? json : hello)
-  .listen('127.0.0.1', Number(port), () => {});
+/** The whole body in both cases: to pass it on chunk by chunk would have to wait for the client. */
+function echo(response, request) {
+  readHeaders(request);
+  const chunks = [];
+  response.onAborted(() => {});
+  if (request.getMethod() === 'get') {
+    response.end('');
+    return;
+  }
+  response.onData((chunk, isLast) => {
+    chunks.push(isLast && chunks.length === 0 ? Buffer.from(chunk) : Buffer.from(chunk.slice(0)));
+    if (!isLast) return;
+    response.cork(() => {
+      response.writeHeader('content-type', 'text/plain');
+      response.end(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
+    });
+  });
+}
+
+/** Writes what `next` gives, null at its end, as fast as the client takes it. */
+function pump(response, type, next) {
+  let gone = false;
+  response.onAborted(() => (gone = true));
+  response.writeHeader('content-type', type);
+  const run = () => {
+    for (let chunk = next(); chunk !== null && !gone; chunk = next()) if (!response.write(chunk)) return false;
+    if (!gone) response.end();
+    return true;
+  };
+  response.onWritable(() => {
+    run();
+    return true;
+  });
+  run();
+}
+
+const chunk = new Uint8Array(64 * 1024).fill(120);
+
+function stream(response, request) {
+  readHeaders(request);
+  let left = 160;
+  pump(response, 'application/octet-stream', () => (left-- > 0 ? chunk : null));
+}
+
+function sse(response, request) {
+  readHeaders(request);
+  let number = 0;
+  pump(response, 'text/event-stream', () =>
+    number === 1000 ? null : `data: ${JSON.stringify({ number: number++, text: 'something happened' })}\n\n`,
+  );
+}
+
+const app = uws.App();
+if (scenario === 'websocket') {
+  app.ws('/*', {
+    idleTimeout: 0,
+    message(socket, data, isBinary) {
+      socket.send(data, isBinary);
+    },
+  });
+}
+app.any('/*', { hello, json, echo, stream, sse, websocket: hello }[scenario]).listen('127.0.0.1', Number(port), () => {});

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { test } from 'node:test';
 import { cpuMs, parseWrk, residentBytes } from '#bench/load.ts';
 
@@ -18,7 +20,7 @@ Transfer/sec:      8.00MB
 `;
 
 test('what wrk prints is read with its units', () => {
-  assert.deepEqual(parseWrk(printed), { requests: 101_899, perSecond: 50_949.5, p50Ms: 0.92, p99Ms: 1200, bad: 0 });
+  assert.deepEqual(parseWrk(printed), { requests: 101_899, readBytes: 16_777_216, perSecond: 50_949.5, p50Ms: 0.92, p99Ms: 1200, bad: 0 });
 });
 
 test('answers that are no success and broken sockets count as bad', () => {
@@ -35,4 +37,16 @@ test('CPU time and resident memory of a process are read from the system', () =>
   const read = cpuMs(process.pid);
   assert.ok(Math.abs(read - (used.user + used.system) / 1000) <= 100, String(read));
   assert.ok(residentBytes(process.pid) > 10_000_000);
+});
+
+test('the CPU time and memory of a process hold those of the processes below it', async () => {
+  const script =
+    'const end = performance.now() + 300; while (performance.now() < end); process.stdout.write("burned"); setInterval(() => {}, 1000);';
+  const [cpuBefore, residentBefore] = [cpuMs(process.pid), residentBytes(process.pid)];
+  const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  await once(child.stdout, 'data');
+  assert.ok(cpuMs(process.pid) - cpuBefore >= 100);
+  assert.ok(residentBytes(process.pid) - residentBefore > 10_000_000);
+  child.kill();
+  await once(child, 'exit');
 });

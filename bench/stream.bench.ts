@@ -1,0 +1,20 @@
+// A download of 10 MB that the worker makes chunk by chunk, 64 KB each: megabytes per second of CPU time. `npm run bench stream`.
+import { get, type Server } from './servers.ts';
+import { both, latencies, measureTables, type Column } from './requests.ts';
+
+const bytes = 10 * 1024 * 1024;
+const throughput: Column = ['MB/CPU s', ({ mbPerCpuSecond }) => mbPerCpuSecond];
+const table = {
+  title: '10 MB, 8 connections',
+  columns: [throughput, ['downloads/s', ({ perSecond }) => perSecond] satisfies Column, ...latencies],
+  aims: [...both(throughput, 'workerd', { atLeast: 1 }), ...both(throughput, 'bare')],
+  load: { connections: 8 },
+};
+
+/** @throws {Error} when a server gives another body: the rows would not compare. */
+async function check(server: Server): Promise<void> {
+  const { byteLength } = (await get(server.url, server.host)).body;
+  if (byteLength !== bytes) throw new Error(`it answers ${byteLength} bytes instead of ${bytes}`);
+}
+
+await measureTables('stream', '/', [table], { check });

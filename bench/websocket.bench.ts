@@ -1,0 +1,17 @@
+// WebSocket echo: CPU time per message of 64 bytes, one under way per connection. `npm run bench websocket`.
+// The listener over uWebSockets.js takes part once it opens WebSockets; until then it is left out with its answer.
+import { both, cpu, latencies, measureTables, wantsConnections, type Column, type Table } from './requests.ts';
+import { loadSockets, openSocket } from './websocket-load.ts';
+
+const columns: Column[] = [cpu, ['messages/s', ({ perSecond }) => perSecond], ...latencies];
+const tables = [64, 8].filter(wantsConnections).map((connections): Table => ({
+  title: `${connections} connections`,
+  columns,
+  aims: [...both(cpu, 'workerd', { atMost: 0.7 }), ...both(cpu, 'bare')],
+  load: { connections },
+}));
+
+await measureTables('websocket', '/', tables, {
+  check: async (server) => void (await openSocket(server)).destroy(),
+  measure: (server, { connections }) => loadSockets(server, connections),
+});

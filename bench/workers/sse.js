@@ -1,0 +1,15 @@
+// A thousand server-sent events, made as they are taken. Served as it stands by our handler, workerd, Deno and Bun.
+const encoder = new TextEncoder();
+
+export default {
+  fetch() {
+    let number = 0;
+    const body = new ReadableStream({
+      pull(controller) {
+        controller.enqueue(encoder.encode(`data: ${JSON.stringify({ number, text: 'something happened' })}\n\n`));
+        if (++number === 1000) controller.close();
+      },
+    });
+    return new Response(body, { headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' } });
+  },
+};
