@@ -18,6 +18,7 @@ const engineParts = [
   'runtime/invocation/',
   'runtime/bridge/',
   'runtime/bindings/',
+  'runtime/metrics/',
 ];
 const enginePart = (prefix: string, may: readonly string[] = []): Zone => ({
   prefix,
@@ -35,11 +36,13 @@ const zones: readonly Zone[] = [
   enginePart('runtime/isolates/', ['runtime/invocation/outcome.ts']),
   enginePart('runtime/invocation/'),
   enginePart('runtime/bridge/', ['runtime/invocation/outcome.ts']),
+  // The supervisor sums what engines report: names, text and sums are free of the engine.
+  { prefix: 'runtime/metrics/', may: ['core/', 'runtime/invocation/outcome.ts'] },
   { prefix: 'runtime/bindings/', may: ['core/', 'runtime/bridge/protocol.ts'], mayTypes: ['runtime/bridge/', 'runtime/invocation/'] },
   { prefix: 'runtime/stores/', may: ['core/', 'postgres/'], mayTypes: ['runtime/bindings/'] },
   { prefix: 'runtime/databases/', may: ['core/'] },
   { prefix: 'runtime/broker/', may: ['core/', 'postgres/'] },
-  { prefix: 'runtime/supervisor/', may: ['core/', 'cli/node-flags.mjs'] },
+  { prefix: 'runtime/supervisor/', may: ['core/', 'cli/node-flags.mjs', 'runtime/metrics/'] },
   { prefix: 'postgres/', may: ['core/'] },
   { prefix: 'builder/', may: ['core/'] },
   { prefix: 'control/', may: ['core/', 'postgres/', 'packages/worker/'] },

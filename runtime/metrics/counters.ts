@@ -1,0 +1,261 @@
+// What an engine counts. The path of a request adds to plain numbers of its deployment and makes nothing; names and labels come
+// in when a report is asked for. Made by engine.ts, used by deployment.ts, serving.ts and the isolates.
+import type { InvocationKind } from '#core/plans.ts';
+import { failureCodes, type FailureCode, type Outcome } from '../invocation/outcome.ts';
+import { joinBounds, wallBounds } from './families.ts';
+import { histogram, labels, otherDeployments, type DeploymentReport, type Sample } from './report.ts';
+
+const outcomeAt = Object.fromEntries(failureCodes.map((code, at) => [code, at + 1])) as Record<FailureCode, number>;
+const outcomeNames = ['ok', ...failureCodes];
+
+/** One kind of invocation of one deployment. */
+class KindCounters {
+  cpuMs = 0;
+  wallMs = 0;
+  readonly outcomes = new Float64Array(outcomeNames.length);
+  readonly wall = new Float64Array(wallBounds.length + 1);
+
+  add(other: KindCounters): void {
+    this.cpuMs += other.cpuMs;
+    this.wallMs += other.wallMs;
+    for (const [at, count] of other.outcomes.entries()) this.outcomes[at]! += count;
+    for (const [at, count] of other.wall.entries()) this.wall[at]! += count;
+  }
+
+  report(prefix: string, kind: string): Sample[] {
+    const samples: Sample[] = [[`${prefix}_cpu_milliseconds_total`, labels({ kind }), this.cpuMs]];
+    for (const [at, count] of this.outcomes.entries()) {
+      if (count > 0) samples.push([`${prefix}_invocations_total`, labels({ kind, outcome: outcomeNames[at]! }), count]);
+    }
+    samples.push(...histogram(`${prefix}_wall_milliseconds`, labels({ kind }), wallBounds, this.wall, this.wallMs));
+    return samples;
+  }
+}
+
+/** What one deployment has used on this engine. */
+export class DeploymentCounters {
+  readonly id: string;
+  readonly project: string;
+  /** Routes that use it now; owned by {@link EngineCounters}. */
+  holders = 0;
+  /** Whether it is reported by name: decided once, so that no row of the metrics jumps. */
+  isNamed: boolean | null = null;
+  /** Thread CPU of all entries. */
+  entryCpuMs = 0;
+  /** Of entries in which no invocation ran. */
+  idleCpuMs = 0;
+  readonly #http = new KindCounters();
+  readonly #others = new Map<InvocationKind, KindCounters>();
+
+  constructor(id: string, project: string) {
+    this.id = id;
+    this.project = project;
+  }
+
+  /** An invocation is over. */
+  ended(kind: InvocationKind, outcome: Outcome, wallMs: number): void {
+    const counters = kind === 'http' ? this.#http : this.#of(kind);
+    counters.outcomes[outcome.kind === 'ok' ? 0 : outcomeAt[outcome.code]]!++;
+    counters.wallMs += wallMs;
+    let at = 0;
+    while (at < wallBounds.length && wallMs > wallBounds[at]!) at++;
+    counters.wall[at]!++;
+  }
+
+  /** CPU was charged to an invocation. */
+  charge(kind: InvocationKind, cpuMs: number): void {
+    (kind === 'http' ? this.#http : this.#of(kind)).cpuMs += cpuMs;
+  }
+
+  /** An entry has ended. @param shareMs what each invocation in it is charged; 0 where none ran. */
+  entered(cpuMs: number, shareMs: number): void {
+    this.entryCpuMs += cpuMs;
+    if (shareMs === 0) this.idleCpuMs += cpuMs;
+  }
+
+  #of(kind: InvocationKind): KindCounters {
+    let counters = this.#others.get(kind);
+    if (counters === undefined) this.#others.set(kind, (counters = new KindCounters()));
+    return counters;
+  }
+
+  /** The kinds that have been used. */
+  *kinds(): Generator<readonly [InvocationKind, KindCounters]> {
+    if (this.#http.cpuMs > 0 || this.#http.outcomes.some((count) => count > 0)) yield ['http', this.#http];
+    yield* this.#others;
+  }
+
+  /** Adds what another one has counted. */
+  add(other: DeploymentCounters): void {
+    this.entryCpuMs += other.entryCpuMs;
+    this.idleCpuMs += other.idleCpuMs;
+    for (const [kind, counters] of other.kinds()) (kind === 'http' ? this.#http : this.#of(kind)).add(counters);
+  }
+
+  /** CPU by kind, in ms, and of all entries: the ledger in the status. */
+  ledger(): Readonly<Record<string, number>> {
+    const ledger: Record<string, number> = {};
+    for (const [kind, { cpuMs }] of this.kinds()) ledger[kind] = cpuMs;
+    return { ...ledger, none: this.idleCpuMs, entries: this.entryCpuMs };
+  }
+
+  report(prefix: string): Sample[] {
+    const samples: Sample[] = [];
+    for (const [kind, counters] of this.kinds()) samples.push(...counters.report(prefix, kind));
+    samples.push([`${prefix}_cpu_milliseconds_total`, labels({ kind: 'none' }), this.idleCpuMs]);
+    return samples;
+  }
+}
+
+/** Counts of calls by name: an array that the wrapped handlers add to. */
+class CallCounters {
+  readonly #names: string[] = [];
+  readonly #counts: number[] = [];
+
+  /** The handlers, each of them counting. */
+  count<Arguments extends unknown[], Result>(
+    handlers: Readonly<Record<string, (...given: Arguments) => Result>>,
+  ): Record<string, (...given: Arguments) => Result> {
+    return Object.fromEntries(Object.entries(handlers).map(([name, handler]) => [name, this.#counted(name, handler)]));
+  }
+
+  #counted<Arguments extends unknown[], Result>(name: string, handler: (...given: Arguments) => Result): (...given: Arguments) => Result {
+    let at = this.#names.indexOf(name);
+    if (at < 0) {
+      at = this.#names.push(name) - 1;
+      this.#counts.push(0);
+    }
+    const counts = this.#counts;
+    return (...given) => {
+      counts[at]!++;
+      return handler(...given);
+    };
+  }
+
+  report(): Sample[] {
+    return this.#names.flatMap((name, at): Sample[] =>
+      this.#counts[at]! > 0 ? [['platform_host_calls_total', labels({ name }), this.#counts[at]!]] : [],
+    );
+  }
+}
+
+/** Everything an engine counts. */
+export class EngineCounters {
+  readonly calls = new CallCounters();
+  /** Requests answered by files, and those that no route or no artifact was found for. */
+  assetRequests = 0;
+  unroutedRequests = 0;
+  refusedRequests = 0;
+  restartedRequests = 0;
+  isolatesStarted = 0;
+  isolatesEvicted = 0;
+  isolatesCondemned = 0;
+  isolatesOutOfMemory = 0;
+  isolatesFaulty = 0;
+  entries = 0;
+  #joined = new Float64Array(joinBounds.length + 1);
+  #joinedRequests = 0;
+  #deploymentsMax: number;
+  #deployments = new Map<string, DeploymentCounters>();
+  /** Deployments that have left. */
+  #left = new DeploymentCounters('', '');
+  /** Those among them that had no name. */
+  #leftUnnamed = new DeploymentCounters('', '');
+  #named = 0;
+
+  /** @param options.deploymentsMax deployments reported by name. */
+  constructor(options: { readonly deploymentsMax: number }) {
+    this.#deploymentsMax = options.deploymentsMax;
+  }
+
+  /** The counters of a deployment that is served from now on; `close` when it is not any more. */
+  open(id: string, project: string): DeploymentCounters {
+    let counters = this.#deployments.get(id);
+    if (counters === undefined) this.#deployments.set(id, (counters = new DeploymentCounters(id, project)));
+    counters.holders++;
+    return counters;
+  }
+
+  close(counters: DeploymentCounters): void {
+    if (--counters.holders > 0) return;
+    this.#deployments.delete(counters.id);
+    this.#left.add(counters);
+    if (counters.isNamed === true) this.#named--;
+    else this.#leftUnnamed.add(counters);
+  }
+
+  /** An isolate is entered with so many new requests. */
+  entered(requests: number): void {
+    this.entries++;
+    if (requests === 0) return;
+    this.#joinedRequests += requests;
+    // Bounds are powers of two: 1 is the first bucket, 2 the second, 3 and 4 the third.
+    this.#joined[Math.min(joinBounds.length, 32 - Math.clz32(requests - 1))]!++;
+  }
+
+  /** Requests that entered, and entries with at least one: how many come together. */
+  get joined(): { readonly entries: number; readonly requests: number } {
+    return { entries: this.#joined.reduce((sum, count) => sum + count, 0), requests: this.#joinedRequests };
+  }
+
+  #all(): DeploymentCounters {
+    const all = new DeploymentCounters('', '');
+    all.add(this.#left);
+    for (const counters of this.#deployments.values()) all.add(counters);
+    return all;
+  }
+
+  /** CPU by kind in ms, of all deployments. */
+  ledger(): Readonly<Record<string, number>> {
+    return this.#all().ledger();
+  }
+
+  /** The counters as samples. */
+  report(): Sample[] {
+    const all = this.#all();
+    const shed = [...all.kinds()].reduce(
+      (sum, [, { outcomes }]) => sum + outcomes[outcomeAt.overloaded]! + outcomes[outcomeAt.draining]!,
+      0,
+    );
+    const without = 'platform_requests_without_worker_total';
+    return [
+      ...all.report('platform'),
+      ['platform_entry_cpu_milliseconds_total', '', all.entryCpuMs],
+      ['platform_requests_shed_total', '', shed],
+      ['platform_requests_restarted_total', '', this.restartedRequests],
+      [without, labels({ by: 'asset' }), this.assetRequests],
+      [without, labels({ by: 'no_route' }), this.unroutedRequests],
+      [without, labels({ by: 'refused' }), this.refusedRequests],
+      ['platform_entries_total', '', this.entries],
+      ...histogram('platform_entry_requests', '', joinBounds, this.#joined, this.#joinedRequests),
+      ...this.calls.report(),
+      ['platform_isolates_started_total', '', this.isolatesStarted],
+      ['platform_isolates_evicted_total', '', this.isolatesEvicted],
+      ['platform_isolates_condemned_total', '', this.isolatesCondemned],
+      ['platform_isolates_lost_total', labels({ reason: 'memory' }), this.isolatesOutOfMemory],
+      ['platform_isolates_lost_total', labels({ reason: 'fault' }), this.isolatesFaulty],
+    ];
+  }
+
+  /** Those served first by name, the rest together. */
+  deployments(): DeploymentReport[] {
+    const reports: DeploymentReport[] = [];
+    const others = new DeploymentCounters(otherDeployments.id, otherDeployments.project);
+    others.add(this.#leftUnnamed);
+    for (const counters of this.#deployments.values()) {
+      if (counters.kinds().next().done === true) continue;
+      if (counters.isNamed === null) {
+        counters.isNamed = this.#named < this.#deploymentsMax;
+        if (counters.isNamed) this.#named++;
+      }
+      if (counters.isNamed) reports.push(deploymentReport(counters));
+      else others.add(counters);
+    }
+    if (others.kinds().next().done !== true) reports.push(deploymentReport(others));
+    return reports;
+  }
+}
+
+function deploymentReport(counters: DeploymentCounters): DeploymentReport {
+  return { id: counters.id, project: counters.project, counters: counters.report('platform_deployment') };
+}

@@ -1,0 +1,124 @@
+// The supervisor's sums over the reports of all engines, those that have died included: totals never go backwards. Rows of
+// single deployments are bounded: those beyond the bound are summed as `other`.
+import { labels, otherDeployments, type DeploymentReport, type MetricsReport, type Sample } from './report.ts';
+
+interface Row {
+  readonly project: string;
+  /** What engines that are gone had counted. */ readonly retained: Sums;
+}
+
+/** Values by name and labels. */
+class Sums {
+  #values = new Map<string, [name: string, labels: string, value: number]>();
+
+  add(name: string, given: string, value: number): void {
+    const key = `${name}{${given}`;
+    const known = this.#values.get(key);
+    if (known === undefined) this.#values.set(key, [name, given, value]);
+    else known[2] += value;
+  }
+
+  addAll(samples: Iterable<Sample>): void {
+    for (const [name, given, value] of samples) this.add(name, given, value);
+  }
+
+  samples(): Iterable<Sample> {
+    return this.#values.values();
+  }
+}
+
+/** Sums of reports. */
+export class MetricsTotals {
+  #deploymentsMax: number;
+  #live = new Map<string, MetricsReport>();
+  #retained = new Sums();
+  /** Deployments with a row of their own. */
+  #rows = new Map<string, Row>();
+  /** Deployments that came when all rows were taken. */
+  #unnamed = new Set<string>();
+  #retainedOthers = new Sums();
+
+  /** @param options.deploymentsMax rows of single deployments; the rest is summed as `other`. */
+  constructor(options: { readonly deploymentsMax: number }) {
+    this.#deploymentsMax = options.deploymentsMax;
+  }
+
+  /** The latest report of an engine that lives. */
+  update(engine: string, report: MetricsReport): void {
+    const before = this.#live.get(engine)?.deployments ?? [];
+    this.#live.set(engine, report);
+    const now = new Map(report.deployments.map((deployment) => [deployment.id, deployment]));
+    // The engine has let go of it, and counts from zero when it comes back, which may have been since its last report.
+    for (const deployment of before) if (hasRestarted(deployment, now.get(deployment.id))) this.#retain(deployment);
+    for (const { id, project } of report.deployments) this.#giveRow(id, project);
+  }
+
+  /** The engine is gone: what it has counted stays. */
+  retire(engine: string): void {
+    const report = this.#live.get(engine);
+    if (report === undefined) return;
+    this.#live.delete(engine);
+    this.#retained.addAll(report.counters);
+    for (const deployment of report.deployments) this.#retain(deployment);
+  }
+
+  #retain({ id, counters }: DeploymentReport): void {
+    (this.#rows.get(id)?.retained ?? this.#retainedOthers).addAll(counters);
+  }
+
+  /** Everything: sums of counters, gauges by engine, rows of deployments. */
+  samples(): Sample[] {
+    const sums = new Sums();
+    sums.addAll(this.#retained.samples());
+    const rows = new Map<string, Sums>();
+    const others = new Sums();
+    for (const [id, { retained }] of this.#rows) {
+      const row = new Sums();
+      row.addAll(retained.samples());
+      rows.set(id, row);
+    }
+    others.addAll(this.#retainedOthers.samples());
+    const gauges: Sample[] = [];
+    for (const [engine, report] of this.#live) {
+      sums.addAll(report.counters);
+      for (const { id, counters } of report.deployments) (rows.get(id) ?? others).addAll(counters);
+      for (const [name, given, value] of report.gauges) gauges.push([name, join(labels({ engine }), given), value]);
+    }
+    const samples: Sample[] = [...sums.samples(), ...gauges];
+    for (const [id, row] of rows) {
+      const own = labels({ deployment: id, project: this.#rows.get(id)!.project });
+      for (const [name, given, value] of row.samples()) samples.push([name, join(own, given), value]);
+    }
+    const rest = labels({ deployment: otherDeployments.id, project: otherDeployments.project });
+    for (const [name, given, value] of others.samples()) samples.push([name, join(rest, given), value]);
+    return samples;
+  }
+
+  // First come, first served, and for good while any engine reports it: a deployment that moved between its row and `other`
+  // would make both jump.
+  #giveRow(id: string, project: string): void {
+    if (id === otherDeployments.id || this.#rows.has(id) || this.#unnamed.has(id)) return;
+    if (this.#rows.size >= this.#deploymentsMax) this.#forget();
+    if (this.#rows.size >= this.#deploymentsMax) this.#unnamed.add(id);
+    else this.#rows.set(id, { project, retained: new Sums() });
+  }
+
+  /** Makes room: rows of deployments that nobody serves any more go. */
+  #forget(): void {
+    const served = new Set<string>();
+    for (const { deployments } of this.#live.values()) for (const { id } of deployments) served.add(id);
+    for (const id of this.#rows.keys()) if (!served.has(id)) this.#rows.delete(id);
+    for (const id of this.#unnamed) if (!served.has(id)) this.#unnamed.delete(id);
+  }
+}
+
+/** Whether counters are not the ones of the report before, gone on. */
+function hasRestarted(before: DeploymentReport, now: DeploymentReport | undefined): boolean {
+  if (now === undefined) return true;
+  const values = new Map(now.counters.map(([name, given, value]) => [`${name}{${given}`, value]));
+  return before.counters.some(([name, given, value]) => value > (values.get(`${name}{${given}`) ?? 0));
+}
+
+function join(first: string, second: string): string {
+  return second === '' ? first : `${first},${second}`;
+}
