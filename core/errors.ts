@@ -23,6 +23,7 @@ export const errorTable = {
   headers_too_large: { status: 431, blame: 'client', message: 'The request headers are larger than {limit} bytes' },
   draining: { status: 503, blame: 'platform', message: 'The handler is shutting down' },
   overloaded: { status: 503, blame: 'platform', message: 'Too many requests are waiting for this deployment ({waiting} of {limit})' },
+  deployment_not_found: { status: 404, blame: 'platform', message: 'No deployment {deployment} is known here' },
   deployment_unavailable: { status: 503, blame: 'platform', message: 'Deployment {deployment} cannot be loaded: {reason}' },
 
   // A worker that does not start.
@@ -31,11 +32,13 @@ export const errorTable = {
   startup_cpu_limit_exceeded: { status: 500, blame: 'worker', message: 'Startup CPU limit exceeded' },
   no_fetch_handler: { status: 500, blame: 'worker', message: 'The worker exports no fetch handler' },
 
+  no_event_handler: { status: 500, blame: 'worker', message: 'The worker exports no {handler} handler' },
+
   // A worker that does not answer well.
   worker_threw: { status: 500, blame: 'worker', message: 'The worker threw: {reason}' },
   no_response: { status: 500, blame: 'worker', message: 'The fetch handler returned {got} instead of a Response' },
   illegal_response: { status: 500, blame: 'worker', message: 'The worker answered with an illegal {what}' },
-  never_answered: { status: 500, blame: 'worker', message: 'The fetch handler can never answer: nothing it waits for is pending' },
+  never_answered: { status: 500, blame: 'worker', message: 'The handler can never answer: nothing it waits for is pending' },
   cpu_limit_exceeded: { status: 500, blame: 'worker', message: 'CPU limit exceeded' },
   wall_limit_exceeded: { status: 504, blame: 'worker', message: 'The worker did not answer within {limitMs} ms' },
   memory_limit_exceeded: { status: 500, blame: 'worker', message: 'The worker used more than {limitMb} MB of memory' },
@@ -46,6 +49,10 @@ export const errorTable = {
   fetch_failed: { status: 502, blame: 'worker', message: '{reason}' },
   not_supported: { status: 501, blame: 'worker', message: '{what} is not supported yet' },
   invocation_ended: { status: 500, blame: 'worker', message: '{what} was called after the invocation that owns it ended' },
+  binding_not_found: { status: 500, blame: 'worker', message: 'The deployment declares no {kind} binding {binding}' },
+  binding_unavailable: { status: 503, blame: 'platform', message: '{kind} bindings are not available: {reason}' },
+  quota_exceeded: { status: 500, blame: 'worker', message: '{what} would exceed {limit}' },
+  conflict: { status: 409, blame: 'worker', message: '{reason}' },
   invalid_argument: { status: 400, blame: 'worker', message: '{reason}' },
 
   // The platform's own.

@@ -15,6 +15,7 @@ export interface Limits {
   /** Top-level code of a worker; 0 = off (spec part 8). */ readonly startupCpuMs: number;
   /** CPU by kind and plan; 0 = off (spec part 8). */ readonly cpu: CpuLimits;
   /** Wall time of an HTTP invocation, `waitUntil` included. */ readonly wallMs: number;
+  /** Wall time of an event that is no request. */ readonly eventWallMs: number;
   /** Requests of one deployment that run or wait at a time. */ readonly requestsPerDeploymentMax: number;
   /** `fetch` calls of one invocation. */ readonly subrequestsMax: number;
   /** Log text kept of one invocation. */ readonly logBytesMax: number;
@@ -44,6 +45,7 @@ export const defaultLimits: Limits = {
   startupCpuMs: 5000,
   cpu: defaultCpuLimits,
   wallMs: 300_000,
+  eventWallMs: 900_000,
   requestsPerDeploymentMax: 1000,
   subrequestsMax: 1000,
   logBytesMax: 256 * 1024,
@@ -73,6 +75,7 @@ export const limitVariables = {
   engineMemoryMb: 'ENGINE_MEMORY_MB',
   startupCpuMs: 'WORKER_STARTUP_CPU_LIMIT_MS',
   wallMs: 'WORKER_WALL_LIMIT_MS',
+  eventWallMs: 'WORKER_EVENT_WALL_LIMIT_MS',
   requestsPerDeploymentMax: 'WORKER_CONCURRENCY',
   subrequestsMax: 'WORKER_SUBREQUESTS_MAX',
   logBytesMax: 'WORKER_LOG_BYTES_MAX',

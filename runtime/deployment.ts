@@ -2,21 +2,33 @@
 // way or another, and takes another isolate when one is gone. handler.ts makes one per deployment it serves.
 import { performance } from 'node:perf_hooks';
 import type { Part } from './bridge/protocol.ts';
+import type { InvocationKind } from '#core/plans.ts';
+import type { Delivery } from './invocation/delivery.ts';
 import { Invocation } from './invocation/invocation.ts';
 import { StackMapper, type LogLine } from './invocation/log.ts';
-import { failed, failureResponse, type Outcome } from './invocation/outcome.ts';
+import { failed, failureResponse, ok, type Outcome } from './invocation/outcome.ts';
 import type { CodeCache } from './isolates/isolate.ts';
 import type { Pool, Tenant } from './isolates/pool.ts';
 import type { Exchange } from './server/listener.ts';
-import { Serving, type DeploymentConfig, type HttpInvocation, type ServingOwner, type ServingParts } from './serving.ts';
+import {
+  isHttp,
+  Serving,
+  type AnyInvocation,
+  type DeploymentConfig,
+  type EventInvocation,
+  type HttpInvocation,
+  type ServingOwner,
+  type ServingParts,
+} from './serving.ts';
 
-/** One request's end, for the log and the counters. */
+/** One invocation's end, for the log and the counters. */
 export interface RequestRecord {
+  readonly kind: InvocationKind;
   readonly deployment: string;
   readonly project: string;
-  readonly method: string;
+  /** Of a request; empty for other events. */ readonly method: string;
   readonly target: string;
-  readonly status: number;
+  /** 0 for events that are no requests. */ readonly status: number;
   readonly outcome: Outcome;
   readonly cpuMs: number;
   readonly wallMs: number;
@@ -73,18 +85,29 @@ export class Deployment implements Tenant, ServingOwner {
   /** Serves a request; every way it can end ends the exchange. */
   fetch(exchange: Exchange): void {
     const { limits } = this.#parts;
-    const invocation: HttpInvocation = new Invocation(exchange, performance.now(), limits.subrequestsMax);
+    const invocation: HttpInvocation = new Invocation('http', exchange, performance.now(), limits.subrequestsMax);
     this.lastUsedAt = invocation.startedAt;
-    if (this.load - this.#openSockets >= limits.requestsPerDeploymentMax) {
-      this.end(invocation, failed('overloaded', { waiting: this.load, limit: limits.requestsPerDeploymentMax }));
-      return;
-    }
+    if (this.#refuses(invocation)) return;
     const { bodyBytes } = exchange;
     if (bodyBytes > 0 && bodyBytes <= limits.inlineBodyBytesMax) collectBody(exchange, invocation, (body) => this.#start(invocation, body));
     else this.#start(invocation, bodyBytes === 0 ? null : undefined);
   }
 
-  #start(invocation: HttpInvocation, body: Part | null | undefined): void {
+  /** Takes an event that is no request; `delivery.onEnd` hears of its end. */
+  deliver(delivery: Delivery): void {
+    const invocation: EventInvocation = new Invocation(delivery.kind, delivery, performance.now(), this.#parts.limits.subrequestsMax);
+    this.lastUsedAt = invocation.startedAt;
+    if (!this.#refuses(invocation)) this.#start(invocation, null);
+  }
+
+  #refuses(invocation: AnyInvocation): boolean {
+    const limit = this.#parts.limits.requestsPerDeploymentMax;
+    const refused = this.load - this.#openSockets >= limit;
+    if (refused) this.end(invocation, failed('overloaded', { waiting: this.load, limit }));
+    return refused;
+  }
+
+  #start(invocation: AnyInvocation, body: Part | null | undefined): void {
     if (this.#closed) {
       this.end(invocation, failed('draining'));
       return;
@@ -125,25 +148,26 @@ export class Deployment implements Tenant, ServingOwner {
   }
 
   /** Ends an invocation: the response where none is out yet, the log, the record. */
-  end(invocation: HttpInvocation, outcome: Outcome): void {
+  end(invocation: AnyInvocation, outcome: Outcome): void {
     if (invocation.phase === 'over') return;
-    const exchange = invocation.answer;
-    if (outcome.kind === 'failed') {
-      if (invocation.phase === 'answered') {
-        exchange.destroy();
-      } else {
-        const response = failureResponse(outcome);
-        invocation.status = response.status;
-        exchange.onAbort = null;
-        if (outcome.code !== 'client_gone') exchange.send(response.status, response.headerBlock, response.body);
-      }
+    let method = '';
+    let target = '';
+    if (isHttp(invocation)) {
+      ({ method, target } = invocation.answer);
+      if (outcome.kind === 'failed') endFailed(invocation, outcome);
+      invocation.phase = 'over';
+    } else {
+      invocation.phase = 'over';
+      // What the handler answered stands, whatever became of the work it left to `waitUntil`.
+      const { result, onEnd } = invocation.answer;
+      onEnd({ outcome: result === null ? outcome : ok, result, cpuMs: invocation.cpuMs });
     }
-    invocation.phase = 'over';
     this.#parts.onRequest?.({
+      kind: invocation.kind,
       deployment: this.config.id,
       project: this.config.project,
-      method: exchange.method,
-      target: exchange.target,
+      method,
+      target,
       status: invocation.status,
       outcome,
       cpuMs: invocation.cpuMs,
@@ -182,6 +206,18 @@ export class Deployment implements Tenant, ServingOwner {
     this.#serving?.dispose(failed('draining'));
     for (const serving of this.#retired) serving.dispose(failed('draining'));
   }
+}
+
+function endFailed(invocation: HttpInvocation, outcome: Outcome & { kind: 'failed' }): void {
+  const exchange = invocation.answer;
+  if (invocation.phase === 'answered') {
+    exchange.destroy();
+    return;
+  }
+  const response = failureResponse(outcome);
+  invocation.status = response.status;
+  exchange.onAbort = null;
+  if (outcome.code !== 'client_gone') exchange.send(response.status, response.headerBlock, response.body);
 }
 
 function collectBody(exchange: Exchange, invocation: HttpInvocation, then: (body: Uint8Array) => void): void {

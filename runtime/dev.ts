@@ -2,6 +2,7 @@
 // host, loopback allowed for `fetch`, and logs and requests handed to the caller.
 import { basename, dirname } from 'node:path';
 import { limitsFrom, type Limits } from '#core/limits.ts';
+import { noStores } from './bindings/bindings.ts';
 import { createEngine } from './engine.ts';
 import { createHandler } from './handler.ts';
 import type { LogLine } from './invocation/log.ts';
@@ -66,6 +67,9 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
     findRoute: () => route,
     openArtifact: (id) => openArtifact(folder, id),
     assets: createAssetServer(),
+    stores: noStores,
+    namespaceOf: (project) => project,
+    findDeployment: (id) => (route?.deployment === id ? route : null),
     cache: createMemoryCache({ bytesMax: limits.cacheBytesMax }),
     onLog: (_deployment, { level, text }) => options.log({ level, message: text }),
     onRequest: ({ method, target, status, cpuMs, wallMs }) => options.onRequest({ method, path: target, status, cpuMs, wallMs }),

@@ -1,14 +1,16 @@
 // Joins the parts of the handler: a request comes in from the listener, the route table names its deployment, static assets
 // are served before the worker, and an isolate gets the rest. It chooses no implementation: main.ts and dev.ts do.
-import type { PlatformError } from '#core/errors.ts';
+import type { ErrorDetails, PlatformError } from '#core/errors.ts';
 import type { Limits } from '#core/limits.ts';
 import { createAssetCalls } from './bindings/assets.ts';
+import { createBindingCalls, type BindingStores } from './bindings/bindings.ts';
 import { createCacheCalls, type CacheStore } from './bindings/cache.ts';
 import type { HostHandlers } from './bridge/host-calls.ts';
 import { Deployment, type DeploymentParts, type RequestRecord } from './deployment.ts';
 import type { Engine } from './engine.ts';
+import type { DeliveryEnd, EventKind } from './invocation/delivery.ts';
 import type { LogLine } from './invocation/log.ts';
-import { failed, failureResponse } from './invocation/outcome.ts';
+import { failed, failureResponse, isFailureCode, type FailureCode } from './invocation/outcome.ts';
 import type { DeploymentConfig } from './serving.ts';
 import type { OpenArtifact } from './router/artifact-source.ts';
 import type { Route } from './router/route-table.ts';
@@ -28,6 +30,11 @@ export interface HandlerParts {
   readonly openArtifact: (id: string) => OpenArtifact;
   readonly assets: AssetServer;
   readonly cache: CacheStore;
+  readonly stores: BindingStores;
+  /** Whose bindings a project has: its own name, or that of the workspace it shares them with. */ readonly namespaceOf: (
+    project: string,
+  ) => string;
+  /** The route of a deployment by its id. */ readonly findDeployment: (id: string) => Route | null;
   readonly onLog: (deployment: DeploymentConfig, line: LogLine) => void;
   readonly onRequest: ((record: RequestRecord) => void) | null;
 }
@@ -35,6 +42,12 @@ export interface HandlerParts {
 /** A handler at work. */
 export interface Handler {
   onExchange(exchange: Exchange): void;
+  /**
+   * Gives an event that is no request to a deployment; never rejects: what went wrong is the outcome.
+   *
+   * @param event JSON, as guest/events/ takes it.
+   */
+  deliver(deployment: string, kind: EventKind, event: string): Promise<DeliveryEnd>;
   /** Compiles and starts a route's worker ahead of its first request. */
   warm(route: Route): void;
   /** Lets go of deployments that no route names any more, once they are idle. */
@@ -77,7 +90,10 @@ export function createHandler(parts: HandlerParts): Handler {
   function callsOf(route: Route, artifact: OpenArtifact): HostHandlers {
     const { handlers } = parts.engine;
     const cache = createCacheCalls(route.project, parts.cache, { entryBytesMax: parts.limits.cacheEntryBytesMax });
-    return { ...handlers, async: { ...handlers.async, ...cache, ...assetCalls(artifact) } };
+    const { project, branch, deployment } = route;
+    const owner = { namespace: parts.namespaceOf(project), project, branch, deployment };
+    const bindings = createBindingCalls(owner, artifact.manifest.bindings, parts.stores);
+    return { ...handlers, async: { ...handlers.async, ...cache, ...bindings, ...assetCalls(artifact) } };
   }
 
   // `env.ASSETS.fetch` answers what the asset layer would.
@@ -139,6 +155,22 @@ export function createHandler(parts: HandlerParts): Handler {
     deployment?.fetch(exchange);
   }
 
+  function deliver(id: string, kind: EventKind, event: string): Promise<DeliveryEnd> {
+    const refused = (code: FailureCode, details: ErrorDetails): Promise<DeliveryEnd> =>
+      Promise.resolve({ outcome: failed(code, details), result: null, cpuMs: 0 });
+    const route = parts.findDeployment(id);
+    if (route === null) return refused('deployment_not_found', { deployment: id });
+    let deployment: Deployment | null;
+    try {
+      ({ deployment } = served.get(route) ?? open(route));
+    } catch (error) {
+      const { code, details } = error as PlatformError;
+      return isFailureCode(code) ? refused(code, details) : refused('internal', {});
+    }
+    if (deployment === null) return refused('no_event_handler', { handler: kind });
+    return new Promise((onEnd) => deployment.deliver({ kind, event, onEnd, result: null }));
+  }
+
   function* deployments(): Generator<Deployment> {
     for (const { deployment } of served.values()) if (deployment !== null) yield deployment;
     yield* leaving;
@@ -159,6 +191,7 @@ export function createHandler(parts: HandlerParts): Handler {
 
   return {
     onExchange,
+    deliver,
     warm(route) {
       if (!closed) (served.get(route) ?? open(route)).deployment?.warm();
     },

@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
+import { noStores } from './bindings/bindings.ts';
 import { createEngine } from './engine.ts';
 import { createHandler } from './handler.ts';
 import { cacheFolder } from './isolates/snapshot.ts';
@@ -52,6 +53,9 @@ async function start(): Promise<void> {
     findRoute: (host) => table.find(host),
     openArtifact: (id) => openArtifact(config.folder, id),
     assets: createAssetServer(),
+    stores: noStores,
+    namespaceOf: (project) => project,
+    findDeployment: (id) => table.findDeployment(id),
     cache: createMemoryCache({ bytesMax: config.limits.cacheBytesMax }),
     onLog: ({ id, project }, { level, text, invocation }) => log[level]({ deployment: id, project, invocation }, text),
     onRequest: log.isLevelEnabled('debug')

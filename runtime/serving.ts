@@ -8,6 +8,7 @@ import type { HostHandlers } from './bridge/host-calls.ts';
 import { Link, type LinkEvents } from './bridge/link.ts';
 import type { Failure, Part } from './bridge/protocol.ts';
 import { Slots } from './bridge/slots.ts';
+import type { Delivery } from './invocation/delivery.ts';
 import type { Invocation } from './invocation/invocation.ts';
 import type { LogLine } from './invocation/log.ts';
 import { failed, isFailureCode, ok, type Outcome } from './invocation/outcome.ts';
@@ -42,12 +43,20 @@ export interface ServingParts {
 export interface ServingOwner {
   readonly config: DeploymentConfig;
   /** Ends an invocation: the response where none is out yet, the log, the record. */
-  end(invocation: HttpInvocation, outcome: Outcome): void;
+  end(invocation: AnyInvocation, outcome: Outcome): void;
   log(level: LogLine['level'], text: string, invocation: number | null): void;
 }
 
 /** An invocation that an HTTP request waits for. */
 export type HttpInvocation = Invocation<Exchange>;
+/** An invocation of an event that is no request. */
+export type EventInvocation = Invocation<Delivery>;
+export type AnyInvocation = HttpInvocation | EventInvocation;
+
+/** Whether a request waits for it. */
+export function isHttp(invocation: AnyInvocation): invocation is HttpInvocation {
+  return invocation.kind === 'http';
+}
 
 /** How long a top-level `await` may take. */
 const TOP_LEVEL_WALL_MS = 30_000;
@@ -59,7 +68,7 @@ export interface ServingHooks {
   readonly cache: CodeCache | null;
   readonly onCache: (cache: CodeCache) => void;
   /** An invocation that lost its isolate before it had any effect. */
-  readonly onRestart: (invocation: HttpInvocation) => void;
+  readonly onRestart: (invocation: AnyInvocation) => void;
   readonly onCondemned: () => void;
   readonly onGone: () => void;
 }
@@ -72,10 +81,10 @@ export class Serving implements LinkEvents {
   #hooks: ServingHooks;
   #link: Link;
   #state: 'starting' | 'ready' | 'condemned' | 'gone' = 'starting';
-  #waiting: { invocation: HttpInvocation; body: Part | null | undefined }[] = [];
-  #running = new Slots<HttpInvocation>();
+  #waiting: { invocation: AnyInvocation; body: Part | null | undefined }[] = [];
+  #running = new Slots<AnyInvocation>();
   /** Ended in the entry being read: their CPU is known when all of it is read. */
-  #ended: { invocation: HttpInvocation; outcome: Outcome }[] = [];
+  #ended: { invocation: AnyInvocation; outcome: Outcome }[] = [];
   #timer: NodeJS.Timeout | null = null;
   /** Invocations whose response is an open WebSocket. */
   upgraded = 0;
@@ -146,7 +155,7 @@ export class Serving implements LinkEvents {
     if (this.#state !== 'starting') return;
     this.#asked = true;
     if (state === 'failed') this.#failStart(failed('worker_start_failed', { reason }));
-    else if (state === 'no-fetch') this.#failStart(failed('no_fetch_handler'));
+    else if (state === 'no-handler') this.#failStart(failed('no_fetch_handler'));
     if (state !== 'ready') return;
     clearTimeout(this.#topLevelTimer);
     this.#state = 'ready';
@@ -158,23 +167,32 @@ export class Serving implements LinkEvents {
     this.dispose(outcome);
   }
 
-  start(invocation: HttpInvocation, body: Part | null | undefined): void {
+  /** @param body of a request: null without one, undefined when it streams in. */
+  start(invocation: AnyInvocation, body: Part | null | undefined): void {
     if (this.#state !== 'ready') {
       this.#waiting.push({ invocation, body });
-      invocation.answer.onAbort = () => this.#clientGone(invocation);
+      if (isHttp(invocation)) invocation.answer.onAbort = () => this.#clientGone(invocation);
       return;
     }
     if (invocation.phase === 'over') return;
-    const exchange = invocation.answer;
     const id = this.#running.add(invocation);
     invocation.id = id;
     invocation.phase = 'running';
+    if (!isHttp(invocation)) {
+      this.#link.sendEvent(id, invocation.kind, this.#cpuLimitMs(invocation), invocation.answer.event);
+      return;
+    }
+    const exchange = invocation.answer;
     exchange.onAbort = () => this.#clientGone(invocation);
     const headerBlock = this.#parts.clientHeaders(exchange.headerBlock, exchange.remoteAddress);
     this.#link.sendRequest(id, exchange.method, `${this.#parts.protocol}://${exchange.host}${exchange.target}`, headerBlock, body);
     if (body !== undefined) return;
     const stream = this.#link.openBody(id, { resume: () => exchange.resumeBody(), cancel: () => exchange.resumeBody() });
     exchange.readBody({ chunk: (bytes) => stream.write(bytes), end: () => stream.end() });
+  }
+
+  #cpuLimitMs({ kind }: AnyInvocation): number {
+    return this.#parts.limits.cpu[kind][this.#deployment.config.plan];
   }
 
   #clientGone(invocation: HttpInvocation): void {
@@ -226,7 +244,7 @@ export class Serving implements LinkEvents {
 
   response(id: number, status: number, headerBlock: string, body: Part | null | undefined, over: boolean): void {
     const invocation = this.#running.get(id);
-    if (invocation === undefined) {
+    if (invocation === undefined || !isHttp(invocation)) {
       if (body === undefined) this.#refuseStream(id);
       return;
     }
@@ -260,6 +278,14 @@ export class Serving implements LinkEvents {
     if (over) this.#over(id, ok);
   }
 
+  eventResult(id: number, result: string, over: boolean): void {
+    const invocation = this.#running.get(id);
+    if (invocation === undefined || isHttp(invocation)) return;
+    invocation.answer.result = result;
+    invocation.phase = 'answered';
+    if (over) this.#over(id, ok);
+  }
+
   /** A body that nobody wants: the guest stops sending it. */
   #refuseStream(id: number): void {
     this.#link.receiveStream(id, discard);
@@ -268,7 +294,7 @@ export class Serving implements LinkEvents {
 
   upgrade(id: number, headerBlock: string): void {
     const invocation = this.#running.get(id);
-    if (invocation === undefined) return;
+    if (invocation === undefined || !isHttp(invocation)) return;
     invocation.status = 101;
     try {
       const socket = this.#link.openSocket(id, id);
@@ -311,23 +337,13 @@ export class Serving implements LinkEvents {
     if (invocation === undefined) return;
     if (failure.code === 'worker_threw') {
       this.#deployment.log('error', `Uncaught ${failure.stack ?? `${failure.name}: ${failure.message}`}`, id);
-      if (failure.passThrough === true && this.#parts.passThrough(invocation.answer, this.#deployment.config)) {
+      if (failure.passThrough === true && isHttp(invocation) && this.#parts.passThrough(invocation.answer, this.#deployment.config)) {
         invocation.phase = 'answered';
         return;
       }
-    } else {
-      this.#deployment.log(
-        'error',
-        failure.code === 'no_response' ? errorMessage('no_response', { got: failure.message }) : failure.message,
-        id,
-      );
     }
-    const outcome =
-      failure.code === 'no_response'
-        ? failed('no_response', { got: failure.message })
-        : isFailureCode(failure.code)
-          ? failed(failure.code, failure.code === 'worker_threw' ? { reason: failure.message } : {})
-          : failed('internal');
+    const outcome = toOutcome(failure);
+    if (failure.code !== 'worker_threw') this.#deployment.log('error', errorMessage(outcome.code, outcome.details), id);
     this.#over(id, outcome);
   }
 
@@ -366,9 +382,9 @@ export class Serving implements LinkEvents {
       this.#failStart(failed('startup_cpu_limit_exceeded', { limitMs: this.#parts.limits.startupCpuMs }));
       return;
     }
-    const limitMs = this.#parts.limits.cpu.http[this.#deployment.config.plan];
     const usedMs = Math.round(cpuMs);
     const invocation = this.#running.get(id);
+    const limitMs = invocation === undefined ? this.#parts.limits.cpu.http[this.#deployment.config.plan] : this.#cpuLimitMs(invocation);
     this.#deployment.log(
       'error',
       `CPU limit exceeded: used ${usedMs} ms of ${limitMs} ms (plan ${this.#deployment.config.plan})`,
@@ -406,7 +422,7 @@ export class Serving implements LinkEvents {
     }
   }
 
-  owner(id: number): HttpInvocation | undefined {
+  owner(id: number): AnyInvocation | undefined {
     const invocation = this.#running.get(id);
     if (invocation !== undefined) invocation.calls++;
     return invocation;
@@ -444,8 +460,9 @@ export class Serving implements LinkEvents {
   }
 
   checkWall(now: number): void {
-    const { wallMs } = this.#parts.limits;
+    const { limits } = this.#parts;
     for (const invocation of this.#running.values()) {
+      const wallMs = isHttp(invocation) ? limits.wallMs : limits.eventWallMs;
       if (invocation.isSocketOpen || now - invocation.wallFrom < wallMs) continue;
       this.#running.remove(invocation.id);
       this.#link.abort(invocation.id, {
@@ -481,7 +498,15 @@ export class Serving implements LinkEvents {
 
 const discard = { write: () => true, end: () => {}, destroy: () => {} };
 
-function mayRestart(invocation: HttpInvocation): boolean {
+function toOutcome({ code, message }: Failure): Outcome & { kind: 'failed' } {
+  if (code === 'no_response') return failed(code, { got: message });
+  if (code === 'no_event_handler') return failed(code, { handler: message });
+  if (code === 'worker_threw') return failed(code, { reason: message });
+  return isFailureCode(code) ? failed(code) : failed('internal');
+}
+
+function mayRestart(invocation: AnyInvocation): boolean {
+  if (!isHttp(invocation)) return false;
   const { method, bodyBytes } = invocation.answer;
   return (
     invocation.phase === 'running' &&

@@ -12,6 +12,8 @@ import { IncomingStream, OutgoingStream, type ByteSink, type ByteSource } from '
 export interface LinkEvents {
   /** A response; `body` undefined means that it follows as a stream, `over` that nothing else follows. */
   response(id: number, status: number, headerBlock: string, body: Part | null | undefined, over: boolean): void;
+  /** What became of an event: JSON; `over` as for a response. */
+  eventResult(id: number, result: string, over: boolean): void;
   /** A response that opens a WebSocket. */
   upgrade(id: number, headerBlock: string): void;
   /** A socket that was answered with, or one the worker opened, is closed. */
@@ -109,6 +111,11 @@ export class Link implements CallScope {
       FIELD +
       RECORD;
     this.#parts.request();
+  }
+
+  /** Takes an event in that is no request: its JSON, and the CPU it may use (0: no limit). */
+  sendEvent(id: number, kind: string, cpuLimitMs: number, event: string): void {
+    this.#send(toGuest.event, id, kind, cpuLimitMs, this.outbox.part(event));
   }
 
   /** The body of a request that was sent with `undefined`. */
@@ -218,6 +225,12 @@ export class Link implements CallScope {
           const field = inbox.field();
           const body = field === STREAM ? undefined : inbox.part(field);
           events.response(id, status, headerBlock, body, inbox.field() === '1');
+          break;
+        }
+        case toHost.eventResult: {
+          const id = inbox.number();
+          const result = inbox.part(inbox.field()) as string;
+          events.eventResult(id, result, inbox.field() === '1');
           break;
         }
         case toHost.upgrade: {

@@ -23,6 +23,7 @@ export const NOTHING = '-';
 /** Records from the host into the guest. The letter is the first field. */
 export const toGuest = {
   /** id, method, url part, header block part, body part | `s` | `-`. */ request: 'R',
+  /** id, kind of the event, CPU limit in ms, JSON of it as a part: an event that is no request. */ event: 'E',
   /** stream id, part. */ chunk: 'c',
   /** stream id. */ end: 'e',
   /** stream id, JSON failure. */ broken: 'x',
@@ -41,6 +42,7 @@ export const toGuest = {
 /** Records from the guest to the host. */
 export const toHost = {
   /** invocation id, status, header block part, body part | `s` | `-`, `1` when the invocation is over with it. */ response: 'R',
+  /** invocation id, JSON of an event's result as a part, `1` when the invocation is over with it. */ eventResult: 'V',
   /** invocation id, header block part: status 101, and from here on a socket with the invocation's id. */ upgrade: 'U',
   /** socket id, part. */ socketMessage: 'm',
   /** socket id, close code (1005: none), JSON reason. */ socketClose: 'w',
@@ -59,7 +61,7 @@ export const toHost = {
   /** invocation id, CPU ms so far; only where it differs from this entry's share. */ charge: 'Z',
   /** invocation id over its CPU budget (0 = code that belongs to none), CPU ms used, then the ids whose continuations were lost with it, comma-separated. */ breach:
     'B',
-  /** `ready`, `pending` (a top-level `await`), `no-fetch` or `failed`, JSON reason. */ started: 'S',
+  /** `ready`, `pending` (a top-level `await`), `no-handler` or `failed`, JSON reason. */ started: 'S',
   /** comma-separated invocation ids that can never answer: nothing they could wait for is pending. */ hung: 'H',
 } as const;
 
@@ -165,6 +167,10 @@ export class Inbox {
   }
 }
 
+/** Events that are no requests, as the guest is told of them (guest/events/, one module each). */
+export const eventKinds = ['queue', 'timer', 'cron', 'workflow'] as const;
+export type EventKind = (typeof eventKinds)[number];
+
 /** How an error crosses the border: never a stack of the host, never a cause. */
 export interface Failure {
   readonly code: string;
@@ -202,6 +208,12 @@ export const hostCalls = {
   'cache.put': 'async',
   /** `{cache, url}` -> whether something was there. */
   'cache.delete': 'async',
+  /** Bindings (bindings/<kind>.ts has the shapes); every one takes `{binding, ...}`. */
+  'state.get': 'async',
+  'state.put': 'async',
+  'state.delete': 'async',
+  'state.list': 'async',
+  'state.update': 'async',
   /** The assets binding: as fetch. */
   'assets.fetch': 'async',
   /** text: `{label, fatal}` and a part -> string. */

@@ -16,7 +16,7 @@ import {
   touchedInvocations,
 } from './invocation.ts';
 import { onRejection, threw } from './rejections.ts';
-import { toJson } from './safe.ts';
+import { fromJson, toJson } from './safe.ts';
 import { outbox, send } from './outbox.ts';
 import { hasOpenSockets, sendWebSocket, socketClasses, socketClosed, socketFailed, socketMessage } from './sockets.ts';
 import { breakStream, cancelPump, creditPump, endStream, hasOpenStreams, incomingBody, openPump, pushChunk } from './streams.ts';
@@ -26,11 +26,23 @@ import { takeResponse } from './web/response.ts';
 import { URL } from './web/url.ts';
 import { dueTimers, hasTimers, nextWake } from './web/timers.ts';
 import { ExecutionContext } from './execution-context.ts';
+import { isMissingHandler, missingHandler } from './missing-handler.ts';
 
 /** A worker's default export as dispatch calls it. */
 export interface Worker {
   fetch?: (request: unknown, env: unknown, context: unknown) => unknown;
+  readonly [handler: string]: unknown;
 }
+
+/** What a module of events/ makes of one kind of event: calls the worker's handler for it, and says what became of it. */
+export type EventHandler = (worker: Worker | null, env: unknown, context: ExecutionContext, event: unknown) => Promise<unknown>;
+
+/** Modules of events/ by kind; lazy.ts knows how to get them. */
+export const eventHandlers: { load: (kind: string) => EventHandler } = {
+  load(kind) {
+    throw new Error(`There are no ${kind} events`);
+  },
+};
 
 let worker: Worker | null = null;
 let env: unknown = null;
@@ -88,6 +100,9 @@ function read(inbox: Inbox): void {
     switch (letter) {
       case toGuest.request:
         startRequest(inbox);
+        break;
+      case toGuest.event:
+        startEvent(inbox);
         break;
       case toGuest.result: {
         const id = inbox.number();
@@ -195,6 +210,44 @@ function startRequest(inbox: Inbox): void {
   } finally {
     enterContext(undefined);
   }
+}
+
+function startEvent(inbox: Inbox): void {
+  const id = inbox.number();
+  const kind = inbox.field();
+  const invocation = new Invocation(id, inbox.number());
+  const text = inbox.part(inbox.field()) as string;
+  openInvocation(invocation);
+  touch(invocation);
+  enterContext(invocation);
+  try {
+    // Always a promise: nothing a handler does runs before its event is complete.
+    eventHandlers
+      .load(kind)(worker, env, new ExecutionContext(invocation, onSettled), fromJson(text))
+      .then(
+        (result) => answerEvent(invocation, result),
+        (error: unknown) => fail(invocation, isMissingHandler(error) ? missingHandler(error) : threw(error)),
+      );
+  } catch (error) {
+    fail(invocation, threw(error));
+  } finally {
+    enterContext(undefined);
+  }
+}
+
+function answerEvent(invocation: Invocation, result: unknown): void {
+  if (invocation.answered) return;
+  let text: string;
+  try {
+    text = toJson(result ?? null);
+  } catch (error) {
+    fail(invocation, threw(error));
+    return;
+  }
+  invocation.answered = true;
+  const isOver = invocation.waiting === 0;
+  send(toHost.eventResult, invocation.id, outbox.part(text), isOver ? '1' : '');
+  if (isOver) closeInvocation(invocation);
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {

@@ -1,4 +1,5 @@
 // `env`, the second argument of a handler: variables and bindings as the worker sees them.
+import { loadBinding } from './lazy.ts';
 import { createFetcher } from './web/fetch.ts';
 
 /** What the host says of a deployment's environment. */
@@ -8,18 +9,40 @@ export interface EnvironmentConfig {
   readonly bindings: Readonly<Record<string, string>>;
 }
 
+/** Kinds with a module in bindings/. */
+const kinds = new Set<string>(['state']);
+
 /** `env.vars.KEY` for every variable; `env.KEY` too where no binding has the name. */
 export function createEnvironment(config: EnvironmentConfig): Record<string, unknown> {
   const env: Record<string, unknown> = Object.assign(Object.create(null), config.vars);
   env['vars'] = Object.assign(Object.create(null), config.vars);
   for (const [name, kind] of Object.entries(config.bindings)) {
-    env[name] = kind === 'assets' ? createFetcher('assets.fetch', {}) : notBuiltYet(name, kind);
+    if (kind === 'assets') env[name] = createFetcher('assets.fetch', {});
+    else if (kinds.has(kind)) defineBinding(env, name, kind);
+    else env[name] = notBuiltYet(name, kind);
   }
   // Where the `cloudflare:workers` shim finds its `env`.
   Object.defineProperty(globalThis, Symbol.for('platform.env'), { value: env, configurable: true, writable: true });
   // Where the node:process shim finds its variables.
   Object.defineProperty(globalThis, Symbol.for('platform.env.vars'), { value: env['vars'], configurable: true, writable: true });
   return env;
+}
+
+/** Made when it is read for the first time: most invocations use few of their bindings, and its module has to be fetched. */
+function defineBinding(env: object, name: string, kind: string): void {
+  const define = (value: unknown): void => {
+    Object.defineProperty(env, name, { value, enumerable: true, configurable: true, writable: true });
+  };
+  Object.defineProperty(env, name, {
+    get() {
+      const binding = loadBinding(kind).create(name);
+      define(binding);
+      return binding;
+    },
+    set: define,
+    enumerable: true,
+    configurable: true,
+  });
 }
 
 function notBuiltYet(name: string, kind: string): unknown {

@@ -4,11 +4,17 @@
 // A module of lazy/ exports one function, which gets what it needs of the guest as LazyParts and returns the values of its
 // globals. It imports types only from the guest: a value would be a second copy of it, with classes of its own. To add one:
 // its file, its name and globals in `lazyGlobals`.
+//
+// bindings/ and events/ hold modules of the same making: one a kind of binding, with `create(name)`, loaded when `env.<NAME>` is
+// read for the first time; one a kind of event, with `handle`, loaded when the first comes.
 import { createIncomingResponse, Response, takeResponse } from './web/response.ts';
 import { host } from './host.ts';
-import { dropCall, startCall } from './calls.ts';
+import type { EventHandler } from './dispatch.ts';
+import { callHost, dropCall, startCall } from './calls.ts';
 import { checkpoint, currentContext, runInContext } from './context.ts';
 import { currentInvocation } from './invocation.ts';
+import { noHandler } from './missing-handler.ts';
+import { fromJson, toJson } from './safe.ts';
 import * as sockets from './sockets.ts';
 import { cancelPump, incomingBody, openPump } from './streams.ts';
 import { AbortController } from './web/abort.ts';
@@ -21,6 +27,7 @@ import { isRequest, Request, takeRequest } from './web/request.ts';
 import { ReadableStream, WritableStream } from './web/streams.ts';
 import { fetch, newStreamId } from './web/fetch.ts';
 import { isAnyArrayBuffer, TextDecoder, TextEncoder } from './web/text.ts';
+import { reportUncaught } from './web/console.ts';
 import { clearTimeout, setImmediate, setTimeout } from './web/timers.ts';
 import { URL } from './web/url.ts';
 import { encodeUtf8 } from './web/utf8.ts';
@@ -52,6 +59,7 @@ const lazyParts = {
   takeRequest,
   takeResponse,
   webidl,
+  callHost,
   cancelPump,
   checkpoint,
   clearTimeout,
@@ -61,16 +69,20 @@ const lazyParts = {
   dropCall,
   encodeUtf8,
   fetch,
+  fromJson,
   host,
   incomingBody,
   isAnyArrayBuffer,
   newStreamId,
+  noHandler,
   openPump,
+  reportUncaught,
   runInContext,
   setImmediate,
   setTimeout,
   sockets,
   startCall,
+  toJson,
 };
 export type LazyParts = typeof lazyParts;
 
@@ -95,6 +107,22 @@ function load(module: string): Record<string, unknown> {
 }
 
 sockets.socketClasses.load = () => (loaded['web-socket'] ?? load('web-socket')) as { create(): object };
+
+/** What a module of bindings/ returns. */
+export interface BindingModule {
+  /** @param name as `env` has it: host calls name it, and the host knows its resource. */
+  create(name: string): object;
+}
+
+/** The module of a kind of binding. */
+export function loadBinding(kind: string): BindingModule {
+  return (loaded[`bindings/${kind}`] ?? load(`bindings/${kind}`)) as unknown as BindingModule;
+}
+
+/** The handler of a kind of event. */
+export function loadEventHandler(kind: string): EventHandler {
+  return (loaded[`events/${kind}`] ?? load(`events/${kind}`))['handle'] as EventHandler;
+}
 
 /** Puts the globals of all modules on the global object; the first use of one replaces those of its module by their values. */
 export function installLazyGlobals(target: object): void {

@@ -4,14 +4,14 @@ import { toHost } from '../bridge/protocol.ts';
 import { connectContext, enterContext, type Native } from './context.ts';
 import { callHost } from './calls.ts';
 import { AsyncLocalStorage } from './context.ts';
-import { connectDispatch, serve, waitUntil, type Worker } from './dispatch.ts';
+import { connectDispatch, eventHandlers, serve, waitUntil, type Worker } from './dispatch.ts';
 import { send } from './outbox.ts';
 import { startFailure, threw, watchRejections } from './rejections.ts';
 import { toJson } from './safe.ts';
 import { createEnvironment, type EnvironmentConfig } from './environment.ts';
 import { host } from './host.ts';
 import { connectNodeHooks, installNodeHooks, type WaitingReference } from './node-hooks.ts';
-import { installLazyGlobals } from './lazy.ts';
+import { installLazyGlobals, loadEventHandler } from './lazy.ts';
 import { connectStreams } from './streams.ts';
 import { connectConsole, console } from './web/console.ts';
 import { fetch } from './web/fetch.ts';
@@ -25,6 +25,13 @@ interface GuestLimits {
   streamWindowBytes: number;
   timersMax: number;
   logBytesMax: number;
+}
+
+/** What a worker may export to be started at all. */
+const handlerNames = ['fetch', 'message', 'queue', 'timer', 'scheduled', 'cron', 'workflows'] as const;
+
+function isHandler(value: unknown): boolean {
+  return typeof value === 'function' || (typeof value === 'object' && value !== null);
 }
 
 type Leave = Parameters<typeof connectDispatch>[1];
@@ -47,6 +54,7 @@ for (const [name, value] of Object.entries({
   Object.defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: true });
 }
 installLazyGlobals(globalThis);
+eventHandlers.load = loadEventHandler;
 installNodeHooks(globalThis, waitUntil);
 for (const [name, value] of Object.entries({ AsyncLocalStorage, console })) {
   Object.defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false });
@@ -86,10 +94,10 @@ scope['connect'] = (native: Native, leave: Leave, callSync: typeof host.callSync
     try {
       const exported = (module.default ?? {}) as Worker;
       const listener = fetchListener();
-      const handles = typeof exported.fetch === 'function';
+      const handles = handlerNames.some((name) => isHandler(exported[name]));
       if (handles || listener !== null)
         serve(handles ? exported : { fetch: listener as NonNullable<typeof listener> }, environment, { cpuLimitMs: requestCpuMs });
-      send(toHost.started, handles || listener !== null ? 'ready' : 'no-fetch', toJson(''));
+      send(toHost.started, handles || listener !== null ? 'ready' : 'no-handler', toJson(''));
       watchRejections();
     } catch (error) {
       const { name, message, stack } = threw(error);

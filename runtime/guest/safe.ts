@@ -27,5 +27,5 @@ export function safeArray<Item>(): { [index: number]: Item | undefined; length: 
   return Object.setPrototypeOf([], null) as { [index: number]: Item | undefined; length: number };
 }
 
-/** `JSON.stringify` as it was before any tenant code. */
-export const { stringify: toJson } = JSON;
+/** `JSON.stringify` and `JSON.parse` as they were before any tenant code. */
+export const { stringify: toJson, parse: fromJson } = JSON;

@@ -1,6 +1,7 @@
 // One event being served, on the host: who waits for it, what it has used, how it ended. Made per request, so it holds plain
 // fields and no closures.
 import { PlatformError } from '#core/errors.ts';
+import type { InvocationKind } from '#core/plans.ts';
 import type { Outcome } from './outcome.ts';
 
 /** How far an invocation is. `answered`: the response is out, `waitUntil` or its stream goes on. */
@@ -10,6 +11,7 @@ export type Phase = 'waiting' | 'running' | 'answered' | 'over';
 export class Invocation<Answer> {
   id = 0;
   phase: Phase = 'waiting';
+  readonly kind: InvocationKind;
   readonly answer: Answer;
   /** `performance.now()` when it came in. */
   readonly startedAt: number;
@@ -29,7 +31,8 @@ export class Invocation<Answer> {
   outcome: Outcome | null = null;
   #subrequestsMax: number;
 
-  constructor(answer: Answer, startedAt: number, subrequestsMax: number) {
+  constructor(kind: InvocationKind, answer: Answer, startedAt: number, subrequestsMax: number) {
+    this.kind = kind;
     this.answer = answer;
     this.startedAt = startedAt;
     this.wallFrom = startedAt;

@@ -7,6 +7,7 @@ export const failureCodes = [
   'no_response',
   'never_answered',
   'no_fetch_handler',
+  'no_event_handler',
   'worker_syntax_error',
   'worker_start_failed',
   'startup_cpu_limit_exceeded',
@@ -19,6 +20,7 @@ export const failureCodes = [
   'draining',
   'client_gone',
   'artifact_corrupt',
+  'deployment_not_found',
   'deployment_unavailable',
   'internal',
 ] as const satisfies readonly ErrorCode[];

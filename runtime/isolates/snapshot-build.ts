@@ -30,14 +30,16 @@ async function scriptOf(input: string, name?: string): Promise<string> {
   return output[0].code;
 }
 
-const lazyFolder = join(dirname(entry), 'lazy');
+// Modules of lazy/ go by their names, those of the other folders by their paths.
 const lazy: Record<string, string> = {};
-for (const file of readdirSync(lazyFolder)) {
-  if (!file.endsWith('.ts')) continue;
-  const name = basename(file, '.ts');
-  const script = await scriptOf(join(lazyFolder, file), 'created');
-  // Evaluates to the function that the module exports, and leaves no variable behind.
-  lazy[name] = `(()=>{${script}\nreturn created})()\n//# sourceURL=platform:${name}`;
+for (const folder of ['lazy', 'bindings', 'events']) {
+  for (const file of readdirSync(join(dirname(entry), folder))) {
+    if (!file.endsWith('.ts')) continue;
+    const name = folder === 'lazy' ? basename(file, '.ts') : `${folder}/${basename(file, '.ts')}`;
+    const script = await scriptOf(join(dirname(entry), folder, file), 'created');
+    // Evaluates to the function that the module exports, and leaves no variable behind.
+    lazy[name] = `(()=>{${script}\nreturn created})()\n//# sourceURL=platform:${name}`;
+  }
 }
 const scripts = Buffer.from(JSON.stringify(lazy));
 const scriptsLength = Buffer.alloc(4);

@@ -24,6 +24,8 @@ export interface RouteConflict {
 export interface RouteTable {
   /** The route of a Host header: lower case, with or without a port. */
   find(host: string): Route | null;
+  /** The route of a deployment by its id. */
+  findDeployment(id: string): Route | null;
   /** Takes other records; returns the conflicts among them. */
   replace(records: readonly RouteRecord[]): RouteConflict[];
   routes(): Iterable<Route>;
@@ -36,6 +38,7 @@ export interface RouteTable {
 export function createRouteTable(domains: readonly string[]): RouteTable {
   let hosts = new Map<string, Route>();
   let known = new Map<string, Route>();
+  let deployments = new Map<string, Route>();
 
   function find(host: string): Route | null {
     return hosts.get(host) ?? (host.includes(':') || host.endsWith('.') ? (hosts.get(plainHost(host)) ?? null) : null);
@@ -88,10 +91,11 @@ export function createRouteTable(domains: readonly string[]): RouteTable {
     }
     hosts = nextHosts;
     known = nextKnown;
+    deployments = new Map([...nextKnown.values()].map((route) => [route.deployment, route]));
     return conflicts;
   }
 
-  return { find, replace, routes: () => known.values() };
+  return { find, findDeployment: (id) => deployments.get(id) ?? null, replace, routes: () => known.values() };
 }
 
 function plainHost(host: string): string {

@@ -11,8 +11,11 @@ import type { RouteRecord } from '#core/manifest.ts';
 import type { Plan } from '#core/plans.ts';
 import { parseProjectConfig, type ProjectConfig } from '#core/project-config.ts';
 import type { RequestRecord } from '#runtime/deployment.ts';
+import { noStores, type BindingStores } from '#runtime/bindings/bindings.ts';
 import { createEngine, type Engine } from '#runtime/engine.ts';
 import { createHandler, type Handler } from '#runtime/handler.ts';
+import type { EventKind } from '#runtime/invocation/delivery.ts';
+import { outcomeLabel } from '#runtime/invocation/outcome.ts';
 import type { LogLine } from '#runtime/invocation/log.ts';
 import { cacheFolder } from '#runtime/isolates/snapshot.ts';
 import { openArtifact } from '#runtime/router/artifact-source.ts';
@@ -57,6 +60,8 @@ export interface TestHandler {
   fetch(project: string, path?: string, options?: TestRequest): Promise<TestResponse>;
   /** Folder of the artifact that a project serves. */
   artifactFolder(project: string): string;
+  /** Gives an event to the production deployment of a project; the result is parsed. */
+  deliver(project: string, kind: EventKind, event: unknown): Promise<{ outcome: string; result: unknown }>;
   /** Resolves when a log line of the project matches. */
   logged(project: string, pattern: RegExp): Promise<LogLine>;
   close(): Promise<void>;
@@ -68,7 +73,7 @@ const sourceRoot = join(import.meta.dirname, '../..');
 export async function startHandler(
   workers: Readonly<Record<string, WorkerSource | string>>,
   overrides: Partial<Limits> = {},
-  options: { readonly trustedProxies?: readonly string[] } = {},
+  options: { readonly trustedProxies?: readonly string[]; readonly stores?: BindingStores } = {},
 ): Promise<TestHandler> {
   const folder = await mkdtemp(join(tmpdir(), 'platform-test-'));
   // Sources lie below the checkout's own node_modules where they import packages.
@@ -123,6 +128,9 @@ export async function startHandler(
     findRoute: (host) => table.find(host),
     openArtifact: (id) => openArtifact(folder, id),
     assets: createAssetServer(),
+    stores: options.stores ?? noStores,
+    namespaceOf: (project) => project,
+    findDeployment: (id) => table.findDeployment(id),
     cache: createMemoryCache({ bytesMax: limits.cacheBytesMax }),
     onLog: ({ project }, line) => {
       logs.push({ ...line, project });
@@ -139,6 +147,14 @@ export async function startHandler(
     requests,
     fetch: (project, path = '/', options = {}) => send(listener.port, `${project}.localhost`, path, options),
     artifactFolder: (project) => join(folder, 'artifacts', table.find(`${project}.localhost`)?.artifact ?? 'none'),
+    async deliver(project, kind, event) {
+      const { outcome, result } = await handler.deliver(
+        table.find(`${project}.localhost`)?.deployment ?? 'none',
+        kind,
+        JSON.stringify(event),
+      );
+      return { outcome: outcomeLabel(outcome), result: result === null ? null : (JSON.parse(result) as unknown) };
+    },
     async logged(project, pattern) {
       const found = logs.find((line) => line.project === project && pattern.test(line.text));
       return found ?? new Promise((resolve) => waiting.push({ project, pattern, resolve }));

@@ -1,0 +1,42 @@
+// The host calls of a deployment's bindings: for each kind it declares, the host half over the store that the root chose. The
+// one place that knows all kinds; handler.ts calls it once per deployment.
+import { PlatformError } from '#core/errors.ts';
+import type { Manifest } from '#core/manifest.ts';
+import type { HostHandler } from '../bridge/host-calls.ts';
+import { hostCalls } from '../bridge/protocol.ts';
+import { createScope, type BindingOwner, type BindingScope } from './scope.ts';
+import { createStateCalls, type StateStore } from './state.ts';
+
+/** Where bindings keep what they hold; null: this handler was started without one. */
+export interface BindingStores {
+  readonly state: StateStore | null;
+}
+
+/** No store at all: every binding says so. */
+export const noStores: BindingStores = { state: null };
+
+type Calls = Readonly<Record<string, HostHandler>>;
+
+/** Kind in platform.yaml -> its calls; null where its store is missing. */
+const kinds: Readonly<Record<string, (scope: BindingScope, stores: BindingStores) => Calls | null>> = {
+  state: (scope, { state }) => state && createStateCalls(scope, state),
+};
+
+/** @param declared kind -> binding name -> resource name. */
+export function createBindingCalls(owner: BindingOwner, declared: Manifest['bindings'], stores: BindingStores): Calls {
+  let calls: Calls = {};
+  for (const [kind, names] of Object.entries(declared)) {
+    const create = Object.hasOwn(kinds, kind) ? kinds[kind] : undefined;
+    if (create === undefined) continue;
+    calls = { ...calls, ...(create(createScope(owner, kind, names), stores) ?? unavailable(kind)) };
+  }
+  return calls;
+}
+
+function unavailable(kind: string): Calls {
+  const refuse: HostHandler = () => {
+    throw new PlatformError('binding_unavailable', { kind, reason: 'this handler was started without a store for them' });
+  };
+  const names = Object.keys(hostCalls).filter((name) => name.startsWith(`${kind}.`));
+  return Object.fromEntries(names.map((name) => [name, refuse]));
+}

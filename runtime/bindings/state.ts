@@ -1,0 +1,166 @@
+// The host half of the state binding: key-value pairs with a life, metadata and atomic JSON updates, strongly consistent.
+// What a worker says is checked here; stores get clean values. Where they lie is the store's affair (runtime/stores/state-*).
+import { PlatformError } from '#core/errors.ts';
+import type { HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
+import { invalid, toJsonText, toName, toRecord, toWhole } from './arguments.ts';
+import type { BindingScope } from './scope.ts';
+import { applyUpdate, parseUpdate } from './update-document.ts';
+
+/** One state resource: nothing of another one is ever seen. */
+export interface StatePlace {
+  readonly namespace: string;
+  readonly resource: string;
+}
+
+/** What a key has. */
+export interface StateRecord {
+  /** Text and bytes come back as what they were put. */ readonly value: string | Uint8Array;
+  /** JSON, or null. */ readonly metadata: string | null;
+  /** ms since 1970, or null. */ readonly expiresAt: number | null;
+}
+
+/** A record as it is read: `version` changes with every write. */
+export interface StoredState extends StateRecord {
+  readonly version: string;
+}
+
+/** A key of a page. */
+export interface StateKey {
+  readonly name: string;
+  readonly expiresAt: number | null;
+  readonly metadata: string | null;
+}
+
+type Eventually<Value> = Value | Promise<Value>;
+
+/** Where state is kept. `now` is in ms since 1970; what expired by then is not there. Every write is durable when it answers. */
+export interface StateStore {
+  /** Records in the order of the keys; null for one that is not there. */
+  get(place: StatePlace, keys: readonly string[], now: number): Eventually<(StoredState | null)[]>;
+  /**
+   * @param version writes only over this version (null: only where there is nothing).
+   * @returns whether it was written.
+   */
+  put(place: StatePlace, key: string, record: StateRecord, now: number, version?: string | null): Eventually<boolean>;
+  delete(place: StatePlace, key: string): Eventually<void>;
+  /** Keys in byte order after `after`, at most `limit`, and whether there are more. */
+  list(
+    place: StatePlace,
+    page: { prefix: string; after: string | null; limit: number },
+    now: number,
+  ): Eventually<{ keys: StateKey[]; more: boolean }>;
+  /** Replaces a text by what `change` makes of it (undefined: nothing is there), alone with it; what `change` throws leaves all as it was. */
+  update(place: StatePlace, key: string, change: (before: string | undefined) => string, now: number): Eventually<string>;
+}
+
+/** Limits of one record, as of a KV namespace. */
+export const stateLimits = { keyBytesMax: 512, valueBytesMax: 25 * 1024 * 1024, metadataBytesMax: 1024, keysMax: 100, pageMax: 1000 };
+
+/** The calls of a deployment's state bindings. Arguments: `{binding, ...}`. */
+export function createStateCalls(
+  scope: BindingScope,
+  store: StateStore,
+  now: () => number = Date.now,
+): Readonly<Record<string, HostHandler>> {
+  const parse = (call: HostCall): { place: StatePlace; args: Readonly<Record<string, unknown>> } => {
+    const args = toRecord(call.args);
+    const place = { namespace: scope.namespace, resource: scope.resource(args['binding']) };
+    call.owner.countSubrequest();
+    return { place, args };
+  };
+  const toKey = (value: unknown): string => toName(value, 'The key', stateLimits.keyBytesMax);
+
+  return {
+    /** `{keys}` -> `{records: ({metadata, version, text} | null)[]}` and the values found as parts. */
+    'state.get': (call) => {
+      const { place, args } = parse(call);
+      const { keys } = args;
+      if (!Array.isArray(keys) || keys.length === 0 || keys.length > stateLimits.keysMax)
+        throw invalid(`get takes 1 to ${stateLimits.keysMax} keys`);
+      const found = store.get(place, keys.map(toKey), now());
+      return found instanceof Promise ? found.then(toReply) : toReply(found);
+    },
+    /** `{key, expiresAt, expiresInMs, metadata, version?}` and the value as a part -> whether it was written. */
+    'state.put': (call) => {
+      const { place, args } = parse(call);
+      const time = now();
+      const [value] = call.parts;
+      if (value === undefined) throw invalid('put takes a value');
+      const bytes = typeof value === 'string' ? Buffer.byteLength(value) : value.byteLength;
+      if (bytes > stateLimits.valueBytesMax) throw invalid(`The value has ${bytes} bytes, and may have ${stateLimits.valueBytesMax}`);
+      const metadata =
+        args['metadata'] === undefined || args['metadata'] === null
+          ? null
+          : toJsonText(args['metadata'], 'The metadata', stateLimits.metadataBytesMax);
+      const record = { value, metadata, expiresAt: toExpiry(args, time) };
+      const written = store.put(place, toKey(args['key']), record, time, toVersion(args['version']));
+      return written instanceof Promise ? written.then((value) => ({ value })) : { value: written };
+    },
+    'state.delete': (call) => {
+      const { place, args } = parse(call);
+      const deleted = store.delete(place, toKey(args['key']));
+      return deleted instanceof Promise ? deleted.then(() => ({})) : {};
+    },
+    /** `{prefix, limit, cursor}` -> `{keys: {name, expiresAt, metadata}[], cursor}`. */
+    async 'state.list'(call) {
+      const { place, args } = parse(call);
+      const prefix = args['prefix'] === undefined || args['prefix'] === null || args['prefix'] === '' ? '' : toKey(args['prefix']);
+      const limit = toWhole(args['limit'], 'limit', { least: 1, most: stateLimits.pageMax, otherwise: stateLimits.pageMax });
+      const { keys, more } = await store.list(place, { prefix, after: fromCursor(args['cursor']), limit }, now());
+      const last = keys.at(-1);
+      return { value: { keys, cursor: more && last !== undefined ? Buffer.from(last.name).toString('base64url') : null } };
+    },
+    /** `{key, update}` -> the new value's JSON as a part. */
+    'state.update': (call) => {
+      const { place, args } = parse(call);
+      const update = parseUpdate(args['update']);
+      const after = store.update(
+        place,
+        toKey(args['key']),
+        (before) =>
+          toJsonText(applyUpdate(before === undefined ? undefined : fromJson(before), update), 'The value', stateLimits.valueBytesMax),
+        now(),
+      );
+      return after instanceof Promise ? after.then((text) => ({ parts: [text] })) : { parts: [after] };
+    },
+  };
+}
+
+function toReply(found: readonly (StoredState | null)[]): HostReply {
+  const parts: (string | Uint8Array)[] = [];
+  const records = found.map((record) => {
+    if (record === null) return null;
+    parts.push(record.value);
+    return { metadata: record.metadata, version: record.version };
+  });
+  return { value: records, parts };
+}
+
+function fromJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw invalid('The value is not JSON, so it cannot be updated');
+  }
+}
+
+function toExpiry({ expiresAt, expiresInMs }: Readonly<Record<string, unknown>>, now: number): number | null {
+  if (expiresAt === undefined && expiresInMs === undefined) return null;
+  if (expiresAt !== undefined && expiresInMs !== undefined) throw invalid('expiration and expirationTtl exclude each other');
+  const at = expiresAt === undefined ? now + toWhole(expiresInMs, 'expirationTtl', { least: 1, most: 2 ** 52 }) : expiresAt;
+  if (typeof at !== 'number' || !Number.isSafeInteger(at)) throw invalid('expiration must be whole seconds since 1970');
+  if (at <= now) throw invalid('expiration lies in the past');
+  return at;
+}
+
+function toVersion(version: unknown): string | null | undefined {
+  if (version === undefined || version === null || typeof version === 'string') return version;
+  throw invalid('The version must be one that getWithMetadata gave, or null');
+}
+
+function fromCursor(cursor: unknown): string | null {
+  if (cursor === undefined || cursor === null || cursor === '') return null;
+  if (typeof cursor !== 'string' || !/^[\w-]{1,800}$/.test(cursor))
+    throw new PlatformError('invalid_argument', { reason: 'The cursor is not valid' });
+  return Buffer.from(cursor, 'base64url').toString();
+}

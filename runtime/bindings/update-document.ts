@@ -1,0 +1,100 @@
+// Applies an update document (`$set $unset $inc $push $pop`, spec 2.3) to a JSON value. Pure: stores call it inside their transaction.
+import { invalid } from './arguments.ts';
+
+/** A parsed update: operators in the order in which they apply. */
+export type UpdateDocument = readonly { readonly operator: Operator; readonly path: readonly string[]; readonly value: unknown }[];
+
+const operators = ['$set', '$unset', '$inc', '$push', '$pop'] as const;
+type Operator = (typeof operators)[number];
+
+const pathsMax = 1000;
+const depthMax = 100;
+
+/** Checks a worker's update document. @throws {PlatformError} `invalid_argument` naming the operator and field. */
+export function parseUpdate(document: unknown): UpdateDocument {
+  if (document === null || typeof document !== 'object' || Array.isArray(document)) throw invalid('The update document must be an object');
+  const given = Object.keys(document);
+  if (given.length === 0) throw invalid(`The update document is empty: it takes ${operators.join(', ')}`);
+  const update: { operator: Operator; path: string[]; value: unknown }[] = [];
+  for (const operator of given) {
+    if (!isOperator(operator)) throw invalid(`The update document has "${operator.slice(0, 100)}", and takes ${operators.join(', ')}`);
+    const fields = (document as Record<string, unknown>)[operator];
+    if (fields === null || typeof fields !== 'object' || Array.isArray(fields)) throw invalid(`${operator} must be an object of fields`);
+    for (const [field, value] of Object.entries(fields)) {
+      const path = field.split('.');
+      if (path.some((step) => step === '' || step === '__proto__') || path.length > depthMax)
+        throw invalid(`${operator} has the field "${field.slice(0, 100)}", which is no path`);
+      if (operator === '$inc' && (typeof value !== 'number' || !Number.isFinite(value)))
+        throw invalid(`$inc.${field} must be a finite number`);
+      if (operator === '$pop' && value !== 1 && value !== -1) throw invalid(`$pop.${field} must be 1 (the last) or -1 (the first)`);
+      update.push({ operator, path, value });
+    }
+  }
+  if (update.length > pathsMax) throw invalid(`The update document has ${update.length} fields, and may have ${pathsMax}`);
+  return update;
+}
+
+function isOperator(name: string): name is Operator {
+  return (operators as readonly string[]).includes(name);
+}
+
+/**
+ * The value after an update. An absent value counts as `{}`.
+ *
+ * @throws {PlatformError} `invalid_argument` when a field has a type that the operator cannot change; nothing is changed then.
+ * @example applyUpdate({ visits: 1 }, parseUpdate({ $inc: { visits: 1 } })) // { visits: 2 }
+ */
+export function applyUpdate(before: unknown, update: UpdateDocument): unknown {
+  const root = before === undefined ? {} : structuredClone(before);
+  if (root === null || typeof root !== 'object') throw invalid('The value is no JSON object, so it has no fields to update');
+  for (const { operator, path, value } of update) {
+    const parent = parentOf(root as Fields, path, operator !== '$unset' && operator !== '$pop');
+    if (parent === null) continue;
+    const field = path.at(-1) as string;
+    const name = path.join('.');
+    if (Array.isArray(parent) && !/^\d{1,6}$/.test(field)) throw invalid(`${operator}.${name}: "${field}" is no index of an array`);
+    const current = Object.hasOwn(parent, field) ? parent[field] : undefined;
+    switch (operator) {
+      case '$set':
+        parent[field] = value;
+        break;
+      case '$unset':
+        if (Array.isArray(parent) && current !== undefined) parent[field] = null;
+        else delete parent[field];
+        break;
+      case '$inc':
+        if (current !== undefined && typeof current !== 'number') throw invalid(`$inc.${name}: the field is no number`);
+        parent[field] = (current ?? 0) + (value as number);
+        break;
+      case '$push':
+        if (current !== undefined && !Array.isArray(current)) throw invalid(`$push.${name}: the field is no array`);
+        if (current === undefined) parent[field] = [value];
+        else current.push(value);
+        break;
+      case '$pop':
+        if (current === undefined) break;
+        if (!Array.isArray(current)) throw invalid(`$pop.${name}: the field is no array`);
+        if (value === 1) current.pop();
+        else current.shift();
+        break;
+    }
+  }
+  return root;
+}
+
+type Fields = Record<string, unknown>;
+
+/** What holds the last step of a path; null where it is not there and is not to be made. */
+function parentOf(root: Fields, path: readonly string[], create: boolean): Fields | null {
+  let at = root;
+  for (const step of path.slice(0, -1)) {
+    const next = Object.hasOwn(at, step) ? at[step] : undefined;
+    if (next === undefined) {
+      if (!create) return null;
+      at = at[step] = {};
+    } else if (next === null || typeof next !== 'object') {
+      throw invalid(`"${step}" of the path ${path.join('.')} is no object`);
+    } else at = next as Fields;
+  }
+  return at;
+}

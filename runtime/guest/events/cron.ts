@@ -1,0 +1,39 @@
+// A run of a schedule of `cron`, for the worker's `scheduled` handler (or one named `cron`). A module of lazy.ts.
+import type { LazyParts } from '../lazy.ts';
+import type { EventHandler } from '../dispatch.ts';
+
+/** What the host says of it. */
+interface CronEvent {
+  /** Its name in platform.yaml. */ readonly name: string;
+  /** The expression. */ readonly cron: string;
+  readonly scheduledTime: number;
+}
+
+export default function createCronEvents({ noHandler, reportUncaught, currentInvocation }: LazyParts): { handle: EventHandler } {
+  return {
+    async handle(worker, env, context, event) {
+      const { name, cron, scheduledTime } = event as CronEvent;
+      const handler = typeof worker?.['scheduled'] === 'function' ? 'scheduled' : 'cron';
+      if (typeof worker?.[handler] !== 'function') throw noHandler('scheduled');
+      let isRetried = true;
+      const controller = {
+        type: 'scheduled',
+        name,
+        cron,
+        scheduledTime,
+        noRetry() {
+          isRetried = false;
+        },
+      };
+      const call = worker[handler] as (...args: unknown[]) => unknown;
+      try {
+        await call.call(worker, controller, env, context);
+      } catch (error) {
+        // A run that asked not to be tried again is over, whatever it threw.
+        if (isRetried) throw error;
+        reportUncaught(error, 'Uncaught', currentInvocation());
+      }
+      return { noRetry: !isRetried };
+    },
+  };
+}

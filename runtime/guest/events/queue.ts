@@ -1,0 +1,89 @@
+// Messages of a queue, for the worker's `message` handler (one by one) or its `queue` handler (as a batch). What becomes of each
+// message is the result; a handler that throws has its messages delivered again. A module of lazy.ts.
+import type { LazyParts } from '../lazy.ts';
+import type { EventHandler } from '../dispatch.ts';
+
+/** What the host says of a delivery. */
+interface QueueEvent {
+  readonly queueName: string;
+  readonly messages: readonly { readonly id: string; readonly payload: unknown; readonly attempt: number; readonly timestamp: number }[];
+}
+
+interface RetryOptions {
+  delaySeconds?: number;
+}
+
+type Verdict = { readonly ack: true } | { readonly ack: false; readonly delaySeconds?: number; readonly error?: string };
+
+export default function createQueueEvents({ currentInvocation, noHandler, reportUncaught }: LazyParts): { handle: EventHandler } {
+  const acknowledged: Verdict = { ack: true };
+
+  function again(options: RetryOptions | undefined): Verdict {
+    const delaySeconds = options?.delaySeconds;
+    if (delaySeconds === undefined) return { ack: false };
+    if (typeof delaySeconds !== 'number' || !(delaySeconds >= 0)) throw new TypeError('delaySeconds must be a number of at least 0');
+    return { ack: false, delaySeconds };
+  }
+
+  function failure(error: unknown): Verdict {
+    reportUncaught(error, 'Uncaught', currentInvocation());
+    return { ack: false, error: String((error as { message?: unknown } | null)?.message ?? error) };
+  }
+
+  return {
+    async handle(worker, env, context, event) {
+      const { queueName, messages } = event as QueueEvent;
+      // By position: the first word on a message stands.
+      const verdicts: (Verdict | undefined)[] = messages.map(() => undefined);
+      const decide = (index: number, verdict: Verdict): void => void (verdicts[index] ??= verdict);
+      if (typeof worker?.['message'] === 'function') {
+        for (const [index, message] of messages.entries()) {
+          const delivered = {
+            ...message,
+            body: message.payload,
+            attempts: message.attempt,
+            queueName,
+            ack: () => decide(index, acknowledged),
+            retry: (options?: RetryOptions) => decide(index, again(options)),
+          };
+          try {
+            await worker['message'](delivered, env, context);
+            decide(index, acknowledged);
+          } catch (error) {
+            decide(index, failure(error));
+          }
+        }
+      } else if (typeof worker?.['queue'] === 'function') {
+        const batch = {
+          queue: queueName,
+          messages: messages.map((message, index) => ({
+            id: message.id,
+            timestamp: new Date(message.timestamp),
+            body: message.payload,
+            payload: message.payload,
+            attempts: message.attempt,
+            ack: () => decide(index, acknowledged),
+            retry: (options?: RetryOptions) => decide(index, again(options)),
+          })),
+          ackAll: () => messages.forEach((_, index) => decide(index, acknowledged)),
+          retryAll: (options?: RetryOptions) => messages.forEach((_, index) => decide(index, again(options))),
+        };
+        let rest: Verdict = acknowledged;
+        try {
+          await worker['queue'](batch, env, context);
+        } catch (error) {
+          rest = failure(error);
+        }
+        messages.forEach((_, index) => decide(index, rest));
+      } else throw noHandler('message');
+      const acked: string[] = [];
+      const retry: { id: string; delaySeconds?: number; error?: string }[] = [];
+      for (const [index, { id }] of messages.entries()) {
+        const { ack, ...why } = verdicts[index] as Verdict;
+        if (ack) acked.push(id);
+        else retry.push({ id, ...why });
+      }
+      return { acked, retry };
+    },
+  };
+}
