@@ -44,6 +44,11 @@ export const errorTable = {
   memory_limit_exceeded: { status: 500, blame: 'worker', message: 'The worker used more than {limitMb} MB of memory' },
   isolate_replaced: { status: 503, blame: 'worker', message: 'The isolate that served this request was replaced: {reason}' },
   subrequest_limit_exceeded: { status: 500, blame: 'worker', message: 'More than {limit} subrequests in one invocation' },
+  deployment_quarantined: {
+    status: 503,
+    blame: 'worker',
+    message: 'The deployment is kept apart, because its code ended {strikes} engine processes; try again in {retryAfterSeconds} s',
+  },
   websocket_limit_exceeded: { status: 503, blame: 'worker', message: 'More than {limit} WebSockets of one deployment are open' },
   egress_forbidden: { status: 403, blame: 'worker', message: 'Requests to {address} are not allowed' },
   fetch_failed: { status: 502, blame: 'worker', message: '{reason}' },
@@ -56,6 +61,7 @@ export const errorTable = {
   invalid_argument: { status: 400, blame: 'worker', message: '{reason}' },
 
   // The platform's own.
+  engine_lost: { status: 503, blame: 'platform', message: 'The engine that served this request ended before it answered' },
   client_gone: { status: 499, blame: 'client', message: 'The client closed the connection' },
   artifact_corrupt: { status: 503, blame: 'platform', message: 'Artifact {artifact} is corrupt: {reason}' },
   snapshot_mismatch: {

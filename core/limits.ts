@@ -24,6 +24,11 @@ export interface Limits {
   /** Bytes of a WebSocket that its peer has not taken: above it the socket is closed (1013). */ readonly webSocketBufferedBytesMax: number;
   /** Open WebSockets of one deployment. */ readonly webSocketsMax: number;
   /** A WebSocket that is silent this long is pinged; one that does not answer as long again is cut. */ readonly webSocketIdleMs: number;
+  /** Resident memory of an engine above which another takes its place. */ readonly engineRecycleMb: number;
+  /** First pause of a deployment that ended an engine; doubled with each further one. */ readonly quarantineBackoffMs: number;
+  /** How long a deployment in quarantine must serve well to be let back. */ readonly quarantineProbationMs: number;
+  /** Quarantine engines at a time. */ readonly quarantineEnginesMax: number;
+  /** After which the death of an engine is held against nobody. */ readonly crashLedgerMs: number;
   /** Bundle of a worker. */ readonly bundleBytesMax: number;
   /** Content of an artifact (spec part 8). */ readonly artifactBytesMax: number;
   /** Files in an artifact (spec part 8). */ readonly artifactFilesMax: number;
@@ -54,6 +59,11 @@ export const defaultLimits: Limits = {
   webSocketBufferedBytesMax: 16 * 1024 * 1024,
   webSocketsMax: 10_000,
   webSocketIdleMs: 30_000,
+  engineRecycleMb: 6144,
+  quarantineBackoffMs: 1000,
+  quarantineProbationMs: 60_000,
+  quarantineEnginesMax: 4,
+  crashLedgerMs: 24 * 60 * 60 * 1000,
   bundleBytesMax: 64 * 1024 * 1024,
   artifactBytesMax: 2_147_483_648,
   artifactFilesMax: 100_000,
@@ -84,6 +94,11 @@ export const limitVariables = {
   webSocketBufferedBytesMax: 'WORKER_WEBSOCKET_BUFFERED_BYTES_MAX',
   webSocketsMax: 'WORKER_WEBSOCKETS_MAX',
   webSocketIdleMs: 'WORKER_WEBSOCKET_IDLE_MS',
+  engineRecycleMb: 'ENGINE_RECYCLE_MB',
+  quarantineBackoffMs: 'QUARANTINE_BACKOFF_MS',
+  quarantineProbationMs: 'QUARANTINE_PROBATION_MS',
+  quarantineEnginesMax: 'QUARANTINE_ENGINES_MAX',
+  crashLedgerMs: 'CRASH_LEDGER_MS',
   artifactBytesMax: 'BUILD_ARTIFACT_MAX_BYTES',
   artifactFilesMax: 'BUILD_ARTIFACT_MAX_FILES',
   drainMs: 'DRAIN_MS',

@@ -16,6 +16,8 @@ export const failureCodes = [
   'memory_limit_exceeded',
   'isolate_replaced',
   'overloaded',
+  'deployment_quarantined',
+  'engine_lost',
   'websocket_limit_exceeded',
   'draining',
   'client_gone',
@@ -56,7 +58,7 @@ export function failureResponse(outcome: Outcome & { kind: 'failed' }): { status
   const { code } = outcome;
   const details = isPrivate(code) ? {} : outcome.details;
   const body = JSON.stringify({ error: errorMessage(code, details).replace(/: \{reason\}$/, ''), code, ...details });
-  const retry = errorTable[code].status === 503 ? 'retry-after\u00001\u0000' : '';
+  const retry = errorTable[code].status === 503 ? `retry-after\0${outcome.details['retryAfterSeconds'] ?? 1}\0` : '';
   return {
     status: errorTable[code].status,
     headerBlock: `content-type\0application/json\0cache-control\0no-store\0x-platform-error\0${code}\0${retry}`,
