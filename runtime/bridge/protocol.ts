@@ -202,6 +202,8 @@ export const hostCalls = {
   'socket.buffered': 'sync',
   /** Rarely used APIs (guest/lazy.ts): `{module}` -> the text of its script. */
   'lazy.source': 'sync',
+  /** lazy: `{module}` -> V8's compiled form of its script, one character a byte. */
+  'lazy.cache': 'sync',
   /** The Cache API: `{cache, url, headers}` -> null, or as fetch. */
   'cache.match': 'async',
   /** `{cache, url, headers, status, statusText, response, stream}` and the body as a part or under the stream's id -> nothing. */
@@ -214,6 +216,33 @@ export const hostCalls = {
   'state.delete': 'async',
   'state.list': 'async',
   'state.update': 'async',
+  /** `{messages: {payload, delaySeconds?, dedupeId?, orderingKey?}[]}` -> `{messageIds}`. */
+  'queue.send': 'async',
+  'queue.metrics': 'async',
+  /** `{id, at | afterMs, payload?, intervalMs?, cron?, timezone?}`; `get` -> `{id, scheduledTime, payload, intervalMs}` or null. */
+  'timer.set': 'async',
+  'timer.get': 'async',
+  'timer.delete': 'async',
+  'timer.list': 'async',
+  /** `{input, id?}` -> `{executionId}`; the others `{id, ...}`. */
+  'workflow.trigger': 'async',
+  'workflow.get': 'async',
+  'workflow.list': 'async',
+  'workflow.cancel': 'async',
+  'workflow.pause': 'async',
+  'workflow.resume': 'async',
+  'workflow.restart': 'async',
+  'workflow.sendEvent': 'async',
+  /**
+   * From a run (guest/events/workflow.ts), durable before they answer; no binding, but `{executionId, name, ...}`: `{result}`,
+   * `{error, attempts, wakeAt | null}`, `{wakeAt}`, `{type, timeoutAt | null}` -> `{ended?, step?}`: `ended` when the run is cancelled or
+   * paused, `step` an event's that had come before. `log`: `{message, data}`.
+   */
+  'workflow.stepDone': 'async',
+  'workflow.stepFailed': 'async',
+  'workflow.sleep': 'async',
+  'workflow.waitForEvent': 'async',
+  'workflow.log': 'async',
   /** The assets binding: as fetch. */
   'assets.fetch': 'async',
   /** text: `{label, fatal}` and a part -> string. */

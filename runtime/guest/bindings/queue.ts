@@ -1,0 +1,50 @@
+// The guest half of the queue binding: sends messages. How they come in is events/queue.ts. A module of lazy.ts.
+import type { LazyParts } from '../lazy.ts';
+
+/** How a message is sent; checked on the host. */
+interface SendOptions {
+  readonly delaySeconds?: number;
+  /** A message with this id is taken once within the queue's time to remember it. */ readonly dedupeId?: string;
+  /** Messages with one key are delivered one after the other, in their order. */ readonly orderingKey?: string;
+}
+
+export default function createQueue({ callHost }: LazyParts): { create(name: string): object } {
+  function toMessage(payload: unknown, options: SendOptions | null | undefined): object {
+    if (payload === undefined || typeof payload === 'function' || typeof payload === 'symbol')
+      throw new TypeError('A message must have a JSON form');
+    const { delaySeconds, dedupeId, orderingKey } = options ?? {};
+    return { payload, delaySeconds, dedupeId, orderingKey };
+  }
+
+  class Queue {
+    readonly #binding: string;
+
+    constructor(binding: string) {
+      this.#binding = binding;
+    }
+
+    async #send(messages: readonly object[]): Promise<string[]> {
+      const { value } = await callHost('queue.send', { binding: this.#binding, messages });
+      return (value as { messageIds: string[] }).messageIds;
+    }
+
+    async send(payload: unknown, options?: SendOptions): Promise<{ messageId: string }> {
+      return { messageId: (await this.#send([toMessage(payload, options)]))[0] as string };
+    }
+
+    /** Messages are `{payload, ...options}`, or `{body, ...options}` as workers of other platforms write them. */
+    async sendBatch(messages: Iterable<SendOptions & { payload?: unknown; body?: unknown }>, options?: SendOptions): Promise<object> {
+      const list = Array.from(messages, (message) =>
+        toMessage('payload' in message ? message.payload : message.body, { ...options, ...message }),
+      );
+      return { messageIds: await this.#send(list) };
+    }
+
+    /** Messages that wait, run and have failed for good. */
+    async metrics(): Promise<unknown> {
+      return (await callHost('queue.metrics', { binding: this.#binding })).value;
+    }
+  }
+
+  return { create: (name) => new Queue(name) };
+}

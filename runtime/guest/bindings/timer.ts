@@ -1,0 +1,56 @@
+// The guest half of the timer binding: sets, reads and deletes timers. How one that is due comes in is events/timer.ts. A module of lazy.ts.
+import type { LazyParts } from '../lazy.ts';
+
+interface Options {
+  readonly payload?: unknown;
+  readonly intervalMs?: number;
+  readonly cron?: string;
+  readonly timezone?: string;
+}
+
+export default function createTimer({ callHost }: LazyParts): { create(name: string): object } {
+  /** A third argument with none of these is the payload itself. */
+  function toOptions(given: unknown): Options {
+    const isOptions =
+      given === undefined ||
+      (typeof given === 'object' && given !== null && ['payload', 'intervalMs', 'cron'].some((name) => Object.hasOwn(given, name)));
+    return isOptions ? ((given ?? {}) as Options) : { payload: given };
+  }
+
+  /** Milliseconds since 1970; a time from now is reckoned on the host, whose clock rules. */
+  function toTime(at: unknown): { at: number } | { afterMs: number } {
+    if (at instanceof Date) return { at: at.getTime() };
+    if (typeof at === 'number') return { at };
+    const afterMs = (at as { afterMs?: unknown } | null | undefined)?.afterMs;
+    if (typeof afterMs === 'number') return { afterMs };
+    throw new TypeError('The time must be a Date, milliseconds since 1970, or { afterMs }');
+  }
+
+  class Timer {
+    readonly #binding: string;
+
+    constructor(binding: string) {
+      this.#binding = binding;
+    }
+
+    async set(id: unknown, at: unknown, options?: unknown): Promise<void> {
+      const { payload, intervalMs, cron, timezone } = toOptions(options);
+      await callHost('timer.set', { binding: this.#binding, id, ...toTime(at), payload, intervalMs, cron, timezone });
+    }
+
+    async get(id: unknown): Promise<unknown> {
+      return (await callHost('timer.get', { binding: this.#binding, id })).value;
+    }
+
+    async delete(id: unknown): Promise<void> {
+      await callHost('timer.delete', { binding: this.#binding, id });
+    }
+
+    async list(options?: { prefix?: string; limit?: number; cursor?: string } | null): Promise<unknown> {
+      const { prefix, limit, cursor } = options ?? {};
+      return (await callHost('timer.list', { binding: this.#binding, prefix, limit, cursor })).value;
+    }
+  }
+
+  return { create: (name) => new Timer(name) };
+}

@@ -1,0 +1,99 @@
+// The guest half of the workflow binding: starts runs and looks at them. How a run goes on is events/workflow.ts. A module of lazy.ts.
+import type { LazyParts } from '../lazy.ts';
+
+interface Execution {
+  readonly id: string;
+  readonly status: string;
+  readonly output: unknown;
+  readonly errorMessage: string | null;
+}
+
+export default function createWorkflow({ callHost }: LazyParts): { create(name: string): object } {
+  class Workflow {
+    readonly #binding: string;
+
+    constructor(binding: string) {
+      this.#binding = binding;
+    }
+
+    async #call(
+      name: 'trigger' | 'get' | 'list' | 'cancel' | 'pause' | 'resume' | 'restart' | 'sendEvent',
+      args: Readonly<Record<string, unknown>>,
+    ): Promise<unknown> {
+      return (await callHost(`workflow.${name}`, { binding: this.#binding, ...args })).value;
+    }
+
+    async trigger(input?: unknown, options?: { id?: string }): Promise<{ executionId: string }> {
+      return (await this.#call('trigger', { input: input ?? null, id: options?.id })) as { executionId: string };
+    }
+
+    async getExecution(id: unknown): Promise<unknown> {
+      return this.#call('get', { id });
+    }
+
+    async list(options?: { status?: string; limit?: number; cursor?: string } | null): Promise<unknown> {
+      const { status, limit, cursor } = options ?? {};
+      return this.#call('list', { status, limit, cursor });
+    }
+
+    async cancel(id: unknown): Promise<void> {
+      await this.#call('cancel', { id });
+    }
+
+    async pause(id: unknown): Promise<void> {
+      await this.#call('pause', { id });
+    }
+
+    async resume(id: unknown): Promise<void> {
+      await this.#call('resume', { id });
+    }
+
+    /** Runs it again, from the beginning or from a step on: what steps before it returned stays. */
+    async restart(id: unknown, options?: { fromStep?: string }): Promise<void> {
+      await this.#call('restart', { id, fromStep: options?.fromStep });
+    }
+
+    async sendEvent(id: unknown, event: { type: string; payload?: unknown }): Promise<void> {
+      const { type, payload } = event ?? {};
+      await this.#call('sendEvent', { id, type, payload: payload ?? null });
+    }
+
+    /** As workers of other platforms start runs: an object that stands for the run. */
+    async create(options?: { id?: string; params?: unknown } | null): Promise<object> {
+      const { executionId } = await this.trigger(options?.params, options?.id === undefined ? {} : { id: options.id });
+      return this.#instance(executionId);
+    }
+
+    async createBatch(list: readonly { id?: string; params?: unknown }[]): Promise<object[]> {
+      return Promise.all(list.map((options) => this.create(options)));
+    }
+
+    async get(id: string): Promise<object> {
+      if ((await this.getExecution(id)) === null) throw new Error(`instance.not_found: There is no run ${id}`);
+      return this.#instance(id);
+    }
+
+    #instance(id: string): object {
+      return {
+        id,
+        status: async () => {
+          const execution = (await this.getExecution(id)) as Execution | null;
+          if (execution === null) return { status: 'unknown' };
+          const { status, output, errorMessage } = execution;
+          const error = errorMessage === null ? null : { name: 'Error', message: errorMessage };
+          return { status: statuses[status] ?? status, output, error };
+        },
+        pause: () => this.pause(id),
+        resume: () => this.resume(id),
+        terminate: () => this.cancel(id),
+        restart: () => this.restart(id),
+        sendEvent: (event: { type: string; payload?: unknown }) => this.sendEvent(id, event),
+      };
+    }
+  }
+
+  return { create: (name) => new Workflow(name) };
+}
+
+/** What other platforms call a status. */
+const statuses: Readonly<Record<string, string>> = { pending: 'queued', completed: 'complete', failed: 'errored', cancelled: 'terminated' };
