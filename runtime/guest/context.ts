@@ -16,6 +16,7 @@ export interface Native {
   checkpoint(): void;
   now(): number;
   randomFill(bytes: Uint8Array): void;
+  evaluate(code: string, name: string, cache: string): unknown;
   atob(text: string): string | undefined;
   btoa(text: string): string | undefined;
   utf8Encode(text: string): Uint8Array;

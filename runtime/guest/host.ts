@@ -22,6 +22,8 @@ export interface Host {
   callSync(name: HostCallName, args: unknown, part?: Part): unknown;
   /** A host call of kind `both` that this thread waits for, about 20 us; throws an Error of this realm. */
   callWaiting(name: HostCallName, args: unknown, parts: readonly Uint8Array[]): HostReply;
+  /** The value of a script of our own. `cache`: V8's compiled form of it, one character a byte. */
+  evaluate(code: string, name: string, cache: string): unknown;
   /** Fills bytes with cryptographic randomness, without leaving the thread where possible. */
   randomFill(bytes: Uint8Array): void;
   /** Milliseconds of a monotonic clock with a fraction. */
@@ -44,6 +46,7 @@ export const host: Host = {
   call: missing,
   callSync: missing,
   callWaiting: missing,
+  evaluate: missing,
   randomFill: missing,
   now: missing,
   atob: missing,

@@ -96,13 +96,12 @@ const lazyGlobals: Readonly<Record<string, Readonly<Record<string, boolean>>>> =
   'event-source': { EventSource: false },
 };
 
-// Taken before tenant code can replace it. Called under another name it runs its text in the global scope.
-// oxlint-disable-next-line no-eval -- the texts are ours: they come from the file of the snapshot.
-const evaluate = globalThis.eval;
 const loaded: Record<string, Record<string, unknown>> = {};
 
 function load(module: string): Record<string, unknown> {
-  const create = evaluate(host.callSync('lazy.source', { module }) as string) as (parts: LazyParts) => Record<string, unknown>;
+  const code = host.callSync('lazy.source', { module }) as string;
+  const cache = host.callSync('lazy.cache', { module }) as string;
+  const create = host.evaluate(code, `platform:${module}`, cache) as (parts: LazyParts) => Record<string, unknown>;
   return (loaded[module] ??= create(lazyParts));
 }
 

@@ -71,6 +71,7 @@ scope['connect'] = (native: Native, leave: Leave, callSync: typeof host.callSync
   host.callSync = (name, args, part) => callSync(name, toJson(args) as never, part);
   connectNodeHooks(waiting);
   installWasmStreaming();
+  host.evaluate = native.evaluate;
   host.now = native.now;
   host.randomFill = native.randomFill;
   host.atob = native.atob;

@@ -80,15 +80,15 @@ export class WorkerIsolate implements Enterable {
 
   constructor(parts: IsolateParts) {
     this.#parts = parts;
-    this.#isolate = new ivm.Isolate({
+    const { isolate, context } = parts.snapshot.open({
       memoryLimit: parts.limits.isolateMemoryMb,
-      snapshot: parts.snapshot.copy,
       onCatastrophicError: () => {
         parts.onParked();
         this.#die('aborted');
       },
     });
-    this.#context = this.#isolate.createContextSync();
+    this.#isolate = isolate;
+    this.#context = context;
     const native = parts.native.createSync(this.#context) as ivm.Reference<object>;
     const connect = this.#context.global.getSync('connect', { reference: true }) as ivm.Reference<(...parameters: unknown[]) => unknown>;
     const { streamWindowBytes, timersMax, logBytesMax } = parts.limits;

@@ -1,11 +1,17 @@
-// Finds and loads the native half of the guest (native/guest.cc) for this machine.
+// Finds the compiled code for this machine: the native half of the guest (native/guest.cc), and what its snapshot is made
+// with (native/snapshot.cc).
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import ivm from 'isolated-vm';
 
-/** The compiled module of this machine. @throws {Error} saying what to do where there is none. */
+/** The native half of the guest for this machine. @throws {Error} saying what to do where there is none. */
 export function loadNative(): ivm.NativeModule {
-  const name = `${process.platform}-${process.arch}-${process.versions.modules}.node`;
+  return new ivm.NativeModule(nativeFile('guest'));
+}
+
+/** The file of a compiled source. @throws {Error} saying what to do where there is none. */
+export function nativeFile(source: 'guest' | 'snapshot'): string {
+  const name = `${source}-${process.platform}-${process.arch}-${process.versions.modules}.node`;
   const file = join(import.meta.dirname, 'native/prebuilt', name);
   if (!existsSync(file)) {
     throw new Error(
@@ -13,5 +19,5 @@ export function loadNative(): ivm.NativeModule {
         'elsewhere run `node runtime/isolates/native/build.ts` with a C++ compiler, or start the platform in its container',
     );
   }
-  return new ivm.NativeModule(file);
+  return file;
 }

@@ -4,6 +4,9 @@ import { readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import ivm from 'isolated-vm';
 import { rolldown } from 'rolldown';
+import { nativeFile } from './native.ts';
+import { readContexts } from './snapshot-contexts.ts';
+import type { LazyScript } from './snapshot.ts';
 
 const [entry, partial, file, magic, key] = process.argv.slice(2) as [string, string, string, string, string];
 
@@ -31,22 +34,36 @@ async function scriptOf(input: string, name?: string): Promise<string> {
 }
 
 // Modules of lazy/ go by their names, those of the other folders by their paths.
-const lazy: Record<string, string> = {};
+const scriptsByName: Record<string, string> = {};
 for (const folder of ['lazy', 'bindings', 'events']) {
   for (const file of readdirSync(join(dirname(entry), folder))) {
     if (!file.endsWith('.ts')) continue;
     const name = folder === 'lazy' ? basename(file, '.ts') : `${folder}/${basename(file, '.ts')}`;
     const script = await scriptOf(join(dirname(entry), folder, file), 'created');
     // Evaluates to the function that the module exports, and leaves no variable behind.
-    lazy[name] = `(()=>{${script}\nreturn created})()\n//# sourceURL=platform:${name}`;
+    scriptsByName[name] = `(()=>{${script}\nreturn created})()`;
   }
 }
+
+const addon = { exports: {} as { createSnapshot(code: Uint8Array): ArrayBuffer } };
+process.dlopen(addon, nativeFile('snapshot'));
+const buffer = addon.exports.createSnapshot(Buffer.from(await scriptOf(entry)));
+const snapshot = Buffer.from(buffer);
+readContexts(buffer);
+
+// V8 takes compiled forms only in isolates of the snapshot that they were made with.
+const isolate = new ivm.Isolate({ snapshot: new ivm.ExternalCopy(buffer) });
+type Compiled = ivm.Script & { readonly cachedData: ivm.ExternalCopy<ArrayBuffer> };
+const lazy: Record<string, LazyScript> = {};
+for (const [name, code] of Object.entries(scriptsByName)) {
+  const compiled = isolate.compileScriptSync(code, { filename: `platform:${name}`, produceCachedData: true }) as Compiled;
+  lazy[name] = { code, cache: Buffer.from(compiled.cachedData.copy()).toString('base64') };
+}
+isolate.dispose();
 const scripts = Buffer.from(JSON.stringify(lazy));
 const scriptsLength = Buffer.alloc(4);
 scriptsLength.writeUInt32LE(scripts.byteLength);
 
-const code = await scriptOf(entry);
-const snapshot = Buffer.from(ivm.Isolate.createSnapshot([{ code, filename: 'platform:guest' }]).copy({ transferIn: false }) as ArrayBuffer);
 const body = Buffer.concat([scriptsLength, scripts, snapshot]);
 writeFileSync(
   partial,

@@ -10,6 +10,8 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import ivm from 'isolated-vm';
 import { PlatformError } from '#core/errors.ts';
+import { nodeCommand } from './node-command.ts';
+import { createOpener } from './snapshot-contexts.ts';
 
 const guestFolder = join(import.meta.dirname, '../guest');
 const protocolFile = join(import.meta.dirname, '../bridge/protocol.ts');
@@ -19,13 +21,20 @@ const HEADER_BYTES = MAGIC.length + 64 + 64;
 /** Length of the lazy scripts, which come before the snapshot. */
 const LENGTH_BYTES = 4;
 
+/** A module of guest/lazy: its script, and V8's compiled form of it in base64. */
+export interface LazyScript {
+  readonly code: string;
+  readonly cache: string;
+}
+
 /** A loaded snapshot. */
 export interface Snapshot {
-  readonly copy: ivm.ExternalCopy<ArrayBuffer>;
+  /** An isolate with a context that has the guest in it. Called on the main thread only. */
+  open(options: ivm.IsolateOptions): { readonly isolate: ivm.Isolate; readonly context: ivm.Context };
   readonly bytes: number;
   readonly key: string;
-  /** Scripts of the modules of guest/lazy, by name. */
-  readonly lazy: Readonly<Record<string, string>>;
+  /** Modules of guest/lazy, by name. */
+  readonly lazy: Readonly<Record<string, LazyScript>>;
 }
 
 /** The folder for what can be made again: `PLATFORM_CACHE_DIR`, else the user's cache folder. */
@@ -89,7 +98,8 @@ async function build(file: string, key: string): Promise<void> {
   const script = join(import.meta.dirname, `snapshot-build${import.meta.filename.endsWith('.ts') ? '.ts' : '.js'}`);
   const partial = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`;
   try {
-    await promisify(execFile)(process.execPath, [...snapshotFlags(), script, join(guestFolder, 'main.ts'), partial, file, MAGIC, key], {
+    const [program, ...before] = nodeCommand();
+    await promisify(execFile)(program, [...before, ...snapshotFlags(), script, join(guestFolder, 'main.ts'), partial, file, MAGIC, key], {
       env: { PATH: process.env['PATH'] ?? '' },
       cwd: dirname(script),
     });
@@ -101,8 +111,11 @@ async function build(file: string, key: string): Promise<void> {
   }
 }
 
+// V8 refuses compiled forms that were made under other flags of its own: those of the engine are passed on.
+const flagOfV8 = /^--(no-)?(wasm|max|min|semi|stack|harmony|js|jit|sparkplug|maglev|turbo|opt|lazy|flush|single|concurrent|parallel)/;
+
 function snapshotFlags(): string[] {
-  return ['--no-node-snapshot', '--disable-warning=ExperimentalWarning'];
+  return ['--no-node-snapshot', '--disable-warning=ExperimentalWarning', ...process.execArgv.filter((flag) => flagOfV8.test(flag))];
 }
 
 function read(file: string, key: string): Snapshot {
@@ -116,9 +129,9 @@ function read(file: string, key: string): Snapshot {
   if (createHash('sha256').update(body).digest('hex') !== content.toString('latin1', MAGIC.length + 64, HEADER_BYTES))
     refuse('its content does not match its hash');
   const lazyEnd = LENGTH_BYTES + body.readUInt32LE(0);
-  const lazy = JSON.parse(body.toString('utf8', LENGTH_BYTES, lazyEnd)) as Record<string, string>;
+  const lazy = JSON.parse(body.toString('utf8', LENGTH_BYTES, lazyEnd)) as Record<string, LazyScript>;
   const snapshot = body.subarray(lazyEnd);
   const buffer = new ArrayBuffer(snapshot.byteLength);
   new Uint8Array(buffer).set(snapshot);
-  return { copy: new ivm.ExternalCopy(buffer, { transferOut: true }), bytes: snapshot.byteLength, key, lazy };
+  return { open: createOpener(buffer), bytes: snapshot.byteLength, key, lazy };
 }

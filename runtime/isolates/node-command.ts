@@ -1,0 +1,33 @@
+// How a child process of this very Node is started. `process.execPath` is the dynamic loader where Node runs under another C
+// library than the system's (.ci/with-new-glibc): the loader needs its own arguments and the program again.
+import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+
+/** The options of the loader that stand before a value of theirs. */
+const withValue = new Set([
+  '--library-path',
+  '--preload',
+  '--audit',
+  '--argv0',
+  '--glibc-hwcaps-prepend',
+  '--glibc-hwcaps-mask',
+  '--inhibit-rpath',
+]);
+
+/** The program and the arguments that come before Node's own. */
+export function nodeCommand(): readonly [string, ...string[]] {
+  const loader = process.execPath;
+  if (!isLoader(loader)) return [loader];
+  return [loader, ...loaderArguments(readFileSync('/proc/self/cmdline', 'utf8').split('\0').slice(1))];
+}
+
+export function isLoader(program: string): boolean {
+  return /^ld(-linux|-musl)?[-.\w]*\.so/.test(basename(program));
+}
+
+/** The loader's own arguments and the program, out of all that a process was started with. */
+export function loaderArguments(words: readonly string[]): string[] {
+  let at = 0;
+  while (words[at]?.startsWith('--') === true) at += withValue.has(words[at]!) ? 2 : 1;
+  return words.slice(0, at + 1);
+}
