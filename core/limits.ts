@@ -33,6 +33,7 @@ export interface Limits {
   /** Content of an artifact (spec part 8). */ readonly artifactBytesMax: number;
   /** Files in an artifact (spec part 8). */ readonly artifactFilesMax: number;
   /** Graceful shutdown. */ readonly drainMs: number;
+  /** Deployments with rows of their own in the metrics. */ readonly metricsDeploymentsMax: number;
   /** The Cache API's store in memory, of all projects together. */ readonly cacheBytesMax: number;
   /** One response in it; larger ones are not kept. */ readonly cacheEntryBytesMax: number;
 }
@@ -68,6 +69,7 @@ export const defaultLimits: Limits = {
   artifactBytesMax: 2_147_483_648,
   artifactFilesMax: 100_000,
   drainMs: 10_000,
+  metricsDeploymentsMax: 100,
   cacheBytesMax: 64 * 1024 * 1024,
   cacheEntryBytesMax: 8 * 1024 * 1024,
 };
@@ -102,12 +104,13 @@ export const limitVariables = {
   artifactBytesMax: 'BUILD_ARTIFACT_MAX_BYTES',
   artifactFilesMax: 'BUILD_ARTIFACT_MAX_FILES',
   drainMs: 'DRAIN_MS',
+  metricsDeploymentsMax: 'METRICS_DEPLOYMENTS_MAX',
   cacheBytesMax: 'CACHE_MEMORY_BYTES_MAX',
   cacheEntryBytesMax: 'CACHE_ENTRY_BYTES_MAX',
 } as const satisfies Partial<Record<keyof Limits, string>>;
 
 /** Limits that may be switched off with 0. */
-const zeroMeansOff = new Set<string>(['startupCpuMs']);
+const zeroMeansOff = new Set<string>(['metricsDeploymentsMax', 'startupCpuMs']);
 
 /**
  * Limits with the overrides of an environment.

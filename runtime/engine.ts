@@ -13,6 +13,7 @@ import { createLazyCalls } from './bindings/lazy.ts';
 import { textCalls } from './bindings/text.ts';
 import { urlCalls } from './bindings/url.ts';
 import type { HostHandlers } from './bridge/host-calls.ts';
+import { EngineCounters } from './metrics/counters.ts';
 import { EntryScheduler } from './isolates/entry.ts';
 import { loadNative } from './isolates/native.ts';
 import { Pool } from './isolates/pool.ts';
@@ -33,6 +34,7 @@ export interface Engine {
   readonly pool: Pool;
   readonly handlers: HostHandlers;
   readonly scheduler: EntryScheduler;
+  readonly counters: EngineCounters;
   readonly snapshotBytes: number;
   /** Threads lost to heap overflows inside V8. Each keeps its memory, and the process cannot exit by itself any more. */
   readonly parkedThreads: number;
@@ -48,11 +50,13 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const snapshot = await loadSnapshot(options.cacheFolder);
   // One entry a core: more would only take turns at the system's mercy instead of ours.
   const scheduler = new EntryScheduler({ runningMax: Math.max(2, availableParallelism()), defer: setImmediate });
+  const counters = new EngineCounters({ deploymentsMax: options.limits.metricsDeploymentsMax });
   let parkedThreads = 0;
   const pool = new Pool(
-    { snapshot, native: loadNative(), scheduler, limits: options.limits, onParked: () => void parkedThreads++ },
+    { snapshot, native: loadNative(), scheduler, counters, limits: options.limits, onParked: () => void parkedThreads++ },
     { ...options.limits, blanks: options.blanks },
   );
+  const { calls } = counters;
   const nodeCalls = { ...nodeCryptoCalls, ...nodeZlibCalls };
   const fetch = createFetch(options.egress);
   const webSockets = createWebSockets({
@@ -63,11 +67,12 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   return {
     pool,
     handlers: {
-      async: { ...fetch.calls, ...webSockets.calls, ...cryptoCalls, ...compressionCalls, ...nodeCalls },
-      sync: { ...createLazyCalls(snapshot.lazy), ...textCalls, ...urlCalls, ...webSockets.sync },
-      waiting: nodeCalls,
+      async: calls.count({ ...fetch.calls, ...webSockets.calls, ...cryptoCalls, ...compressionCalls, ...nodeCalls }),
+      sync: calls.count({ ...createLazyCalls(snapshot.lazy), ...textCalls, ...urlCalls, ...webSockets.sync }),
+      waiting: calls.count(nodeCalls),
     },
     scheduler,
+    counters,
     snapshotBytes: snapshot.bytes,
     get parkedThreads() {
       return parkedThreads;

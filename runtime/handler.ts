@@ -9,7 +9,9 @@ import type { HostHandlers } from './bridge/host-calls.ts';
 import { Deployment, type DeploymentParts, type RequestRecord } from './deployment.ts';
 import type { Engine } from './engine.ts';
 import type { DeliveryEnd, EventKind } from './invocation/delivery.ts';
+import { createInvocationIds } from './invocation/invocation-id.ts';
 import type { LogLine } from './invocation/log.ts';
+import type { DeploymentCounters } from './metrics/counters.ts';
 import { failed, failureResponse, isFailureCode, type FailureCode } from './invocation/outcome.ts';
 import type { DeploymentConfig } from './serving.ts';
 import type { OpenArtifact } from './router/artifact-source.ts';
@@ -37,6 +39,7 @@ export interface HandlerParts {
   /** The route of a deployment by its id. */ readonly findDeployment: (id: string) => Route | null;
   readonly onLog: (deployment: DeploymentConfig, line: LogLine) => void;
   readonly onRequest: ((record: RequestRecord) => void) | null;
+  /** Whether `onRequest` wants only those that failed. */ readonly onlyFailures?: boolean;
 }
 
 /** A handler at work. */
@@ -61,6 +64,7 @@ export interface Handler {
 interface Served {
   readonly artifact: OpenArtifact;
   /** Null for static projects. */ readonly deployment: Deployment | null;
+  readonly counters: DeploymentCounters | null;
 }
 
 const ALIVE_MS = 50;
@@ -69,10 +73,13 @@ const WALL_MS = 1000;
 export function createHandler(parts: HandlerParts): Handler {
   // By route object: a route whose variables, plan or artifact change is another object, and so another deployment.
   let served = new Map<Route, Served>();
-  const leaving = new Set<Deployment>();
+  const leaving = new Map<Deployment, DeploymentCounters>();
   let closed = false;
 
-  const deploymentParts: DeploymentParts = {
+  const engineCounters = parts.engine.counters;
+
+  const deploymentParts: Omit<DeploymentParts, 'counters'> = {
+    engineCounters,
     pool: parts.engine.pool,
     handlers: parts.engine.handlers,
     limits: parts.limits,
@@ -80,6 +87,8 @@ export function createHandler(parts: HandlerParts): Handler {
     clientHeaders: createClientHeaders(parts.trustedProxies),
     onLog: parts.onLog,
     onRequest: parts.onRequest,
+    recordsAll: parts.onlyFailures !== true,
+    nextId: createInvocationIds(),
     passThrough: (exchange, config) => {
       const found = [...served.values()].find(({ deployment }) => deployment?.config === config);
       return found !== undefined && parts.assets.serve(exchange, found.artifact);
@@ -93,7 +102,8 @@ export function createHandler(parts: HandlerParts): Handler {
     const { project, branch, deployment } = route;
     const owner = { namespace: parts.namespaceOf(project), project, branch, deployment };
     const bindings = createBindingCalls(owner, artifact.manifest.bindings, parts.stores);
-    return { ...handlers, async: { ...handlers.async, ...cache, ...bindings, ...assetCalls(artifact) } };
+    const own = engineCounters.calls.count({ ...cache, ...bindings, ...assetCalls(artifact) });
+    return { ...handlers, async: { ...handlers.async, ...own } };
   }
 
   // `env.ASSETS.fetch` answers what the asset layer would.
@@ -123,8 +133,10 @@ export function createHandler(parts: HandlerParts): Handler {
       code: () => artifact.workerCode() ?? '',
       sourceMap: () => artifact.sourceMap(),
     };
-    const deployment = manifest.worker === null ? null : new Deployment(config, { ...deploymentParts, handlers: callsOf(route, artifact) });
-    const opened = { artifact, deployment };
+    const counters = manifest.worker === null ? null : engineCounters.open(route.deployment, route.project);
+    const deployment =
+      counters === null ? null : new Deployment(config, { ...deploymentParts, counters, handlers: callsOf(route, artifact) });
+    const opened = { artifact, deployment, counters };
     served.set(route, opened);
     return opened;
   }
@@ -132,6 +144,7 @@ export function createHandler(parts: HandlerParts): Handler {
   function onExchange(exchange: Exchange): void {
     const route = parts.findRoute(exchange.host);
     if (route === null) {
+      engineCounters.unroutedRequests++;
       hostNotFound(exchange);
       return;
     }
@@ -140,6 +153,7 @@ export function createHandler(parts: HandlerParts): Handler {
       try {
         found = open(route);
       } catch (error) {
+        engineCounters.refusedRequests++;
         refuse(exchange, error as PlatformError);
         return;
       }
@@ -150,8 +164,10 @@ export function createHandler(parts: HandlerParts): Handler {
       rules !== null &&
       (deployment === null || assetDecision(rules, exchange) === 'asset') &&
       parts.assets.serve(exchange, artifact, deployment === null)
-    )
+    ) {
+      engineCounters.assetRequests++;
       return;
+    }
     deployment?.fetch(exchange);
   }
 
@@ -173,7 +189,7 @@ export function createHandler(parts: HandlerParts): Handler {
 
   function* deployments(): Generator<Deployment> {
     for (const { deployment } of served.values()) if (deployment !== null) yield deployment;
-    yield* leaving;
+    yield* leaving.keys();
   }
 
   const alive = setInterval(() => {
@@ -182,10 +198,11 @@ export function createHandler(parts: HandlerParts): Handler {
   const wall = setInterval(() => {
     const now = performance.now();
     for (const deployment of deployments()) deployment.checkWall(now);
-    for (const deployment of leaving) {
+    for (const [deployment, counters] of leaving) {
       if (deployment.load > 0) continue;
       leaving.delete(deployment);
       deployment.close();
+      engineCounters.close(counters);
     }
   }, WALL_MS).unref();
 
@@ -200,8 +217,8 @@ export function createHandler(parts: HandlerParts): Handler {
       const next = new Map<Route, Served>();
       for (const [route, entry] of served) {
         if (kept.has(route)) next.set(route, entry);
-        else if (entry.deployment !== null) {
-          leaving.add(entry.deployment);
+        else if (entry.deployment !== null && entry.counters !== null) {
+          leaving.set(entry.deployment, entry.counters);
           entry.deployment.leave();
         }
       }

@@ -1,12 +1,11 @@
 // Root of an engine process: the only reader of the environment in the runtime. Started by supervisor/main.ts.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { pino } from 'pino';
 import { noStores } from './bindings/bindings.ts';
 import { createEngine } from './engine.ts';
+import { openEngineLog, type EngineLog } from './engine-log.ts';
 import { createHandler } from './handler.ts';
 import { cacheFolder } from './isolates/snapshot.ts';
-import { outcomeLabel, outcomeLevel } from './invocation/outcome.ts';
 import { openArtifact } from './router/artifact-source.ts';
 import { openRouteFiles } from './router/route-source-files.ts';
 import { createRouteTable } from './router/route-table.ts';
@@ -20,7 +19,7 @@ const EXIT_CONFIGURATION = 78;
 /** Threads lost to heap overflows inside V8 after which an engine is replaced. */
 const PARKED_THREADS_MAX = 8;
 
-const log = pino({ name: 'engine', level: process.env['LOG_LEVEL'] === 'debug' ? 'debug' : 'info' });
+const { log, ...logging } = openLog();
 
 try {
   await start();
@@ -34,6 +33,15 @@ try {
   }
   log.fatal(error);
   process.exit(1);
+}
+
+function openLog(): EngineLog {
+  try {
+    return openEngineLog(process.env);
+  } catch (error) {
+    openEngineLog({}).log.fatal((error as Error).message);
+    return process.exit(EXIT_CONFIGURATION);
+  }
 }
 
 async function start(): Promise<void> {
@@ -57,10 +65,7 @@ async function start(): Promise<void> {
     namespaceOf: (project) => project,
     findDeployment: (id) => table.findDeployment(id),
     cache: createMemoryCache({ bytesMax: config.limits.cacheBytesMax }),
-    onLog: ({ id, project }, { level, text, invocation }) => log[level]({ deployment: id, project, invocation }, text),
-    onRequest: log.isLevelEnabled('debug')
-      ? ({ outcome, ...record }) => log[outcomeLevel(outcome)]({ ...record, outcome: outcomeLabel(outcome) }, 'request')
-      : null,
+    ...logging,
   });
   const update = (): void => {
     for (const conflict of table.replace(source.routes)) log.error(conflict, 'Two projects claim one host');

@@ -11,6 +11,7 @@ import { Slots } from './bridge/slots.ts';
 import type { Delivery } from './invocation/delivery.ts';
 import type { Invocation } from './invocation/invocation.ts';
 import type { LogLine } from './invocation/log.ts';
+import type { DeploymentCounters, EngineCounters } from './metrics/counters.ts';
 import { failed, isFailureCode, ok, type Outcome } from './invocation/outcome.ts';
 import type { CodeCache, WorkerIsolate } from './isolates/isolate.ts';
 import type { Exchange } from './server/listener.ts';
@@ -29,6 +30,8 @@ export interface DeploymentConfig {
 
 /** What serving needs beside its isolate. */
 export interface ServingParts {
+  /** Of the deployment. */ readonly counters: DeploymentCounters;
+  readonly engineCounters: EngineCounters;
   readonly handlers: HostHandlers;
   readonly limits: Limits;
   /** Headers as the worker gets them: with its client's true address. */
@@ -44,7 +47,7 @@ export interface ServingOwner {
   readonly config: DeploymentConfig;
   /** Ends an invocation: the response where none is out yet, the log, the record. */
   end(invocation: AnyInvocation, outcome: Outcome): void;
-  log(level: LogLine['level'], text: string, invocation: number | null): void;
+  log(level: LogLine['level'], text: string, invocation: AnyInvocation | null): void;
 }
 
 /** An invocation that an HTTP request waits for. */
@@ -127,7 +130,7 @@ export class Serving implements LinkEvents {
         },
         this.#link.outbox,
         {
-          left: (meta, text, shareMs, _cpuMs, bytes) => this.#left(meta, text, shareMs, bytes),
+          left: (meta, text, shareMs, cpuMs, bytes) => this.#left(meta, text, shareMs, cpuMs, bytes),
           sync: (name, args, part) => this.#link.callSync(name, args, part),
           waiting: (name, args, parts) => this.#link.callWaiting(name, args, parts),
           died: (reason, error) => this.#died(reason, error),
@@ -211,12 +214,17 @@ export class Serving implements LinkEvents {
     this.#settle();
   }
 
-  #left(meta: string, text: string, shareMs: number, bytes: readonly Uint8Array[]): void {
+  #left(meta: string, text: string, shareMs: number, cpuMs: number, bytes: readonly Uint8Array[]): void {
+    const { counters } = this.#parts;
     this.#asked = false;
+    counters.entered(cpuMs, shareMs);
     this.#link.receive(meta, text, bytes);
     if (this.#state === 'starting' && !this.#asked) this.#link.start();
     for (const { invocation, outcome } of this.#ended) {
-      if (!invocation.charged) invocation.cpuMs = shareMs;
+      if (!invocation.charged) {
+        invocation.cpuMs = shareMs;
+        counters.charge(invocation.kind, shareMs);
+      }
       this.#deployment.end(invocation, outcome);
     }
     if (this.#ended.length > 0) {
@@ -270,7 +278,7 @@ export class Serving implements LinkEvents {
         exchange.onDrain = () => stream.drained();
       }
     } catch (error) {
-      this.#deployment.log('error', `The response cannot be sent: ${(error as Error).message}`, id);
+      this.#deployment.log('error', `The response cannot be sent: ${(error as Error).message}`, invocation);
       if (body === undefined) this.#refuseStream(id);
       this.#over(id, failed('worker_threw', { reason: (error as Error).message }));
       return;
@@ -309,7 +317,7 @@ export class Serving implements LinkEvents {
     } catch (error) {
       this.#link.forgetSocket(id);
       const { message, code } = error as { message: string; code?: unknown };
-      this.#deployment.log('error', `The response cannot be sent: ${message}`, id);
+      this.#deployment.log('error', `The response cannot be sent: ${message}`, invocation);
       this.#over(
         id,
         code === 'websocket_limit_exceeded'
@@ -320,7 +328,7 @@ export class Serving implements LinkEvents {
   }
 
   socketClosed(id: number): void {
-    const invocation = this.#running.get(id) ?? this.#ended.find((entry) => entry.invocation.id === id)?.invocation;
+    const invocation = this.#find(id);
     if (invocation === undefined || !invocation.isSocketOpen) return;
     invocation.isSocketOpen = false;
     // What its `close` event began has the time of a request.
@@ -336,14 +344,14 @@ export class Serving implements LinkEvents {
     const invocation = this.#running.get(id);
     if (invocation === undefined) return;
     if (failure.code === 'worker_threw') {
-      this.#deployment.log('error', `Uncaught ${failure.stack ?? `${failure.name}: ${failure.message}`}`, id);
+      this.#deployment.log('error', `Uncaught ${failure.stack ?? `${failure.name}: ${failure.message}`}`, invocation);
       if (failure.passThrough === true && isHttp(invocation) && this.#parts.passThrough(invocation.answer, this.#deployment.config)) {
         invocation.phase = 'answered';
         return;
       }
     }
     const outcome = toOutcome(failure);
-    if (failure.code !== 'worker_threw') this.#deployment.log('error', errorMessage(outcome.code, outcome.details), id);
+    if (failure.code !== 'worker_threw') this.#deployment.log('error', errorMessage(outcome.code, outcome.details), invocation);
     this.#over(id, outcome);
   }
 
@@ -353,7 +361,7 @@ export class Serving implements LinkEvents {
 
   log(id: number, level: string, text: string): void {
     const known = level === 'debug' || level === 'info' || level === 'warn' || level === 'error' ? level : 'info';
-    this.#deployment.log(known, text, id === 0 ? null : id);
+    this.#deployment.log(known, text, this.#find(id) ?? null);
   }
 
   wake(at: number): void {
@@ -371,10 +379,20 @@ export class Serving implements LinkEvents {
   }
 
   charge(id: number, cpuMs: number): void {
-    const invocation = this.#running.get(id) ?? this.#ended.find((entry) => entry.invocation.id === id)?.invocation;
-    if (invocation === undefined) return;
+    const invocation = this.#find(id);
+    if (invocation !== undefined) this.#charge(invocation, cpuMs);
+  }
+
+  /** @param cpuMs all it has used so far. */
+  #charge(invocation: AnyInvocation, cpuMs: number): void {
+    this.#parts.counters.charge(invocation.kind, cpuMs - invocation.cpuMs);
     invocation.cpuMs = cpuMs;
     invocation.charged = true;
+  }
+
+  /** One that runs, or ended in the entry being read. */
+  #find(id: number): AnyInvocation | undefined {
+    return this.#running.get(id) ?? this.#ended.find((entry) => entry.invocation.id === id)?.invocation;
   }
 
   breach(id: number, cpuMs: number, lost: readonly number[]): void {
@@ -388,11 +406,10 @@ export class Serving implements LinkEvents {
     this.#deployment.log(
       'error',
       `CPU limit exceeded: used ${usedMs} ms of ${limitMs} ms (plan ${this.#deployment.config.plan})`,
-      id === 0 ? null : id,
+      invocation ?? null,
     );
     if (invocation !== undefined) {
-      invocation.cpuMs = cpuMs;
-      invocation.charged = true;
+      this.#charge(invocation, cpuMs);
       this.#over(id, failed('cpu_limit_exceeded', { limitMs, usedMs }));
     }
     this.#condemn();
@@ -404,6 +421,7 @@ export class Serving implements LinkEvents {
       if (mayRestart(lostInvocation)) {
         this.#running.remove(other);
         lostInvocation.restarts++;
+        this.#parts.engineCounters.restartedRequests++;
         lostInvocation.phase = 'waiting';
         this.#hooks.onRestart(lostInvocation);
       } else {
@@ -416,7 +434,7 @@ export class Serving implements LinkEvents {
     for (const id of ids) {
       const invocation = this.#running.get(id);
       if (invocation === undefined) continue;
-      if (invocation.phase === 'running') this.#deployment.log('error', errorMessage('never_answered'), id);
+      if (invocation.phase === 'running') this.#deployment.log('error', errorMessage('never_answered'), invocation);
       // After the answer there is only `waitUntil`, which can never settle: nothing is lost by ending it.
       this.#over(id, invocation.phase === 'answered' && !this.#link.isReceiving(id) ? ok : failed('never_answered'));
     }
@@ -432,6 +450,7 @@ export class Serving implements LinkEvents {
   #condemn(): void {
     if (this.#state !== 'ready') return;
     this.#state = 'condemned';
+    this.#parts.engineCounters.isolatesCondemned++;
     this.#hooks.onCondemned();
     this.#link.closeSockets(1012, 'Service restart');
   }
@@ -442,10 +461,12 @@ export class Serving implements LinkEvents {
 
   #died(reason: 'memory' | 'aborted' | 'fault', error: unknown): void {
     if (reason === 'fault') {
+      this.#parts.engineCounters.isolatesFaulty++;
       this.#deployment.log('error', `The platform lost this isolate: ${String((error as Error).stack)}`, null);
       this.dispose(failed('internal'));
       return;
     }
+    this.#parts.engineCounters.isolatesOutOfMemory++;
     const { isolateMemoryMb } = this.#parts.limits;
     this.#deployment.log(
       'error',
@@ -472,7 +493,7 @@ export class Serving implements LinkEvents {
       });
       this.#link.cancelStream(invocation.id);
       this.#link.closeSockets(1011, 'Wall limit exceeded', invocation.id);
-      this.#deployment.log('error', errorMessage('wall_limit_exceeded', { limitMs: wallMs }), invocation.id);
+      this.#deployment.log('error', errorMessage('wall_limit_exceeded', { limitMs: wallMs }), invocation);
       this.#deployment.end(invocation, failed('wall_limit_exceeded', { limitMs: wallMs }));
     }
     this.#settle();

@@ -7,6 +7,7 @@ import { PlatformError } from '#core/errors.ts';
 import type { HostCall, HostHandler, HostReply, SyncHostHandler } from '../bridge/host-calls.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import type { EgressPolicy } from './egress.ts';
+import { withTrace } from './trace-headers.ts';
 import { check, FORBIDDEN, guardedLookup, redirectTarget, REDIRECTS_MAX, reply } from './fetch.ts';
 
 /** What these calls are made of. */
@@ -50,6 +51,9 @@ async function connect(parts: WebSocketParts, call: HostCall): Promise<HostReply
   const { url, headers, redirect, socket } = parse(call.args);
   let target = new URL(url);
   let list = toHeaders(headers);
+  const [name, parent, stateName, state] = withTrace([], call.owner.trace);
+  if (name !== undefined && list[name] === undefined)
+    list = { ...list, [name]: [parent!], ...(state === undefined ? {} : { [stateName!]: [state] }) };
   for (let redirects = 0; ; redirects++) {
     call.owner.countSubrequest();
     check(target, parts.policy);

@@ -1,6 +1,7 @@
 // The host's end of host calls: what a handler of one gets and gives, the tables of all of them, and the way an error takes
 // back into the guest. Handlers live in runtime/bindings; every argument they get is hostile.
 import { isErrorCode, type ErrorCode, errorTable } from '#core/errors.ts';
+import type { TraceContext } from '../invocation/trace.ts';
 import type { HandleTable } from './handle-table.ts';
 import type { Failure, Part } from './protocol.ts';
 import type { BridgedSocket } from './sockets.ts';
@@ -46,6 +47,8 @@ export interface CallOwner {
   countSubrequest(): void;
   /** Number of the invocation; 0 for none. */
   readonly id: number;
+  /** The trace that requests made for it continue. */
+  readonly trace: TraceContext | null;
 }
 
 /** One call. */

@@ -55,6 +55,7 @@ export type WaitingReply =
 
 const nobody: CallOwner = {
   id: 0,
+  trace: null,
   countSubrequest() {
     throw new PlatformError('invocation_ended', { what: 'fetch' });
   },
@@ -96,6 +97,7 @@ export class Link implements CallScope {
   /** Takes a request in; `body` undefined means that it follows by `openBody`. */
   sendRequest(id: number, method: string, url: string, headerBlock: string, body: Part | null | undefined): void {
     const out = this.outbox;
+    out.requests++;
     out.meta +=
       toGuest.request +
       FIELD +
@@ -115,6 +117,7 @@ export class Link implements CallScope {
 
   /** Takes an event in that is no request: its JSON, and the CPU it may use (0: no limit). */
   sendEvent(id: number, kind: string, cpuLimitMs: number, event: string): void {
+    this.outbox.requests++;
     this.#send(toGuest.event, id, kind, cpuLimitMs, this.outbox.part(event));
   }
 

@@ -70,6 +70,8 @@ export class Outbox {
   meta = '';
   text = '';
   bytes: Uint8Array[] = [];
+  /** Requests and other events among the records. */
+  requests = 0;
 
   /** Adds a record of ready-made fields. */
   record(letter: string, ...fields: readonly (string | number)[]): void {

@@ -3,13 +3,17 @@
 import { PlatformError } from '#core/errors.ts';
 import type { InvocationKind } from '#core/plans.ts';
 import type { Outcome } from './outcome.ts';
+import { traceFrom, type TraceContext } from './trace.ts';
 
 /** How far an invocation is. `answered`: the response is out, `waitUntil` or its stream goes on. */
 export type Phase = 'waiting' | 'running' | 'answered' | 'over';
 
 /** @template Answer what the response goes to. */
 export class Invocation<Answer> {
+  /** Number in its isolate, while it runs. */
   id = 0;
+  /** Unique over all engines: what the log calls it. */
+  readonly uid: string;
   phase: Phase = 'waiting';
   readonly kind: InvocationKind;
   readonly answer: Answer;
@@ -30,13 +34,24 @@ export class Invocation<Answer> {
   wallFrom: number;
   outcome: Outcome | null = null;
   #subrequestsMax: number;
+  #trace: TraceContext | null | undefined = undefined;
 
-  constructor(kind: InvocationKind, answer: Answer, startedAt: number, subrequestsMax: number) {
+  constructor(uid: string, kind: InvocationKind, answer: Answer, startedAt: number, subrequestsMax: number) {
+    this.uid = uid;
     this.kind = kind;
     this.answer = answer;
     this.startedAt = startedAt;
     this.wallFrom = startedAt;
     this.#subrequestsMax = subrequestsMax;
+  }
+
+  /** The trace its request belongs to; read when somebody asks for it. */
+  get trace(): TraceContext | null {
+    if (this.#trace === undefined) {
+      const { headerBlock } = this.answer as { readonly headerBlock?: string };
+      this.#trace = headerBlock === undefined ? null : traceFrom(headerBlock);
+    }
+    return this.#trace;
   }
 
   countSubrequest(): void {

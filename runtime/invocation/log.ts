@@ -6,7 +6,9 @@ export interface LogLine {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly text: string;
   /** Invocation it belongs to; null for code outside every one. */
-  readonly invocation: number | null;
+  readonly invocation: string | null;
+  /** Trace of its request; null without one. */
+  readonly traceId: string | null;
 }
 
 // `at name (worker.js:10:5)`, `at worker.js:10:5`: the bundle is the only file of a worker.

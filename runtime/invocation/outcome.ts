@@ -46,11 +46,11 @@ export function outcomeLabel(outcome: Outcome): 'ok' | FailureCode {
   return outcome.kind === 'ok' ? 'ok' : outcome.code;
 }
 
-/** Level of the log line about it: the platform's own faults are errors, a worker's are warnings, the rest is information. */
-export function outcomeLevel(outcome: Outcome): 'info' | 'warn' | 'error' {
-  if (outcome.kind === 'ok') return 'info';
+/** Level of the log line about it: the platform's own faults are errors, a worker's are warnings, the rest is for debugging. */
+export function outcomeLevel(outcome: Outcome): 'debug' | 'warn' | 'error' {
+  if (outcome.kind === 'ok') return 'debug';
   const { blame } = errorTable[outcome.code];
-  return blame === 'platform' ? 'error' : blame === 'worker' ? 'warn' : 'info';
+  return blame === 'platform' ? 'error' : blame === 'worker' ? 'warn' : 'debug';
 }
 
 /** The response a client gets for a failure: JSON `{error, code, ...}` with the code in `x-platform-error` as well. */

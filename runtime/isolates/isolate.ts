@@ -12,6 +12,7 @@ export interface IsolateParts {
   readonly scheduler: EntryScheduler;
   /** An isolate overflowed its heap inside V8: its thread is parked for good, with all its memory. */
   readonly onParked: () => void;
+  readonly counters: IsolateCounters;
   readonly limits: {
     readonly isolateMemoryMb: number;
     readonly startupCpuMs: number;
@@ -21,11 +22,19 @@ export interface IsolateParts {
   };
 }
 
+/** What is counted of isolates: metrics/counters.ts. */
+export interface IsolateCounters {
+  isolatesStarted: number;
+  isolatesEvicted: number;
+  /** @param requests that come in with an entry. */ entered(requests: number): void;
+}
+
 /** What goes into the isolate with the next entry: emptied by it. */
 export interface Batch {
   meta: string;
   text: string;
   bytes: Uint8Array[];
+  /** Requests and other events that come with it. */ requests: number;
 }
 
 /** Who hears of what an isolate does. */
@@ -175,6 +184,8 @@ export class WorkerIsolate implements Enterable {
   enter(): void {
     const batch = this.#batch as Batch;
     const { meta, text, bytes } = batch;
+    this.#parts.counters.entered(batch.requests);
+    batch.requests = 0;
     batch.meta = '';
     batch.text = '';
     if (bytes.length === 0) {

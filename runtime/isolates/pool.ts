@@ -40,10 +40,16 @@ export class Pool {
     return this.#tenants.size;
   }
 
+  /** Isolates that wait for a worker. */
+  get blank(): number {
+    return this.#blanks.length;
+  }
+
   /** A blank isolate for a tenant. */
   take(tenant: Tenant): WorkerIsolate {
     this.#makeRoom();
     this.#tenants.add(tenant);
+    this.#parts.counters.isolatesStarted++;
     const isolate = this.#blanks.pop() ?? new WorkerIsolate(this.#parts);
     this.#refill();
     return isolate;
@@ -74,7 +80,10 @@ export class Pool {
     if (tooMany <= 0) return;
     const idle = [...this.#tenants].filter((tenant) => tenant.isIdle).toSorted((a, b) => a.lastUsedAt - b.lastUsedAt);
     // A few more than needed, so that a pool at its bound does not sort at every start.
-    for (const tenant of idle.slice(0, tooMany + Math.floor(isolatesMax / 50))) tenant.evict();
+    for (const tenant of idle.slice(0, tooMany + Math.floor(isolatesMax / 50))) {
+      this.#parts.counters.isolatesEvicted++;
+      tenant.evict();
+    }
   }
 
   close(): void {

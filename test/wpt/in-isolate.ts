@@ -36,6 +36,10 @@ export async function openIsolateSide(folder: string, origin: string, cache: str
       const logs: string[] = [];
       const parts: DeploymentParts = {
         pool: engine.pool,
+        counters: engine.counters.open('wpt', 'wpt'),
+        engineCounters: engine.counters,
+        recordsAll: false,
+        nextId: () => '',
         handlers: engine.handlers,
         limits,
         protocol: 'http',

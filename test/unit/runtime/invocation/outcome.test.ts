@@ -20,11 +20,11 @@ test('a 503 says when to come back', () => {
 
 test('label and level derive from the outcome', () => {
   assert.equal(outcomeLabel(ok), 'ok');
-  assert.equal(outcomeLevel(ok), 'info');
+  assert.equal(outcomeLevel(ok), 'debug');
   assert.equal(outcomeLabel(failed('worker_threw')), 'worker_threw');
   assert.equal(outcomeLevel(failed('worker_threw')), 'warn');
   assert.equal(outcomeLevel(failed('internal')), 'error');
-  assert.equal(outcomeLevel(failed('client_gone')), 'info');
+  assert.equal(outcomeLevel(failed('client_gone')), 'debug');
 });
 
 test('every failure has a response that parses', () => {

@@ -1,0 +1,27 @@
+// What is logged: `LOG_LEVEL` and `LOG_REQUESTS`, checked. Pure; every process of the platform reads them through this.
+
+export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+/** `failures`: what the platform or a worker is to blame for; `all`: a line at `info` for every invocation; `none`: no such lines. */
+export const requestLogs = ['failures', 'all', 'none'] as const;
+export type RequestLog = (typeof requestLogs)[number];
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** `LOG_LEVEL`, `info` where it is not set. @throws {Error} that names the variable and what it takes. */
+export function logLevelFrom(environment: Environment): LogLevel {
+  return oneOf(environment, 'LOG_LEVEL', logLevels, 'info');
+}
+
+/** `LOG_REQUESTS`, `failures` where it is not set. @throws {Error} that names the variable and what it takes. */
+export function requestLogFrom(environment: Environment): RequestLog {
+  return oneOf(environment, 'LOG_REQUESTS', requestLogs, 'failures');
+}
+
+function oneOf<const Value extends string>(environment: Environment, name: string, values: readonly Value[], otherwise: Value): Value {
+  const value = environment[name]?.trim().toLowerCase() ?? '';
+  if (value === '') return otherwise;
+  if ((values as readonly string[]).includes(value)) return value as Value;
+  throw new Error(`${name} must be one of ${values.join(', ')}, but is "${value.slice(0, 100)}"`);
+}

@@ -1,0 +1,34 @@
+// W3C trace context: what an incoming request says of its trace. Called only when a log line or an outgoing request asks for it, so
+// that a request pays nothing for it. Everything here comes from clients. bindings/trace-headers.ts hands it on.
+
+/** The trace that a request belongs to. */
+export interface TraceContext {
+  /** 32 hex digits. */ readonly traceId: string;
+  /** Two hex digits: whether it is sampled. */ readonly flags: string;
+  /** `tracestate` as it came; empty without one. */ readonly state: string;
+}
+
+const PARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})(-.*)?$/;
+/** The specification wants at least 512 to be passed on; longer ones are dropped as a whole. */
+const stateCharsMax = 512;
+
+/** The trace of a request by its header block; null when it names none, or not as the specification wants. */
+export function traceFrom(headerBlock: string): TraceContext | null {
+  if (!headerBlock.includes('traceparent\0')) return null;
+  const fields = headerBlock.split('\0');
+  let parent: string | null = null;
+  const states: string[] = [];
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    if (fields[at] === 'traceparent') {
+      // Two of them: nobody can tell which one is right.
+      if (parent !== null) return null;
+      parent = fields[at + 1]!.trim();
+    } else if (fields[at] === 'tracestate') {
+      states.push(fields[at + 1]!.trim());
+    }
+  }
+  const [, version, traceId, flags, more] = PARENT.exec(parent ?? '') ?? [];
+  if (traceId === undefined || (version === '00' && more !== undefined)) return null;
+  const state = states.filter((entry) => entry !== '').join(',');
+  return { traceId, flags: flags!, state: state.length <= stateCharsMax && /^[\t\x20-\x7e]*$/.test(state) ? state : '' };
+}
