@@ -24,6 +24,8 @@ import {
 /** One invocation's end, for the log and the counters. */
 export interface RequestRecord {
   readonly kind: InvocationKind;
+  /** Id of the invocation. */ readonly invocation: string;
+  readonly traceId: string | null;
   readonly deployment: string;
   readonly project: string;
   /** Of a request; empty for other events. */ readonly method: string;
@@ -40,6 +42,9 @@ export interface DeploymentParts extends ServingParts {
   readonly onLog: (deployment: DeploymentConfig, line: LogLine) => void;
   /** Null where nobody listens, so that no record is made. */
   readonly onRequest: ((record: RequestRecord) => void) | null;
+  /** Whether `onRequest` wants those that ended well, too. */
+  readonly recordsAll: boolean;
+  readonly nextId: () => string;
 }
 
 /** A deployment with whatever isolate serves it now. */
@@ -85,7 +90,7 @@ export class Deployment implements Tenant, ServingOwner {
   /** Serves a request; every way it can end ends the exchange. */
   fetch(exchange: Exchange): void {
     const { limits } = this.#parts;
-    const invocation: HttpInvocation = new Invocation('http', exchange, performance.now(), limits.subrequestsMax);
+    const invocation: HttpInvocation = new Invocation(this.#parts.nextId(), 'http', exchange, performance.now(), limits.subrequestsMax);
     this.lastUsedAt = invocation.startedAt;
     if (this.#refuses(invocation)) return;
     const { bodyBytes } = exchange;
@@ -95,7 +100,8 @@ export class Deployment implements Tenant, ServingOwner {
 
   /** Takes an event that is no request; `delivery.onEnd` hears of its end. */
   deliver(delivery: Delivery): void {
-    const invocation: EventInvocation = new Invocation(delivery.kind, delivery, performance.now(), this.#parts.limits.subrequestsMax);
+    const { nextId, limits } = this.#parts;
+    const invocation: EventInvocation = new Invocation(nextId(), delivery.kind, delivery, performance.now(), limits.subrequestsMax);
     this.lastUsedAt = invocation.startedAt;
     if (!this.#refuses(invocation)) this.#start(invocation, null);
   }
@@ -162,8 +168,13 @@ export class Deployment implements Tenant, ServingOwner {
       const { result, onEnd } = invocation.answer;
       onEnd({ outcome: result === null ? outcome : ok, result, cpuMs: invocation.cpuMs });
     }
-    this.#parts.onRequest?.({
+    const wallMs = performance.now() - invocation.startedAt;
+    this.#parts.counters.ended(invocation.kind, outcome, wallMs);
+    if (this.#parts.onRequest === null || (outcome.kind === 'ok' && !this.#parts.recordsAll)) return;
+    this.#parts.onRequest({
       kind: invocation.kind,
+      invocation: invocation.uid,
+      traceId: invocation.trace?.traceId ?? null,
       deployment: this.config.id,
       project: this.config.project,
       method,
@@ -171,12 +182,17 @@ export class Deployment implements Tenant, ServingOwner {
       status: invocation.status,
       outcome,
       cpuMs: invocation.cpuMs,
-      wallMs: performance.now() - invocation.startedAt,
+      wallMs,
     });
   }
 
-  log(level: LogLine['level'], text: string, invocation: number | null): void {
-    this.#parts.onLog(this.config, { level, text: this.#mapper.map(text), invocation });
+  log(level: LogLine['level'], text: string, invocation: AnyInvocation | null): void {
+    this.#parts.onLog(this.config, {
+      level,
+      text: this.#mapper.map(text),
+      invocation: invocation?.uid ?? null,
+      traceId: invocation?.trace?.traceId ?? null,
+    });
   }
 
   /** Another deployment takes its place: clients of open WebSockets are asked to come again. */

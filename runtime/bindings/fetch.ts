@@ -3,12 +3,12 @@
 import { lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import type { Readable } from 'node:stream';
+import { PassThrough } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { Agent, Dispatcher } from 'undici';
 import { PlatformError } from '#core/errors.ts';
 import type { HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
 import { mayConnect, type EgressPolicy } from './egress.ts';
-import { receiveBody } from './streamed-body.ts';
 import { withTrace } from './trace-headers.ts';
 
 export const REDIRECTS_MAX = 20;
@@ -65,7 +65,7 @@ async function run(connecting: Promise<Agent>, policy: EgressPolicy, call: HostC
   let verb = method;
   let list = withTrace(toList(headers), call.owner.trace);
   // Before anything is awaited: the stream's first chunk may come in the same answer of the isolate.
-  let body: Uint8Array | string | Readable | null = stream === null ? (call.parts[0] ?? null) : receiveBody(call, stream);
+  let body: Uint8Array | string | Readable | null = stream === null ? (call.parts[0] ?? null) : upload(call, stream);
   const agent = await connecting;
   for (let redirects = 0; ; redirects++) {
     call.owner.countSubrequest();
@@ -271,4 +271,16 @@ function firstChunks(body: Readable): Promise<{ chunks: Uint8Array[]; ended: boo
 
 function concat(chunks: readonly Uint8Array[]): Uint8Array {
   return chunks.length === 1 ? new Uint8Array(chunks[0] as Uint8Array) : new Uint8Array(Buffer.concat(chunks));
+}
+
+function upload(call: HostCall, id: number): Readable {
+  const through = new PassThrough();
+  const stream = call.isolate.receiveStream(id, {
+    write: (chunk) => through.write(chunk),
+    end: () => through.end(),
+    destroy: (reason) => through.destroy(new Error(reason)),
+  });
+  through.on('drain', () => stream.drained());
+  through.on('error', () => {});
+  return through;
 }
