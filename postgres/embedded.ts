@@ -1,0 +1,322 @@
+// A Postgres of the platform's own, in its data folder: started when DATABASE_URL is not set. It listens on a Unix socket only,
+// so no worker and no other machine reaches it. The caller holds the lock of the data folder: two never share one.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { canEnter, placeBinaries, unprivileged, type RunAs } from './embedded-binaries.ts';
+
+/** Name of the owner of everything, and of the database. */
+const owner = 'platform';
+const startMsMax = 60_000;
+const stopMsMax = 15_000;
+const logBytesMax = 10 * 1024 * 1024;
+/** A socket's path has at most 107 bytes; Postgres adds `/.s.PGSQL.5432`. */
+const socketFolderBytesMax = 90;
+const restartMsMax = 5000;
+
+/** A running embedded Postgres. */
+export interface EmbeddedPostgres {
+  /** Connection URL of the owner; `host` in its query is the folder of the socket. Stays the same over restarts. */
+  readonly url: string;
+  /** Process id of the server. */
+  readonly pid: number;
+  /** Where the files are, which is not `folder` when root runs us and `nobody` could not reach it. */
+  readonly place: string;
+  stop(): Promise<void>;
+}
+
+/** What to start. */
+export interface EmbeddedOptions {
+  /** Folder of its own for the data, the password and the log. */
+  readonly folder: string;
+  /** False: a power loss may lose everything. For tests. */
+  readonly durable?: boolean;
+  /** The server died and is started again, or cannot be. */
+  readonly onTrouble?: (message: string, details: Readonly<Record<string, unknown>>) => void;
+}
+
+/**
+ * Starts the server, creating its data on the first run (about a second); it is started again whenever it dies.
+ *
+ * @throws {Error} with the end of the server's log when it does not start.
+ */
+export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
+  const user = unprivileged();
+  const folder = path.resolve(options.folder);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const place = placeOf(folder, user);
+  const { bin, version } = placeBinaries(place, user);
+  const password = passwordOf(folder);
+  const sockets = socketFolder(place, user);
+  const log = path.join(place, 'postgres.log');
+  const major = version.split('.')[0]!;
+  const dataFolder = path.join(place, `data-${major}`);
+  const other = readdirSync(place).find((name) => /^data-\d+$/.test(name));
+  if (other !== undefined && other !== `data-${major}`) {
+    throw new Error(
+      `${place} holds data of Postgres ${other.slice(5)}, but this version of the platform brings Postgres ${major}. ` +
+        'Start the version that wrote it and make a backup, or move the folder away to begin anew',
+    );
+  }
+  await stopOrphan(dataFolder);
+  if (!existsSync(dataFolder)) await initialize({ bin, place, dataFolder, password, user, durable: options.durable !== false });
+  const settings: Record<string, string> = {
+    listen_addresses: '',
+    unix_socket_directories: sockets,
+    unix_socket_permissions: '0700',
+    max_connections: '200',
+    shared_buffers: '128MB',
+    jit: 'off',
+    log_min_messages: 'warning',
+    autovacuum_naptime: '15s',
+    ...(options.durable === false ? { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' } : {}),
+  };
+  const args = ['-D', dataFolder, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
+  let child: ChildProcess;
+  let stopping: Promise<void> | null = null;
+  let deaths = 0;
+
+  async function start(): Promise<void> {
+    if (existsSync(log) && statSync(log).size > logBytesMax) renameSync(log, `${log}.1`);
+    const began = performance.now();
+    child = run(path.join(bin, 'postgres'), args, { user, log, cwd: place });
+    await ready(child, dataFolder, log);
+    void exitOf(child).then((code) => {
+      if (stopping !== null) return;
+      deaths = performance.now() - began > 60_000 ? 1 : deaths + 1;
+      options.onTrouble?.('The embedded Postgres died; starting it again', { code, deaths });
+      void again();
+    });
+  }
+
+  async function again(): Promise<void> {
+    for (let delayMs = Math.min(restartMsMax, 50 * deaths); stopping === null; delayMs = restartMsMax) {
+      await new Promise((resolve) => setTimeout(resolve, delayMs));
+      if (stopping !== null) return;
+      try {
+        return await start();
+      } catch (error) {
+        options.onTrouble?.('The embedded Postgres does not start', { reason: (error as Error).message });
+      }
+    }
+  }
+
+  async function stop(): Promise<void> {
+    // Fast shutdown: clients are disconnected, everything is written.
+    if (child.exitCode === null && child.signalCode === null) await end(child);
+  }
+
+  await start();
+  const url = new URL(`postgres://${owner}:${password}@localhost/${owner}`);
+  url.searchParams.set('host', sockets);
+  return {
+    url: url.href,
+    get pid() {
+      return child.pid!;
+    },
+    place,
+    stop: () => (stopping ??= stop()),
+  };
+}
+
+/** Where the files go: the folder itself, or, as root, one that the user of the server can enter. */
+function placeOf(folder: string, user: RunAs | null): string {
+  let place = folder;
+  if (user !== null && !canEnter(path.dirname(folder), user)) {
+    const hash = createHash('sha256').update(folder).digest('hex').slice(0, 16);
+    place = path.join('/var/lib/platform-postgres', hash);
+    mkdirSync(place, { recursive: true, mode: 0o755 });
+    writeFileSync(path.join(folder, 'LOCATION'), `${place}\n`);
+  }
+  if (user !== null) chownSync(place, user.uid, user.gid);
+  chmodSync(place, 0o700);
+  return place;
+}
+
+function passwordOf(folder: string): string {
+  const file = path.join(folder, 'password');
+  if (!existsSync(file)) writeFileSync(file, randomBytes(24).toString('hex'), { mode: 0o600 });
+  return readFileSync(file, 'utf8').trim();
+}
+
+function socketFolder(place: string, user: RunAs | null): string {
+  let folder = path.join(place, 'socket');
+  if (Buffer.byteLength(folder) > socketFolderBytesMax) {
+    const hash = createHash('sha256').update(place).digest('hex').slice(0, 16);
+    folder = path.join(Buffer.byteLength(tmpdir()) > 40 ? '/tmp' : tmpdir(), `platform-pg-${hash}`);
+  }
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const { uid } = statSync(folder);
+  if (uid !== (process.getuid?.() ?? uid) && uid !== user?.uid) throw new Error(`${folder} belongs to somebody else`);
+  if (user !== null) chownSync(folder, user.uid, user.gid);
+  chmodSync(folder, 0o700);
+  return folder;
+}
+
+async function initialize(parts: {
+  bin: string;
+  place: string;
+  dataFolder: string;
+  password: string;
+  user: RunAs | null;
+  durable: boolean;
+}): Promise<void> {
+  const { place, user } = parts;
+  // Made under another name and renamed when complete, so that an interrupted first start leaves nothing that looks whole.
+  const unfinished = `${parts.dataFolder}.unfinished`;
+  const passwordFile = path.join(place, 'initial-password');
+  const log = path.join(place, 'postgres.log');
+  rmSync(unfinished, { recursive: true, force: true });
+  writeFileSync(passwordFile, `${parts.password}\n`, { mode: 0o600 });
+  if (user !== null) chownSync(passwordFile, user.uid, user.gid);
+  const args = `-U ${owner} --auth=scram-sha-256 --no-locale -E UTF8`.split(' ');
+  const child = run(
+    path.join(parts.bin, 'initdb'),
+    ['-D', unfinished, `--pwfile=${passwordFile}`, ...args, ...(parts.durable ? [] : ['--no-sync'])],
+    { user, log, cwd: place },
+  );
+  const code = await exitOf(child);
+  rmSync(passwordFile, { force: true });
+  if (code !== 0) throw new Error(`The data of the embedded Postgres cannot be made (initdb: ${code}):\n${endOf(log)}`);
+  // The owner's database has to be there before the first connection: the single-user mode needs no password and no socket.
+  const single = run(path.join(parts.bin, 'postgres'), ['--single', '-D', unfinished, 'postgres'], {
+    user,
+    log,
+    cwd: place,
+    input: `CREATE DATABASE ${owner}\n`,
+  });
+  const created = await exitOf(single);
+  if (created !== 0) throw new Error(`The database of the embedded Postgres cannot be made (${created}):\n${endOf(log)}`);
+  renameSync(unfinished, parts.dataFolder);
+}
+
+/** A server that an earlier life of ours left behind (kill -9) is stopped: its settings may be old, and its exit would go unseen. */
+async function stopOrphan(dataFolder: string): Promise<void> {
+  const file = path.join(dataFolder, 'postmaster.pid');
+  if (!existsSync(file)) return;
+  const pid = Number(readFileSync(file, 'utf8').split('\n')[0]);
+  if (!Number.isInteger(pid) || pid <= 1 || !(await isServerOf(pid, dataFolder))) {
+    rmSync(file, { force: true });
+    return;
+  }
+  for (const [signal, waitMs] of [['SIGINT', stopMsMax] as const, ['SIGQUIT', 5000] as const, ['SIGKILL', 5000] as const]) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      return;
+    }
+    if (await gone(pid, waitMs)) return;
+  }
+  throw new Error(`Process ${pid} holds the data of the embedded Postgres in ${dataFolder} and does not end`);
+}
+
+/** Whether the process is a Postgres on this folder; its number may be another program's by now. */
+async function isServerOf(pid: number, dataFolder: string): Promise<boolean> {
+  if (existsSync('/proc/self/cmdline')) {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(dataFolder);
+    } catch {
+      return false;
+    }
+  }
+  const child = spawn('ps', ['-ww', '-o', 'command=', '-p', String(pid)], { stdio: ['ignore', 'pipe', 'ignore'] });
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  await exitOf(child);
+  return output.includes(dataFolder);
+}
+
+async function gone(pid: number, waitMs: number): Promise<boolean> {
+  for (const until = performance.now() + waitMs; performance.now() < until; await new Promise((resolve) => setTimeout(resolve, 20))) {
+    try {
+      process.kill(pid, 0);
+    } catch {
+      return true;
+    }
+    // Its parent is gone too, and whoever took it over may be slow to collect it.
+    try {
+      if (/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))) return true;
+    } catch {
+      // Not on Linux, or gone just now.
+    }
+  }
+  return false;
+}
+
+function run(
+  program: string,
+  args: readonly string[],
+  options: { user: RunAs | null; log: string; cwd: string; input?: string },
+): ChildProcess {
+  // A log file rather than a pipe: a pipe would end the server when we die, and keep a shell open while it lives.
+  const log = openSync(options.log, 'a', 0o600);
+  try {
+    const child = spawn(program, args, {
+      cwd: options.cwd,
+      // A session of its own: the terminal's Ctrl-C reaches us, and we stop the server when its clients are done.
+      detached: true,
+      env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' },
+      stdio: [options.input === undefined ? 'ignore' : 'pipe', log, log],
+      ...options.user,
+    });
+    child.on('error', () => {});
+    child.stdin?.on('error', () => {});
+    if (options.input !== undefined) child.stdin!.end(options.input);
+    return child;
+  } finally {
+    closeSync(log);
+  }
+}
+
+function exitOf(child: ChildProcess): Promise<number | string> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve(child.exitCode ?? child.signalCode!);
+  return new Promise((resolve) => {
+    child.on('exit', (code, signal) => resolve(code ?? signal ?? 1));
+    child.on('error', (error) => resolve(error.message));
+  });
+}
+
+/** Resolves when the server takes connections: it says so in the last line of its pid file. */
+async function ready(child: ChildProcess, dataFolder: string, log: string): Promise<void> {
+  let ended: number | string | null = null;
+  void exitOf(child).then((code) => (ended = code));
+  const file = path.join(dataFolder, 'postmaster.pid');
+  for (const until = performance.now() + startMsMax; performance.now() < until; await new Promise((resolve) => setTimeout(resolve, 5))) {
+    if (ended !== null) throw new Error(`The embedded Postgres does not start (${String(ended)}):\n${endOf(log)}`);
+    const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n') : [];
+    if (Number(lines[0]) === child.pid && lines[7]?.trim() === 'ready') return;
+  }
+  child.kill('SIGQUIT');
+  throw new Error(`The embedded Postgres is not ready after ${startMsMax / 1000} s:\n${endOf(log)}`);
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  const ended = exitOf(child);
+  child.kill('SIGINT');
+  const impatient = setTimeout(() => child.kill('SIGQUIT'), stopMsMax);
+  await ended;
+  clearTimeout(impatient);
+}
+
+function endOf(log: string): string {
+  try {
+    return readFileSync(log, 'utf8').trimEnd().split('\n').slice(-8).join('\n');
+  } catch {
+    return '(no log)';
+  }
+}

@@ -1,0 +1,32 @@
+// The role that engines connect with. They share memory with hostile code, so theirs reaches the tables of bindings (schema
+// `binding`) and nothing else; the migrations grant it that. Called by whoever starts engines, after migrate.ts.
+import { createHmac } from 'node:crypto';
+import { sqlState, urlAs, type Postgres } from './connection.ts';
+
+export const engineRole = 'platform_engine';
+
+/**
+ * Lets engines sign in, and returns their URL. Their password follows from the owner's, so there is none to keep.
+ *
+ * @param ownerUrl URL of the owner, who must be allowed to make roles.
+ * @throws {Error} that says what to do, when he is not.
+ */
+export async function openEngineRole(sql: Postgres, ownerUrl: string): Promise<string> {
+  const secret = new URL(ownerUrl).password || ownerUrl;
+  const password = createHmac('sha256', decodeURIComponent(secret)).update(engineRole).digest('hex');
+  try {
+    await sql.begin(async (transaction) => {
+      await transaction`SELECT pg_advisory_xact_lock(7528341002)`;
+      // A password cannot be a parameter here; this one is hex digits.
+      await transaction.unsafe(`ALTER ROLE ${engineRole} LOGIN PASSWORD '${password}' CONNECTION LIMIT -1`);
+    });
+  } catch (error) {
+    if (sqlState(error) !== '42501' && sqlState(error) !== '42704') throw error;
+    throw new Error(
+      `The database user may not change the role ${engineRole}. Give it CREATEROLE, or make the role yourself ` +
+        '(its rights come with the migrations) and set ENGINE_DATABASE_URL',
+      { cause: error },
+    );
+  }
+  return urlAs(ownerUrl, engineRole, password);
+}

@@ -1,0 +1,83 @@
+// Applies postgres/migrations/ in order, each once, in a transaction together with its row in the ledger
+// `database_migration_audit`. Called before anything else uses the database; several at a time wait for one another.
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { sqlState, type Postgres } from './connection.ts';
+
+/** A migration as it lies in the folder. */
+export interface Migration {
+  /** The number its name begins with. */ readonly version: number;
+  /** File name. */ readonly name: string;
+  readonly text: string;
+  /** SHA-256 of the text, hex. */ readonly hash: string;
+}
+
+const folder = path.join(import.meta.dirname, 'migrations');
+/** Any number will do that nobody else locks. */
+const lockKey = 7_528_341_001;
+
+/** The migrations of this version of the platform. @throws {Error} when their numbers are not 1, 2, 3... */
+export function readMigrations(from: string = folder): Migration[] {
+  const names = readdirSync(from)
+    .filter((name) => name.endsWith('.sql'))
+    .toSorted();
+  return names.map((name, index) => {
+    const version = Number(/^(\d{6})_[a-z0-9_]+\.sql$/.exec(name)?.[1]);
+    if (version !== index + 1) throw new Error(`Migration ${name} must be called ${String(index + 1).padStart(6, '0')}_<words>.sql`);
+    const text = readFileSync(path.join(from, name), 'utf8');
+    return { version, name, text, hash: createHash('sha256').update(text).digest('hex') };
+  });
+}
+
+/**
+ * Brings a database up to date.
+ *
+ * @returns the names of what was applied now.
+ * @throws {Error} when a migration fails (nothing of it stays), when one that was applied has another text by now, or when the
+ *   database was written by a newer version of the platform.
+ */
+export async function migrate(sql: Postgres, migrations: readonly Migration[] = readMigrations()): Promise<string[]> {
+  const connection = await sql.reserve();
+  try {
+    // Whoever comes second waits as long as the first one takes.
+    await connection`SELECT set_config('statement_timeout', '0', false)`;
+    await connection`SELECT pg_advisory_lock(${lockKey}::bigint)`;
+    await connection`
+      CREATE TABLE IF NOT EXISTS public.database_migration_audit (
+        version integer PRIMARY KEY, name text NOT NULL, hash text NOT NULL,
+        applied_at timestamptz NOT NULL DEFAULT now(), duration_ms integer NOT NULL)`;
+    const ledger = await connection<{ version: number; name: string; hash: string }[]>`
+      SELECT version, name, hash FROM public.database_migration_audit ORDER BY version`;
+    const applied: string[] = [];
+    for (const row of ledger) {
+      const known = migrations[row.version - 1];
+      if (known === undefined)
+        throw new Error(
+          `The database has migration ${row.name}, which this version of the platform does not know: start the newer version`,
+        );
+      if (known.hash !== row.hash)
+        throw new Error(`Migration ${known.name} was applied with another text: applied migrations are never changed, write a new one`);
+    }
+    for (const migration of migrations.slice(ledger.length)) {
+      const began = performance.now();
+      try {
+        await connection.unsafe('BEGIN').simple();
+        await connection.unsafe(migration.text).simple();
+        const took = Math.round(performance.now() - began);
+        await connection`INSERT INTO public.database_migration_audit (version, name, hash, duration_ms)
+          VALUES (${migration.version}, ${migration.name}, ${migration.hash}, ${took})`;
+        await connection.unsafe('COMMIT').simple();
+      } catch (error) {
+        await connection.unsafe('ROLLBACK').simple();
+        throw new Error(`Migration ${migration.name} failed: ${(error as Error).message} (${sqlState(error)})`, { cause: error });
+      }
+      applied.push(migration.name);
+    }
+    return applied;
+  } finally {
+    await connection`SELECT pg_advisory_unlock(${lockKey}::bigint)`.catch(() => {});
+    await connection`SELECT set_config('statement_timeout', '30000', false)`.catch(() => {});
+    connection.release();
+  }
+}

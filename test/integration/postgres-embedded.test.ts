@@ -1,0 +1,136 @@
+// The embedded Postgres as the supervisor starts it, with a server of its own each.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, statSync, chmodSync, mkdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { test } from 'node:test';
+import { canEnter } from '#postgres/embedded-binaries.ts';
+import { openPostgres, type Postgres } from '#postgres/connection.ts';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '#postgres/embedded.ts';
+
+async function withFolder(run: (folder: string) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'platform-pg-'));
+  try {
+    await run(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function use<T>(postgres: EmbeddedPostgres, run: (sql: Postgres) => Promise<T>): Promise<T> {
+  const sql = openPostgres({ url: postgres.url, name: 'test', connectionsMax: 1 });
+  try {
+    return await run(sql);
+  } finally {
+    await sql.end();
+  }
+}
+
+test('what was written is there after a stop and a start, under the same address', async () => {
+  await withFolder(async (folder) => {
+    const first = await startEmbeddedPostgres({ folder });
+    await use(first, (sql) => sql`CREATE TABLE kept AS SELECT 7::int8 AS n`);
+    await first.stop();
+    const second = await startEmbeddedPostgres({ folder });
+    assert.equal(second.url, first.url);
+    assert.deepEqual([...(await use(second, (sql) => sql`SELECT n FROM kept`))], [{ n: 7 }]);
+    await second.stop();
+  });
+});
+
+test('it listens on no port, refuses a wrong password, and keeps its password to itself', async () => {
+  await withFolder(async (folder) => {
+    const postgres = await startEmbeddedPostgres({ folder, durable: false });
+    const [row] = await use(postgres, (sql) => sql`SELECT current_setting('listen_addresses') AS addresses`);
+    assert.equal(row!['addresses'], '');
+    const url = new URL(postgres.url);
+    url.password = 'wrong';
+    await assert.rejects(
+      use({ ...postgres, url: url.href }, (sql) => sql`SELECT 1`),
+      { code: '28P01' },
+    );
+    assert.equal(statSync(path.join(folder, 'password')).mode & 0o777, 0o600);
+    const log = readFileSync(path.join(postgres.place, 'postgres.log'), 'utf8');
+    assert.equal(log.includes(new URL(postgres.url).password), false);
+    await postgres.stop();
+  });
+});
+
+test('a server that dies is started again under the same address, with all that was acknowledged', async () => {
+  await withFolder(async (folder) => {
+    const troubles: string[] = [];
+    const postgres = await startEmbeddedPostgres({ folder, onTrouble: (message) => troubles.push(message) });
+    const sql = openPostgres({ url: postgres.url, name: 'test', connectionsMax: 2 });
+    await sql`CREATE TABLE ledger (n int)`;
+    const acknowledged: number[] = [];
+    const first = postgres.pid;
+    for (let n = 0; n < 200; n++) {
+      if (n === 100) process.kill(first, 'SIGKILL');
+      try {
+        await sql`INSERT INTO ledger VALUES (${n})`;
+        acknowledged.push(n);
+      } catch {
+        // Not acknowledged: may be there or not.
+      }
+    }
+    let rows: { n: number }[] | null = null;
+    while (rows === null) rows = await sql<{ n: number }[]>`SELECT n FROM ledger`.then((found) => [...found]).catch(() => null);
+    const found = rows.map(({ n }) => n);
+    assert.ok(acknowledged.length >= 100);
+    assert.deepEqual(
+      acknowledged.filter((n) => !found.includes(n)),
+      [],
+    );
+    assert.notEqual(postgres.pid, first);
+    assert.deepEqual(troubles.slice(0, 1), ['The embedded Postgres died; starting it again']);
+    await sql.end();
+    await postgres.stop();
+  });
+});
+
+test('a server whose starter was killed is stopped by the next one, and nothing is lost', async () => {
+  await withFolder(async (folder) => {
+    const script = `
+      import { startEmbeddedPostgres } from '#postgres/embedded.ts';
+      const postgres = await startEmbeddedPostgres({ folder: process.argv[1] });
+      console.log(postgres.pid);
+      setInterval(() => {}, 1000);`;
+    const starter = spawn(process.execPath, ['--input-type=module-typescript', '-e', script, folder], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const [line] = (await once(starter.stdout, 'data')) as [Buffer];
+    const orphan = Number(line.toString());
+    starter.kill('SIGKILL');
+    await once(starter, 'exit');
+    process.kill(orphan, 0);
+    const postgres = await startEmbeddedPostgres({ folder });
+    assert.notEqual(postgres.pid, orphan);
+    assert.equal((await use(postgres, (sql) => sql`SELECT 1 AS one`))[0]!['one'], 1);
+    await postgres.stop();
+  });
+});
+
+test('data of another major version is refused, not touched', async () => {
+  await withFolder(async (folder) => {
+    mkdirSync(path.join(folder, 'data-9'));
+    await assert.rejects(
+      startEmbeddedPostgres({ folder }),
+      /holds data of Postgres 9, but this version of the platform brings Postgres 18/,
+    );
+  });
+});
+
+test('a folder that only its owner may enter is out of reach for another user', async () => {
+  await withFolder(async (folder) => {
+    const inner = path.join(folder, 'inner');
+    mkdirSync(inner);
+    chmodSync(folder, 0o700);
+    assert.equal(canEnter(inner, { uid: 12_345, gid: 12_345 }), false);
+    chmodSync(folder, 0o711);
+    chmodSync(inner, 0o755);
+    assert.equal(canEnter(inner, { uid: 12_345, gid: 12_345 }), true);
+    assert.equal(canEnter(inner, null), true);
+  });
+});

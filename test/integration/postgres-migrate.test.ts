@@ -1,0 +1,73 @@
+// Migrations and roles on a real server.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openPostgres, type Postgres } from '#postgres/connection.ts';
+import { migrate, readMigrations, type Migration } from '#postgres/migrate.ts';
+import { createTestDatabase } from '#test/setup/postgres.ts';
+
+function fact(title: string, run: (sql: Postgres, engineUrl: string) => Promise<void>): void {
+  test(title, async () => {
+    const database = await createTestDatabase();
+    const sql = openPostgres({ url: database.url, name: 'test', connectionsMax: 4 });
+    try {
+      await run(sql, database.engineUrl);
+    } finally {
+      await sql.end();
+      await database.close();
+    }
+  });
+}
+
+const known = readMigrations();
+function more(text: string, version = known.length + 1): Migration {
+  return { version, name: `${String(version).padStart(6, '0')}_test.sql`, text, hash: text };
+}
+
+fact('a migrated database needs nothing more', async (sql) => {
+  assert.deepEqual(await migrate(sql), []);
+});
+
+fact('each migration has its row in the ledger, and runs once when several start at a time', async (sql) => {
+  const list = [...known, more('CREATE TABLE once (n int); INSERT INTO once VALUES (1)')];
+  const applied = await Promise.all([migrate(sql, list), migrate(sql, list), migrate(sql, list)]);
+  assert.deepEqual(applied.flat(), [list.at(-1)!.name]);
+  const rows = await sql`SELECT version, name, hash FROM database_migration_audit ORDER BY version DESC LIMIT 1`;
+  assert.deepEqual([...rows], [{ version: list.length, name: list.at(-1)!.name, hash: list.at(-1)!.hash }]);
+  assert.equal((await sql`SELECT * FROM once`).length, 1);
+});
+
+fact('a migration that fails leaves nothing of it, and says which and why', async (sql) => {
+  const list = [...known, more('CREATE TABLE half (n int); SELECT 1/0')];
+  await assert.rejects(migrate(sql, list), new RegExp(`Migration ${list.at(-1)!.name} failed: division by zero \\(22012\\)`));
+  assert.equal((await sql`SELECT to_regclass('half') AS half`)[0]!['half'], null);
+  assert.equal((await sql`SELECT count(*)::int4 AS n FROM database_migration_audit`)[0]!['n'], known.length);
+});
+
+fact('an applied migration with another text is refused', async (sql) => {
+  const changed = known.map((migration, index) => (index === 0 ? { ...migration, hash: 'other' } : migration));
+  await assert.rejects(migrate(sql, changed), /was applied with another text/);
+});
+
+fact('a database of a newer version is refused', async (sql) => {
+  await migrate(sql, [...known, more('SELECT 1')]);
+  await assert.rejects(migrate(sql), /which this version of the platform does not know/);
+});
+
+fact("the engines' role works with the tables of bindings and reaches nothing else", async (sql, engineUrl) => {
+  await sql`CREATE TABLE secrets (value text)`;
+  const engine = openPostgres({ url: engineUrl, name: 'test', connectionsMax: 1, schema: 'binding' });
+  try {
+    await engine`INSERT INTO lane (kind, namespace, resource) VALUES ('queue', 'shop', 'mail')`;
+    assert.equal((await engine`DELETE FROM lane RETURNING namespace`)[0]!['namespace'], 'shop');
+    await assert.rejects(engine`SELECT * FROM public.secrets`, { code: '42501' });
+    await assert.rejects(engine`SELECT * FROM public.database_migration_audit`, { code: '42501' });
+    await assert.rejects(engine`CREATE TABLE public.mine (n int)`, { code: '42501' });
+    await assert.rejects(engine`CREATE TABLE binding.mine (n int)`, { code: '42501' });
+    await assert.rejects(engine`DROP TABLE binding.lane`, { code: '42501' });
+    await assert.rejects(engine`CREATE ROLE other`, { code: '42501' });
+    await assert.rejects(engine`COPY lane TO PROGRAM 'cat'`, { code: '42501' });
+    await assert.rejects(engine`SELECT pg_read_file('postgresql.conf')`, { code: '42501' });
+  } finally {
+    await engine.end();
+  }
+});
