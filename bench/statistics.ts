@@ -21,6 +21,14 @@ export function percentile(readings: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
 }
 
+/** How much y grows per x, by least squares; NaN of fewer than two points. */
+export function slope(points: readonly (readonly [x: number, y: number])[]): number {
+  const mean = (at: 0 | 1): number => points.reduce((sum, point) => sum + point[at], 0) / points.length;
+  const [meanX, meanY] = [mean(0), mean(1)];
+  const spread = points.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0);
+  return points.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0) / spread;
+}
+
 /** Rows under a head, the first column to the left and the others to the right; numbers as `digits` says. */
 export function formatTable(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
   const cells = [head, ...rows].map((row) => row.map((cell) => (typeof cell === 'number' ? digits(cell) : cell)));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { digits, formatTable, median, percentile, ratio } from '#bench/statistics.ts';
+import { digits, formatTable, median, percentile, ratio, slope } from '#bench/statistics.ts';
 
 test('the median is the middle reading, or the mean of the two middle ones', () => {
   assert.equal(median([9, 1, 5]), 5);
@@ -15,6 +15,26 @@ test('a percentile is the nearest reading that the share does not exceed', () =>
   assert.equal(percentile([7], 0.99), 7);
   assert.equal(percentile([10, 20], 0), 10);
   assert.ok(Number.isNaN(percentile([], 0.5)));
+});
+
+test('the slope is that of the straight line nearest to the points', () => {
+  assert.equal(
+    slope([
+      [0, 10],
+      [1, 12],
+      [2, 14],
+    ]),
+    2,
+  );
+  assert.equal(
+    slope([
+      [0, 1],
+      [1, 2],
+      [2, 0],
+    ]),
+    -0.5,
+  );
+  assert.ok(Number.isNaN(slope([[1, 1]])));
 });
 
 test('numbers show three digits that count', () => {

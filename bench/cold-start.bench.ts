@@ -1,0 +1,65 @@
+// The first request to a deployment that nothing has touched: 200 of them, one every 20 ms, of a hello worker and of a Hono + zod
+// bundle, in a fresh process each round; workerd's Worker Loader does the same beside us. `npm run bench cold-start`.
+import { rmSync } from 'node:fs';
+import { cpuMs, rounds } from './load.ts';
+import { bundleWorker, names, publishCopies, startWorkerLoader, type Bundle } from './deployments.ts';
+import { startEngine, uwsMissing, type Server } from './servers.ts';
+import { digits, formatTable, machineLine, median, percentile } from './statistics.ts';
+import { tally, visit } from './visits.ts';
+
+const warmUps = 20;
+const firsts = 200;
+const everyMs = 20;
+const head = ['p50 ms', 'p99 ms', 'worst ms', 'CPU ms', 'warm p50 ms'];
+
+/** What is aimed at, p50 and p99 in ms. */
+const aims: Readonly<Record<string, readonly [number, number?]>> = { hello: [2.5, 6], 'hono-zod': [10] };
+
+process.stdout.write(`${machineLine()}\nfirst requests, ${firsts} a round, one every ${everyMs} ms; medians of ${rounds} rounds, in turn`);
+process.stdout.write(`; about ${rounds * 2 * 3 * 8} s\n`);
+for (const name of Object.keys(aims)) await measure(await bundleWorker(name));
+
+async function measure(bundle: Bundle): Promise<void> {
+  const projects = { first: ['first'], warm: names('warm', warmUps), fresh: names('fresh', firsts) };
+  const folder = await publishCopies(bundle, Object.values(projects).flat());
+  const starts: Record<string, (name: string) => Promise<Server> | string> = {
+    'ours, node:http': (name) => startEngine(name, folder, 'node', 'first', '/'),
+    'ours, uWebSockets.js': (name) => uwsMissing() ?? startEngine(name, folder, 'uws', 'first', '/'),
+    'workerd, Worker Loader': (name) => startWorkerLoader(name, bundle),
+  };
+  const readings = new Map<string, number[][]>();
+  for (let round = 0; round < rounds; round++) {
+    for (const [name, start] of Object.entries(starts)) {
+      const server = await start(name);
+      if (typeof server === 'string') {
+        if (round === 0) process.stdout.write(`${name} is left out: ${server}\n`);
+        continue;
+      }
+      readings.set(name, [...(readings.get(name) ?? []), await coldStarts(server, projects)]);
+      await server.stop();
+    }
+  }
+  rmSync(folder, { recursive: true });
+  const rows = [...readings].map(([name, all]) => [name, ...head.map((_, column) => median(all.map((reading) => reading[column]!)))]);
+  process.stdout.write(`\n${formatTable([`${bundle.name}, ${digits(bundle.code.length / 1000)} KB`, ...head], rows)}\n`);
+  const peer = rows.find(([name]) => name === 'workerd, Worker Loader') as [string, number, number] | undefined;
+  for (const [name, p50, p99] of rows as [string, number, number][]) {
+    const [p50Aim, p99Aim] = aims[bundle.name]!;
+    if (!name.startsWith('ours')) continue;
+    process.stdout.write(`  ${name}: p50 ${digits(p50)} (aim: at most ${p50Aim}${p50 > p50Aim ? ', missed' : ''})`);
+    if (p99Aim !== undefined) process.stdout.write(`, p99 ${digits(p99)} (aim: at most ${p99Aim}${p99 > p99Aim ? ', missed' : ''})`);
+    if (peer !== undefined) process.stdout.write(`; of workerd's ${digits(p50 / peer[1])} and ${digits(p99 / peer[2])}`);
+    process.stdout.write('\n');
+  }
+}
+
+/** @throws {Error} when a deployment does not answer. */
+async function coldStarts(server: Server, projects: Record<'warm' | 'fresh', readonly string[]>): Promise<number[]> {
+  await visit(server.url, projects.warm, { everyMs });
+  const before = cpuMs(server.pid);
+  const { times, failures } = await visit(server.url, projects.fresh, { everyMs });
+  const usedMs = cpuMs(server.pid) - before;
+  if (failures.length > 0) throw new Error(`${server.name}: ${tally(failures)}`);
+  const again = await visit(server.url, projects.fresh, { everyMs: 2 });
+  return [percentile(times, 0.5), percentile(times, 0.99), Math.max(...times), usedMs / firsts, percentile(again.times, 0.5)];
+}

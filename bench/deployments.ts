@@ -1,0 +1,97 @@
+// Data folders with many deployments, each with an artifact of its own, so that nothing made for one serves another; and a workerd
+// that loads the same bundles one by one through its Worker Loader, the closest it has to a deployment.
+import { readFileSync, rmSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { writeArtifact } from '../builder/artifact.ts';
+import { build } from '../builder/build.ts';
+import { hashOf } from '../core/artifact-id.ts';
+import type { Manifest, RouteRecord } from '../core/manifest.ts';
+import { parseProjectConfig } from '../core/project-config.ts';
+import { notInstalled, startServer, workerdBinary, type Server } from './servers.ts';
+
+/** A worker of workers/, bundled. */
+export interface Bundle {
+  readonly name: string;
+  readonly code: string;
+  readonly manifest: Manifest;
+}
+
+const workers = path.join(import.meta.dirname, 'workers');
+
+/** Bundles one worker as a deploy does. */
+export async function bundleWorker(name: string): Promise<Bundle> {
+  const { config } = parseProjectConfig(`main: ${name}.js\n`, { file: 'platform.yaml' });
+  const folder = mkdtempSync(path.join(tmpdir(), 'platform-bench-bundle-'));
+  const artifact = await build({ root: workers, config: config!, artifacts: folder, durable: false });
+  const code = readFileSync(path.join(artifact.folder, 'worker.js'), 'utf8');
+  rmSync(folder, { recursive: true });
+  return { name, code, manifest: artifact.manifest };
+}
+
+/** Another artifact of the same worker: a last line makes it differ. */
+export async function publishCopy(folder: string, project: string, bundle: Bundle, mark: string | number = project): Promise<void> {
+  const code = `${bundle.code}\n// ${mark}\n`;
+  const worker = { hash: hashOf(code), bytes: Buffer.byteLength(code), mapHash: null };
+  const content = { manifest: { ...bundle.manifest, worker }, worker: { code, map: null }, assets: new Map<string, string>() };
+  const { id: artifact } = await writeArtifact(path.join(folder, 'artifacts'), content, false);
+  const id = `d${artifact.slice(0, 12)}`;
+  const deployment = { id, artifact, branch: 'main', createdAt: '2026-01-01T00:00:00.000Z' };
+  const route: RouteRecord = {
+    version: 1,
+    project,
+    plan: 'free',
+    vars: {},
+    domains: [],
+    production: id,
+    branches: { main: id },
+    deployments: { [id]: deployment },
+  };
+  writeFileSync(path.join(folder, 'routes', `${project}.json`), JSON.stringify(route));
+}
+
+/** A fresh data folder with a project of each name. */
+export async function publishCopies(bundle: Bundle, projects: readonly string[]): Promise<string> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'platform-bench-'));
+  for (const part of ['artifacts', 'routes']) mkdirSync(path.join(folder, part));
+  for (const project of projects) await publishCopy(folder, project, bundle);
+  return folder;
+}
+
+/** `name0`, `name1`, ... */
+export function names(prefix: string, count: number): string[] {
+  return Array.from({ length: count }, (_, i) => `${prefix}${i}`);
+}
+
+const loader = `export default {
+  fetch(request, env) {
+    const name = request.headers.get('host').split('.')[0];
+    const code = env.CODE + '\\n// ' + name + '\\n';
+    const load = () => ({ compatibilityDate: '2025-04-02', mainModule: 'worker.js', modules: { 'worker.js': code } });
+    return env.LOADER.get(name, load).getEntrypoint().fetch(request);
+  },
+};
+`;
+
+/** workerd with one worker that loads another per host. */
+export function startWorkerLoader(name: string, bundle: Bundle): Promise<Server> | string {
+  const binary = workerdBinary();
+  if (binary === null) return notInstalled;
+  const folder = mkdtempSync(path.join(tmpdir(), 'platform-bench-workerd-'));
+  writeFileSync(path.join(folder, 'loader.js'), loader);
+  writeFileSync(path.join(folder, 'worker.js'), bundle.code);
+  return startServer(name, 'first.localhost', '/', (port) => {
+    const config = `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [(name = "main", worker = (
+    modules = [(name = "loader", esModule = embed "loader.js")],
+    bindings = [(name = "LOADER", workerLoader = (id = "bench")), (name = "CODE", text = embed "worker.js")],
+    compatibilityDate = "2025-04-02",
+  ))],
+  sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "main")],
+);
+`;
+    writeFileSync(path.join(folder, 'config.capnp'), config);
+    return { words: [binary, 'serve', '--experimental', path.join(folder, 'config.capnp')] };
+  });
+}

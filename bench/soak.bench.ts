@@ -1,0 +1,121 @@
+// A long run: a million requests to four projects, one of which is deployed anew every second, and ten thousand isolates that take
+// each other's place. Errors, and how memory grows. `npm run bench soak`; BENCH_REQUESTS and BENCH_REPLACEMENTS change the numbers.
+import { spawn } from 'node:child_process';
+import { rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { missingWrk, parseWrk, residentBytes } from './load.ts';
+import { bundleWorker, names, publishCopies, publishCopy } from './deployments.ts';
+import { get, startEngine, type Server } from './servers.ts';
+import { digits, machineLine, median, slope } from './statistics.ts';
+import { tally, visit } from './visits.ts';
+
+const requests = Number(process.env['BENCH_REQUESTS'] ?? 1e6);
+const replacements = Number(process.env['BENCH_REPLACEMENTS'] ?? 1e4);
+const live = 32;
+const projects = names('soak', 4);
+const settings = { WORKER_ISOLATES_MAX: String(live) };
+
+const missing = missingWrk();
+if (missing === null) {
+  process.stdout.write(`${machineLine()}\nat most ${live} live isolates; about ${Math.round(requests / 3e4 + replacements / 60)} s\n\n`);
+  await redeployments();
+  await replaced();
+} else {
+  process.stderr.write(`${missing}\n`);
+  process.exitCode = 1;
+}
+
+async function redeployments(): Promise<void> {
+  const bundle = await bundleWorker('version');
+  const folder = await publishCopies(bundle, projects);
+  const engine = await startEngine('ours', folder, 'node', projects[0]!, '/', settings);
+  const script = path.join(folder, 'projects.lua');
+  writeFileSync(script, projectsScript());
+  const samples: [requests: number, bytes: number][] = [];
+  const seenMs: number[] = [];
+  const errors: string[] = [];
+  let [answered, bad, deploys, running] = [0, 0, 0, true];
+  const deploying = (async () => {
+    while (running) {
+      const began = performance.now();
+      const project = projects[deploys % projects.length]!;
+      const version = `version ${++deploys}`;
+      await publishCopy(folder, project, { ...bundle, code: bundle.code.replace(/version \d+/, version) }, version);
+      for (let isNew = false; !isNew;) {
+        const { status, body } = await get(engine.url, `${project}.localhost`);
+        if (status !== 200) errors.push(`${status}`);
+        isNew = body.toString() === version;
+        if (!isNew && performance.now() - began > 5000) {
+          errors.push('the new version is not served after 5 s');
+          break;
+        }
+      }
+      seenMs.push(performance.now() - began);
+      samples.push([answered, residentBytes(engine.pid)]);
+      await delay(Math.max(0, 1000 - (performance.now() - began)));
+    }
+  })();
+  while (answered < requests) {
+    const printed = await wrk(['-t1', '-c32', '-d5s', '--latency', '-s', script, engine.url]);
+    const reading = parseWrk(printed);
+    answered += reading.requests;
+    bad += reading.bad;
+  }
+  running = false;
+  await deploying;
+  process.stdout.write(`${answered} requests, ${deploys} redeployments: ${bad} failed, and of the deployer's own: ${tally(errors)}\n`);
+  process.stdout.write(
+    `deploy to first answer of the new version: median ${digits(median(seenMs))}, worst ${digits(Math.max(...seenMs))} ms\n`,
+  );
+  writeGrowth(samples, 'requests', 1e6);
+  await end(engine, folder);
+}
+
+async function replaced(): Promise<void> {
+  const all = names('app', 2 * live);
+  const folder = await publishCopies(await bundleWorker('hello'), all);
+  const engine = await startEngine('ours', folder, 'node', all[0]!, '/', settings);
+  const samples: [number, number][] = [];
+  const failures: string[] = [];
+  let visited = 0;
+  while (visited < replacements) {
+    // Each is the one that was used longest ago, and so the one that has just gone.
+    failures.push(...(await visit(engine.url, all, { atATime: 2 })).failures);
+    visited += all.length;
+    samples.push([visited, residentBytes(engine.pid)]);
+  }
+  process.stdout.write(`\n${visited} isolates in place of others, failed: ${tally(failures)}\n`);
+  writeGrowth(samples, 'replacements', 1e4);
+  await end(engine, folder);
+}
+
+/** The first third only fills caches and heaps. */
+function writeGrowth(samples: readonly (readonly [number, number])[], what: string, per: number): void {
+  const settled = samples.slice(Math.floor(samples.length / 3));
+  const [first, last] = [settled[0]![1] / 1e6, settled.at(-1)![1] / 1e6];
+  const growth = (slope(settled) * per) / 1e6;
+  process.stdout.write(
+    `resident memory: ${digits(first)} MB after a third, ${digits(last)} MB at the end, slope ${digits(growth)} MB per ${per} ${what}\n`,
+  );
+}
+
+async function end(engine: Server, folder: string): Promise<void> {
+  await engine.stop();
+  rmSync(folder, { recursive: true });
+}
+
+function wrk(words: readonly string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = spawn('wrk', words, { stdio: ['ignore', 'pipe', 'inherit'] });
+    let printed = '';
+    child.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+    child.on('error', reject);
+    child.on('close', () => resolve(printed));
+  });
+}
+
+function projectsScript(): string {
+  const list = projects.map((name) => `wrk.format("GET", "/", { Host = "${name}.localhost" })`).join(',\n    ');
+  return `local requests\nlocal at = 0\ninit = function()\n  requests = {\n    ${list}\n  }\nend\nrequest = function()\n  at = at + 1\n  return requests[at % #requests + 1]\nend\n`;
+}
