@@ -51,6 +51,7 @@ export interface DeploymentParts extends ServingParts {
 export class Deployment implements Tenant, ServingOwner {
   readonly config: DeploymentConfig;
   lastUsedAt = 0;
+  readonly conduct = { slowUntil: 0 };
   #parts: DeploymentParts;
   #mapper: StackMapper;
   #serving: Serving | null = null;

@@ -2,7 +2,7 @@
 // nothing of requests; what comes out goes to the `IsolateEvents` it was given.
 import ivm from 'isolated-vm';
 import { PlatformError } from '#core/errors.ts';
-import type { Enterable, EntryScheduler, EntryState } from './entry.ts';
+import type { Conduct, Enterable, EntryScheduler, EntryState } from './entry.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** What an isolate is made of; shared by all of an engine. */
@@ -79,6 +79,10 @@ const EPILOGUE = '\nimport "platform:begin";\nglobalThis["platform:loaded"]();\n
 /** Blank until `load`; then `enter` takes batches until `dispose` or its death. */
 export class WorkerIsolate implements Enterable {
   entryState: EntryState = 'idle';
+  isOvertime = false;
+  enteredRound = 0;
+  /** Of the deployment it serves, from when it is taken. */
+  conduct: Conduct = { slowUntil: 0 };
   #isolate: ivm.Isolate;
   #context: ivm.Context;
   #connection: Connection;

@@ -1,5 +1,6 @@
 // Keeps blank isolates warm, counts the live ones, and sends the least recently used idle ones away when there are too many
 // or the engine's memory grows too large. An isolate never changes hands: once loaded it belongs to one deployment.
+import type { Conduct } from './entry.ts';
 import { WorkerIsolate, type IsolateParts } from './isolate.ts';
 
 /** Something that holds live isolates and can let go of the idle ones. */
@@ -8,6 +9,8 @@ export interface Tenant {
   readonly lastUsedAt: number;
   /** Nothing is being served: its isolate may go. */
   readonly isIdle: boolean;
+  /** How its entries are scheduled. */
+  readonly conduct: Conduct;
   /** Disposes its isolate; the next request starts a new one. */
   evict(): void;
 }
@@ -51,6 +54,7 @@ export class Pool {
     this.#tenants.add(tenant);
     this.#parts.counters.isolatesStarted++;
     const isolate = this.#blanks.pop() ?? new WorkerIsolate(this.#parts);
+    isolate.conduct = tenant.conduct;
     this.#refill();
     return isolate;
   }

@@ -2,17 +2,45 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EntryScheduler, type Enterable } from '#runtime/isolates/entry.ts';
 
-function setup(runningMax: number): { scheduler: EntryScheduler; entered: string[]; turn(): void; isolate(name: string): Enterable } {
+interface Setup {
+  scheduler: EntryScheduler;
+  entered: string[];
+  turn(): void;
+  /** The watch fires, and the turn it asks for runs. */ watch(): void;
+  clock: { now: number };
+  isolate(name: string): Enterable;
+}
+
+function setup(runningMax: number): Setup {
   const entered: string[] = [];
   const deferred: (() => void)[] = [];
-  const scheduler = new EntryScheduler({ runningMax, defer: (callback) => deferred.push(callback) });
+  const watches: (() => void)[] = [];
+  const clock = { now: 1000 };
+  const scheduler = new EntryScheduler({
+    runningMax,
+    defer: (callback) => deferred.push(callback),
+    later: (callback) => watches.push(callback),
+    now: () => clock.now,
+  });
+  const turn = (): void => {
+    for (const callback of deferred.splice(0)) callback();
+  };
   return {
     scheduler,
     entered,
-    turn: () => {
-      for (const callback of deferred.splice(0)) callback();
+    turn,
+    watch: () => {
+      for (const callback of watches.splice(0)) callback();
+      turn();
     },
-    isolate: (name) => ({ entryState: 'idle', enter: () => void entered.push(name) }),
+    clock,
+    isolate: (name) => ({
+      entryState: 'idle',
+      isOvertime: false,
+      enteredRound: 0,
+      conduct: { slowUntil: 0 },
+      enter: () => void entered.push(name),
+    }),
   };
 }
 
@@ -149,4 +177,115 @@ test('a late word of an entry that was forgotten changes nothing', () => {
   scheduler.forget(a);
   scheduler.left(a);
   assert.equal(scheduler.running, 0);
+});
+
+test('an entry that lasts while others wait loses its place to them', () => {
+  const { scheduler, entered, turn, watch, isolate } = setup(1);
+  const [spinner, victim] = ['spinner', 'victim'].map(isolate) as [Enterable, Enterable];
+  scheduler.request(spinner);
+  turn();
+  scheduler.request(victim);
+  turn();
+  assert.deepEqual(entered, ['spinner']);
+  watch();
+  assert.deepEqual(entered, ['spinner', 'victim']);
+  assert.equal(scheduler.running, 2);
+  scheduler.left(victim);
+  scheduler.left(spinner);
+  assert.equal(scheduler.running, 0);
+});
+
+test('an entry that began after the watch keeps its place until the next one', () => {
+  const { scheduler, entered, turn, watch, isolate } = setup(1);
+  const [a, b, c] = ['a', 'b', 'c'].map(isolate) as [Enterable, Enterable, Enterable];
+  scheduler.request(a);
+  turn();
+  scheduler.request(b);
+  scheduler.request(c);
+  turn();
+  scheduler.left(a);
+  turn();
+  watch();
+  assert.deepEqual(entered, ['a', 'b'], 'b began while the watch was on');
+  turn();
+  watch();
+  assert.deepEqual(entered, ['a', 'b', 'c']);
+});
+
+test('deployments whose entries last share as many cores as there are, and the others go first', () => {
+  const { scheduler, entered, turn, watch, isolate } = setup(2);
+  const spinners = ['s0', 's1', 's2', 's3'].map(isolate) as [Enterable, Enterable, Enterable, Enterable];
+  for (const each of spinners) scheduler.request(each);
+  turn();
+  watch();
+  watch();
+  assert.deepEqual(entered, ['s0', 's1', 's2', 's3'], 'nothing was known of them');
+  const [first, second, third] = spinners;
+  for (const each of [first, second]) {
+    scheduler.left(each);
+    scheduler.request(each);
+  }
+  const victim = isolate('victim');
+  scheduler.request(victim);
+  watch();
+  assert.deepEqual(entered.slice(4), ['victim'], 's2 and s3 run without a place, which is all the slow queue gets');
+  scheduler.left(victim);
+  turn();
+  assert.deepEqual(entered.slice(5), []);
+  scheduler.left(third);
+  turn();
+  assert.deepEqual(entered.slice(5), ['s0', 's1']);
+});
+
+test('a deployment is out of the slow queue after a while of good conduct', () => {
+  const { scheduler, entered, turn, watch, clock, isolate } = setup(1);
+  const [spinner, other, late] = ['spinner', 'other', 'late'].map(isolate) as [Enterable, Enterable, Enterable];
+  scheduler.request(spinner);
+  turn();
+  scheduler.request(other);
+  watch();
+  scheduler.left(spinner);
+  assert.equal(spinner.conduct.slowUntil > clock.now, true);
+  scheduler.request(spinner);
+  scheduler.request(late);
+  scheduler.left(other);
+  turn();
+  assert.deepEqual(entered, ['spinner', 'other', 'late']);
+  scheduler.left(late);
+  turn();
+  assert.deepEqual(entered, ['spinner', 'other', 'late', 'spinner']);
+  scheduler.left(spinner);
+  clock.now += 10_000;
+  scheduler.request(spinner);
+  turn();
+  assert.equal(spinner.conduct.slowUntil, 0);
+});
+
+test('the slow queue does not starve behind others that never stop', () => {
+  const { scheduler, entered, turn, isolate } = setup(1);
+  const slow = { ...isolate('slow'), conduct: { slowUntil: 1e9 } };
+  const fast = [isolate('a'), isolate('b')] as const;
+  for (const each of fast) scheduler.request(each);
+  scheduler.request(slow);
+  turn();
+  for (let round = 0; round < 20 && !entered.includes('slow'); round++) {
+    const runs = fast.find(({ entryState }) => entryState !== 'idle' && entryState !== 'ready') as Enterable;
+    scheduler.request(runs);
+    scheduler.left(runs);
+    turn();
+  }
+  assert.ok(entered.includes('slow'));
+});
+
+test('an isolate that dies in overtime leaves nothing behind', () => {
+  const { scheduler, turn, watch, isolate } = setup(1);
+  const [spinner, victim] = ['spinner', 'victim'].map(isolate) as [Enterable, Enterable];
+  scheduler.request(spinner);
+  turn();
+  scheduler.request(victim);
+  watch();
+  scheduler.forget(spinner);
+  scheduler.forget(victim);
+  assert.equal(scheduler.running, 0);
+  assert.equal(scheduler.waiting, 0);
 });
