@@ -17,6 +17,8 @@ export interface TestPlatform {
   readonly folder: string;
   /** Process id of the engine that listens now. */
   readonly enginePid: number;
+  /** Engines that have begun to listen so far. */
+  readonly engineStarts: number;
   /** Resolves when another engine listens. */
   restarted(): Promise<void>;
   deploy(name: string, code: string): Promise<void>;
@@ -63,8 +65,10 @@ export async function startPlatform(
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
   let engine = { port: 0, pid: 0 };
+  let engineStarts = 0;
   supervisor.on('message', (message) => {
     engine = message as typeof engine;
+    engineStarts++;
   });
   await once(supervisor, 'message');
   const fetch: TestPlatform['fetch'] = (project, path = '/', options = {}) => send(engine.port, `${project}.localhost`, path, options);
@@ -75,6 +79,9 @@ export async function startPlatform(
     },
     get enginePid() {
       return engine.pid;
+    },
+    get engineStarts() {
+      return engineStarts;
     },
     restarted: async () => void (await once(supervisor, 'message')),
     deploy,

@@ -1,0 +1,86 @@
+// All attacks as a table: name, verdict, what the attacker got, what the victim saw. An attack that fails by time alone runs
+// once more with nothing beside it, and says so: two attacks share the machine otherwise. Exit code 1 when one fails.
+import { spawn } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { nodeFlags } from '#cli/node-flags.mjs';
+import { attackKinds, type Attack, type Verdict } from '#test/setup/hostile.ts';
+
+const ATTACK_MS_MAX = 60_000;
+const words = process.argv.slice(2);
+const jobs = Number(words.find((word) => word.startsWith('--jobs='))?.slice(7) ?? 2);
+const parts = words.filter((word) => !word.startsWith('--'));
+
+const attacks: { name: string; attack: Attack }[] = [];
+for (const file of readdirSync(join(import.meta.dirname, 'attacks')).sort()) {
+  const { default: attack } = (await import(join(import.meta.dirname, 'attacks', file))) as { default: Attack };
+  attacks.push({ name: file.replace(/\.ts$/, ''), attack });
+}
+const chosen = attacks
+  .filter(({ name, attack }) => parts.length === 0 || parts.some((part) => name.includes(part) || attack.kind === part))
+  .toSorted((a, b) => attackKinds.indexOf(a.attack.kind) - attackKinds.indexOf(b.attack.kind));
+
+const began = performance.now();
+process.stdout.write(`${row('attack', 'verdict', 'victim ms', 'failed', 'deaths', 'the attacker got')}\n`);
+const failed: string[] = [];
+const again: typeof chosen = [];
+const queue = [...chosen];
+await Promise.all(
+  Array.from({ length: jobs }, async () => {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      const verdict = await inProcess(next.name);
+      if (!verdict.passed && verdict.byTimeAlone) again.push(next);
+      else report(next, verdict, '');
+    }
+  }),
+);
+for (const next of again) report(next, await inProcess(next.name), ' (2nd run, alone)');
+const passed = chosen.length - failed.length;
+process.stdout.write(`\n${passed} of ${chosen.length} attacks failed to hurt, in ${((performance.now() - began) / 1000).toFixed(0)} s\n`);
+for (const line of failed) process.stdout.write(`  ${line}\n`);
+process.exit(failed.length === 0 ? 0 : 1);
+
+function report({ name, attack }: (typeof chosen)[number], verdict: Verdict, note: string): void {
+  const { victim } = verdict;
+  const state = verdict.passed ? 'held' : 'HURT';
+  process.stdout.write(
+    `${row(
+      `${attack.kind} ${name}`,
+      state,
+      String(Math.round(victim.longestMs)),
+      `${victim.failures}/${victim.requests}`,
+      String(verdict.engineDeaths),
+      verdict.answer.replaceAll('\n', ' ').slice(0, 90),
+    )}${note}\n`,
+  );
+  if (!verdict.passed) failed.push(`${name}: ${verdict.objections.join('; ')}; it got ${verdict.answer.slice(0, 400)}`);
+}
+
+function inProcess(name: string): Promise<Verdict> {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, [...nodeFlags, join(import.meta.dirname, 'attack-process.ts'), name], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const overdue = setTimeout(() => child.kill('SIGKILL'), ATTACK_MS_MAX);
+    let output = '';
+    child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    child.on('close', () => {
+      clearTimeout(overdue);
+      const last = output.trimEnd().split('\n').at(-1) ?? '';
+      if (last.startsWith('{"passed"')) resolve(JSON.parse(last) as Verdict);
+      else resolve(broken(output.slice(-400)));
+    });
+  });
+}
+
+/** An attack whose own process ended without a verdict. */
+function broken(output: string): Verdict {
+  const victim = { requests: 0, failures: 0, failuresInARow: 0, longestMs: 0, lastFailure: '' };
+  return { passed: false, objections: ['no verdict'], byTimeAlone: false, answer: output, victim, engineDeaths: 0, ms: 0 };
+}
+
+function row(...cells: [string, string, string, string, string, string]): string {
+  const widths = [44, 7, 9, 9, 6, 0];
+  return cells.map((cell, at) => cell.padEnd(widths[at] as number)).join('  ');
+}

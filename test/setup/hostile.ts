@@ -1,0 +1,194 @@
+// One attack on a platform of its own, with a victim beside it: what an attack file says of itself, what it may use, and the
+// verdict. Used by test/hostile/main.ts (all of them) and test/hostile/attacks.test.ts (a handful).
+import { connect, type Socket } from 'node:net';
+import { request } from 'node:http';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { Probed } from './hostile-prober.ts';
+import { startPlatform, type TestPlatform } from './platform.ts';
+
+/** Kinds of attack, in the order of the table. */
+export const attackKinds = ['cpu', 'memory', 'protocol', 'escape', 'egress', 'tenancy'] as const;
+export type AttackKind = (typeof attackKinds)[number];
+
+/** An attack: the default export of a file in test/hostile/attacks. */
+export interface Attack {
+  readonly kind: AttackKind;
+  /** It may end the process it runs in: the victim may then lose one request at a time and wait up to 2 s. */ readonly kills?: boolean;
+  /** Text of the attacker's worker, or of several workers by project. */ readonly worker: string | Readonly<Record<string, string>>;
+  /** Settings of the platform beside those of {@link settings}. */ readonly environment?: Readonly<Record<string, string>>;
+  /** Does it, and says what the attacker got. */ attack(context: AttackContext): Promise<string>;
+  /** Exactly what the attacker has to get; of a list, one. */ readonly expect: string | readonly string[];
+  /** The attacker's own worker need not answer afterwards. */ readonly ends?: boolean;
+}
+
+/** What an attack works with. */
+export interface AttackContext {
+  readonly platform: TestPlatform;
+  /** `<status> <error code or beginning of the text>` of one request to the attacker, or the code of a broken connection. */
+  get(path?: string, options?: Ask): Promise<string>;
+  /** The distinct answers of that many requests at a time, over and over for some time, sorted. */
+  flood(path: string, options: { clients: number; ms: number } & Ask): Promise<string>;
+  /** A bare connection. */
+  socket(): Promise<Socket>;
+  /** What a bare connection answers to some bytes, until it is closed or silent for that long. */
+  raw(bytes: string | Uint8Array, silenceMs?: number): Promise<string>;
+}
+
+/** Options of one request. */
+export interface Ask {
+  readonly project?: string;
+  readonly host?: string;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+  /** Gives up after this long. */ readonly patienceMs?: number;
+}
+
+/** What became of an attack. */
+export interface Verdict {
+  readonly passed: boolean;
+  /** Why not. */ readonly objections: readonly string[];
+  /** It failed by time alone, which a busy machine can be the reason of. */ readonly byTimeAlone: boolean;
+  readonly answer: string;
+  readonly victim: Probed;
+  readonly engineDeaths: number;
+  readonly ms: number;
+}
+
+const settings = {
+  WORKER_CPU_LIMIT_MS_FREE: '100',
+  WORKER_STARTUP_CPU_LIMIT_MS: '200',
+  WORKER_MEMORY_MB: '64',
+  WORKER_WALL_LIMIT_MS: '5000',
+  HANDLER_PROCESSES: '1',
+  DRAIN_MS: '200',
+};
+const VICTIM = `export default { fetch: () => new Response('unhurt') };`;
+const GAP_MS_MAX = 250;
+const GAP_MS_MAX_KILLED = 2000;
+
+/** A worker that attacks under `/attack` and answers `alive` elsewhere. `top` is its top level. */
+export function attacker(attack: string, top = ''): string {
+  return `${top}\nexport default { async fetch(request, env, ctx) { const url = new URL(request.url); if (url.pathname !== '/attack') return new Response('alive'); ${attack} } };`;
+}
+
+/** An attack that burns CPU in two projects at once, which is every place an engine of two cores has; each request has to end at its budget. */
+export function spinner(attack: string, top = ''): Attack {
+  const worker = attacker(attack, top);
+  return {
+    kind: 'cpu',
+    worker: { attacker: worker, accomplice: worker },
+    async attack({ flood }) {
+      const options = { clients: 1, ms: 1500 };
+      const answers = await Promise.all([flood('/attack', options), flood('/attack', { ...options, project: 'accomplice' })]);
+      return [...new Set(answers)].join(' and ');
+    },
+    expect: '500 cpu_limit_exceeded',
+  };
+}
+
+/** Runs an attack to its verdict. */
+export async function runAttack(attack: Attack): Promise<Verdict> {
+  const began = performance.now();
+  const workers = typeof attack.worker === 'string' ? { attacker: attack.worker } : attack.worker;
+  const environment = { ...settings, ...(attack.kills === true ? { HANDLER_PROCESSES: '2' } : {}), ...attack.environment };
+  const platform = await startPlatform({ victim: VICTIM, ...workers }, environment);
+  try {
+    await platform.answers('victim', 'unhurt');
+    const startsBefore = platform.engineStarts;
+    const prober = new Worker(join(import.meta.dirname, 'hostile-prober.ts'), {
+      workerData: { port: platform.port, host: 'victim.localhost' },
+    });
+    await once(prober, 'message');
+    let answer: string;
+    try {
+      answer = await attack.attack(createContext(platform));
+    } catch (error) {
+      answer = `the attack failed: ${String((error as Error).stack)}`;
+    }
+    const objections: string[] = [];
+    if (attack.ends !== true && (await alive(platform)) !== '200 alive') objections.push('the attacker is not served again');
+    prober.postMessage('stop');
+    const [victim] = (await once(prober, 'message')) as [Probed];
+    const expected = typeof attack.expect === 'string' ? [attack.expect] : attack.expect;
+    if (!expected.includes(answer)) objections.push(`the answer is not ${expected.join(' or ')}`);
+    const engineDeaths = platform.engineStarts - startsBefore;
+    if (attack.kills !== true && engineDeaths > 0) objections.push(`the engine died ${engineDeaths} times`);
+    const failuresMax = attack.kills === true ? 1 : 0;
+    if (victim.failuresInARow > failuresMax)
+      objections.push(`the victim failed ${victim.failuresInARow} times in a row: ${victim.lastFailure}`);
+    const gapMax = attack.kills === true ? GAP_MS_MAX_KILLED : GAP_MS_MAX;
+    const byTimeAlone = objections.length === 0;
+    if (victim.longestMs > gapMax) objections.push(`the victim waited ${Math.round(victim.longestMs)} ms`);
+    return { passed: objections.length === 0, objections, byTimeAlone, answer, victim, engineDeaths, ms: performance.now() - began };
+  } finally {
+    await platform.close();
+  }
+}
+
+/** The attacker's own worker, asked for up to 5 s. */
+async function alive(platform: TestPlatform): Promise<string> {
+  const until = performance.now() + 5000;
+  for (;;) {
+    const answer = await ask(platform.port, '/', {});
+    if (answer === '200 alive' || performance.now() > until) return answer;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+function createContext(platform: TestPlatform): AttackContext {
+  const get: AttackContext['get'] = (path = '/attack', options = {}) => ask(platform.port, path, options);
+  const socket: AttackContext['socket'] = async () => {
+    const opened = connect(platform.port, '127.0.0.1');
+    await once(opened, 'connect');
+    opened.on('error', () => {});
+    return opened;
+  };
+  return {
+    platform,
+    get,
+    socket,
+    async flood(path, { clients, ms, ...options }) {
+      const answers = new Set<string>();
+      const until = performance.now() + ms;
+      const client = async (): Promise<void> => {
+        while (performance.now() < until) answers.add(await get(path, options));
+      };
+      await Promise.all(Array.from({ length: clients }, client));
+      return [...answers].sort().join(', ');
+    },
+    async raw(bytes, silenceMs = 500) {
+      const opened = await socket();
+      let text = '';
+      opened.setEncoding('latin1');
+      opened.on('data', (chunk: string) => (text += chunk));
+      opened.write(bytes);
+      opened.setTimeout(silenceMs, () => opened.destroy());
+      if (!opened.destroyed) await once(opened, 'close');
+      return text;
+    },
+  };
+}
+
+function ask(port: number, path: string, options: Ask): Promise<string> {
+  return new Promise((resolve) => {
+    const headers = { ...options.headers, host: options.host ?? `${options.project ?? 'attacker'}.localhost` };
+    const sent = request({ host: '127.0.0.1', port, path, method: options.method ?? 'GET', headers, agent: false }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('end', () =>
+        resolve(`${response.statusCode} ${word(response.headers['x-platform-error'], Buffer.concat(chunks))}`.trim()),
+      );
+      response.on('error', (error: NodeJS.ErrnoException) => resolve(`${response.statusCode} ${error.code ?? error.message}`));
+    });
+    sent.setTimeout(options.patienceMs ?? 15_000, () => sent.destroy(Object.assign(new Error(), { code: 'NO_ANSWER' })));
+    sent.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    sent.end(options.body);
+  });
+}
+
+function word(code: string | string[] | undefined, body: Buffer): string {
+  return code === undefined ? body.toString('utf8', 0, 200) : String(code);
+}
