@@ -8,6 +8,7 @@ import { createCacheCalls, type CacheStore } from './bindings/cache.ts';
 import type { HostHandlers } from './bridge/host-calls.ts';
 import { Deployment, type DeploymentParts, type RequestRecord } from './deployment.ts';
 import type { Engine } from './engine.ts';
+import type { Placed, Remote } from './forwarding/placement.ts';
 import type { DeliveryEnd, EventKind } from './invocation/delivery.ts';
 import { createInvocationIds } from './invocation/invocation-id.ts';
 import type { LogLine } from './invocation/log.ts';
@@ -37,6 +38,8 @@ export interface HandlerParts {
     project: string,
   ) => string;
   /** The route of a deployment by its id. */ readonly findDeployment: (id: string) => Route | null;
+  /** Where a deployment's requests go instead; null: all are served here. `before`: what it said last. */
+  readonly remoteOf?: (deployment: string, placed: Placed, before: Remote | null) => Remote | null;
   readonly onLog: (deployment: DeploymentConfig, line: LogLine) => void;
   readonly onRequest: ((record: RequestRecord) => void) | null;
   /** Whether `onRequest` wants only those that failed. */ readonly onlyFailures?: boolean;
@@ -51,6 +54,16 @@ export interface Handler {
    * @param event JSON, as guest/events/ takes it.
    */
   deliver(deployment: string, kind: EventKind, event: string): Promise<DeliveryEnd>;
+  /**
+   * Serves a request in this engine, unless its deployment is kept apart; false when this engine does not know it.
+   *
+   * @param key `<project>/<deployment id>`.
+   */
+  serveHere(key: string, exchange: Exchange): boolean;
+  /** Engines came or went: asks for every remote again. */
+  replace(): void;
+  /** Deployments whose code is running at this moment, as keys. */
+  running(): string[];
   /** Compiles and starts a route's worker ahead of its first request. */
   warm(route: Route): void;
   /** Lets go of deployments that no route names any more, once they are idle. */
@@ -65,6 +78,7 @@ interface Served {
   readonly artifact: OpenArtifact;
   /** Null for static projects. */ readonly deployment: Deployment | null;
   readonly counters: DeploymentCounters | null;
+  /** Where its requests go instead. */ remote: Remote | null;
 }
 
 const ALIVE_MS = 50;
@@ -101,7 +115,7 @@ export function createHandler(parts: HandlerParts): Handler {
     const cache = createCacheCalls(route.project, parts.cache, { entryBytesMax: parts.limits.cacheEntryBytesMax });
     const { project, branch, deployment } = route;
     const owner = { namespace: parts.namespaceOf(project), project, branch, deployment };
-    const bindings = createBindingCalls(owner, artifact.manifest.bindings, parts.stores);
+    const bindings = createBindingCalls(owner, artifact.manifest.bindings, parts.stores, { signUrl: null });
     const own = engineCounters.calls.count({ ...cache, ...bindings, ...assetCalls(artifact) });
     return { ...handlers, async: { ...handlers.async, ...own } };
   }
@@ -136,7 +150,8 @@ export function createHandler(parts: HandlerParts): Handler {
     const counters = manifest.worker === null ? null : engineCounters.open(route.deployment, route.project);
     const deployment =
       counters === null ? null : new Deployment(config, { ...deploymentParts, counters, handlers: callsOf(route, artifact) });
-    const opened = { artifact, deployment, counters };
+    const remote = deployment === null ? null : (parts.remoteOf?.(keyOf(route), deployment, null) ?? null);
+    const opened: Served = { artifact, deployment, counters, remote };
     served.set(route, opened);
     return opened;
   }
@@ -158,7 +173,7 @@ export function createHandler(parts: HandlerParts): Handler {
         return;
       }
     }
-    const { artifact, deployment } = found;
+    const { artifact, deployment, remote } = found;
     const rules = artifact.manifest.assets;
     if (
       rules !== null &&
@@ -168,7 +183,21 @@ export function createHandler(parts: HandlerParts): Handler {
       engineCounters.assetRequests++;
       return;
     }
+    if (remote !== null && remote.take(exchange)) return;
     deployment?.fetch(exchange);
+  }
+
+  function serveHere(key: string, exchange: Exchange): boolean {
+    const route = parts.findDeployment(key.slice(key.indexOf('/') + 1));
+    if (route === null) return false;
+    try {
+      const { deployment, remote } = served.get(route) ?? open(route);
+      if (deployment === null) return false;
+      if (remote === null || !remote.isApart || !remote.take(exchange)) deployment.fetch(exchange);
+    } catch (error) {
+      refuse(exchange, error as PlatformError);
+    }
+    return true;
   }
 
   function deliver(id: string, kind: EventKind, event: string): Promise<DeliveryEnd> {
@@ -209,6 +238,16 @@ export function createHandler(parts: HandlerParts): Handler {
   return {
     onExchange,
     deliver,
+    serveHere,
+    replace() {
+      for (const [route, entry] of served)
+        if (entry.deployment !== null) entry.remote = parts.remoteOf?.(keyOf(route), entry.deployment, entry.remote) ?? null;
+    },
+    running() {
+      const running: string[] = [];
+      for (const { isEntered, config } of deployments()) if (isEntered) running.push(`${config.project}/${config.id}`);
+      return running;
+    },
     warm(route) {
       if (!closed) (served.get(route) ?? open(route)).deployment?.warm();
     },
@@ -236,6 +275,10 @@ export function createHandler(parts: HandlerParts): Handler {
       for (const deployment of deployments()) deployment.close();
     },
   };
+}
+
+function keyOf({ project, deployment }: Route): string {
+  return `${project}/${deployment}`;
 }
 
 function refuse(exchange: Exchange, error: PlatformError): void {

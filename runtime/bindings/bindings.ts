@@ -4,31 +4,39 @@ import { PlatformError } from '#core/errors.ts';
 import type { Manifest } from '#core/manifest.ts';
 import type { HostHandler } from '../bridge/host-calls.ts';
 import { hostCalls } from '../bridge/protocol.ts';
+import { createFileCalls, type FileStore, type SignUrl } from './fs.ts';
 import { createScope, type BindingOwner, type BindingScope } from './scope.ts';
 import { createStateCalls, type StateStore } from './state.ts';
 
 /** Where bindings keep what they hold; null: this handler was started without one. */
 export interface BindingStores {
   readonly state: StateStore | null;
+  readonly fs: FileStore | null;
 }
 
 /** No store at all: every binding says so. */
-export const noStores: BindingStores = { state: null };
+export const noStores: BindingStores = { state: null, fs: null };
+
+/** What host halves use of the handler besides their store. */
+export interface BindingTools {
+  readonly signUrl: SignUrl | null;
+}
 
 type Calls = Readonly<Record<string, HostHandler>>;
 
 /** Kind in platform.yaml -> its calls; null where its store is missing. */
-const kinds: Readonly<Record<string, (scope: BindingScope, stores: BindingStores) => Calls | null>> = {
+const kinds: Readonly<Record<string, (scope: BindingScope, stores: BindingStores, tools: BindingTools) => Calls | null>> = {
+  fs: (scope, { fs }, { signUrl }) => fs && createFileCalls(scope, fs, signUrl),
   state: (scope, { state }) => state && createStateCalls(scope, state),
 };
 
 /** @param declared kind -> binding name -> resource name. */
-export function createBindingCalls(owner: BindingOwner, declared: Manifest['bindings'], stores: BindingStores): Calls {
+export function createBindingCalls(owner: BindingOwner, declared: Manifest['bindings'], stores: BindingStores, tools: BindingTools): Calls {
   let calls: Calls = {};
   for (const [kind, names] of Object.entries(declared)) {
     const create = Object.hasOwn(kinds, kind) ? kinds[kind] : undefined;
     if (create === undefined) continue;
-    calls = { ...calls, ...(create(createScope(owner, kind, names), stores) ?? unavailable(kind)) };
+    calls = { ...calls, ...(create(createScope(owner, kind, names), stores, tools) ?? unavailable(kind)) };
   }
   return calls;
 }

@@ -3,12 +3,13 @@
 import { lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import type { Readable } from 'node:stream';
-import { PassThrough } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { Agent, Dispatcher } from 'undici';
 import { PlatformError } from '#core/errors.ts';
 import type { HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
 import { mayConnect, type EgressPolicy } from './egress.ts';
+import { EgressMeter } from './egress-meter.ts';
+import { receiveBody } from './streamed-body.ts';
 import { withTrace } from './trace-headers.ts';
 
 export const REDIRECTS_MAX = 20;
@@ -24,13 +25,22 @@ interface FetchArguments {
 }
 
 /** The handlers of `fetch` under a policy. `close` ends its connections. */
-export function createFetch(policy: EgressPolicy): { calls: Readonly<Record<string, HostHandler>>; close(): Promise<void> } {
+export function createFetch(
+  policy: EgressPolicy,
+  meter: EgressMeter = new EgressMeter(),
+): { calls: Readonly<Record<string, HostHandler>>; close(): Promise<void> } {
   let agent: Promise<Agent> | null = null;
   // undici takes tens of milliseconds to load: only once something is fetched.
   const connect = (): Promise<Agent> =>
-    (agent ??= import('undici').then(
-      (undici) => new undici.Agent({ connect: { lookup: guardedLookup(policy) }, allowH2: false, bodyTimeout: 0, headersTimeout: 0 }),
-    ));
+    (agent ??= import('undici').then((undici) => {
+      const open = undici.buildConnector({ lookup: guardedLookup(policy), allowH2: false });
+      const connector: typeof open = (options, callback) =>
+        open(options, (...result) => {
+          if (result[1] !== null) meter.add(result[1]);
+          callback(...result);
+        });
+      return new undici.Agent({ connect: connector, allowH2: false, bodyTimeout: 0, headersTimeout: 0 });
+    }));
   return {
     calls: { fetch: (call) => run(connect(), policy, call) },
     async close() {
@@ -65,7 +75,7 @@ async function run(connecting: Promise<Agent>, policy: EgressPolicy, call: HostC
   let verb = method;
   let list = withTrace(toList(headers), call.owner.trace);
   // Before anything is awaited: the stream's first chunk may come in the same answer of the isolate.
-  let body: Uint8Array | string | Readable | null = stream === null ? (call.parts[0] ?? null) : upload(call, stream);
+  let body: Uint8Array | string | Readable | null = stream === null ? (call.parts[0] ?? null) : receiveBody(call, stream);
   const agent = await connecting;
   for (let redirects = 0; ; redirects++) {
     call.owner.countSubrequest();
@@ -271,16 +281,4 @@ function firstChunks(body: Readable): Promise<{ chunks: Uint8Array[]; ended: boo
 
 function concat(chunks: readonly Uint8Array[]): Uint8Array {
   return chunks.length === 1 ? new Uint8Array(chunks[0] as Uint8Array) : new Uint8Array(Buffer.concat(chunks));
-}
-
-function upload(call: HostCall, id: number): Readable {
-  const through = new PassThrough();
-  const stream = call.isolate.receiveStream(id, {
-    write: (chunk) => through.write(chunk),
-    end: () => through.end(),
-    destroy: (reason) => through.destroy(new Error(reason)),
-  });
-  through.on('drain', () => stream.drained());
-  through.on('error', () => {});
-  return through;
 }

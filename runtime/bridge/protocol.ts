@@ -218,6 +218,17 @@ export const hostCalls = {
   'state.delete': 'async',
   'state.list': 'async',
   'state.update': 'async',
+  /** Bodies as for fetch: a part, or the id under `stream`. */
+  'fs.put': 'async',
+  'fs.head': 'async',
+  'fs.get': 'async',
+  'fs.delete': 'async',
+  'fs.list': 'async',
+  'fs.createUpload': 'async',
+  'fs.putPart': 'async',
+  'fs.completeUpload': 'async',
+  'fs.abortUpload': 'async',
+  'fs.sign': 'async',
   /** `{messages: {payload, delaySeconds?, dedupeId?, orderingKey?}[]}` -> `{messageIds}`. */
   'queue.send': 'async',
   'queue.metrics': 'async',

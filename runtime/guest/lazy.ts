@@ -23,6 +23,7 @@ import { blobBytes, createBlob, isBlob } from './web/blob.ts';
 import { DOMException } from './web/dom-exception.ts';
 import { CloseEvent, ErrorEvent, MessageEvent } from './web/event-classes.ts';
 import { defineEventHandler, dispatchTrusted, Event, EventTarget } from './web/events.ts';
+import { Headers } from './web/headers.ts';
 import { isRequest, Request, takeRequest } from './web/request.ts';
 import { ReadableStream, WritableStream } from './web/streams.ts';
 import { fetch, newStreamId } from './web/fetch.ts';
@@ -41,6 +42,7 @@ const lazyParts = {
   ErrorEvent,
   Event,
   EventTarget,
+  Headers,
   MessageEvent,
   ReadableStream,
   Request,

@@ -1,0 +1,285 @@
+// The host half of the file binding: an object store per resource, with conditions, ranges, folders by delimiter and uploads in
+// parts (spec 2.1; shapes as of R2). What a worker says is checked here; where bytes lie is the store's affair (runtime/stores/files-*).
+import { Readable } from 'node:stream';
+import type { HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
+import { invalid, toName, toRecord, toWhole } from './arguments.ts';
+import type { BindingScope } from './scope.ts';
+import { receiveBody, sendBody } from './streamed-body.ts';
+
+/** One file resource. */
+export interface FilePlace {
+  readonly namespace: string;
+  readonly resource: string;
+}
+
+/** Header fields that are kept with a file and come back with it. */
+export interface FileHeaders {
+  readonly contentType?: string;
+  readonly contentLanguage?: string;
+  readonly contentDisposition?: string;
+  readonly contentEncoding?: string;
+  readonly cacheControl?: string;
+}
+
+/** What is known of a file. */
+export interface FileHead {
+  readonly key: string;
+  readonly size: number;
+  /** Strong, without quotes. */ readonly etag: string;
+  /** Changes with every write. */ readonly version: string;
+  /** ms since 1970. */ readonly uploadedAt: number;
+  readonly headers: FileHeaders;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** What must hold of the file that is there; times in ms since 1970. */
+export interface FileCondition {
+  readonly etagMatches?: readonly string[];
+  readonly etagDoesNotMatch?: readonly string[];
+  readonly uploadedBefore?: number;
+  readonly uploadedAfter?: number;
+}
+
+/** A part of a file: from an offset, or its last bytes. */
+export type FileRange = { readonly offset: number; readonly length?: number } | { readonly suffix: number };
+
+/** How a file is written. Hex digests are checked against the bytes that came. */
+export interface FileWrite {
+  readonly headers: FileHeaders;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly onlyIf: FileCondition | null;
+  readonly digests: { readonly md5?: string; readonly sha256?: string };
+  readonly bytesMax: number;
+}
+
+/** A page of files: what `delimiter` folds counts as one. */
+export interface FilePage {
+  readonly files: readonly FileHead[];
+  readonly prefixes: readonly string[];
+  /** Continues after this page; null at the end. */ readonly cursor: string | null;
+}
+
+/** Where files are kept. Keys are in byte order. A write is durable, and seen whole or not at all. */
+export interface FileStore {
+  /** @returns null when `onlyIf` does not hold. @throws {PlatformError} `invalid_argument` for a digest that differs or too many bytes. */
+  put(place: FilePlace, key: string, body: Readable, write: FileWrite): Promise<FileHead | null>;
+  head(place: FilePlace, key: string): Promise<FileHead | null>;
+  /** `body` null: the condition does not hold. `range`: what of it comes, in bytes. */
+  get(
+    place: FilePlace,
+    key: string,
+    options: { readonly range: FileRange | null; readonly onlyIf: FileCondition | null },
+  ): Promise<{ readonly head: FileHead; readonly range: { offset: number; length: number }; readonly body: Readable | null } | null>;
+  delete(place: FilePlace, keys: readonly string[]): Promise<void>;
+  list(
+    place: FilePlace,
+    page: { readonly prefix: string; readonly delimiter: string; readonly cursor: string | null; readonly limit: number },
+  ): Promise<FilePage>;
+  createUpload(place: FilePlace, key: string, write: Pick<FileWrite, 'headers' | 'metadata'>): Promise<string>;
+  putPart(place: FilePlace, key: string, upload: string, part: number, body: Readable, bytesMax: number): Promise<{ etag: string }>;
+  completeUpload(place: FilePlace, key: string, upload: string, parts: readonly { part: number; etag: string }[]): Promise<FileHead>;
+  abortUpload(place: FilePlace, key: string, upload: string): Promise<void>;
+}
+
+/** Limits of the binding. */
+export const fileLimits = {
+  keyBytesMax: 1024,
+  metadataBytesMax: 8192,
+  putBytesMax: 5 * 1024 ** 3,
+  partsMax: 10_000,
+  deleteMax: 1000,
+  pageMax: 1000,
+};
+
+/** Makes an address that lets anyone read or write one file for a while; null where this handler cannot. */
+export type SignUrl = (
+  place: FilePlace,
+  key: string,
+  options: { method: 'GET' | 'PUT'; expiresInSeconds: number; sizeMax: number | null },
+) => string;
+
+/** The calls of a deployment's file bindings. Arguments: `{binding, ...}`; bodies are a part, or a stream's id under `stream`. */
+export function createFileCalls(scope: BindingScope, store: FileStore, signUrl: SignUrl | null): Readonly<Record<string, HostHandler>> {
+  const parse = (call: HostCall): { place: FilePlace; args: Readonly<Record<string, unknown>>; key: string } => {
+    const args = toRecord(call.args);
+    call.owner.countSubrequest();
+    const place = { namespace: scope.namespace, resource: scope.resource(args['binding']) };
+    return { place, args, key: args['key'] === undefined ? '' : toKey(args['key']) };
+  };
+  const bodyOf = (call: HostCall, { stream }: Readonly<Record<string, unknown>>): Readable => {
+    if (Number.isSafeInteger(stream)) return receiveBody(call, stream as number, (reason) => invalid(`The body failed: ${reason}`));
+    const [part] = call.parts;
+    if (part === undefined) throw invalid('put takes a value');
+    return Readable.from([typeof part === 'string' ? Buffer.from(part) : part], { objectMode: false });
+  };
+
+  return {
+    /** -> the head, or null. */
+    async 'fs.put'(call) {
+      const body = bodyOf(call, toRecord(call.args));
+      try {
+        const { place, args, key } = parse(call);
+        return { value: await store.put(place, toKey(key), body, toWrite(args)) };
+      } finally {
+        body.destroy();
+      }
+    },
+    async 'fs.head'(call) {
+      const { place, key } = parse(call);
+      return { value: await store.head(place, toKey(key)) };
+    },
+    /** `{range, onlyIf, whole}` -> `{head, range, stream | null}`, small bodies as a part. */
+    async 'fs.get'(call): Promise<HostReply> {
+      const { place, args, key } = parse(call);
+      const found = await store.get(place, toKey(key), { range: toRange(args['range']), onlyIf: toCondition(args['onlyIf']) });
+      if (found === null) return { value: null };
+      const { head, range, body } = found;
+      if (body === null) return { value: { head, range, stream: null } };
+      if (range.length > smallBytesMax) return { value: { head, range, stream: sendBody(call, body, 'The file cannot be read') } };
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of body) chunks.push(chunk as Uint8Array);
+      return { value: { head, range, stream: null }, parts: [new Uint8Array(Buffer.concat(chunks))] };
+    },
+    async 'fs.delete'(call) {
+      const { place, args } = parse(call);
+      const { keys } = args;
+      if (!Array.isArray(keys) || keys.length > fileLimits.deleteMax) throw invalid(`delete takes at most ${fileLimits.deleteMax} keys`);
+      await store.delete(place, keys.map(toKey));
+      return {};
+    },
+    async 'fs.list'(call) {
+      const { place, args } = parse(call);
+      const text = (value: unknown, what: string): string =>
+        value === undefined || value === null || value === '' ? '' : toName(value, what, fileLimits.keyBytesMax);
+      const cursor = text(args['cursor'], 'The cursor');
+      const page = await store.list(place, {
+        prefix: text(args['prefix'], 'The prefix'),
+        delimiter: text(args['delimiter'], 'The delimiter'),
+        cursor: cursor === '' ? null : cursor,
+        limit: toWhole(args['limit'], 'limit', { least: 1, most: fileLimits.pageMax, otherwise: fileLimits.pageMax }),
+      });
+      return { value: page };
+    },
+    async 'fs.createUpload'(call) {
+      const { place, args, key } = parse(call);
+      const { headers, metadata } = toWrite(args);
+      return { value: await store.createUpload(place, toKey(key), { headers, metadata }) };
+    },
+    /** `{upload, part}` and a body -> `{etag}`. */
+    async 'fs.putPart'(call) {
+      const body = bodyOf(call, toRecord(call.args));
+      try {
+        const { place, args, key } = parse(call);
+        const part = toPart(args['part']);
+        return { value: await store.putPart(place, toKey(key), toUpload(args['upload']), part, body, fileLimits.putBytesMax) };
+      } finally {
+        body.destroy();
+      }
+    },
+    /** `{upload, parts: {part, etag}[]}` -> the head. */
+    async 'fs.completeUpload'(call) {
+      const { place, args, key } = parse(call);
+      const { parts } = args;
+      if (!Array.isArray(parts) || parts.length === 0 || parts.length > fileLimits.partsMax)
+        throw invalid(`An upload has 1 to ${fileLimits.partsMax} parts`);
+      const named = parts.map((given: unknown) => {
+        const { part, etag } = toRecord(given);
+        return { part: toPart(part), etag: toName(etag, 'The etag of a part', 128) };
+      });
+      if (named.some(({ part }, index) => index > 0 && part <= (named[index - 1] as { part: number }).part))
+        throw invalid('The parts of an upload must be in ascending order');
+      return { value: await store.completeUpload(place, toKey(key), toUpload(args['upload']), named) };
+    },
+    async 'fs.abortUpload'(call) {
+      const { place, args, key } = parse(call);
+      await store.abortUpload(place, toKey(key), toUpload(args['upload']));
+      return {};
+    },
+    /** `{method, expiresInSeconds, sizeMax}` -> the address. */
+    'fs.sign': (call) => {
+      const { place, args, key } = parse(call);
+      if (signUrl === null) throw invalid('Signed addresses are not available on this handler');
+      const { method } = args;
+      if (method !== undefined && method !== 'GET' && method !== 'PUT') throw invalid('The method of a signed address is GET or PUT');
+      const expiresInSeconds = toWhole(args['expiresInSeconds'], 'expiresInSeconds', { least: 1, most: 604_800, otherwise: 3600 });
+      const sizeMax =
+        args['sizeMax'] === undefined ? null : toWhole(args['sizeMax'], 'sizeMax', { least: 0, most: fileLimits.putBytesMax });
+      return { value: signUrl(place, toKey(key), { method: method ?? 'GET', expiresInSeconds, sizeMax }) };
+    },
+  };
+}
+
+/** Bodies up to this size come with their head. */
+const smallBytesMax = 64 * 1024;
+
+const toKey = (value: unknown): string => toName(value, 'The key', fileLimits.keyBytesMax);
+const toPart = (value: unknown): number => toWhole(value, 'The number of a part', { least: 1, most: fileLimits.partsMax });
+
+function toUpload(value: unknown): string {
+  const upload = toName(value, 'The upload id', 1024);
+  if (!/^[\w.~-]+$/.test(upload)) throw invalid('The upload id is not valid');
+  return upload;
+}
+
+const headerNames = ['contentType', 'contentLanguage', 'contentDisposition', 'contentEncoding', 'cacheControl'] as const;
+
+function toWrite(args: Readonly<Record<string, unknown>>): FileWrite {
+  const headers: Record<string, string> = {};
+  const given = args['headers'] === undefined ? {} : toRecord(args['headers']);
+  for (const name of headerNames) {
+    const value = given[name];
+    if (value === undefined || value === null) continue;
+    if (typeof value !== 'string' || value.length > 1024 || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value))
+      throw invalid(`${name} must be a header value of at most 1024 characters`);
+    headers[name] = value;
+  }
+  const metadata: Record<string, string> = {};
+  for (const [name, value] of Object.entries(args['metadata'] === undefined ? {} : toRecord(args['metadata']))) {
+    if (typeof value !== 'string') throw invalid(`The metadata "${name.slice(0, 100)}" must be a string`);
+    metadata[name] = value;
+  }
+  const bytes = Buffer.byteLength(JSON.stringify(metadata));
+  if (bytes > fileLimits.metadataBytesMax)
+    throw invalid(`The metadata has ${bytes} bytes as JSON, and may have ${fileLimits.metadataBytesMax}`);
+  const digests: Record<string, string> = {};
+  for (const [name, length] of [
+    ['md5', 32],
+    ['sha256', 64],
+  ] as const) {
+    const value = args[name];
+    if (value === undefined || value === null) continue;
+    if (typeof value !== 'string' || value.length !== length || !/^[0-9a-f]+$/i.test(value))
+      throw invalid(`${name} must have ${length} hex digits`);
+    digests[name] = value.toLowerCase();
+  }
+  return { headers, metadata, onlyIf: toCondition(args['onlyIf']), digests, bytesMax: fileLimits.putBytesMax };
+}
+
+function toCondition(value: unknown): FileCondition | null {
+  if (value === undefined || value === null) return null;
+  const given = toRecord(value);
+  const condition: Record<string, unknown> = {};
+  for (const name of ['etagMatches', 'etagDoesNotMatch']) {
+    if (given[name] === undefined || given[name] === null) continue;
+    const tags: readonly unknown[] = Array.isArray(given[name]) ? given[name] : [given[name]];
+    condition[name] = tags.map((tag) =>
+      toName(tag, name, 256)
+        .replace(/^W\//, '')
+        .replace(/^"(.*)"$/, '$1'),
+    );
+  }
+  for (const name of ['uploadedBefore', 'uploadedAfter']) {
+    if (given[name] === undefined || given[name] === null) continue;
+    condition[name] = toWhole(given[name], name, { least: 0, most: 8_640_000_000_000_000 });
+  }
+  return condition as FileCondition;
+}
+
+function toRange(value: unknown): FileRange | null {
+  if (value === undefined || value === null) return null;
+  const { offset, length, suffix } = toRecord(value);
+  const bound = { least: 0, most: Number.MAX_SAFE_INTEGER };
+  if (suffix !== undefined) return { suffix: toWhole(suffix, 'range.suffix', bound) };
+  const from = toWhole(offset, 'range.offset', { ...bound, otherwise: 0 });
+  return length === undefined ? { offset: from } : { offset: from, length: toWhole(length, 'range.length', { ...bound, least: 1 }) };
+}

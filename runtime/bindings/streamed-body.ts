@@ -1,0 +1,41 @@
+// Bodies between a guest and a Node stream, with back-pressure both ways: what a worker uploads, and what it reads.
+import { PassThrough, type Readable } from 'node:stream';
+import type { HostCall } from '../bridge/host-calls.ts';
+
+/** The stream that the guest sends under an id. To be called before anything is awaited: its first chunk may be on its way. */
+export function receiveBody(call: HostCall, id: number, toError: (reason: string) => Error = (reason) => new Error(reason)): Readable {
+  const through = new PassThrough();
+  const stream = call.isolate.receiveStream(id, {
+    write: (chunk) => through.write(chunk),
+    end: () => through.end(),
+    destroy: (reason) => through.destroy(toError(reason)),
+  });
+  through.on('drain', () => stream.drained());
+  through.on('error', () => {});
+  return through;
+}
+
+/** Sends a stream to the guest; its id goes into the call's answer. A failure reaches the reader with `reason` before its message. */
+export function sendBody(call: HostCall, body: Readable, reason: string): number {
+  const stream = call.isolate.openStream({ resume: () => body.resume(), cancel: () => body.destroy() });
+  let failure: Error | null = null;
+  const keep = (error: Error): void => void (failure = error);
+  const broken = ({ message }: Error): void => stream.break({ code: 'internal', name: 'Error', message: `${reason}: ${message}` });
+  body.pause();
+  body.on('error', keep);
+  // The answer, which names the stream, has to be on its way before the first chunk.
+  setImmediate(() => {
+    body.off('error', keep);
+    if (failure !== null) {
+      broken(failure);
+      return;
+    }
+    body.on('data', (chunk: Uint8Array) => {
+      if (!stream.write(chunk)) body.pause();
+    });
+    body.on('end', () => stream.end());
+    body.on('error', broken);
+    body.resume();
+  });
+  return stream.id;
+}

@@ -1,0 +1,21 @@
+// What conditions and ranges mean, the same for every store of files. Pure.
+import type { FileCondition, FileHead, FileRange } from '../bindings/fs.ts';
+
+/** Whether a condition holds of the file that is there (null: none). */
+export function holds(condition: FileCondition | null, head: FileHead | null): boolean {
+  if (condition === null) return true;
+  const { etagMatches, etagDoesNotMatch, uploadedBefore, uploadedAfter } = condition;
+  const matches = (tags: readonly string[]): boolean => head !== null && (tags.includes('*') || tags.includes(head.etag));
+  if (etagMatches !== undefined && !matches(etagMatches)) return false;
+  if (etagDoesNotMatch !== undefined && matches(etagDoesNotMatch)) return false;
+  if (uploadedBefore !== undefined && (head === null || head.uploadedAt >= uploadedBefore)) return false;
+  return uploadedAfter === undefined || (head !== null && head.uploadedAt > uploadedAfter);
+}
+
+/** The bytes that a range means, of a file of some size; null when it begins behind its end. */
+export function resolveRange(range: FileRange | null, size: number): { offset: number; length: number } | null {
+  if (range === null) return { offset: 0, length: size };
+  if ('suffix' in range) return { offset: Math.max(0, size - range.suffix), length: Math.min(size, range.suffix) };
+  if (range.offset >= size && size > 0) return null;
+  return { offset: Math.min(range.offset, size), length: Math.min(range.length ?? size, Math.max(0, size - range.offset)) };
+}

@@ -1,0 +1,136 @@
+// The file binding from inside a worker.
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { noStores } from '#runtime/bindings/bindings.ts';
+import { openFilesDisk } from '#runtime/stores/files-disk.ts';
+import { startHandler, type TestHandler } from '#test/setup/handler.ts';
+
+const worker = `
+export default {
+  async fetch(request, { FILES }) {
+    const url = new URL(request.url);
+    if (url.pathname !== '/') {
+      if (request.method === 'PUT') return Response.json(await FILES.put(url.pathname.slice(1), request.body, { httpMetadata: request.headers }));
+      const file = await FILES.get(url.pathname.slice(1), { range: request.headers, onlyIf: request.headers });
+      if (file === null) return new Response('none', { status: 404 });
+      const headers = new Headers({ etag: file.httpEtag });
+      file.writeHttpMetadata(headers);
+      return new Response(file.body, { status: file.body ? (request.headers.has('range') ? 206 : 200) : 304, headers });
+    }
+    const run = new Function('FILES', 'return (async () => {' + (await request.text()) + '})()');
+    try { return Response.json((await run(FILES)) ?? null); }
+    catch (error) { return Response.json(error.name + ': ' + error.message); }
+  },
+};`;
+
+let handler: TestHandler;
+let folder: string;
+let fs: ReturnType<typeof openFilesDisk>;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'platform-files-'));
+  fs = openFilesDisk(folder);
+  handler = await startHandler({ app: { files: worker, yaml: 'fs:\n  FILES: pictures\n' } }, {}, { stores: { ...noStores, fs } });
+});
+after(async () => {
+  await handler.close();
+  fs.close();
+  await rm(folder, { recursive: true });
+});
+
+async function run(code: string): Promise<unknown> {
+  return (await handler.fetch('app', '/', { method: 'POST', body: code })).json();
+}
+
+test('every kind of value is stored and read in every form', async () => {
+  assert.deepEqual(
+    await run(`
+      const put = await FILES.put('text', 'grün', { metadata: { by: 'ada' } });
+      await FILES.put('bytes', new Uint8Array([1, 2, 3]).subarray(1));
+      await FILES.put('blob', new Blob(['blob'], { type: 'text/x' }));
+      await FILES.put('stream', new Response('streamed').body, { contentType: 'text/y' });
+      const text = await FILES.get('text');
+      return [
+        [put.key, put.size, put.etag.length, put.httpEtag === '"' + put.etag + '"', put.uploadedAt instanceof Date],
+        [await text.text(), text.contentType, text.metadata, text.customMetadata, text.bodyUsed],
+        [...(await (await FILES.get('bytes')).bytes())],
+        [await (await (await FILES.get('blob')).blob()).text(), (await FILES.head('blob')).httpMetadata.contentType],
+        [await new Response((await FILES.get('stream')).body).text(), (await FILES.head('stream')).contentType],
+        [await FILES.get('none'), await FILES.head('none')],
+      ];`),
+    [
+      ['text', 5, 32, true, true],
+      ['grün', 'text/plain; charset=utf-8', { by: 'ada' }, { by: 'ada' }, true],
+      [2, 3],
+      ['blob', 'text/x'],
+      ['streamed', 'text/y'],
+      [null, null],
+    ],
+  );
+});
+
+test('an upload and a download stream through the worker, with ranges and conditions', async () => {
+  const content = Buffer.alloc(3_000_000, 'abcdefghij');
+  const put = await handler.fetch('app', '/large.bin', { method: 'PUT', body: content, headers: { 'content-type': 'text/plain' } });
+  assert.equal((put.json() as { size: number }).size, 3_000_000);
+  const whole = await handler.fetch('app', '/large.bin');
+  assert.ok(whole.body.equals(content));
+  assert.equal(whole.headers['content-type'], 'text/plain');
+  const part = await handler.fetch('app', '/large.bin', { headers: { range: 'bytes=1000003-1000005' } });
+  assert.deepEqual([part.status, part.text], [206, 'def']);
+  const same = await handler.fetch('app', '/large.bin', { headers: { 'if-none-match': String(whole.headers['etag']) } });
+  assert.equal(same.status, 304);
+});
+
+test('an upload in parts is one file when it is complete', async () => {
+  assert.deepEqual(
+    await run(`
+      const upload = await FILES.createMultipartUpload('parts', { contentType: 'a/b' });
+      const again = FILES.resumeMultipartUpload('parts', upload.uploadId);
+      const parts = await Promise.all([upload.uploadPart(1, 'one'), again.uploadPart(2, new Response('two').body)]);
+      const done = await again.complete(parts);
+      const file = await FILES.get('parts');
+      return [parts.map(({ partNumber }) => partNumber), done.size, await file.text(), file.contentType];`),
+    [[1, 2], 6, 'onetwo', 'a/b'],
+  );
+});
+
+test('a list folds folders and goes on where it stopped', async () => {
+  assert.deepEqual(
+    await run(`
+      for (const key of ['list/a', 'list/b/1', 'list/b/2', 'list/c']) await FILES.put(key, key);
+      const first = await FILES.list({ prefix: 'list/', delimiter: '/', limit: 2 });
+      const second = await FILES.list({ prefix: 'list/', delimiter: '/', limit: 2, cursor: first.cursor });
+      return [first.keys.map(({ key }) => key), first.delimitedPrefixes, first.truncated, second.objects.map(({ key }) => key), second.truncated];`),
+    [['list/a'], ['list/b/'], true, ['list/c'], false],
+  );
+});
+
+test('conditions on writes hold, and digests are checked', async () => {
+  assert.deepEqual(
+    await run(`
+      await FILES.put('once', '1');
+      const refused = await FILES.put('once', '2', { onlyIf: { etagDoesNotMatch: '*' } });
+      const sha256 = await crypto.subtle.digest('SHA-256', new TextEncoder().encode('sum'));
+      await FILES.put('sum', 'sum', { sha256 });
+      const wrong = await FILES.put('sum', 'other', { sha256 }).catch((error) => error.message.slice(0, 25));
+      return [refused, await (await FILES.get('once')).text(), wrong, await (await FILES.get('sum')).text()];`),
+    [null, '1', 'The sha256 of the file is', 'sum'],
+  );
+});
+
+test('what cannot be is refused by name', async () => {
+  for (const [code, error] of [
+    [`await FILES.put('', 'a')`, 'TypeError: The key must not be empty'],
+    [`await FILES.put('a', 5)`, 'TypeError: A file is a string, an ArrayBuffer, a view of one, a Blob or a ReadableStream'],
+    [`await FILES.put('a', 'b', { metadata: { n: 5 } })`, 'TypeError: The metadata "n" must be a string'],
+    [`await FILES.put('a', 'b', { contentType: 'a\\r\\nb' })`, 'TypeError: contentType must be a header value of at most 1024 characters'],
+    [`await FILES.get('a', { range: { offset: -1 } })`, 'TypeError: range.offset must be a whole number from 0 to 9007199254740991'],
+    [`await FILES.list({ limit: 0 })`, 'TypeError: limit must be a whole number from 1 to 1000'],
+    [`await FILES.put('a', new ReadableStream({ start(c) { c.error(new Error('mine')); } }))`, 'TypeError: The body failed: mine'],
+  ] as const)
+    assert.equal(await run(code), error, code);
+});
