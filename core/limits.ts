@@ -27,12 +27,15 @@ export interface Limits {
   /** Resident memory of an engine above which another takes its place. */ readonly engineRecycleMb: number;
   /** First pause of a deployment that ended an engine; doubled with each further one. */ readonly quarantineBackoffMs: number;
   /** How long a deployment in quarantine must serve well to be let back. */ readonly quarantineProbationMs: number;
+  /** Requests of a deployment that an engine forwards in a minute before it serves them itself; 0 = forwards none. */ readonly forwardsMax: number;
   /** Quarantine engines at a time. */ readonly quarantineEnginesMax: number;
   /** After which the death of an engine is held against nobody. */ readonly crashLedgerMs: number;
   /** Bundle of a worker. */ readonly bundleBytesMax: number;
   /** Content of an artifact (spec part 8). */ readonly artifactBytesMax: number;
   /** Files in an artifact (spec part 8). */ readonly artifactFilesMax: number;
   /** Graceful shutdown. */ readonly drainMs: number;
+  /** One delivery to the private port. */ readonly deliveryBytesMax: number;
+  /** Deliveries to the private port at a time. */ readonly deliveriesMax: number;
   /** Deployments with rows of their own in the metrics. */ readonly metricsDeploymentsMax: number;
   /** The Cache API's store in memory, of all projects together. */ readonly cacheBytesMax: number;
   /** One response in it; larger ones are not kept. */ readonly cacheEntryBytesMax: number;
@@ -63,12 +66,15 @@ export const defaultLimits: Limits = {
   engineRecycleMb: 6144,
   quarantineBackoffMs: 1000,
   quarantineProbationMs: 60_000,
+  forwardsMax: 100,
   quarantineEnginesMax: 4,
   crashLedgerMs: 24 * 60 * 60 * 1000,
   bundleBytesMax: 64 * 1024 * 1024,
   artifactBytesMax: 2_147_483_648,
   artifactFilesMax: 100_000,
   drainMs: 10_000,
+  deliveryBytesMax: 32 * 1024 * 1024,
+  deliveriesMax: 1000,
   metricsDeploymentsMax: 100,
   cacheBytesMax: 64 * 1024 * 1024,
   cacheEntryBytesMax: 8 * 1024 * 1024,
@@ -99,18 +105,21 @@ export const limitVariables = {
   engineRecycleMb: 'ENGINE_RECYCLE_MB',
   quarantineBackoffMs: 'QUARANTINE_BACKOFF_MS',
   quarantineProbationMs: 'QUARANTINE_PROBATION_MS',
+  forwardsMax: 'HANDLER_FORWARDS_MAX',
   quarantineEnginesMax: 'QUARANTINE_ENGINES_MAX',
   crashLedgerMs: 'CRASH_LEDGER_MS',
   artifactBytesMax: 'BUILD_ARTIFACT_MAX_BYTES',
   artifactFilesMax: 'BUILD_ARTIFACT_MAX_FILES',
   drainMs: 'DRAIN_MS',
+  deliveryBytesMax: 'DELIVERY_BYTES_MAX',
+  deliveriesMax: 'DELIVERIES_MAX',
   metricsDeploymentsMax: 'METRICS_DEPLOYMENTS_MAX',
   cacheBytesMax: 'CACHE_MEMORY_BYTES_MAX',
   cacheEntryBytesMax: 'CACHE_ENTRY_BYTES_MAX',
 } as const satisfies Partial<Record<keyof Limits, string>>;
 
 /** Limits that may be switched off with 0. */
-const zeroMeansOff = new Set<string>(['metricsDeploymentsMax', 'startupCpuMs']);
+const zeroMeansOff = new Set<string>(['forwardsMax', 'metricsDeploymentsMax', 'startupCpuMs']);
 
 /**
  * Limits with the overrides of an environment.

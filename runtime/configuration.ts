@@ -18,6 +18,14 @@ export interface EngineConfig {
   readonly limits: Limits;
   readonly egress: EgressPolicy;
   /** `TRUSTED_PROXIES`: addresses and CIDR ranges whose word on their clients' addresses is taken. */ readonly trustedProxies: readonly string[];
+  /** What the supervisor starts an engine with; null when it stands alone. */ readonly supervision: Supervision | null;
+}
+
+/** An engine's place under its supervisor. */
+export interface Supervision {
+  /** `ENGINE_ID`. */ readonly id: number;
+  /** `ENGINE_SOCKETS`: base of the names of its Unix sockets. */ readonly sockets: string;
+  /** `ENGINE_CRASH_FD`: descriptor on which it says, when it dies, whose code was running. */ readonly crashFd: number;
 }
 
 /** Reads the variables of spec 2.7 and part 8 that concern the handler. @throws {ConfigurationError} */
@@ -65,6 +73,10 @@ export function engineConfig(environment: Readonly<Record<string, string | undef
     limits,
     egress: { loopback: allowed.includes('loopback'), private: allowed.includes('private') },
     trustedProxies,
+    supervision:
+      get('ENGINE_SOCKETS') === ''
+        ? null
+        : { id: Number(get('ENGINE_ID')), sockets: get('ENGINE_SOCKETS'), crashFd: Number(get('ENGINE_CRASH_FD')) },
   };
 }
 

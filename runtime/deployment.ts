@@ -84,6 +84,13 @@ export class Deployment implements Tenant, ServingOwner {
     return this.load === 0 && this.#serving?.isStarting !== true;
   }
 
+  /** Its code is on a thread at this moment. */
+  get isEntered(): boolean {
+    if (this.#serving?.isEntered === true) return true;
+    for (const serving of this.#retired) if (serving.isEntered) return true;
+    return false;
+  }
+
   get hasIsolate(): boolean {
     return this.#serving !== null;
   }

@@ -4,26 +4,30 @@ import { join } from 'node:path';
 import { noStores } from './bindings/bindings.ts';
 import { createEngine } from './engine.ts';
 import { openEngineLog, type EngineLog } from './engine-log.ts';
+import { Forwarder } from './forwarding/forwarder.ts';
+import { Placement } from './forwarding/placement.ts';
 import { createHandler } from './handler.ts';
+import { failed, failureResponse, type Outcome } from './invocation/outcome.ts';
 import { cacheFolder } from './isolates/snapshot.ts';
 import { openArtifact } from './router/artifact-source.ts';
 import { openRouteFiles } from './router/route-source-files.ts';
 import { createRouteTable } from './router/route-table.ts';
 import { createAssetServer } from './server/assets.ts';
 import { chooseListener } from './server/choose-listener.ts';
+import { answerJson, type InternalRoutes } from './server/internal.ts';
+import type { Exchange, Listener, ListenerOptions } from './server/listener.ts';
 import { createMemoryCache } from './stores/cache-memory.ts';
 import { ConfigurationError, engineConfig } from './configuration.ts';
+import { superviseEngine } from './supervised.ts';
 
 /** Exit code that tells the supervisor not to try again. */
 const EXIT_CONFIGURATION = 78;
-/** Threads lost to heap overflows inside V8 after which an engine is replaced. */
-const PARKED_THREADS_MAX = 8;
 
 const { log, ...logging } = openLog();
 
-try {
-  await start();
-} catch (error) {
+await start().catch(fail);
+
+function fail(error: unknown): never {
   const { code, message } = error as NodeJS.ErrnoException;
   if (error instanceof ConfigurationError || code === 'EADDRINUSE' || code === 'EACCES') {
     log.fatal(
@@ -53,6 +57,21 @@ async function start(): Promise<void> {
     onProblem: (problem) => log.error(problem, 'A route file is broken; its last good version stays'),
   });
   const table = createRouteTable(config.domains);
+  let place: number | null = null;
+  const serveHere = (key: string, exchange: Exchange): void => {
+    if (!handler.serveHere(key, exchange))
+      answerFailure(exchange, failed('deployment_unavailable', { deployment: key, reason: 'it is gone' }));
+  };
+  const forwarder = new Forwarder({ serveHere, answerLost: (exchange) => answerFailure(exchange, failed('engine_lost')) });
+  const placement = new Placement({
+    place: () => place,
+    forwarder,
+    forwardsMax: config.limits.forwardsMax,
+    want: (deployment) => process.send?.({ type: 'want', deployment }),
+    serveHere,
+    refuse: (exchange, strikes, retryAfterSeconds) =>
+      answerFailure(exchange, failed('deployment_quarantined', { strikes, retryAfterSeconds })),
+  });
   const handler = createHandler({
     engine,
     limits: config.limits,
@@ -64,6 +83,7 @@ async function start(): Promise<void> {
     stores: noStores,
     namespaceOf: (project) => project,
     findDeployment: (id) => table.findDeployment(id),
+    ...(config.supervision === null ? {} : { remoteOf: placement.remoteOf.bind(placement) }),
     cache: createMemoryCache({ bytesMax: config.limits.cacheBytesMax }),
     ...logging,
   });
@@ -74,20 +94,22 @@ async function start(): Promise<void> {
   update();
   source.onChange(update);
 
-  const { open, reason } = await chooseListener(config.listener);
-  const listener = await open({ port: config.port, host: config.host, limits: config.limits, onExchange: handler.onExchange });
-  log.info(
-    { port: listener.port, listener: listener.technology, snapshotBytes: engine.snapshotBytes, ...(reason === null ? {} : { reason }) },
-    'The handler listens',
-  );
-  process.send?.({ type: 'listening', port: listener.port });
+  /** On the engine's Unix socket only. */
+  const internalRoutes: InternalRoutes = {
+    'GET /_platform/health': (_request, response) => answerJson(response, 200, { live: true }),
+  };
 
-  let stopping = false;
-  const stop = async (): Promise<void> => {
-    if (stopping) end(1);
-    stopping = true;
+  const { open, reason } = await chooseListener(config.listener);
+  const listen = (options: Pick<ListenerOptions, 'port' | 'reusePort' | 'inherited'>): Promise<Listener> =>
+    open({ ...options, host: config.host, limits: config.limits, onExchange: handler.onExchange });
+  const onListening = ({ port, technology }: Listener): void => {
+    log.info(
+      { port, listener: technology, snapshotBytes: engine.snapshotBytes, ...(reason === null ? {} : { reason }) },
+      'The handler listens',
+    );
+  };
+  const finish = async (): Promise<void> => {
     source.close();
-    await listener.drain(config.limits.drainMs);
     handler.close();
     await engine.close();
     end(0);
@@ -97,12 +119,41 @@ async function start(): Promise<void> {
     if (engine.parkedThreads > 0) process.kill(process.pid, 'SIGKILL');
     process.exit(code);
   };
-  setInterval(() => {
-    if (engine.parkedThreads < PARKED_THREADS_MAX || stopping) return;
-    log.warn({ parkedThreads: engine.parkedThreads }, 'Too many threads are lost to heap overflows; this engine makes room for another');
-    void stop();
-  }, 1000).unref();
-  process.on('SIGTERM', () => void stop());
-  process.on('SIGINT', () => void stop());
-  process.on('disconnect', () => void stop());
+
+  let drain: (patient: boolean) => Promise<void>;
+  if (config.supervision === null) {
+    const listener = await listen({ port: config.port });
+    onListening(listener);
+    process.send?.({ type: 'listening', port: listener.port });
+    drain = () => listener.drain(config.limits.drainMs).then(finish);
+  } else {
+    ({ drain } = await superviseEngine({
+      supervision: config.supervision,
+      limits: config.limits,
+      handler,
+      forwarder,
+      placement,
+      routes: internalRoutes,
+      parkedThreads: () => engine.parkedThreads,
+      open: listen,
+      onAssigned: (assigned) => (place = assigned),
+      onListening,
+      onFailure: fail,
+      onDrained: () => void finish(),
+    }));
+  }
+  let stopping = false;
+  const stop = (): void => {
+    if (stopping) end(1);
+    stopping = true;
+    void drain(false);
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+  process.on('disconnect', stop);
+}
+
+function answerFailure(exchange: Exchange, outcome: Outcome & { kind: 'failed' }): void {
+  const { status, headerBlock, body } = failureResponse(outcome);
+  exchange.send(status, headerBlock, body);
 }

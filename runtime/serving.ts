@@ -112,6 +112,12 @@ export class Serving implements LinkEvents {
     return this.#running.size + this.#waiting.length;
   }
 
+  /** Its code runs: an entry is on a thread, or the worker is being loaded. */
+  get isEntered(): boolean {
+    const { entryState } = this.#isolate;
+    return this.#state === 'starting' || (entryState !== 'idle' && entryState !== 'ready');
+  }
+
   get isStarting(): boolean {
     return this.#state === 'starting';
   }

@@ -1,12 +1,15 @@
 // The default listener, on node:http: turns requests into exchanges and refuses the malformed ones. Opened by the roots
 // (main, dev) and handed to the handler as `OpenListener`. Knows nothing of routes or isolates; decodes no bodies.
 import { createServer, IncomingMessage, ServerResponse, STATUS_CODES, type Server } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { errorMessage, errorTable, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
 import { DateHeader, HeadCache, hostFrom, isHopByHop, isWebSocketHandshake, targetParts } from './header-block.ts';
 import type { Listener, ListenerOptions } from './listener.ts';
 import { NodeExchange, type NodeConnection, type NodeListenerState } from './node-exchange.ts';
+
+/** Beyond the idle time that clients may rely on: Node's own timeout comes first. */
+const WAIT_MS = 200;
 
 type ConnectedSocket = Socket & { connection?: NodeConnection };
 
@@ -74,13 +77,18 @@ export async function openNodeListener(options: ListenerOptions): Promise<Listen
   return {
     technology: 'node',
     port: (server.address() as AddressInfo).port,
-    async drain(deadlineMs) {
+    handOver: () => (server as unknown as { _handle: object | null })._handle,
+    async drain(deadlineMs, idle = 'close') {
       state.draining = true;
-      server.close();
+      if (idle === 'close') server.close();
+      else stopAccepting(server);
       state.upgrader?.closeAll(1012, 'Service restart');
-      closeIdle(sockets);
+      if (idle === 'close') closeIdle(sockets);
       // Responses whose head said keep-alive before the drain began leave an idle connection behind.
-      const sweep = setInterval(closeIdle, 50, sockets);
+      const from = performance.now() + (idle === 'close' ? 0 : limits.idleMs + WAIT_MS);
+      const sweep = setInterval(() => {
+        if (performance.now() >= from) closeIdle(sockets);
+      }, 50);
       const deadline = setTimeout(destroyAll, deadlineMs, sockets);
       await allClosed();
       clearInterval(sweep);
@@ -279,13 +287,19 @@ function answerRaw(socket: Duplex, code: ErrorCode, details: ErrorDetails): void
 }
 
 function listen(server: Server, options: ListenerOptions): Promise<void> {
+  const { port, host, reusePort = false, inherited = null } = options;
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ port: options.port, host: options.host, reusePort: options.reusePort ?? false, backlog: 4096 }, () => {
+    server.listen(inherited ?? { port, host, reusePort, backlog: 4096 }, () => {
       server.removeListener('error', reject);
       resolve();
     });
   });
+}
+
+/** `close` of an HTTP server ends idle connections as well: that of its base class does not. */
+function stopAccepting(server: Server): void {
+  NetServer.prototype.close.call(server);
 }
 
 /** Ends the connections that answer nothing at the moment. */

@@ -91,9 +91,11 @@ export function openUwsListener(uws: UwsModule): OpenListener {
     const listener: Listener = {
       technology: 'uws',
       port,
-      async drain(deadlineMs) {
+      handOver: () => null,
+      async drain(deadlineMs, idle = 'close') {
         state.draining = true;
         stopAccepting();
+        if (idle === 'wait') await new Promise((resolve) => setTimeout(resolve, Math.min(deadlineMs, options.limits.idleMs)));
         if (state.running > 0) {
           await new Promise<void>((resolve) => {
             const deadline = setTimeout(resolve, deadlineMs);

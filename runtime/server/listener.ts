@@ -72,6 +72,8 @@ export interface ListenerOptions {
   };
   /** Several engine processes on one port. Default false: a second opener gets EADDRINUSE. */
   readonly reusePort?: boolean;
+  /** A listening socket of another process to take over instead of opening one; node:http only. */
+  readonly inherited?: object | null;
   readonly onExchange: (exchange: Exchange) => void;
 }
 
@@ -79,8 +81,15 @@ export interface ListenerOptions {
 export interface Listener {
   /** `node` or `uws`. */ readonly technology: 'node' | 'uws';
   readonly port: number;
-  /** Stops accepting, lets running exchanges finish, closes idle connections; resolves when all are gone or at the deadline. */
-  drain(deadlineMs: number): Promise<void>;
+  /** The listening socket, for another process to go on with; null where the technology cannot part with it. */
+  handOver(): object | null;
+  /**
+   * Stops accepting, lets running exchanges finish, closes idle connections; resolves when all are gone or at the deadline.
+   *
+   * @param idle `wait`: idle connections get the time they always have for one more request, which is answered with
+   *   `connection: close`, so that no request meets a closed connection.
+   */
+  drain(deadlineMs: number, idle?: 'close' | 'wait'): Promise<void>;
   /** Cuts everything. */
   close(): Promise<void>;
 }

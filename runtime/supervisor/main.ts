@@ -1,54 +1,223 @@
-// Root of the handler's parent process: starts the engine, starts it again when it dies, passes the news of its port on, and
-// stops it gracefully. No tenant code runs here, and nothing here depends on the engine's health.
-import { fork, type ChildProcess } from 'node:child_process';
+// Root of the handler's parent process: claims the port, starts services and engines, keeps the crash ledger, and stops it all
+// gracefully. No tenant code runs here, and nothing here depends on an engine's health.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
+import { supervisorConfig, type SupervisorConfig } from './configuration.ts';
+import { EngineProcess } from './engine-process.ts';
+import { Engines } from './engines.ts';
 import { engineEnvironment } from './environment.ts';
+import { readLedger, writeLedger } from './ledger-file.ts';
+import type { ToEngine } from './messages.ts';
+import { claimPort } from './port.ts';
+import { Quarantine } from './quarantine.ts';
+import { Services, type ServiceSpec } from './services.ts';
+import type { SupervisorState } from './state.ts';
 
-/** Exit code of an engine that cannot start as configured: starting it again would not help. */
 const EXIT_CONFIGURATION = 78;
-const BACKOFF_MS_MAX = 5000;
+/** Requests a deployment must serve in quarantine to be let back. */
+const REQUESTS_MIN = 3;
+/** Longest path of a Unix socket, and what is added to the folder's. */
+const SOCKET_PATH_MAX = 107 - '/platform-XXXXXX/1234567.link'.length;
+/** An engine younger than this is not recycled for its size: what fills it so soon would fill the next one as well. */
+const RECYCLE_AGE_MS = 10_000;
 
 const log = pino({ name: 'supervisor', level: process.env['LOG_LEVEL'] === 'debug' ? 'debug' : 'info' });
 const script = join(import.meta.dirname, `../main${import.meta.filename.endsWith('.ts') ? '.ts' : '.js'}`);
 
-let engine: ChildProcess | null = null;
-let port = process.env['HANDLER_PORT'] ?? '';
-let stopping = false;
-let deaths = 0;
-
-function start(): void {
-  const startedAt = performance.now();
-  const child = fork(script, {
-    env: { ...engineEnvironment(process.env), ...(port === '' ? {} : { HANDLER_PORT: port }) },
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-  });
-  engine = child;
-  child.on('message', (message: { type?: string; port?: number }) => {
-    if (message.type !== 'listening' || message.port === undefined) return;
-    // A port that was chosen freely stays the same over restarts.
-    port = String(message.port);
-    process.send?.({ type: 'listening', port: message.port, pid: child.pid });
-  });
-  child.on('exit', (code, signal) => {
-    engine = null;
-    if (stopping) process.exit(0);
-    if (code === EXIT_CONFIGURATION) process.exit(EXIT_CONFIGURATION);
-    deaths = performance.now() - startedAt > 10_000 ? 1 : deaths + 1;
-    const delayMs = deaths <= 2 ? 0 : Math.min(BACKOFF_MS_MAX, 50 * 2 ** (deaths - 2));
-    log.error({ code, signal, deaths, delayMs }, 'The engine died; starting it again');
-    setTimeout(start, delayMs);
-  });
+try {
+  await start(supervisorConfig(process.env));
+} catch (error) {
+  const { code, message } = error as NodeJS.ErrnoException;
+  log.fatal(
+    code === 'EADDRINUSE' ? `Port ${process.env['HANDLER_PORT'] ?? ''} is taken: stop what listens there, or set HANDLER_PORT` : message,
+  );
+  process.exit(EXIT_CONFIGURATION);
 }
 
-function stop(): void {
-  if (stopping) process.exit(1);
-  stopping = true;
-  if (engine === null) process.exit(0);
-  engine.kill('SIGTERM');
-}
+async function start(config: SupervisorConfig): Promise<void> {
+  const startedAt = new Date().toISOString();
+  const { limits, folder } = config;
+  const claimed = await claimPort(config.host, config.port);
+  const sockets = mkdtempSync(join(tmpdir().length <= SOCKET_PATH_MAX ? tmpdir() : '/tmp', 'platform-'));
+  const quarantine = new Quarantine(
+    {
+      backoffMs: limits.quarantineBackoffMs,
+      backoffMsMax: 60_000,
+      probationMs: limits.quarantineProbationMs,
+      requestsMin: REQUESTS_MIN,
+      ledgerMs: limits.crashLedgerMs,
+    },
+    folder === '' ? new Map() : readLedger(folder),
+    Date.now(),
+  );
+  let deaths = 0;
+  let lostRequests = 0;
+  let written = quarantine.ledger;
+  let pauseEnd: NodeJS.Timeout | undefined;
+  let stopping = false;
 
-process.on('SIGTERM', stop);
-process.on('SIGINT', stop);
-process.on('disconnect', stop);
-start();
+  const environment = engineEnvironment(process.env);
+  const engines = new Engines({
+    create: (parts) =>
+      new EngineProcess({
+        ...parts,
+        script,
+        environment,
+        sockets,
+        onExit(engine, code, signal) {
+          parts.onExit(engine, code, signal);
+          exits.set(engine, signal);
+        },
+        onClosed(engine) {
+          parts.onClosed(engine);
+          judge(engine, exits.get(engine) ?? null);
+        },
+      }),
+    processes: config.processes,
+    spares: config.spares,
+    port: claimed.port,
+    drainMs: limits.drainMs,
+    onChange: tell,
+    onAssigned: (engine) => engine.send(topology()),
+    onListening(engine) {
+      if (typeof engine.place === 'string') quarantine.onServing(engine.place, Date.now());
+      else process.send?.({ type: 'listening', port: claimed.port, pid: engine.pid });
+    },
+    onDeath(engine, code, signal, delayMs) {
+      deaths++;
+      lostRequests += engine.load;
+      log.error({ engine: engine.id, place: engine.place, code, signal, delayMs, lostRequests: engine.load }, 'An engine died');
+    },
+    onHopeless(code) {
+      rmSync(sockets, { recursive: true, force: true });
+      process.exit(code);
+    },
+    onMessage(engine, message) {
+      if (message.type === 'note') {
+        if (message.served > engine.served) engine.lastServedAt = Date.now();
+        const { running, load, served, parkedThreads } = message;
+        Object.assign(engine, { running, load, served, parkedThreads });
+        if (typeof engine.place === 'string') quarantine.onServed(engine.place, served);
+      } else if (message.type === 'want') {
+        const full = engines.quarantined.length >= limits.quarantineEnginesMax;
+        if (!full && quarantine.mayServe(message.deployment, Date.now())) engines.isolate(message.deployment);
+      } else if (message.type === 'recycle') recycle(engine, message.reason);
+    },
+  });
+  const exits = new WeakMap<EngineProcess, NodeJS.Signals | null>();
+  const specs: ServiceSpec[] = [];
+  const services = new Services(specs, {
+    onDeath: (service, code, signal, delayMs) => log.error({ service, code, signal, delayMs }, 'A service died; it is started again'),
+    onReady: (service) => log.info({ service }, 'A service is ready'),
+  });
+
+  /** An engine is gone and has said all it had to say: who did it? */
+  function judge(engine: EngineProcess, signal: NodeJS.Signals | null): void {
+    if (engine.expected || stopping) return;
+    const blamed = engine.blamed(signal);
+    // One that ended by itself fell over nothing that a worker did.
+    if (signal !== null) {
+      const apart = typeof engine.place === 'string' ? engine.place : null;
+      const struck = quarantine.onDeath({ blamed, running: engine.running, at: Date.now() }, apart);
+      for (const { deployment, strikes, until, reason } of quarantine.state(Date.now()).quarantine) {
+        if (struck.includes(deployment)) log.warn({ deployment, strikes, until, reason }, 'A deployment is kept apart');
+      }
+      keep();
+      tell();
+    }
+    engines.broadcast({ type: 'death', link: engine.link, blamed });
+  }
+
+  function topology(): ToEngine {
+    return {
+      type: 'topology',
+      serving: engines.serving().map(({ place, link }) => ({ place: place as number, link })),
+      apart: quarantine.list((deployment) => engines.ofQuarantine(deployment)?.link ?? null),
+    };
+  }
+
+  /** Says to all engines who is where. */
+  function tell(): void {
+    if (stopping) return;
+    engines.broadcast(topology());
+    clearTimeout(pauseEnd);
+    const end = quarantine.nextPauseEnd;
+    if (end !== null) pauseEnd = setTimeout(pass, Math.max(0, end - Date.now())).unref();
+  }
+
+  /** Whose time is over comes back. */
+  function pass(): void {
+    const free = quarantine.pass(Date.now());
+    for (const deployment of free) if (engines.quarantined.includes(deployment)) log.info({ deployment }, 'A deployment is let back');
+    if (free.length > 0) tell();
+    // Only now that no engine sends anything there any more.
+    for (const deployment of free) engines.reunite(deployment);
+    keep();
+  }
+
+  function keep(): void {
+    if (folder === '' || quarantine.ledger === written) return;
+    try {
+      writeLedger(folder, quarantine.ledger);
+      written = quarantine.ledger;
+    } catch (error) {
+      log.error({ error: (error as Error).message }, 'The crash ledger cannot be written');
+    }
+  }
+
+  function recycle(engine: EngineProcess, reason: string): void {
+    if (engine.state !== 'listening') return;
+    log.warn({ engine: engine.id, reason }, 'An engine is replaced');
+    if (typeof engine.place === 'string') engines.reunite(engine.place);
+    else engines.recycle(engine);
+  }
+
+  const watch = setInterval(() => {
+    pass();
+    for (const engine of engines.serving()) {
+      const megabytes = Math.round(engine.rssBytes / 1024 / 1024);
+      if (megabytes > limits.engineRecycleMb && Date.now() - engine.startedAt > RECYCLE_AGE_MS)
+        recycle(engine, `it holds ${megabytes} MB of memory; ${limits.engineRecycleMb} MB are allowed (ENGINE_RECYCLE_MB)`);
+    }
+    for (const deployment of engines.quarantined) {
+      const engine = engines.ofQuarantine(deployment);
+      if (engine === null || engine.load > 0 || Date.now() - engine.lastServedAt < 2 * limits.quarantineProbationMs) continue;
+      quarantine.onIdle(deployment);
+      engines.reunite(deployment);
+      tell();
+    }
+  }, 1000);
+
+  const state = (): SupervisorState => ({
+    port: claimed.port,
+    startedAt,
+    engines: engines.states(),
+    ...quarantine.state(Date.now()),
+    deaths,
+    lostRequests,
+    services: services.states(),
+  });
+
+  const stop = async (): Promise<void> => {
+    if (stopping) process.exit(1);
+    stopping = true;
+    clearInterval(watch);
+    await engines.stop();
+    await services.stop();
+    rmSync(sockets, { recursive: true, force: true });
+    process.exit(0);
+  };
+  process.on('SIGTERM', () => void stop());
+  process.on('SIGINT', () => void stop());
+  process.on('disconnect', () => void stop());
+  process.on('message', (message: { type?: string; engine?: number; reason?: string }) => {
+    if (message.type === 'state') process.send?.({ type: 'state', state: state() });
+    const engine = message.type === 'recycle' ? engines.serving().find(({ id }) => id === message.engine) : undefined;
+    if (engine !== undefined) recycle(engine, message.reason ?? 'it was asked for');
+  });
+
+  await services.start();
+  engines.start();
+}

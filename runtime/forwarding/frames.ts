@@ -1,0 +1,174 @@
+// The wire between two engines: frames of requests and responses, many exchanges at a time over one Unix socket. Not HTTP: an
+// exchange is flat strings already, so that nothing is parsed or framed twice, and all that one turn of the event loop has
+// to say goes out in one write. Pure: bytes in, fields out. What comes in is checked, for a dying engine may write anything.
+//
+// Frame: u32 length of the rest, u8 kind, u32 exchange, then what the kind has. Strings: u32 length, UTF-8.
+
+/** What a frame says. From the engine that forwards: */
+export const REQUEST = 1; // f64 bodyBytes, u8 handshake, strings deployment, method, target, host, remoteAddress, headerBlock
+export const BODY = 2; // bytes
+export const BODY_END = 3;
+export const ABORT = 4;
+/** From the engine that serves: */
+export const READ_BODY = 16;
+export const WHOLE_TEXT = 17; // u32 status, string headerBlock, text
+export const WHOLE_BYTES = 18; // u32 status, string headerBlock, bytes
+export const WHOLE_EMPTY = 19; // u32 status, string headerBlock
+export const BEGIN = 20; // u32 status, string headerBlock
+export const CHUNK = 21; // bytes
+export const END = 22;
+export const CUT = 23;
+/** It does not know the deployment (yet): nothing has happened, serve it yourself. */
+export const UNKNOWN = 24;
+/** Both ways: so many bytes of the other's stream are taken. */
+export const CREDIT = 32; // u32 bytes
+
+const HEAD_BYTES = 9;
+/** Longest frame: a block of headers and a whole body, with room. */
+export const FRAME_BYTES_MAX = 2 * 1024 * 1024;
+/** Bytes of one stream on their way, before the sender waits. */
+export const WINDOW_BYTES = 256 * 1024;
+/** Longest body in one frame; longer ones are streamed. */
+export const WHOLE_BYTES_MAX = 64 * 1024;
+
+const BATCH_BYTES = 64 * 1024;
+/** Above it bytes go to the socket as they are, not by way of the batch. */
+const COPIED_BYTES_MAX = 8 * 1024;
+
+/** Collects frames until `take`. */
+export class FrameWriter {
+  #batch = Buffer.allocUnsafeSlow(BATCH_BYTES);
+  #from = 0;
+  #at = 0;
+  #done: Uint8Array[] = [];
+  #frame = 0;
+
+  /** Begins a frame; `room`: at least so many bytes follow before `end`. */
+  begin(kind: number, exchange: number, room = 0): void {
+    this.#reserve(HEAD_BYTES + room);
+    this.#frame = this.#at;
+    this.#batch[this.#at + 4] = kind;
+    this.#batch.writeUInt32LE(exchange, this.#at + 5);
+    this.#at += HEAD_BYTES;
+  }
+
+  number(value: number): void {
+    this.#batch.writeUInt32LE(value, this.#at);
+    this.#at += 4;
+  }
+
+  float(value: number): void {
+    this.#batch.writeDoubleLE(value, this.#at);
+    this.#at += 8;
+  }
+
+  /** Its length, three times over, was part of `room`. */
+  string(value: string): void {
+    const bytes = this.#batch.write(value, this.#at + 4);
+    this.#batch.writeUInt32LE(bytes, this.#at);
+    this.#at += 4 + bytes;
+  }
+
+  text(value: string): void {
+    this.#at += this.#batch.write(value, this.#at);
+  }
+
+  /** Ends a frame; `bytes` are its last part. */
+  end(bytes: Uint8Array | null = null): void {
+    const extra = bytes === null ? 0 : bytes.byteLength;
+    this.#batch.writeUInt32LE(this.#at - this.#frame - 4 + extra, this.#frame);
+    if (bytes === null) return;
+    if (extra <= COPIED_BYTES_MAX && this.#at + extra <= this.#batch.length) {
+      this.#batch.set(bytes, this.#at);
+      this.#at += extra;
+      return;
+    }
+    this.#cut();
+    this.#done.push(bytes);
+  }
+
+  /** What is to be sent, in order; the writer is empty afterwards. */
+  take(): Uint8Array[] {
+    this.#cut();
+    const done = this.#done;
+    this.#done = [];
+    return done;
+  }
+
+  #cut(): void {
+    if (this.#at > this.#from) this.#done.push(this.#batch.subarray(this.#from, this.#at));
+    this.#from = this.#at;
+  }
+
+  // What was taken may still be with the socket: its memory is not written again.
+  #reserve(bytes: number): void {
+    if (this.#at + bytes <= this.#batch.length) return;
+    this.#cut();
+    this.#batch = Buffer.allocUnsafeSlow(Math.max(BATCH_BYTES, bytes));
+    this.#from = 0;
+    this.#at = 0;
+  }
+}
+
+/** Reads the fields of one frame. Throws on what is none. */
+export class FrameReader {
+  kind = 0;
+  exchange = 0;
+  #bytes: Buffer = Buffer.alloc(0);
+  #at = 0;
+  #end = 0;
+  #rest: Buffer | null = null;
+
+  /** Hands each whole frame of what has come in to `onFrame`; keeps the rest. @throws {Error} on a frame that can be none. */
+  push(bytes: Buffer, onFrame: (frame: FrameReader) => void): void {
+    const input = this.#rest === null ? bytes : Buffer.concat([this.#rest, bytes]);
+    this.#rest = null;
+    let at = 0;
+    while (input.length - at >= 4) {
+      const length = input.readUInt32LE(at);
+      if (length < HEAD_BYTES - 4 || length > FRAME_BYTES_MAX) throw new Error(`a frame of ${length} bytes`);
+      if (input.length - at < 4 + length) break;
+      this.#bytes = input;
+      this.kind = input[at + 4] as number;
+      this.exchange = input.readUInt32LE(at + 5);
+      this.#at = at + HEAD_BYTES;
+      this.#end = at + 4 + length;
+      at = this.#end;
+      onFrame(this);
+    }
+    if (at < input.length) this.#rest = at === 0 ? input : input.subarray(at);
+  }
+
+  number(): number {
+    return this.#bytes.readUInt32LE(this.#take(4));
+  }
+
+  float(): number {
+    return this.#bytes.readDoubleLE(this.#take(8));
+  }
+
+  string(): string {
+    const length = this.number();
+    const at = this.#take(length);
+    return this.#bytes.toString('utf8', at, at + length);
+  }
+
+  /** The rest of the frame as text. */
+  text(): string {
+    const at = this.#take(this.#end - this.#at);
+    return this.#bytes.toString('utf8', at, this.#end);
+  }
+
+  /** The rest of the frame; a view. */
+  bytes(): Buffer {
+    const at = this.#take(this.#end - this.#at);
+    return this.#bytes.subarray(at, this.#end);
+  }
+
+  #take(length: number): number {
+    const at = this.#at;
+    if (at + length > this.#end) throw new Error('a frame that ends too soon');
+    this.#at = at + length;
+    return at;
+  }
+}

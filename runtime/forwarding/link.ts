@@ -1,0 +1,72 @@
+// One connection between two engines: frames out, batched by turn of the event loop, and frames in. Both ends use it:
+// forwarder.ts, which has the clients, and receiver.ts, which has the isolates.
+import type { Socket } from 'node:net';
+import { FrameReader, FrameWriter } from './frames.ts';
+
+export class Link {
+  readonly writer = new FrameWriter();
+  #socket: Socket;
+  #reader = new FrameReader();
+  #flushing = false;
+  #flush = (): void => {
+    this.#flushing = false;
+    const parts = this.writer.take();
+    if (parts.length === 1) this.#socket.write(parts[0]!);
+    else if (parts.length > 1) {
+      this.#socket.cork();
+      for (const part of parts) this.#socket.write(part);
+      this.#socket.uncork();
+    }
+  };
+
+  /** `onGone` is called once: the other end is gone, or wrote what nobody understands. */
+  constructor(socket: Socket, onFrame: (frame: FrameReader) => void, onGone: () => void) {
+    this.#socket = socket;
+    socket.on('data', (bytes: Buffer) => {
+      try {
+        this.#reader.push(bytes, onFrame);
+      } catch {
+        socket.destroy();
+      }
+    });
+    // `close` follows.
+    socket.on('error', () => {});
+    socket.once('close', onGone);
+  }
+
+  /** What was written goes out at the end of this turn. */
+  flush(): void {
+    if (this.#flushing) return;
+    this.#flushing = true;
+    setImmediate(this.#flush);
+  }
+
+  /** A frame without fields. */
+  say(kind: number, exchange: number): void {
+    this.writer.begin(kind, exchange);
+    this.writer.end();
+    this.flush();
+  }
+
+  sayBytes(kind: number, exchange: number, bytes: Uint8Array): void {
+    this.writer.begin(kind, exchange);
+    this.writer.end(bytes);
+    this.flush();
+  }
+
+  sayNumber(kind: number, exchange: number, value: number): void {
+    this.writer.begin(kind, exchange, 4);
+    this.writer.number(value);
+    this.writer.end();
+    this.flush();
+  }
+
+  close(): void {
+    if (this.#flushing) this.#flush();
+    this.#socket.end();
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+}

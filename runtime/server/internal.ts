@@ -1,0 +1,38 @@
+// An engine's private HTTP: `/_platform/...` on a Unix socket that only the supervisor's processes can reach. Never on the public
+// port. main.ts gives the routes.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+
+/** Answers one route; what it throws is a 500. */
+export type InternalRoute = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
+/** By method and path, without query: `GET /_platform/health`. */
+export type InternalRoutes = Readonly<Record<`${'GET' | 'POST'} /_platform/${string}`, InternalRoute>>;
+
+/** @param path of the Unix socket. @throws {Error} of the system when it cannot be made. */
+export async function openInternal(path: string, routes: InternalRoutes): Promise<Server> {
+  const table = new Map<string, InternalRoute>(Object.entries(routes));
+  const server = createServer((request, response) => {
+    const route = table.get(`${request.method} ${request.url?.split('?', 1)[0]}`);
+    if (route === undefined) {
+      answerJson(response, 404, { error: 'There is no such route', code: 'not_found' });
+      return;
+    }
+    Promise.resolve()
+      .then(() => route(request, response))
+      .catch((error: unknown) => {
+        if (response.headersSent) response.destroy();
+        else answerJson(response, 500, { error: (error as Error).message, code: 'internal' });
+      });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(path, () => {
+      server.removeListener('error', reject);
+      resolve();
+    });
+  });
+  return server;
+}
+
+export function answerJson(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}

@@ -1,0 +1,121 @@
+// An engine's half of supervision: it boots, waits for an assignment, opens its sockets, says what it runs, and hands over or drains
+// when it is told to. main.ts calls it where a supervisor started the process. Everything here is about the process, nothing
+// about a request.
+import type { Limits } from '#core/limits.ts';
+import type { Supervision } from './configuration.ts';
+import type { Forwarder } from './forwarding/forwarder.ts';
+import type { Placement } from './forwarding/placement.ts';
+import { openReceiver, type Receiver } from './forwarding/receiver.ts';
+import type { Handler } from './handler.ts';
+import type { Listener, ListenerOptions } from './server/listener.ts';
+import { openInternal, type InternalRoutes } from './server/internal.ts';
+import type { FromEngine, ToEngine } from './supervisor/messages.ts';
+
+/** What supervision works on. */
+export interface SupervisedParts {
+  readonly supervision: Supervision;
+  readonly limits: Limits;
+  readonly handler: Handler;
+  readonly forwarder: Forwarder;
+  readonly placement: Placement;
+  readonly routes: InternalRoutes;
+  readonly parkedThreads: () => number;
+  readonly open: (options: Pick<ListenerOptions, 'port' | 'reusePort' | 'inherited'>) => Promise<Listener>;
+  /** The place among serving engines; null for a quarantine. */ readonly onAssigned: (place: number | null) => void;
+  readonly onListening: (listener: Listener) => void;
+  /** Cannot go on. */ readonly onFailure: (error: Error) => void;
+  /** All is served: end the process. */ readonly onDrained: () => void;
+}
+
+/** Threads lost to heap overflows inside V8 after which an engine is replaced. */
+const PARKED_THREADS_MAX = 8;
+/** Between looks at what runs, and how many of them pass until the supervisor is told although nothing has changed. */
+const NOTE_MS = 100;
+const NOTES_PER_REPORT = 10;
+/** Deployments named in a note. */
+const RUNNING_MAX = 50;
+const LOAD_MS = 20;
+
+/** Opens the private sockets and says that the engine can be assigned. `drain` is for signals. */
+export async function superviseEngine(parts: SupervisedParts): Promise<{ drain(patient: boolean): Promise<void> }> {
+  const { supervision, handler, forwarder, placement, limits } = parts;
+  const say = (message: FromEngine, handle?: object | null): void => {
+    if (process.connected) process.send?.(message, (handle ?? undefined) as never, {}, () => {});
+  };
+  let listener: Listener | null = null;
+  let draining = false;
+  let served = 0;
+  const receiver: Receiver = await openReceiver({
+    path: `${supervision.sockets}.link`,
+    onExchange(deployment, exchange) {
+      const known = handler.serveHere(deployment, exchange);
+      if (known) served++;
+      return known;
+    },
+  });
+  const internal = await openInternal(`${supervision.sockets}.http`, parts.routes);
+
+  async function assign(message: ToEngine & { type: 'assign' }, handle: object | null): Promise<void> {
+    parts.onAssigned(message.place);
+    handler.replace();
+    if (message.role === 'serving') {
+      listener = await parts.open({ port: message.port, reusePort: true, inherited: message.inherits ? handle : null });
+      parts.onListening(listener);
+    }
+    say({ type: 'listening', port: listener?.port ?? 0 });
+  }
+
+  async function drain(patient: boolean): Promise<void> {
+    if (draining) return;
+    draining = true;
+    const deadline = performance.now() + limits.drainMs;
+    await Promise.all([listener?.drain(limits.drainMs, patient ? 'wait' : 'close'), patient ? receiver.drain(limits.drainMs) : null]);
+    // What `waitUntil` was given, and events that are no requests.
+    while (handler.load > 0 && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, LOAD_MS));
+    clearInterval(notes);
+    receiver.close();
+    forwarder.close();
+    internal.close();
+    internal.closeAllConnections();
+    parts.onDrained();
+  }
+
+  process.on('message', (message: ToEngine, handle: unknown) => {
+    switch (message.type) {
+      case 'topology':
+        placement.update(message);
+        handler.replace();
+        placement.release();
+        break;
+      case 'death':
+        forwarder.onDeath(message.link, message.blamed);
+        break;
+      case 'assign':
+        assign(message, (handle as object | undefined) ?? null).catch(parts.onFailure);
+        break;
+      case 'hand-over':
+        say({ type: 'listener' }, listener?.handOver());
+        break;
+      case 'drain':
+        void drain(message.patient);
+        break;
+    }
+  });
+
+  let last = '';
+  let quiet = 0;
+  const notes = setInterval(() => {
+    const running = handler.running().slice(0, RUNNING_MAX);
+    const text = running.join(' ');
+    if (text === last && ++quiet < NOTES_PER_REPORT) return;
+    last = text;
+    quiet = 0;
+    const parkedThreads = parts.parkedThreads();
+    say({ type: 'note', running, load: handler.load, served, parkedThreads });
+    if (parkedThreads >= PARKED_THREADS_MAX && !draining)
+      say({ type: 'recycle', reason: `${parkedThreads} threads are lost to heap overflows` });
+  }, NOTE_MS);
+
+  say({ type: 'booted' });
+  return { drain };
+}

@@ -1,0 +1,32 @@
+// The supervisor's settings. It reads as little as it can: engines check theirs, and say what is wrong with it.
+import { availableParallelism } from 'node:os';
+import { limitsFrom, type Limits } from '#core/limits.ts';
+
+/** Settings of the supervisor. */
+export interface SupervisorConfig {
+  /** `FS_PATH`; empty when it is not set, which engines refuse. */ readonly folder: string;
+  readonly host: string;
+  readonly port: number;
+  /** `HANDLER_PROCESSES`: engines that serve. */ readonly processes: number;
+  /** `HANDLER_SPARES`: engines that wait, booted, for one to die. */ readonly spares: number;
+  readonly limits: Limits;
+}
+
+/** @throws {Error} naming the variable, its value and what it takes. */
+export function supervisorConfig(environment: Readonly<Record<string, string | undefined>>): SupervisorConfig {
+  const get = (name: string): string => environment[name]?.trim() ?? '';
+  const whole = (name: string, otherwise: number, least: number, most: number): number => {
+    const text = get(name);
+    const value = text === '' ? otherwise : Number(text);
+    if (Number.isInteger(value) && value >= least && value <= most) return value;
+    throw new Error(`${name} must be a whole number from ${least} to ${most}, but is "${text}"`);
+  };
+  return {
+    folder: get('FS_PATH'),
+    host: get('HANDLER_HOST') || '127.0.0.1',
+    port: whole('HANDLER_PORT', 4001, 0, 65_535),
+    processes: whole('HANDLER_PROCESSES', availableParallelism(), 1, 256),
+    spares: whole('HANDLER_SPARES', 1, 0, 16),
+    limits: limitsFrom(environment),
+  };
+}
