@@ -68,6 +68,8 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
     openArtifact: (id) => openArtifact(folder, id),
     assets: createAssetServer(),
     stores: noStores,
+    signedFiles: null,
+    hostOf: () => `${options.host}:${listener.port}`,
     namespaceOf: (project) => project,
     findDeployment: (id) => (route?.deployment === id ? route : null),
     cache: createMemoryCache({ bytesMax: limits.cacheBytesMax }),

@@ -3,7 +3,7 @@
 import type { ErrorDetails, PlatformError } from '#core/errors.ts';
 import type { Limits } from '#core/limits.ts';
 import { createAssetCalls } from './bindings/assets.ts';
-import { createBindingCalls, type BindingStores } from './bindings/bindings.ts';
+import { createBindingCalls, type BindingStores, type BindingTools } from './bindings/bindings.ts';
 import { createCacheCalls, type CacheStore } from './bindings/cache.ts';
 import type { HostHandlers } from './bridge/host-calls.ts';
 import { Deployment, type DeploymentParts, type RequestRecord } from './deployment.ts';
@@ -20,6 +20,7 @@ import type { Route } from './router/route-table.ts';
 import { assetDecision, type AssetAnswer, type AssetServer } from './server/assets.ts';
 import { createClientHeaders } from './server/client-address.ts';
 import type { Exchange } from './server/listener.ts';
+import { signedFilesPath, type SignedFiles } from './server/signed-files.ts';
 import { hostNotFound } from './server/pages.ts';
 
 /** What a handler is made of. */
@@ -34,6 +35,8 @@ export interface HandlerParts {
   readonly assets: AssetServer;
   readonly cache: CacheStore;
   readonly stores: BindingStores;
+  /** Null: no signed addresses of files. */ readonly signedFiles: SignedFiles | null;
+  /** Host that a project's production answers on. */ readonly hostOf: (project: string) => string;
   /** Whose bindings a project has: its own name, or that of the workspace it shares them with. */ readonly namespaceOf: (
     project: string,
   ) => string;
@@ -115,9 +118,17 @@ export function createHandler(parts: HandlerParts): Handler {
     const cache = createCacheCalls(route.project, parts.cache, { entryBytesMax: parts.limits.cacheEntryBytesMax });
     const { project, branch, deployment } = route;
     const owner = { namespace: parts.namespaceOf(project), project, branch, deployment };
-    const bindings = createBindingCalls(owner, artifact.manifest.bindings, parts.stores, { signUrl: null });
+    const bindings = createBindingCalls(owner, artifact.manifest.bindings, parts.stores, { signUrl: signUrlOf(route) });
     const own = engineCounters.calls.count({ ...cache, ...bindings, ...assetCalls(artifact) });
     return { ...handlers, async: { ...handlers.async, ...own } };
+  }
+
+  function signUrlOf({ project }: Route): BindingTools['signUrl'] {
+    const { signedFiles, protocol } = parts;
+    if (signedFiles === null) return null;
+    return (host) =>
+      (...grant) =>
+        signedFiles.sign(`${protocol}://${host ?? parts.hostOf(project)}`, ...grant);
   }
 
   // `env.ASSETS.fetch` answers what the asset layer would.
@@ -172,6 +183,10 @@ export function createHandler(parts: HandlerParts): Handler {
         refuse(exchange, error as PlatformError);
         return;
       }
+    }
+    if (parts.signedFiles !== null && exchange.target.startsWith(signedFilesPath)) {
+      parts.signedFiles.serve(exchange, parts.namespaceOf(route.project));
+      return;
     }
     const { artifact, deployment, remote } = found;
     const rules = artifact.manifest.assets;

@@ -19,7 +19,8 @@ export const noStores: BindingStores = { state: null, fs: null };
 
 /** What host halves use of the handler besides their store. */
 export interface BindingTools {
-  readonly signUrl: SignUrl | null;
+  /** Null where this handler makes no signed addresses. `host`: of the request being served. */
+  readonly signUrl: ((host: string | null) => SignUrl) | null;
 }
 
 type Calls = Readonly<Record<string, HostHandler>>;

@@ -91,15 +91,19 @@ export const fileLimits = {
   pageMax: 1000,
 };
 
-/** Makes an address that lets anyone read or write one file for a while; null where this handler cannot. */
+/** Makes an address that lets anyone read or write one file for a while. */
 export type SignUrl = (
   place: FilePlace,
   key: string,
-  options: { method: 'GET' | 'PUT'; expiresInSeconds: number; sizeMax: number | null },
+  options: { readonly method: 'GET' | 'PUT'; readonly expiresInSeconds: number; readonly sizeMax: number | null },
 ) => string;
 
 /** The calls of a deployment's file bindings. Arguments: `{binding, ...}`; bodies are a part, or a stream's id under `stream`. */
-export function createFileCalls(scope: BindingScope, store: FileStore, signUrl: SignUrl | null): Readonly<Record<string, HostHandler>> {
+export function createFileCalls(
+  scope: BindingScope,
+  store: FileStore,
+  signUrl: ((host: string | null) => SignUrl) | null,
+): Readonly<Record<string, HostHandler>> {
   const parse = (call: HostCall): { place: FilePlace; args: Readonly<Record<string, unknown>>; key: string } => {
     const args = toRecord(call.args);
     call.owner.countSubrequest();
@@ -204,7 +208,7 @@ export function createFileCalls(scope: BindingScope, store: FileStore, signUrl: 
       const expiresInSeconds = toWhole(args['expiresInSeconds'], 'expiresInSeconds', { least: 1, most: 604_800, otherwise: 3600 });
       const sizeMax =
         args['sizeMax'] === undefined ? null : toWhole(args['sizeMax'], 'sizeMax', { least: 0, most: fileLimits.putBytesMax });
-      return { value: signUrl(place, toKey(key), { method: method ?? 'GET', expiresInSeconds, sizeMax }) };
+      return { value: signUrl(call.owner.host())(place, toKey(key), { method: method ?? 'GET', expiresInSeconds, sizeMax }) };
     },
   };
 }

@@ -45,6 +45,8 @@ export interface CallScope {
 export interface CallOwner {
   /** Counts one subrequest. @throws {PlatformError} `subrequest_limit_exceeded`. */
   countSubrequest(): void;
+  /** Host that the request came to; null for other events. */
+  host(): string | null;
   /** Number of the invocation; 0 for none. */
   readonly id: number;
   /** The trace that requests made for it continue. */

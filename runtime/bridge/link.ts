@@ -55,6 +55,7 @@ export type WaitingReply =
 
 const nobody: CallOwner = {
   id: 0,
+  host: () => null,
   trace: null,
   countSubrequest() {
     throw new PlatformError('invocation_ended', { what: 'fetch' });

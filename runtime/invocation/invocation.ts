@@ -54,6 +54,11 @@ export class Invocation<Answer> {
     return this.#trace;
   }
 
+  /** Host that the request came to; null for an event that is none. */
+  host(): string | null {
+    return (this.answer as { readonly host?: string }).host ?? null;
+  }
+
   countSubrequest(): void {
     this.subrequests++;
     if (this.subrequests > this.#subrequestsMax) throw new PlatformError('subrequest_limit_exceeded', { limit: this.#subrequestsMax });

@@ -134,3 +134,29 @@ test('what cannot be is refused by name', async () => {
   ] as const)
     assert.equal(await run(code), error, code);
 });
+
+test('a signed address reads or writes one file, for its time, and nothing else', async () => {
+  const [put, get] = (await run(`
+    return [await FILES.createSignedUrl('signed', { method: 'PUT', sizeMax: 5 }), await FILES.createSignedUrl('signed')];`)) as [
+    string,
+    string,
+  ];
+  const pathOf = (address: string): string => new URL(address).pathname;
+  assert.equal(new URL(get).host, 'app.localhost');
+  const send = (path: string, method = 'GET', body?: string): ReturnType<TestHandler['fetch']> =>
+    handler.fetch('app', path, { method, ...(body === undefined ? {} : { body }), headers: { 'content-type': 'text/x' } });
+  assert.equal((await send(pathOf(get))).status, 404);
+  assert.equal((await send(pathOf(put), 'PUT', 'too large')).status, 413);
+  assert.deepEqual((await send(pathOf(put), 'PUT', 'right')).json(), { key: 'signed', size: 5, etag: '7c4f29407893c334a6cb7a87bf045c0d' });
+  const read = await send(pathOf(get));
+  assert.deepEqual(
+    [read.status, read.text, read.headers['content-type'], read.headers['content-security-policy']],
+    [200, 'right', 'text/x', 'sandbox'],
+  );
+  assert.equal((await handler.fetch('app', pathOf(get), { headers: { range: 'bytes=1-2' } })).text, 'ig');
+  assert.equal((await send(pathOf(get), 'PUT', 'x')).status, 405);
+  assert.equal((await send(pathOf(put))).status, 405);
+  assert.equal((await send(`${pathOf(get)}x`)).status, 403);
+  assert.equal((await send(pathOf(get).replace(/files\/..../, 'files/AAAA'))).status, 403);
+  assert.equal((await send('/_platform/files/')).status, 403);
+});

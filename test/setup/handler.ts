@@ -20,6 +20,7 @@ import type { LogLine } from '#runtime/invocation/log.ts';
 import { cacheFolder } from '#runtime/isolates/snapshot.ts';
 import { openArtifact } from '#runtime/router/artifact-source.ts';
 import { createRouteTable } from '#runtime/router/route-table.ts';
+import { createSignedFiles } from '#runtime/server/signed-files.ts';
 import { createAssetServer } from '#runtime/server/assets.ts';
 import { openNodeListener } from '#runtime/server/listener-node.ts';
 import { createMemoryCache } from '#runtime/stores/cache-memory.ts';
@@ -129,6 +130,8 @@ export async function startHandler(
     openArtifact: (id) => openArtifact(folder, id),
     assets: createAssetServer(),
     stores: options.stores ?? noStores,
+    signedFiles: options.stores?.fs ? createSignedFiles(options.stores.fs, Buffer.alloc(32, 7), limits.bodyBytesMax) : null,
+    hostOf: (project) => `${project}.localhost`,
     namespaceOf: (project) => project,
     findDeployment: (id) => table.findDeployment(id),
     cache: createMemoryCache({ bytesMax: limits.cacheBytesMax }),

@@ -1,0 +1,146 @@
+// Addresses that let anyone read or write one file for a while (`createSignedUrl` of the file binding): made for a worker, and served
+// on the app's host without entering an isolate. The token says what it is for and is signed, so nothing has to be remembered.
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { Readable } from 'node:stream';
+import type { PlatformError } from '#core/errors.ts';
+import type { FileHead, FilePlace, FileStore, SignUrl } from '../bindings/fs.ts';
+import type { Exchange } from './listener.ts';
+
+/** Where the addresses lie; no worker gets requests below it. */
+export const signedFilesPath = '/_platform/files/';
+
+/** What a token says. */
+interface Grant {
+  /** Namespace, resource, key. */ readonly at: readonly [string, string, string];
+  readonly method: 'GET' | 'PUT';
+  /** ms since 1970. */ readonly until: number;
+  readonly sizeMax: number | null;
+}
+
+/** Signed addresses of a handler. */
+export interface SignedFiles {
+  /** @param origin such as `https://shop.example.org`. */
+  sign(origin: string, ...grant: Parameters<SignUrl>): string;
+  /** Answers a request below {@link signedFilesPath} of a host whose project has the namespace. */
+  serve(exchange: Exchange, namespace: string): void;
+}
+
+/** @param key secret; the same for all engines that share the files. */
+export function createSignedFiles(store: FileStore, key: Uint8Array, bodyBytesMax: number, now: () => number = Date.now): SignedFiles {
+  const signatureOf = (text: string): Buffer => createHmac('sha256', key).update(`file ${text}`).digest();
+
+  function parse(token: string): Grant | null {
+    const dot = token.indexOf('.');
+    const text = token.slice(0, dot);
+    const signature = Buffer.from(token.slice(dot + 1), 'base64url');
+    const expected = signatureOf(text);
+    if (dot < 0 || signature.length !== expected.length || !timingSafeEqual(signature, expected)) return null;
+    return JSON.parse(Buffer.from(text, 'base64url').toString()) as Grant;
+  }
+
+  async function read(exchange: Exchange, place: FilePlace, name: string): Promise<void> {
+    const range = rangeOf(exchange.header('range'));
+    const tag = exchange.header('if-none-match');
+    const onlyIf = tag === null ? null : { etagDoesNotMatch: tag.split(',').map((one) => one.trim().replace(/^(?:W\/)?"(.*)"$/, '$1')) };
+    if (exchange.method === 'HEAD') {
+      const head = await store.head(place, name);
+      if (head === null) refuse(exchange, 404, 'There is no such file');
+      else exchange.send(200, `${headOf(head)}content-length\0${head.size}\0`, null);
+      return;
+    }
+    const found = await store.get(place, name, { range, onlyIf });
+    if (found === null) {
+      refuse(exchange, 404, 'There is no such file');
+      return;
+    }
+    const { head, body } = found;
+    if (body === null) {
+      exchange.send(304, headOf(head), null);
+      return;
+    }
+    const { offset, length } = found.range;
+    const partial = range === null ? '' : `content-range\0bytes ${offset}-${offset + length - 1}/${head.size}\0`;
+    exchange.onAbort = () => body.destroy();
+    exchange.onDrain = () => body.resume();
+    exchange.begin(range === null ? 200 : 206, `${headOf(head)}${partial}content-length\0${length}\0`);
+    body.on('data', (chunk: Uint8Array) => {
+      if (!exchange.write(chunk)) body.pause();
+    });
+    body.on('end', () => exchange.end());
+    body.on('error', () => exchange.destroy());
+  }
+
+  async function write(exchange: Exchange, place: FilePlace, name: string, sizeMax: number | null): Promise<void> {
+    const bytesMax = Math.min(sizeMax ?? Number.MAX_SAFE_INTEGER, bodyBytesMax);
+    if (exchange.bodyBytes > bytesMax) {
+      refuse(exchange, 413, `The file may have ${bytesMax} bytes`);
+      return;
+    }
+    const body = new Readable({ read: () => exchange.resumeBody() });
+    exchange.onAbort = () => body.destroy(new Error('The client went away'));
+    if (exchange.bodyBytes === 0) body.push(null);
+    else exchange.readBody({ chunk: (bytes) => body.push(bytes), end: () => void body.push(null) });
+    const contentType = exchange.header('content-type');
+    const headers = contentType === null ? {} : { contentType };
+    const head = await store.put(place, name, body, { headers, metadata: {}, onlyIf: null, digests: {}, bytesMax });
+    exchange.send(200, json, JSON.stringify({ key: name, size: head?.size, etag: head?.etag }));
+  }
+
+  return {
+    sign(origin, { namespace, resource }, name, { method, expiresInSeconds, sizeMax }) {
+      const grant: Grant = { at: [namespace, resource, name], method, until: now() + expiresInSeconds * 1000, sizeMax };
+      const text = Buffer.from(JSON.stringify(grant)).toString('base64url');
+      return `${origin}${signedFilesPath}${text}.${signatureOf(text).toString('base64url')}`;
+    },
+    serve(exchange, namespace) {
+      const grant = parse(exchange.target.slice(signedFilesPath.length).replace(/\?.*$/s, ''));
+      const method = exchange.method === 'HEAD' ? 'GET' : exchange.method;
+      if (exchange.method === 'OPTIONS') exchange.send(204, preflight, null);
+      else if (grant === null || grant.at[0] !== namespace) refuse(exchange, 403, 'The address is not valid');
+      else if (grant.until <= now()) refuse(exchange, 403, 'The address has expired');
+      else if (method !== grant.method) refuse(exchange, 405, `The address is for ${grant.method}`, `allow\0${grant.method}\0`);
+      else {
+        const place = { namespace, resource: grant.at[1] };
+        const done = grant.method === 'GET' ? read(exchange, place, grant.at[2]) : write(exchange, place, grant.at[2], grant.sizeMax);
+        done.catch((error: Partial<PlatformError>) => {
+          if (error.code === 'invalid_argument') refuse(exchange, 400, String(error.message));
+          else refuse(exchange, 500, 'Internal error');
+        });
+      }
+    },
+  };
+}
+
+// Pages of other origins may use an address: whoever has it has been given it.
+const open = 'access-control-allow-origin\0*\0';
+const json = `content-type\0application/json\0${open}`;
+const preflight = `${open}access-control-allow-methods\0GET, HEAD, PUT\0access-control-allow-headers\0content-type, range\0access-control-max-age\x0086400\0`;
+
+function refuse(exchange: Exchange, status: number, error: string, headers = ''): void {
+  exchange.send(status, `${json}cache-control\0no-store\0${headers}`, JSON.stringify({ error }));
+}
+
+function headOf({ etag, headers, uploadedAt }: FileHead): string {
+  const { contentType, contentDisposition, contentEncoding, contentLanguage, cacheControl } = headers;
+  const fields: [string, string | undefined][] = [
+    ['etag', `"${etag}"`],
+    ['last-modified', new Date(uploadedAt).toUTCString()],
+    ['content-type', contentType ?? 'application/octet-stream'],
+    ['content-disposition', contentDisposition],
+    ['content-encoding', contentEncoding],
+    ['content-language', contentLanguage],
+    ['cache-control', cacheControl ?? 'private'],
+    ['accept-ranges', 'bytes'],
+    // What a user stored must not become a page of the app.
+    ['content-security-policy', 'sandbox'],
+    ['x-content-type-options', 'nosniff'],
+  ];
+  return open + fields.map(([name, value]) => (value === undefined ? '' : `${name}\0${value}\0`)).join('');
+}
+
+function rangeOf(header: string | null): { offset: number; length?: number } | { suffix: number } | null {
+  const [, from, to] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '') ?? [];
+  if (from === undefined || (from === '' && to === '')) return null;
+  if (from === '') return { suffix: Number(to) };
+  return { offset: Number(from), ...(to === '' ? {} : { length: Math.max(1, Number(to) - Number(from) + 1) }) };
+}
