@@ -7,6 +7,7 @@ import ivm from 'isolated-vm';
 import { defaultLimits } from '../core/limits.ts';
 import { EntryScheduler } from '../runtime/isolates/entry.ts';
 import { WorkerIsolate } from '../runtime/isolates/isolate.ts';
+import { EngineCounters } from '../runtime/metrics/counters.ts';
 import { loadNative } from '../runtime/isolates/native.ts';
 import { cacheFolder, loadSnapshot } from '../runtime/isolates/snapshot.ts';
 import { residentBytes } from './load.ts';
@@ -27,7 +28,8 @@ await engineFigures();
 async function isolateTimes(): Promise<void> {
   const snapshot = await loadSnapshot(cacheFolder(process.env));
   const scheduler = new EntryScheduler({ runningMax: 2, defer: setImmediate });
-  const parts = { snapshot, native: loadNative(), scheduler, limits: defaultLimits, onParked: () => {} };
+  const counters = new EngineCounters({ deploymentsMax: 1 });
+  const parts = { snapshot, native: loadNative(), scheduler, counters, limits: defaultLimits, onParked: () => {} };
   const ours: number[] = [];
   const bare: number[] = [];
   for (let i = -10; i < starts; i++) {

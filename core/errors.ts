@@ -56,11 +56,29 @@ export const errorTable = {
   invocation_ended: { status: 500, blame: 'worker', message: '{what} was called after the invocation that owns it ended' },
   binding_not_found: { status: 500, blame: 'worker', message: 'The deployment declares no {kind} binding {binding}' },
   binding_unavailable: { status: 503, blame: 'platform', message: '{kind} bindings are not available: {reason}' },
+  store_unavailable: { status: 503, blame: 'platform', message: 'The database of the bindings cannot be reached at the moment' },
+  execution_not_found: { status: 404, blame: 'worker', message: 'There is no run {id} of workflow {workflow}' },
+  execution_state: { status: 409, blame: 'worker', message: 'Run {id} is {status}, so it cannot {action}' },
   quota_exceeded: { status: 500, blame: 'worker', message: '{what} would exceed {limit}' },
   conflict: { status: 409, blame: 'worker', message: '{reason}' },
   invalid_argument: { status: 400, blame: 'worker', message: '{reason}' },
 
+  // Project databases. What SQL does wrong is no error here: it is the answer of the database.
+  database_corrupt: { status: 503, blame: 'platform', message: 'Database {database} is damaged and was set aside: {reason}' },
+  database_unavailable: { status: 503, blame: 'platform', message: 'The database cannot be reached: {reason}' },
+  migration_failed: { status: 500, blame: 'worker', message: 'Migration {file}, line {line}: {reason}' },
+  migration_changed: { status: 500, blame: 'worker', message: 'Migration {file} was applied already, and has been changed since' },
+
   // The platform's own.
+  private_port_unauthorized: {
+    status: 401,
+    blame: 'client',
+    message: 'The private port wants `Authorization: Bearer <PRIVATE_PORT_TOKEN>`',
+  },
+  private_port_forbidden: { status: 403, blame: 'client', message: 'The private port does not answer: {reason}' },
+  internal_route_not_found: { status: 404, blame: 'client', message: 'The private port has no route {path}' },
+  deliveries_overloaded: { status: 503, blame: 'platform', message: 'More than {limit} deliveries are under way' },
+  no_engine: { status: 503, blame: 'platform', message: 'No engine accepts events at the moment' },
   engine_lost: { status: 503, blame: 'platform', message: 'The engine that served this request ended before it answered' },
   client_gone: { status: 499, blame: 'client', message: 'The client closed the connection' },
   artifact_corrupt: { status: 503, blame: 'platform', message: 'Artifact {artifact} is corrupt: {reason}' },

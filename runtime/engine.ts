@@ -3,6 +3,7 @@
 import { availableParallelism } from 'node:os';
 import type { Limits } from '#core/limits.ts';
 import type { EgressPolicy } from './bindings/egress.ts';
+import { EgressMeter } from './bindings/egress-meter.ts';
 import { compressionCalls } from './bindings/compression.ts';
 import { cryptoCalls } from './bindings/crypto.ts';
 import { createFetch } from './bindings/fetch.ts';
@@ -27,6 +28,8 @@ export interface EngineOptions {
   readonly cacheFolder: string;
   /** Isolates kept ready for the next deployment that starts. */
   readonly blanks: number;
+  /** Descriptor on which a crash of the process names the deployment whose code ran; none by default. */
+  readonly crashDescriptor?: number;
 }
 
 /** The running engine. */
@@ -35,6 +38,7 @@ export interface Engine {
   readonly handlers: HostHandlers;
   readonly scheduler: EntryScheduler;
   readonly counters: EngineCounters;
+  /** On connections that workers opened. */ readonly egressBytes: { readonly received: number; readonly sent: number };
   readonly snapshotBytes: number;
   /** Threads lost to heap overflows inside V8. Each keeps its memory, and the process cannot exit by itself any more. */
   readonly parkedThreads: number;
@@ -53,12 +57,13 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const counters = new EngineCounters({ deploymentsMax: options.limits.metricsDeploymentsMax });
   let parkedThreads = 0;
   const pool = new Pool(
-    { snapshot, native: loadNative(), scheduler, counters, limits: options.limits, onParked: () => void parkedThreads++ },
+    { snapshot, native: loadNative(), scheduler, counters, crashDescriptor: options.crashDescriptor ?? -1, limits: options.limits, onParked: () => void parkedThreads++ },
     { ...options.limits, blanks: options.blanks },
   );
   const { calls } = counters;
   const nodeCalls = { ...nodeCryptoCalls, ...nodeZlibCalls };
-  const fetch = createFetch(options.egress);
+  const egressBytes = new EgressMeter();
+  const fetch = createFetch(options.egress, egressBytes);
   const webSockets = createWebSockets({
     policy: options.egress,
     messageBytesMax: options.limits.webSocketMessageBytesMax,
@@ -73,6 +78,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     },
     scheduler,
     counters,
+    egressBytes,
     snapshotBytes: snapshot.bytes,
     get parkedThreads() {
       return parkedThreads;

@@ -1,0 +1,30 @@
+// How late an engine's main thread is: everything that is not tenant code runs there, so its lag is everybody's. Sampled by Node
+// every 20 ms; read with each report.
+import { monitorEventLoopDelay, performance, type EventLoopUtilization } from 'node:perf_hooks';
+import { labels, type Sample } from './report.ts';
+
+const resolutionMs = 20;
+
+/** Measures until `close`. */
+export function watchEventLoop(): { report(): Sample[]; close(): void } {
+  const delays = monitorEventLoopDelay({ resolution: resolutionMs });
+  delays.enable();
+  let last: EventLoopUtilization = performance.eventLoopUtilization();
+  return {
+    report() {
+      // Node measures from one sample to the next: what is above the interval is lag.
+      const lagMs = (nanoseconds: number): number => Math.max(0, nanoseconds / 1e6 - resolutionMs);
+      const measured = delays.count > 0;
+      const samples = (['0.5', '0.99', '1'] as const).map((quantile): Sample => {
+        const value = measured ? lagMs(delays.percentile(Number(quantile) * 100)) : 0;
+        return ['platform_event_loop_lag_milliseconds', labels({ quantile }), value];
+      });
+      const now = performance.eventLoopUtilization();
+      const { utilization } = performance.eventLoopUtilization(now, last);
+      last = now;
+      delays.reset();
+      return [...samples, ['platform_event_loop_utilization', '', utilization]];
+    },
+    close: () => void delays.disable(),
+  };
+}

@@ -1,0 +1,92 @@
+// Asks an engine over its Unix socket: `/_platform/...`, answered by main.ts of the engine. Used by the private port. Nothing an
+// engine answers is trusted: sizes and times are bounded here.
+import { request } from 'node:http';
+
+/** One question. */
+export interface EngineCall {
+  readonly socketPath: string;
+  readonly path: string;
+  /** JSON of a POST; a GET without it. */ readonly body?: Uint8Array;
+  /** Until the whole answer is there. */ readonly timeoutMs: number;
+  readonly bytesMax: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Its answer. */
+export interface EngineAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: Buffer;
+}
+
+/** Why there is no answer. `unreached`: nobody listens, so nothing has been begun; `lost`: the connection broke; `late`; `too_large`. */
+export class EngineCallError extends Error {
+  readonly reason: 'unreached' | 'lost' | 'late' | 'too_large';
+
+  constructor(reason: EngineCallError['reason'], message: string) {
+    super(message);
+    this.name = 'EngineCallError';
+    this.reason = reason;
+  }
+}
+
+/** @throws {EngineCallError} */
+export function askEngine(call: EngineCall): Promise<EngineAnswer> {
+  return new Promise((resolve, reject) => {
+    let connected = false;
+    const isPost = call.body !== undefined;
+    const sent = request({
+      socketPath: call.socketPath,
+      path: call.path,
+      method: isPost ? 'POST' : 'GET',
+      headers: isPost
+        ? { host: 'engine', 'content-type': 'application/json', 'content-length': call.body!.byteLength }
+        : { host: 'engine' },
+      agent: false,
+      ...(call.signal === undefined ? {} : { signal: call.signal }),
+    });
+    const timer = setTimeout(
+      () => fail(new EngineCallError('late', `no answer to ${call.path} within ${call.timeoutMs} ms`)),
+      call.timeoutMs,
+    );
+    const fail = (error: EngineCallError): void => {
+      clearTimeout(timer);
+      reject(error);
+      sent.destroy();
+    };
+    const broken = (error: Error): void => fail(new EngineCallError(connected ? 'lost' : 'unreached', error.message));
+    sent.on('socket', (socket) => socket.once('connect', () => (connected = true)));
+    sent.on('error', broken);
+    sent.on('response', (response) => {
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      response.on('data', (chunk: Buffer) => {
+        bytes += chunk.byteLength;
+        if (bytes > call.bytesMax)
+          fail(new EngineCallError('too_large', `the answer to ${call.path} is larger than ${call.bytesMax} bytes`));
+        else chunks.push(chunk);
+      });
+      response.on('error', broken);
+      response.on('end', () => {
+        clearTimeout(timer);
+        resolve({ status: response.statusCode ?? 0, contentType: response.headers['content-type'] ?? '', body: Buffer.concat(chunks) });
+      });
+    });
+    sent.end(call.body);
+  });
+}
+
+/** The JSON that an engine answers a GET with. @throws {EngineCallError} also when it is none. */
+export async function readFromEngine(socketPath: string, path: string): Promise<unknown> {
+  const { status, body } = await askEngine({ socketPath, path, timeoutMs: readMsMax, bytesMax: readBytesMax });
+  if (status !== 200) throw new EngineCallError('lost', `status ${status}`);
+  try {
+    return JSON.parse(body.toString('utf8')) as unknown;
+  } catch {
+    throw new EngineCallError('lost', 'the answer is not JSON');
+  }
+}
+
+/** An engine that does not answer by then is shown as such. */
+const readMsMax = 1000;
+const readBytesMax = 32 * 1024 * 1024;

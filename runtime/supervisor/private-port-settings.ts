@@ -1,0 +1,59 @@
+// Where the private port listens and who may use it: HANDLER_PRIVATE_PORT, HOST, PRIVATE_PORT_TOKEN, checked. Pure.
+import { BlockList, isIP } from 'node:net';
+
+/** Settings of the private port. */
+export interface PrivatePortSettings {
+  /** 0 = a free one. */ readonly port: number;
+  readonly host: string;
+  /** Null where only this machine or a private network can reach it. */ readonly token: string | null;
+}
+
+const defaultPort = 8081;
+const tokenCharsMin = 16;
+
+const inside = new BlockList();
+for (const [network, bits] of [
+  ['127.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+] as const)
+  inside.addSubnet(network, bits, 'ipv4');
+inside.addAddress('::1', 'ipv6');
+inside.addSubnet('fc00::', 7, 'ipv6');
+inside.addSubnet('fe80::', 10, 'ipv6');
+
+/**
+ * The settings; null when the port is switched off (`HANDLER_PRIVATE_PORT=off`).
+ *
+ * @throws {Error} naming the variable, its value and what to do.
+ */
+export function privatePortSettings(environment: Readonly<Record<string, string | undefined>>): PrivatePortSettings | null {
+  const get = (name: string): string => environment[name]?.trim() ?? '';
+  const given = get('HANDLER_PRIVATE_PORT');
+  if (given.toLowerCase() === 'off') return null;
+  const port = given === '' ? defaultPort : Number(given);
+  if (!/^\d*$/.test(given) || port > 65_535)
+    throw new Error(`HANDLER_PRIVATE_PORT must be a port from 0 to 65535 (0: a free one) or "off", but is "${given}"`);
+  const host = get('HOST') || '127.0.0.1';
+  const token = get('PRIVATE_PORT_TOKEN');
+  if (token === '' && !isInside(host)) {
+    throw new Error(
+      `HOST is ${host}, which others may reach, and PRIVATE_PORT_TOKEN is not set: set a token of at least ${tokenCharsMin} characters ` +
+        '(`openssl rand -hex 32`), bind HOST to 127.0.0.1 or a private address, or switch the port off with HANDLER_PRIVATE_PORT=off',
+    );
+  }
+  // The value itself stays out of the message.
+  if (token !== '' && (token.length < tokenCharsMin || !/^[\x21-\x7e]+$/.test(token)))
+    throw new Error(`PRIVATE_PORT_TOKEN must have at least ${tokenCharsMin} visible ASCII characters`);
+  return { port, host, token: token === '' ? null : token };
+}
+
+/** Whether an address is this machine's own or of a private network. Of a name nobody can tell, `localhost` excepted. */
+function isInside(host: string): boolean {
+  if (host === 'localhost') return true;
+  const version = isIP(host);
+  return version !== 0 && inside.check(host, version === 4 ? 'ipv4' : 'ipv6');
+}
