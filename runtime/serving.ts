@@ -1,7 +1,7 @@
 // One isolate that serves a deployment, from its start to its end: it gives it requests, hears what becomes of them, and
 // condemns it when a limit is broken. deployment.ts makes one whenever it has none.
 import { performance } from 'node:perf_hooks';
-import { errorMessage, type ErrorDetails } from '#core/errors.ts';
+import { errorMessage, PlatformError, type ErrorDetails } from '#core/errors.ts';
 import type { Limits } from '#core/limits.ts';
 import type { Plan } from '#core/plans.ts';
 import type { HostHandlers } from './bridge/host-calls.ts';
@@ -373,14 +373,14 @@ export class Serving implements LinkEvents {
   wake(at: number): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
-    if (at < 0 || this.#state === 'gone') return;
+    if (!(at >= 0) || this.#state === 'gone') return;
     const now = Number(process.hrtime.bigint()) / 1e6;
     this.#timer = setTimeout(
       () => {
         this.#timer = null;
         this.#link.runTimers();
       },
-      Math.max(0, at - now),
+      Math.min(Math.max(0, at - now), 2 ** 31 - 1),
     );
   }
 
@@ -468,6 +468,11 @@ export class Serving implements LinkEvents {
   #died(reason: 'memory' | 'aborted' | 'fault', error: unknown): void {
     if (reason === 'fault') {
       this.#parts.engineCounters.isolatesFaulty++;
+      if (error instanceof PlatformError && error.code === 'isolate_replaced') {
+        this.#deployment.log('error', error.message, null);
+        this.dispose(failed('isolate_replaced', error.details));
+        return;
+      }
       this.#deployment.log('error', `The platform lost this isolate: ${String((error as Error).stack)}`, null);
       this.dispose(failed('internal'));
       return;

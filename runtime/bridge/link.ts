@@ -334,6 +334,8 @@ export class Link implements CallScope {
         case toHost.hung:
           events.hung(numbers(inbox.field()));
           break;
+        case toHost.fault:
+          throw new PlatformError('isolate_replaced', { reason: 'the worker broke what its answers are made with' });
         default:
           throw new Error(`Unknown record ${JSON.stringify(letter)} from a guest`);
       }

@@ -1,6 +1,7 @@
 // The host's end of WebSockets over the bridge, those a worker answered a request with and those it opened itself: messages
 // into the guest until its window is used up, messages out of it until the peer has too much to take. Used by link.ts only.
 import type { Part } from './protocol.ts';
+import { checkedCredit } from './streams.ts';
 
 /** One WebSocket connection as the bridge uses it; server/websocket.ts makes them. */
 export interface SocketWire {
@@ -84,7 +85,7 @@ export class BridgedSocket implements SocketEvents {
 
   /** The guest has delivered messages. */
   credit(bytes: number): void {
-    this.#inFlight -= bytes;
+    this.#inFlight -= checkedCredit(bytes, this.#inFlight);
     if (!this.#paused || this.#inFlight > this.#parts.limits.streamWindowBytes / 2) return;
     this.#paused = false;
     this.#wire?.resume();

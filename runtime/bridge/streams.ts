@@ -38,11 +38,21 @@ export class OutgoingStream {
   }
 
   credit(bytes: number): void {
-    this.#inFlight -= bytes;
+    this.#inFlight -= checkedCredit(bytes, this.#inFlight);
     if (!this.#paused || this.#inFlight > this.#windowBytes / 2) return;
     this.#paused = false;
     this.source.resume();
   }
+}
+
+/**
+ * What a guest says to have read, never more than what it was sent: else it could make its window as large as it likes.
+ *
+ * @throws {Error} when it is more, or no number.
+ */
+export function checkedCredit(bytes: number, inFlight: number): number {
+  if (!(bytes >= 0 && bytes <= inFlight)) throw new Error(`A guest gives credit for ${bytes} bytes and was sent ${inFlight}`);
+  return bytes;
 }
 
 /** Credit accounting of one stream out of a guest. */

@@ -7,6 +7,8 @@ export interface Native {
     process: (meta: string, text: string, ...bytes: Uint8Array[]) => void,
     flush: (cpuMs: number, unchargedMs: number, breached: Account | undefined) => void,
     rejected: (unhandled: boolean, promise: Promise<unknown>, reason: unknown) => void,
+    /** Called with a record `fault` where flush has failed. */
+    leave: (meta: string, text: string, shareMs: number, cpuMs: number) => void,
   ): void;
   readonly run: unknown;
   begin(context: Context): void;
@@ -71,7 +73,7 @@ export function runInContext<Result>(
 }
 
 // Code that runs outside every invocation, such as a module's top level before its first request, is on this account.
-const nobody: Context = { account: { used: 0, limit: 0 }, stores: null };
+const nobody: Context = { account: { used: 0, limit: 1000 }, stores: null };
 
 function withStore(storage: AsyncLocalStorage<unknown>, store: unknown): Context {
   const context = native.getContext() ?? nobody;

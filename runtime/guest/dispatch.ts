@@ -16,7 +16,7 @@ import {
   touchedInvocations,
 } from './invocation.ts';
 import { onRejection, threw } from './rejections.ts';
-import { fromJson, toJson } from './safe.ts';
+import { fromJson, safeArray, toJson } from './safe.ts';
 import { outbox, send } from './outbox.ts';
 import { hasOpenSockets, sendWebSocket, socketClasses, socketClosed, socketFailed, socketMessage } from './sockets.ts';
 import { breakStream, cancelPump, creditPump, endStream, hasOpenStreams, incomingBody, openPump, pushChunk } from './streams.ts';
@@ -44,6 +44,8 @@ export const eventHandlers: { load: (kind: string) => EventHandler } = {
   },
 };
 
+const { apply } = Reflect;
+
 let worker: Worker | null = null;
 let env: unknown = null;
 let cpuLimitMs = 0;
@@ -58,7 +60,7 @@ export function connectDispatch(functions: Native, answer: typeof leave, onStart
   native = functions;
   leave = answer;
   start = onStart;
-  native.bind(enter, flush, onRejection);
+  native.bind(enter, flush, onRejection, leave);
 }
 
 /** Gives it the worker to call and the CPU limit of a request. */
@@ -351,7 +353,12 @@ function flush(cpuMs: number, unchargedMs: number, breached: Account | undefined
   const share = count > 0 ? unchargedMs / count : 0;
   for (let at = touched; at !== null; at = at.nextTouched) {
     const used = at.spent + (at.used += share);
-    if (used !== share) send(toHost.charge, at.id, used.toFixed(3));
+    if (used !== share) send(toHost.charge, at.id, used);
+    // Many short entries, of which the watch has seen none: nothing is lost with this one.
+    if (at.limit > 0 && at.used >= at.limit && !at.over && at !== breached) {
+      send(toHost.breach, at.id, at.used, '');
+      closeInvocation(at);
+    }
   }
   if (breached !== undefined) onBreach(breached, touched);
   else if (openInvocations() !== null) endHung();
@@ -368,8 +375,18 @@ function flush(cpuMs: number, unchargedMs: number, breached: Account | undefined
   const { meta, text, bytes } = outbox;
   outbox.meta = '';
   outbox.text = '';
-  if (bytes.length > 0) outbox.bytes = [];
-  leave(meta, text, share, cpuMs, ...bytes);
+  if (bytes.length === 0) {
+    leave(meta, text, share, cpuMs);
+    return;
+  }
+  outbox.bytes = [];
+  const parameters = safeArray<unknown>();
+  parameters[0] = meta;
+  parameters[1] = text;
+  parameters[2] = share;
+  parameters[3] = cpuMs;
+  for (let at = 0; at < bytes.length; at++) parameters[at + 4] = bytes[at];
+  apply(leave, undefined, parameters as ArrayLike<never> as never);
 }
 
 // The native half ended the entry in the middle: V8 dropped all queued continuations, so nothing that ran in this entry and
@@ -377,7 +394,7 @@ function flush(cpuMs: number, unchargedMs: number, breached: Account | undefined
 function onBreach(account: Account, touched: Invocation | null): void {
   let lost = '';
   for (let at = touched; at !== null; at = at.nextTouched) if (!at.over && at !== account) lost += (lost === '' ? '' : ',') + at.id;
-  send(toHost.breach, account instanceof Invocation ? account.id : 0, account.used.toFixed(3), lost);
+  send(toHost.breach, account instanceof Invocation ? account.id : 0, account.used, lost);
   if (account instanceof Invocation) closeInvocation(account);
 }
 

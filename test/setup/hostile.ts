@@ -75,7 +75,7 @@ export function attacker(attack: string, top = ''): string {
 }
 
 /** An attack that burns CPU in two projects at once, which is every place an engine of two cores has; each request has to end at its budget. */
-export function spinner(attack: string, top = ''): Attack {
+export function spinner(attack: string, top = '', expect = '500 cpu_limit_exceeded'): Attack {
   const worker = attacker(attack, top);
   return {
     kind: 'cpu',
@@ -85,7 +85,7 @@ export function spinner(attack: string, top = ''): Attack {
       const answers = await Promise.all([flood('/attack', options), flood('/attack', { ...options, project: 'accomplice' })]);
       return [...new Set(answers)].join(' and ');
     },
-    expect: '500 cpu_limit_exceeded',
+    expect,
   };
 }
 

@@ -21,6 +21,12 @@ namespace {
 
 constexpr int64_t kSampleNs = 5'000'000;
 constexpr int kIdleTicks = 100;
+// Answering an entry runs the guest's own code only, but that can run into built-ins that a tenant has replaced.
+constexpr int64_t kFlushNs = 1'000'000'000;
+// Code that belongs to no account at all.
+constexpr int64_t kStrayNs = 500'000'000;
+// The record that says that an entry could not be answered: `toHost.fault` of bridge/protocol.ts.
+constexpr char kFault[] = "!\x01\x02";
 
 int64_t Read(clockid_t clock) {
   timespec t;
@@ -32,7 +38,7 @@ int64_t Read(clockid_t clock) {
 struct Engine {
   Isolate* isolate;
   Global<Context> context;
-  Global<Function> process, flush, rejected;
+  Global<Function> process, flush, rejected, leave;
   Global<String> account_key, used_key, limit_key;
   Global<ArrayBuffer> memory;
   Global<Object> breached;
@@ -41,8 +47,9 @@ struct Engine {
   bool running;
   clockid_t clock;
   int64_t watched;
-  // Only touched on the thread that runs the isolate.
-  int64_t charged;
+  // Only touched on the thread that runs the isolate. `flushing`: the thread's CPU when the answer began, or 0.
+  int64_t charged, flushing, stray;
+  bool overran;
 };
 
 // The watch: one thread a process. It looks at the CPU clocks of all running entries and interrupts the long ones; it
@@ -58,12 +65,27 @@ void Sample(Isolate* isolate, void* pointer) {
   auto* engine = static_cast<Engine*>(pointer);
   if (!engine->running) return;
   int64_t now = Read(CLOCK_THREAD_CPUTIME_ID);
-  double used_ms = (now - engine->charged) / 1e6;
+  if (engine->flushing != 0) {
+    if (now - engine->flushing < kFlushNs) return;
+    engine->overran = true;
+    isolate->TerminateExecution();
+    return;
+  }
+  int64_t used_ns = now - engine->charged;
+  double used_ms = used_ns / 1e6;
   engine->charged = now;
   HandleScope scope(isolate);
   Local<Value> data = isolate->GetContinuationPreservedEmbedderData();
-  if (!data->IsObject()) return;
   Local<Context> context = engine->context.Get(isolate);
+  if (!data->IsObject()) {
+    engine->stray += used_ns;
+    if (engine->stray < kStrayNs) return;
+    Local<Object> nobody = Object::New(isolate);
+    if (nobody->Set(context, engine->used_key.Get(isolate), Number::New(isolate, engine->stray / 1e6)).IsNothing()) return;
+    engine->breached.Reset(isolate, nobody);
+    isolate->TerminateExecution();
+    return;
+  }
   Local<Value> account, used, limit;
   if (!data.As<Object>()->Get(context, engine->account_key.Get(isolate)).ToLocal(&account) || !account->IsObject()) return;
   Local<Object> object = account.As<Object>();
@@ -106,6 +128,7 @@ void* Watch(void*) {
 int64_t Enter(Engine* engine) {
   int64_t now = Read(CLOCK_THREAD_CPUTIME_ID);
   engine->charged = now;
+  engine->flushing = 0;
   pthread_mutex_lock(&lock);
   if (!engine->running) {
     engine->running = true;
@@ -144,7 +167,8 @@ Engine* From(const FunctionCallbackInfo<Value>& info) {
 }
 
 // run(meta, text, ...bytes): process(meta, text, ...bytes), then all microtasks, then
-// flush(cpuMs, uncharged CPU ms, breached account or undefined).
+// flush(cpuMs, uncharged CPU ms, breached account or undefined). Where flush throws or does not end, the host is told that:
+// an entry that never left would hold its isolate and its requests for ever.
 void Run(const FunctionCallbackInfo<Value>& info) {
   Engine* engine = From(info);
   Isolate* isolate = engine->isolate;
@@ -161,21 +185,33 @@ void Run(const FunctionCallbackInfo<Value>& info) {
       isolate->PerformMicrotaskCheckpoint();
     }
   }
-  Leave(engine);
   int64_t end = Read(CLOCK_THREAD_CPUTIME_ID);
+  engine->flushing = end;
+  engine->stray = 0;
   Local<Value> breached = Undefined(isolate);
   if (!engine->breached.IsEmpty()) {
     breached = engine->breached.Get(isolate);
     engine->breached.Reset();
     isolate->CancelTerminateExecution();
   } else if (isolate->IsExecutionTerminating()) {
+    Leave(engine);
     return;  // disposed or out of memory: the host notices by itself
   }
   isolate->SetContinuationPreservedEmbedderData(Undefined(isolate));
-  Local<Value> results[] = {Number::New(isolate, (end - start) / 1e6), Number::New(isolate, (end - engine->charged) / 1e6), breached};
+  double cpu_ms = (end - start) / 1e6;
+  Local<Value> results[] = {Number::New(isolate, cpu_ms), Number::New(isolate, (end - engine->charged) / 1e6), breached};
   Local<Value> ignored;
   TryCatch caught(isolate);
-  if (!engine->flush.Get(isolate)->Call(context, Undefined(isolate), 3, results).ToLocal(&ignored)) return;
+  bool answered = engine->flush.Get(isolate)->Call(context, Undefined(isolate), 3, results).ToLocal(&ignored);
+  Leave(engine);
+  bool overran = engine->overran;
+  engine->overran = false;
+  if (overran) isolate->CancelTerminateExecution();
+  if (answered || (!overran && isolate->IsExecutionTerminating())) return;
+  caught.Reset();
+  Local<Value> fault[] = {String::NewFromUtf8Literal(isolate, kFault), String::Empty(isolate), Number::New(isolate, 0),
+                          Number::New(isolate, cpu_ms)};
+  if (!engine->leave.Get(isolate)->Call(context, Undefined(isolate), 4, fault).ToLocal(&ignored)) return;
 }
 
 // begin(context): watches code that is not called through run, as a module's top level. end(): [cpuMs, breached].
@@ -196,6 +232,7 @@ void Bind(const FunctionCallbackInfo<Value>& info) {
   engine->process.Reset(engine->isolate, info[0].As<Function>());
   engine->flush.Reset(engine->isolate, info[1].As<Function>());
   engine->rejected.Reset(engine->isolate, info[2].As<Function>());
+  engine->leave.Reset(engine->isolate, info[3].As<Function>());
 }
 
 void GetContext(const FunctionCallbackInfo<Value>& info) {
