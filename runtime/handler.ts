@@ -118,7 +118,11 @@ export function createHandler(parts: HandlerParts): Handler {
     const cache = createCacheCalls(route.project, parts.cache, { entryBytesMax: parts.limits.cacheEntryBytesMax });
     const { project, branch, deployment } = route;
     const owner = { namespace: parts.namespaceOf(project), project, branch, deployment };
-    const bindings = createBindingCalls(owner, artifact.manifest.bindings, parts.stores, { signUrl: signUrlOf(route) });
+    const bindings = createBindingCalls(owner, artifact.manifest.bindings, parts.stores, {
+      signUrl: signUrlOf(route),
+      cache: parts.cache,
+      cacheEntryBytesMax: parts.limits.cacheEntryBytesMax,
+    });
     const own = engineCounters.calls.count({ ...cache, ...bindings, ...assetCalls(artifact) });
     return { ...handlers, async: { ...handlers.async, ...own } };
   }

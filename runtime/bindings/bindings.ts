@@ -4,6 +4,8 @@ import { PlatformError } from '#core/errors.ts';
 import type { Manifest } from '#core/manifest.ts';
 import type { HostHandler } from '../bridge/host-calls.ts';
 import { hostCalls } from '../bridge/protocol.ts';
+import type { CacheStore } from './cache.ts';
+import { createCacheValueCalls } from './cache-values.ts';
 import { createFileCalls, type FileStore, type SignUrl } from './fs.ts';
 import { createScope, type BindingOwner, type BindingScope } from './scope.ts';
 import { createStateCalls, type StateStore } from './state.ts';
@@ -21,12 +23,15 @@ export const noStores: BindingStores = { state: null, fs: null };
 export interface BindingTools {
   /** Null where this handler makes no signed addresses. `host`: of the request being served. */
   readonly signUrl: ((host: string | null) => SignUrl) | null;
+  readonly cache: CacheStore;
+  readonly cacheEntryBytesMax: number;
 }
 
 type Calls = Readonly<Record<string, HostHandler>>;
 
 /** Kind in platform.yaml -> its calls; null where its store is missing. */
 const kinds: Readonly<Record<string, (scope: BindingScope, stores: BindingStores, tools: BindingTools) => Calls | null>> = {
+  cache: (scope, _stores, { cache, cacheEntryBytesMax }) => createCacheValueCalls(scope, cache, { entryBytesMax: cacheEntryBytesMax }),
   fs: (scope, { fs }, { signUrl }) => fs && createFileCalls(scope, fs, signUrl),
   state: (scope, { state }) => state && createStateCalls(scope, state),
 };

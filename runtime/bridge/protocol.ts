@@ -226,6 +226,10 @@ export const hostCalls = {
   'cache.put': 'async',
   /** `{cache, url}` -> whether something was there. */
   'cache.delete': 'async',
+  /** The cache binding (bindings/cache-values.ts). */
+  'cache.get': 'async',
+  'cache.set': 'async',
+  'cache.remove': 'async',
   /** Bindings (bindings/<kind>.ts has the shapes); every one takes `{binding, ...}`. */
   'state.get': 'async',
   'state.put': 'async',
