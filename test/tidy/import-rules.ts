@@ -39,7 +39,7 @@ const zones: readonly Zone[] = [
   // The supervisor sums what engines report: names, text and sums are free of the engine.
   { prefix: 'runtime/metrics/', may: ['core/', 'runtime/invocation/outcome.ts'] },
   { prefix: 'runtime/bindings/', may: ['core/', 'runtime/bridge/protocol.ts'], mayTypes: ['runtime/bridge/', 'runtime/invocation/'] },
-  { prefix: 'runtime/stores/', may: ['core/', 'postgres/'], mayTypes: ['runtime/bindings/'] },
+  { prefix: 'runtime/stores/', may: ['core/', 'postgres/', 'runtime/databases/frames.ts'], mayTypes: ['runtime/bindings/'] },
   { prefix: 'runtime/databases/', may: ['core/'] },
   { prefix: 'runtime/broker/', may: ['core/', 'postgres/'], mayTypes: ['runtime/bindings/', 'runtime/invocation/'] },
   { prefix: 'runtime/broker/main.ts', may: ['core/', 'postgres/', 'runtime/broker/', 'runtime/stores/', 'runtime/router/'] },
@@ -58,7 +58,7 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   'isolated-vm': ['runtime/isolates/'],
   'uWebSockets.js': ['runtime/server/'],
   uwebsockets: ['runtime/server/'],
-  'better-sqlite3': ['runtime/databases/', 'runtime/stores/'],
+  'better-sqlite3': ['runtime/stores/'],
   postgres: ['postgres/', 'runtime/stores/'],
   rolldown: ['builder/', 'runtime/isolates/', 'cli/tasks/'],
   unenv: ['builder/'],

@@ -1,0 +1,87 @@
+// What a database request and its answer look like as JSON, whoever executes it: the database service, the cloud store, or
+// the guest half of the binding, which writes the same by hand. Pure.
+
+/** What is asked of a database. The number is what travels. */
+export const databaseOps = {
+  /** `[sql, values]` -> {@link WireResult}. */ query: 1,
+  /** `[[sql, values], ...]` -> a list of {@link WireResult}, in one transaction. */ batch: 2,
+  /** `[sql]`, any number of statements -> `{n, d}`: how many, and milliseconds. */ exec: 3,
+  /** `[]` -> the database as a SQLite file (bytes). */ dump: 4,
+  /** `[]` -> `{t}`: number of an interactive transaction, which later requests name. */ begin: 5,
+  /** `[]` -> `{}`. */ commit: 6,
+  /** `[]` -> `{}`. */ rollback: 7,
+} as const;
+
+/** A name of {@link databaseOps}. */
+export type DatabaseOp = keyof typeof databaseOps;
+
+/**
+ * A value as JSON. What JSON has no word for is an object: `b` a blob in base64, `i` an integer beyond 2^53, `n` the numbers
+ * `-0`, `NaN`, `Infinity` and `-Infinity`.
+ */
+export type WireValue = null | number | string | { readonly b: string } | { readonly i: string } | { readonly n: string };
+
+/** A value as SQLite takes and gives it. */
+export type StoredValue = null | number | string | bigint | Uint8Array;
+
+/** Rows of a statement, or what it changed. */
+export interface WireResult {
+  /** Column names. */ readonly c: readonly string[];
+  /** Rows. */ readonly r: readonly (readonly WireValue[])[];
+  /** duration ms, rows read, rows written, changes, last row id, 1 when the database changed, bytes afterwards, version, shard. */
+  readonly m: readonly [number, number, number, number, WireValue, 0 | 1, number, number, number];
+}
+
+/** A refusal by the database: SQLite's code, its message; for `exec` also the line and the text of the statement. */
+export interface WireRefusal {
+  readonly e: readonly [code: string, message: string, line?: number, statement?: string];
+}
+
+/** What goes wrong with a statement: becomes a {@link WireRefusal}, and `D1_ERROR: message: CODE` in the worker. */
+export class SqlRefusal extends Error {
+  /** Such as `SQLITE_CONSTRAINT_UNIQUE`. */
+  readonly code: string;
+  /** Where the statement begins in the text given to `exec`, from 1, and its text. */
+  readonly place: readonly [line: number, statement: string] | null;
+
+  constructor(code: string, message: string, place: readonly [number, string] | null = null) {
+    super(message);
+    this.name = 'SqlRefusal';
+    this.code = code;
+    this.place = place;
+  }
+
+  toJson(): string {
+    return JSON.stringify({ e: [this.code, this.message, ...(this.place ?? [])] } satisfies WireRefusal);
+  }
+}
+
+/** @throws {SqlRefusal} for JSON that is no value. */
+export function fromWire(value: unknown): StoredValue {
+  if (value === null || typeof value === 'number' || typeof value === 'string') return value;
+  if (typeof value === 'object') {
+    const { b, i, n } = value as { b?: unknown; i?: unknown; n?: unknown };
+    if (typeof b === 'string') return Buffer.from(b, 'base64');
+    if (typeof i === 'string' && /^-?\d{1,19}$/.test(i) && BigInt.asIntN(64, BigInt(i)) === BigInt(i)) return BigInt(i);
+    if (n === '-0' || n === 'NaN' || n === 'Infinity' || n === '-Infinity') return Number(n);
+  }
+  throw new SqlRefusal('SQLITE_MISMATCH', 'a parameter is not a value that SQLite stores');
+}
+
+/** A value for JSON. Integers within 2^53 become numbers. */
+export function toWire(value: StoredValue | undefined): WireValue {
+  switch (typeof value) {
+    case 'number':
+      return Number.isFinite(value) && !Object.is(value, -0) ? value : { n: Object.is(value, -0) ? '-0' : String(value) };
+    case 'bigint':
+      return value >= -9007199254740991n && value <= 9007199254740991n ? Number(value) : { i: String(value) };
+    case 'string':
+      return value;
+    default:
+      return value === null || value === undefined ? null : { b: asBuffer(value).toString('base64') };
+  }
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

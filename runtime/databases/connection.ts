@@ -1,0 +1,243 @@
+// One fenced connection to a database file: compiles statements once, runs them within the bounds, writes results as JSON.
+// Knows nothing of requests, transactions of others or processes. Called by database-file.ts.
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import type { DatabaseLimits } from '#core/database-limits.ts';
+import { fromWire, SqlRefusal, toWire, type StoredValue } from '#core/database-request.ts';
+import { Fence } from './fence.ts';
+import { errorOffset, oneStatement, type StatementText } from './sql-text.ts';
+import { resultCode, toRefusal } from './sqlite-errors.ts';
+
+const STATEMENTS_KEPT = 200;
+const PAGE_BYTES = 4096;
+
+/** A compiled statement. */
+export interface Prepared {
+  readonly statement: StatementSync;
+  /** Column names as JSON. */ readonly columns: string;
+  readonly columnCount: number;
+  readonly parameters: number;
+  readonly writes: boolean;
+  /** Changes the schema. */ readonly schema: boolean;
+  /** Reads integers as bigints. */ exact: boolean;
+}
+
+/** How a file is opened. */
+export interface ConnectionOptions {
+  readonly path: string;
+  readonly limits: DatabaseLimits;
+  /** `normal` survives the death of the process, `full` the loss of power too. */ readonly synchronous: 'normal' | 'full';
+}
+
+/** What one statement did, without the parts of `meta` that the file adds. */
+export interface StatementRun {
+  /** `"c":[...],"r":[...]` */ readonly json: string;
+  readonly rowsRead: number;
+  readonly changes: number;
+  readonly lastRowId: number | bigint;
+  readonly changed: boolean;
+}
+
+export class Connection {
+  readonly #db: DatabaseSync;
+  readonly #fence = new Fence();
+  readonly #limits: DatabaseLimits;
+  #statements = new Map<string, Prepared>();
+  readonly #own = new Map<string, StatementSync>();
+
+  /** @throws SQLite's error when the file is no database. */
+  constructor({ path, limits, synchronous }: ConnectionOptions) {
+    this.#limits = limits;
+    this.#db = new DatabaseSync(path, { returnArrays: true, timeout: 0, allowExtension: false, defensive: true });
+    try {
+      Object.assign(this.#db.limits, {
+        length: limits.valueBytesMax,
+        sqlLength: Math.max(limits.execBytesMax, limits.statementBytesMax),
+        variableNumber: Math.min(32_766, limits.parametersMax),
+        attach: 0,
+        triggerDepth: 100,
+      });
+      const pages = Math.ceil(limits.databaseBytesMax / PAGE_BYTES);
+      // Temporary b-trees stay in memory, which the watchdog bounds: no file beside the database's own.
+      this.#db.exec(
+        `PRAGMA journal_mode=WAL; PRAGMA synchronous=${synchronous}; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-2000; ` +
+          `PRAGMA max_page_count=${pages}; PRAGMA journal_size_limit=16777216; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON`,
+      );
+      this.#db.setAuthorizer(this.#fence.authorize);
+    } catch (error) {
+      this.#db.close();
+      throw error;
+    }
+  }
+
+  get inTransaction(): boolean {
+    return this.#db.isTransaction;
+  }
+
+  /** Runs a statement of the platform itself; compiled once. */
+  own(sql: string, ...values: StoredValue[]): unknown[][] {
+    let statement = this.#own.get(sql);
+    if (statement === undefined) {
+      statement = this.#fence.own(() => this.#db.prepare(sql));
+      this.#own.set(sql, statement);
+    }
+    // It may be compiled again while it runs, after a change of the schema.
+    const compiled = statement;
+    return this.#fence.own(() => compiled.all(...values)) as unknown as unknown[][];
+  }
+
+  /** Runs a script of the platform itself. */
+  ownScript(sql: string): void {
+    this.#fence.own(() => this.#db.exec(sql));
+  }
+
+  /** @throws {SqlRefusal} for SQL that does not compile, or is not allowed. */
+  prepare(sql: string): Prepared {
+    const known = this.#statements.get(sql);
+    if (known !== undefined) return known;
+    if (sql.length > this.#limits.statementBytesMax || Buffer.byteLength(sql) > this.#limits.statementBytesMax) {
+      const bytes = Buffer.byteLength(sql);
+      throw new SqlRefusal(
+        'SQLITE_TOOBIG',
+        `statement too long: ${bytes} bytes exceeds DB_MAX_SQL_LENGTH_BYTES (${this.#limits.statementBytesMax})`,
+      );
+    }
+    const prepared = this.compile(oneStatement(sql));
+    if (this.#statements.size >= STATEMENTS_KEPT) this.#statements.delete(this.#statements.keys().next().value as string);
+    this.#statements.set(sql, prepared);
+    return prepared;
+  }
+
+  /** Compiles without keeping. */
+  compile({ sql, parameters }: StatementText): Prepared {
+    try {
+      const { result: statement, writes, schema } = this.#fence.watch(() => this.#db.prepare(sql));
+      const columns = statement.columns().map((column) => column.name);
+      // Rows of a write cannot be read a second time, so its integers are exact from the start.
+      const exact = writes && columns.length > 0;
+      if (exact) statement.setReadBigInts(true);
+      return { statement, columns: JSON.stringify(columns), columnCount: columns.length, parameters, writes, schema, exact };
+    } catch (error) {
+      if (resultCode(error) !== 1) throw toRefusal(error);
+      const { message } = error as Error;
+      const offset = errorOffset(sql, message, (beginning) => this.#failsAlike(beginning, message));
+      throw toRefusal(error, offset === -1 ? message : `${message} at offset ${offset}`);
+    }
+  }
+
+  #failsAlike(beginning: string, message: string): boolean {
+    try {
+      this.#fence.watch(() => this.#db.prepare(beginning));
+      return false;
+    } catch (error) {
+      return (error as Error).message === message;
+    }
+  }
+
+  /** Runs a statement. @throws {SqlRefusal} and, for a damaged file, SQLite's own error. */
+  run(prepared: Prepared, wireValues: unknown): StatementRun {
+    const values = this.#values(prepared, wireValues);
+    return this.#fence.explain(() => this.#execute(prepared, values));
+  }
+
+  #execute(prepared: Prepared, values: readonly StoredValue[]): StatementRun {
+    if (prepared.columnCount > 0) {
+      if (!prepared.exact) {
+        try {
+          return this.#rows(prepared, values);
+        } catch (error) {
+          if ((error as { code?: unknown }).code !== 'ERR_OUT_OF_RANGE') throw error;
+          // An integer beyond 2^53: read again, exactly, and from now on.
+          prepared.exact = true;
+          prepared.statement.setReadBigInts(true);
+        }
+      }
+      return this.#rows(prepared, values);
+    }
+    if (!prepared.writes) {
+      prepared.statement.run(...values);
+      return { json: '"c":[],"r":[]', rowsRead: 0, changes: 0, lastRowId: 0, changed: false };
+    }
+    const before = this.#totalChanges();
+    const { changes, lastInsertRowid } = prepared.statement.run(...values);
+    // A change of the schema leaves SQLite's count of the statement before.
+    const changed = this.#totalChanges() !== before;
+    return {
+      json: '"c":[],"r":[]',
+      rowsRead: 0,
+      changes: changed ? Number(changes) : 0,
+      lastRowId: lastInsertRowid,
+      changed: changed || prepared.schema,
+    };
+  }
+
+  #values(prepared: Prepared, wireValues: unknown): StoredValue[] {
+    if (!Array.isArray(wireValues)) throw new SqlRefusal('SQLITE_MISUSE', 'the values of a statement must be a list');
+    if (wireValues.length !== prepared.parameters) {
+      const given = `the statement has ${prepared.parameters}, ${wireValues.length} given`;
+      throw new SqlRefusal('SQLITE_ERROR', `Wrong number of parameter bindings for SQL query: ${given}`);
+    }
+    const values: StoredValue[] = [];
+    for (const value of wireValues) values.push(typeof value === 'string' || typeof value === 'number' ? value : fromWire(value));
+    return values;
+  }
+
+  #rows(prepared: Prepared, values: readonly StoredValue[]): StatementRun {
+    const { statement, columns, columnCount, writes } = prepared;
+    const before = writes ? this.#totalChanges() : 0;
+    const rows: unknown[][] = [];
+    const bytesMax = this.#limits.resultBytesMax;
+    let bytes = 0;
+    for (const found of statement.iterate(...values)) {
+      const row = found as unknown as unknown[];
+      for (let index = 0; index < columnCount; index++) {
+        const value = row[index];
+        if (typeof value === 'string') bytes += value.length;
+        else if (typeof value === 'number') {
+          if (!Number.isFinite(value) || Object.is(value, -0)) row[index] = toWire(value);
+        } else if (value !== null) {
+          if (typeof value === 'object') bytes += (value as Uint8Array).length;
+          row[index] = toWire(value as StoredValue);
+        }
+      }
+      bytes += 8 * columnCount;
+      if (bytes > bytesMax) throw new SqlRefusal('SQLITE_TOOBIG', `the result exceeds DB_MAX_RESULT_BYTES (${bytesMax})`);
+      rows.push(row);
+    }
+    const changed = writes && this.#totalChanges() !== before;
+    const [changes, lastRowId] = changed ? (this.own('SELECT changes(), last_insert_rowid()')[0] as number[]) : [0, 0];
+    return {
+      json: `"c":${columns},"r":${JSON.stringify(rows)}`,
+      rowsRead: rows.length,
+      changes: changes as number,
+      lastRowId: lastRowId as number,
+      changed: changed || prepared.schema,
+    };
+  }
+
+  #totalChanges(): unknown {
+    return this.own('SELECT total_changes()')[0]?.[0];
+  }
+
+  /** Forgets what it compiled: column names may be others after a change of the schema. */
+  forget(): void {
+    this.#statements = new Map();
+  }
+
+  get bytes(): number {
+    return Number(this.own('PRAGMA page_count')[0]?.[0]) * PAGE_BYTES;
+  }
+
+  /** Bytes of the whole database. */
+  serialize(): Uint8Array {
+    return this.#db.serialize();
+  }
+
+  /** The connection itself, for the backup API. */
+  get handle(): DatabaseSync {
+    return this.#db;
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+}

@@ -1,0 +1,135 @@
+// What happens to whole database files: the check after a crash, a damaged one set aside, backup, restore, branch. Called by
+// database-file.ts. Messages that may reach a worker name no path.
+import { constants, copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { backup, DatabaseSync } from 'node:sqlite';
+import { SqlRefusal } from '#core/database-request.ts';
+import { PlatformError } from '#core/errors.ts';
+import type { Connection } from './connection.ts';
+
+/** Pages copied at a time, between which others may write. */
+const PAGES_A_STEP = 2048;
+const parts = ['', '-wal', '-shm'];
+
+function marker(file: string): string {
+  return `${file}.corrupt`;
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/**
+ * Looks at a file before it is opened: a log that was left behind means that its process died. Makes its folder.
+ *
+ * @throws {PlatformError} `database_corrupt` when it is damaged, or was found to be.
+ */
+export function checkFile(file: string, checkBytesMax: number, report: (message: string) => void): void {
+  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  if (existsSync(marker(file))) throw corrupt(file);
+  if (sizeOf(`${file}-wal`) === 0 || sizeOf(file) > checkBytesMax) return;
+  const found = firstProblem(file);
+  if (found !== 'ok') throw setAside(file, found, report);
+}
+
+/** `ok`, or what `quick_check` says of a file. */
+function firstProblem(file: string): string {
+  let db: DatabaseSync | null = null;
+  try {
+    db = new DatabaseSync(file, { returnArrays: true, timeout: 1000 });
+    return String((db.prepare('PRAGMA quick_check(1)').get() as unknown as unknown[])[0]);
+  } catch (error) {
+    const { errcode } = error as { errcode?: number };
+    // Only a verdict about the file counts: it may as well be busy, or the disk be full.
+    if (errcode === undefined || ((errcode & 0xff) !== 11 && (errcode & 0xff) !== 26)) return 'ok';
+    return (error as Error).message;
+  } finally {
+    db?.close();
+  }
+}
+
+/** Renames a damaged file, so that nothing writes to it and nothing is lost; a marker keeps an empty one from taking its place. */
+export function setAside(file: string, reason: string, report: (message: string) => void): PlatformError {
+  const aside = `${file}.corrupt-${new Date().toISOString().replace(/[:.]/g, '-')}`;
+  writeFileSync(marker(file), JSON.stringify({ aside: path.basename(aside), reason }));
+  for (const part of parts) if (existsSync(file + part)) renameSync(file + part, aside + part);
+  report(`${file} is corrupt (${reason}); it is now ${aside}. Restore a backup, or delete ${marker(file)} to begin with an empty database`);
+  return corrupt(file);
+}
+
+function corrupt(file: string): PlatformError {
+  let reason = 'unknown damage';
+  try {
+    reason = (JSON.parse(readFileSync(marker(file), 'utf8')) as { reason: string }).reason;
+  } catch {
+    // The marker alone says enough.
+  }
+  return new PlatformError('database_corrupt', { database: path.basename(file, '.sqlite'), reason });
+}
+
+/** Copies a database into a new file while it is in use. @returns its size. */
+export async function backupTo(file: string, target: string): Promise<number> {
+  mkdirSync(path.dirname(target), { recursive: true, mode: 0o700 });
+  const unfinished = `${target}.unfinished`;
+  rmSync(unfinished, { force: true });
+  // A connection and a read transaction of its own: one moment of the database, whatever is written meanwhile.
+  const source = new DatabaseSync(file, { timeout: 1000 });
+  try {
+    source.exec('BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1');
+    await backup(source, unfinished, { rate: PAGES_A_STEP });
+  } catch (error) {
+    rmSync(unfinished, { force: true });
+    throw error;
+  } finally {
+    source.close();
+  }
+  renameSync(unfinished, target);
+  return sizeOf(target);
+}
+
+/**
+ * Makes a new database with the content of this one: the file system shares the blocks where it can (Btrfs, XFS), and
+ * otherwise a backup is made.
+ *
+ * @throws {SqlRefusal} when there is a database of that name.
+ */
+export async function branchTo(connection: Connection, file: string, target: string): Promise<{ bytes: number; shared: boolean }> {
+  if (existsSync(target) || existsSync(marker(target))) throw new SqlRefusal('SQLITE_MISUSE', 'there is a database of that name already');
+  mkdirSync(path.dirname(target), { recursive: true, mode: 0o700 });
+  connection.own('PRAGMA wal_checkpoint(TRUNCATE)');
+  // Nobody writes while this thread copies: no other connection of this process, and no other process owns the file.
+  if (sizeOf(`${file}-wal`) === 0) {
+    try {
+      copyFileSync(file, target, constants.COPYFILE_FICLONE_FORCE | constants.COPYFILE_EXCL);
+      return { bytes: sizeOf(target), shared: true };
+    } catch {
+      rmSync(target, { force: true });
+    }
+  }
+  return { bytes: await backupTo(file, target), shared: false };
+}
+
+/**
+ * Puts a copy of another file in the place of a closed database.
+ *
+ * @throws {SqlRefusal} when that file is no sound database; then nothing has changed.
+ */
+export function replaceFile(file: string, source: string): void {
+  const unfinished = `${file}.unfinished`;
+  if (!existsSync(source)) throw new SqlRefusal('SQLITE_CANTOPEN', 'there is no such backup');
+  copyFileSync(source, unfinished, constants.COPYFILE_FICLONE);
+  const found = firstProblem(unfinished);
+  for (const part of ['-wal', '-shm']) rmSync(unfinished + part, { force: true });
+  if (found !== 'ok') {
+    rmSync(unfinished, { force: true });
+    throw new SqlRefusal('SQLITE_NOTADB', `the backup is damaged: ${found}`);
+  }
+  for (const part of ['-wal', '-shm']) rmSync(file + part, { force: true });
+  renameSync(unfinished, file);
+  rmSync(marker(file), { force: true });
+}
+
+/** Deletes a closed database. */
+export function removeFile(file: string): void {
+  for (const part of parts) rmSync(file + part, { force: true });
+}

@@ -1,0 +1,165 @@
+// What SQL of a tenant may do: SQLite asks this authorizer about every single action while it compiles a statement, also for
+// those that a view, a trigger or a virtual table hides. Everything not named here is refused.
+import { constants as sqlite } from 'node:sqlite';
+import { SqlRefusal } from '#core/database-request.ts';
+import { resultCode } from './sqlite-errors.ts';
+
+/** Tables of the platform in a project's database: readable, not writable. */
+export const ownTablePrefix = 'platform_internal_';
+
+/** Modules of virtual tables that may be created. */
+const modules = new Set(['fts5', 'fts5vocab', 'rtree', 'rtree_i32', 'geopoly']);
+
+/** Functions that reach outside the database, or hand out addresses. */
+const forbiddenFunctions = new Set(['load_extension', 'fts3_tokenizer', 'fts5', 'readfile', 'writefile', 'edit']);
+
+/** PRAGMAs that only read, and their tables `pragma_*`. The value says whether an argument is allowed. */
+const pragmas: Readonly<Record<string, 'bare' | 'any'>> = {
+  table_list: 'any',
+  table_info: 'any',
+  table_xinfo: 'any',
+  index_list: 'any',
+  index_info: 'any',
+  index_xinfo: 'any',
+  foreign_key_list: 'any',
+  foreign_key_check: 'any',
+  quick_check: 'any',
+  integrity_check: 'any',
+  // Settings of one transaction, or of the file.
+  defer_foreign_keys: 'any',
+  user_version: 'any',
+  application_id: 'any',
+  optimize: 'any',
+  // Values that stay as they are.
+  foreign_keys: 'bare',
+  encoding: 'bare',
+  page_count: 'bare',
+  page_size: 'bare',
+  freelist_count: 'bare',
+  data_version: 'bare',
+  schema_version: 'bare',
+  journal_mode: 'bare',
+  max_page_count: 'bare',
+  collation_list: 'bare',
+  function_list: 'bare',
+  module_list: 'bare',
+  pragma_list: 'bare',
+  compile_options: 'bare',
+};
+
+/** Settings that scripts of other tools make, which change nothing here: foreign keys are always checked. */
+const ignoredPragmas = new Set(['foreign_keys']);
+
+const reads = new Set<number>([sqlite.SQLITE_SELECT, sqlite.SQLITE_READ, sqlite.SQLITE_RECURSIVE]);
+const rowChanges = new Set<number>([sqlite.SQLITE_INSERT, sqlite.SQLITE_UPDATE, sqlite.SQLITE_DELETE]);
+const schemaChanges = new Set<number>([
+  sqlite.SQLITE_CREATE_INDEX,
+  sqlite.SQLITE_CREATE_TABLE,
+  sqlite.SQLITE_CREATE_TRIGGER,
+  sqlite.SQLITE_CREATE_VIEW,
+  sqlite.SQLITE_DROP_INDEX,
+  sqlite.SQLITE_DROP_TABLE,
+  sqlite.SQLITE_DROP_TRIGGER,
+  sqlite.SQLITE_DROP_VIEW,
+  sqlite.SQLITE_ALTER_TABLE,
+  sqlite.SQLITE_REINDEX,
+  sqlite.SQLITE_ANALYZE,
+  sqlite.SQLITE_CREATE_VTABLE,
+  sqlite.SQLITE_DROP_VTABLE,
+]);
+const temporary = new Set<number>([
+  sqlite.SQLITE_CREATE_TEMP_INDEX,
+  sqlite.SQLITE_CREATE_TEMP_TABLE,
+  sqlite.SQLITE_CREATE_TEMP_TRIGGER,
+  sqlite.SQLITE_CREATE_TEMP_VIEW,
+  sqlite.SQLITE_DROP_TEMP_INDEX,
+  sqlite.SQLITE_DROP_TEMP_TABLE,
+  sqlite.SQLITE_DROP_TEMP_TRIGGER,
+  sqlite.SQLITE_DROP_TEMP_VIEW,
+]);
+
+function isOwn(name: string): boolean {
+  return name.toLowerCase().startsWith(ownTablePrefix);
+}
+
+/** The authorizer of one connection. */
+export class Fence {
+  /** True while the platform's own statements are compiled. */
+  #open = false;
+  #writes = false;
+  #schema = false;
+  #refusal = '';
+
+  /** For `setAuthorizer`. */
+  readonly authorize = (action: number, first: string | null, second: string | null): number => {
+    if (reads.has(action)) return sqlite.SQLITE_OK;
+    if (rowChanges.has(action)) this.#writes = true;
+    else if (schemaChanges.has(action)) this.#writes = this.#schema = true;
+    if (this.#open) return sqlite.SQLITE_OK;
+    return this.#tenant(action, first ?? '', second);
+  };
+
+  /** Compiles a statement of the platform itself, which may do everything. */
+  own<Result>(compile: () => Result): Result {
+    this.#open = true;
+    try {
+      return compile();
+    } finally {
+      this.#open = false;
+    }
+  }
+
+  /** What the statement compiled by `compile` does. @throws as `compile`, and {@link SqlRefusal} with the reason of a refusal. */
+  watch<Result>(compile: () => Result): { readonly result: Result; readonly writes: boolean; readonly schema: boolean } {
+    this.#writes = this.#schema = false;
+    const result = this.explain(compile);
+    return { result, writes: this.#writes, schema: this.#schema };
+  }
+
+  /** Some actions show only while a statement runs. @throws as `run`, and {@link SqlRefusal} with the reason of a refusal. */
+  explain<Result>(run: () => Result): Result {
+    this.#refusal = '';
+    try {
+      return run();
+    } catch (error) {
+      if (resultCode(error) !== 23) throw error;
+      throw new SqlRefusal('SQLITE_AUTH', this.#refusal === '' ? 'not authorized' : `not authorized: ${this.#refusal}`);
+    }
+  }
+
+  #tenant(action: number, first: string, second: string | null): number {
+    if (rowChanges.has(action) || schemaChanges.has(action)) {
+      // The table is the first name or the second, depending on the action.
+      if (isOwn(first) || isOwn(second ?? '')) return this.#refuse(`tables ${ownTablePrefix}* belong to the platform`);
+      if (action === sqlite.SQLITE_CREATE_VTABLE && !modules.has((second ?? '').toLowerCase()))
+        return this.#refuse(`virtual tables of ${second ?? ''} cannot be created`);
+      return sqlite.SQLITE_OK;
+    }
+    if (action === sqlite.SQLITE_FUNCTION) {
+      const name = (second ?? '').toLowerCase();
+      return forbiddenFunctions.has(name) ? this.#refuse(`the function ${name} is not available`) : sqlite.SQLITE_OK;
+    }
+    if (action === sqlite.SQLITE_PRAGMA) return this.#pragma(first.toLowerCase(), second);
+    if (action === sqlite.SQLITE_TRANSACTION || action === sqlite.SQLITE_SAVEPOINT)
+      return this.#refuse('use batch() or transaction() instead of BEGIN, COMMIT, ROLLBACK and SAVEPOINT');
+    if (action === sqlite.SQLITE_ATTACH || action === sqlite.SQLITE_DETACH)
+      return this.#refuse('ATTACH, DETACH and VACUUM are not available');
+    if (temporary.has(action)) return this.#refuse('temporary tables, indexes, triggers and views are not available');
+    return this.#refuse('this statement is not available');
+  }
+
+  #pragma(name: string, argument: string | null): number {
+    const rule = Object.hasOwn(pragmas, name) ? pragmas[name] : undefined;
+    if (rule === undefined) return this.#refuse(`PRAGMA ${name} is not available`);
+    if (rule === 'any' || argument === null) {
+      if (argument !== null && (name === 'user_version' || name === 'application_id' || name === 'optimize')) this.#writes = true;
+      return sqlite.SQLITE_OK;
+    }
+    return ignoredPragmas.has(name) ? sqlite.SQLITE_IGNORE : this.#refuse(`PRAGMA ${name} cannot be set`);
+  }
+
+  #refuse(reason: string): number {
+    this.#refusal = reason;
+    return sqlite.SQLITE_DENY;
+  }
+}

@@ -1,0 +1,139 @@
+// The frames between an engine and the database service: length-prefixed, pipelined, answered in any order. The service and
+// its client (runtime/stores/database-service.ts) both import it. No I/O.
+//
+// Request: u32 length of what follows, u32 id, u8 op, u8 length of the name, u32 transaction (0: none), name, payload (JSON).
+// Answer: u32 length of what follows, u32 id, u8 kind, payload.
+import { databaseOps } from '#core/database-request.ts';
+
+/** Every op: those on a database (core/database-request.ts), those of its owner, and those of the connection itself. */
+export const ops = {
+  ...databaseOps,
+  /** `[[name, sql], ...]` -> `{applied}`. */ migrate: 20,
+  /** `[file]` -> `{bytes}`: a copy of the database in that file of the host. */ backup: 21,
+  /** `[file]` -> `{}`: that file takes the database's place. */ restore: 22,
+  /** `[name]` -> `{bytes, shared}`: a new database with the same content; `shared` when the file system shares the blocks. */ branch: 23,
+  /** `[]` -> `{}`: the database is gone. */ remove: 24,
+  /** `[]` -> `{bytes, path}`. */ describe: 25,
+  /** The first frame: `{key, token?, shard?}` -> `{}`; `key` is a number that names the connection. */ hello: 40,
+  /** `{}`, the database as name -> `{shard, path}`: who owns it. */ route: 41,
+  /** `{shard, key}` -> {@link Verdict}: why a shard ended. */ verdict: 42,
+} as const;
+
+export const kinds = {
+  /** JSON: the result, or a refusal. */ json: 0,
+  /** Bytes. */ bytes: 1,
+  /** JSON `[code, details]`: an error of core/errors.ts. */ failure: 2,
+} as const;
+
+/** Why a shard ended, as far as it concerns one connection. */
+export interface Verdict {
+  /** The shard still lives: only the connection broke. */ readonly alive: boolean;
+  /** The request of this connection that it was ended for. */ readonly blamed: number | null;
+  readonly reason: 'time' | 'memory' | null;
+  /** How long the statement was allowed to run. */ readonly limitMs: number;
+  /** The request may begin again: its database now has a process of its own. */ readonly again: boolean;
+  /** Requests of this connection with a higher id were never begun; null when nobody knows. */ readonly begun: number | null;
+}
+
+const REQUEST_HEADER = 14;
+const ANSWER_HEADER = 9;
+
+/** A request as one buffer. */
+export function requestFrame(id: number, op: number, name: string, transaction: number, payload: string | Uint8Array): Buffer {
+  const length = typeof payload === 'string' ? Buffer.byteLength(payload) : payload.length;
+  const frame = Buffer.allocUnsafe(REQUEST_HEADER + name.length + length);
+  frame.writeUInt32LE(frame.length - 4, 0);
+  frame.writeUInt32LE(id, 4);
+  frame[8] = op;
+  frame[9] = name.length;
+  frame.writeUInt32LE(transaction, 10);
+  frame.write(name, REQUEST_HEADER, 'latin1');
+  if (typeof payload === 'string') frame.write(payload, REQUEST_HEADER + name.length, 'utf8');
+  else frame.set(payload, REQUEST_HEADER + name.length);
+  return frame;
+}
+
+/** An answer as one buffer. */
+export function answerFrame(id: number, kind: number, payload: string | Uint8Array): Buffer {
+  const length = typeof payload === 'string' ? Buffer.byteLength(payload) : payload.length;
+  const frame = Buffer.allocUnsafe(ANSWER_HEADER + length);
+  frame.writeUInt32LE(frame.length - 4, 0);
+  frame.writeUInt32LE(id, 4);
+  frame[8] = kind;
+  if (typeof payload === 'string') frame.write(payload, ANSWER_HEADER, 'utf8');
+  else frame.set(payload, ANSWER_HEADER);
+  return frame;
+}
+
+/** A request as it came in; `payload` is a view that is valid until the next chunk. */
+export interface RequestFrame {
+  readonly id: number;
+  readonly op: number;
+  readonly name: string;
+  readonly transaction: number;
+  readonly payload: Buffer;
+}
+
+/** @throws {RangeError} for bytes that are no request. */
+export function readRequest(frame: Buffer): RequestFrame {
+  const nameLength = frame.length < REQUEST_HEADER - 4 ? Infinity : (frame[5] as number);
+  if (frame.length < REQUEST_HEADER - 4 + nameLength) throw new RangeError('A request frame is too short');
+  const payloadAt = REQUEST_HEADER - 4 + nameLength;
+  return {
+    id: frame.readUInt32LE(0),
+    op: frame[4] as number,
+    name: frame.toString('latin1', REQUEST_HEADER - 4, payloadAt),
+    transaction: frame.readUInt32LE(6),
+    payload: frame.subarray(payloadAt),
+  };
+}
+
+export interface AnswerFrame {
+  readonly id: number;
+  readonly kind: number;
+  readonly payload: Buffer;
+}
+
+/** @throws {RangeError} for bytes that are no answer. */
+export function readAnswer(frame: Buffer): AnswerFrame {
+  if (frame.length < ANSWER_HEADER - 4) throw new RangeError('An answer frame is too short');
+  return { id: frame.readUInt32LE(0), kind: frame[4] as number, payload: frame.subarray(ANSWER_HEADER - 4) };
+}
+
+/** Cuts a stream of chunks into frames. */
+export class FrameReader {
+  readonly #frameBytesMax: number;
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  #wanted = 4;
+
+  constructor(frameBytesMax: number) {
+    this.#frameBytesMax = frameBytesMax;
+  }
+
+  /**
+   * Hands every complete frame (without its length) to `onFrame`, in order.
+   *
+   * @throws {RangeError} for a frame longer than allowed; the connection is then of no use any more.
+   */
+  push(chunk: Buffer, onFrame: (frame: Buffer) => void): void {
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+    if (this.#bytes < this.#wanted) return;
+    const bytes = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks, this.#bytes);
+    let at = 0;
+    this.#wanted = 4;
+    while (bytes.length - at >= 4) {
+      const length = bytes.readUInt32LE(at);
+      if (length > this.#frameBytesMax) throw new RangeError(`A frame of ${length} bytes is longer than ${this.#frameBytesMax}`);
+      if (bytes.length - at - 4 < length) {
+        this.#wanted = 4 + length;
+        break;
+      }
+      onFrame(bytes.subarray(at + 4, at + 4 + length));
+      at += 4 + length;
+    }
+    this.#chunks = at < bytes.length ? [bytes.subarray(at)] : [];
+    this.#bytes = bytes.length - at;
+  }
+}

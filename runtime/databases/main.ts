@@ -1,0 +1,71 @@
+// Root of the database service: reads the environment, starts the parent, says where it listens and ends gracefully. Started by
+// the supervisor, and by `platform dev` as a process of its own.
+import { readFileSync } from 'node:fs';
+import { databaseLimitsFrom } from '#core/database-limits.ts';
+import { startDatabaseService, type DatabaseServiceOptions, type TcpOptions } from './service.ts';
+
+/** Exit code for a configuration that starting again would not repair. */
+const EXIT_CONFIGURATION = 78;
+
+function fail(message: string): never {
+  process.stderr.write(`databases: ${message}\n`);
+  process.exit(EXIT_CONFIGURATION);
+}
+
+function configuration(environment: NodeJS.ProcessEnv): DatabaseServiceOptions {
+  const value = (name: string, otherwise = ''): string => {
+    const text = environment[name];
+    return text === undefined || text === '' ? otherwise : text;
+  };
+  const whole = (name: string, otherwise: string, most: number): number => {
+    const text = value(name, otherwise);
+    if (!/^\d+$/.test(text) || Number(text) > most) fail(`${name} must be a whole number of at most ${most}, but is "${text}"`);
+    return Number(text);
+  };
+  const directory = value('DB_STORAGE_DIR');
+  if (directory === '') fail('DB_STORAGE_DIR is not set: the folder of the project databases');
+  const synchronous = value('DB_SYNCHRONOUS', 'normal');
+  if (synchronous !== 'normal' && synchronous !== 'full') fail(`DB_SYNCHRONOUS must be normal or full, but is "${synchronous}"`);
+  const shards = whole('DB_SHARDS', '2', 64);
+  if (shards === 0) fail('DB_SHARDS must be at least 1');
+  let tcp: TcpOptions | undefined;
+  if (value('DB_SERVICE_PORT') !== '') {
+    const token = value('DB_SERVICE_TOKEN');
+    if (token.length < 16) fail('DB_SERVICE_PORT needs DB_SERVICE_TOKEN, a secret of at least 16 characters');
+    const [key, cert] = [value('DB_SERVICE_TLS_KEY_FILE'), value('DB_SERVICE_TLS_CERT_FILE')];
+    if ((key === '') !== (cert === '')) fail('DB_SERVICE_TLS_KEY_FILE and DB_SERVICE_TLS_CERT_FILE go together');
+    const tls = key === '' ? {} : { tls: { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') } };
+    tcp = { host: value('HOST', '127.0.0.1'), port: whole('DB_SERVICE_PORT', '', 65_535), token, ...tls };
+  }
+  const socketFolder = value('DB_SERVICE_SOCKETS');
+  return {
+    directory,
+    limits: databaseLimitsFrom(environment),
+    shards,
+    synchronous,
+    ...(tcp === undefined ? {} : { tcp }),
+    ...(socketFolder === '' ? {} : { socketFolder }),
+    report: (message) => void process.stderr.write(`databases: ${message}\n`),
+  };
+}
+
+let options: DatabaseServiceOptions;
+try {
+  options = configuration(process.env);
+} catch (error) {
+  fail((error as Error).message);
+}
+const service = await startDatabaseService(options);
+const ready = { type: 'listening', socketPath: service.socketPath, port: service.port };
+if (process.send === undefined) process.stdout.write(`${JSON.stringify(ready)}\n`);
+else process.send(ready);
+
+let stopping = false;
+function stop(): void {
+  if (stopping) return;
+  stopping = true;
+  void service.close().then(() => process.exit(0));
+}
+process.on('SIGTERM', stop);
+process.on('SIGINT', stop);
+process.on('disconnect', stop);

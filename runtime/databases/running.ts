@@ -1,0 +1,40 @@
+// What a shard is running, in memory that its watchdog shares; and the note that a shard leaves for its parent when it ends.
+
+/** Where the parent reads the note. */
+export const NOTE_FD = 4;
+
+/** Connections of one shard at a time. */
+export const CONNECTIONS_MAX = 1024;
+
+/** Indices into the shared memory. */
+export const field = {
+  /** Odd while SQL runs, one more with every change. */ turn: 0,
+  /** Place of the connection that asked. */ connection: 1,
+  /** Its request. */ request: 2,
+  /** Number of the database, in the order in which they were opened. */ database: 3,
+  /** From here two numbers a connection: its key, and the last request of it that was begun. */ connections: 4,
+} as const;
+
+/** What a shard says when it ends. */
+export interface ShardNote {
+  readonly reason: 'time' | 'memory' | 'stopped';
+  readonly limitMs: number;
+  /** The database of the request that it is ended for. */ readonly database: string | null;
+  /** Key of the connection, and id, of that request. */ readonly running: readonly [key: number, request: number] | null;
+  /** Key of a connection -> its last request that was begun. */ readonly begun: readonly (readonly [key: number, request: number])[];
+}
+
+export function newMemory(): SharedArrayBuffer {
+  return new SharedArrayBuffer(4 * (field.connections + 2 * CONNECTIONS_MAX));
+}
+
+/** The part of the note that stands in the shared memory. */
+export function noteOf(view: Int32Array): Pick<ShardNote, 'running' | 'begun'> {
+  const begun: [number, number][] = [];
+  for (let at: number = field.connections; at < view.length; at += 2) {
+    if (view[at] !== 0) begun.push([(view[at] as number) >>> 0, (view[at + 1] as number) >>> 0]);
+  }
+  const place = field.connections + 2 * (view[field.connection] as number);
+  const isRunning = (view[field.turn] as number) % 2 !== 0;
+  return { running: isRunning ? [(view[place] as number) >>> 0, (view[field.request] as number) >>> 0] : null, begun };
+}

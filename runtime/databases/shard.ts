@@ -1,0 +1,101 @@
+// Root of a shard: the process that owns the files of some projects and runs their SQL. Started and ended by service.ts, ended
+// by its own watchdog when a statement overruns. Reads no environment: all it needs is its argument.
+import { writeSync } from 'node:fs';
+import path from 'node:path';
+import { createServer, type Server } from 'node:net';
+import { DatabaseSync } from 'node:sqlite';
+import { Worker } from 'node:worker_threads';
+import type { DatabaseLimits } from '#core/database-limits.ts';
+import { isDatabaseName } from './database-name.ts';
+import { OpenFiles } from './open-files.ts';
+import { field, newMemory, NOTE_FD, noteOf, type ShardNote } from './running.ts';
+import { ShardConnection } from './shard-connection.ts';
+
+/** The argument, as JSON. */
+export interface ShardOptions {
+  readonly socketPath: string;
+  readonly directory: string;
+  readonly limits: DatabaseLimits;
+  readonly synchronous: 'normal' | 'full';
+  readonly shard: number;
+  /** How long one statement may run here. */ readonly limitMs: number;
+}
+
+const options = JSON.parse(process.argv[2] ?? '') as ShardOptions;
+
+if (typeof (DatabaseSync.prototype as { setAuthorizer?: unknown }).setAuthorizer !== 'function') {
+  process.stderr.write(`databases: Node ${process.version} has no SQLite authorizer; databases need Node 24.10 or later\n`);
+  process.exit(78);
+}
+
+const memory = newMemory();
+const view = new Int32Array(memory);
+const script = path.join(import.meta.dirname, `watchdog${path.extname(import.meta.filename)}`);
+const watchdog = new Worker(script, { workerData: { memory, limitMs: options.limitMs, memoryMb: options.limits.statementMemoryMb } });
+watchdog.on('error', (error) => {
+  // Without it a statement could run for ever.
+  process.stderr.write(`databases: the watchdog failed: ${error.message}\n`);
+  process.exit(1);
+});
+
+const files = new OpenFiles({
+  limits: options.limits,
+  synchronous: options.synchronous,
+  shard: options.shard,
+  pathOf: (name) => {
+    const [namespace, resource] = name.split('/') as [string, string];
+    return path.join(options.directory, namespace, `${resource}.sqlite`);
+  },
+  isName: isDatabaseName,
+  opened: (name) => watchdog.postMessage(name),
+  report: (message) => void process.stderr.write(`databases: ${message}\n`),
+});
+
+const connections = new Set<ShardConnection>();
+const server: Server = createServer((socket) => {
+  const place = freePlace();
+  if (place === -1) {
+    socket.destroy();
+    return;
+  }
+  const connection = new ShardConnection({ socket, place, view, files, frameBytesMax: options.limits.requestBytesMax + 1024 });
+  connections.add(connection);
+  socket.on('close', () => {
+    connections.delete(connection);
+    files.leave(connection);
+    view[field.connections + 2 * place] = 0;
+    taken.delete(place);
+  });
+});
+
+const taken = new Set<number>();
+function freePlace(): number {
+  for (let place = 0; place < (view.length - field.connections) / 2; place++) {
+    if (taken.has(place)) continue;
+    taken.add(place);
+    return place;
+  }
+  return -1;
+}
+
+const STOP_MS = 1000;
+
+function stop(): void {
+  server.close();
+  const sent = [...connections].map((connection) => connection.end());
+  const note: ShardNote = { reason: 'stopped', limitMs: 0, database: null, ...noteOf(view) };
+  files.close();
+  try {
+    writeSync(NOTE_FD, JSON.stringify(note));
+  } catch {
+    // The parent is gone: nobody asks.
+  }
+  setTimeout(() => process.exit(0), STOP_MS);
+  void Promise.all(sent).then(() => process.exit(0));
+}
+
+process.on('SIGTERM', stop);
+// A terminal's Ctrl-C reaches the whole group; the parent decides.
+process.on('SIGINT', () => {});
+process.on('disconnect', stop);
+server.listen(options.socketPath, () => process.send?.({ type: 'listening' }));

@@ -1,0 +1,170 @@
+// SQL text cut into statements, its parameters counted, the way SQLite's own tokenizer reads it. The fence is the authorizer
+// (fence.ts), not this: here a mistake costs a wrong line number, not a file. Pure.
+import { SqlRefusal } from '#core/database-request.ts';
+
+/** One statement of a text. */
+export interface StatementText {
+  readonly sql: string;
+  /** Line of its first word, from 1. */ readonly line: number;
+  /** How many values it takes: the number of `?`, or the highest `?NNN`. */ readonly parameters: number;
+}
+
+interface Token {
+  /** `word`, `text` (quoted), `parameter`, or the character itself. */
+  readonly kind: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+const spaces = new Set([' ', '\t', '\n', '\r', '\f']);
+const wordStart = /[A-Za-z_\u0080-\uffff]/;
+// SQLite takes `$` inside a word, and after a digit whatever could be part of a number.
+const wordBody = /[A-Za-z0-9_$\u0080-\uffff]*/y;
+const numberBody = /[0-9A-Za-z_.\u0080-\uffff$]*/y;
+const digits = /[0-9]*/y;
+
+/** The end of what `pattern` (sticky) matches at `at`. */
+function after(pattern: RegExp, sql: string, at: number): number {
+  pattern.lastIndex = at;
+  return at + (pattern.exec(sql)?.[0].length ?? 0);
+}
+
+/** The next token at or after `at` that is neither space nor comment; null at the end. */
+export function nextToken(sql: string, at: number): Token | null {
+  for (let start = at; start < sql.length;) {
+    const character = sql[start] as string;
+    if (spaces.has(character)) {
+      start++;
+    } else if (character === '-' && sql[start + 1] === '-') {
+      const end = sql.indexOf('\n', start);
+      start = end === -1 ? sql.length : end + 1;
+    } else if (character === '/' && sql[start + 1] === '*') {
+      const end = sql.indexOf('*/', start + 2);
+      start = end === -1 ? sql.length : end + 2;
+    } else {
+      return tokenAt(sql, start, character);
+    }
+  }
+  return null;
+}
+
+function tokenAt(sql: string, start: number, character: string): Token {
+  if (character === "'" || character === '"' || character === '`') return { kind: 'text', start, end: quotedEnd(sql, start, character) };
+  if (character === '[') {
+    const end = sql.indexOf(']', start);
+    return { kind: 'text', start, end: end === -1 ? sql.length : end + 1 };
+  }
+  if (character === '?') return { kind: 'parameter', start, end: after(digits, sql, start + 1) };
+  if (character === ':' || character === '@' || character === '$' || character === '#') {
+    const end = after(wordBody, sql, start + 1);
+    return { kind: end > start + 1 ? 'parameter' : character, start, end };
+  }
+  if (wordStart.test(character)) return { kind: 'word', start, end: after(wordBody, sql, start + 1) };
+  if (character >= '0' && character <= '9') return { kind: 'number', start, end: after(numberBody, sql, start + 1) };
+  return { kind: character, start, end: start + 1 };
+}
+
+function quotedEnd(sql: string, start: number, quote: string): number {
+  for (let at = start + 1; ;) {
+    const end = sql.indexOf(quote, at);
+    if (end === -1) return sql.length;
+    if (sql[end + 1] !== quote) return end + 1;
+    at = end + 2;
+  }
+}
+
+/**
+ * The statements of a text, without those that are empty.
+ *
+ * @throws {SqlRefusal} for named parameters, a NUL character, and more statements than `statementsMax`.
+ */
+export function splitStatements(sql: string, statementsMax: number): StatementText[] {
+  // SQLite takes a NUL for the end of the text, and would silently drop what follows.
+  if (sql.includes('\0')) throw new SqlRefusal('SQLITE_ERROR', 'SQL text must not contain a NUL character');
+  const statements: StatementText[] = [];
+  let line = 1;
+  let lineAt = 0;
+  let at = 0;
+  for (;;) {
+    const first = nextToken(sql, at);
+    if (first === null) return statements;
+    if (first.kind === ';') {
+      at = first.end;
+      continue;
+    }
+    for (let next = sql.indexOf('\n', lineAt); next !== -1 && next < first.start; next = sql.indexOf('\n', lineAt)) {
+      line++;
+      lineAt = next + 1;
+    }
+    if (statements.length === statementsMax) throw new SqlRefusal('SQLITE_TOOBIG', `there are more than ${statementsMax} statements`);
+    const { end, parameters } = statementEnd(sql, first);
+    statements.push({ sql: sql.slice(first.start, end), line, parameters });
+    at = end;
+  }
+}
+
+/** Where a statement ends (before its `;`), as `sqlite3_complete` sees it: a trigger's body has semicolons of its own. */
+function statementEnd(sql: string, first: Token): { end: number; parameters: number } {
+  const isTrigger = beginsTrigger(sql, first);
+  let parameters = 0;
+  let lastEnd = first.start;
+  // The words before a `;` in a trigger: `; END` is its end.
+  let beforeLast = '';
+  let last = '';
+  for (let token: Token | null = first; token !== null; token = nextToken(sql, token.end)) {
+    if (token.kind === ';' && (!isTrigger || (last === 'END' && beforeLast === ';'))) return { end: token.start, parameters };
+    if (token.kind === 'parameter') parameters = counted(sql.slice(token.start, token.end), parameters);
+    beforeLast = last;
+    last = token.kind === 'word' ? sql.slice(token.start, token.end).toUpperCase() : token.kind;
+    lastEnd = token.end;
+  }
+  return { end: lastEnd, parameters };
+}
+
+function beginsTrigger(sql: string, first: Token): boolean {
+  const words: string[] = [];
+  for (let token: Token | null = first; token !== null && token.kind === 'word' && words.length < 6; token = nextToken(sql, token.end)) {
+    words.push(sql.slice(token.start, token.end).toUpperCase());
+  }
+  return /^(?:EXPLAIN (?:QUERY PLAN )?)?CREATE (?:TEMP |TEMPORARY )?TRIGGER\b/.test(words.join(' '));
+}
+
+function counted(parameter: string, before: number): number {
+  if (parameter === '?') return before + 1;
+  if (parameter[0] === '?') return Math.max(before, Number(parameter.slice(1)));
+  throw new SqlRefusal('SQLITE_ERROR', `named parameters such as ${parameter.slice(0, 60)} are not supported: use ? or ?NNN`);
+}
+
+/**
+ * The one statement of a text.
+ *
+ * @throws {SqlRefusal} when there is none, or more than one.
+ */
+export function oneStatement(sql: string): StatementText {
+  const statements = splitStatements(sql, 2);
+  if (statements.length === 1) return statements[0] as StatementText;
+  if (statements.length === 0) throw new SqlRefusal('SQLITE_ERROR', 'there is no statement in the SQL text');
+  throw new SqlRefusal('SQLITE_ERROR', 'a prepared statement must be one statement; use batch() or exec() for several');
+}
+
+/**
+ * Offset of the token that a message of SQLite names (`near "x": syntax error`, `no such column: x`), where only one in the
+ * text can be meant; -1 otherwise. `fails` says whether a beginning of the text already has that error.
+ */
+export function errorOffset(sql: string, message: string, fails: (beginning: string) => boolean): number {
+  const near = /^near "(.*)": syntax error$/s.exec(message)?.[1];
+  const name = near ?? /^no such (?:column|table|function): (?:\w+\.)?(\w+)/.exec(message)?.[1];
+  if (name === undefined) return -1;
+  const found: Token[] = [];
+  for (let token = nextToken(sql, 0); token !== null && found.length < 50; token = nextToken(sql, token.end)) {
+    const text = sql.slice(token.start, token.end);
+    if (text === name || (near === undefined && unquoted(text).toLowerCase() === name.toLowerCase())) found.push(token);
+  }
+  if (found.length === 1) return (found[0] as Token).start;
+  if (near === undefined) return -1;
+  return found.find((token) => fails(sql.slice(0, token.end)))?.start ?? -1;
+}
+
+function unquoted(text: string): string {
+  return /^["`[]/.test(text) ? text.slice(1, -1) : text;
+}

@@ -1,0 +1,125 @@
+// One connection of the database service's client: frames out in one write a turn, answers matched to whoever waits. Knows
+// nothing of what a lost connection means: database-service.ts decides.
+import { randomInt } from 'node:crypto';
+import type { Socket } from 'node:net';
+import { PlatformError, isErrorCode, type ErrorDetails } from '#core/errors.ts';
+import { FrameReader, kinds, ops, readAnswer, requestFrame } from '../databases/frames.ts';
+
+/** A request that was sent and not answered. */
+export interface Sent {
+  id: number;
+  readonly op: number;
+  readonly name: string;
+  readonly transaction: number;
+  readonly payload: string;
+  /** Processes that ended under it. */ attempts: number;
+  readonly resolve: (answer: string | Uint8Array) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Requests in flight on one connection; a power of two. */
+const SLOTS = 4096;
+
+export class DatabaseLink {
+  readonly #socket: Socket;
+  readonly #limits: { readonly inFlightMax: number };
+  // A ring by id, since answers come nearly in order: a Map would keep dead requests alive until a full collection.
+  readonly #sent: (Sent | undefined)[] = Array.from({ length: SLOTS }, () => undefined);
+  #inFlight = 0;
+  #nextId = 1;
+  #out: Buffer[] = [];
+  #open = true;
+  readonly #onLost: (unanswered: Sent[]) => void;
+  /** Names this connection in the memory of its shard. */
+  readonly key = randomInt(1, 2 ** 31);
+
+  /** @param onLost called once, with what was not answered, in the order of its sending. */
+  constructor(
+    socket: Socket,
+    limits: { readonly inFlightMax: number; readonly answerBytesMax: number },
+    onLost: (unanswered: Sent[]) => void,
+  ) {
+    this.#socket = socket;
+    this.#limits = limits;
+    this.#onLost = onLost;
+    const reader = new FrameReader(limits.answerBytesMax);
+    socket.setNoDelay(true);
+    socket.on('data', (chunk: Buffer) => {
+      try {
+        reader.push(chunk, (frame) => this.#take(frame));
+      } catch {
+        socket.destroy();
+      }
+    });
+    socket.on('error', () => {});
+    socket.on('close', () => this.#lost());
+  }
+
+  get isOpen(): boolean {
+    return this.#open;
+  }
+
+  /** The greeting: must be the first. */
+  greet(greeting: Readonly<Record<string, unknown>>): Promise<string | Uint8Array> {
+    return this.request(ops.hello, '', 0, JSON.stringify({ ...greeting, key: this.key }));
+  }
+
+  request(op: number, name: string, transaction: number, payload: string): Promise<string | Uint8Array> {
+    return new Promise((resolve, reject) => {
+      this.send({ id: 0, op, name, transaction, payload, attempts: 0, resolve, reject });
+    });
+  }
+
+  /** Sends a request, or again one that another connection lost. */
+  send(request: Sent): void {
+    if (this.#inFlight >= Math.min(this.#limits.inFlightMax, SLOTS - 1)) {
+      const reason = `more than DB_IN_FLIGHT_MAX (${this.#limits.inFlightMax}) requests wait for it`;
+      request.reject(new PlatformError('database_unavailable', { reason }));
+      return;
+    }
+    while (this.#sent[this.#nextId % SLOTS] !== undefined) this.#step();
+    request.id = this.#nextId;
+    this.#sent[this.#nextId % SLOTS] = request;
+    this.#step();
+    this.#inFlight++;
+    if (this.#out.length === 0) queueMicrotask(() => this.#flush());
+    this.#out.push(requestFrame(request.id, request.op, request.name, request.transaction, request.payload));
+  }
+
+  #step(): void {
+    this.#nextId = this.#nextId === 0xffff_ffff ? 1 : this.#nextId + 1;
+  }
+
+  #flush(): void {
+    const out = this.#out;
+    this.#out = [];
+    this.#socket.write(out.length === 1 ? (out[0] as Buffer) : Buffer.concat(out));
+  }
+
+  #take(frame: Buffer): void {
+    const { id, kind, payload } = readAnswer(frame);
+    const request = this.#sent[id % SLOTS];
+    if (request === undefined || request.id !== id) return;
+    this.#sent[id % SLOTS] = undefined;
+    this.#inFlight--;
+    if (kind === kinds.json) request.resolve(payload.toString('utf8'));
+    else if (kind === kinds.bytes) request.resolve(new Uint8Array(payload));
+    else request.reject(toError(payload.toString('utf8')));
+  }
+
+  #lost(): void {
+    this.#open = false;
+    const unanswered = this.#sent.filter((request) => request !== undefined);
+    this.#sent.fill(undefined);
+    this.#onLost(unanswered.toSorted((one, other) => one.id - other.id));
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+}
+
+function toError(json: string): Error {
+  const [code, details] = JSON.parse(json) as [unknown, ErrorDetails];
+  return isErrorCode(code) ? new PlatformError(code, details) : new PlatformError('internal');
+}

@@ -1,0 +1,254 @@
+// The client of the database service: finds the process that owns a database, and decides what becomes of requests whose
+// process ended: begun again where nothing can happen twice, and otherwise a clear answer.
+import { createConnection, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { defaultDatabaseLimits, type DatabaseLimits } from '#core/database-limits.ts';
+import { SqlRefusal } from '#core/database-request.ts';
+import { PlatformError } from '#core/errors.ts';
+import type { DatabasePlace, DatabaseStore } from '../bindings/database.ts';
+import { ops, type Verdict } from '../databases/frames.ts';
+import { DatabaseLink, type Sent } from './database-link.ts';
+
+/** Where the service is. */
+export type DatabaseAddress =
+  | { readonly socketPath: string }
+  | { readonly host: string; readonly port: number; readonly token: string; readonly tls?: { readonly ca?: string } };
+
+/** What its owner may do with a database, beside {@link DatabaseStore}. */
+export interface DatabaseOwner {
+  /** Applies migrations that were not applied yet; `files` are names and SQL. @returns the names applied now. */
+  migrate(place: DatabasePlace, files: readonly (readonly [name: string, sql: string])[]): Promise<string[]>;
+  /** A copy of the database in a file of the service's machine, made while it is in use. */
+  backup(place: DatabasePlace, file: string): Promise<{ bytes: number }>;
+  /** Puts a backup in the place of the database. */
+  restore(place: DatabasePlace, file: string): Promise<void>;
+  /** A new database with the same content; `shared` when the file system shares the blocks. */
+  branch(place: DatabasePlace, resource: string): Promise<{ bytes: number; shared: boolean }>;
+  remove(place: DatabasePlace): Promise<void>;
+  describe(place: DatabasePlace): Promise<{ bytes: number; path: string }>;
+}
+
+export interface DatabaseClient extends DatabaseStore, DatabaseOwner {
+  close(): void;
+}
+
+const ATTEMPTS_MAX = 3;
+const CONNECT_MS = 5000;
+const ROUTES_KEPT = 10_000;
+/** Everything in them is undone when their process ends. */
+const atomic = new Set<number>([ops.query, ops.batch, ops.begin, ops.migrate]);
+const readOnly = /^\s*(?:select|values|explain)\b/i;
+
+/** Connects when it is first used, and again after the service was replaced. */
+export function createDatabaseClient(address: DatabaseAddress, limits: DatabaseLimits = defaultDatabaseLimits): DatabaseClient {
+  const linkLimits = {
+    inFlightMax: limits.inFlightMax,
+    // JSON of a result may be some times larger than what it holds.
+    answerBytesMax: 1024 + Math.max(4 * limits.resultBytesMax, limits.dumpBytesMax),
+  };
+  const routes = new Map<string, DatabaseLink>();
+  const finding = new Map<string, Promise<DatabaseLink>>();
+  const links = new Map<string, Promise<DatabaseLink>>();
+  const sockets = new Set<Socket>();
+  let control: Promise<DatabaseLink> | null = null;
+  let closed = false;
+
+  async function open(
+    path: string | null,
+    shard: string | null,
+    onLost: (link: DatabaseLink, unanswered: Sent[]) => void,
+  ): Promise<DatabaseLink> {
+    const socket = await connected(path);
+    const link: DatabaseLink = new DatabaseLink(socket, linkLimits, (unanswered) => onLost(link, unanswered));
+    if ('socketPath' in address) await link.greet({});
+    else await link.greet({ token: address.token, ...(shard === null ? {} : { shard }) });
+    return link;
+  }
+
+  async function connected(path: string | null): Promise<Socket> {
+    const until = performance.now() + CONNECT_MS;
+    for (;;) {
+      if (closed) throw new PlatformError('database_unavailable', { reason: 'its client is closed' });
+      try {
+        const socket = await connectOnce(path);
+        sockets.add(socket);
+        socket.on('close', () => sockets.delete(socket));
+        return socket;
+      } catch {
+        // A service that is being replaced is back within a moment.
+        if (path !== null || performance.now() > until)
+          throw new PlatformError('database_unavailable', { reason: 'the service does not answer' });
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    }
+  }
+
+  function connectOnce(path: string | null): Promise<Socket> {
+    return new Promise((resolve, reject) => {
+      const socket =
+        'socketPath' in address
+          ? createConnection(path ?? address.socketPath)
+          : address.tls === undefined
+            ? createConnection(address.port, address.host)
+            : connectTls({ port: address.port, host: address.host, ...address.tls });
+      socket.once('error', reject);
+      const ready = (): void => {
+        socket.off('error', reject);
+        resolve(socket);
+      };
+      socket.once('socketPath' in address || address.tls === undefined ? 'connect' : 'secureConnect', ready);
+    });
+  }
+
+  function controlLink(): Promise<DatabaseLink> {
+    control ??= open(null, null, (_link, unanswered) => {
+      control = null;
+      for (const request of unanswered) request.reject(new PlatformError('database_unavailable', { reason: 'the service ended' }));
+    }).catch((error: unknown) => {
+      control = null;
+      throw error;
+    });
+    return control;
+  }
+
+  async function ask<Answer>(op: number, name: string, args: unknown): Promise<Answer> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const link = await controlLink();
+        return JSON.parse((await link.request(op, name, 0, JSON.stringify(args))) as string) as Answer;
+      } catch (error) {
+        if (attempt === ATTEMPTS_MAX || closed) throw error;
+      }
+    }
+  }
+
+  async function find(name: string): Promise<DatabaseLink> {
+    for (let attempt = 1; ; attempt++) {
+      const { shard, path } = await ask<{ shard: string; path: string }>(ops.route, name, {});
+      let link = links.get(shard);
+      if (link === undefined) {
+        link = open(path, shard, (gone, unanswered) => void lost(shard, gone, unanswered));
+        links.set(shard, link);
+        link.catch(() => links.delete(shard));
+      }
+      try {
+        const found = await link;
+        if (routes.size >= ROUTES_KEPT) routes.clear();
+        routes.set(name, found);
+        return found;
+      } catch (error) {
+        // It ended between the answer and the connection.
+        if (attempt === ATTEMPTS_MAX) throw error;
+      }
+    }
+  }
+
+  function linkOf(name: string): DatabaseLink | Promise<DatabaseLink> {
+    const link = routes.get(name);
+    if (link?.isOpen === true) return link;
+    let found = finding.get(name);
+    if (found === undefined) {
+      found = find(name).finally(() => finding.delete(name));
+      finding.set(name, found);
+    }
+    return found;
+  }
+
+  function send(request: Sent): void {
+    const link = linkOf(request.name);
+    if (link instanceof DatabaseLink) link.send(request);
+    else
+      link.then(
+        (found) => (found.isOpen ? found.send(request) : send(request)),
+        (error: unknown) => request.reject(error),
+      );
+  }
+
+  async function lost(shard: string, gone: DatabaseLink, unanswered: readonly Sent[]): Promise<void> {
+    links.delete(shard);
+    for (const [name, link] of routes) if (link === gone) routes.delete(name);
+    if (unanswered.length === 0) return;
+    const names = [...new Set(unanswered.map(({ name }) => name))];
+    let verdict: Verdict | null = null;
+    try {
+      verdict = await ask<Verdict>(ops.verdict, '', { shard, key: gone.key, names });
+    } catch {
+      // The service itself is gone: nobody knows.
+    }
+    for (const request of unanswered) {
+      const answer = fate(request, verdict);
+      if (answer !== 'again') request.resolve(answer);
+      else if (closed) request.reject(new PlatformError('database_unavailable', { reason: 'its client is closed' }));
+      else {
+        request.attempts++;
+        send(request);
+      }
+    }
+  }
+
+  function run({ namespace, resource }: DatabasePlace, op: number, transaction: number, payload: string): Promise<string | Uint8Array> {
+    if (payload.length * 3 > limits.requestBytesMax && Buffer.byteLength(payload) > limits.requestBytesMax) {
+      const message = `the request exceeds DB_MAX_REQUEST_BYTES (${limits.requestBytesMax})`;
+      return Promise.resolve(new SqlRefusal('SQLITE_TOOBIG', message).toJson());
+    }
+    return new Promise((resolve, reject) => {
+      send({ id: 0, op, name: `${namespace}/${resource}`, transaction, payload, attempts: 0, resolve, reject });
+    });
+  }
+
+  async function own<Answer>(place: DatabasePlace, op: number, args: unknown): Promise<Answer> {
+    const answer = JSON.parse((await run(place, op, 0, JSON.stringify(args))) as string) as Answer & { e?: [string, string] };
+    if (answer.e !== undefined) throw new SqlRefusal(answer.e[0], answer.e[1]);
+    return answer;
+  }
+
+  return {
+    run,
+    async migrate(place, files) {
+      return (await own<{ applied: string[] }>(place, ops.migrate, files)).applied;
+    },
+    backup: (place, file) => own(place, ops.backup, [file]),
+    async restore(place, file) {
+      await own(place, ops.restore, [file]);
+    },
+    branch: (place, resource) => own(place, ops.branch, [`${place.namespace}/${resource}`]),
+    async remove(place) {
+      await own(place, ops.remove, []);
+    },
+    describe: (place) => own(place, ops.describe, []),
+    close() {
+      closed = true;
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+/** `again`, or the answer to a request whose process ended. */
+function fate(request: Sent, verdict: Verdict | null): string {
+  const { id, op, transaction, payload } = request;
+  if (transaction !== 0) {
+    const neverBegun = verdict?.begun != null && id > verdict.begun;
+    const what = op === ops.commit && !neverBegun ? 'may or may not have been committed' : 'was rolled back';
+    return new SqlRefusal('SQLITE_ABORT', `the transaction ${what}: the database process ended`).toJson();
+  }
+  if (verdict?.blamed === id) {
+    if (verdict.again && atomic.has(op) && request.attempts < ATTEMPTS_MAX) return 'again';
+    if (verdict.reason === 'memory') return new SqlRefusal('SQLITE_NOMEM', 'the statement took too much memory and was ended').toJson();
+    return new SqlRefusal('SQLITE_INTERRUPT', `the statement ran longer than ${verdict.limitMs} ms and was ended`).toJson();
+  }
+  if (request.attempts < ATTEMPTS_MAX) {
+    if (verdict?.begun != null && id > verdict.begun) return 'again';
+    // An interactive transaction that nobody knows of is rolled back with its connection.
+    if (op === ops.begin || op === ops.describe || op === ops.dump || op === ops.migrate) return 'again';
+    if (op === ops.query && isReadOnly(payload)) return 'again';
+  }
+  return new SqlRefusal('SQLITE_INTERRUPT', 'the database process ended: the statement may or may not have been applied').toJson();
+}
+
+function isReadOnly(payload: string): boolean {
+  try {
+    return readOnly.test(String((JSON.parse(payload) as unknown[])[0]));
+  } catch {
+    return false;
+  }
+}
