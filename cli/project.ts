@@ -1,9 +1,10 @@
 // The project a command works on: finds and reads its platform.yaml, and builds it. The commands build, deploy, dev, start and
 // types share this, so that all of them see the same project.
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { formatProblem, hasErrors, type Problem } from '#core/problem.ts';
 import { parseProjectConfig, type ProjectConfig } from '#core/project-config.ts';
+import { inspectRepository } from '#core/workspace.ts';
 import type { Artifact } from '#builder/artifact.ts';
 import { codeFrame } from '#builder/build-error.ts';
 import { build } from '#builder/build.ts';
@@ -84,6 +85,21 @@ export function lacksAgentFlag({ folder, configFile }: Project): boolean {
   }
   const depends = manifest.dependencies?.[agentPackage] !== undefined || manifest.devDependencies?.[agentPackage] !== undefined;
   return depends && !/^["']?agentSDK["']?\s*:/m.test(readFileSync(configFile, 'utf8'));
+}
+
+/**
+ * The workspace a project belongs to: the nearest folder above that is a monorepo's root, no further than its Git repository;
+ * else the project's own folder.
+ */
+export function workspaceFolder(folder: string): string {
+  for (let at = folder; ; at = path.dirname(at)) {
+    const names = existsSync(at) ? readdirSync(at) : [];
+    const file = path.join(at, 'package.json');
+    const texts = names.includes('package.json') ? { 'package.json': readFileSync(file, 'utf8') } : {};
+    // One project file does not make a monorepo; the indicators of a workspace do.
+    if (inspectRepository({ paths: names, texts }).monorepo) return at;
+    if (names.includes('.git') || path.dirname(at) === at) return folder;
+  }
 }
 
 /** A built project. */

@@ -2,7 +2,6 @@
 // host, loopback allowed for `fetch`, and logs and requests handed to the caller.
 import { basename, dirname } from 'node:path';
 import { limitsFrom, type Limits } from '#core/limits.ts';
-import { noStores } from './bindings/bindings.ts';
 import { createEngine } from './engine.ts';
 import { createHandler } from './handler.ts';
 import type { LogLine } from './invocation/log.ts';
@@ -11,7 +10,9 @@ import { openArtifact } from './router/artifact-source.ts';
 import type { Route } from './router/route-table.ts';
 import { createAssetServer } from './server/assets.ts';
 import { openNodeListener } from './server/listener-node.ts';
+import { createSignedFiles } from './server/signed-files.ts';
 import { createMemoryCache } from './stores/cache-memory.ts';
+import { openLocalStores } from './stores/local-stores.ts';
 
 /** A request that ended. */
 export interface DevRequest {
@@ -32,6 +33,7 @@ export interface DevDeployment {
 export interface DevOptions {
   readonly host: string;
   /** 0 = a free one. */ readonly port: number;
+  /** Where state, files and the like are kept: `.platform` of the project or its workspace. */ readonly stateFolder: string;
   /** Bounds; default those of the environment, as in production. */ readonly limits?: Limits;
   readonly log: (record: { level: LogLine['level']; message: string }) => void;
   readonly onRequest: (request: DevRequest) => void;
@@ -48,6 +50,7 @@ export interface DevEngine {
 /** Opens the port; rejects with the system's error (`EADDRINUSE`) when it cannot be had. */
 export async function startDev(options: DevOptions): Promise<DevEngine> {
   const limits = options.limits ?? limitsFrom(process.env);
+  const local = openLocalStores(options.stateFolder);
   let route: Route | null = null;
   let folder = '';
   let open: (() => void) | null = null;
@@ -67,10 +70,11 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
     findRoute: () => route,
     openArtifact: (id) => openArtifact(folder, id),
     assets: createAssetServer(),
-    stores: noStores,
-    signedFiles: null,
+    stores: local.stores,
+    signedFiles: local.stores.fs && createSignedFiles(local.stores.fs, local.signingKey, limits.bodyBytesMax),
     hostOf: () => `${options.host}:${listener.port}`,
-    namespaceOf: (project) => project,
+    // Projects of a workspace share what they declare under one name.
+    namespaceOf: () => 'local',
     findDeployment: (id) => (route?.deployment === id ? route : null),
     cache: createMemoryCache({ bytesMax: limits.cacheBytesMax }),
     onLog: (_deployment, { level, text }) => options.log({ level, message: text }),
@@ -100,6 +104,7 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
       await listener.close();
       handler.close();
       await engine.close();
+      local.close();
     },
   };
 }

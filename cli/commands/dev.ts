@@ -6,7 +6,7 @@ import type { DevEngine, DevOptions, DevRequest, startDev } from '#runtime/dev.t
 import { wholeNumber } from '../arguments.ts';
 import { startSession, type SessionEvents } from '../dev-session.ts';
 import { CliError, failuresOf, formatFailure } from '../failure.ts';
-import { agentPackage, lacksAgentFlag, loadProject, type Project } from '../project.ts';
+import { agentPackage, lacksAgentFlag, loadProject, workspaceFolder, type Project } from '../project.ts';
 import type { Shell } from '../shell.ts';
 
 /** Opens an engine: that of runtime/dev.ts, or a recording one in tests. */
@@ -78,6 +78,7 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
   const engine = await openEngine(open, {
     host,
     port,
+    stateFolder: path.join(workspaceFolder(folder), '.platform', 'dev'),
     log: (record) => printLog(shell, record, verbose),
     onRequest: (record) => shell.out(requestLine(shell, record)),
   });

@@ -1,0 +1,65 @@
+// Bindings in `platform dev`: nothing to install, kept over restarts, shared by the projects of a workspace.
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { startDev, type TestDev } from '#test/setup/dev.ts';
+
+let folder: string;
+let first: TestDev;
+
+const worker = `
+export default {
+  async fetch(request, { KV, FILES }) {
+    const { pathname } = new URL(request.url);
+    if (pathname === '/count') return Response.json(await KV.update('visits', { $inc: { n: 1 } }));
+    if (pathname === '/upload') { await FILES.put('file', request.body); return new Response(await FILES.createSignedUrl('file')); }
+    return new Response((await FILES.get('file')).body);
+  },
+};`;
+const yaml = 'state:\n  KV: counters\nfs:\n  FILES: uploads\n';
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'platform-dev-'));
+  const files = {
+    'pnpm-workspace.yaml': 'packages: ["apps/*"]\n',
+    'apps/one/src/index.ts': worker,
+    'apps/one/platform.yaml': yaml,
+    'apps/two/src/index.ts': worker,
+    'apps/two/platform.yaml': yaml,
+  };
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await writeFile(join(folder, name), text);
+  }
+  first = await startDev(join(folder, 'apps/one'));
+});
+after(async () => {
+  await first.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+test('what a worker keeps is there after a restart, and for the other projects of the workspace', async () => {
+  assert.deepEqual((await first.fetch('/count')).json(), { n: 1 });
+  await first.fetch('/upload', { method: 'POST', body: 'kept' });
+  await first.close();
+  first = await startDev(join(folder, 'apps/one'));
+  assert.deepEqual((await first.fetch('/count')).json(), { n: 2 });
+  assert.equal((await first.fetch('/')).text, 'kept');
+  const second = await startDev(join(folder, 'apps/two'));
+  try {
+    assert.deepEqual((await second.fetch('/count')).json(), { n: 3 });
+    assert.deepEqual((await first.fetch('/count')).json(), { n: 4 });
+    assert.equal((await second.fetch('/')).text, 'kept');
+  } finally {
+    await second.close();
+  }
+  assert.ok((await stat(join(folder, '.platform/dev/state.sqlite'))).isFile());
+});
+
+test('a signed address works on the port of platform dev', async () => {
+  const address = new URL((await first.fetch('/upload', { method: 'POST', body: 'signed' })).text);
+  assert.equal(address.host, `localhost:${first.port}`);
+  assert.equal((await first.fetch(address.pathname)).text, 'signed');
+});

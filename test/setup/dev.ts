@@ -1,0 +1,60 @@
+// A real `platform dev` for tests: the program as users start it, in a process of its own.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { send, type TestRequest, type TestResponse } from './handler.ts';
+
+/** A running `platform dev`. */
+export interface TestDev {
+  readonly port: number;
+  /** All that it printed so far. */
+  readonly output: string;
+  fetch(path?: string, options?: TestRequest): Promise<TestResponse>;
+  /** Resolves when it has printed a match. */
+  printed(pattern: RegExp): Promise<RegExpExecArray>;
+  close(): Promise<void>;
+}
+
+/** Starts it in a project's folder, on a free port. */
+export async function startDev(folder: string, flags: readonly string[] = []): Promise<TestDev> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, '../../cli/run.mjs'), 'dev', '-p', '0', '-h', '127.0.0.1', ...flags], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, NO_COLOR: '1' },
+  });
+  let output = '';
+  const waiting = new Set<() => void>();
+  const take = (chunk: Buffer): void => {
+    output += chunk.toString();
+    for (const look of waiting) look();
+  };
+  child.stdout.on('data', take);
+  child.stderr.on('data', take);
+  const printed = (pattern: RegExp): Promise<RegExpExecArray> =>
+    new Promise((resolve, reject) => {
+      const look = (): void => {
+        const found = pattern.exec(output);
+        if (found === null) return;
+        waiting.delete(look);
+        resolve(found);
+      };
+      waiting.add(look);
+      child.once('exit', (code) => reject(new Error(`platform dev ended with ${code}: ${output}`)));
+      look();
+    });
+  const [, port] = await printed(/Ready http:\/\/127\.0\.0\.1:(\d+)/);
+  return {
+    port: Number(port),
+    get output() {
+      return output;
+    },
+    fetch: (path = '/', options = {}) => send(Number(port), `localhost:${port}`, path, options),
+    printed,
+    async close() {
+      if (child.exitCode !== null) return;
+      const exited = once(child, 'exit');
+      child.kill('SIGTERM');
+      await exited;
+    },
+  };
+}
