@@ -57,7 +57,15 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const counters = new EngineCounters({ deploymentsMax: options.limits.metricsDeploymentsMax });
   let parkedThreads = 0;
   const pool = new Pool(
-    { snapshot, native: loadNative(), scheduler, counters, crashDescriptor: options.crashDescriptor ?? -1, limits: options.limits, onParked: () => void parkedThreads++ },
+    {
+      snapshot,
+      native: loadNative(),
+      scheduler,
+      counters,
+      crashDescriptor: options.crashDescriptor ?? -1,
+      limits: options.limits,
+      onParked: () => void parkedThreads++,
+    },
     { ...options.limits, blanks: options.blanks },
   );
   const { calls } = counters;

@@ -6,7 +6,9 @@ import { createEngine } from './engine.ts';
 import { openEngineLog, type EngineLog } from './engine-log.ts';
 import { Forwarder } from './forwarding/forwarder.ts';
 import { Placement } from './forwarding/placement.ts';
+import { createEngineReports } from './engine-reports.ts';
 import { createHandler } from './handler.ts';
+import { internalRoutes } from './internal-routes.ts';
 import { failed, failureResponse, type Outcome } from './invocation/outcome.ts';
 import { cacheFolder } from './isolates/snapshot.ts';
 import { openArtifact } from './router/artifact-source.ts';
@@ -51,7 +53,13 @@ function openLog(): EngineLog {
 async function start(): Promise<void> {
   const config = engineConfig(process.env);
   for (const folder of ['artifacts', 'routes']) mkdirSync(join(config.folder, folder), { recursive: true });
-  const engine = await createEngine({ limits: config.limits, egress: config.egress, cacheFolder: cacheFolder(process.env), blanks: 2 });
+  const engine = await createEngine({
+    limits: config.limits,
+    egress: config.egress,
+    cacheFolder: cacheFolder(process.env),
+    blanks: 2,
+    crashDescriptor: config.supervision?.crashFd ?? -1,
+  });
   const source = await openRouteFiles({
     folder: config.folder,
     onProblem: (problem) => log.error(problem, 'A route file is broken; its last good version stays'),
@@ -81,6 +89,8 @@ async function start(): Promise<void> {
     openArtifact: (id) => openArtifact(config.folder, id),
     assets: createAssetServer(),
     stores: noStores,
+    signedFiles: null,
+    hostOf: (project) => `${project}.${config.domains[0]}`,
     namespaceOf: (project) => project,
     findDeployment: (id) => table.findDeployment(id),
     ...(config.supervision === null ? {} : { remoteOf: placement.remoteOf.bind(placement) }),
@@ -94,17 +104,21 @@ async function start(): Promise<void> {
   update();
   source.onChange(update);
 
+  let technology: Listener['technology'] | null = null;
+  const reports = createEngineReports({ engine, handler, listener: () => technology, routes: () => [...table.routes()].length });
   /** On the engine's Unix socket only. */
-  const internalRoutes: InternalRoutes = {
+  const routes: InternalRoutes = {
+    ...internalRoutes({ handler, reports, bodyBytesMax: config.limits.deliveryBytesMax }),
     'GET /_platform/health': (_request, response) => answerJson(response, 200, { live: true }),
   };
 
   const { open, reason } = await chooseListener(config.listener);
   const listen = (options: Pick<ListenerOptions, 'port' | 'reusePort' | 'inherited'>): Promise<Listener> =>
     open({ ...options, host: config.host, limits: config.limits, onExchange: handler.onExchange });
-  const onListening = ({ port, technology }: Listener): void => {
+  const onListening = (listener: Listener): void => {
+    ({ technology } = listener);
     log.info(
-      { port, listener: technology, snapshotBytes: engine.snapshotBytes, ...(reason === null ? {} : { reason }) },
+      { port: listener.port, listener: technology, snapshotBytes: engine.snapshotBytes, ...(reason === null ? {} : { reason }) },
       'The handler listens',
     );
   };
@@ -133,7 +147,7 @@ async function start(): Promise<void> {
       handler,
       forwarder,
       placement,
-      routes: internalRoutes,
+      routes,
       parkedThreads: () => engine.parkedThreads,
       open: listen,
       onAssigned: (assigned) => (place = assigned),

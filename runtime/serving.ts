@@ -132,6 +132,7 @@ export class Serving implements LinkEvents {
           vars: config.vars,
           bindings: config.bindings,
           cpuLimitMs: this.#parts.limits.cpu.http[config.plan],
+          owner: `${config.project}/${config.id}`,
           cachedData: this.#hooks.cache,
         },
         this.#link.outbox,

@@ -10,6 +10,8 @@ export interface Native {
     /** Called with a record `fault` where flush has failed. */
     leave: (meta: string, text: string, shareMs: number, cpuMs: number) => void,
   ): void;
+  /** Whose code this is, and the descriptor on which a crash of the process says so; below 0: none. */
+  own(owner: string, crashDescriptor: number): void;
   readonly run: unknown;
   begin(context: Context): void;
   end(): boolean;

@@ -116,7 +116,8 @@ scope['connect'] = (native: Native, leave: Leave, callSync: typeof host.callSync
     /** It has ended, for now at an `await` maybe; true when the limit ended it. */
     end: () => native.end(),
     /** Variables, bindings and CPU limits in ms (0 = none), before the top level runs. */
-    prepare: (config: EnvironmentConfig & { startupCpuMs: number; cpuLimitMs: number }) => {
+    prepare: (config: EnvironmentConfig & { startupCpuMs: number; cpuLimitMs: number; owner: string; crashDescriptor: number }) => {
+      native.own(config.owner, config.crashDescriptor);
       startup.account.limit = config.startupCpuMs;
       requestCpuMs = config.cpuLimitMs;
       environment = createEnvironment(config);

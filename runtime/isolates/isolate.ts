@@ -13,6 +13,7 @@ export interface IsolateParts {
   /** An isolate overflowed its heap inside V8: its thread is parked for good, with all its memory. */
   readonly onParked: () => void;
   readonly counters: IsolateCounters;
+  /** Where the process says, when it dies, whose code was running; below 0: nowhere. */ readonly crashDescriptor?: number;
   readonly limits: {
     readonly isolateMemoryMb: number;
     readonly startupCpuMs: number;
@@ -58,6 +59,8 @@ export interface WorkerCode {
   readonly vars: Readonly<Record<string, string>>;
   readonly bindings: Readonly<Record<string, string>>;
   readonly cpuLimitMs: number;
+  /** `<project>/<deployment id>`: who is named when the process dies of it. */
+  readonly owner: string;
   /** Code cache of an earlier load of the same code, made by this process's own V8. */
   readonly cachedData: CodeCache | null;
 }
@@ -141,7 +144,16 @@ export class WorkerIsolate implements Enterable {
     const context = this.#context;
     this.#connection.prepare.applySync(
       undefined,
-      [{ vars: worker.vars, bindings: worker.bindings, startupCpuMs, cpuLimitMs: worker.cpuLimitMs }],
+      [
+        {
+          vars: worker.vars,
+          bindings: worker.bindings,
+          startupCpuMs,
+          cpuLimitMs: worker.cpuLimitMs,
+          owner: worker.owner,
+          crashDescriptor: this.#parts.crashDescriptor ?? -1,
+        },
+      ],
       COPY,
     );
     const options = worker.cachedData === null ? { produceCachedData: true } : { cachedData: worker.cachedData };

@@ -57,6 +57,12 @@ export class Engines {
     return this.#places.flatMap(({ engine }) => (engine?.state === 'listening' ? [engine] : []));
   }
 
+  /** Everybody serves, and the spares are ready. */
+  get isFull(): boolean {
+    const booted = this.#free.filter(({ state }) => state === 'booted').length;
+    return this.serving().length === this.#places.length && booted >= this.#parts.spares;
+  }
+
   /** The quarantine engine of a deployment, once it accepts requests. */
   ofQuarantine(deployment: DeploymentKey): EngineProcess | null {
     const engine = this.#apart.get(deployment)?.engine;

@@ -1,9 +1,12 @@
 // Root of the handler's parent process: claims the port, starts services and engines, keeps the crash ledger, and stops it all
 // gracefully. No tenant code runs here, and nothing here depends on an engine's health.
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
+import { logLevelFrom, type LogLevel } from '#core/log-level.ts';
+import { homes } from '../forwarding/homes.ts';
 import { supervisorConfig, type SupervisorConfig } from './configuration.ts';
 import { EngineProcess } from './engine-process.ts';
 import { Engines } from './engines.ts';
@@ -11,6 +14,8 @@ import { engineEnvironment } from './environment.ts';
 import { readLedger, writeLedger } from './ledger-file.ts';
 import type { ToEngine } from './messages.ts';
 import { claimPort } from './port.ts';
+import { openPrivatePort, type PrivatePort } from './private-port.ts';
+import { privatePortSettings } from './private-port-settings.ts';
 import { Quarantine } from './quarantine.ts';
 import { Services, type ServiceSpec } from './services.ts';
 import type { SupervisorState } from './state.ts';
@@ -20,10 +25,12 @@ const EXIT_CONFIGURATION = 78;
 const REQUESTS_MIN = 3;
 /** Longest path of a Unix socket, and what is added to the folder's. */
 const SOCKET_PATH_MAX = 107 - '/platform-XXXXXX/1234567.link'.length;
+/** Between looks at a pause that could end if only all engines were there. */
+const LOOK_MS = 50;
 /** An engine younger than this is not recycled for its size: what fills it so soon would fill the next one as well. */
 const RECYCLE_AGE_MS = 10_000;
 
-const log = pino({ name: 'supervisor', level: process.env['LOG_LEVEL'] === 'debug' ? 'debug' : 'info' });
+const log = pino({ name: 'supervisor', level: logLevel() });
 const script = join(import.meta.dirname, `../main${import.meta.filename.endsWith('.ts') ? '.ts' : '.js'}`);
 
 try {
@@ -36,7 +43,17 @@ try {
   process.exit(EXIT_CONFIGURATION);
 }
 
+/** `info` where it is wrong: then the start fails with the reason, which is to be seen. */
+function logLevel(): LogLevel {
+  try {
+    return logLevelFrom(process.env);
+  } catch {
+    return 'info';
+  }
+}
+
 async function start(config: SupervisorConfig): Promise<void> {
+  logLevelFrom(process.env);
   const startedAt = new Date().toISOString();
   const { limits, folder } = config;
   const claimed = await claimPort(config.host, config.port);
@@ -57,6 +74,7 @@ async function start(config: SupervisorConfig): Promise<void> {
   let written = quarantine.ledger;
   let pauseEnd: NodeJS.Timeout | undefined;
   let stopping = false;
+  let privatePort: PrivatePort | null = null;
 
   const environment = engineEnvironment(process.env);
   const engines = new Engines({
@@ -83,7 +101,7 @@ async function start(config: SupervisorConfig): Promise<void> {
     onAssigned: (engine) => engine.send(topology()),
     onListening(engine) {
       if (typeof engine.place === 'string') quarantine.onServing(engine.place, Date.now());
-      else process.send?.({ type: 'listening', port: claimed.port, pid: engine.pid });
+      else process.send?.({ type: 'listening', port: claimed.port, pid: engine.pid, privatePort: privatePort?.port ?? null });
     },
     onDeath(engine, code, signal, delayMs) {
       deaths++;
@@ -142,16 +160,21 @@ async function start(config: SupervisorConfig): Promise<void> {
   function tell(): void {
     if (stopping) return;
     engines.broadcast(topology());
+    awaitPauseEnd();
+  }
+
+  function awaitPauseEnd(): void {
     clearTimeout(pauseEnd);
     const end = quarantine.nextPauseEnd;
-    if (end !== null) pauseEnd = setTimeout(pass, Math.max(0, end - Date.now())).unref();
+    if (end !== null) pauseEnd = setTimeout(pass, Math.max(LOOK_MS, end - Date.now())).unref();
   }
 
   /** Whose time is over comes back. */
   function pass(): void {
-    const free = quarantine.pass(Date.now());
+    const free = quarantine.pass(Date.now(), engines.isFull);
     for (const deployment of free) if (engines.quarantined.includes(deployment)) log.info({ deployment }, 'A deployment is let back');
     if (free.length > 0) tell();
+    else awaitPauseEnd();
     // Only now that no engine sends anything there any more.
     for (const deployment of free) engines.reunite(deployment);
     keep();
@@ -206,6 +229,7 @@ async function start(config: SupervisorConfig): Promise<void> {
     clearInterval(watch);
     await engines.stop();
     await services.stop();
+    await privatePort?.close();
     rmSync(sockets, { recursive: true, force: true });
     process.exit(0);
   };
@@ -217,6 +241,28 @@ async function start(config: SupervisorConfig): Promise<void> {
     const engine = message.type === 'recycle' ? engines.serving().find(({ id }) => id === message.engine) : undefined;
     if (engine !== undefined) recycle(engine, message.reason ?? 'it was asked for');
   });
+
+  const settings = privatePortSettings(process.env);
+  if (settings !== null) {
+    privatePort = await openPrivatePort({
+      settings,
+      version: (createRequire(import.meta.url)('../../package.json') as { version: string }).version,
+      state,
+      isStopping: () => stopping,
+      metricsDeploymentsMax: limits.metricsDeploymentsMax,
+      homes: (deployment, places) => homes(deployment, places, places.length),
+      eventWallMs: limits.eventWallMs,
+      bodyBytesMax: limits.deliveryBytesMax,
+      deliveriesMax: limits.deliveriesMax,
+    }).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'EADDRINUSE')
+        throw new Error(
+          `Private port ${settings.port} is taken: stop what listens there, or set HANDLER_PRIVATE_PORT (0: a free one, off: none)`,
+        );
+      throw new Error(`The private port cannot be opened on ${settings.host}: ${error.message}`, { cause: error });
+    });
+    log.info({ port: privatePort.port, host: settings.host }, 'The private port listens');
+  }
 
   await services.start();
   engines.start();

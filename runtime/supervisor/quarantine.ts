@@ -13,6 +13,9 @@ export interface QuarantinePolicy {
   /** After which a death counts no more. */ readonly ledgerMs: number;
 }
 
+/** How long a pause is made longer for want of engines. */
+const FULL_MS_MAX = 10_000;
+
 interface Confined {
   readonly since: number;
   readonly lastAt: number;
@@ -101,13 +104,18 @@ export class Quarantine {
     if (confined !== undefined) confined.servedFrom = 0;
   }
 
-  /** Lets back who behaved well, ends pauses, forgets what is long ago. Returns who is free now. */
-  pass(now: number): DeploymentKey[] {
+  /**
+   * Lets back who behaved well, ends pauses, forgets what is long ago. Returns who is free now.
+   *
+   * @param isFull all engines serve and a spare is ready: else a second death would leave nobody to serve, and pauses go on.
+   */
+  pass(now: number, isFull: boolean): DeploymentKey[] {
     const { probationMs, requestsMin, ledgerMs } = this.#policy;
     const free: DeploymentKey[] = [];
     for (const [deployment, { apart, lastAt, until, servedFrom, served }] of this.#confined) {
       const isReformed = (servedFrom > 0 && now - servedFrom >= probationMs && served >= requestsMin) || now - lastAt >= ledgerMs;
-      if (apart ? !isReformed : until > now) continue;
+      const isPaused = until > now || (!isFull && until + FULL_MS_MAX > now);
+      if (apart ? !isReformed : isPaused) continue;
       this.#confined.delete(deployment);
       if (apart) this.#ledger = withPardon(this.#ledger, deployment);
       free.push(deployment);

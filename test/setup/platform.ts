@@ -5,17 +5,26 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { build } from '#builder/build.ts';
 import { nodeFlags } from '#cli/node-flags.mjs';
 import { publish } from '#cli/publish.ts';
 import { parseProjectConfig, type ProjectConfig } from '#core/project-config.ts';
+import type { SupervisorState } from '#runtime/supervisor/state.ts';
 import { send, type TestRequest, type TestResponse } from './handler.ts';
+
+/** A line of the log, as pino writes it: `level` 20 debug, 30 info, 40 warn, 50 error. */
+export type LogRecord = Readonly<Record<string, unknown>>;
+
+const LINES_MAX = 10_000;
 
 /** A running platform. */
 export interface TestPlatform {
   readonly port: number;
   readonly folder: string;
-  /** Process id of the engine that listens now. */
+  /** Where the supervisor answers `/_platform/...` and `/metrics`. */
+  readonly privatePort: number;
+  /** Process id of the engine that began to listen last. */
   readonly enginePid: number;
   /** Engines that have begun to listen so far. */
   readonly engineStarts: number;
@@ -25,10 +34,16 @@ export interface TestPlatform {
   fetch(project: string, path?: string, options?: TestRequest): Promise<TestResponse>;
   /** Asks until the project answers with this text; an engine that is being replaced refuses or cuts connections meanwhile. */
   answers(project: string, text: string, path?: string): Promise<void>;
+  /** Resolves with the first line of the platform's log that matches. */
+  logged(matches: (line: LogRecord) => boolean): Promise<LogRecord>;
+  /** What the supervisor shows operators. */
+  state(): Promise<SupervisorState>;
+  /** Has an engine replaced, as one that grew too large is; resolves when the other one listens. */
+  recycle(id: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Starts supervisor and engine on a free port with some workers deployed. */
+/** Starts supervisor and engines (one, unless `HANDLER_PROCESSES` says otherwise) on a free port with some workers deployed. */
 export async function startPlatform(
   workers: Readonly<Record<string, string>>,
   environment: Readonly<Record<string, string>> = {},
@@ -59,23 +74,44 @@ export async function startPlatform(
       PLATFORM_CACHE_DIR: process.env['PLATFORM_CACHE_DIR'],
       FS_PATH: folder,
       HANDLER_PORT: '0',
+      HANDLER_PRIVATE_PORT: '0',
       HANDLER_LISTENER: 'node',
+      HANDLER_PROCESSES: '1',
       ...environment,
     },
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    stdio: ['ignore', 'pipe', 'ignore', 'ipc'],
   });
-  let engine = { port: 0, pid: 0 };
+  const lines: LogRecord[] = [];
+  const waiting: { matches: (line: LogRecord) => boolean; resolve: (line: LogRecord) => void }[] = [];
+  createInterface({ input: supervisor.stdout! }).on('line', (text) => {
+    if (!text.startsWith('{')) return;
+    const line = JSON.parse(text) as LogRecord;
+    lines.push(line);
+    if (lines.length > LINES_MAX) lines.shift();
+    for (const waiter of waiting) if (waiter.matches(line)) waiter.resolve(line);
+  });
+  let engine = { port: 0, pid: 0, privatePort: 0 };
   let engineStarts = 0;
-  supervisor.on('message', (message) => {
-    engine = message as typeof engine;
+  supervisor.on('message', (message: { type: string } & typeof engine) => {
+    if (message.type !== 'listening') return;
+    engine = message;
     engineStarts++;
   });
-  await once(supervisor, 'message');
+  const heard = async (type: string): Promise<unknown> => {
+    for (;;) {
+      const [message] = (await once(supervisor, 'message')) as [{ type: string }];
+      if (message.type === type) return message;
+    }
+  };
+  while (engineStarts < Number(environment['HANDLER_PROCESSES'] ?? 1)) await heard('listening');
   const fetch: TestPlatform['fetch'] = (project, path = '/', options = {}) => send(engine.port, `${project}.localhost`, path, options);
   return {
     folder,
     get port() {
       return engine.port;
+    },
+    get privatePort() {
+      return engine.privatePort;
     },
     get enginePid() {
       return engine.pid;
@@ -83,7 +119,20 @@ export async function startPlatform(
     get engineStarts() {
       return engineStarts;
     },
-    restarted: async () => void (await once(supervisor, 'message')),
+    restarted: async () => void (await heard('listening')),
+    async logged(matches) {
+      return lines.find(matches) ?? new Promise((resolve) => waiting.push({ matches, resolve }));
+    },
+    async state() {
+      const answer = heard('state');
+      supervisor.send({ type: 'state' });
+      return ((await answer) as { state: SupervisorState }).state;
+    },
+    async recycle(id) {
+      const listening = heard('listening');
+      supervisor.send({ type: 'recycle', engine: id });
+      await listening;
+    },
     deploy,
     fetch,
     async answers(project, text, path = '/') {

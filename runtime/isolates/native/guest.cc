@@ -9,8 +9,10 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #include <new>
@@ -45,11 +47,14 @@ struct Engine {
   // Under the watch's lock: links of the list of running entries, and what the watch samples.
   Engine *next, *previous;
   bool running;
+  pthread_t thread;
   clockid_t clock;
   int64_t watched;
   // Only touched on the thread that runs the isolate. `flushing`: the thread's CPU when the answer began, or 0.
   int64_t charged, flushing, stray;
   bool overran;
+  // Whose code it is, for the note that a crash leaves.
+  char owner[96];
 };
 
 // The watch: one thread a process. It looks at the CPU clocks of all running entries and interrupts the long ones; it
@@ -100,6 +105,49 @@ void Sample(Isolate* isolate, void* pointer) {
   }
 }
 
+// Some of what hostile code can do ends the process, whatever isolates it runs in. The handler of the signal says on a descriptor,
+// which leads to another process, whose code the dying thread was running: "<signal> <owner>\n". The list is read without its
+// lock, which the dying thread may hold itself; should that fail, the process dies without a word.
+int crash_descriptor = -1;
+constexpr int kCrashSignals[] = {SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV};
+struct sigaction crash_before[32];
+
+void NoteCrash(int signal) {
+  pthread_t self = pthread_self();
+  for (Engine* engine = running; engine != nullptr; engine = engine->next) {
+    if (!pthread_equal(engine->thread, self)) continue;
+    char note[112];
+    size_t size = 0;
+    if (signal >= 10) note[size++] = static_cast<char>('0' + signal / 10);
+    note[size++] = static_cast<char>('0' + signal % 10);
+    note[size++] = ' ';
+    for (size_t at = 0; at < sizeof engine->owner && engine->owner[at] != 0; at++) note[size++] = engine->owner[at];
+    note[size++] = '\n';
+    send(crash_descriptor, note, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    return;
+  }
+}
+
+void OnCrash(int signal, siginfo_t* info, void* context) {
+  struct sigaction* before = &crash_before[signal];
+  if ((before->sa_flags & SA_SIGINFO) != 0 && before->sa_sigaction != nullptr) {
+    // V8's: a trap of WebAssembly is none of our business, and for all else it puts the default action back.
+    before->sa_sigaction(signal, info, context);
+    struct sigaction now;
+    if (sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) NoteCrash(signal);
+    return;
+  }
+  NoteCrash(signal);
+  if (before->sa_handler != SIG_DFL && before->sa_handler != SIG_IGN) {
+    before->sa_handler(signal);
+    return;
+  }
+  struct sigaction standard = {};
+  standard.sa_handler = SIG_DFL;
+  sigaction(signal, &standard, nullptr);
+  raise(signal);
+}
+
 void* Watch(void*) {
   pthread_mutex_lock(&lock);
   for (int idle = 0;;) {
@@ -132,6 +180,7 @@ int64_t Enter(Engine* engine) {
   pthread_mutex_lock(&lock);
   if (!engine->running) {
     engine->running = true;
+    engine->thread = pthread_self();
     pthread_getcpuclockid(pthread_self(), &engine->clock);
     engine->watched = now;
     engine->previous = nullptr;
@@ -233,6 +282,29 @@ void Bind(const FunctionCallbackInfo<Value>& info) {
   engine->flush.Reset(engine->isolate, info[1].As<Function>());
   engine->rejected.Reset(engine->isolate, info[2].As<Function>());
   engine->leave.Reset(engine->isolate, info[3].As<Function>());
+}
+
+// own(owner, descriptor): whose code this is, and where a crash is to be noted; below 0: nowhere.
+void Own(const FunctionCallbackInfo<Value>& info) {
+  Engine* engine = From(info);
+  Isolate* isolate = engine->isolate;
+  if (!info[0]->IsString() || !info[1]->IsInt32()) return;
+  auto owner = info[0].As<String>();
+  size_t length = owner->Length() < static_cast<int>(sizeof engine->owner) - 1 ? owner->Length() : sizeof engine->owner - 1;
+  owner->WriteOneByteV2(isolate, 0, length, reinterpret_cast<uint8_t*>(engine->owner));
+  engine->owner[length] = 0;
+  int descriptor = info[1].As<Int32>()->Value();
+  pthread_mutex_lock(&lock);
+  if (descriptor >= 0 && crash_descriptor < 0) {
+    crash_descriptor = descriptor;
+    for (int signal : kCrashSignals) {
+      struct sigaction action = {};
+      action.sa_sigaction = OnCrash;
+      action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+      sigaction(signal, &action, &crash_before[signal]);
+    }
+  }
+  pthread_mutex_unlock(&lock);
 }
 
 void GetContext(const FunctionCallbackInfo<Value>& info) {
@@ -516,6 +588,7 @@ extern "C" __attribute__((visibility("default"))) void InitForContext(Isolate* i
   define("begin", Begin);
   define("end", End);
   define("bind", Bind);
+  define("own", Own);
   define("getContext", GetContext);
   define("setContext", SetContext);
   define("checkpoint", Checkpoint);

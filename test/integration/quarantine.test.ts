@@ -1,0 +1,100 @@
+// A deployment that kills engines: the supervisor learns whose code it was, keeps it apart, and lets it back.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
+
+let platform: TestPlatform;
+
+before(async () => {
+  platform = await startPlatform(
+    {
+      killer: `export default { fetch(request) { if (new URL(request.url).pathname === '/kill') return new Response(String('x'.repeat(2 ** 28).split('').length)); return new Response('killer is well'); } };`,
+      victim: `export default { fetch: () => new Response('victim is well') };`,
+    },
+    { HANDLER_PROCESSES: '2', QUARANTINE_BACKOFF_MS: '300', QUARANTINE_PROBATION_MS: '1500' },
+  );
+});
+after(() => platform.close());
+
+/** Asks until the state fits. */
+async function until<T>(look: () => Promise<T | null | undefined | false>): Promise<T> {
+  for (;;) {
+    const found = await look();
+    if (found !== null && found !== undefined && found !== false) return found;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+const killed = async (deaths: number): Promise<void> => {
+  await platform.fetch('killer', '/kill').catch(() => null);
+  await until(async () => (await platform.state()).deaths >= deaths);
+};
+
+test('after its second kill a deployment sits in quarantine, while its neighbour never fails twice in a row', async () => {
+  await platform.answers('victim', 'victim is well');
+  let failures = 0;
+  let worst = 0;
+  let over = false;
+  const probe = (async () => {
+    while (!over) {
+      const answer = await platform.fetch('victim').catch(() => null);
+      failures = answer?.text === 'victim is well' ? 0 : failures + 1;
+      worst = Math.max(worst, failures);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  })();
+
+  await platform.answers('killer', 'killer is well');
+  await killed(1);
+  const first = await until(async () => (await platform.state()).ledger[0]);
+  assert.match(first.deployment, /^killer\/d/);
+  assert.deepEqual([first.exact, first.suspected], [1, 0]);
+  const paused = await platform.fetch('killer');
+  assert.equal(paused.status, 503);
+  assert.equal((paused.json() as { code: string }).code, 'deployment_quarantined');
+  assert.equal(paused.headers['retry-after'], '1');
+
+  await platform.answers('killer', 'killer is well');
+  await killed(2);
+  const [apart] = await until(async () => {
+    const { quarantine } = await platform.state();
+    return quarantine[0]?.strikes === 2 && quarantine;
+  });
+  assert.equal(apart?.deployment, first.deployment);
+
+  await platform.answers('killer', 'killer is well');
+  const own = (await platform.state()).engines.find(({ role }) => role === 'quarantine');
+  assert.equal(own?.place, first.deployment);
+
+  await killed(3);
+  const { quarantine, engines } = await platform.state();
+  assert.equal(quarantine[0]?.strikes, 3);
+  assert.equal(engines.filter(({ role, state }) => role === 'serving' && state === 'listening').length, 2);
+  over = true;
+  await probe;
+  assert.ok(worst <= 1, `the victim failed ${worst} times in a row`);
+});
+
+test('it is let back after it has behaved well for a while', async () => {
+  await platform.answers('killer', 'killer is well');
+  await until(async () => {
+    await platform.fetch('killer');
+    return (await platform.state()).quarantine.length === 0;
+  });
+  await platform.answers('killer', 'killer is well');
+  const { ledger, engines } = await platform.state();
+  assert.equal(ledger[0]?.exact, 1);
+  assert.deepEqual(
+    engines.filter(({ role, state }) => role === 'quarantine' && state !== 'draining'),
+    [],
+  );
+});
+
+test('whoever killed it with its own hands is not blamed on those that were running', async () => {
+  const { ledger, lostRequests } = await platform.state();
+  assert.deepEqual(
+    ledger.map(({ deployment }) => deployment.split('/')[0]),
+    ['killer'],
+  );
+  assert.ok(lostRequests >= 0);
+});
