@@ -22,7 +22,7 @@ let running: ChildProcess | null = null;
 /** Starts the platform and reads its lines until the one that says how to stop it. */
 async function start(): Promise<{ lines: string[]; child: ChildProcess }> {
   const child = spawn(process.execPath, [launcher, 'start'], {
-    env: { ...process.env, FS_PATH: folder, HANDLER_PORT: String(port), NO_COLOR: '1' },
+    env: { ...process.env, FS_PATH: folder, HANDLER_PORT: String(port), HANDLER_PRIVATE_PORT: '0', NO_COLOR: '1' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const lines: string[] = [];
@@ -106,7 +106,7 @@ test(
 
 test('a second one on the same folder says so and ends', async () => {
   const second = spawn(process.execPath, [launcher, 'start'], {
-    env: { ...process.env, FS_PATH: folder, HANDLER_PORT: String(port), NO_COLOR: '1' },
+    env: { ...process.env, FS_PATH: folder, HANDLER_PORT: String(port), HANDLER_PRIVATE_PORT: '0', NO_COLOR: '1' },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let said = '';
