@@ -3,7 +3,7 @@
 
 /** What is asked of a database. The number is what travels. */
 export const databaseOps = {
-  /** `[sql, values]` -> {@link WireResult}. */ query: 1,
+  /** `[sql, values, rows?]` -> {@link WireResult}; `rows`: how many are wanted of a statement that only reads. */ query: 1,
   /** `[[sql, values], ...]` -> a list of {@link WireResult}, in one transaction. */ batch: 2,
   /** `[sql]`, any number of statements -> `{n, d}`: how many, and milliseconds. */ exec: 3,
   /** `[]` -> the database as a SQLite file (bytes). */ dump: 4,

@@ -6,12 +6,14 @@ import type { HostHandler } from '../bridge/host-calls.ts';
 import { hostCalls } from '../bridge/protocol.ts';
 import type { CacheStore } from './cache.ts';
 import { createCacheValueCalls } from './cache-values.ts';
+import { createDatabaseCalls, type DatabaseStore } from './database.ts';
 import { createFileCalls, type FileStore, type SignUrl } from './fs.ts';
 import { createScope, type BindingOwner, type BindingScope } from './scope.ts';
 import { createStateCalls, type StateStore } from './state.ts';
 
 /** Where bindings keep what they hold; null: this handler was started without one. */
 export interface BindingStores {
+  readonly db?: DatabaseStore | null;
   readonly state: StateStore | null;
   readonly fs: FileStore | null;
 }
@@ -32,6 +34,7 @@ type Calls = Readonly<Record<string, HostHandler>>;
 /** Kind in platform.yaml -> its calls; null where its store is missing. */
 const kinds: Readonly<Record<string, (scope: BindingScope, stores: BindingStores, tools: BindingTools) => Calls | null>> = {
   cache: (scope, _stores, { cache, cacheEntryBytesMax }) => createCacheValueCalls(scope, cache, { entryBytesMax: cacheEntryBytesMax }),
+  db: (scope, { db }) => (db ? createDatabaseCalls(scope, db) : null),
   fs: (scope, { fs }, { signUrl }) => fs && createFileCalls(scope, fs, signUrl),
   state: (scope, { state }) => state && createStateCalls(scope, state),
 };

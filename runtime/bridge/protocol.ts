@@ -231,6 +231,8 @@ export const hostCalls = {
   'cache.set': 'async',
   'cache.remove': 'async',
   /** Bindings (bindings/<kind>.ts has the shapes); every one takes `{binding, ...}`. */
+  /** `{op, transaction}` and the request as a part -> the answer as a part (core/database-request.ts). */
+  'db.run': 'async',
   'state.get': 'async',
   'state.put': 'async',
   'state.delete': 'async',

@@ -133,17 +133,17 @@ export class Connection {
     }
   }
 
-  /** Runs a statement. @throws {SqlRefusal} and, for a damaged file, SQLite's own error. */
-  run(prepared: Prepared, wireValues: unknown): StatementRun {
+  /** Runs a statement; one that only reads ends after `rowsMax` rows. @throws {SqlRefusal} and, for a damaged file, SQLite's own error. */
+  run(prepared: Prepared, wireValues: unknown, rowsMax = Infinity): StatementRun {
     const values = this.#values(prepared, wireValues);
-    return this.#fence.explain(() => this.#execute(prepared, values));
+    return this.#fence.explain(() => this.#execute(prepared, values, rowsMax));
   }
 
-  #execute(prepared: Prepared, values: readonly StoredValue[]): StatementRun {
+  #execute(prepared: Prepared, values: readonly StoredValue[], rowsMax: number): StatementRun {
     if (prepared.columnCount > 0) {
       if (!prepared.exact) {
         try {
-          return this.#rows(prepared, values);
+          return this.#rows(prepared, values, rowsMax);
         } catch (error) {
           if ((error as { code?: unknown }).code !== 'ERR_OUT_OF_RANGE') throw error;
           // An integer beyond 2^53: read again, exactly, and from now on.
@@ -151,7 +151,7 @@ export class Connection {
           prepared.statement.setReadBigInts(true);
         }
       }
-      return this.#rows(prepared, values);
+      return this.#rows(prepared, values, prepared.writes ? Infinity : rowsMax);
     }
     if (!prepared.writes) {
       prepared.statement.run(...values);
@@ -181,7 +181,7 @@ export class Connection {
     return values;
   }
 
-  #rows(prepared: Prepared, values: readonly StoredValue[]): StatementRun {
+  #rows(prepared: Prepared, values: readonly StoredValue[], rowsMax: number): StatementRun {
     const { statement, columns, columnCount, writes } = prepared;
     const before = writes ? this.#totalChanges() : 0;
     const rows: unknown[][] = [];
@@ -202,6 +202,7 @@ export class Connection {
       bytes += 8 * columnCount;
       if (bytes > bytesMax) throw new SqlRefusal('SQLITE_TOOBIG', `the result exceeds DB_MAX_RESULT_BYTES (${bytesMax})`);
       rows.push(row);
+      if (rows.length >= rowsMax) break;
     }
     const changed = writes && this.#totalChanges() !== before;
     const [changes, lastRowId] = changed ? (this.own('SELECT changes(), last_insert_rowid()')[0] as number[]) : [0, 0];

@@ -229,12 +229,13 @@ export class DatabaseFile {
     throw new SqlRefusal('SQLITE_ABORT', `the transaction is over: ${why}`);
   }
 
-  #query(connection: Connection, [sql, values]: readonly unknown[]): string {
+  #query(connection: Connection, [sql, values, rowsMax]: readonly unknown[]): string {
+    const most = typeof rowsMax === 'number' && rowsMax >= 1 ? rowsMax : Infinity;
     const startedAt = performance.now();
     const prepared = connection.prepare(textOf(sql));
     // Rows of RETURNING come after the change is made: only a transaction undoes it when they are too many.
     const guarded = prepared.writes && prepared.columnCount > 0 && !connection.inTransaction;
-    const run = guarded ? this.#atomic(connection, () => connection.run(prepared, values)) : connection.run(prepared, values);
+    const run = guarded ? this.#atomic(connection, () => connection.run(prepared, values)) : connection.run(prepared, values, most);
     return this.#result(connection, prepared, run, startedAt);
   }
 

@@ -18,7 +18,7 @@ import { fromJson, toJson } from './safe.ts';
 import * as sockets from './sockets.ts';
 import { cancelPump, incomingBody, openPump } from './streams.ts';
 import { AbortController } from './web/abort.ts';
-import { btoa } from './web/base64.ts';
+import { atob, btoa } from './web/base64.ts';
 import { blobBytes, createBlob, isBlob } from './web/blob.ts';
 import { DOMException } from './web/dom-exception.ts';
 import { CloseEvent, ErrorEvent, MessageEvent } from './web/event-classes.ts';
@@ -51,6 +51,7 @@ const lazyParts = {
   TextEncoder,
   URL,
   WritableStream,
+  atob,
   blobBytes,
   btoa,
   createIncomingResponse,

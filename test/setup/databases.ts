@@ -1,0 +1,47 @@
+// A database service with its client for tests: real processes, a folder of its own.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { defaultDatabaseLimits, type DatabaseLimits } from '#core/database-limits.ts';
+import { startDatabaseService, type DatabaseService, type TcpOptions } from '#runtime/databases/service.ts';
+import { createDatabaseClient, type DatabaseClient } from '#runtime/stores/database-service.ts';
+
+/** A service under test. */
+export interface TestDatabases {
+  readonly service: DatabaseService;
+  readonly client: DatabaseClient;
+  /** Where the files are. */ readonly directory: string;
+  /** What the operator was told. */ readonly reports: string[];
+  close(): Promise<void>;
+}
+
+/** Starts a service of one shard, or as many as asked for. */
+export async function startDatabases(
+  overrides: Partial<DatabaseLimits> = {},
+  options: { readonly shards?: number; readonly tcp?: TcpOptions; readonly synchronous?: 'normal' | 'full' } = {},
+): Promise<TestDatabases> {
+  const directory = await mkdtemp(join(tmpdir(), 'platform-test-'));
+  const limits = { ...defaultDatabaseLimits, ...overrides };
+  const reports: string[] = [];
+  const { tcp } = options;
+  const service = await startDatabaseService({
+    directory,
+    limits,
+    shards: options.shards ?? 1,
+    synchronous: options.synchronous ?? 'normal',
+    ...(tcp === undefined ? {} : { tcp }),
+    report: (message) => reports.push(message),
+  });
+  const client = createDatabaseClient({ socketPath: service.socketPath }, limits);
+  return {
+    service,
+    client,
+    directory,
+    reports,
+    async close() {
+      client.close();
+      await service.close();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
