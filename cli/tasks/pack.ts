@@ -65,7 +65,7 @@ export function isHostModule(file: string): boolean {
 /** The manifest of the packed program: dependencies as pinned here, nothing for development. */
 export function programManifest(manifest: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { version, description, license, type, engines, imports, bin, dependencies, optionalDependencies } = manifest;
-  const { '#test/*': _tests, '#bench/*': _benches, ...shippedImports } = imports as Record<string, string>;
+  const { '#test/*': _tests, '#bench/*': _benches, '#packages/*': _packages, ...shippedImports } = imports as Record<string, string>;
   return {
     name: '@platform-run/cli',
     version,
@@ -137,7 +137,7 @@ async function emitPackage(folder: string): Promise<void> {
     write(config, {
       compilerOptions: {
         target: 'es2024',
-        lib: ['es2024'],
+        lib: ['es2024', 'webworker', 'webworker.iterable', 'webworker.asynciterable'],
         module: 'esnext',
         moduleResolution: 'bundler',
         types: [],

@@ -1,0 +1,98 @@
+// Middleware and state around an answer. A step that throws becomes an answer right there, so that the steps outside of it (CORS
+// headers, logs) see a Response and never an exception.
+import type { Answer } from './app-types.ts';
+import { HttpError } from './failure.ts';
+import { AnswerError, mutable, toResponse } from './reply.ts';
+import { HandlerContext, Reply } from './request-context.ts';
+import { isThenable } from './schema.ts';
+
+/** One step around the routes that come after it. */
+export type Link =
+  | { readonly kind: 'middleware'; readonly run: (ctx: HandlerContext, next: () => Promise<Response>) => unknown }
+  | { readonly kind: 'state'; readonly make: (ctx: unknown) => unknown };
+
+/** Answers in place of an error. */
+export type ErrorHandler = (error: unknown, ctx: HandlerContext) => Answer | Promise<Answer>;
+
+/** What stands around one answer. */
+export interface Surroundings {
+  readonly links: readonly Link[];
+  readonly onError: ErrorHandler | null;
+}
+
+type Maybe<T> = T | Promise<T>;
+
+/** Runs the steps from `at` on, then `end`. Never throws, never rejects. */
+export function runChain(
+  around: Surroundings,
+  at: number,
+  ctx: HandlerContext,
+  end: (ctx: HandlerContext) => Maybe<Response>,
+): Maybe<Response> {
+  const fail = (error: unknown): Maybe<Response> => failureResponse(error, ctx, around.onError);
+  try {
+    for (let index = at; index < around.links.length; index++) {
+      const link = around.links[index]!;
+      if (link.kind === 'middleware') return runMiddleware(around, index, link, ctx, end);
+      const made = link.make(ctx);
+      if (isThenable(made))
+        return (made as Promise<object>).then((adds) => {
+          Object.assign(ctx.state, adds);
+          return runChain(around, index + 1, ctx, end);
+        }, fail);
+      Object.assign(ctx.state, made);
+    }
+    const answered = end(ctx);
+    return isThenable(answered) ? (answered as Promise<Response>).then(undefined, fail) : answered;
+  } catch (error) {
+    return fail(error);
+  }
+}
+
+function runMiddleware(
+  around: Surroundings,
+  index: number,
+  link: Link & { kind: 'middleware' },
+  ctx: HandlerContext,
+  end: (ctx: HandlerContext) => Maybe<Response>,
+): Maybe<Response> {
+  let called = false;
+  const next = async (): Promise<Response> => {
+    if (called) throw new Error('Middleware called next() twice');
+    called = true;
+    return mutable(await runChain(around, index + 1, ctx, end));
+  };
+  const result = link.run(ctx, next);
+  if (!isThenable(result)) return answerOf(result, ctx);
+  return (result as Promise<unknown>)
+    .then((value) => answerOf(value, ctx))
+    .then(undefined, (error) => failureResponse(error, ctx, around.onError));
+}
+
+/** What middleware, `onError` and `notFound` return. */
+function answerOf(result: unknown, ctx: HandlerContext): Maybe<Response> {
+  if (result instanceof Response) return result;
+  if (result instanceof Reply) return toResponse(result, ctx, null);
+  throw new TypeError('Middleware returned no answer: it ends with `return next()` or an answer of its own');
+}
+
+/** The answer of an error: `onError` first, then what the error itself stands for. */
+export function failureResponse(error: unknown, ctx: HandlerContext, onError: ErrorHandler | null): Maybe<Response> {
+  if (error instanceof AnswerError) console.error(`${ctx.req.method} ${ctx.route ?? ctx.path}: ${error.message}`);
+  if (onError === null) return plainFailure(error);
+  try {
+    const result = onError(error, ctx);
+    if (!isThenable(result)) return answerOf(result, ctx);
+    return (result as Promise<Answer>).then((value) => answerOf(value, ctx)).then(undefined, plainFailure);
+  } catch (second) {
+    return plainFailure(second);
+  }
+}
+
+/** Only what was meant for clients reaches them. */
+function plainFailure(error: unknown): Response {
+  if (error instanceof HttpError) return error.toResponse();
+  if (error instanceof AnswerError) return Response.json({ error: 'Response validation failed' }, { status: 500 });
+  console.error(error);
+  return Response.json({ error: 'Internal Server Error' }, { status: 500 });
+}

@@ -1,0 +1,54 @@
+// `withOrm`: a drizzle database over a `db` binding, in `ctx.state.db`. A file of its own, so that only those who use it need drizzle.
+import { drizzle, type DrizzleD1Database } from 'drizzle-orm/d1';
+import type { BaseContext } from './app-types.ts';
+
+/** Names of the `db` bindings; any name where the environment is not typed. */
+type DatabaseName<Env> = unknown extends Env
+  ? string
+  : { [K in keyof Env]-?: Env[K] extends { prepare(sql: string): unknown; batch: unknown } ? K : never }[keyof Env] & string;
+
+interface Transactional {
+  transaction?<T>(run: (tx: unknown) => Promise<T>): Promise<T>;
+}
+
+/** State with a drizzle database. */
+export interface OrmState<Schema extends Record<string, unknown>> {
+  readonly db: DrizzleD1Database<Schema>;
+}
+
+/**
+ * A drizzle database over a `db` binding, for `state`. `db.transaction` is the binding's own, where it has one.
+ *
+ * @param binding name of the binding in `env`.
+ * @param schema the tables and relations, as `import * as schema from './schema.ts'` gives them.
+ * @throws TypeError in the handler, when there is no such binding.
+ * @example
+ * platform<PlatformEnv>()
+ *   .state(withOrm('DB', schema))
+ *   .get('/users', (ctx) => ctx.state.db.query.users.findMany())
+ */
+export function withOrm<Schema extends Record<string, unknown>, Env = unknown>(
+  binding: DatabaseName<Env>,
+  schema: Schema,
+): (ctx: BaseContext<Env, unknown>) => OrmState<Schema> {
+  // One per binding object: reading the relations of a schema takes longer than many a request.
+  const made = new WeakMap<object, OrmState<Schema>>();
+  return (ctx) => {
+    const database = (ctx.env as Record<string, object | undefined> | null | undefined)?.[binding];
+    if (typeof (database as { prepare?: unknown } | undefined)?.prepare !== 'function')
+      throw new TypeError(`withOrm: ${binding} is no db binding of this worker`);
+    let state = made.get(database!);
+    if (state === undefined) made.set(database!, (state = { db: open(database!, schema) }));
+    return state;
+  };
+}
+
+function open<Schema extends Record<string, unknown>>(database: object, schema: Schema): DrizzleD1Database<Schema> {
+  const db = drizzle(database as never, { schema });
+  const { transaction } = database as Transactional;
+  if (typeof transaction !== 'function') return db;
+  // drizzle's own would send BEGIN and COMMIT as statements, which a pool of connections cannot keep together.
+  const over = (run: (tx: unknown) => Promise<unknown>): Promise<unknown> =>
+    transaction.call(database, (tx) => run(open(tx as object, schema))) as Promise<unknown>;
+  return Object.assign(db, { transaction: over as never });
+}

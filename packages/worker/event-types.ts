@@ -1,0 +1,58 @@
+// The events a worker receives besides requests, as the platform delivers them. Written down here as shapes, so that this package
+// needs no other. No code.
+
+/** A message of a queue. */
+export interface QueueMessageLike {
+  readonly id: string;
+  /** Resource name of the queue. */
+  readonly queueName: string;
+  /** Name of the queue in `env`, where the platform says it. */
+  readonly binding?: string;
+  // oxlint-disable-next-line typescript/no-explicit-any -- the author's schema says what it is
+  readonly payload: any;
+  readonly attempt: number;
+  readonly timestamp: number;
+  ack(): void;
+  retry(options?: { delaySeconds?: number }): void;
+}
+
+/** A timer that is due. */
+export interface TimerEventLike {
+  readonly id: string;
+  /** Name of the timer in `env`, where the platform says it. */
+  readonly binding?: string;
+  readonly scheduledTime: number;
+  // oxlint-disable-next-line typescript/no-explicit-any -- the author's schema says what it is
+  readonly payload: any;
+}
+
+/** A schedule that is due. */
+export interface ScheduledEventLike {
+  readonly cron: string;
+  /** Name in platform.yaml, where the platform says it. */
+  readonly name?: string;
+  readonly scheduledTime: number;
+  noRetry(): void;
+}
+
+/** The durable steps of a run. */
+export interface WorkflowStepLike {
+  /** Runs a function once and stores what it returns (JSON). @example const user = await step.run('load', () => load(input.id)); */
+  run<Result>(name: string, fn: () => Result | Promise<Result>, options?: { retries?: number; timeoutMs?: number }): Promise<Result>;
+  /** Pauses the run for some milliseconds. */
+  sleep(milliseconds: number): Promise<void>;
+  /** Pauses the run until a date, or a time in milliseconds since 1970. */
+  sleepUntil(time: Date | number): Promise<void>;
+  /** Waits for an event. */
+  waitForEvent<Payload = unknown>(name: string, options: { type: string; timeoutMs?: number }): Promise<{ type: string; payload: Payload }>;
+}
+
+/** What the platform hands to a workflow. */
+export interface WorkflowContextLike<Env> {
+  // oxlint-disable-next-line typescript/no-explicit-any -- the author's schema says what it is
+  readonly input: any;
+  readonly step: WorkflowStepLike;
+  log(message: string, data?: unknown): void;
+  readonly env: Env;
+  readonly executionId: string;
+}

@@ -1,0 +1,66 @@
+// Where requests are counted: in the isolate's memory, or in a state binding that all isolates share.
+
+/** Counts of a key. */
+export interface Counts {
+  /** In the window that runs, this request included. */
+  readonly current: number;
+  /** In the window before it. */
+  readonly previous: number;
+}
+
+/** Counts requests. */
+export interface RateLimitStore {
+  /** Counts one request. @param window number of the window since 1970. */
+  count(key: string, window: number, windowMs: number, withPrevious: boolean): Promise<Counts> | Counts;
+}
+
+/** The part of a state binding that is used. */
+export interface CountingBinding {
+  update(key: string, change: { $inc: Record<string, number> }, options?: { expirationTtl?: number }): Promise<unknown>;
+  get(key: string, type: 'json'): Promise<unknown>;
+}
+
+const keysMax = 10_000;
+
+/** Counts in memory: for one isolate, and at most 10,000 keys, of which the oldest are forgotten. */
+export function memoryStore(): RateLimitStore {
+  const entries = new Map<string, { window: number; current: number; previous: number }>();
+  return {
+    count(key, window) {
+      let entry = entries.get(key);
+      if (entry === undefined) {
+        if (entries.size >= keysMax) for (const oldest of entries.keys()) if (entries.size < keysMax || !entries.delete(oldest)) break;
+        entries.set(key, (entry = { window, current: 0, previous: 0 }));
+      } else if (entry.window !== window) {
+        entry.previous = entry.window === window - 1 ? entry.current : 0;
+        entry.current = 0;
+        entry.window = window;
+        // To the end of the line.
+        entries.delete(key);
+        entries.set(key, entry);
+      }
+      entry.current++;
+      return entry;
+    },
+  };
+}
+
+/** Counts in a state binding, by its atomic `$inc`; entries expire after two windows. */
+export function bindingStore(binding: CountingBinding): RateLimitStore {
+  return {
+    async count(key, window, windowMs, withPrevious) {
+      const name = (which: number): string => `ratelimit:${key}:${which}`;
+      const expirationTtl = Math.max(60, Math.ceil((2 * windowMs) / 1000));
+      const [current, previous] = await Promise.all([
+        binding.update(name(window), { $inc: { n: 1 } }, { expirationTtl }),
+        withPrevious ? binding.get(name(window - 1), 'json') : null,
+      ]);
+      return { current: countOf(current), previous: countOf(previous) };
+    },
+  };
+}
+
+function countOf(document: unknown): number {
+  const { n } = (document ?? {}) as { n?: unknown };
+  return typeof n === 'number' ? n : 0;
+}

@@ -1,0 +1,142 @@
+// What handlers and middleware receive for a request. Everything that costs something is made when it is first asked for.
+import type { ExecutionLike, JsonReply } from './app-types.ts';
+import { parseQuery } from './body.ts';
+import type { HeadersLike } from './web-types.ts';
+
+/** The route a context belongs to, as far as the context shows it. */
+export interface ShownRoute {
+  readonly pattern: string;
+}
+
+/** An answer that is not a Response yet. */
+export class Reply implements JsonReply {
+  readonly '~reply' = true;
+  readonly body: unknown;
+  readonly status: number;
+  readonly headers: HeadersLike | undefined;
+
+  constructor(body: unknown, status: number, headers: HeadersLike | undefined) {
+    this.body = body;
+    this.status = status;
+    this.headers = headers;
+  }
+}
+
+/** Status and headers that a handler sets beside what it returns. */
+export class AnswerSettings {
+  status: number | undefined = undefined;
+  #headers: Headers | null = null;
+
+  get headers(): Headers {
+    return (this.#headers ??= new Headers());
+  }
+
+  /** The headers, if anyone asked for them. */
+  static headersOf(settings: AnswerSettings): Headers | null {
+    return settings.#headers;
+  }
+}
+
+const noVariables: Readonly<Record<string, string>> = Object.freeze({});
+
+/** `env.vars`, or nothing. */
+export function variablesOf(env: unknown): Readonly<Record<string, string>> {
+  return (env as { vars?: Readonly<Record<string, string>> } | null | undefined)?.vars ?? noVariables;
+}
+
+/** `waitUntil` where the platform gives none, as in tests: failures are printed. */
+export function keepAlive(execution: ExecutionLike | undefined, promise: Promise<unknown>): void {
+  if (execution !== undefined) execution.waitUntil(promise);
+  else promise.catch((error: unknown) => console.error(error));
+}
+
+/** A request being answered. */
+export class HandlerContext {
+  readonly req: Request;
+  readonly env: unknown;
+  /** As it was sent, without query. */
+  readonly path: string;
+  readonly state: Record<string, unknown> = {};
+  params: unknown = undefined;
+  body: unknown = undefined;
+  shownRoute: ShownRoute | null = null;
+  readonly #execution: ExecutionLike | undefined;
+  readonly #queryAt: number;
+  #query: unknown = undefined;
+  #headers: unknown = undefined;
+  #url: URL | null = null;
+  #set: AnswerSettings | null = null;
+
+  constructor(req: Request, env: unknown, execution: ExecutionLike | undefined) {
+    this.req = req;
+    this.env = env;
+    this.#execution = execution;
+    const url = req.url;
+    const start = url.indexOf('/', url.indexOf('://') + 3);
+    let end = url.indexOf('?', start);
+    const hash = url.indexOf('#', start);
+    if (hash >= 0 && (end < 0 || hash < end)) end = hash;
+    this.#queryAt = end < 0 ? url.length : end + 1;
+    this.path = start < 0 ? '/' : url.slice(start, end < 0 ? undefined : end);
+  }
+
+  get vars(): Readonly<Record<string, string>> {
+    return variablesOf(this.env);
+  }
+  get url(): URL {
+    return (this.#url ??= new URL(this.req.url));
+  }
+  get route(): string | null {
+    return this.shownRoute?.pattern ?? null;
+  }
+  get query(): unknown {
+    return (this.#query ??= this.queryTexts());
+  }
+  set query(value: unknown) {
+    this.#query = value;
+  }
+  get headers(): unknown {
+    return this.#headers ?? this.req.headers;
+  }
+  set headers(value: unknown) {
+    this.#headers = value;
+  }
+  get ip(): string | null {
+    return this.req.headers.get('x-real-ip');
+  }
+  get signal(): AbortSignal {
+    return this.req.signal;
+  }
+  get set(): AnswerSettings {
+    return (this.#set ??= new AnswerSettings());
+  }
+
+  /** The settings, if anyone asked for them. */
+  static settingsOf(ctx: HandlerContext): AnswerSettings | null {
+    return ctx.#set;
+  }
+
+  /** The query as it was sent. */
+  queryTexts(): Record<string, string | string[]> {
+    const { url } = this.req;
+    if (this.#queryAt >= url.length || url[this.#queryAt - 1] !== '?') return {};
+    const hash = url.indexOf('#', this.#queryAt);
+    return parseQuery(url.slice(this.#queryAt, hash < 0 ? undefined : hash));
+  }
+
+  waitUntil(promise: Promise<unknown>): void {
+    keepAlive(this.#execution, promise);
+  }
+  json(body: unknown, status = 200, headers?: HeadersLike): Reply {
+    return new Reply(body, status, headers);
+  }
+  text(body: string, status = 200, headers?: HeadersLike): Response {
+    const made = new Headers(headers);
+    if (!made.has('content-type')) made.set('content-type', 'text/plain; charset=utf-8');
+    return new Response(body, { status, headers: made });
+  }
+  redirect(location: string, status = 302): Response {
+    // Written by hand: a relative location is allowed, which Response.redirect refuses.
+    return new Response(null, { status, headers: { location } });
+  }
+}

@@ -1,0 +1,140 @@
+// Any schema as the three functions the app needs: check what comes in, check and trim what goes out, describe itself as JSON Schema.
+// Standard Schemas validate themselves; JSON Schemas are compiled by json-schema.ts when the app is built.
+import { arrayNames, declaredPart, readTexts } from './json-shape.ts';
+import { compileJsonSchema, isObject, issuesMax, type Issue, type JsonSchema } from './json-schema.ts';
+import type { Schema, StandardResult, StandardSchema } from './schema-types.ts';
+
+/** What checking gives. */
+export type Checked = { readonly value: unknown; readonly issues?: undefined } | { readonly issues: readonly Issue[] };
+
+/** A schema made ready. */
+export interface Checker {
+  /** Checks a value; may be asynchronous where the schema is. */
+  check(value: unknown): Checked | Promise<Checked>;
+  /** Checks the texts of a query, of parameters or headers. */
+  checkTexts(texts: Readonly<Record<string, unknown>>): Checked | Promise<Checked>;
+  /** Checks an answer, and takes out what the schema does not declare. */
+  checkAnswer(value: unknown): Checked | Promise<Checked>;
+  /** The schema as JSON Schema; null where it cannot tell. */
+  describe(io: 'input' | 'output', toJsonSchema?: ToJsonSchema): JsonSchema | null;
+}
+
+/** How a schema without a way to describe itself is described. */
+export type ToJsonSchema = (schema: never, io: 'input' | 'output') => object;
+
+/** Makes a schema ready. @throws TypeError when it is none. */
+export function prepareSchema(schema: Schema): Checker {
+  if (isStandard(schema)) return standardChecker(schema);
+  if (isObject(schema)) return jsonChecker(schema as JsonSchema);
+  throw new TypeError('A schema is a Standard Schema (zod, valibot, arktype), a TypeBox type or a JSON Schema');
+}
+
+/** Whether it validates itself. */
+export function isStandard(schema: object): schema is StandardSchema {
+  return '~standard' in schema && typeof (schema['~standard'] as { validate?: unknown } | null)?.validate === 'function';
+}
+
+/** Whether something has to be waited for. */
+export function isThenable(value: unknown): value is Promise<never> {
+  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
+}
+
+function jsonChecker(schema: JsonSchema): Checker {
+  const compiled = compileJsonSchema(schema);
+  const check = (value: unknown): Checked => {
+    const issues: Issue[] = [];
+    const made = compiled(value, [], issues);
+    return issues.length === 0 ? { value: made } : { issues };
+  };
+  let texts: ReturnType<typeof readTexts> | null = null;
+  let trim: ReturnType<typeof declaredPart> | null = null;
+  return {
+    check,
+    checkTexts: (given) => check((texts ??= readTexts(schema))(given)),
+    checkAnswer(value) {
+      const checked = check(value);
+      return checked.issues === undefined ? { value: (trim ??= declaredPart(schema))(checked.value) } : checked;
+    },
+    // TypeBox keeps marks of its own in members that JSON leaves out.
+    describe: () => JSON.parse(JSON.stringify(schema)) as JsonSchema,
+  };
+}
+
+/** The part of Standard JSON Schema that zod 4.2 and arktype 2.1.28 have. */
+interface Describing {
+  readonly jsonSchema?: Readonly<Record<'input' | 'output', (options: object) => JsonSchema>>;
+}
+
+/** arktype leaves undeclared members in unless it is told otherwise. */
+interface Trimming {
+  onDeepUndeclaredKey?(behaviour: 'delete'): StandardSchema;
+}
+
+function standardChecker(schema: StandardSchema): Checker {
+  const { vendor } = schema['~standard'];
+  const validate = validator(schema);
+  const trimming = schema as unknown as Trimming;
+  const trimmed =
+    vendor === 'arktype' && typeof trimming.onDeepUndeclaredKey === 'function'
+      ? validator(trimming.onDeepUndeclaredKey('delete'))
+      : validate;
+  const describe: Checker['describe'] = (io, toJsonSchema) => describeStandard(schema, io, toJsonSchema);
+  let arrays: readonly string[] | null = null;
+  return {
+    check: validate,
+    checkTexts(texts) {
+      arrays ??= vendor === 'valibot' ? valibotArrays(schema) : arrayNames(describe('input') ?? {});
+      let given = texts;
+      for (const name of arrays) if (typeof given[name] === 'string') given = { ...given, [name]: [given[name]] };
+      return validate(given);
+    },
+    checkAnswer: trimmed,
+    describe,
+  };
+}
+
+/** valibot has no JSON Schema of its own; its object schemas list their entries. */
+function valibotArrays(schema: object): string[] {
+  const { entries = {} } = schema as { entries?: Readonly<Record<string, { type?: string; wrapped?: { type?: string } }>> };
+  return Object.entries(entries).flatMap(([name, { type, wrapped }]) => (type === 'array' || wrapped?.type === 'array' ? [name] : []));
+}
+
+function validator(schema: StandardSchema): Checker['check'] {
+  const { validate } = schema['~standard'];
+  return (value) => {
+    const result = validate(value);
+    return isThenable(result) ? (result as Promise<StandardResult<unknown>>).then(toChecked) : toChecked(result as StandardResult<unknown>);
+  };
+}
+
+function toChecked(result: StandardResult<unknown>): Checked {
+  if (result.issues === undefined) return result;
+  return {
+    issues: result.issues.slice(0, issuesMax).map(({ message, path = [] }) => ({
+      message,
+      path: path.map((part) => {
+        const key = typeof part === 'object' ? part.key : part;
+        return typeof key === 'number' ? key : String(key);
+      }),
+    })),
+  };
+}
+
+function describeStandard(schema: StandardSchema, io: 'input' | 'output', toJsonSchema: ToJsonSchema | undefined): JsonSchema | null {
+  const { jsonSchema } = schema['~standard'] as Describing;
+  const ways = [
+    () => jsonSchema?.[io]({ target: 'draft-2020-12' }),
+    // zod refuses dates and transforms unless it may leave them open.
+    () => jsonSchema?.[io]({ target: 'draft-2020-12', libraryOptions: { unrepresentable: 'any', io } }),
+    () => toJsonSchema?.(schema as never, io) as JsonSchema | undefined,
+  ];
+  for (const way of ways) {
+    try {
+      const made = way();
+      if (made !== undefined) return made;
+    } catch {
+      // The next way may know more.
+    }
+  }
+  return null;
+}
