@@ -25,6 +25,8 @@ export interface Limits {
   /** Open WebSockets of one deployment. */ readonly webSocketsMax: number;
   /** A WebSocket that is silent this long is pinged; one that does not answer as long again is cut. */ readonly webSocketIdleMs: number;
   /** Resident memory of an engine above which another takes its place. */ readonly engineRecycleMb: number;
+  /** An engine younger than this is not replaced for its memory: what filled it would fill the next one as well. */
+  readonly engineRecycleAgeMs: number;
   /** First pause of a deployment that ended an engine; doubled with each further one. */ readonly quarantineBackoffMs: number;
   /** How long a deployment in quarantine must serve well to be let back. */ readonly quarantineProbationMs: number;
   /** Requests of a deployment that an engine forwards in a minute before it serves them itself; 0 = forwards none. */ readonly forwardsMax: number;
@@ -64,6 +66,7 @@ export const defaultLimits: Limits = {
   webSocketsMax: 10_000,
   webSocketIdleMs: 30_000,
   engineRecycleMb: 6144,
+  engineRecycleAgeMs: 60_000,
   quarantineBackoffMs: 1000,
   quarantineProbationMs: 60_000,
   forwardsMax: 100,
@@ -103,6 +106,7 @@ export const limitVariables = {
   webSocketsMax: 'WORKER_WEBSOCKETS_MAX',
   webSocketIdleMs: 'WORKER_WEBSOCKET_IDLE_MS',
   engineRecycleMb: 'ENGINE_RECYCLE_MB',
+  engineRecycleAgeMs: 'ENGINE_RECYCLE_AGE_MS',
   quarantineBackoffMs: 'QUARANTINE_BACKOFF_MS',
   quarantineProbationMs: 'QUARANTINE_PROBATION_MS',
   forwardsMax: 'HANDLER_FORWARDS_MAX',

@@ -27,8 +27,6 @@ const REQUESTS_MIN = 3;
 const SOCKET_PATH_MAX = 107 - '/platform-XXXXXX/1234567.link'.length;
 /** Between looks at a pause that could end if only all engines were there. */
 const LOOK_MS = 50;
-/** An engine younger than this is not recycled for its size: what fills it so soon would fill the next one as well. */
-const RECYCLE_AGE_MS = 10_000;
 
 const log = pino({ name: 'supervisor', level: logLevel() });
 const script = join(import.meta.dirname, `../main${import.meta.filename.endsWith('.ts') ? '.ts' : '.js'}`);
@@ -201,7 +199,7 @@ async function start(config: SupervisorConfig): Promise<void> {
     pass();
     for (const engine of engines.serving()) {
       const megabytes = Math.round(engine.rssBytes / 1024 / 1024);
-      if (megabytes > limits.engineRecycleMb && Date.now() - engine.startedAt > RECYCLE_AGE_MS)
+      if (megabytes > limits.engineRecycleMb && Date.now() - engine.startedAt > limits.engineRecycleAgeMs)
         recycle(engine, `it holds ${megabytes} MB of memory; ${limits.engineRecycleMb} MB are allowed (ENGINE_RECYCLE_MB)`);
     }
     for (const deployment of engines.quarantined) {
