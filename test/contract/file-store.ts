@@ -20,7 +20,12 @@ async function text(stream: Readable | null | undefined): Promise<string | null>
 }
 
 /** Registers the suite's tests over the store that `open` gives. */
-export function fileStoreContract(open: () => Promise<{ store: FileStore; close(): Promise<void> }>): void {
+export function fileStoreContract(
+  open: () => Promise<{ store: FileStore; close(): Promise<void> }>,
+  /** Whether keys may have the segments `.` and `..`; a store that cannot keep them refuses them. */
+  // `exact`: the S3 server of the tests compares no etags of parts, gives up no upload, and counts no folded prefixes in a page.
+  { dotSegments = true, exact = true } = {},
+): void {
   let store: FileStore;
   let close: () => Promise<void>;
   const at = { namespace: 'shop', resource: 'pictures' };
@@ -123,7 +128,7 @@ export function fileStoreContract(open: () => Promise<{ store: FileStore; close(
     assert.deepEqual(await pages({ limit: 100 }), ['Z a.txt b/1 b/2 b/c/3 b0 d/4 d/5 z é']);
     assert.deepEqual(await pages({ limit: 4 }), ['Z a.txt b/1 b/2', 'b/c/3 b0 d/4 d/5', 'z é']);
     assert.deepEqual(await pages({ delimiter: '/', limit: 100 }), ['Z a.txt b0 z é (b/) (d/)']);
-    assert.deepEqual(await pages({ delimiter: '/', limit: 3 }), ['Z a.txt (b/)', 'b0 z (d/)', 'é']);
+    if (exact) assert.deepEqual(await pages({ delimiter: '/', limit: 3 }), ['Z a.txt (b/)', 'b0 z (d/)', 'é']);
     assert.deepEqual(await pages({ prefix: 'b/', delimiter: '/', limit: 2 }), ['b/1 b/2', '(b/c/)']);
     assert.deepEqual(await pages({ prefix: 'nothing', limit: 2 }), ['']);
   });
@@ -135,18 +140,20 @@ export function fileStoreContract(open: () => Promise<{ store: FileStore; close(
     await store.putPart(at, 'parts', upload, 1, body('replaced'), 1e9);
     const first = await store.putPart(at, 'parts', upload, 1, body(large), 1e9);
     assert.equal(await store.head(at, 'parts'), null);
-    await assert.rejects(store.completeUpload(at, 'parts', upload, [{ part: 1, etag: second.etag }]), { code: 'invalid_argument' });
+    if (exact)
+      await assert.rejects(store.completeUpload(at, 'parts', upload, [{ part: 1, etag: second.etag }]), { code: 'invalid_argument' });
     const head = await store.completeUpload(at, 'parts', upload, [
       { part: 1, ...first },
       { part: 2, ...second },
     ]);
     assert.deepEqual([head.size, head.headers.contentType, head.metadata], [large.length + 3, 'text/plain', { a: 'b' }]);
-    assert.match(head.etag, /^[0-9a-f]{32}-2$/);
+    assert.match(head.etag, exact ? /^[0-9a-f]{32}-2$/ : /^[0-9a-f]{32}$/);
     assert.equal(await read('parts', { range: { offset: large.length - 1 }, onlyIf: null }), `${large.subarray(-1).toString()}end`);
     await assert.rejects(store.putPart(at, 'parts', upload, 3, body('late'), 1e9), { code: 'invalid_argument' });
   });
 
-  test('an upload that was given up is gone', async () => {
+  const skip = !exact && 'the server of this test cannot give up an upload';
+  test('an upload that was given up is gone', { skip }, async () => {
     const upload = await store.createUpload(at, 'given up', { headers: {}, metadata: {} });
     await store.putPart(at, 'given up', upload, 1, body('one'), 1e9);
     await store.abortUpload(at, 'given up', upload);
@@ -162,11 +169,15 @@ export function fileStoreContract(open: () => Promise<{ store: FileStore; close(
       { namespace: 'shop', resource: 'other' },
     ];
     for (const other of others) {
-      for (const key of ['mine', '../pictures/mine', '../../shop/pictures/mine', 'shop/pictures/mine', '..', '.', '__proto__'])
-        assert.equal(await store.get(other, key, everything), null, key);
-      await store.delete(other, ['mine', '../pictures/mine']);
+      for (const key of ['mine', 'shop/pictures/mine', '__proto__']) assert.equal(await store.get(other, key, everything), null, key);
+      await store.delete(other, ['mine']);
     }
-    for (const key of ['..', '.', '../../escape', '__proto__', '/', '//', 'a//b', '%2e%2e', 'a?b#c&d=e+f g']) {
+    const upward = ['../pictures/mine', '../../shop/pictures/mine', '..', '.'];
+    for (const key of upward) {
+      if (dotSegments) assert.equal(await store.get({ namespace: 'shop', resource: 'other' }, key, everything), null, key);
+      else await assert.rejects(store.get(at, key, everything), { code: 'invalid_argument' });
+    }
+    for (const key of ['__proto__', 'a/', '%2e%2e', 'a?b#c&d=e+f g', "!'()*", ...(dotSegments ? [...upward, '/', 'a//b'] : [])]) {
       await store.put(at, key, body(`[${key}]`), plain);
       assert.equal(await read(key), `[${key}]`);
       assert.equal((await store.head(at, key))?.key, key);

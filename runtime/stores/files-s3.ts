@@ -1,0 +1,370 @@
+// Files in a bucket of S3-compatible storage. Every request carries the hash of its bytes, so that what was damaged on its way is refused;
+// bodies go in pieces of a few megabytes, whatever their size. Keys lie below `<namespace>/<resource>/`.
+import { createHash, randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { AwsV4Signer } from 'aws4fetch';
+import { Agent, fetch, type Headers, type Response } from 'undici';
+import { PlatformError } from '#core/errors.ts';
+import type { FileHead, FileHeaders, FilePlace, FileStore, FileWrite } from '../bindings/fs.ts';
+import { holds, resolveRange } from './file-conditions.ts';
+
+/** A bucket, and a key that may read and write it. */
+export interface S3Options {
+  /** Such as `https://s3.eu-central-1.amazonaws.com`. */ readonly endpoint: string;
+  readonly bucket: string;
+  readonly region: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  /** Below which all keys lie, without slashes at its ends; '' for none. */ readonly prefix: string;
+}
+
+/** Pieces of an upload of unknown length; storage takes parts of at least 5 MB. */
+const pieceBytes = 8 * 1024 * 1024;
+/** What storage takes of our own fields with a file. */
+const metadataBytesMax = 1800;
+const attemptsMax = 3;
+
+const headerOf: Readonly<Record<keyof FileHeaders, string>> = {
+  contentType: 'content-type',
+  contentLanguage: 'content-language',
+  contentDisposition: 'content-disposition',
+  contentEncoding: 'content-encoding',
+  cacheControl: 'cache-control',
+};
+
+interface Request {
+  readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE' | 'HEAD';
+  readonly key?: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array;
+}
+
+/** Opens the bucket; nothing is asked of it before the first call. */
+export function openFilesS3(options: S3Options): FileStore & { close(): Promise<void> } {
+  const base = `${options.endpoint.replace(/\/+$/, '')}/${options.bucket}`;
+  const root = options.prefix === '' ? '' : `${options.prefix}/`;
+  const agent = new Agent({ connections: 64 });
+
+  async function send({ method, key, query = {}, headers = {}, body }: Request): Promise<Response> {
+    const url = new URL(key === undefined ? `${base}/` : `${base}/${key.split('/').map(encodeSegment).join('/')}`);
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+    const hash = createHash('sha256')
+      .update(body ?? '')
+      .digest('hex');
+    for (let attempt = 1; ; attempt++) {
+      const signed = await new AwsV4Signer({
+        ...options,
+        service: 's3',
+        method,
+        url: url.href,
+        headers: { ...headers, 'x-amz-content-sha256': hash },
+        ...(body === undefined ? {} : { body: body as Uint8Array<ArrayBuffer> }),
+      }).sign();
+      try {
+        const response = await fetch(signed.url, {
+          method,
+          headers: [...signed.headers],
+          ...(body === undefined ? {} : { body: body as Uint8Array<ArrayBuffer> }),
+          dispatcher: agent,
+        });
+        if (response.status < 500 || attempt === attemptsMax) return response;
+        await response.body?.cancel();
+      } catch (error) {
+        if (attempt === attemptsMax) throw unavailable((error as Error).message, error);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 100 * 2 ** attempt));
+    }
+  }
+
+  /** An answer that must be a success; 404 as null where that means that nothing is there. */
+  async function expect(request: Request): Promise<Response> {
+    const response = await send(request);
+    if (response.ok) return response;
+    throw refusal(response.status, await response.text());
+  }
+
+  const keyOf = ({ namespace, resource }: FilePlace, key: string): string => {
+    if (key.split('/').some((segment) => segment === '.' || segment === '..'))
+      throw new PlatformError('invalid_argument', { reason: 'This storage takes no keys with the segments "." and ".."' });
+    return `${root}${namespace}/${resource}/${key}`;
+  };
+
+  function fieldsOf({ headers, metadata }: Pick<FileWrite, 'headers' | 'metadata'>): Record<string, string> {
+    const text = Buffer.from(JSON.stringify(metadata)).toString('base64url');
+    if (text.length > metadataBytesMax)
+      throw new PlatformError('invalid_argument', {
+        reason: `The metadata has ${text.length} bytes encoded, and this storage takes ${metadataBytesMax}`,
+      });
+    const fields: Record<string, string> = {
+      'x-amz-meta-platform': text,
+      'x-amz-meta-version': randomBytes(12).toString('hex'),
+      'x-amz-meta-uploaded': String(Date.now()),
+    };
+    for (const [name, header] of Object.entries(headerOf)) {
+      const value = headers[name as keyof FileHeaders];
+      if (value !== undefined) fields[header] = value;
+    }
+    // Storage gives files without a type one of its own.
+    if (headers.contentType === undefined) fields['x-amz-meta-untyped'] = '1';
+    return fields;
+  }
+
+  async function head(place: FilePlace, key: string): Promise<FileHead | null> {
+    const response = await send({ method: 'HEAD', key: keyOf(place, key) });
+    if (response.status === 404) return null;
+    if (!response.ok) throw refusal(response.status, '');
+    return toHead(key, response.headers);
+  }
+
+  async function putPiece(key: string, body: Uint8Array, headers: Record<string, string>, query: Record<string, string>): Promise<string> {
+    const response = await expect({ method: 'PUT', key, body, headers, query });
+    const etag = unquote(response.headers.get('etag'));
+    await response.body?.cancel();
+    const md5 = createHash('md5').update(body).digest('hex');
+    if (/^[0-9a-f]{32}$/.test(etag) && etag !== md5) throw unavailable(`it keeps other bytes than were sent (${etag}, not ${md5})`);
+    return etag;
+  }
+
+  async function startUpload(key: string, fields: Record<string, string>): Promise<string> {
+    const text = await (await expect({ method: 'POST', key, query: { uploads: '' }, headers: fields })).text();
+    return contentOf(text, 'UploadId')[0] ?? '';
+  }
+
+  async function complete(key: string, upload: string, parts: readonly { part: number; etag: string }[], headers = {}): Promise<void> {
+    const list = parts.map(({ part, etag }) => `<Part><PartNumber>${part}</PartNumber><ETag>"${escapeXml(etag)}"</ETag></Part>`).join('');
+    const body = Buffer.from(`<CompleteMultipartUpload>${list}</CompleteMultipartUpload>`);
+    const response = await expect({ method: 'POST', key, query: { uploadId: upload }, headers, body });
+    const text = await response.text();
+    // It may begin to answer before it knows.
+    if (text.includes('<Error>')) throw refusal(400, text);
+  }
+
+  /** Sends a body in pieces; what was kept of one that breaks off is given up. */
+  async function upload(key: string, body: Readable, write: FileWrite, condition: Record<string, string>): Promise<void> {
+    const fields = fieldsOf(write);
+    const sums = { md5: createHash('md5'), sha256: createHash('sha256') };
+    let size = 0;
+    let id = '';
+    const parts: { part: number; etag: string }[] = [];
+    try {
+      for await (const { bytes, isLast } of pieces(body)) {
+        size += bytes.byteLength;
+        if (size > write.bytesMax)
+          throw new PlatformError('invalid_argument', { reason: `The file is larger than ${write.bytesMax} bytes` });
+        if (write.digests.md5 !== undefined) sums.md5.update(bytes);
+        if (write.digests.sha256 !== undefined) sums.sha256.update(bytes);
+        if (isLast)
+          for (const kind of ['md5', 'sha256'] as const) {
+            const found = write.digests[kind] === undefined ? undefined : sums[kind].digest('hex');
+            if (found !== write.digests[kind])
+              throw new PlatformError('invalid_argument', { reason: `The ${kind} of the file is ${found}, not ${write.digests[kind]}` });
+          }
+        if (isLast && id === '') {
+          await putPiece(key, bytes, { ...fields, ...condition }, {});
+          return;
+        }
+        if (id === '') id = await startUpload(key, fields);
+        const part = parts.length + 1;
+        parts.push({ part, etag: await putPiece(key, bytes, {}, { partNumber: String(part), uploadId: id }) });
+      }
+      await complete(key, id, parts, condition);
+    } catch (error) {
+      if (id !== '') await send({ method: 'DELETE', key, query: { uploadId: id } }).catch(() => {});
+      throw error;
+    }
+  }
+
+  return {
+    head,
+    async put(place, key, body, write) {
+      const name = keyOf(place, key);
+      const { onlyIf } = write;
+      if (onlyIf !== null && !holds(onlyIf, await head(place, key))) return null;
+      // What storage can decide itself, it decides at the moment of the write.
+      const condition: Record<string, string> = {};
+      if (onlyIf?.etagDoesNotMatch?.includes('*')) condition['if-none-match'] = '*';
+      else if (onlyIf?.etagMatches?.length === 1) condition['if-match'] = `"${onlyIf.etagMatches[0]}"`;
+      try {
+        await upload(name, body, write, condition);
+      } catch (error) {
+        if ((error as PlatformError).details?.['status'] === 412) return null;
+        throw error;
+      }
+      return head(place, key);
+    },
+    async get(place, key, { range, onlyIf }) {
+      const name = keyOf(place, key);
+      // Not every storage knows the last bytes of a file.
+      const size0 = range !== null && 'suffix' in range ? (await head(place, key))?.size : undefined;
+      if (range !== null && 'suffix' in range && size0 === undefined) return null;
+      const absolute = range === null || !('suffix' in range) ? range : resolveRange(range, size0 ?? 0);
+      const header: Record<string, string> =
+        absolute === null || (absolute.length === 0 && absolute.offset === 0)
+          ? {}
+          : { range: `bytes=${absolute.offset}-${absolute.length === undefined ? '' : absolute.offset + absolute.length - 1}` };
+      const response = await send({ method: 'GET', key: name, headers: header });
+      if (response.status === 404) {
+        await response.body?.cancel();
+        return null;
+      }
+      if (response.status === 416) {
+        await response.body?.cancel();
+        throw new PlatformError('invalid_argument', { reason: 'The range begins behind the end of the file' });
+      }
+      if (!response.ok) throw refusal(response.status, await response.text());
+      const size = Number(/\/(\d+)$/.exec(response.headers.get('content-range') ?? '')?.[1] ?? response.headers.get('content-length'));
+      const found = { ...toHead(key, response.headers), size };
+      const bytes = resolveRange(response.status === 206 ? absolute : null, size) ?? { offset: 0, length: size };
+      if (!holds(onlyIf, found)) {
+        await response.body?.cancel();
+        return { head: found, range: bytes, body: null };
+      }
+      return { head: found, range: bytes, body: response.body === null ? Readable.from([]) : Readable.fromWeb(response.body as never) };
+    },
+    async delete(place, keys) {
+      for (const key of keys) {
+        const response = await send({ method: 'DELETE', key: keyOf(place, key) });
+        await response.body?.cancel();
+        if (!response.ok && response.status !== 404) throw refusal(response.status, '');
+      }
+    },
+    async list(place, { prefix, delimiter, cursor, limit }) {
+      const below = `${root}${place.namespace}/${place.resource}/`;
+      const query = {
+        'list-type': '2',
+        'encoding-type': 'url',
+        prefix: below + prefix,
+        'max-keys': String(limit),
+        ...(delimiter === '' ? {} : { delimiter }),
+        // A key rather than a token of the storage: it goes on also where that has forgotten. Past all that a folded prefix stands for.
+        ...(cursor === null ? {} : { 'start-after': below + cursor }),
+      };
+      const text = await (await expect({ method: 'GET', query })).text();
+      const decode = (value: string): string => decodeURIComponent(value.replaceAll('+', ' ')).slice(below.length);
+      const files = contentOf(text, 'Contents').map((entry): FileHead => {
+        const [etag = '', size = '0', modified = ''] = ['ETag', 'Size', 'LastModified'].map((name) => contentOf(entry, name)[0] ?? '');
+        const key = decode(contentOf(entry, 'Key')[0] ?? '');
+        return {
+          key,
+          size: Number(size),
+          etag: unquote(etag),
+          version: unquote(etag),
+          uploadedAt: Date.parse(modified),
+          headers: {},
+          metadata: {},
+        };
+      });
+      const prefixes = contentOf(text, 'CommonPrefixes').map((entry) => decode(contentOf(entry, 'Prefix')[0] ?? ''));
+      const last = [files.at(-1)?.key ?? '', ...prefixes.slice(-1).map((folded) => `${folded}\u{10ffff}`)].toSorted(byBytes).at(-1);
+      return { files, prefixes, cursor: contentOf(text, 'IsTruncated')[0] === 'true' ? (last ?? null) : null };
+    },
+    async createUpload(place, key, write) {
+      return Buffer.from(await startUpload(keyOf(place, key), fieldsOf(write))).toString('base64url');
+    },
+    async putPart(place, key, id, part, body, bytesMax) {
+      const chunks: Uint8Array[] = [];
+      let size = 0;
+      for await (const chunk of body as AsyncIterable<Uint8Array>) {
+        size += chunk.byteLength;
+        if (size > Math.min(bytesMax, partBytesMax))
+          throw new PlatformError('invalid_argument', { reason: `A part may have ${Math.min(bytesMax, partBytesMax)} bytes` });
+        chunks.push(chunk);
+      }
+      const query = { partNumber: String(part), uploadId: Buffer.from(id, 'base64url').toString() };
+      return { etag: await putPiece(keyOf(place, key), Buffer.concat(chunks), {}, query) };
+    },
+    async completeUpload(place, key, id, parts) {
+      await complete(keyOf(place, key), Buffer.from(id, 'base64url').toString(), parts);
+      return (await head(place, key)) as FileHead;
+    },
+    async abortUpload(place, key, id) {
+      const query = { uploadId: Buffer.from(id, 'base64url').toString() };
+      const response = await send({ method: 'DELETE', key: keyOf(place, key), query });
+      if (!response.ok) throw refusal(response.status, await response.text());
+    },
+    close: () => agent.close(),
+  };
+}
+
+/** A part is held in memory, so that its hash is known before it is sent. */
+const partBytesMax = 128 * 1024 * 1024;
+
+/** A body in pieces; the last is marked, and is the only one that may be short. */
+async function* pieces(body: Readable): AsyncGenerator<{ bytes: Uint8Array; isLast: boolean }> {
+  let chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body as AsyncIterable<Uint8Array>) {
+    chunks.push(chunk);
+    size += chunk.byteLength;
+    while (size > pieceBytes) {
+      const all = Buffer.concat(chunks);
+      yield { bytes: all.subarray(0, pieceBytes), isLast: false };
+      chunks = [all.subarray(pieceBytes)];
+      size -= pieceBytes;
+    }
+  }
+  yield { bytes: Buffer.concat(chunks), isLast: true };
+}
+
+function toHead(key: string, fields: Headers): FileHead {
+  const headers: Record<string, string> = {};
+  for (const [name, header] of Object.entries(headerOf)) {
+    const value = fields.get(header);
+    if (value !== null) headers[name] = value;
+  }
+  if (fields.has('x-amz-meta-untyped')) delete headers['contentType'];
+  const text = fields.get('x-amz-meta-platform');
+  return {
+    key,
+    size: Number(fields.get('content-length')),
+    etag: unquote(fields.get('etag')),
+    version: fields.get('x-amz-meta-version') ?? unquote(fields.get('etag')),
+    uploadedAt: Number(fields.get('x-amz-meta-uploaded') ?? Date.parse(fields.get('last-modified') ?? '')),
+    headers,
+    metadata: text === null ? {} : (JSON.parse(Buffer.from(text, 'base64url').toString()) as Record<string, string>),
+  };
+}
+
+function byBytes(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}
+
+/** Contents of all elements of a name, in a document of storage. */
+function contentOf(xml: string, name: string): string[] {
+  return [...xml.matchAll(new RegExp(`<${name}>([\\s\\S]*?)</${name}>`, 'g'))].map(([, content]) =>
+    (content as string).includes('<') ? (content as string) : unescapeXml(content as string),
+  );
+}
+
+const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+
+function unescapeXml(text: string): string {
+  return text.replace(/&(?:#x([0-9a-f]+)|#(\d+)|(\w+));/gi, (all, hex?: string, decimal?: string, name?: string) =>
+    name === undefined ? String.fromCodePoint(Number.parseInt(hex ?? decimal ?? '', hex === undefined ? 10 : 16)) : (entities[name] ?? all),
+  );
+}
+
+function escapeXml(text: string): string {
+  return text.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);
+}
+
+function encodeSegment(segment: string): string {
+  return encodeURIComponent(segment).replace(/[!'()*]/g, (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+function unquote(etag: string | null): string {
+  return (etag ?? '').replaceAll('"', '').replaceAll('&quot;', '');
+}
+
+function refusal(status: number, text: string): PlatformError {
+  const code = contentOf(text, 'Code')[0] ?? '';
+  const message = contentOf(text, 'Message')[0] ?? '';
+  if (['NoSuchUpload', 'InvalidPart', 'InvalidPartOrder', 'EntityTooSmall'].includes(code))
+    return new PlatformError('invalid_argument', { reason: `${message || code}`, status });
+  return new PlatformError('binding_unavailable', { kind: 'fs', reason: `the storage answers ${status} ${code}`.trim(), status });
+}
+
+function unavailable(reason: string, cause?: unknown): PlatformError {
+  return new PlatformError('binding_unavailable', { kind: 'fs', reason: `the storage fails: ${reason}` }, { cause });
+}
