@@ -19,7 +19,17 @@ import { onRejection, threw } from './rejections.ts';
 import { fromJson, safeArray, toJson } from './safe.ts';
 import { outbox, send } from './outbox.ts';
 import { hasOpenSockets, sendWebSocket, socketClasses, socketClosed, socketFailed, socketMessage } from './sockets.ts';
-import { breakStream, cancelPump, creditPump, endStream, hasOpenStreams, incomingBody, openPump, pushChunk } from './streams.ts';
+import {
+  breakStream,
+  cancelPump,
+  creditPump,
+  endStream,
+  flushPumps,
+  hasOpenStreams,
+  incomingBody,
+  openPump,
+  pushChunk,
+} from './streams.ts';
 import { reportUncaught } from './web/console.ts';
 import { createIncomingRequest } from './web/request.ts';
 import { takeResponse } from './web/response.ts';
@@ -347,6 +357,7 @@ function finish(invocation: Invocation): void {
 }
 
 function flush(cpuMs: number, unchargedMs: number, breached: Account | undefined): void {
+  flushPumps();
   const touched = touchedInvocations();
   let count = 0;
   for (let at = touched; at !== null; at = at.nextTouched) count++;

@@ -7,7 +7,7 @@ import { currentInvocation, touch, type Invocation } from './invocation.ts';
 import type { HostBody } from './host.ts';
 import { outbox, send } from './outbox.ts';
 import { SafeMap, toJson } from './safe.ts';
-import { isReadableStream, type ReadableStream } from './web/streams.ts';
+import { isReadableStream, openReader, type ReadableStream, type ReadRequest, type StreamReader } from './web/streams.ts';
 
 /** Bytes a pump may send before the host has to give credit; the same number as the host's limit. */
 let windowBytes = 256 * 1024;
@@ -112,69 +112,228 @@ export function abortIncoming(id: number, reason: unknown): void {
   send(toHost.cancel, id);
 }
 
-interface Source {
-  read(): Promise<Uint8Array | null>;
-  cancel(reason: unknown): void;
+// Taken before any tenant code can replace them.
+const Bytes = Uint8Array;
+const { apply } = Reflect;
+const setBytes = Uint8Array.prototype.set;
+const lengthGetter = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype) as object, 'byteLength')!.get!;
+const lengthOf = (bytes: Uint8Array): number => apply(lengthGetter, bytes, []) as number;
+
+/** Chunks below it that are sent in one entry leave it as one: each would cost a copy and a write of its own. */
+const JOINED_BYTES_MAX = 16 * 1024;
+
+/** Sends chunks under an id until the host's window is used up. `Source` is what the chunks come from. */
+abstract class Pump {
+  readonly id: number;
+  /** The next of the pumps that hold something back until the entry ends. */
+  nextHolding: Pump | null = null;
+  protected stopped = false;
+  #credit = windowBytes;
+  #waits = false;
+  #context: Context | undefined = currentContext();
+  #onEnd: () => void;
+  #held: Uint8Array | null = null;
+  #heldBytes = 0;
+
+  constructor(id: number, onEnd: () => void) {
+    this.id = id;
+    this.#onEnd = onEnd;
+  }
+
+  /** Goes on sending while `wantsMore()`. */
+  abstract run(): void;
+  protected abstract cancelSource(reason: unknown): void;
+
+  /** False while the host has to give credit first. */
+  protected wantsMore(): boolean {
+    if (this.stopped) return false;
+    if (this.#credit > 0) return true;
+    this.#waits = true;
+    return false;
+  }
+
+  /** @throws {TypeError} when the worker has detached the chunk. */
+  protected take(chunk: Uint8Array): void {
+    const bytes = lengthOf(chunk);
+    if (bytes === 0) return;
+    this.#credit -= bytes;
+    if (bytes >= JOINED_BYTES_MAX) {
+      this.flush();
+      // A copy is not needed: the bytes are copied when the entry ends, and the stream's rules forbid changing them meanwhile.
+      this.#send(chunk);
+      return;
+    }
+    this.#makeRoom(bytes);
+    apply(setBytes, this.#held, [chunk, this.#heldBytes]);
+    this.#heldBytes += bytes;
+  }
+
+  #makeRoom(bytes: number): void {
+    if (this.#heldBytes + bytes > JOINED_BYTES_MAX) this.flush();
+    const needed = this.#heldBytes + bytes;
+    const before = this.#held;
+    if (before !== null && lengthOf(before) >= needed) return;
+    if (before === null) {
+      this.nextHolding = holding;
+      hold(this);
+    }
+    this.#held = new Bytes(needed > 1024 ? JOINED_BYTES_MAX : 1024);
+    if (before !== null) apply(setBytes, this.#held, [before, 0]);
+  }
+
+  /** Sends what is held back. */
+  flush(): void {
+    if (this.#heldBytes === 0) return;
+    const joined = new Bytes(this.#heldBytes);
+    apply(setBytes, joined, [new Bytes(this.#held!.buffer, 0, this.#heldBytes)]);
+    this.#heldBytes = 0;
+    this.#send(joined);
+  }
+
+  /** The entry ends: nothing is kept for the next one. */
+  release(): void {
+    this.flush();
+    this.#held = null;
+    this.nextHolding = null;
+  }
+
+  #send(chunk: Uint8Array): void {
+    outbox.meta += toHost.chunk + FIELD + this.id + FIELD + outbox.part(chunk) + FIELD + RECORD;
+  }
+
+  protected end(): void {
+    if (this.stopped) return;
+    this.flush();
+    send(toHost.end, this.id);
+    this.#finish();
+  }
+
+  protected break(error: unknown): void {
+    if (this.stopped) return;
+    this.flush();
+    send(toHost.broken, this.id, toJson(brokenBy(error)));
+    this.#finish();
+  }
+
+  #finish(): void {
+    this.stopped = true;
+    pumps.delete(this.id);
+    this.#onEnd();
+  }
+
+  credit(bytes: number): void {
+    this.#credit += bytes;
+    if (this.#credit <= 0 || !this.#waits) return;
+    this.#waits = false;
+    runInContext(this.#context, () => this.run());
+  }
+
+  stop(reason: unknown): void {
+    if (this.stopped) return;
+    this.stopped = true;
+    this.#heldBytes = 0;
+    runInContext(this.#context, () => this.cancelSource(reason));
+    this.#finish();
+  }
+
+  get waitsForCredit(): boolean {
+    return this.#waits;
+  }
 }
 
-class Pump {
-  readonly id: number;
-  #source: Source;
-  #credit = windowBytes;
-  #resume: (() => void) | null = null;
-  #context: Context | undefined = currentContext();
-  #stopped = false;
-  #onEnd: () => void;
+/** Pumps that hold something back, by `nextHolding`. */
+let holding: Pump | null = null;
 
-  constructor(id: number, source: Source, onEnd: () => void) {
-    this.id = id;
-    this.#source = source;
-    this.#onEnd = onEnd;
+function hold(pump: Pump): void {
+  holding = pump;
+}
+
+/** At the end of an entry: sends what pumps hold back. */
+export function flushPumps(): void {
+  for (let pump = holding; pump !== null;) {
+    const next: Pump | null = pump.nextHolding;
+    pump.release();
+    pump = next;
+  }
+  holding = null;
+}
+
+/** Passes on a body that lies on the host. */
+class BodyPump extends Pump {
+  #body: HostBody;
+
+  constructor(id: number, onEnd: () => void, body: HostBody) {
+    super(id, onEnd);
+    this.#body = body;
+  }
+
+  run(): void {
     void this.#run();
   }
 
   async #run(): Promise<void> {
     try {
-      while (!this.#stopped) {
-        const chunk = await this.#source.read();
-        if (this.#stopped) break;
-        if (chunk === null) {
-          send(toHost.end, this.id);
-          break;
-        }
-        if (chunk.byteLength === 0) continue;
-        // A copy is not needed: the bytes are copied when the entry ends, and the stream's rules forbid changing them meanwhile.
-        outbox.meta += toHost.chunk + FIELD + this.id + FIELD + outbox.part(chunk) + FIELD + RECORD;
-        this.#credit -= chunk.byteLength;
-        if (this.#credit <= 0) await new Promise<void>((resolve) => (this.#resume = resolve));
+      while (this.wantsMore()) {
+        const chunk = await this.#body.read();
+        if (this.stopped) return;
+        if (chunk === null) this.end();
+        else this.take(chunk);
       }
     } catch (error) {
-      if (!this.#stopped) send(toHost.broken, this.id, toJson(brokenBy(error)));
-    } finally {
-      pumps.delete(this.id);
-      this.#onEnd();
+      this.break(error);
     }
   }
 
-  credit(bytes: number): void {
-    this.#credit += bytes;
-    if (this.#credit <= 0 || this.#resume === null) return;
-    const resume = this.#resume;
-    this.#resume = null;
-    runInContext(this.#context, resume);
+  protected cancelSource(reason: unknown): void {
+    this.#body.cancel(reason);
+  }
+}
+
+/** Reads a worker's stream. Chunks that lie in its queue are taken without a promise for each. */
+class StreamPump extends Pump {
+  #reader: StreamReader;
+  #isReading = false;
+  #isTaken = false;
+  // Closures: a worker that tampers with its stream may get hold of them, never of the pump.
+  #request: ReadRequest = {
+    _chunkSteps: (chunk) => {
+      if (this.stopped) return;
+      try {
+        this.take(toChunk(chunk));
+      } catch (error) {
+        this.#reader.cancel(error);
+        this.break(error);
+        return;
+      }
+      this.#isTaken = true;
+      if (!this.#isReading) this.run();
+    },
+    _closeSteps: () => this.end(),
+    _errorSteps: (error) => this.break(error),
+  };
+
+  constructor(id: number, onEnd: () => void, stream: ReadableStream<unknown>) {
+    super(id, onEnd);
+    this.#reader = openReader(stream);
   }
 
-  stop(reason: unknown): void {
-    if (this.#stopped) return;
-    this.#stopped = true;
-    pumps.delete(this.id);
-    runInContext(this.#context, () => this.#source.cancel(reason));
-    this.#resume?.();
+  run(): void {
+    this.#isReading = true;
+    do this.#isTaken = false;
+    while (this.wantsMore() && (this.#reader.read(this.#request), this.#isTaken));
+    this.#isReading = false;
   }
 
-  get waitsForCredit(): boolean {
-    return this.#resume !== null;
+  protected cancelSource(reason: unknown): void {
+    this.#reader.cancel(reason);
   }
+}
+
+function toChunk(value: unknown): Uint8Array {
+  if (value instanceof Uint8Array) return value;
+  if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+  if (value instanceof ArrayBuffer) return new Uint8Array(value);
+  throw new TypeError(`A body stream must give Uint8Array chunks, but gave ${value === null ? 'null' : `a ${typeof value}`}`);
 }
 
 function brokenBy(error: unknown): Failure {
@@ -186,26 +345,9 @@ const pumps = new SafeMap<number, Pump>();
 
 /** Sends a body to the host under an id, chunk by chunk. */
 export function openPump(id: number, body: HostBody | ReadableStream<unknown>, onEnd: () => void): void {
-  pumps.set(id, new Pump(id, isReadableStream(body) ? fromStream(body) : body, onEnd));
-}
-
-function fromStream(stream: ReadableStream<unknown>): Source {
-  const reader = stream.getReader();
-  return {
-    async read() {
-      const { done, value } = await reader.read();
-      if (done) return null;
-      if (value instanceof Uint8Array) return value;
-      if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
-      if (value instanceof ArrayBuffer) return new Uint8Array(value);
-      const error = new TypeError(`A body stream must give Uint8Array chunks, but gave ${value === null ? 'null' : `a ${typeof value}`}`);
-      reader.cancel(error).catch(() => {});
-      throw error;
-    },
-    cancel(reason) {
-      reader.cancel(reason).catch(() => {});
-    },
-  };
+  const pump = isReadableStream(body) ? new StreamPump(id, onEnd, body) : new BodyPump(id, onEnd, body);
+  pumps.set(id, pump);
+  pump.run();
 }
 
 export function creditPump(id: number, bytes: number): void {

@@ -1,6 +1,6 @@
 // The streams classes come from web-streams-polyfill (figures against Node: bench/README.md, npm run test:wpt streams); this
 // file adds what bodies need: reading its internal slots, streams over host bodies and bytes.
-import { ReadableStream } from 'web-streams-polyfill';
+import { ReadableStream, ReadableStreamDefaultController } from 'web-streams-polyfill';
 import type { HostBody } from '../host.ts';
 
 export {
@@ -47,6 +47,47 @@ export function isLocked(stream: ReadableStream<unknown>): boolean {
 /** Whether a stream was ever read from or cancelled. */
 export function isDisturbed(stream: ReadableStream<unknown>): boolean {
   return (stream as unknown as Slots)._disturbed;
+}
+
+/** What becomes of one read; called at once where a chunk lies in the queue. */
+export interface ReadRequest {
+  _chunkSteps(chunk: unknown): void;
+  _closeSteps(): void;
+  _errorSteps(error: unknown): void;
+}
+
+/** A reader that needs no promise per chunk. */
+export interface StreamReader {
+  read(request: ReadRequest): void;
+  cancel(reason: unknown): void;
+}
+
+interface ReadableSlots {
+  _disturbed: boolean;
+  readonly _state: string;
+  readonly _storedError: unknown;
+  readonly _readableStreamController: Record<symbol, (request: ReadRequest) => void>;
+}
+
+const pullSteps = Object.getOwnPropertySymbols(ReadableStreamDefaultController.prototype).find(
+  ({ description }) => description === '[[PullSteps]]',
+)!;
+
+/** Locks a stream and reads it as the standard's own algorithms do. @throws {TypeError} when it is locked. */
+export function openReader(stream: ReadableStream<unknown>): StreamReader {
+  const reader = stream.getReader();
+  const slots = stream as unknown as ReadableSlots;
+  return {
+    read(request) {
+      slots._disturbed = true;
+      if (slots._state === 'closed') request._closeSteps();
+      else if (slots._state === 'errored') request._errorSteps(slots._storedError);
+      else slots._readableStreamController[pullSteps]!(request);
+    },
+    cancel(reason) {
+      reader.cancel(reason).catch(() => {});
+    },
+  };
 }
 
 /** A byte stream over bytes that lie on the host; nothing is pulled before somebody reads. */
