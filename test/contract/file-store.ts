@@ -23,7 +23,7 @@ async function text(stream: Readable | null | undefined): Promise<string | null>
 export function fileStoreContract(
   open: () => Promise<{ store: FileStore; close(): Promise<void> }>,
   /** Whether keys may have the segments `.` and `..`; a store that cannot keep them refuses them. */
-  // `exact`: the S3 server of the tests compares no etags of parts, gives up no upload, and counts no folded prefixes in a page.
+  // `exact`: the S3 server of the tests compares no etags of parts, forgets no upload, and counts no folded prefixes in a page.
   { dotSegments = true, exact = true } = {},
 ): void {
   let store: FileStore;
@@ -129,7 +129,7 @@ export function fileStoreContract(
     assert.deepEqual(await pages({ limit: 4 }), ['Z a.txt b/1 b/2', 'b/c/3 b0 d/4 d/5', 'z é']);
     assert.deepEqual(await pages({ delimiter: '/', limit: 100 }), ['Z a.txt b0 z é (b/) (d/)']);
     if (exact) assert.deepEqual(await pages({ delimiter: '/', limit: 3 }), ['Z a.txt (b/)', 'b0 z (d/)', 'é']);
-    assert.deepEqual(await pages({ prefix: 'b/', delimiter: '/', limit: 2 }), ['b/1 b/2', '(b/c/)']);
+    if (exact) assert.deepEqual(await pages({ prefix: 'b/', delimiter: '/', limit: 2 }), ['b/1 b/2', '(b/c/)']);
     assert.deepEqual(await pages({ prefix: 'nothing', limit: 2 }), ['']);
   });
 
@@ -149,7 +149,7 @@ export function fileStoreContract(
     assert.deepEqual([head.size, head.headers.contentType, head.metadata], [large.length + 3, 'text/plain', { a: 'b' }]);
     assert.match(head.etag, exact ? /^[0-9a-f]{32}-2$/ : /^[0-9a-f]{32}$/);
     assert.equal(await read('parts', { range: { offset: large.length - 1 }, onlyIf: null }), `${large.subarray(-1).toString()}end`);
-    await assert.rejects(store.putPart(at, 'parts', upload, 3, body('late'), 1e9), { code: 'invalid_argument' });
+    if (exact) await assert.rejects(store.putPart(at, 'parts', upload, 3, body('late'), 1e9), { code: 'invalid_argument' });
   });
 
   const skip = !exact && 'the server of this test cannot give up an upload';
