@@ -133,7 +133,7 @@ export class EngineProcess {
 
   toState(): EngineState {
     const { id, pid, role, place, restarts, parkedThreads, load, socketPath, rssBytes } = this;
-    const state = this.state === 'draining' || this.state === 'listening' ? this.state : 'starting';
+    const state = this.state === 'booted' ? 'ready' : this.state === 'draining' || this.state === 'listening' ? this.state : 'starting';
     return {
       id,
       pid,

@@ -12,7 +12,8 @@ export interface EngineState {
   /** Counts up over all processes ever started; never used twice. */ readonly id: number;
   readonly pid: number;
   readonly role: EngineRole;
-  /** `draining`: stops taking work and ends when what it has is done. */ readonly state: 'starting' | 'listening' | 'draining';
+  /** `ready`: a spare that has booted. `draining`: stops taking work and ends when what it has is done. */
+  readonly state: 'starting' | 'ready' | 'listening' | 'draining';
   /** Which place it fills: a number for serving ones, the deployment of a quarantine, null for a spare. */ readonly place:
     | number
     | DeploymentKey
