@@ -137,18 +137,15 @@ class Builder {
     return { fetch: createFetch(tables.routes, misses), ...createEventExports(tables.events) };
   }
 
-  /** The steps in their order; a loop, since a chain may be long. */
-  #listSteps(into: Step[]): void {
-    for (let at = { before: this.#before, step: this.#step }; at.step !== null;) {
-      into.push(at.step);
-      at = { before: at.before?.#before ?? null, step: at.before?.#step ?? null };
-    }
-    into.reverse();
+  /** The steps up to one, in their order; a loop, since a chain may be long. */
+  static #stepsOf(latest: Builder): Step[] {
+    const steps: Step[] = [];
+    for (let at: Builder | null = latest; at !== null; at = at.#before) if (at.#step !== null) steps.push(at.#step);
+    return steps.reverse();
   }
 
   #collect(tables: Tables, prefix: string, outer: readonly Link[], outerError: ErrorHandler | null): void {
-    const steps: Step[] = [];
-    this.#listSteps(steps);
+    const steps = Builder.#stepsOf(this);
     const onError = last(steps, 'onError')?.handler ?? outerError;
     let links = outer;
     for (const step of steps) {

@@ -100,18 +100,23 @@ function valibotArrays(schema: object): string[] {
 }
 
 function validator(schema: StandardSchema): Checker['check'] {
-  const { validate } = schema['~standard'];
+  const { validate, vendor } = schema['~standard'];
+  const tail = valueTails[vendor];
+  const toChecked = (result: StandardResult<unknown>): Checked => checkedOf(result, tail);
   return (value) => {
     const result = validate(value);
     return isThenable(result) ? (result as Promise<StandardResult<unknown>>).then(toChecked) : toChecked(result as StandardResult<unknown>);
   };
 }
 
-function toChecked(result: StandardResult<unknown>): Checked {
+/** Where a library's messages go on to repeat the value: answers and logs do without. */
+const valueTails: Readonly<Record<string, RegExp>> = { arktype: / \(was [^]*\)$/, valibot: / but received [^]*$/ };
+
+function checkedOf(result: StandardResult<unknown>, tail: RegExp | undefined): Checked {
   if (result.issues === undefined) return result;
   return {
     issues: result.issues.slice(0, issuesMax).map(({ message, path = [] }) => ({
-      message,
+      message: tail === undefined ? message : message.replace(tail, ''),
       path: path.map((part) => {
         const key = typeof part === 'object' ? part.key : part;
         return typeof key === 'number' ? key : String(key);
