@@ -20,6 +20,7 @@ export interface Native {
   checkpoint(): void;
   now(): number;
   randomFill(bytes: Uint8Array): void;
+  defineLazy(target: object, name: string, enumerable: boolean, load: (name: string) => unknown): void;
   evaluate(code: string, name: string, cache: string): unknown;
   atob(text: string): string | undefined;
   btoa(text: string): string | undefined;

@@ -22,6 +22,8 @@ export interface Host {
   callSync(name: HostCallName, args: unknown, part?: Part): unknown;
   /** A host call of kind `both` that this thread waits for, about 20 us; throws an Error of this realm. */
   callWaiting(name: HostCallName, args: unknown, parts: readonly Uint8Array[]): HostReply;
+  /** Defines a property whose value is `load(name)` from its first use on, and that looks like any other. */
+  defineLazy(target: object, name: string, enumerable: boolean, load: (name: string) => unknown): void;
   /** The value of a script of our own. `cache`: V8's compiled form of it, one character a byte. */
   evaluate(code: string, name: string, cache: string): unknown;
   /** Fills bytes with cryptographic randomness, without leaving the thread where possible. */
@@ -46,6 +48,7 @@ export const host: Host = {
   call: missing,
   callSync: missing,
   callWaiting: missing,
+  defineLazy: missing,
   evaluate: missing,
   randomFill: missing,
   now: missing,

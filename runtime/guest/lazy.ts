@@ -7,6 +7,7 @@
 //
 // bindings/ and events/ hold modules of the same making: one a kind of binding, with `create(name)`, loaded when `env.<NAME>` is
 // read for the first time; one a kind of event, with `handle`, loaded when the first comes.
+import type * as polyfill from 'web-streams-polyfill';
 import { createIncomingResponse, Response, takeResponse } from './web/response.ts';
 import { host } from './host.ts';
 import type { EventHandler } from './dispatch.ts';
@@ -25,9 +26,9 @@ import { CloseEvent, ErrorEvent, MessageEvent } from './web/event-classes.ts';
 import { defineEventHandler, dispatchTrusted, Event, EventTarget } from './web/events.ts';
 import { Headers } from './web/headers.ts';
 import { isRequest, Request, takeRequest } from './web/request.ts';
-import { ReadableStream, WritableStream } from './web/streams.ts';
+import { provideStreams, streamModule } from './web/streams.ts';
 import { fetch, newStreamId } from './web/fetch.ts';
-import { isAnyArrayBuffer, TextDecoder, TextEncoder } from './web/text.ts';
+import { isAnyArrayBuffer, isUnsharedBufferSource, TextDecoder, TextEncoder, toBytes } from './web/text.ts';
 import { reportUncaught } from './web/console.ts';
 import { clearTimeout, setImmediate, setTimeout } from './web/timers.ts';
 import { URL } from './web/url.ts';
@@ -36,6 +37,12 @@ import * as webidl from './web/webidl.ts';
 
 /** What modules of lazy/ may use of the guest. */
 const lazyParts = {
+  get ReadableStream() {
+    return streamsModule().ReadableStream;
+  },
+  get WritableStream() {
+    return streamsModule().WritableStream;
+  },
   AbortController,
   CloseEvent,
   DOMException,
@@ -44,13 +51,11 @@ const lazyParts = {
   EventTarget,
   Headers,
   MessageEvent,
-  ReadableStream,
   Request,
   Response,
   TextDecoder,
   TextEncoder,
   URL,
-  WritableStream,
   atob,
   blobBytes,
   btoa,
@@ -76,15 +81,18 @@ const lazyParts = {
   host,
   incomingBody,
   isAnyArrayBuffer,
+  isUnsharedBufferSource,
   newStreamId,
   noHandler,
   openPump,
+  provideStreams,
   reportUncaught,
   runInContext,
   setImmediate,
   setTimeout,
   sockets,
   startCall,
+  toBytes,
   toJson,
 };
 export type LazyParts = typeof lazyParts;
@@ -97,6 +105,27 @@ const lazyGlobals: Readonly<Record<string, Readonly<Record<string, boolean>>>> =
   'url-pattern': { URLPattern: false },
   'web-socket': { WebSocket: false, WebSocketPair: false },
   'event-source': { EventSource: false },
+  streams: {
+    ByteLengthQueuingStrategy: false,
+    CompressionStream: false,
+    CountQueuingStrategy: false,
+    DecompressionStream: false,
+    FixedLengthStream: false,
+    IdentityTransformStream: false,
+    ReadableByteStreamController: false,
+    ReadableStream: false,
+    ReadableStreamBYOBReader: false,
+    ReadableStreamBYOBRequest: false,
+    ReadableStreamDefaultController: false,
+    ReadableStreamDefaultReader: false,
+    TextDecoderStream: false,
+    TextEncoderStream: false,
+    TransformStream: false,
+    TransformStreamDefaultController: false,
+    WritableStream: false,
+    WritableStreamDefaultController: false,
+    WritableStreamDefaultWriter: false,
+  },
 };
 
 const loaded: Record<string, Record<string, unknown>> = {};
@@ -108,6 +137,11 @@ function load(module: string): Record<string, unknown> {
   return (loaded[module] ??= create(lazyParts));
 }
 
+function streamsModule(): typeof polyfill {
+  return (loaded['streams'] ?? load('streams')) as unknown as typeof polyfill;
+}
+
+streamModule.load = () => void streamsModule();
 sockets.socketClasses.load = () => (loaded['web-socket'] ?? load('web-socket')) as { create(): object };
 
 /** What a module of bindings/ returns. */
@@ -126,26 +160,21 @@ export function loadEventHandler(kind: string): EventHandler {
   return (loaded[`events/${kind}`] ?? load(`events/${kind}`))['handle'] as EventHandler;
 }
 
-/** Puts the globals of all modules on the global object; the first use of one replaces those of its module by their values. */
-export function installLazyGlobals(target: object): void {
-  for (const [module, names] of Object.entries(lazyGlobals)) {
-    for (const [name, enumerable] of Object.entries(names)) defineLazy(target, module, name, enumerable);
-  }
-  defineLazy((target as { crypto: object }).crypto, 'digest-stream', 'DigestStream', false);
-}
+// One function a module; the table itself is part of the snapshot.
+const lazyProperties = Object.entries(lazyGlobals).map(([module, names]) => ({
+  names: Object.entries(names),
+  load: (name: string): unknown => (loaded[module] ?? load(module))[name],
+}));
 
-function defineLazy(target: object, module: string, name: string, enumerable: boolean): void {
-  const define = (value: unknown): void => {
-    Object.defineProperty(target, name, { value, enumerable, writable: true, configurable: true });
-  };
-  Object.defineProperty(target, name, {
-    get() {
-      const value = (loaded[module] ?? load(module))[name];
-      define(value);
-      return value;
-    },
-    set: define,
-    enumerable,
-    configurable: true,
-  });
+/** Puts the globals of all modules on the global object, once the host is connected; the first use of one loads its module. */
+export function installLazyGlobals(target: object): void {
+  for (const { names, load: valueOf } of lazyProperties) {
+    for (const [name, enumerable] of names) host.defineLazy(target, name, enumerable, valueOf);
+  }
+  host.defineLazy(
+    (target as { crypto: object }).crypto,
+    'DigestStream',
+    false,
+    () => (loaded['digest-stream'] ?? load('digest-stream'))['DigestStream'],
+  );
 }

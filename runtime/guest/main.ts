@@ -53,7 +53,6 @@ for (const [name, value] of Object.entries({
 })) {
   Object.defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: true });
 }
-installLazyGlobals(globalThis);
 eventHandlers.load = loadEventHandler;
 installNodeHooks(globalThis, waitUntil);
 for (const [name, value] of Object.entries({ AsyncLocalStorage, console })) {
@@ -71,7 +70,9 @@ scope['connect'] = (native: Native, leave: Leave, callSync: typeof host.callSync
   host.callSync = (name, args, part) => callSync(name, toJson(args) as never, part);
   connectNodeHooks(waiting);
   installWasmStreaming();
+  host.defineLazy = native.defineLazy;
   host.evaluate = native.evaluate;
+  installLazyGlobals(globalThis);
   host.now = native.now;
   host.randomFill = native.randomFill;
   host.atob = native.atob;

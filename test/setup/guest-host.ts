@@ -8,9 +8,13 @@ import { urlCalls } from '#runtime/bindings/url.ts';
 import { HandleTable } from '#runtime/bridge/handle-table.ts';
 import { toFailure, type CallScope, type HostCall } from '#runtime/bridge/host-calls.ts';
 import { host } from '#runtime/guest/host.ts';
+import createStreams from '#runtime/guest/lazy/streams.ts';
+import { installLazyGlobals } from '#runtime/guest/lazy.ts';
 
 const asyncCalls = { ...cryptoCalls, ...compressionCalls };
 const syncCalls = { ...textCalls, ...urlCalls };
+/** Modules of guest/lazy as they are, without a script in between. */
+const lazyModules: Record<string, unknown> = { streams: createStreams };
 
 /** Connects `host`; returns the handle table that the calls use. */
 export function connectGuestHost(handlesMax = 1000): HandleTable {
@@ -18,10 +22,22 @@ export function connectGuestHost(handlesMax = 1000): HandleTable {
   const isolate = { handles } as unknown as CallScope;
   const crossing = (value: unknown): unknown => JSON.parse(JSON.stringify(value ?? null));
   host.callSync = (name, args, part) => {
+    if (name === 'lazy.source' || name === 'lazy.cache') return (args as { module: string }).module;
     const handler = syncCalls[name];
     if (handler === undefined) throw new Error(`No synchronous call ${name}`);
     return handler(crossing(args), part, isolate);
   };
+  host.defineLazy = (target, name, enumerable, load) => {
+    const define = (value: unknown): unknown =>
+      Object.defineProperty(target, name, { value, enumerable, writable: true, configurable: true });
+    const get = (): unknown => {
+      const value = load(name);
+      define(value);
+      return value;
+    };
+    Object.defineProperty(target, name, { get, set: define, enumerable, configurable: true });
+  };
+  host.evaluate = (module) => lazyModules[module];
   host.call = async (name, args, parts = []) => {
     const handler = asyncCalls[name];
     if (handler === undefined) throw new Error(`No call ${name}`);
@@ -46,6 +62,13 @@ export function connectGuestHost(handlesMax = 1000): HandleTable {
   host.atob = (text) => orUndefined(() => atob(text));
   host.btoa = (text) => orUndefined(() => btoa(text));
   return handles;
+}
+
+/** The globals that are built on first use, the same classes each time. */
+export function lazyGlobals(): typeof globalThis & Record<string, unknown> {
+  const realm = { crypto: {} };
+  installLazyGlobals(realm);
+  return realm as unknown as typeof globalThis & Record<string, unknown>;
 }
 
 function orUndefined(run: () => string): string | undefined {

@@ -1,5 +1,5 @@
 // Blob and File. The bytes lie in the isolate's memory, copied once when the object is made; slices share them.
-import { ReadableStream } from './streams.ts';
+import { createByteStream, type ReadableStream } from './streams.ts';
 import { decodeBody, isAnyArrayBuffer, toBytes } from './text.ts';
 import { encodeUtf8 } from './utf8.ts';
 import { finishInterface, internal, requireArguments, toDictionary, toDomString, toEnumeration, toUsvString } from './webidl.ts';
@@ -56,7 +56,7 @@ export class Blob {
   stream(): ReadableStream<Uint8Array> {
     const bytes = this.#bytes;
     let at = 0;
-    return new ReadableStream({
+    return createByteStream({
       type: 'bytes',
       pull(controller) {
         if (at < bytes.byteLength) controller.enqueue(bytes.slice(at, (at += streamChunkBytes)) as Uint8Array<ArrayBuffer>);

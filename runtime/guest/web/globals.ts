@@ -1,5 +1,5 @@
-// Puts the web APIs on a global object. Called once by main.ts while the snapshot is made; rarely used ones are accessors
-// that are replaced by their value on first use.
+// Puts the web APIs on a global object. Called once by main.ts while the snapshot is made; those of rarely used
+// APIs and of streams are put there by ../lazy.ts.
 import { AbortController, AbortSignal } from './abort.ts';
 import { Blob, File } from './blob.ts';
 import { DOMException, QuotaExceededError } from './dom-exception.ts';
@@ -8,11 +8,9 @@ import { Event, EventTarget } from './events.ts';
 import { FormData } from './form-data.ts';
 import { Headers } from './headers.ts';
 import { atob, btoa } from './base64.ts';
-import { CompressionStream, DecompressionStream } from './compression.ts';
 import { Crypto, crypto } from './crypto.ts';
 import { CryptoKey } from './crypto-key.ts';
 import { SubtleCrypto } from './crypto-subtle.ts';
-import { FixedLengthStream, IdentityTransformStream } from './fixed-length-stream.ts';
 import { BroadcastChannel, MessageChannel, MessagePort } from './message-channel.ts';
 import { Navigator, navigator } from './navigator.ts';
 import {
@@ -29,9 +27,7 @@ import { structuredClone } from './structured-clone.ts';
 import { reportError } from './report-error.ts';
 import { Request } from './request.ts';
 import { Response } from './response.ts';
-import * as streams from './streams.ts';
 import { TextDecoder, TextEncoder } from './text.ts';
-import { TextDecoderStream, TextEncoderStream } from './text-streams.ts';
 import { URL } from './url.ts';
 import { URLSearchParams } from './url-search-params.ts';
 
@@ -40,23 +36,17 @@ const interfaces = {
   AbortSignal,
   Blob,
   BroadcastChannel,
-  ByteLengthQueuingStrategy: streams.ByteLengthQueuingStrategy,
   CloseEvent,
-  CompressionStream,
-  CountQueuingStrategy: streams.CountQueuingStrategy,
   Crypto,
   CryptoKey,
   CustomEvent,
   DOMException,
-  DecompressionStream,
   ErrorEvent,
   Event,
   EventTarget,
   File,
-  FixedLengthStream,
   FormData,
   Headers,
-  IdentityTransformStream,
   MessageChannel,
   MessageEvent,
   MessagePort,
@@ -69,26 +59,13 @@ const interfaces = {
   PerformanceObserverEntryList,
   PromiseRejectionEvent,
   QuotaExceededError,
-  ReadableByteStreamController: streams.ReadableByteStreamController,
-  ReadableStream: streams.ReadableStream,
-  ReadableStreamBYOBReader: streams.ReadableStreamBYOBReader,
-  ReadableStreamBYOBRequest: streams.ReadableStreamBYOBRequest,
-  ReadableStreamDefaultController: streams.ReadableStreamDefaultController,
-  ReadableStreamDefaultReader: streams.ReadableStreamDefaultReader,
   Request,
   Response,
   SubtleCrypto,
   TextDecoder,
-  TextDecoderStream,
   TextEncoder,
-  TextEncoderStream,
-  TransformStream: streams.TransformStream,
-  TransformStreamDefaultController: streams.TransformStreamDefaultController,
   URL,
   URLSearchParams,
-  WritableStream: streams.WritableStream,
-  WritableStreamDefaultController: streams.WritableStreamDefaultController,
-  WritableStreamDefaultWriter: streams.WritableStreamDefaultWriter,
 };
 
 /** Methods and attributes of the global, enumerable as the members of WindowOrWorkerGlobalScope are. */

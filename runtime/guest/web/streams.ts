@@ -1,47 +1,55 @@
-// The streams classes come from web-streams-polyfill (figures against Node: bench/README.md, npm run test:wpt streams); this
-// file adds what bodies need: reading its internal slots, streams over host bodies and bytes.
-import { ReadableStream, ReadableStreamDefaultController } from 'web-streams-polyfill';
+// What bodies need of streams: reading their internal slots, streams over host bodies and bytes. The classes themselves are in
+// ../lazy/streams.ts and come with the first stream.
+import type { ReadableStream, UnderlyingByteSource } from 'web-streams-polyfill';
 import type { HostBody } from '../host.ts';
 
-export {
-  ByteLengthQueuingStrategy,
-  CountQueuingStrategy,
-  ReadableByteStreamController,
-  ReadableStream,
-  ReadableStreamBYOBReader,
-  ReadableStreamBYOBRequest,
-  ReadableStreamDefaultController,
-  ReadableStreamDefaultReader,
-  TransformStream,
-  TransformStreamDefaultController,
-  WritableStream,
-  WritableStreamDefaultController,
-  WritableStreamDefaultWriter,
-} from 'web-streams-polyfill';
+export type { ReadableStream } from 'web-streams-polyfill';
 
-// The polyfill's asynchronous iterators are plain objects; in the standard they inherit from the language's own.
-const asyncGenerator = Object.getPrototypeOf(async function* () {}) as { prototype: object };
-Object.setPrototypeOf(
-  Object.getPrototypeOf(new ReadableStream().values()) as object,
-  Object.getPrototypeOf(asyncGenerator.prototype) as object,
-);
+/** What this file takes from the module of the classes. */
+interface StreamClasses {
+  readonly ReadableStream: typeof ReadableStream;
+  /** The getter of `locked`, which script may replace on the prototype. */
+  readonly locked: () => unknown;
+  /** Name of the controllers' algorithm that takes a read request. */
+  readonly pullSteps: symbol;
+}
+
+/** Loads the classes, which calls `provideStreams`; filled in by lazy.ts. */
+export const streamModule = {
+  load(): void {
+    throw new Error('There are no streams yet');
+  },
+};
+
+let classes: StreamClasses | null = null;
+
+export function provideStreams(made: StreamClasses): void {
+  classes = made;
+}
+
+function streams(): StreamClasses {
+  if (classes === null) streamModule.load();
+  return classes as unknown as StreamClasses;
+}
 
 interface Slots {
   readonly _disturbed: boolean;
   readonly _readableStreamController: object;
 }
 
-const lockedGetter = Object.getOwnPropertyDescriptor(ReadableStream.prototype, 'locked')!.get!;
-
 export function isReadableStream(value: unknown): value is ReadableStream<unknown> {
   return (
-    typeof value === 'object' && value !== null && Object.hasOwn(value, '_readableStreamController') && value instanceof ReadableStream
+    classes !== null &&
+    typeof value === 'object' &&
+    value !== null &&
+    Object.hasOwn(value, '_readableStreamController') &&
+    value instanceof classes.ReadableStream
   );
 }
 
 /** Whether a stream has a reader. */
 export function isLocked(stream: ReadableStream<unknown>): boolean {
-  return lockedGetter.call(stream) as boolean;
+  return streams().locked.call(stream) as boolean;
 }
 
 /** Whether a stream was ever read from or cancelled. */
@@ -69,14 +77,11 @@ interface ReadableSlots {
   readonly _readableStreamController: Record<symbol, (request: ReadRequest) => void>;
 }
 
-const pullSteps = Object.getOwnPropertySymbols(ReadableStreamDefaultController.prototype).find(
-  ({ description }) => description === '[[PullSteps]]',
-)!;
-
 /** Locks a stream and reads it as the standard's own algorithms do. @throws {TypeError} when it is locked. */
 export function openReader(stream: ReadableStream<unknown>): StreamReader {
   const reader = stream.getReader();
   const slots = stream as unknown as ReadableSlots;
+  const { pullSteps } = streams();
   return {
     read(request) {
       slots._disturbed = true;
@@ -88,11 +93,14 @@ export function openReader(stream: ReadableStream<unknown>): StreamReader {
       reader.cancel(reason).catch(() => {});
     },
   };
+/** A byte stream of the standard. */
+export function createByteStream(source: UnderlyingByteSource): ReadableStream<Uint8Array> {
+  return new (streams().ReadableStream)(source);
 }
 
 /** A byte stream over bytes that lie on the host; nothing is pulled before somebody reads. */
 export function streamFromHostBody(body: HostBody): ReadableStream<Uint8Array> {
-  return new ReadableStream({
+  return createByteStream({
     type: 'bytes',
     async pull(controller) {
       const chunk = await body.read();
@@ -110,7 +118,7 @@ export function streamFromHostBody(body: HostBody): ReadableStream<Uint8Array> {
 
 /** A byte stream of one chunk, made when it is asked for. The buffer is the stream's own from then on. */
 export function streamFromBytes(make: () => Uint8Array): ReadableStream<Uint8Array> {
-  return new ReadableStream({
+  return createByteStream({
     type: 'bytes',
     pull(controller) {
       const bytes = make();
@@ -123,7 +131,7 @@ export function streamFromBytes(make: () => Uint8Array): ReadableStream<Uint8Arr
 
 /** A stream whose content was consumed some other way: disturbed, locked and at its end. */
 export function createSpentStream(): ReadableStream<Uint8Array> {
-  const stream = new ReadableStream<Uint8Array>({ type: 'bytes' });
+  const stream = createByteStream({ type: 'bytes' });
   void stream.cancel();
   stream.getReader();
   return stream;

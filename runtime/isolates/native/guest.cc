@@ -548,6 +548,21 @@ void Evaluate(const FunctionCallbackInfo<Value>& info) {
   }
 }
 
+void LoadLazy(Local<Name> name, const PropertyCallbackInfo<Value>& info) {
+  Isolate* isolate = info.GetIsolate();
+  Local<Value> argument = name;
+  Local<Value> value;
+  if (info.Data().As<Function>()->Call(isolate->GetCurrentContext(), Undefined(isolate), 1, &argument).ToLocal(&value)) info.GetReturnValue().Set(value);
+}
+
+// defineLazy(target, name, enumerable, load): a property whose value is load(name) from its first use on. Script cannot tell it from
+// a plain one, which an accessor would not manage.
+void DefineLazy(const FunctionCallbackInfo<Value>& info) {
+  if (!info[0]->IsObject() || !info[1]->IsName() || !info[3]->IsFunction()) return;
+  auto attributes = info[2]->IsTrue() ? None : DontEnum;
+  info[0].As<Object>()->SetLazyDataProperty(From(info)->context.Get(info.GetIsolate()), info[1].As<Name>(), LoadLazy, info[3], attributes).Check();
+}
+
 // Tells the guest of promises that were rejected without a handler (1), and of handlers that came late (0).
 void OnReject(PromiseRejectMessage message) {
   auto event = message.GetEvent();
@@ -595,6 +610,7 @@ extern "C" __attribute__((visibility("default"))) void InitForContext(Isolate* i
   define("now", Now);
   define("randomFill", RandomFill);
   define("evaluate", Evaluate);
+  define("defineLazy", DefineLazy);
   define("atob", Atob);
   define("btoa", Btoa);
   define("utf8Encode", Utf8Encode);

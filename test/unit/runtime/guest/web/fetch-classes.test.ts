@@ -6,12 +6,12 @@ import { Blob as GuestBlob } from '#runtime/guest/web/blob.ts';
 import { Headers as GuestHeaders } from '#runtime/guest/web/headers.ts';
 import { createIncomingRequest, Request as GuestRequest, takeRequest } from '#runtime/guest/web/request.ts';
 import { createIncomingResponse, Response as GuestResponse, takeResponse } from '#runtime/guest/web/response.ts';
-import { ReadableStream as GuestStream } from '#runtime/guest/web/streams.ts';
 import { URL as GuestUrl } from '#runtime/guest/web/url.ts';
 import { URLSearchParams as GuestParams } from '#runtime/guest/web/url-search-params.ts';
-import { connectGuestHost } from '#test/setup/guest-host.ts';
+import { connectGuestHost, lazyGlobals } from '#test/setup/guest-host.ts';
 
 connectGuestHost();
+const GuestStream = lazyGlobals().ReadableStream;
 
 const noSignal = () => new GuestController().signal;
 
