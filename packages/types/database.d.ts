@@ -1,16 +1,23 @@
 // SQL databases: `db` in platform.yaml.
 
-/** A value that SQLite stores: booleans become 0 and 1, `undefined` is refused. */
-export type SqlValue = string | number | bigint | boolean | null | ArrayBuffer | ArrayBufferView;
+/**
+ * A value that SQLite stores: booleans become 0 and 1, bytes (also as an array of numbers below 256) a blob, `undefined` is
+ * refused. Numbers are bound as REAL, which columns of INTEGER type store as integers; a bigint is bound as INTEGER.
+ */
+export type SqlValue = string | number | bigint | boolean | null | ArrayBuffer | ArrayBufferView | readonly number[];
 
-/** A row as an object by column name. */
+/**
+ * A row as an object by column name. Blobs are arrays of numbers; integers are numbers, and bigints beyond 2^53.
+ */
 export type SqlRow = Record<string, unknown>;
 
 /** What running a statement cost and changed. */
 export interface DatabaseMeta {
   /** Milliseconds the statement took. */
   readonly duration: number;
+  /** Rows returned. */
   readonly rows_read: number;
+  /** Rows changed. */
   readonly rows_written: number;
   /** Rows changed. */
   readonly changes: number;
@@ -19,6 +26,8 @@ export interface DatabaseMeta {
   readonly changed_db: boolean;
   /** Bytes of the database afterwards. */
   readonly size_after: number;
+  /** The process that answered. */
+  readonly served_by?: string;
 }
 
 /** What a statement gives. */
@@ -46,6 +55,14 @@ export interface DatabaseStatement {
   raw<Row extends unknown[] = unknown[]>(options?: { columnNames?: false }): Promise<Row[]>;
 }
 
+/** A transaction that waits for the worker between its statements. */
+export interface DatabaseTransaction {
+  prepare(sql: string): DatabaseStatement;
+  /** All or none of the statements; an error leaves the transaction as it was before them. */
+  batch<Row = SqlRow>(statements: DatabaseStatement[]): Promise<DatabaseResult<Row>[]>;
+  exec(sql: string): Promise<{ count: number; duration: number }>;
+}
+
 /** A view of the database that never goes back behind what it has seen. */
 export interface DatabaseSession {
   prepare(sql: string): DatabaseStatement;
@@ -68,6 +85,20 @@ export interface Database {
   exec(sql: string): Promise<{ count: number; duration: number }>;
   /** The whole database as a SQLite file. */
   dump(): Promise<ArrayBuffer>;
+  /**
+   * Runs `work` in a transaction: what it returns after the commit; what it throws undoes everything. Use `tx` in it: writes of
+   * others wait for its end, also those of `env.DB` in the same worker. It has 5 seconds.
+   *
+   * @throws `D1_ERROR: ... SQLITE_ABORT` when it took longer, `SQLITE_BUSY` when another one held the database for 10 seconds.
+   * @example
+   * await env.DB.transaction(async (tx) => {
+   *   const balance = await tx.prepare('SELECT balance FROM accounts WHERE id = ?').bind(from).first<number>('balance');
+   *   if (balance === null || balance < amount) throw new Error('Not enough');
+   *   await tx.prepare('UPDATE accounts SET balance = balance - ? WHERE id = ?').bind(amount, from).run();
+   *   await tx.prepare('UPDATE accounts SET balance = balance + ? WHERE id = ?').bind(amount, to).run();
+   * });
+   */
+  transaction<Result>(work: (tx: DatabaseTransaction) => Promise<Result> | Result): Promise<Result>;
   /** A session that starts at a bookmark, or as the constraint says. */
   withSession(start?: 'first-primary' | 'first-unconstrained' | (string & {})): DatabaseSession;
 }

@@ -88,7 +88,11 @@ export class ShardProcess {
     let note = '';
     (child.stdio[NOTE_FD] as Readable).setEncoding('utf8').on('data', (text: string) => (note += text));
     let listened = false;
-    child.on('message', () => {
+    child.on('message', ({ type, message }: { type: string; message?: string }) => {
+      if (type === 'report') {
+        report(message ?? '');
+        return;
+      }
       listened = true;
       this.#listening.resolve({ shard: name, path: socketPath });
     });

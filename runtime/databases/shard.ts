@@ -48,7 +48,7 @@ const files = new OpenFiles({
   },
   isName: isDatabaseName,
   opened: (name) => watchdog.postMessage(name),
-  report: (message) => void process.stderr.write(`databases: ${message}\n`),
+  report: (message) => process.send?.({ type: 'report', message }),
 });
 
 const connections = new Set<ShardConnection>();

@@ -16,7 +16,8 @@ interface Token {
   readonly end: number;
 }
 
-const spaces = new Set([' ', '\t', '\n', '\r', '\f']);
+// A byte order mark is space to SQLite wherever a token could begin.
+const spaces = new Set([' ', '\t', '\n', '\r', '\f', '\ufeff']);
 const wordStart = /[A-Za-z_\u0080-\uffff]/;
 // SQLite takes `$` inside a word, and after a digit whatever could be part of a number.
 const wordBody = /[A-Za-z0-9_$\u0080-\uffff]*/y;
@@ -38,7 +39,7 @@ export function nextToken(sql: string, at: number): Token | null {
     } else if (character === '-' && sql[start + 1] === '-') {
       const end = sql.indexOf('\n', start);
       start = end === -1 ? sql.length : end + 1;
-    } else if (character === '/' && sql[start + 1] === '*') {
+    } else if (character === '/' && sql[start + 1] === '*' && start + 2 < sql.length) {
       const end = sql.indexOf('*/', start + 2);
       start = end === -1 ? sql.length : end + 2;
     } else {
@@ -112,7 +113,7 @@ function statementEnd(sql: string, first: Token): { end: number; parameters: num
   let beforeLast = '';
   let last = '';
   for (let token: Token | null = first; token !== null; token = nextToken(sql, token.end)) {
-    if (token.kind === ';' && (!isTrigger || (last === 'END' && beforeLast === ';'))) return { end: token.start, parameters };
+    if (token.kind === ';' && (!isTrigger || (last === 'END' && beforeLast === ';'))) return { end: lastEnd, parameters };
     if (token.kind === 'parameter') parameters = counted(sql.slice(token.start, token.end), parameters);
     beforeLast = last;
     last = token.kind === 'word' ? sql.slice(token.start, token.end).toUpperCase() : token.kind;

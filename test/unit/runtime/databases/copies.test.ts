@@ -1,0 +1,119 @@
+// Whole database files: damaged ones, backups, restored ones, branches.
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import type { DatabaseLimits } from '#core/database-limits.ts';
+import { ops } from '#runtime/databases/frames.ts';
+import { type DatabaseClient } from '#runtime/stores/database-service.ts';
+import { startDatabases, type TestDatabases } from '#test/setup/databases.ts';
+
+const at = { namespace: 'shop', resource: 'main' };
+const neighbour = { namespace: 'shop', resource: 'neighbour' };
+
+async function start(
+  t: TestContext,
+  limits: Partial<DatabaseLimits> = {},
+  options: Parameters<typeof startDatabases>[1] = {},
+): Promise<TestDatabases> {
+  const databases = await startDatabases(limits, options);
+  t.after(() => databases.close());
+  return databases;
+}
+
+async function ask(client: DatabaseClient, op: number, args: unknown, place = at, transaction = 0): Promise<Record<string, unknown>> {
+  return JSON.parse((await client.run(place, op, transaction, JSON.stringify(args))) as string) as Record<string, unknown>;
+}
+
+/** Rows, or the refusal. */
+async function query(client: DatabaseClient, sql: string, values: unknown[] = [], place = at): Promise<unknown> {
+  const { e, r } = await ask(client, ops.query, [sql, values], place);
+  return e ?? r;
+}
+
+test('a damaged file is set aside, answers clearly, and can be restored', async (t) => {
+  const { client, directory, service, reports } = await start(t);
+  const backup = join(directory, 'backup.sqlite');
+  await ask(client, ops.exec, ["CREATE TABLE t (a); INSERT INTO t VALUES ('kept'); CREATE TABLE u (b)"]);
+  await client.backup(at, backup);
+  const { path: file } = await client.describe(at);
+  for (const pid of service.pids()) process.kill(pid, 'SIGKILL');
+  // The log would repair what it covers.
+  rmSync(`${file}-wal`);
+  writeFileSync(file, 'this is no database at all, '.repeat(1000));
+  const damaged = { code: 'database_corrupt', message: 'Database main is damaged and was set aside: file is not a database' };
+  await assert.rejects(query(client, 'SELECT a FROM t'), damaged);
+  await assert.rejects(query(client, 'SELECT a FROM t'), damaged);
+  assert.equal(existsSync(file), false);
+  const aside = readdirSync(join(directory, 'shop')).filter((name) => name.startsWith('main.sqlite.corrupt-') && /Z$/.test(name));
+  assert.match(await readFile(join(directory, 'shop', aside[0] as string), 'utf8'), /^this is no database at all/);
+  assert.match(reports.at(-1) as string, /main\.sqlite is corrupt \(file is not a database\); it is now .*Restore a backup, or delete/);
+  assert.deepEqual(await query(client, 'SELECT 1', [], neighbour), [[1]]);
+  await client.restore(at, backup);
+  assert.deepEqual(await query(client, 'SELECT a FROM t'), [['kept']]);
+});
+
+test('damage that shows only while a statement runs is noticed too', async (t) => {
+  const { client, directory, reports } = await start(t);
+  await ask(client, ops.exec, ['CREATE TABLE t (a)']);
+  const fill =
+    'INSERT INTO t WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 2000) SELECT randomblob(500) FROM c';
+  await query(client, fill);
+  const backup = join(directory, 'b.sqlite');
+  await client.backup(at, backup);
+  const bytes = await readFile(backup);
+  bytes.fill(0x5a, 8192, 40_960);
+  const damaged = join(directory, 'shop', 'broken.sqlite');
+  writeFileSync(damaged, bytes);
+  await assert.rejects(query(client, 'SELECT sum(length(a)) FROM t', [], { namespace: 'shop', resource: 'broken' }), {
+    code: 'database_corrupt',
+  });
+  assert.match(reports.at(-1) as string, /broken\.sqlite is corrupt/);
+});
+
+test('a backup of a damaged file, or of none, replaces nothing', async (t) => {
+  const { client, directory } = await start(t);
+  await query(client, 'CREATE TABLE t (a)');
+  const bad = join(directory, 'bad.sqlite');
+  writeFileSync(bad, 'nonsense'.repeat(1000));
+  await assert.rejects(client.restore(at, bad), { code: 'SQLITE_NOTADB', message: 'the backup is damaged: file is not a database' });
+  await assert.rejects(client.restore(at, join(directory, 'none')), { code: 'SQLITE_CANTOPEN', message: 'there is no such backup' });
+  assert.deepEqual(await query(client, 'SELECT count(*) FROM t'), [[0]]);
+});
+
+test('a backup is one moment of the database, while others write', async (t) => {
+  const { client, directory } = await start(t);
+  await ask(client, ops.exec, ['CREATE TABLE t (a); CREATE TABLE u (a)']);
+  let writing = true;
+  const writes = (async () => {
+    for (let value = 0; writing; value++)
+      await ask(client, ops.batch, [
+        ['INSERT INTO t VALUES (?)', [value]],
+        ['INSERT INTO u VALUES (?)', [value]],
+      ]);
+  })();
+  await query(client, 'SELECT 1');
+  const backup = join(directory, 'copy.sqlite');
+  await client.backup(at, backup);
+  writing = false;
+  await writes;
+  const copy = { namespace: 'shop', resource: 'copy' };
+  await client.restore(copy, backup);
+  const [[t1, u1]] = (await query(client, 'SELECT (SELECT count(*) FROM t), (SELECT count(*) FROM u)', [], copy)) as [[number, number]];
+  assert.equal(t1, u1);
+});
+
+test('a branch has the content of its database, and goes its own way', async (t) => {
+  const { client } = await start(t);
+  await ask(client, ops.exec, ["CREATE TABLE t (a); INSERT INTO t VALUES ('both')"]);
+  await client.branch(at, 'preview');
+  const branch = { namespace: 'shop', resource: 'preview' };
+  await query(client, "INSERT INTO t VALUES ('branch')", [], branch);
+  await query(client, "INSERT INTO t VALUES ('main')");
+  assert.deepEqual(await query(client, 'SELECT a FROM t', [], branch), [['both'], ['branch']]);
+  assert.deepEqual(await query(client, 'SELECT a FROM t'), [['both'], ['main']]);
+  await assert.rejects(client.branch(at, 'preview'), { message: 'there is a database of that name already' });
+  await client.remove(branch);
+  assert.deepEqual(await query(client, 'SELECT name FROM sqlite_schema', [], branch), []);
+});
