@@ -93,6 +93,8 @@ export function openReader(stream: ReadableStream<unknown>): StreamReader {
       reader.cancel(reason).catch(() => {});
     },
   };
+}
+
 /** A byte stream of the standard. */
 export function createByteStream(source: UnderlyingByteSource): ReadableStream<Uint8Array> {
   return new (streams().ReadableStream)(source);
