@@ -78,6 +78,12 @@ const temporary = new Set<number>([
   sqlite.SQLITE_DROP_TEMP_VIEW,
 ]);
 
+/** They would be there for the next request too. */
+const noTemporary = 'temporary tables, indexes, triggers and views are not available';
+
+/** They change no content. */
+const maintenance = new Set<number>([sqlite.SQLITE_ANALYZE, sqlite.SQLITE_REINDEX]);
+
 function isOwn(name: string): boolean {
   return name.toLowerCase().startsWith(ownTablePrefix);
 }
@@ -91,11 +97,13 @@ export class Fence {
   #refusal = '';
 
   /** For `setAuthorizer`. */
-  readonly authorize = (action: number, first: string | null, second: string | null): number => {
+  readonly authorize = (action: number, first: string | null, second: string | null, schema: string | null): number => {
     if (reads.has(action)) return sqlite.SQLITE_OK;
     if (rowChanges.has(action)) this.#writes = true;
     else if (schemaChanges.has(action)) this.#writes = this.#schema = true;
     if (this.#open) return sqlite.SQLITE_OK;
+    // `CREATE TABLE temp.x` is no action of its own.
+    if (schema === 'temp' && schemaChanges.has(action)) return this.#refuse(noTemporary);
     return this.#tenant(action, first ?? '', second);
   };
 
@@ -122,7 +130,9 @@ export class Fence {
     try {
       return run();
     } catch (error) {
-      if (resultCode(error) !== 23) throw error;
+      // Of a function SQLite says so with its general code.
+      const isRefused = resultCode(error) === 23 || (this.#refusal !== '' && (error as Error).message.startsWith('not authorized'));
+      if (!isRefused) throw error;
       throw new SqlRefusal('SQLITE_AUTH', this.#refusal === '' ? 'not authorized' : `not authorized: ${this.#refusal}`);
     }
   }
@@ -130,7 +140,8 @@ export class Fence {
   #tenant(action: number, first: string, second: string | null): number {
     if (rowChanges.has(action) || schemaChanges.has(action)) {
       // The table is the first name or the second, depending on the action.
-      if (isOwn(first) || isOwn(second ?? '')) return this.#refuse(`tables ${ownTablePrefix}* belong to the platform`);
+      if (!maintenance.has(action) && (isOwn(first) || isOwn(second ?? '')))
+        return this.#refuse(`tables ${ownTablePrefix}* belong to the platform`);
       if (action === sqlite.SQLITE_CREATE_VTABLE && !modules.has((second ?? '').toLowerCase()))
         return this.#refuse(`virtual tables of ${second ?? ''} cannot be created`);
       return sqlite.SQLITE_OK;
@@ -144,7 +155,7 @@ export class Fence {
       return this.#refuse('use batch() or transaction() instead of BEGIN, COMMIT, ROLLBACK and SAVEPOINT');
     if (action === sqlite.SQLITE_ATTACH || action === sqlite.SQLITE_DETACH)
       return this.#refuse('ATTACH, DETACH and VACUUM are not available');
-    if (temporary.has(action)) return this.#refuse('temporary tables, indexes, triggers and views are not available');
+    if (temporary.has(action)) return this.#refuse(noTemporary);
     return this.#refuse('this statement is not available');
   }
 

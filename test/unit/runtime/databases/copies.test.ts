@@ -46,7 +46,7 @@ test('a damaged file is set aside, answers clearly, and can be restored', async 
   await assert.rejects(query(client, 'SELECT a FROM t'), damaged);
   await assert.rejects(query(client, 'SELECT a FROM t'), damaged);
   assert.equal(existsSync(file), false);
-  const aside = readdirSync(join(directory, 'shop')).filter((name) => name.startsWith('main.sqlite.corrupt-') && /Z$/.test(name));
+  const aside = readdirSync(join(directory, 'shop')).filter((name) => name.startsWith('main.sqlite.corrupt-') && name.endsWith('Z'));
   assert.match(await readFile(join(directory, 'shop', aside[0] as string), 'utf8'), /^this is no database at all/);
   assert.match(reports.at(-1) as string, /main\.sqlite is corrupt \(file is not a database\); it is now .*Restore a backup, or delete/);
   assert.deepEqual(await query(client, 'SELECT 1', [], neighbour), [[1]]);

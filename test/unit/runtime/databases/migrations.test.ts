@@ -1,6 +1,5 @@
 // Migrations of a database.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { test, type TestContext } from 'node:test';
 import type { DatabaseLimits } from '#core/database-limits.ts';
 import { ops } from '#runtime/databases/frames.ts';
