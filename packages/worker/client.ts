@@ -1,15 +1,5 @@
 // A typed client for an app, without generated code: the types come from `typeof app`, and nothing of the app is imported.
-import type {
-  BuiltWorker,
-  ErrorBody,
-  FailureStatus,
-  Mountable,
-  PathParams,
-  PlainJson,
-  ResponseMap,
-  RouteType,
-  SuccessStatus,
-} from './app-types.ts';
+import type { BuiltWorker, ErrorBody, FailureStatus, Mountable, PathParams, PlainJson, RouteType, SuccessStatus } from './app-types.ts';
 import type { InputOf, Json, OutputOf } from './schema-types.ts';
 import type { BodyLike, HeadersLike } from './web-types.ts';
 
@@ -91,7 +81,7 @@ export type CallResult<Route> =
       ? S extends { readonly '~standard': unknown }
         ? Success<SuccessStatus, Json<OutputOf<S>>> | Failure<FailureStatus, ErrorBody>
         : keyof S extends number | 'default'
-          ? Listed<S> | Others<S & ResponseMap>
+          ? Listed<S> | Others<S>
           : Success<SuccessStatus, Json<OutputOf<S>>> | Failure<FailureStatus, ErrorBody>
       : Success<SuccessStatus | 204 | 205, PlainJson<Awaited<R>>> | Failure<FailureStatus, ErrorBody>
     : never;

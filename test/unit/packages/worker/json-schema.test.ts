@@ -53,6 +53,7 @@ const cases: [schema: JsonSchema, good: unknown[], bad: unknown[]][] = [
   [{ allOf: [{ minimum: 1 }, { maximum: 2 }] }, [1, 2], [0, 3]],
   [{ not: { type: 'string' } }, [1], ['a']],
   [
+    // oxlint-disable-next-line unicorn/no-thenable -- a keyword
     { if: { properties: { k: { const: 'a' } }, required: ['k'] }, then: { required: ['x'] }, else: { required: ['y'] } },
     [{ k: 'a', x: 1 }, { y: 1 }],
     [{ k: 'a' }, {}],
