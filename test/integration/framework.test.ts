@@ -1,0 +1,106 @@
+// An app of packages/worker in a real isolate, behind a real socket: what the in-process tests cannot see.
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { startHandler, type TestHandler } from '#test/setup/handler.ts';
+
+let handler: TestHandler;
+const json = { 'content-type': 'application/json' };
+
+before(async () => {
+  handler = await startHandler({
+    app: { files: {}, folder: join(import.meta.dirname, '../fixtures/apps/framework'), yaml: 'kind: dynamic\n', vars: { NAME: 'Ada' } },
+  });
+});
+after(() => handler.close());
+
+test('requests are checked, answers trimmed, and the client is known', async () => {
+  assert.deepEqual((await handler.fetch('app', '/')).json(), { hello: 'Ada', ip: '127.0.0.1' });
+  const user = await handler.fetch('app', '/users/7?tag=a');
+  assert.deepEqual([user.json(), user.headers['content-type']], [{ id: 7, name: 'Ada', tags: ['a'] }, 'application/json']);
+  const wrong = await handler.fetch('app', '/users/x');
+  assert.deepEqual([wrong.status, (wrong.json() as { error: string }).error], [400, 'Validation failed']);
+  const made = await handler.fetch('app', '/users', { method: 'POST', headers: json, body: '{"name":"Grace","admin":true}' });
+  assert.deepEqual([made.status, made.json()], [201, { id: 2, name: 'Grace' }]);
+});
+
+test('bad requests are answered by the letter through the socket too', async () => {
+  const asks: [string, string, Parameters<TestHandler['fetch']>[2], number][] = [
+    ['app', '/users', { method: 'POST', headers: json, body: '{' }, 400],
+    ['app', '/users', { method: 'POST', headers: { 'content-type': 'text/plain' }, body: '{}' }, 415],
+    ['app', '/users', { method: 'POST', headers: json, body: `{"name":"${'x'.repeat(2000)}"}` }, 413],
+    ['app', '/users', { method: 'POST', headers: json, body: '{"__proto__":{"a":1}}' }, 400],
+    ['app', '/users/%zz', {}, 400],
+    ['app', '/users', { method: 'DELETE' }, 405],
+    ['app', '/users', { method: 'OPTIONS' }, 204],
+    ['app', '/nowhere', {}, 404],
+    ['app', '/gone', {}, 410],
+    ['app', '/broken', {}, 500],
+    ['app', '/wrong', {}, 500],
+  ];
+  for (const [project, path, options, status] of asks) assert.equal((await handler.fetch(project, path, options)).status, status, path);
+  await handler.logged('app', /broken on purpose/);
+  await handler.logged('app', /GET \/wrong: .*id/);
+  await handler.logged('app', /^POST \/users 413 _ ms$/);
+});
+
+test('a body in chunks that never declares its length is cut off at the limit', async () => {
+  const sent = request({
+    host: '127.0.0.1',
+    port: handler.port,
+    path: '/users',
+    method: 'POST',
+    headers: { ...json, host: 'app.localhost' },
+  });
+  const answered = new Promise<number>((resolve, reject) => {
+    sent.on('response', (response) => (response.resume(), resolve(response.statusCode ?? 0)));
+    sent.on('error', reject);
+  });
+  sent.write('{"name":"');
+  for (let at = 0; at < 20; at++) sent.write('x'.repeat(100));
+  assert.equal(await answered, 413);
+  sent.destroy();
+});
+
+test('HEAD has the headers and no body, streams arrive, waitUntil goes on', async () => {
+  const head = await handler.fetch('app', '/users/7', { method: 'HEAD' });
+  assert.deepEqual([head.status, head.headers['content-type'], head.text], [200, 'application/json', '']);
+  assert.equal((await handler.fetch('app', '/stream')).text, 'one two');
+  assert.equal((await handler.fetch('app', '/later')).text, 'now');
+  await handler.logged('app', /after the answer/);
+});
+
+test('cors, rate limits and bearer tokens work inside', async () => {
+  const preflight = await handler.fetch('app', '/users', {
+    method: 'OPTIONS',
+    headers: { origin: 'https://a.example', 'access-control-request-method': 'POST' },
+  });
+  assert.deepEqual([preflight.status, preflight.headers['access-control-allow-origin']], [204, 'https://a.example']);
+  const statuses: number[] = [];
+  for (let at = 0; at < 3; at++) statuses.push((await handler.fetch('app', '/limited')).status);
+  assert.deepEqual(statuses, [200, 200, 429]);
+  const text = [{ alg: 'HS256' }, { sub: 'u1' }].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
+  const token = `${text}.${createHmac('sha256', 'a secret of at least 32 bytes, really').update(text).digest('base64url')}`;
+  assert.deepEqual((await handler.fetch('app', '/private', { headers: { authorization: `Bearer ${token}` } })).json(), { id: 'u1' });
+  assert.equal((await handler.fetch('app', '/private', { headers: { authorization: `Bearer ${token}x` } })).status, 401);
+});
+
+test('the description and its page are served', async () => {
+  const description = (await handler.fetch('app', '/openapi.json')).json() as { openapi: string; paths: object };
+  assert.equal(description.openapi, '3.1.0');
+  assert.deepEqual(Object.keys(description.paths), [
+    '/',
+    '/users/{id}',
+    '/users',
+    '/gone',
+    '/broken',
+    '/wrong',
+    '/stream',
+    '/later',
+    '/limited',
+    '/private',
+  ]);
+  assert.match((await handler.fetch('app', '/docs')).text, /<script type="module" src="\/docs\/page\.js">/);
+});
