@@ -9,6 +9,7 @@ import { StackMapper, type LogLine } from './invocation/log.ts';
 import { failed, failureResponse, ok, type Outcome } from './invocation/outcome.ts';
 import type { CodeCache } from './isolates/isolate.ts';
 import type { Pool, Tenant } from './isolates/pool.ts';
+import { collectBody } from './request-body.ts';
 import type { Exchange } from './server/listener.ts';
 import {
   isHttp,
@@ -102,8 +103,15 @@ export class Deployment implements Tenant, ServingOwner {
     this.lastUsedAt = invocation.startedAt;
     if (this.#refuses(invocation)) return;
     const { bodyBytes } = exchange;
-    if (bodyBytes > 0 && bodyBytes <= limits.inlineBodyBytesMax) collectBody(exchange, invocation, (body) => this.#start(invocation, body));
+    if (bodyBytes > 0 && bodyBytes <= limits.inlineBodyBytesMax) this.#collect(exchange, invocation);
     else this.#start(invocation, bodyBytes === 0 ? null : undefined);
+  }
+
+  #collect(exchange: Exchange, invocation: HttpInvocation): void {
+    const onAbort = (): void => void (invocation.phase = 'over');
+    collectBody(exchange, onAbort, (body) => {
+      if (invocation.phase !== 'over') this.#start(invocation, body);
+    });
   }
 
   /** Takes an event that is no request; `delivery.onEnd` hears of its end. */
@@ -242,22 +250,4 @@ function endFailed(invocation: HttpInvocation, outcome: Outcome & { kind: 'faile
   invocation.status = response.status;
   exchange.onAbort = null;
   if (outcome.code !== 'client_gone') exchange.send(response.status, response.headerBlock, response.body);
-}
-
-function collectBody(exchange: Exchange, invocation: HttpInvocation, then: (body: Uint8Array) => void): void {
-  const body = new Uint8Array(exchange.bodyBytes);
-  let at = 0;
-  exchange.onAbort = () => {
-    invocation.phase = 'over';
-  };
-  exchange.readBody({
-    chunk(bytes) {
-      body.set(bytes, at);
-      at += bytes.byteLength;
-      return true;
-    },
-    end() {
-      if (invocation.phase !== 'over') then(body);
-    },
-  });
 }
