@@ -36,7 +36,8 @@ export function createFetch(
       const open = undici.buildConnector({ lookup: guardedLookup(policy), allowH2: false });
       const connector: typeof open = (options, callback) =>
         open(options, (...result) => {
-          if (result[1] !== null) meter.add(result[1]);
+          // A connection that failed has an error and nothing else.
+          if (result[1]) meter.add(result[1]);
           callback(...result);
         });
       return new undici.Agent({ connect: connector, allowH2: false, bodyTimeout: 0, headersTimeout: 0 });

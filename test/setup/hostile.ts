@@ -166,7 +166,7 @@ function createContext(platform: TestPlatform): AttackContext {
       opened.on('data', (chunk: string) => (text += chunk));
       opened.write(bytes);
       opened.setTimeout(silenceMs, () => opened.destroy());
-      if (!opened.destroyed) await once(opened, 'close');
+      if (!opened.closed) await new Promise((resolve) => opened.on('close', resolve));
       return text;
     },
   };

@@ -1,0 +1,10 @@
+// A response whose header is 100 MB.
+import { attacker, type Attack } from '#test/setup/hostile.ts';
+
+export default {
+  kind: 'memory',
+  worker: attacker(`return new Response('x', { headers: { 'x-big': 'y'.repeat(1e8) } });`),
+  environment: { WORKER_CPU_LIMIT_MS_FREE: '2000', WORKER_WALL_LIMIT_MS: '20000' },
+  attack: ({ flood }) => flood('/attack', { clients: 1, ms: 1500 }),
+  expect: ['500 worker_threw', '500 memory_limit_exceeded', '500 memory_limit_exceeded, 503 isolate_replaced'],
+} satisfies Attack;

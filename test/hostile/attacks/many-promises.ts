@@ -1,0 +1,10 @@
+// Promises that never settle, held by what waits for them.
+import { attacker, type Attack } from '#test/setup/hostile.ts';
+
+export default {
+  kind: 'memory',
+  worker: attacker(`const all = []; for (;;) { const p = new Promise(() => {}); all.push(p.then(() => 1)); }`),
+  environment: { WORKER_CPU_LIMIT_MS_FREE: '2000', WORKER_WALL_LIMIT_MS: '20000' },
+  attack: ({ flood }) => flood('/attack', { clients: 1, ms: 1500 }),
+  expect: ['500 memory_limit_exceeded', '503 isolate_replaced', '500 memory_limit_exceeded, 503 isolate_replaced'],
+} satisfies Attack;

@@ -1,0 +1,11 @@
+// The same in a continuation.
+import { attacker, type Attack } from '#test/setup/hostile.ts';
+
+export default {
+  kind: 'cpu',
+  worker: attacker(
+    `globalThis.count = (globalThis.count ?? 0) + 1; const mine = globalThis.count; await scheduler.wait(1); if (mine > 1000) for (;;); return new Response('polite');`,
+  ),
+  attack: ({ flood }) => flood('/attack', { clients: 8, ms: 2500 }),
+  expect: ['200 polite, 500 cpu_limit_exceeded', '200 polite, 500 cpu_limit_exceeded, 503 isolate_replaced'],
+} satisfies Attack;

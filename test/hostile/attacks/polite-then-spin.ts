@@ -1,0 +1,9 @@
+// A thousand polite requests, then a spin in a first entry.
+import { attacker, type Attack } from '#test/setup/hostile.ts';
+
+export default {
+  kind: 'cpu',
+  worker: attacker(`globalThis.count = (globalThis.count ?? 0) + 1; if (globalThis.count > 1000) for (;;); return new Response('polite');`),
+  attack: ({ flood }) => flood('/attack', { clients: 8, ms: 2500 }),
+  expect: ['200 polite, 500 cpu_limit_exceeded', '200 polite, 500 cpu_limit_exceeded, 503 isolate_replaced'],
+} satisfies Attack;
