@@ -4,6 +4,7 @@ import { performance } from 'node:perf_hooks';
 import type { Part } from './bridge/protocol.ts';
 import type { InvocationKind } from '#core/plans.ts';
 import type { Delivery } from './invocation/delivery.ts';
+import type { InvocationIds } from './invocation/invocation-id.ts';
 import { Invocation } from './invocation/invocation.ts';
 import { StackMapper, type LogLine } from './invocation/log.ts';
 import { failed, failureResponse, ok, type Outcome } from './invocation/outcome.ts';
@@ -11,6 +12,7 @@ import type { CodeCache } from './isolates/isolate.ts';
 import type { Pool, Tenant } from './isolates/pool.ts';
 import { collectBody } from './request-body.ts';
 import type { Exchange } from './server/listener.ts';
+import type { ProxyRequestIds } from './server/request-id.ts';
 import {
   isHttp,
   Serving,
@@ -27,6 +29,7 @@ export interface RequestRecord {
   readonly kind: InvocationKind;
   /** Id of the invocation. */ readonly invocation: string;
   readonly traceId: string | null;
+  /** What a trusted proxy calls it; null otherwise. */ readonly requestId: string | null;
   readonly deployment: string;
   readonly project: string;
   /** Of a request; empty for other events. */ readonly method: string;
@@ -45,7 +48,10 @@ export interface DeploymentParts extends ServingParts {
   readonly onRequest: ((record: RequestRecord) => void) | null;
   /** Whether `onRequest` wants those that ended well, too. */
   readonly recordsAll: boolean;
-  readonly nextId: () => string;
+  readonly ids: InvocationIds;
+  /** Whether every response says the id of its invocation, and not only those that the platform answers with a failure. */
+  readonly answersIds: boolean;
+  /** Null where no proxy is trusted. */ readonly proxyRequestId: ProxyRequestIds | null;
 }
 
 /** A deployment with whatever isolate serves it now. */
@@ -99,7 +105,10 @@ export class Deployment implements Tenant, ServingOwner {
   /** Serves a request; every way it can end ends the exchange. */
   fetch(exchange: Exchange): void {
     const { limits } = this.#parts;
-    const invocation: HttpInvocation = new Invocation(this.#parts.nextId(), 'http', exchange, performance.now(), limits.subrequestsMax);
+    const { ids, proxyRequestId, answersIds } = this.#parts;
+    const invocation: HttpInvocation = new Invocation(ids, 'http', exchange, performance.now(), limits.subrequestsMax);
+    if (proxyRequestId !== null) exchange.requestId = proxyRequestId(exchange) ?? '';
+    if (answersIds && exchange.requestId === '') exchange.requestId = invocation.uid;
     this.lastUsedAt = invocation.startedAt;
     if (this.#refuses(invocation)) return;
     const { bodyBytes } = exchange;
@@ -116,8 +125,8 @@ export class Deployment implements Tenant, ServingOwner {
 
   /** Takes an event that is no request; `delivery.onEnd` hears of its end. */
   deliver(delivery: Delivery): void {
-    const { nextId, limits } = this.#parts;
-    const invocation: EventInvocation = new Invocation(nextId(), delivery.kind, delivery, performance.now(), limits.subrequestsMax);
+    const { ids, limits } = this.#parts;
+    const invocation: EventInvocation = new Invocation(ids, delivery.kind, delivery, performance.now(), limits.subrequestsMax);
     this.lastUsedAt = invocation.startedAt;
     if (!this.#refuses(invocation)) this.#start(invocation, null);
   }
@@ -170,12 +179,13 @@ export class Deployment implements Tenant, ServingOwner {
   }
 
   /** Ends an invocation: the response where none is out yet, the log, the record. */
-  end(invocation: AnyInvocation, outcome: Outcome): void {
+  end(invocation: AnyInvocation, outcome: Outcome, now = performance.now()): void {
     if (invocation.phase === 'over') return;
     let method = '';
     let target = '';
+    let requestId = '';
     if (isHttp(invocation)) {
-      ({ method, target } = invocation.answer);
+      ({ method, target, requestId } = invocation.answer);
       if (outcome.kind === 'failed') endFailed(invocation, outcome);
       invocation.phase = 'over';
     } else {
@@ -184,13 +194,15 @@ export class Deployment implements Tenant, ServingOwner {
       const { result, onEnd } = invocation.answer;
       onEnd({ outcome: result === null ? outcome : ok, result, cpuMs: invocation.cpuMs });
     }
-    const wallMs = performance.now() - invocation.startedAt;
+    const wallMs = now - invocation.startedAt;
     this.#parts.counters.ended(invocation.kind, outcome, wallMs);
     if (this.#parts.onRequest === null || (outcome.kind === 'ok' && !this.#parts.recordsAll)) return;
+    const { uid } = invocation;
     this.#parts.onRequest({
       kind: invocation.kind,
-      invocation: invocation.uid,
+      invocation: uid,
       traceId: invocation.trace?.traceId ?? null,
+      requestId: requestId === '' || requestId === uid ? null : requestId,
       deployment: this.config.id,
       project: this.config.project,
       method,
@@ -249,5 +261,6 @@ function endFailed(invocation: HttpInvocation, outcome: Outcome & { kind: 'faile
   const response = failureResponse(outcome);
   invocation.status = response.status;
   exchange.onAbort = null;
+  if (exchange.requestId === '') exchange.requestId = invocation.uid;
   if (outcome.code !== 'client_gone') exchange.send(response.status, response.headerBlock, response.body);
 }

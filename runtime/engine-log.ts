@@ -7,7 +7,7 @@ import type { HandlerParts } from './handler.ts';
 import { outcomeLabel, outcomeLevel } from './invocation/outcome.ts';
 
 /** The log of an engine, and what its handler tells it. */
-export interface EngineLog extends Pick<HandlerParts, 'onLog' | 'onRequest' | 'onlyFailures'> {
+export interface EngineLog extends Pick<HandlerParts, 'onLog' | 'onRequest' | 'onlyFailures' | 'answersIds'> {
   readonly log: Logger;
 }
 
@@ -33,11 +33,13 @@ export function openEngineLog(
       ),
     onRequest: requests === 'none' || !log.isLevelEnabled('error') ? null : onRequest,
     onlyFailures: !recordsOk,
+    // Where the log has a line for it.
+    answersIds: requests === 'all',
   };
 }
 
 function requestFields(record: RequestRecord): object {
-  const { deployment, project, invocation, kind, outcome, status, cpuMs, wallMs, method, target, traceId } = record;
+  const { deployment, project, invocation, kind, outcome, status, cpuMs, wallMs, method, target, traceId, requestId } = record;
   return {
     deployment,
     project,
@@ -48,6 +50,7 @@ function requestFields(record: RequestRecord): object {
     cpuMs: rounded(cpuMs),
     wallMs: rounded(wallMs),
     ...(traceId === null ? {} : { traceId }),
+    ...(requestId === null ? {} : { requestId }),
   };
 }
 

@@ -18,7 +18,8 @@ import type { DeploymentConfig } from './serving.ts';
 import type { OpenArtifact } from './router/artifact-source.ts';
 import type { Route } from './router/route-table.ts';
 import { assetDecision, type AssetAnswer, type AssetServer } from './server/assets.ts';
-import { createClientHeaders } from './server/client-address.ts';
+import { createClientHeaders, createTrust } from './server/client-address.ts';
+import { createProxyRequestIds } from './server/request-id.ts';
 import type { Exchange } from './server/listener.ts';
 import { signedFilesPath, type SignedFiles } from './server/signed-files.ts';
 import { hostNotFound } from './server/pages.ts';
@@ -46,6 +47,7 @@ export interface HandlerParts {
   readonly onLog: (deployment: DeploymentConfig, line: LogLine) => void;
   readonly onRequest: ((record: RequestRecord) => void) | null;
   /** Whether `onRequest` wants only those that failed. */ readonly onlyFailures?: boolean;
+  /** Whether every response says `x-request-id`; else only failures do, and what a trusted proxy has named. */ readonly answersIds?: boolean;
 }
 
 /** A handler at work. */
@@ -105,7 +107,9 @@ export function createHandler(parts: HandlerParts): Handler {
     onLog: parts.onLog,
     onRequest: parts.onRequest,
     recordsAll: parts.onlyFailures !== true,
-    nextId: createInvocationIds(),
+    ids: createInvocationIds(),
+    answersIds: parts.answersIds === true,
+    proxyRequestId: createProxyRequestIds(parts.trustedProxies.length === 0 ? null : createTrust(parts.trustedProxies)),
     passThrough: (exchange, config) => {
       const found = [...served.values()].find(({ deployment }) => deployment?.config === config);
       return found !== undefined && parts.assets.serve(exchange, found.artifact);

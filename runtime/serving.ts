@@ -46,7 +46,7 @@ export interface ServingParts {
 export interface ServingOwner {
   readonly config: DeploymentConfig;
   /** Ends an invocation: the response where none is out yet, the log, the record. */
-  end(invocation: AnyInvocation, outcome: Outcome): void;
+  end(invocation: AnyInvocation, outcome: Outcome, now?: number): void;
   log(level: LogLine['level'], text: string, invocation: AnyInvocation | null): void;
 }
 
@@ -227,12 +227,13 @@ export class Serving implements LinkEvents {
     counters.entered(cpuMs, shareMs);
     this.#link.receive(meta, text, bytes);
     if (this.#state === 'starting' && !this.#asked) this.#link.start();
+    const now = this.#ended.length > 0 ? performance.now() : 0;
     for (const { invocation, outcome } of this.#ended) {
       if (!invocation.charged) {
         invocation.cpuMs = shareMs;
         counters.charge(invocation.kind, shareMs);
       }
-      this.#deployment.end(invocation, outcome);
+      this.#deployment.end(invocation, outcome, now);
     }
     if (this.#ended.length > 0) {
       this.#ended.length = 0;

@@ -2,6 +2,7 @@
 // it goes back as frames. Made by receiver.ts.
 import { PlatformError } from '#core/errors.ts';
 import type { SocketWire } from '../bridge/sockets.ts';
+import { withRequestId } from '../server/request-id.ts';
 import { hasBody, headerIn, type HeadCache, type ResponseHead } from '../server/header-block.ts';
 import type { BodySink, Exchange } from '../server/listener.ts';
 import {
@@ -42,6 +43,7 @@ export class ReceivedExchange implements Exchange {
   readonly headerBlock: string;
   readonly remoteAddress: string;
   readonly bodyBytes: number;
+  requestId = '';
   onAbort: (() => void) | null = null;
   onDrain: (() => void) | null = null;
   readonly #id: number;
@@ -198,9 +200,10 @@ export class ReceivedExchange implements Exchange {
 
   #head(kind: number, status: number, headerBlock: string, room: number): void {
     const { writer } = this.#link;
-    writer.begin(kind, this.#id, 8 + headerBlock.length * 3 + room);
+    const block = this.requestId === '' ? headerBlock : withRequestId(headerBlock, this.requestId);
+    writer.begin(kind, this.#id, 8 + block.length * 3 + room);
     writer.number(status);
-    writer.string(headerBlock);
+    writer.string(block);
   }
 
   #chunk(bytes: Uint8Array): void {

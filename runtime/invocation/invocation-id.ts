@@ -1,11 +1,14 @@
-// Ids of invocations, as they stand in the log and in `x-request-id`: unique over all engines, and cheap, since every request
-// gets one. Made by handler.ts.
+// Ids of invocations, as they stand in the log and in `x-request-id`: unique over all engines. A request takes a number; the text is
+// made when somebody wants to read it. Made by handler.ts.
 import { randomBytes } from 'node:crypto';
 
-/** Next id of this engine: a random prefix and a running number. */
-export function createInvocationIds(): () => string {
+/** The ids of one engine. */
+export interface InvocationIds {
+  readonly prefix: string;
+  /** The last number that was taken. */ last: number;
+}
+
+export function createInvocationIds(): InvocationIds {
   // 48 bits: two engines of a platform share a prefix once in a million million starts.
-  const prefix = `${randomBytes(6).toString('hex')}-`;
-  let last = 0;
-  return () => prefix + ++last;
+  return { prefix: `${randomBytes(6).toString('hex')}-`, last: 0 };
 }

@@ -2,6 +2,7 @@
 // fields and no closures.
 import { PlatformError } from '#core/errors.ts';
 import type { InvocationKind } from '#core/plans.ts';
+import type { InvocationIds } from './invocation-id.ts';
 import type { Outcome } from './outcome.ts';
 import { traceFrom, type TraceContext } from './trace.ts';
 
@@ -12,8 +13,6 @@ export type Phase = 'waiting' | 'running' | 'answered' | 'over';
 export class Invocation<Answer> {
   /** Number in its isolate, while it runs. */
   id = 0;
-  /** Unique over all engines: what the log calls it. */
-  readonly uid: string;
   phase: Phase = 'waiting';
   readonly kind: InvocationKind;
   readonly answer: Answer;
@@ -34,15 +33,23 @@ export class Invocation<Answer> {
   wallFrom: number;
   outcome: Outcome | null = null;
   #subrequestsMax: number;
+  #ids: InvocationIds;
+  #number: number;
   #trace: TraceContext | null | undefined = undefined;
 
-  constructor(uid: string, kind: InvocationKind, answer: Answer, startedAt: number, subrequestsMax: number) {
-    this.uid = uid;
+  constructor(ids: InvocationIds, kind: InvocationKind, answer: Answer, startedAt: number, subrequestsMax: number) {
+    this.#ids = ids;
+    this.#number = ++ids.last;
     this.kind = kind;
     this.answer = answer;
     this.startedAt = startedAt;
     this.wallFrom = startedAt;
     this.#subrequestsMax = subrequestsMax;
+  }
+
+  /** Unique over all engines: what the log calls it. */
+  get uid(): string {
+    return this.#ids.prefix + this.#number;
   }
 
   /** The trace its request belongs to; read when somebody asks for it. */

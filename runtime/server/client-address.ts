@@ -29,14 +29,7 @@ const rememberedMax = 1000;
  * // 'x-forwarded-for\0' + '192.0.2.1\0x-real-ip\0' + '192.0.2.1\0cf-connecting-ip\0' + '192.0.2.1\0'
  */
 export function createClientHeaders(trustedProxies: readonly string[]): ClientHeaders {
-  const proxies = new BlockList();
-  for (const proxy of trustedProxies) {
-    const [address, bits] = proxy.split('/') as [string, string?];
-    const family = isIPv4(address) ? 'ipv4' : 'ipv6';
-    if (bits === undefined) proxies.addAddress(address, family);
-    else proxies.addSubnet(address, Number(bits), family);
-  }
-  const isTrusted = (address: string): boolean => proxies.check(address, isIPv4(address) ? 'ipv4' : 'ipv6');
+  const isTrusted = createTrust(trustedProxies);
   // Of each peer: what is added for it, null for a proxy, whose requests have clients of their own.
   const remembered = new Map<string, string | null>();
 
@@ -51,6 +44,18 @@ export function createClientHeaders(trustedProxies: readonly string[]): ClientHe
     // Nearly all requests claim nothing, and two searches are cheaper than taking the block apart.
     return (block.includes('forwarded') || block.includes('-ip') ? withoutClaims(block, addressNames, proxyNames) : block) + added;
   };
+}
+
+/** Whether an address is a trusted proxy's. */
+export function createTrust(trustedProxies: readonly string[]): (address: string) => boolean {
+  const proxies = new BlockList();
+  for (const proxy of trustedProxies) {
+    const [address, bits] = proxy.split('/') as [string, string?];
+    const family = isIPv4(address) ? 'ipv4' : 'ipv6';
+    if (bits === undefined) proxies.addAddress(address, family);
+    else proxies.addSubnet(address, Number(bits), family);
+  }
+  return (address) => isIP(address) !== 0 && proxies.check(address, isIPv4(address) ? 'ipv4' : 'ipv6');
 }
 
 /** What is wrong with an entry of `TRUSTED_PROXIES`; null when it is an address or a CIDR range. */

@@ -92,6 +92,7 @@ export interface ResponseHead {
   /** Names and values in turn, without hop-by-hop headers and `content-length`. */ readonly pairs: readonly string[];
   /** The same as header lines in Latin-1, each ended by CR LF. */ readonly lines: string;
   readonly hasDate: boolean;
+  readonly hasRequestId: boolean;
   /** `content-length` of the block; -1 without one. */ readonly declaredBytes: number;
 }
 
@@ -107,6 +108,7 @@ export function responseHead(block: string): ResponseHead {
   const pairs: string[] = [];
   let lines = '';
   let hasDate = false;
+  let hasRequestId = false;
   let declaredBytes = -1;
   let at = 0;
   while (at < block.length) {
@@ -124,10 +126,11 @@ export function responseHead(block: string): ResponseHead {
       continue;
     }
     if (name === 'date') hasDate = true;
+    else if (name === 'x-request-id') hasRequestId = true;
     pairs.push(name, value);
     lines += `${name}: ${value}\r\n`;
   }
-  return { pairs, lines, hasDate, declaredBytes };
+  return { pairs, lines, hasDate, hasRequestId, declaredBytes };
 }
 
 /** Which header of a block is the illegal one, for the message; never its value. */
@@ -164,7 +167,7 @@ export class HeadCache {
   }
 }
 
-const emptyHead: ResponseHead = { pairs: [], lines: '', hasDate: false, declaredBytes: -1 };
+const emptyHead: ResponseHead = { pairs: [], lines: '', hasDate: false, hasRequestId: false, declaredBytes: -1 };
 
 /** Value of a `date` header, renewed once a second by the first request that needs it. */
 export class DateHeader {

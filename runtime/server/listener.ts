@@ -44,6 +44,8 @@ export interface Exchange {
   /** Cuts the connection, so that a truncated response is seen as truncated. */
   destroy(): void;
 
+  /** Set by the handler: answered as `x-request-id`, unless the worker answers with its own. Empty: not answered. */
+  requestId: string;
   /** Set by the handler: the client went away before the response was complete. Called at most once. */
   onAbort: (() => void) | null;
   /** Set by the handler: the socket takes more after `write` returned false. */

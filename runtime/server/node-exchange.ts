@@ -57,6 +57,7 @@ export class NodeExchange implements Exchange {
   readonly host: string;
   readonly headerBlock: string;
   readonly bodyBytes: number;
+  requestId = '';
   onAbort: (() => void) | null = null;
   onDrain: (() => void) | null = null;
   /** Of a WebSocket handshake: what the client sent after it. The parser has let go of the connection. */
@@ -317,7 +318,8 @@ export class NodeExchange implements Exchange {
       this.#linger();
     } else if (this.#request.httpVersionMinor === 0) connection = 'connection: keep-alive\r\n';
     const date = head.hasDate ? '' : `date: ${this.#listener.date.text()}\r\n`;
-    return `${statusLines[status]}${head.lines}${framed}${date}${connection}\r\n`;
+    const id = head.hasRequestId || this.requestId === '' ? '' : `x-request-id: ${this.requestId}\r\n`;
+    return `${statusLines[status]}${head.lines}${framed}${id}${date}${connection}\r\n`;
   }
 
   /** Whether too much of the request body is left to read it only for the connection's sake. */

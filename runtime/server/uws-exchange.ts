@@ -54,6 +54,7 @@ export class UwsExchange implements Exchange {
   readonly host: string;
   readonly headerBlock: string;
   readonly bodyBytes: number;
+  requestId = '';
   onAbort: (() => void) | null = null;
   onDrain: (() => void) | null = null;
 
@@ -303,6 +304,7 @@ export class UwsExchange implements Exchange {
       if (pairs[i] === 'date') continue;
       this.#native.writeHeader(pairs[i]!, latin1(pairs[i + 1]!));
     }
+    if (!head.hasRequestId && this.requestId !== '') this.#native.writeHeader('x-request-id', this.requestId);
   }
 
   /** To ask for the end of the connection here would write its header into the body. */

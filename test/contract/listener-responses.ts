@@ -54,6 +54,25 @@ export function responseCases(fact: Fact): void {
       assert.deepEqual((await raw.response('HEAD')).all('content-length'), ['1234']);
     });
 
+    fact('names its request once: as the handler said, or as the block says already', async (open) => {
+      const { client } = await open((exchange) => {
+        exchange.requestId = exchange.target === '/unnamed' ? '' : 'of-the-handler';
+        const block = exchange.target === '/own' ? `${textPlain}x-request-id\0own\0` : textPlain;
+        if (exchange.target !== '/stream') exchange.send(200, block, 'ok');
+        else {
+          exchange.begin(200, block);
+          exchange.end();
+        }
+      });
+      const raw = await client();
+      const named: string[][] = [];
+      for (const target of ['/', '/own', '/unnamed', '/stream']) {
+        raw.send(`GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`);
+        named.push((await raw.response()).all('x-request-id'));
+      }
+      assert.deepEqual(named, [['of-the-handler'], ['own'], [], ['of-the-handler']]);
+    });
+
     for (const status of [204, 304]) {
       fact(`of status ${status} has neither body nor framing`, async (open) => {
         const { client } = await open((exchange) => exchange.send(exchange.target === '/' ? status : 200, 'x-a\x001\0', 'body'));

@@ -39,7 +39,9 @@ export async function openIsolateSide(folder: string, origin: string, cache: str
         counters: engine.counters.open('wpt', 'wpt'),
         engineCounters: engine.counters,
         recordsAll: false,
-        nextId: () => '',
+        ids: { prefix: '', last: 0 },
+        answersIds: false,
+        proxyRequestId: null,
         handlers: engine.handlers,
         limits,
         protocol: 'http',
@@ -72,6 +74,7 @@ function answer(deployment: Deployment): Promise<{ status: number; body: string 
     let status = 0;
     const end = (): void => resolve({ status, body: Buffer.concat(chunks).toString() });
     const exchange: Exchange = {
+      requestId: '',
       method: 'GET',
       target: '/',
       host: 'wpt.localhost',

@@ -77,6 +77,7 @@ async function engine(t: TestContext, listener: RequestListener | null, given: P
     rssBytes: 1,
     parkedThreads: 0,
     load: 0,
+    forwarded: 0,
     socketPath,
     ...given,
   };

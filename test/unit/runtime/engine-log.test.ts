@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RequestRecord } from '#runtime/deployment.ts';
+import { openEngineLog } from '#runtime/engine-log.ts';
+import { failed, ok } from '#runtime/invocation/outcome.ts';
+
+type Line = Record<string, unknown>;
+
+function open(environment: Record<string, string>): { lines: Line[]; log: ReturnType<typeof openEngineLog> } {
+  const lines: Line[] = [];
+  const log = openEngineLog(environment, { write: (text) => void lines.push(JSON.parse(text) as Line) });
+  return { lines, log };
+}
+
+const record: RequestRecord = {
+  kind: 'http',
+  invocation: 'abc-1',
+  traceId: null,
+  requestId: null,
+  deployment: 'd1',
+  project: 'shop',
+  method: 'GET',
+  target: '/path?token=secret',
+  status: 200,
+  outcome: ok,
+  cpuMs: 0.123456,
+  wallMs: 1.23456,
+};
+const all = [
+  record,
+  { ...record, outcome: failed('client_gone') },
+  { ...record, outcome: failed('worker_threw') },
+  { ...record, outcome: failed('internal') },
+];
+
+/** Levels of the lines about these four. */
+function levels(environment: Record<string, string>): unknown {
+  const { lines, log } = open(environment);
+  for (const entry of all)
+    if (log.onRequest !== null && (entry.outcome.kind === 'failed' || log.onlyFailures !== true)) log.onRequest(entry);
+  return lines.map(({ level }) => level);
+}
+
+test('failures of workers are warnings, of the platform errors, and the rest is for debugging', () => {
+  assert.deepEqual(levels({}), [40, 50]);
+  assert.deepEqual(levels({ LOG_LEVEL: 'debug' }), [20, 20, 40, 50]);
+  assert.deepEqual(levels({ LOG_LEVEL: 'error' }), [50]);
+  assert.deepEqual(levels({ LOG_LEVEL: 'silent' }), []);
+  assert.deepEqual(levels({ LOG_REQUESTS: 'all' }), [30, 30, 40, 50]);
+  assert.deepEqual(levels({ LOG_REQUESTS: 'all', LOG_LEVEL: 'warn' }), [40, 50]);
+  assert.deepEqual(levels({ LOG_REQUESTS: 'none', LOG_LEVEL: 'debug' }), []);
+});
+
+test('requests that ended well make no record where nobody would read it', () => {
+  assert.equal(open({}).log.onlyFailures, true);
+  assert.equal(open({ LOG_LEVEL: 'debug' }).log.onlyFailures, false);
+  assert.equal(open({ LOG_REQUESTS: 'all' }).log.onlyFailures, false);
+  assert.equal(open({ LOG_LEVEL: 'silent' }).log.onRequest, null);
+});
+
+test('a line about an invocation has its fields and no query', () => {
+  const { lines, log } = open({ LOG_REQUESTS: 'all' });
+  log.onRequest!({ ...record, traceId: 'f00', requestId: 'of-the-proxy' });
+  const { time: _time, pid: _pid, hostname: _host, ...line } = lines[0]!;
+  assert.deepEqual(line, {
+    level: 30,
+    name: 'engine',
+    deployment: 'd1',
+    project: 'shop',
+    invocation: 'abc-1',
+    kind: 'http',
+    outcome: 'ok',
+    method: 'GET',
+    path: '/path',
+    status: 200,
+    cpuMs: 0.123,
+    wallMs: 1.235,
+    traceId: 'f00',
+    requestId: 'of-the-proxy',
+    msg: 'invocation',
+  });
+});
+
+test('a line of a worker stays one line and one field, whatever it says', () => {
+  const { lines, log } = open({});
+  const config = { id: 'd1', project: 'shop' } as Parameters<typeof log.onLog>[0];
+  log.onLog(config, { level: 'info', text: 'first\n{"level":50}', invocation: 'abc-1', traceId: null });
+  assert.deepEqual(
+    [lines.length, lines[0]!['msg'], lines[0]!['invocation'], 'traceId' in lines[0]!],
+    [1, 'first\n{"level":50}', 'abc-1', false],
+  );
+});
+
+test('a setting that cannot be understood is named', () => {
+  assert.throws(() => open({ LOG_LEVEL: 'verbose' }), {
+    message: 'LOG_LEVEL must be one of debug, info, warn, error, silent, but is "verbose"',
+  });
+  assert.throws(() => open({ LOG_REQUESTS: 'some' }), { message: 'LOG_REQUESTS must be one of failures, all, none, but is "some"' });
+});
