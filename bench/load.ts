@@ -82,7 +82,8 @@ function summary(all: readonly Reading[]): Reading {
   };
 }
 
-async function runWrk(target: Target, load: Load): Promise<Reading> {
+/** One round. */
+export async function runWrk(target: Target, load: Load): Promise<Reading> {
   const url = load.path === undefined ? target.url : new URL(load.path, target.url).href;
   const words = ['-t1', `-c${load.connections}`, `-d${seconds}s`, '--timeout', '10s', '--latency', '-H', `Host: ${target.host}`];
   const folder = load.postBytes === undefined ? null : mkdtempSync(path.join(tmpdir(), 'platform-bench-wrk-'));

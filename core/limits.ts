@@ -69,7 +69,7 @@ export const defaultLimits: Limits = {
   engineRecycleAgeMs: 60_000,
   quarantineBackoffMs: 1000,
   quarantineProbationMs: 60_000,
-  forwardsMax: 100,
+  forwardsMax: 200,
   quarantineEnginesMax: 4,
   crashLedgerMs: 24 * 60 * 60 * 1000,
   bundleBytesMax: 64 * 1024 * 1024,

@@ -111,7 +111,7 @@ export async function superviseEngine(parts: SupervisedParts): Promise<{ drain(p
     last = text;
     quiet = 0;
     const parkedThreads = parts.parkedThreads();
-    say({ type: 'note', running, load: handler.load, served, parkedThreads });
+    say({ type: 'note', running, load: handler.load, served, forwarded: forwarder.count, parkedThreads });
     if (parkedThreads >= PARKED_THREADS_MAX && !draining)
       say({ type: 'recycle', reason: `${parkedThreads} threads are lost to heap overflows` });
   }, NOTE_MS);

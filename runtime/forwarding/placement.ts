@@ -57,6 +57,7 @@ export class Placement {
   #parts: PlacementParts;
   #whereabouts: Whereabouts = { serving: [], apart: [] };
   #places: readonly number[] = [];
+  #apart = new Map<string, Whereabouts['apart'][number]>();
   #held: Held[] = [];
 
   constructor(parts: PlacementParts) {
@@ -67,6 +68,7 @@ export class Placement {
   update(whereabouts: Whereabouts): void {
     this.#whereabouts = whereabouts;
     this.#places = whereabouts.serving.map(({ place }) => place);
+    this.#apart = new Map(whereabouts.apart.map((one) => [one.deployment, one]));
     const links = new Set(whereabouts.serving.map(({ link }) => link));
     for (const { link } of whereabouts.apart) if (link !== null) links.add(link);
     this.#parts.forwarder.retain(links);
@@ -75,7 +77,7 @@ export class Placement {
   /** Requests that waited go where they belong now. */
   release(): void {
     for (const held of this.#held.splice(0)) {
-      const apart = this.#whereabouts.apart.find(({ deployment }) => deployment === held.deployment);
+      const apart = this.#apart.get(held.deployment);
       if (apart !== undefined && apart.link === null && apart.until <= Date.now()) {
         this.#held.push(held);
         continue;
@@ -92,7 +94,7 @@ export class Placement {
     const own = this.#parts.place();
     // A quarantine engine serves what it is given.
     if (own === null) return null;
-    const apart = this.#whereabouts.apart.find((one) => one.deployment === deployment);
+    const apart = this.#apart.get(deployment);
     if (apart !== undefined) return new ApartRemote(this.#parts, apart, (exchange) => this.#hold(deployment, exchange, apart.strikes));
     if (this.#parts.forwardsMax === 0 || this.#places.length < 2) return null;
     const [home] = homes(deployment, this.#places, 1) as [number];

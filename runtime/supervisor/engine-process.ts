@@ -42,8 +42,10 @@ export class EngineProcess {
   running: readonly DeploymentKey[] = [];
   load = 0;
   served = 0;
+  forwarded = 0;
   /** Of the last request of a quarantine engine. */ lastServedAt = Date.now();
   parkedThreads = 0;
+  /** When it last said anything. */ heardAt = Date.now();
   /** The supervisor ended it. */ expected = false;
   #child: ChildProcess;
   #crashNote = '';
@@ -57,7 +59,10 @@ export class EngineProcess {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc', 'pipe'],
     });
     this.#child = child;
-    child.on('message', (message, handle) => parts.onMessage(this, message as FromEngine, (handle as SentHandle | undefined) ?? null));
+    child.on('message', (message, handle) => {
+      this.heardAt = Date.now();
+      parts.onMessage(this, message as FromEngine, (handle as SentHandle | undefined) ?? null);
+    });
     child.stdio[CRASH_FD]?.on('data', (bytes: Buffer) => {
       this.#crashNote = (this.#crashNote + bytes.toString('utf8')).slice(-NOTE_CHARS_MAX);
     });
@@ -122,6 +127,11 @@ export class EngineProcess {
     this.#child.kill('SIGKILL');
   }
 
+  /** Ends it as a crash would: what it was running is suspected. */
+  abandon(): void {
+    this.#child.kill('SIGKILL');
+  }
+
   /** Resident memory; 0 where the system does not say. */
   get rssBytes(): number {
     try {
@@ -132,7 +142,7 @@ export class EngineProcess {
   }
 
   toState(): EngineState {
-    const { id, pid, role, place, restarts, parkedThreads, load, socketPath, rssBytes } = this;
+    const { id, pid, role, place, restarts, parkedThreads, load, forwarded, socketPath, rssBytes } = this;
     const state = this.state === 'booted' ? 'ready' : this.state === 'draining' || this.state === 'listening' ? this.state : 'starting';
     return {
       id,
@@ -145,6 +155,7 @@ export class EngineProcess {
       rssBytes,
       parkedThreads,
       load,
+      forwarded,
       socketPath,
     };
   }

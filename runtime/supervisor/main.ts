@@ -25,6 +25,8 @@ const EXIT_CONFIGURATION = 78;
 const REQUESTS_MIN = 3;
 /** Longest path of a Unix socket, and what is added to the folder's. */
 const SOCKET_PATH_MAX = 107 - '/platform-XXXXXX/1234567.link'.length;
+/** Engines speak once a second: one whose main thread does not come to it for so long serves nobody. */
+const SILENCE_MS = 30_000;
 /** Between looks at a pause that could end if only all engines were there. */
 const LOOK_MS = 50;
 
@@ -113,8 +115,8 @@ async function start(config: SupervisorConfig): Promise<void> {
     onMessage(engine, message) {
       if (message.type === 'note') {
         if (message.served > engine.served) engine.lastServedAt = Date.now();
-        const { running, load, served, parkedThreads } = message;
-        Object.assign(engine, { running, load, served, parkedThreads });
+        const { running, load, served, forwarded, parkedThreads } = message;
+        Object.assign(engine, { running, load, served, forwarded, parkedThreads });
         if (typeof engine.place === 'string') quarantine.onServed(engine.place, served);
       } else if (message.type === 'want') {
         const full = engines.quarantined.length >= limits.quarantineEnginesMax;
@@ -197,7 +199,13 @@ async function start(config: SupervisorConfig): Promise<void> {
 
   const watch = setInterval(() => {
     pass();
-    for (const engine of engines.serving()) {
+    const all = [...engines.serving(), ...engines.quarantined.flatMap((deployment) => engines.ofQuarantine(deployment) ?? [])];
+    for (const engine of all) {
+      if (Date.now() - engine.heardAt > SILENCE_MS) {
+        log.error({ engine: engine.id, place: engine.place }, 'An engine says nothing any more; it is ended');
+        engine.abandon();
+        continue;
+      }
       const megabytes = Math.round(engine.rssBytes / 1024 / 1024);
       if (megabytes > limits.engineRecycleMb && Date.now() - engine.startedAt > limits.engineRecycleAgeMs)
         recycle(engine, `it holds ${megabytes} MB of memory; ${limits.engineRecycleMb} MB are allowed (ENGINE_RECYCLE_MB)`);

@@ -47,6 +47,7 @@ export type FromEngine =
       readonly running: readonly DeploymentKey[];
       readonly load: number;
       readonly served: number;
+      readonly forwarded: number;
       readonly parkedThreads: number;
     }
   /** There is a request for a deployment that is kept apart and has no engine. */

@@ -23,6 +23,7 @@ export interface EngineState {
   /** Resident memory, at most a second old. */ readonly rssBytes: number;
   /** Threads lost to heap overflows inside V8. */ readonly parkedThreads: number;
   /** Requests that run or wait, at most a second old. */ readonly load: number;
+  /** Requests it has sent to other engines, at most a second old. */ readonly forwarded: number;
   /** Unix socket that serves HTTP on `/_platform/...`; an engine that is `starting` does not answer yet. */ readonly socketPath: string;
 }
 

@@ -18,6 +18,10 @@ before(async () => {
   platform = await startPlatform(
     {
       hello: `export default { fetch: () => new Response('hello') };`,
+      traps: `// (module (memory 1) (func (export "read") (param i32) (result i32) local.get 0 i32.load))
+        const bytes = new Uint8Array([0,97,115,109,1,0,0,0, 1,6,1,96,1,127,1,127, 3,2,1,0, 5,3,1,0,1, 7,8,1,4,114,101,97,100,0,0, 10,9,1,7,0,32,0,40,2,0,11]);
+        const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes));
+        export default { fetch() { let traps = 0; for (let i = 0; i < 100; i++) try { exports.read(1 << 30); } catch { traps++; } return new Response(exports.read(0) + ' ' + traps); } };`,
       waits: `export default { async fetch() { await new Promise((resolve) => setTimeout(resolve, 5000)); return new Response('late'); } };`,
     },
     { HANDLER_PROCESSES: '2' },
@@ -89,6 +93,12 @@ test('a second platform on the same port ends and says why', async () => {
   assert.equal(code, 78);
   assert.match(said, new RegExp(`Port ${platform.port} is taken: stop what listens there, or set HANDLER_PORT`));
   assert.equal((await platform.fetch('hello')).text, 'hello');
+});
+
+test('a trap of WebAssembly is an exception in the worker, and the end of no engine', async () => {
+  const { deaths } = await platform.state();
+  assert.equal((await platform.fetch('traps')).text, '0 100');
+  assert.equal((await platform.state()).deaths, deaths);
 });
 
 test('what engines say to the supervisor is not served on the public port', async () => {

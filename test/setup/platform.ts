@@ -22,6 +22,7 @@ const LINES_MAX = 10_000;
 export interface TestPlatform {
   readonly port: number;
   readonly folder: string;
+  readonly supervisorPid: number;
   /** Where the supervisor answers `/_platform/...` and `/metrics`. */
   readonly privatePort: number;
   /** Process id of the engine that began to listen last. */
@@ -107,6 +108,7 @@ export async function startPlatform(
   const fetch: TestPlatform['fetch'] = (project, path = '/', options = {}) => send(engine.port, `${project}.localhost`, path, options);
   return {
     folder,
+    supervisorPid: supervisor.pid ?? 0,
     get port() {
       return engine.port;
     },
