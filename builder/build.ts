@@ -130,7 +130,11 @@ function toManifest(kind: Manifest['kind'], config: BuildConfig, worker: Bundle 
       ...(assets.headers?.length ? { headers: assets.headers } : {}),
       ...(assets.redirects?.length ? { redirects: assets.redirects } : {}),
     },
-    bindings: Object.fromEntries(Object.entries(config.bindings).filter(([, declared]) => Object.keys(declared).length > 0)),
+    bindings: Object.fromEntries(
+      Object.entries({ ...config.bindings, auth: config.auth === null ? {} : { [config.auth.binding]: 'users' } }).filter(
+        ([, declared]) => Object.keys(declared).length > 0,
+      ),
+    ),
     cron: Object.fromEntries(cron),
     ai: config.ai,
     skewProtection: config.skewProtection,

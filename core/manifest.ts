@@ -53,7 +53,7 @@ export interface Manifest {
   readonly compatibilityDate: string;
   readonly compatibilityFlags: readonly string[];
   readonly assets: AssetRules | null;
-  /** Declared bindings by kind: binding name -> resource name. */
+  /** Declared bindings by kind: binding name -> resource name. `auth` has one, without a resource of its own. */
   readonly bindings: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly cron: Readonly<Record<string, { readonly schedule: string; readonly timezone: string }>>;
   readonly ai: boolean;

@@ -71,6 +71,7 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
     openArtifact: (id) => openArtifact(folder, id),
     assets: createAssetServer(),
     stores: local.stores,
+    authRoutes: null,
     signedFiles: local.stores.fs && createSignedFiles(local.stores.fs, local.signingKey, limits.bodyBytesMax),
     hostOf: () => `${options.host}:${listener.port}`,
     // Projects of a workspace share what they declare under one name.

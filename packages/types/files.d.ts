@@ -1,49 +1,85 @@
 // File storage: `fs` in platform.yaml.
 
+/** Header fields that are kept with a file and come back with it. */
+export interface FileHeaders {
+  contentType?: string;
+  contentLanguage?: string;
+  contentDisposition?: string;
+  contentEncoding?: string;
+  cacheControl?: string;
+}
+
 /** What is known of a stored file. */
 export interface FileHead {
   readonly key: string;
   /** Bytes. */
   readonly size: number;
-  readonly contentType: string;
   /** Strong entity tag, without quotes. */
   readonly etag: string;
+  /** The same in quotes, as the header `ETag` has it. */
+  readonly httpEtag: string;
+  /** Changes with every write. */
+  readonly version: string;
+  readonly contentType: string;
   readonly uploadedAt: Date;
+  readonly uploaded: Date;
   readonly metadata: Record<string, string>;
+  readonly customMetadata: Record<string, string>;
+  readonly httpMetadata: FileHeaders;
+  readonly checksums: { readonly md5?: ArrayBuffer; toJSON(): { md5?: string } };
+  readonly storageClass: 'Standard';
+  /** Sets the header fields that are kept with the file. */
+  writeHttpMetadata(headers: Headers): void;
 }
 
 /** A stored file with its content. Read it once, in the form you need. */
 export interface StoredFile extends FileHead {
-  /** The content as text. */
-  readonly body: string;
   /** The content as a stream. */
+  readonly body: ReadableStream<Uint8Array>;
   readonly stream: ReadableStream<Uint8Array>;
+  readonly bodyUsed: boolean;
+  /** What of the file came. */
+  readonly range: { readonly offset: number; readonly length: number };
   text(): Promise<string>;
   json<Value = unknown>(): Promise<Value>;
   bytes(): Promise<Uint8Array>;
   arrayBuffer(): Promise<ArrayBuffer>;
+  blob(): Promise<Blob>;
 }
 
-/** A condition on the entity tag of the file that is there. */
+/** What must hold of the file that is there. */
 export interface FileCondition {
   /** Only if the tag is this one. */
   etagMatches?: string;
-  /** Only if the tag is another one. */
+  /** Only if the tag is another one; `*`: only if there is no file. */
   etagDoesNotMatch?: string;
+  uploadedBefore?: Date;
+  uploadedAfter?: Date;
 }
+
+/** A part of a file: from an offset, or its last bytes. */
+export type FileRange = { offset?: number; length?: number } | { suffix: number };
 
 /** How a file is stored. */
 export interface FilePutOptions {
-  /** `application/octet-stream` by default, `text/plain; charset=utf-8` for a string. */
+  /** That of a Blob, or `text/plain; charset=utf-8` for a string, by default. */
   contentType?: string;
+  httpMetadata?: FileHeaders | Headers;
   /** Short texts stored beside the file. */
   metadata?: Record<string, string>;
-  onlyIf?: FileCondition;
+  /** The same as `metadata`. */
+  customMetadata?: Record<string, string>;
+  onlyIf?: FileCondition | Headers;
+  /** The write fails when the bytes that came have another digest; hex or bytes. */
+  md5?: string | ArrayBuffer | ArrayBufferView;
+  sha256?: string | ArrayBuffer | ArrayBufferView;
 }
 
 /** A page of files. */
 export interface FileList {
-  readonly keys: Omit<FileHead, 'metadata'>[];
+  readonly keys: FileHead[];
+  /** The same as `keys`. */
+  readonly objects: FileHead[];
   /** Whether there are more; then `cursor` continues. */
   readonly truncated: boolean;
   readonly cursor: string | null;
@@ -51,7 +87,28 @@ export interface FileList {
   readonly delimitedPrefixes: string[];
 }
 
-/** File storage (`fs` in platform.yaml). */
+/** What can be stored. */
+export type FileValue = string | ArrayBuffer | ArrayBufferView | Blob | ReadableStream | null;
+
+/** An upload in parts; the parts may be sent at the same time, by different invocations. */
+export interface MultipartUpload {
+  readonly key: string;
+  readonly uploadId: string;
+  /** @param partNumber 1 to 10,000. */
+  uploadPart(partNumber: number, value: Exclude<FileValue, null>): Promise<UploadedPart>;
+  /** Makes the file of its parts, which are in ascending order. */
+  complete(parts: readonly UploadedPart[]): Promise<FileHead>;
+  /** Forgets the parts. */
+  abort(): Promise<void>;
+}
+
+/** A part that was stored. */
+export interface UploadedPart {
+  partNumber: number;
+  etag: string;
+}
+
+/** File storage (`fs` in platform.yaml). Keys have at most 1,024 bytes, a file 5 GiB in one `put`. Has the shape of an R2 bucket. */
 export interface FileStorageBinding {
   /**
    * Stores a file under a key; a stream need not say how long it is.
@@ -59,24 +116,23 @@ export interface FileStorageBinding {
    * @returns null when `onlyIf` did not hold.
    * @example await env.FILES.put('avatars/7', request.body!, { contentType: 'image/png' });
    */
-  put(
-    key: string,
-    value: string | ArrayBuffer | ArrayBufferView | Blob | ReadableStream,
-    options: FilePutOptions & { onlyIf: FileCondition },
-  ): Promise<{ key: string; size: number; etag: string } | null>;
-  put(
-    key: string,
-    value: string | ArrayBuffer | ArrayBufferView | Blob | ReadableStream,
-    options?: FilePutOptions,
-  ): Promise<{ key: string; size: number; etag: string }>;
-  /** A file; null when it is not there, or `onlyIf` does not hold. */
-  get(key: string, options?: { range?: { offset?: number; length?: number }; onlyIf?: FileCondition }): Promise<StoredFile | null>;
+  put(key: string, value: FileValue, options: FilePutOptions & { onlyIf: FileCondition | Headers }): Promise<FileHead | null>;
+  put(key: string, value: FileValue, options?: FilePutOptions): Promise<FileHead>;
+  /** A file; null when it is not there. Without a body when `onlyIf` does not hold. */
+  get(key: string, options: { range?: FileRange | Headers; onlyIf: FileCondition | Headers }): Promise<StoredFile | FileHead | null>;
+  get(key: string, options?: { range?: FileRange | Headers }): Promise<StoredFile | null>;
   /** What is known of a file; null when it is not there. */
   head(key: string): Promise<FileHead | null>;
   /** Removes files; removing one that is not there is no error. */
   delete(key: string | readonly string[]): Promise<void>;
   /** Files in the byte order of their keys, at most 1,000 a page. */
   list(options?: { prefix?: string; limit?: number; cursor?: string; delimiter?: string }): Promise<FileList>;
-  /** An address that lets anyone read (or write) one file for some seconds. */
+  createMultipartUpload(
+    key: string,
+    options?: Pick<FilePutOptions, 'contentType' | 'httpMetadata' | 'metadata' | 'customMetadata'>,
+  ): Promise<MultipartUpload>;
+  /** The upload of an id that another invocation was given; asks nothing of the host. */
+  resumeMultipartUpload(key: string, uploadId: string): MultipartUpload;
+  /** An address that lets anyone read (or write) one file for some seconds; an hour by default, a week at most. */
   createSignedUrl(key: string, options?: { method?: 'GET' | 'PUT'; expiresInSeconds?: number; sizeMax?: number }): Promise<string>;
 }

@@ -17,6 +17,9 @@ export interface StatePutOptions {
 export interface StateEntry<Value, Metadata> {
   readonly value: Value | null;
   readonly metadata: Metadata | null;
+  /** Changes with every write: `compareAndSet` takes it. */
+  readonly version: string | null;
+  readonly cacheStatus: null;
 }
 
 /** A page of keys. */
@@ -65,7 +68,21 @@ export interface StateBinding {
   /** Stores a value. */
   put(key: string, value: string | ArrayBuffer | ArrayBufferView | ReadableStream, options?: StatePutOptions): Promise<void>;
   /** The same as `put`. */
-  set(key: string, value: string, options?: StatePutOptions): Promise<void>;
+  set(key: string, value: string | ArrayBuffer | ArrayBufferView | ReadableStream, options?: StatePutOptions): Promise<void>;
+  /**
+   * Writes only over the version that `getWithMetadata` gave; null: only where there is nothing.
+   *
+   * @returns whether it was written.
+   */
+  compareAndSet(
+    key: string,
+    version: string | null,
+    value: string | ArrayBuffer | ArrayBufferView | ReadableStream,
+    options?: StatePutOptions,
+  ): Promise<boolean>;
+  /** The value of a key as JSON; null when it is not there. */
+  getJSON<Value = unknown>(key: string): Promise<Value | null>;
+  setJSON(key: string, value: unknown, options?: StatePutOptions): Promise<void>;
   /** Removes a key; removing one that is not there is no error. */
   delete(key: string): Promise<void>;
   /** Keys in byte order, at most 1,000 a page. */

@@ -1,21 +1,36 @@
 // The host calls of a deployment's bindings: for each kind it declares, the host half over the store that the root chose. The
 // one place that knows all kinds; handler.ts calls it once per deployment.
+import type { DeliveryLimits } from '#core/delivery-limits.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { Manifest } from '#core/manifest.ts';
 import type { HostHandler } from '../bridge/host-calls.ts';
 import { hostCalls } from '../bridge/protocol.ts';
+import { createAuthCalls, type AuthStore } from './auth.ts';
 import type { CacheStore } from './cache.ts';
 import { createCacheValueCalls } from './cache-values.ts';
 import { createDatabaseCalls, type DatabaseStore } from './database.ts';
 import { createFileCalls, type FileStore, type SignUrl } from './fs.ts';
 import { createScope, type BindingOwner, type BindingScope } from './scope.ts';
+import { createQueueCalls, type QueueStore } from './queue.ts';
 import { createStateCalls, type StateStore } from './state.ts';
+import { createTimerCalls, type TimerStore } from './timer.ts';
+import { createWorkflowCalls, type WorkflowStore } from './workflow.ts';
 
 /** Where bindings keep what they hold; null: this handler was started without one. */
 export interface BindingStores {
+  readonly auth?: AuthStore | null;
   readonly db?: DatabaseStore | null;
   readonly state: StateStore | null;
   readonly fs: FileStore | null;
+  /** What waits for a moment: queues, timers, workflows. */ readonly events?: EventBindingStores | null;
+}
+
+/** The stores of what waits for a moment; a broker over the same database delivers it. */
+export interface EventBindingStores {
+  readonly queue: QueueStore;
+  readonly timer: TimerStore;
+  readonly workflow: WorkflowStore;
+  readonly limits: DeliveryLimits;
 }
 
 /** No store at all: every binding says so. */
@@ -33,10 +48,14 @@ type Calls = Readonly<Record<string, HostHandler>>;
 
 /** Kind in platform.yaml -> its calls; null where its store is missing. */
 const kinds: Readonly<Record<string, (scope: BindingScope, stores: BindingStores, tools: BindingTools) => Calls | null>> = {
+  auth: (scope, { auth }) => (auth ? createAuthCalls(scope.namespace, auth) : null),
   cache: (scope, _stores, { cache, cacheEntryBytesMax }) => createCacheValueCalls(scope, cache, { entryBytesMax: cacheEntryBytesMax }),
   db: (scope, { db }) => (db ? createDatabaseCalls(scope, db) : null),
   fs: (scope, { fs }, { signUrl }) => fs && createFileCalls(scope, fs, signUrl),
+  queue: (scope, { events }) => (events ? createQueueCalls(scope, events.queue, events.limits) : null),
   state: (scope, { state }) => state && createStateCalls(scope, state),
+  timer: (scope, { events }) => (events ? createTimerCalls(scope, events.timer, events.limits) : null),
+  workflow: (scope, { events }) => (events ? createWorkflowCalls(scope, events.workflow, events.limits) : null),
 };
 
 /** @param declared kind -> binding name -> resource name. */

@@ -249,6 +249,12 @@ export const hostCalls = {
   'fs.completeUpload': 'async',
   'fs.abortUpload': 'async',
   'fs.sign': 'async',
+  'auth.getUser': 'async',
+  'auth.getSession': 'async',
+  'auth.createUser': 'async',
+  'auth.listUsers': 'async',
+  'auth.revoke': 'async',
+  'auth.deleteUser': 'async',
   /** `{messages: {payload, delaySeconds?, dedupeId?, orderingKey?}[]}` -> `{messageIds}`. */
   'queue.send': 'async',
   'queue.metrics': 'async',
@@ -267,7 +273,7 @@ export const hostCalls = {
   'workflow.restart': 'async',
   'workflow.sendEvent': 'async',
   /**
-   * From a run (guest/events/workflow.ts), durable before they answer; no binding, but `{executionId, name, ...}`: `{result}`,
+   * From a run (guest/events/workflow.ts), durable before they answer; no binding, but `{run, name, ...}`: `{result}`,
    * `{error, attempts, wakeAt | null}`, `{wakeAt}`, `{type, timeoutAt | null}` -> `{ended?, step?}`: `ended` when the run is cancelled or
    * paused, `step` an event's that had come before. `log`: `{message, data}`.
    */

@@ -10,7 +10,7 @@ export interface EnvironmentConfig {
 }
 
 /** Kinds with a module in bindings/. */
-const kinds = new Set<string>(['cache', 'db', 'fs', 'queue', 'state', 'timer', 'workflow']);
+const kinds = new Set<string>(['auth', 'cache', 'db', 'fs', 'queue', 'state', 'timer', 'workflow']);
 
 /** `env.vars.KEY` for every variable; `env.KEY` too where no binding has the name. */
 export function createEnvironment(config: EnvironmentConfig): Record<string, unknown> {

@@ -11,6 +11,7 @@ import type { RouteRecord } from '#core/manifest.ts';
 import type { Plan } from '#core/plans.ts';
 import { parseProjectConfig, type ProjectConfig } from '#core/project-config.ts';
 import type { RequestRecord } from '#runtime/deployment.ts';
+import type { AuthRoutes } from '#runtime/auth/routes.ts';
 import { noStores, type BindingStores } from '#runtime/bindings/bindings.ts';
 import { createEngine, type Engine } from '#runtime/engine.ts';
 import { createHandler, type Handler } from '#runtime/handler.ts';
@@ -74,7 +75,7 @@ const sourceRoot = join(import.meta.dirname, '../..');
 export async function startHandler(
   workers: Readonly<Record<string, WorkerSource | string>>,
   overrides: Partial<Limits> = {},
-  options: { readonly trustedProxies?: readonly string[]; readonly stores?: BindingStores } = {},
+  options: { readonly trustedProxies?: readonly string[]; readonly stores?: BindingStores; readonly authRoutes?: AuthRoutes } = {},
 ): Promise<TestHandler> {
   const folder = await mkdtemp(join(tmpdir(), 'platform-test-'));
   // Sources lie below the checkout's own node_modules where they import packages.
@@ -130,6 +131,7 @@ export async function startHandler(
     openArtifact: (id) => openArtifact(folder, id),
     assets: createAssetServer(),
     stores: options.stores ?? noStores,
+    authRoutes: options.authRoutes ?? null,
     signedFiles: options.stores?.fs ? createSignedFiles(options.stores.fs, Buffer.alloc(32, 7), limits.bodyBytesMax) : null,
     hostOf: (project) => `${project}.localhost`,
     namespaceOf: (project) => project,

@@ -38,6 +38,7 @@ const zones: readonly Zone[] = [
   enginePart('runtime/bridge/', ['runtime/invocation/outcome.ts']),
   // The supervisor sums what engines report: names, text and sums are free of the engine.
   { prefix: 'runtime/metrics/', may: ['core/', 'runtime/invocation/outcome.ts'] },
+  { prefix: 'runtime/auth/', may: ['core/', 'runtime/bindings/auth.ts'], mayTypes: ['runtime/bindings/', 'runtime/server/'] },
   { prefix: 'runtime/bindings/', may: ['core/', 'runtime/bridge/protocol.ts'], mayTypes: ['runtime/bridge/', 'runtime/invocation/'] },
   { prefix: 'runtime/stores/', may: ['core/', 'postgres/', 'runtime/databases/frames.ts'], mayTypes: ['runtime/bindings/'] },
   { prefix: 'runtime/databases/', may: ['core/'] },
@@ -60,6 +61,8 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   uwebsockets: ['runtime/server/'],
   'better-sqlite3': ['runtime/stores/'],
   postgres: ['postgres/', 'runtime/stores/'],
+  'better-auth': ['runtime/auth/'],
+  kysely: ['runtime/auth/'],
   rolldown: ['builder/', 'runtime/isolates/', 'cli/tasks/'],
   unenv: ['builder/'],
   undici: ['runtime/'],

@@ -1,0 +1,212 @@
+// The users of apps, kept by better-auth in a database of each project (`auth~users`, a name that no platform.yaml can declare). Made
+// once per engine; handler.ts hands it to the binding and to routes.ts.
+import { createHmac } from 'node:crypto';
+import { betterAuth, type BetterAuthOptions } from 'better-auth';
+import { bearer } from 'better-auth/plugins';
+import { getMigrations } from 'better-auth/db/migration';
+import { Kysely } from 'kysely';
+import { PlatformError } from '#core/errors.ts';
+import type { AuthStore, AuthUser } from '../bindings/auth.ts';
+import type { DatabaseStore } from '../bindings/database.ts';
+import { databaseDialect } from './database-dialect.ts';
+
+/** A letter to a user. */
+export interface Mail {
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+}
+
+/** What users are made of. */
+export interface UsersParts {
+  readonly databases: DatabaseStore;
+  /** Signs sessions: each project gets a key of its own from it. */ readonly secret: Uint8Array;
+  readonly sendMail: (mail: Mail) => Promise<void>;
+  readonly log: (level: 'warn' | 'error', message: string) => void;
+}
+
+/** An app as its visitors see it. */
+export interface AuthSite {
+  readonly namespace: string;
+  /** Such as `https://shop.example.org`. */ readonly origin: string;
+  /** Variables of the project: `AUTH_<PROVIDER>_CLIENT_ID` and `_CLIENT_SECRET` switch providers on, `AUTH_REQUIRE_VERIFICATION=true` the check of addresses. */
+  readonly vars: Readonly<Record<string, string>>;
+}
+
+/** Users of all projects. */
+export interface Users extends AuthStore {
+  /** Answers a request below `/auth/` as better-auth does. */
+  handle(site: AuthSite, request: Request): Promise<Response>;
+}
+
+const sitesMax = 500;
+const sessionSeconds = 7 * 24 * 60 * 60;
+
+type Auth = Awaited<ReturnType<typeof open>>;
+
+async function open(parts: UsersParts, site: AuthSite): Promise<ReturnType<typeof betterAuth>> {
+  const options = optionsOf(parts, site);
+  // Two engines may be at it at once: the one that loses finds the tables there.
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await (await getMigrations(options)).runMigrations();
+      break;
+    } catch (error) {
+      if (attempt === 3 || !/already exists|duplicate column/.test((error as Error).message)) throw error;
+    }
+  }
+  return betterAuth(options) as unknown as ReturnType<typeof betterAuth>;
+}
+
+function optionsOf({ databases, secret, sendMail, log }: UsersParts, { namespace, origin, vars }: AuthSite): BetterAuthOptions {
+  const requireEmailVerification = vars['AUTH_REQUIRE_VERIFICATION'] === 'true';
+  return {
+    database: { db: new Kysely({ dialect: databaseDialect(databases, { namespace, resource: 'auth~users' }) }), type: 'sqlite' },
+    secret: createHmac('sha256', secret).update(`auth ${namespace}`).digest('hex'),
+    baseURL: origin,
+    basePath: '/auth',
+    trustedOrigins: [origin],
+    telemetry: { enabled: false },
+    logger: { level: 'warn', log: (level, message) => log(level === 'error' ? 'error' : 'warn', `auth: ${message}`) },
+    emailAndPassword: {
+      enabled: true,
+      requireEmailVerification,
+      revokeSessionsOnPasswordReset: true,
+      sendResetPassword: ({ user, url, token }) =>
+        sendMail({
+          to: user.email,
+          subject: 'Set a new password',
+          text: `Open this address to set a new password:\n${url}\n\nOr give this code: ${token}\n\nIf you did not ask for it, do nothing.`,
+        }),
+    },
+    emailVerification: {
+      sendOnSignUp: requireEmailVerification,
+      autoSignInAfterVerification: true,
+      sendVerificationEmail: ({ user, url }) =>
+        sendMail({ to: user.email, subject: 'Confirm your address', text: `Open this address to confirm that it is yours:\n${url}` }),
+    },
+    socialProviders: providersOf(vars) as NonNullable<BetterAuthOptions['socialProviders']>,
+    user: { additionalFields: { metadata: { type: 'string', required: false, input: true, defaultValue: '{}' } } },
+    session: { expiresIn: sessionSeconds, updateAge: 24 * 60 * 60 },
+    // In the database: every engine counts the same guesses.
+    rateLimit: { enabled: true, storage: 'database', window: 60, max: 100 },
+    advanced: {
+      cookiePrefix: 'platform',
+      useSecureCookies: origin.startsWith('https:'),
+      defaultCookieAttributes: { httpOnly: true, sameSite: 'lax', path: '/' },
+      // Ours: what a client claims has been taken out (server/client-address.ts).
+      ipAddress: { ipAddressHeaders: ['x-real-ip'] },
+    },
+    plugins: [bearer()],
+  };
+}
+
+function providersOf(vars: Readonly<Record<string, string>>): Record<string, { clientId: string; clientSecret: string }> {
+  const providers: Record<string, { clientId: string; clientSecret: string }> = {};
+  for (const [name, clientId] of Object.entries(vars)) {
+    const [, provider] = /^AUTH_([A-Z]+)_CLIENT_ID$/.exec(name) ?? [];
+    const clientSecret = provider === undefined ? undefined : vars[`AUTH_${provider}_CLIENT_SECRET`];
+    if (provider !== undefined && clientSecret !== undefined) providers[provider.toLowerCase()] = { clientId, clientSecret };
+  }
+  return providers;
+}
+
+/** Opens nothing before the first call about a project. */
+export function createUsers(parts: UsersParts): Users {
+  const sites = new Map<string, Promise<Auth>>();
+
+  function authOf(site: AuthSite): Promise<Auth> {
+    const key = JSON.stringify([site.namespace, site.origin, providersOf(site.vars), site.vars['AUTH_REQUIRE_VERIFICATION']]);
+    let found = sites.get(key);
+    if (found !== undefined) return found;
+    found = open(parts, site);
+    sites.set(key, found);
+    // Asked for again when it could not be opened; the oldest goes when there are many.
+    found.catch(() => sites.delete(key));
+    if (sites.size > sitesMax) for (const oldest of sites.keys()) if (sites.delete(oldest)) break;
+    return found;
+  }
+
+  // Of no site in particular: what is asked here does not depend on one.
+  const contextOf = async (namespace: string) => (await authOf({ namespace, origin: 'https://internal.invalid', vars: {} })).$context;
+
+  return {
+    async handle(site, request) {
+      return (await authOf(site)).handler(request);
+    },
+    async getUser(namespace, token) {
+      const found = await (await contextOf(namespace)).internalAdapter.findSession(token);
+      return found === null || new Date(found.session.expiresAt) <= new Date() ? null : toUser(found.user);
+    },
+    async getSession(namespace, { cookie, authorization }) {
+      // The same cookie has two names, by the scheme of the site.
+      const [, signed] = /(?:^|;\s*)(?:__Secure-)?platform\.session_token=([^;]+)/.exec(cookie) ?? [];
+      const [, bearer] = /^Bearer\s+(\S+)$/i.exec(authorization) ?? [];
+      const token = bearer ?? (signed === undefined ? undefined : verifiedToken(parts.secret, namespace, signed));
+      if (token === undefined) return null;
+      const user = await this.getUser(namespace, token);
+      return user === null ? null : { user, token };
+    },
+    async createUser(namespace, { email, password, name, emailVerified, metadata }) {
+      if (!/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(email))
+        throw new PlatformError('invalid_argument', { reason: 'email must be an e-mail address' });
+      const context = await contextOf(namespace);
+      const address = email.toLowerCase();
+      if ((await context.internalAdapter.findUserByEmail(address)) !== null)
+        throw new PlatformError('conflict', { reason: 'User already exists' });
+      const user = await context.internalAdapter.createUser({ email: address, name, emailVerified, metadata }, { method: 'admin' });
+      if (password !== null) {
+        const hash = await context.password.hash(password);
+        await context.internalAdapter.linkAccount({ userId: user.id, providerId: 'credential', accountId: user.id, password: hash });
+      }
+      return toUser(user);
+    },
+    async listUsers(namespace, { limit, offset, email }) {
+      const { internalAdapter } = await contextOf(namespace);
+      const where = email === null ? undefined : [{ field: 'email', value: email.toLowerCase() }];
+      const users = await internalAdapter.listUsers(limit, offset, { field: 'createdAt', direction: 'desc' }, where);
+      return users.map(toUser);
+    },
+    async revoke(namespace, token) {
+      await (await contextOf(namespace)).internalAdapter.deleteSession(token);
+    },
+    async deleteUser(namespace, id) {
+      const { internalAdapter } = await contextOf(namespace);
+      await internalAdapter.deleteUserSessions(id);
+      await internalAdapter.deleteUser(id);
+    },
+  };
+}
+
+/** The token in a signed cookie; undefined when the signature is not ours. */
+function verifiedToken(secret: Uint8Array, namespace: string, cookie: string): string | undefined {
+  const value = decodeURIComponent(cookie);
+  const dot = value.lastIndexOf('.');
+  const key = createHmac('sha256', secret).update(`auth ${namespace}`).digest('hex');
+  const expected = createHmac('sha256', key).update(value.slice(0, dot)).digest('base64');
+  const given = value.slice(dot + 1);
+  // Compared by their hashes, which takes the same time wherever they differ.
+  const same = createHmac('sha256', key).update(given).digest().equals(createHmac('sha256', key).update(expected).digest());
+  return same ? value.slice(0, dot) : undefined;
+}
+
+/** What of a user leaves this folder. */
+export function toUser(user: object): AuthUser {
+  const { id, email, name, emailVerified, createdAt, metadata } = user as Record<string, unknown>;
+  return {
+    id: String(id),
+    email: String(email),
+    name: String(name ?? ''),
+    emailVerified: Boolean(emailVerified),
+    createdAt: new Date(createdAt as string).toISOString(),
+    metadata: toFields(metadata),
+  };
+}
+
+function toFields(metadata: unknown): Record<string, unknown> {
+  try {
+    return (JSON.parse(String(metadata ?? '{}')) ?? {}) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,29 @@
+// The guest half of the auth binding (`PLATFORM_AUTH`): asks the host who somebody is. A module of lazy.ts.
+import type { LazyParts } from '../lazy.ts';
+
+export default function createAuth({ callHost, isRequest }: LazyParts): { create(name: string): object } {
+  const ask = async (
+    name: 'getUser' | 'getSession' | 'createUser' | 'listUsers' | 'revoke' | 'deleteUser',
+    args: object,
+  ): Promise<unknown> => (await callHost(`auth.${name}`, args)).value;
+
+  const auth = {
+    getUser: (token: unknown): Promise<unknown> => ask('getUser', { token }),
+    verifyToken: async (token: unknown): Promise<boolean> => (await ask('getUser', { token })) !== null,
+    /** Of a request, by its session cookie or `Authorization: Bearer`. */
+    async getSession(request: unknown): Promise<unknown> {
+      if (!isRequest(request)) throw new TypeError('getSession takes the request');
+      const { headers } = request as unknown as { headers: { get(name: string): string | null } };
+      return ask('getSession', { cookie: headers.get('cookie'), authorization: headers.get('authorization') });
+    },
+    createUser: (user: Readonly<Record<string, unknown>> | undefined): Promise<unknown> => ask('createUser', { ...user }),
+    listUsers: (options?: Readonly<Record<string, unknown>> | null): Promise<unknown> => ask('listUsers', { ...options }),
+    async revoke(token: unknown): Promise<void> {
+      await ask('revoke', { token });
+    },
+    async deleteUser(id: unknown): Promise<void> {
+      await ask('deleteUser', { id });
+    },
+  };
+  return { create: () => auth };
+}
