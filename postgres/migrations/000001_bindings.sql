@@ -80,6 +80,7 @@ CREATE TABLE workflow_execution (
   deployment text NOT NULL,
   status text NOT NULL,
   paused integer NOT NULL DEFAULT 0,
+  signalled integer NOT NULL DEFAULT 0,
   input text NOT NULL,
   output text,
   error text,
@@ -93,19 +94,18 @@ CREATE INDEX workflow_execution_leased ON workflow_execution (lane_id) WHERE lea
 CREATE INDEX workflow_execution_ended ON workflow_execution (completed_at) WHERE completed_at IS NOT NULL;
 
 CREATE TABLE workflow_step (
+  seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   execution_seq bigint NOT NULL REFERENCES workflow_execution ON DELETE CASCADE,
-  position integer NOT NULL,
   name text NOT NULL,
   kind text NOT NULL,
   status text NOT NULL,
-  attempt integer NOT NULL DEFAULT 0,
+  attempts integer NOT NULL DEFAULT 0,
   result text,
   error text,
   wake_at bigint,
   event_type text,
   started_at bigint NOT NULL,
   ended_at bigint,
-  PRIMARY KEY (execution_seq, position),
   UNIQUE (execution_seq, name)
 );
 
@@ -126,6 +126,20 @@ CREATE TABLE workflow_log (
   content text
 );
 CREATE INDEX workflow_log_execution ON workflow_log (execution_seq, seq);
+
+-- State: text and bytes come back as what they were put, so a value is bytes and a word on which of the two it was.
+CREATE TABLE state (
+  namespace text NOT NULL,
+  resource text NOT NULL,
+  key text COLLATE "C" NOT NULL,
+  value bytea NOT NULL,
+  is_text boolean NOT NULL,
+  metadata text,
+  expires_at bigint,
+  version text NOT NULL,
+  PRIMARY KEY (namespace, resource, key)
+);
+CREATE INDEX state_expiry ON state (expires_at) WHERE expires_at IS NOT NULL;
 
 -- Engines share memory with hostile code: their role reaches this schema and nothing else.
 DO $$

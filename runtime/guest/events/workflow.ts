@@ -19,6 +19,7 @@ type StepKind = 'run' | 'sleep' | 'event';
 interface WorkflowEvent {
   readonly workflow: string;
   readonly executionId: string;
+  /** Names this stretch in what it tells the host. */ readonly run: string;
   readonly input: unknown;
   readonly steps: Readonly<Record<string, KnownStep>>;
 }
@@ -41,7 +42,7 @@ export default function createWorkflowEvents(parts: LazyParts): { handle: EventH
 
   return {
     async handle(worker, env, _context, event) {
-      const { workflow, executionId, input, steps } = event as WorkflowEvent;
+      const { workflow, executionId, run, input, steps } = event as WorkflowEvent;
       const workflows = worker?.['workflows'] as
         | Readonly<Record<string, { handler?: Handler; onError?: (error: unknown, context: object) => unknown } | Handler>>
         | undefined;
@@ -63,7 +64,7 @@ export default function createWorkflowEvents(parts: LazyParts): { handle: EventH
         name: 'stepDone' | 'stepFailed' | 'sleep' | 'waitForEvent',
         args: Readonly<Record<string, unknown>>,
       ): Promise<{ ended?: string; step?: KnownStep }> => {
-        const { value } = await callHost(`workflow.${name}`, { executionId, ...args });
+        const { value } = await callHost(`workflow.${name}`, { run, ...args });
         const answer = (value ?? {}) as { ended?: string; step?: KnownStep };
         // Cancelled, or paused: nothing of this stretch counts any more.
         if (answer.ended !== undefined) {
@@ -203,7 +204,7 @@ export default function createWorkflowEvents(parts: LazyParts): { handle: EventH
         log(message: unknown, data?: unknown): void {
           if (unseen > 0) return;
           logged.push(
-            callHost('workflow.log', { executionId, message: String(message), data: data === undefined ? null : data }).catch(() => {}),
+            callHost('workflow.log', { run, message: String(message), data: data === undefined ? null : data }).catch(() => {}),
           );
         },
       };

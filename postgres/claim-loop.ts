@@ -1,0 +1,294 @@
+// The one loop behind queues, timers, cron and workflows: claims rows that are due under a lease, has them worked on, renews the
+// leases while that lasts. Lanes of different namespaces take turns. No SQL here: the rows come from a `ClaimSource`. A word (wake)
+// starts it at once, a slow poll makes up for lost words, and what somebody who died had claimed is due again when the lease ends,
+// or as soon as it is known that he is gone.
+import type { Wake } from './wake.ts';
+
+/** Columns the loop needs. */
+export interface ClaimedRow {
+  readonly seq: number;
+  readonly lane_id: number;
+  /** Rows of the lane that could have been claimed at that moment, at most. */ readonly room: number;
+  /** 1 for the first claim. */ readonly attempt: number;
+}
+
+/** Where claimed rows come from. Times are milliseconds since 1970. */
+export interface ClaimSource<Row extends ClaimedRow> {
+  readonly kind: string;
+  /** Every lane with the time its first row is due (a claimed one: when its lease ends), null for an empty one. */
+  scan(): Promise<readonly { readonly lane: number; readonly namespace: string; readonly due_at: number | null }[]>;
+  /** Claims up to `perLane` due rows of each lane until `until`. */
+  claim(lanes: readonly number[], perLane: number, lease: string, now: number, until: number): Promise<Row[]>;
+  /** Moves the end of the lease; returns those that are still held. */
+  renew(seqs: readonly number[], lease: string, until: number): Promise<number[]>;
+  /** The leases that rows are claimed under. */
+  leases(): Promise<string[]>;
+  /** Makes due what is claimed under a lease of somebody who is gone. */
+  takeOver(lease: string, now: number): Promise<void>;
+}
+
+/** What becomes of claimed rows. */
+export interface Work<Row> {
+  /** Parts rows into what is worked on together. */
+  group(rows: readonly Row[]): readonly Row[][];
+  /**
+   * Works on one group and writes down what became of it.
+   *
+   * @param signal aborts when the lease is lost or the loop has to end.
+   */
+  run(rows: readonly Row[], signal: AbortSignal): Promise<LaneAdvice>;
+}
+
+/** What the loop should know of a lane after a group of its rows. */
+export interface LaneAdvice {
+  /** Nobody takes anything of this lane for so long. */ readonly restMs?: number;
+  /** Rows that were held back by these may be claimed now. */ readonly more?: boolean;
+}
+
+export interface ClaimLoopOptions<Row extends ClaimedRow> {
+  readonly source: ClaimSource<Row>;
+  readonly work: Work<Row>;
+  readonly wake: Wake;
+  /** Names this loop's claims; nobody else's. */ readonly lease: string;
+  /** Whether the holder of a lease is known to be gone. */ readonly isGone: (lease: string) => boolean;
+  readonly leaseMs: number;
+  readonly pollMs: number;
+  /** Rows worked on at a time. */ readonly inFlightMax: number;
+  readonly now: () => number;
+  readonly onTrouble: (message: string, error: unknown) => void;
+}
+
+/** A running loop. */
+export interface ClaimLoop {
+  readonly inFlight: number;
+  /** Claims nothing more, lets what runs end for up to so long, then aborts it. */
+  close(drainMs: number): Promise<void>;
+}
+
+const lanesPerClaim = 16;
+const perLaneMax = 50;
+/** A scan may take this part of the time. */
+const scanShare = 0.05;
+const timerMsMax = 60_000;
+
+export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopOptions<Row>): Promise<ClaimLoop> {
+  const { source, work, lease, now } = options;
+  /** Lanes with something due, by namespace; both in the order of their turns. */
+  const ready = new Map<string, Set<number>>();
+  const namespaces = new Map<number, string>();
+  /** Lanes with something due later. */
+  const later = new Map<number, number>();
+  const resting = new Map<number, number>();
+  /** Lanes whose room was used up: they may go on when something of theirs ends. */
+  const full = new Set<number>();
+  const running = new Map<number, AbortController>();
+  const ended = new AbortController();
+  let claiming: Promise<void> | null = null;
+  let again = false;
+  let closed = false;
+  let timer: NodeJS.Timeout | null = null;
+  let idle: (() => void) | null = null;
+
+  function markReady(lane: number): void {
+    const rest = resting.get(lane);
+    if (rest !== undefined && rest > now()) return markLater(lane, rest);
+    resting.delete(lane);
+    const namespace = namespaces.get(lane) ?? '';
+    let lanes = ready.get(namespace);
+    if (lanes === undefined) ready.set(namespace, (lanes = new Set()));
+    lanes.add(lane);
+    later.delete(lane);
+  }
+
+  function markLater(lane: number, dueAt: number): void {
+    if (dueAt < (later.get(lane) ?? Infinity)) later.set(lane, dueAt);
+    arm();
+  }
+
+  function mark(lane: number, dueAt: number): void {
+    if (dueAt <= now()) markReady(lane);
+    else markLater(lane, dueAt);
+  }
+
+  /** Wakes at the first of the later times. */
+  function arm(): void {
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
+    let first = Infinity;
+    for (const dueAt of later.values()) if (dueAt < first) first = dueAt;
+    if (closed || first === Infinity) return;
+    timer = setTimeout(
+      () => {
+        timer = null;
+        for (const [lane, dueAt] of later) if (dueAt <= now()) markReady(lane);
+        arm();
+        turn();
+      },
+      Math.min(Math.max(0, first - now()) + 1, timerMsMax),
+    );
+  }
+
+  /** The next lanes: one of each namespace in turn. */
+  function take(): number[] {
+    const lanes: number[] = [];
+    while (lanes.length < lanesPerClaim && ready.size > 0) {
+      const [namespace, waiting] = ready.entries().next().value!;
+      ready.delete(namespace);
+      const [lane] = waiting;
+      waiting.delete(lane!);
+      lanes.push(lane!);
+      if (waiting.size > 0) ready.set(namespace, waiting);
+    }
+    return lanes;
+  }
+
+  function turn(): void {
+    if (closed) return;
+    if (claiming !== null) {
+      again = true;
+      return;
+    }
+    claiming = claimAll().finally(() => {
+      claiming = null;
+      if (again && !closed) {
+        again = false;
+        turn();
+      }
+    });
+  }
+
+  async function claimAll(): Promise<void> {
+    while (!closed && ready.size > 0 && running.size < options.inFlightMax) {
+      const lanes = take();
+      const free = options.inFlightMax - running.size;
+      const perLane = Math.max(1, Math.min(perLaneMax, Math.floor(free / lanes.length)));
+      let rows: Row[];
+      try {
+        rows = await source.claim(lanes, perLane, lease, now(), now() + options.leaseMs);
+      } catch (error) {
+        // The poll finds these lanes again.
+        if (!closed) options.onTrouble(`Nothing could be claimed of ${source.kind}`, error);
+        return;
+      }
+      const counts = new Map<number, number>();
+      for (const row of rows) {
+        const count = (counts.get(row.lane_id) ?? 0) + 1;
+        counts.set(row.lane_id, count);
+        if (count === row.room) full.add(row.lane_id);
+        else if (count === perLane) markReady(row.lane_id);
+      }
+      // A lease of our own that ran out while we worked on: we still do.
+      for (const group of work.group(rows.filter(({ seq }) => !running.has(seq)))) void start(group);
+    }
+  }
+
+  async function start(rows: readonly Row[]): Promise<void> {
+    const lane = rows[0]!.lane_id;
+    const control = new AbortController();
+    for (const { seq } of rows) running.set(seq, control);
+    let advice: LaneAdvice = {};
+    try {
+      advice = await work.run(rows, control.signal);
+    } catch (error) {
+      options.onTrouble(`What became of ${source.kind} events could not be written down`, error);
+    }
+    for (const { seq } of rows) running.delete(seq);
+    const wasFull = full.delete(lane);
+    if (advice.restMs !== undefined) rest(lane, advice.restMs);
+    else if (wasFull || advice.more === true) markReady(lane);
+    if (running.size === 0) idle?.();
+    turn();
+  }
+
+  function rest(lane: number, ms: number): void {
+    resting.set(lane, now() + ms);
+    for (const [namespace, lanes] of ready) if (lanes.delete(lane) && lanes.size === 0) ready.delete(namespace);
+    markLater(lane, now() + ms);
+  }
+
+  async function poll(): Promise<void> {
+    for (;;) {
+      const began = performance.now();
+      try {
+        for (const { lane, namespace, due_at: dueAt } of await source.scan()) {
+          namespaces.set(lane, namespace);
+          if (dueAt !== null) mark(lane, dueAt);
+        }
+        for (const other of await source.leases()) {
+          if (other !== lease && options.isGone(other)) await source.takeOver(other, now());
+        }
+      } catch (error) {
+        if (!closed) options.onTrouble(`${source.kind} could not be looked through`, error);
+      }
+      turn();
+      const took = performance.now() - began;
+      if (!(await pause(Math.max(options.pollMs, took / scanShare), ended.signal))) return;
+    }
+  }
+
+  async function renew(): Promise<void> {
+    while (await pause(options.leaseMs / 3, ended.signal)) {
+      const held = [...running];
+      if (held.length === 0) continue;
+      try {
+        const kept = new Set(
+          await source.renew(
+            held.map(([seq]) => seq),
+            lease,
+            now() + options.leaseMs,
+          ),
+        );
+        // Others of its group may still be ours, but the delivery is one.
+        for (const [seq, control] of held)
+          if (!kept.has(seq) && running.get(seq) === control) control.abort(new Error('The lease ran out'));
+      } catch (error) {
+        options.onTrouble(`Leases of ${source.kind} could not be renewed`, error);
+      }
+    }
+  }
+
+  const listening = await options.wake.listen((kind, lane, dueAt) => {
+    if (kind !== source.kind || closed) return;
+    mark(lane, dueAt);
+    turn();
+  });
+  const loops = [poll(), renew()];
+
+  return {
+    get inFlight() {
+      return running.size;
+    },
+    async close(drainMs) {
+      closed = true;
+      if (timer !== null) clearTimeout(timer);
+      await listening.close();
+      await claiming;
+      if (running.size > 0) {
+        const drained = new Promise<void>((resolve) => (idle = resolve));
+        const late = setTimeout(() => {
+          for (const control of running.values()) control.abort(new Error('The broker ends'));
+        }, drainMs);
+        await drained;
+        clearTimeout(late);
+      }
+      ended.abort();
+      await Promise.all(loops);
+    },
+  };
+}
+
+/** Resolves with true after a time, with false at once when the signal aborts. */
+function pause(ms: number, signal: AbortSignal): Promise<boolean> {
+  if (signal.aborted) return Promise.resolve(false);
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      resolve(false);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', end);
+      resolve(true);
+    }, ms);
+    signal.addEventListener('abort', end, { once: true });
+  });
+}

@@ -1,0 +1,117 @@
+// Who is there: each broker holds a lock of its session for as long as it is connected, so that the others learn of its death at
+// once and need not wait for its leases to end. Who cannot be seen twice in a row is gone; once would be a reconnection.
+import { randomBytes } from 'node:crypto';
+import type { Postgres } from './connection.ts';
+
+/** One member's view. */
+export interface Presence {
+  /** Names this member's leases. */ readonly id: string;
+  /** Whether a member is known to be gone. */
+  isGone(id: string): boolean;
+  close(): Promise<void>;
+}
+
+/** First half of the lock's key: any number that nobody else uses. */
+const lockClass = 752_834_100;
+const lookMs = 2000;
+/** The unseen are forgotten after so many looks, by when nobody can hold a lease of theirs. */
+const looksKept = 200;
+
+/** @param onTrouble told of what goes wrong meanwhile; it goes on trying. */
+export async function joinPresence(sql: Postgres, onTrouble: (error: unknown) => void): Promise<Presence> {
+  const key = randomBytes(4).readInt32BE();
+  const id = `b${key}-${randomBytes(9).toString('base64url')}`;
+  const keyOf = (other: string): number | null => {
+    const found = /^b(-?\d+)-/.exec(other);
+    return found === null ? null : Number(found[1]);
+  };
+  let holder: Awaited<ReturnType<Postgres['reserve']>> | null = null;
+  let closed = false;
+  let timer: NodeJS.Timeout | null = null;
+  let looking: Promise<void> = Promise.resolve();
+  /** Looks at which members that were asked about were not seen, in a row. */
+  const unseen = new Map<string, number>();
+
+  async function hold(): Promise<void> {
+    if (holder !== null) {
+      try {
+        await holder`SELECT 1`;
+        return;
+      } catch {
+        holder.release();
+        holder = null;
+      }
+    }
+    const connection = await sql.reserve();
+    try {
+      await connection`SELECT pg_advisory_lock(${lockClass}::int4, ${key}::int4)`;
+      holder = connection;
+    } catch (error) {
+      connection.release();
+      throw error;
+    }
+  }
+
+  async function look(): Promise<void> {
+    try {
+      await hold();
+      const rows = await sql<{ key: number }[]>`
+        SELECT objid::bigint AS key FROM pg_locks WHERE locktype = 'advisory' AND classid::bigint = ${lockClass} AND granted
+          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+      // The server shows the key without its sign.
+      const seen = new Set(rows.map((row) => row.key | 0));
+      for (const [other, looks] of unseen) {
+        if (seen.has(keyOf(other)!) || looks > looksKept) unseen.delete(other);
+        else unseen.set(other, looks + 1);
+      }
+    } catch (error) {
+      // Who cannot look says of nobody that he is gone.
+      for (const other of unseen.keys()) unseen.set(other, 0);
+      if (!closed) onTrouble(error);
+    }
+    if (!closed) timer = setTimeout(() => (looking = look()), lookMs);
+  }
+
+  await hold();
+  looking = look();
+  return {
+    id,
+    isGone(other) {
+      if (keyOf(other) === null) return false;
+      const looks = unseen.get(other);
+      if (looks === undefined) unseen.set(other, 0);
+      return (looks ?? 0) >= 2;
+    },
+    async close() {
+      closed = true;
+      if (timer !== null) clearTimeout(timer);
+      await looking;
+      if (holder !== null) {
+        await holder`SELECT pg_advisory_unlock(${lockClass}::int4, ${key}::int4)`.catch(() => {});
+        holder.release();
+      }
+    },
+  };
+}
+
+/** Among the processes of one machine that share a file: whose process is not there any more is gone. */
+export function joinByProcess(): Presence {
+  // In a container, the next process has the same number.
+  const self = `p${process.pid}-${Math.round(performance.timeOrigin)}-`;
+  const id = `${self}${randomBytes(9).toString('base64url')}`;
+  return {
+    id,
+    isGone(other) {
+      const pid = Number(/^p(\d+)-/.exec(other)?.[1]);
+      if (!Number.isInteger(pid)) return false;
+      if (pid === process.pid) return !other.startsWith(self);
+      try {
+        process.kill(pid, 0);
+        return false;
+      } catch (error) {
+        return (error as NodeJS.ErrnoException).code === 'ESRCH';
+      }
+    },
+    close: async () => {},
+  };
+}

@@ -1,0 +1,94 @@
+// The broker: one claim loop a kind over the stores it is given, delivering to engines over `deliver`. It runs no tenant code. Made by
+// main.ts (a process beside the engines) and by the root of `platform dev`.
+import { defaultCpuLimits, invocationKinds, plans, type CpuLimits } from '#core/plans.ts';
+import { startClaimLoop, type ClaimLoop, type ClaimSource, type Work } from '#postgres/claim-loop.ts';
+import type { Presence } from '#postgres/presence.ts';
+import type { Wake } from '#postgres/wake.ts';
+import type { EventKind } from '../invocation/delivery.ts';
+import type { WorkParts } from './delivery.ts';
+import { createQueueWork, type Message, type QueueLedger } from './queue-work.ts';
+import { createTimerWork, type DueTimer, type NextTime, type TimerLedger } from './timer-work.ts';
+import { createWorkflowWork, type Run, type WorkflowLedger } from './workflow-work.ts';
+
+interface Sweeping {
+  sweep(now: number): Promise<void>;
+}
+type Claiming<Row extends Message | DueTimer | Run> = { readonly claims: ClaimSource<Row> };
+
+/** Where events wait. */
+export interface BrokerStores<M extends Message, T extends DueTimer, R extends Run> {
+  readonly queue: QueueLedger<M> & Claiming<M> & Sweeping;
+  readonly timer: TimerLedger<T> & Claiming<T>;
+  readonly cron: TimerLedger<T> & Claiming<T>;
+  readonly workflow: WorkflowLedger<R> & Claiming<R> & Sweeping;
+}
+
+/** What a broker is made of. */
+export interface BrokerParts<M extends Message, T extends DueTimer, R extends Run> extends WorkParts {
+  readonly stores: BrokerStores<M, T, R>;
+  readonly wake: Wake;
+  readonly presence: Presence;
+  readonly nextTime: NextTime;
+  /** CPU an event may use: its lease is longer. */ readonly cpu?: CpuLimits;
+}
+
+/** A running broker. */
+export interface Broker {
+  /** Events that are being delivered, by kind. */ readonly inFlight: Readonly<Record<EventKind, number>>;
+  /** Claims nothing more and lets what runs end for up to `drainMs`. */ close(drainMs: number): Promise<void>;
+}
+
+const leaseMsLeast = 30_000;
+const leaseMarginMs = 5000;
+const sweepMs = 600_000;
+
+/** How long events of a kind are claimed at a time. It is renewed while they run; it ends that long after the broker's death. */
+export function leaseMs(kind: EventKind, cpu: CpuLimits = defaultCpuLimits): number {
+  return Math.max(leaseMsLeast, ...plans.map((plan) => cpu[kind][plan] + leaseMarginMs));
+}
+
+export async function startBroker<M extends Message, T extends DueTimer, R extends Run>(parts: BrokerParts<M, T, R>): Promise<Broker> {
+  const { stores, wake, presence, limits, now } = parts;
+  const lease = presence.id;
+  const loops = new Map<EventKind, ClaimLoop>();
+  const onTrouble = (message: string, error: unknown): void =>
+    parts.onEvent('error', message, { reason: String((error as Error)?.message ?? error) });
+
+  async function start<Row extends M | T | R>(kind: EventKind, source: ClaimSource<Row>, work: Work<Row>): Promise<void> {
+    const loop = await startClaimLoop({
+      source,
+      work,
+      wake,
+      lease,
+      isGone: (other) => presence.isGone(other),
+      leaseMs: leaseMs(kind, parts.cpu),
+      pollMs: limits.pollMs,
+      inFlightMax: limits.inFlightMax,
+      now,
+      onTrouble,
+    });
+    loops.set(kind, loop);
+  }
+
+  await start('queue', stores.queue.claims, createQueueWork(parts, stores.queue, wake, lease));
+  await start('timer', stores.timer.claims, createTimerWork('timer', parts, stores.timer, parts.nextTime, wake, lease));
+  await start('cron', stores.cron.claims, createTimerWork('cron', parts, stores.cron, parts.nextTime, wake, lease));
+  await start('workflow', stores.workflow.claims, createWorkflowWork(parts, stores.workflow, wake, lease));
+  const sweep = (): void => {
+    for (const store of [stores.queue, stores.workflow])
+      store.sweep(now()).catch((error: unknown) => onTrouble('Nothing could be swept', error));
+  };
+  const sweeping = setInterval(sweep, sweepMs);
+  sweep();
+
+  return {
+    get inFlight() {
+      const kinds = invocationKinds.filter((kind) => kind !== 'http');
+      return Object.fromEntries(kinds.map((kind) => [kind, loops.get(kind)?.inFlight ?? 0])) as Record<EventKind, number>;
+    },
+    async close(drainMs) {
+      clearInterval(sweeping);
+      await Promise.all([...loops.values()].map((loop) => loop.close(drainMs)));
+    },
+  };
+}

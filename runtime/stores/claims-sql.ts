@@ -1,0 +1,191 @@
+// What queues, timers, cron and workflows share: lanes, and rows of a lane that are due, claimed under a lease, renewed and let go.
+// The claim loop (postgres/claim-loop.ts) calls it; the stores of the kinds build on it. `seq` numbers a row in its table.
+import type { ClaimedRow, ClaimSource } from '#postgres/claim-loop.ts';
+import { oneOf, type Sql } from './sql.ts';
+
+/** Kinds of lanes. */
+export type LaneKind = 'queue' | 'timer' | 'cron' | 'workflow';
+
+/** Columns that every claimed row has. */
+export interface LaneRow extends ClaimedRow {
+  readonly due_at: number;
+  readonly namespace: string;
+  readonly resource: string;
+}
+
+/** Lanes by name. */
+export interface Lanes {
+  /** The number of a lane, which is made where there is none. */
+  open(namespace: string, resource: string, options?: { consumed?: boolean }): Promise<number>;
+  /** The number of a lane, or null. */
+  find(namespace: string, resource: string): Promise<number | null>;
+  /** Notes that somebody takes what comes in: dead letters are delivered from then on. */
+  consume(namespace: string, resources: readonly string[]): Promise<void>;
+  set(lane: number, settings: { concurrency?: number; paused?: boolean }): Promise<void>;
+}
+
+/** Numbers of lanes that a process remembers; beyond, it forgets all and asks again. */
+const rememberedMax = 100_000;
+
+export function createLanes(sql: Sql, kind: LaneKind): Lanes {
+  const known = new Map<string, number>();
+  const keyOf = (namespace: string, resource: string): string => `${namespace}\0${resource}`;
+
+  async function find(namespace: string, resource: string): Promise<number | null> {
+    const key = keyOf(namespace, resource);
+    const seen = known.get(key);
+    if (seen !== undefined) return seen;
+    const [row] = await sql.all<{ id: number }>(
+      'SELECT id FROM lane WHERE kind = $1 AND namespace = $2 AND resource = $3',
+      kind,
+      namespace,
+      resource,
+    );
+    if (row === undefined) return null;
+    if (known.size >= rememberedMax) known.clear();
+    known.set(key, row.id);
+    return row.id;
+  }
+
+  return {
+    find,
+    async open(namespace, resource, options = {}) {
+      const found = await find(namespace, resource);
+      if (found !== null) return found;
+      await sql.all(
+        'INSERT INTO lane (kind, namespace, resource, consumed) VALUES ($1, $2, $3, $4) ON CONFLICT (kind, namespace, resource) DO NOTHING',
+        kind,
+        namespace,
+        resource,
+        options.consumed === false ? 0 : 1,
+      );
+      return (await find(namespace, resource))!;
+    },
+    async consume(namespace, resources) {
+      for (const resource of resources)
+        await sql.all(
+          `INSERT INTO lane (kind, namespace, resource, consumed) VALUES ($1, $2, $3, 1)
+           ON CONFLICT (kind, namespace, resource) DO UPDATE SET consumed = 1 WHERE lane.consumed = 0`,
+          kind,
+          namespace,
+          resource,
+        );
+    },
+    async set(lane, { concurrency, paused }) {
+      await sql.all(
+        'UPDATE lane SET concurrency = coalesce($2, concurrency), paused = coalesce($3, paused) WHERE id = $1',
+        lane,
+        concurrency ?? null,
+        paused === undefined ? null : paused ? 1 : 0,
+      );
+    },
+  };
+}
+
+/** What claims are made with. */
+export interface ClaimOptions {
+  readonly sql: Sql;
+  readonly kind: LaneKind;
+  readonly table: 'queue_message' | 'timer' | 'workflow_execution';
+  /** Rows of one lane that are worked on at a time, unless the lane says otherwise. */
+  readonly concurrency: number;
+  /** Rows with one `ordering_key` come one after the other. */
+  readonly ordered?: boolean;
+}
+
+/** Claims over one table. */
+export interface Claims<Row extends LaneRow> extends ClaimSource<Row> {
+  /** Lets a claimed row go until `dueAt`; not counted: as if it had not been claimed. False: somebody else has it by now. */
+  release(row: ClaimedRow, lease: string, dueAt: number, counted: boolean): Promise<boolean>;
+}
+
+export function createClaims<Row extends LaneRow>({ sql, kind, table, concurrency, ordered = false }: ClaimOptions): Claims<Row> {
+  const unblocked = ordered
+    ? `AND (m.ordering_key IS NULL OR NOT EXISTS (SELECT 1 FROM ${table} e
+         WHERE e.lane_id = m.lane_id AND e.ordering_key = m.ordering_key AND e.seq < m.seq AND e.due_at IS NOT NULL))`
+    : '';
+  const room = `(CASE WHEN l.concurrency > 0 THEN l.concurrency ELSE ${concurrency} END)
+    - (SELECT count(*) FROM ${table} b WHERE b.lane_id = l.id AND b.lease IS NOT NULL AND b.due_at > $1)`;
+  const candidates = `SELECT m.seq FROM ${table} m WHERE m.lane_id = w.id AND m.due_at <= $1 ${unblocked} ORDER BY m.due_at, m.seq`;
+  const open = `l.paused = 0 AND l.consumed = 1`;
+  const claimPostgres = `
+    WITH wanted AS MATERIALIZED (SELECT l.id, l.namespace, l.resource, ${room} AS room FROM lane l WHERE l.id = ANY($4::bigint[]) AND ${open}),
+    picked AS MATERIALIZED (
+      SELECT p.seq, w.namespace, w.resource, w.room
+      FROM wanted w CROSS JOIN LATERAL (${candidates} LIMIT greatest(0, least($5::bigint, w.room)) FOR UPDATE SKIP LOCKED) p)
+    UPDATE ${table} t SET due_at = $2, lease = $3, attempt = t.attempt + 1
+    FROM picked WHERE t.seq = picked.seq RETURNING t.*, picked.namespace, picked.resource, picked.room`;
+
+  async function claimSqlite(lanes: readonly number[], perLane: number, lease: string, now: number, until: number): Promise<Row[]> {
+    return sql.transaction(async (inside) => {
+      const rows: Row[] = [];
+      for (const lane of lanes) {
+        const [found] = await inside.all<{ room: number }>(
+          `SELECT l.namespace, l.resource, ${room} AS room FROM lane l WHERE l.id = $2 AND ${open}`,
+          now,
+          lane,
+        );
+        if (found === undefined || found.room <= 0) continue;
+        const claimed = await inside.all<Row>(
+          `UPDATE ${table} SET due_at = $2, lease = $3, attempt = attempt + 1 WHERE seq IN
+             (${candidates.replace('w.id', '$4')} LIMIT $5) RETURNING *`,
+          now,
+          until,
+          lease,
+          lane,
+          Math.min(perLane, found.room),
+        );
+        for (const row of claimed) rows.push({ ...row, ...found });
+      }
+      return rows;
+    });
+  }
+
+  return {
+    kind,
+    scan: () =>
+      sql.all(
+        `SELECT l.id AS lane, l.namespace, (SELECT min(t.due_at) FROM ${table} t WHERE t.lane_id = l.id AND t.due_at IS NOT NULL) AS due_at
+         FROM lane l WHERE l.kind = $1 AND ${open}`,
+        kind,
+      ),
+    async claim(lanes, perLane, lease, now, until) {
+      const rows =
+        sql.technology === 'sqlite'
+          ? await claimSqlite(lanes, perLane, lease, now, until)
+          : await sql.all<Row>(claimPostgres, now, until, lease, `{${lanes.join(',')}}`, perLane);
+      // RETURNING has no order of its own.
+      return rows.sort((a, b) => a.seq - b.seq);
+    },
+    async renew(seqs, lease, until) {
+      const { condition, value } = oneOf(sql, 'seq', 3, seqs);
+      const rows = await sql.all<{ seq: number }>(
+        `UPDATE ${table} SET due_at = $1 WHERE lease = $2 AND ${condition} RETURNING seq`,
+        until,
+        lease,
+        value,
+      );
+      return rows.map(({ seq }) => seq);
+    },
+    async release(row, lease, dueAt, counted) {
+      const rows = await sql.all(
+        `UPDATE ${table} SET due_at = $1, lease = NULL, attempt = attempt - $2 WHERE seq = $3 AND lease = $4 RETURNING seq`,
+        dueAt,
+        counted ? 0 : 1,
+        row.seq,
+        lease,
+      );
+      return rows.length > 0;
+    },
+    async leases() {
+      const rows = await sql.all<{ lease: string }>(
+        `SELECT DISTINCT t.lease FROM ${table} t JOIN lane l ON l.id = t.lane_id WHERE l.kind = $1 AND t.lease IS NOT NULL`,
+        kind,
+      );
+      return rows.map(({ lease }) => lease);
+    },
+    async takeOver(lease, now) {
+      await sql.all(`UPDATE ${table} SET due_at = $1 WHERE lease = $2 AND due_at > $1`, now, lease);
+    },
+  };
+}

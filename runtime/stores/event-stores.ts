@@ -1,0 +1,62 @@
+// All that waits for a moment, in one place: queues, timers, cron and workflows over one database. Opened by the roots: the engine for
+// what workers send and set, the broker for what it claims.
+import type { DeliveryLimits } from '#core/delivery-limits.ts';
+import { joinByProcess, joinPresence, type Presence } from '#postgres/presence.ts';
+import { createLocalWake, createPostgresWake, type Wake } from '#postgres/wake.ts';
+import { createQueueStore } from './queue-sql.ts';
+import type { Sql } from './sql.ts';
+import { openPostgresSql } from './sql-postgres.ts';
+import { openSqliteSql } from './sql-sqlite.ts';
+import { createCronStore, createTimerStore } from './timer-sql.ts';
+import { createWorkflowStore } from './workflow-sql.ts';
+
+/** The stores over one database. */
+export interface EventStores {
+  readonly queue: ReturnType<typeof createQueueStore>;
+  readonly timer: ReturnType<typeof createTimerStore>;
+  readonly cron: ReturnType<typeof createCronStore>;
+  readonly workflow: ReturnType<typeof createWorkflowStore>;
+  readonly wake: Wake;
+  /** A broker's membership among those over this database. */
+  join(onTrouble: (error: unknown) => void): Promise<Presence>;
+  close(): Promise<void>;
+}
+
+/** Over Postgres, migrated. @param options.url of the engines' role, or of the owner. */
+export function openEventsPostgres(options: {
+  url: string;
+  name: string;
+  limits: DeliveryLimits;
+  connectionsMax?: number;
+}): EventStores & { readonly sql: ReturnType<typeof openPostgresSql> } {
+  const sql = openPostgresSql(options);
+  const wake = createPostgresWake(sql.pool);
+  return {
+    ...stores(sql, wake, options.limits),
+    sql,
+    join: (onTrouble) => joinPresence(sql.pool, onTrouble),
+    close: () => close(wake, sql),
+  };
+}
+
+/** Over a SQLite file, which processes of this machine may share; `:memory:` keeps nothing. */
+export function openEventsSqlite(options: { file: string; limits: DeliveryLimits }): EventStores {
+  const sql = openSqliteSql(options.file);
+  const wake = createLocalWake();
+  return { ...stores(sql, wake, options.limits), join: async () => joinByProcess(), close: () => close(wake, sql) };
+}
+
+function stores(sql: Sql, wake: Wake, limits: DeliveryLimits): Omit<EventStores, 'join' | 'close'> {
+  return {
+    queue: createQueueStore(sql, wake, limits),
+    timer: createTimerStore(sql, wake, limits),
+    cron: createCronStore(sql, wake, limits),
+    workflow: createWorkflowStore(sql, wake, limits),
+    wake,
+  };
+}
+
+async function close(wake: Wake, sql: { close(): Promise<void> }): Promise<void> {
+  await wake.close();
+  await sql.close();
+}

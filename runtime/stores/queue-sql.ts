@@ -1,0 +1,254 @@
+// Queues over `Sql`: what workers send, and what the broker claims and settles. Sends that come while one is on its way to the
+// database go together in the next.
+import type { DeliveryLimits } from '#core/delivery-limits.ts';
+import type { Wake } from '#postgres/wake.ts';
+import type { EventSender, NewMessage, QueueStore, StoredMessage } from '../bindings/queue.ts';
+import { createClaims, createLanes, type Claims, type LaneRow, type Lanes } from './claims-sql.ts';
+import { oneOf, type Sql } from './sql.ts';
+
+/** A claimed message. */
+export interface MessageRow extends LaneRow {
+  readonly message_id: string;
+  readonly payload: string;
+  readonly sent_at: number;
+  readonly expires_at: number;
+  readonly ordering_key: string | null;
+  readonly project: string;
+  readonly branch: string;
+  readonly binding: string;
+}
+
+/** The broker's side of queues. */
+export interface QueueDeliveries {
+  readonly lanes: Lanes;
+  readonly claims: Claims<MessageRow>;
+  acknowledge(rows: readonly MessageRow[]): Promise<void>;
+  /** Moves a message to the dead letters of its queue; one of a dead-letter queue stays there and is not delivered again. */
+  bury(row: MessageRow, lease: string, reason: string, now: number): Promise<void>;
+  /** Drops what has been kept too long where nobody claims. */
+  sweep(now: number): Promise<void>;
+}
+
+interface Sending {
+  readonly rows: readonly (readonly [lane: number, sender: EventSender, message: NewMessage])[];
+  readonly now: number;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Messages that go to the database together, and flights at a time. */
+const togetherMax = 500;
+const flightsMax = 4;
+const reasonCharsMax = 500;
+const columns = 'lane_id, message_id, payload, sent_at, due_at, expires_at, ordering_key, project, branch, binding';
+
+/** The queue that takes what could not be delivered. */
+function deadLetterQueue(resource: string): string {
+  return `${resource}_dlq`;
+}
+
+export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): QueueStore & QueueDeliveries {
+  const lanes = createLanes(sql, 'queue');
+  const claims = createClaims<MessageRow>({
+    sql,
+    kind: 'queue',
+    table: 'queue_message',
+    concurrency: limits.laneConcurrency,
+    ordered: true,
+  });
+  const waiting: Sending[] = [];
+  let flights = 0;
+
+  async function insert(on: Sql, sendings: readonly Pick<Sending, 'rows' | 'now'>[]): Promise<void> {
+    const rows = sendings.flatMap(({ rows: list, now }) =>
+      list.map(([lane, sender, message]) => [
+        lane,
+        message.id,
+        message.payload,
+        now,
+        message.dueAt,
+        Math.max(message.dueAt, now) + limits.retentionMs,
+        message.orderingKey,
+        sender.project,
+        sender.branch,
+        sender.binding,
+      ]),
+    );
+    if (on.technology === 'postgres') {
+      const lists = columns.split(', ').map((_, index) => rows.map((row) => row[index]));
+      const types = 'bigint[] text[] text[] bigint[] bigint[] bigint[] text[] text[] text[] text[]'.split(' ');
+      const from = types.map((type, index) => `$${index + 1}::${type}`).join(', ');
+      await on.all(`INSERT INTO queue_message (${columns}) SELECT * FROM unnest(${from})`, ...(lists as never[]));
+      return;
+    }
+    await on.transaction(async (inside) => {
+      for (const row of rows)
+        await inside.all(`INSERT INTO queue_message (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, ...(row as never[]));
+    });
+  }
+
+  function fly(): void {
+    while (flights < flightsMax && waiting.length > 0) {
+      let count = 0;
+      let size = 0;
+      while (count < waiting.length && (count === 0 || size + waiting[count]!.rows.length <= togetherMax))
+        size += waiting[count++]!.rows.length;
+      const together = waiting.splice(0, count);
+      flights++;
+      void insert(sql, together)
+        .then(
+          () => {
+            for (const { resolve } of together) resolve();
+          },
+          (error: unknown) => {
+            for (const { reject } of together) reject(error);
+          },
+        )
+        .finally(() => {
+          flights--;
+          fly();
+        });
+    }
+  }
+
+  /** Stores messages with a dedupe id, unless it is remembered. */
+  function sendOnce(lane: number, sender: EventSender, messages: readonly NewMessage[], now: number): Promise<string[]> {
+    return sql.transaction(async (inside) => {
+      const ids = new Map<NewMessage, string>();
+      // In one order everywhere, so that two batches never wait for each other.
+      const marked = messages.filter(({ dedupeId }) => dedupeId !== null).toSorted((a, b) => (a.dedupeId! < b.dedupeId! ? -1 : 1));
+      for (const message of marked) {
+        const [taken] = await inside.all(
+          `INSERT INTO queue_dedupe (lane_id, dedupe_id, message_id, expires_at) VALUES ($1, $2, $3, $4)
+           ON CONFLICT (lane_id, dedupe_id) DO UPDATE SET message_id = excluded.message_id, expires_at = excluded.expires_at
+           WHERE queue_dedupe.expires_at <= $5 RETURNING message_id`,
+          lane,
+          message.dedupeId,
+          message.id,
+          now + limits.retentionMs,
+          now,
+        );
+        if (taken !== undefined) continue;
+        const [known] = await inside.all<{ message_id: string }>(
+          'SELECT message_id FROM queue_dedupe WHERE lane_id = $1 AND dedupe_id = $2',
+          lane,
+          message.dedupeId,
+        );
+        ids.set(message, known!.message_id);
+      }
+      const fresh = messages.filter((message) => !ids.has(message));
+      if (fresh.length > 0) await insert(inside, [{ rows: fresh.map((message) => [lane, sender, message] as const), now }]);
+      return messages.map((message) => ids.get(message) ?? message.id);
+    });
+  }
+
+  async function deadLane(namespace: string, resource: string): Promise<number> {
+    return lanes.open(namespace, deadLetterQueue(resource), { consumed: false });
+  }
+
+  return {
+    lanes,
+    claims,
+    async send({ namespace, resource }, sender, messages, now) {
+      const lane = await lanes.open(namespace, resource);
+      let ids: string[];
+      if (messages.some(({ dedupeId }) => dedupeId !== null)) ids = await sendOnce(lane, sender, messages, now);
+      else {
+        await new Promise<void>((resolve, reject) => {
+          waiting.push({ rows: messages.map((message) => [lane, sender, message] as const), now, resolve, reject });
+          fly();
+        });
+        ids = messages.map(({ id }) => id);
+      }
+      wake.notify('queue', lane, Math.min(...messages.map(({ dueAt }) => dueAt)));
+      return ids;
+    },
+    async metrics({ namespace, resource }, now) {
+      const lane = (await lanes.find(namespace, resource)) ?? 0;
+      const dead = (await lanes.find(namespace, deadLetterQueue(resource))) ?? 0;
+      const [row] = await sql.all<{ n: number; bytes: number; flying: number; oldest: number | null; dead: number }>(
+        `SELECT count(*) AS n, CAST(coalesce(sum(octet_length(payload)), 0) AS bigint) AS bytes, min(sent_at) AS oldest,
+           count(CASE WHEN lease IS NOT NULL AND due_at > $3 THEN 1 END) AS flying,
+           (SELECT count(*) FROM queue_message WHERE lane_id = $2) AS dead
+         FROM queue_message WHERE lane_id = $1`,
+        lane,
+        dead,
+        now,
+      );
+      const { n, bytes, flying, oldest, dead: deadCount } = row!;
+      return { backlogCount: n, backlogBytes: bytes, inFlightCount: flying, oldestMessageTimestamp: oldest, deadCount };
+    },
+    async list({ namespace, resource }, { limit, after }) {
+      const lane = (await lanes.find(namespace, resource)) ?? 0;
+      const rows = await sql.all<StoredMessage & { seq: number }>(
+        `SELECT seq, message_id AS id, payload, attempt, sent_at AS timestamp, due_at AS "dueAt", dead_reason AS "deadReason"
+         FROM queue_message WHERE lane_id = $1 AND seq > $2 ORDER BY seq LIMIT $3`,
+        lane,
+        after,
+        limit,
+      );
+      const messages = rows.map(({ id, payload, attempt, timestamp, dueAt, deadReason }) => ({
+        id,
+        payload,
+        attempt,
+        timestamp,
+        dueAt,
+        deadReason,
+      }));
+      return { messages, next: rows.length === limit ? rows.at(-1)!.seq : null };
+    },
+    async redrive({ namespace, resource }, now) {
+      const dead = await lanes.find(namespace, deadLetterQueue(resource));
+      if (dead === null) return 0;
+      const lane = await lanes.open(namespace, resource);
+      const rows = await sql.all(
+        `UPDATE queue_message SET lane_id = $1, due_at = $2, attempt = 0, dead_reason = NULL, expires_at = $3
+         WHERE lane_id = $4 AND (lease IS NULL OR due_at <= $2) RETURNING seq`,
+        lane,
+        now,
+        now + limits.retentionMs,
+        dead,
+      );
+      if (rows.length > 0) wake.notify('queue', lane, now);
+      return rows.length;
+    },
+    async purge({ namespace, resource }) {
+      const lane = await lanes.find(namespace, resource);
+      if (lane === null) return 0;
+      return (await sql.all('DELETE FROM queue_message WHERE lane_id = $1 AND lease IS NULL RETURNING seq', lane)).length;
+    },
+    async acknowledge(rows) {
+      if (rows.length === 0) return;
+      const { condition, value } = oneOf(
+        sql,
+        'seq',
+        1,
+        rows.map(({ seq }) => seq),
+      );
+      await sql.all(`DELETE FROM queue_message WHERE ${condition}`, value);
+    },
+    async bury(row, lease, reason, now) {
+      const isDead = row.resource.endsWith(deadLetterQueue(''));
+      const lane = isDead ? row.lane_id : await deadLane(row.namespace, row.resource);
+      await sql.all(
+        `UPDATE queue_message SET lane_id = $1, due_at = $2, lease = NULL, attempt = 0, dead_reason = $3, expires_at = $4
+         WHERE seq = $5 AND lease = $6`,
+        lane,
+        isDead ? null : now,
+        reason.replaceAll('\0', '').slice(0, reasonCharsMax).toWellFormed(),
+        now + limits.retentionMs,
+        row.seq,
+        lease,
+      );
+      if (!isDead) wake.notify('queue', lane, now);
+    },
+    async sweep(now) {
+      await sql.all('DELETE FROM queue_dedupe WHERE expires_at <= $1', now);
+      await sql.all(
+        `DELETE FROM queue_message WHERE expires_at <= $1 AND (lease IS NULL OR due_at <= $1) AND lane_id IN
+           (SELECT id FROM lane WHERE kind = 'queue' AND (paused = 1 OR consumed = 0 OR resource LIKE '%!_dlq' ESCAPE '!'))`,
+        now,
+      );
+    },
+  };
+}

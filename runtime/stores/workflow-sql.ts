@@ -1,0 +1,412 @@
+// Runs of workflows over `Sql`: what workers start and steer, what runs tell of their steps, and what the broker claims and settles.
+// A run that is being worked on holds a lease; its token `<seq>.<lease>` comes with the event, and once the lease is another's, what
+// an abandoned stretch still says changes nothing.
+import type { DeliveryLimits } from '#core/delivery-limits.ts';
+import { PlatformError } from '#core/errors.ts';
+import type { Wake } from '#postgres/wake.ts';
+import type { StepWord, StoredExecution, StoredStep, WorkflowPlace, WorkflowStore } from '../bindings/workflow.ts';
+import { createClaims, createLanes, type Claims, type LaneRow, type Lanes } from './claims-sql.ts';
+import type { Sql } from './sql.ts';
+
+/** A claimed run. */
+export interface ExecutionRow extends LaneRow {
+  readonly execution_id: string;
+  readonly deployment: string;
+  readonly input: string;
+  readonly project: string;
+  readonly branch: string;
+  readonly created_at: number;
+}
+
+/** What became of a stretch of a run. */
+export type StretchEnd =
+  | { readonly status: 'completed'; readonly output: string }
+  | { readonly status: 'failed'; readonly error: string }
+  | { readonly status: 'suspended' };
+
+/** The broker's side of workflows. */
+export interface WorkflowDeliveries {
+  readonly lanes: Lanes;
+  readonly claims: Claims<ExecutionRow>;
+  /** Begins a stretch: the token for what the run tells, and what it has behind it. Null: the lease is another's. */
+  begin(row: ExecutionRow, lease: string, now: number): Promise<{ run: string; steps: StoredStep[] } | null>;
+  settle(row: ExecutionRow, lease: string, end: StretchEnd, now: number): Promise<void>;
+  /** Whether a step of the run has ended since. */
+  hasProgressed(row: ExecutionRow, since: number): Promise<boolean>;
+  /** Drops runs that ended long ago. */
+  sweep(now: number): Promise<void>;
+}
+
+const active = `status IN ('pending', 'running')`;
+const shown = `execution_id AS id, CASE WHEN paused = 1 AND ${active} THEN 'paused' ELSE status END AS status, input, output, error,
+  deployment, created_at AS "createdAt", started_at AS "startedAt", completed_at AS "completedAt"`;
+const stepShown = `name, kind, status, attempts, result, error, wake_at AS "wakeAt", event_type AS "eventType",
+  started_at AS "startedAt", ended_at AS "endedAt"`;
+const sweepRows = 500;
+
+interface Found {
+  readonly seq: number;
+  readonly lane_id: number;
+  readonly status: string;
+  readonly paused: number;
+  readonly lease: string | null;
+}
+
+export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits): WorkflowStore & WorkflowDeliveries {
+  const lanes = createLanes(sql, 'workflow');
+  const claims = createClaims<ExecutionRow>({ sql, kind: 'workflow', table: 'workflow_execution', concurrency: limits.laneConcurrency });
+  /** The run that a token names, as long as its lease and its namespace are right. */
+  const ofRun = `workflow_execution e JOIN lane l ON l.id = e.lane_id WHERE e.seq = $1 AND e.lease = $2 AND l.namespace = $3`;
+  const room = `(SELECT count(*) FROM workflow_step s WHERE s.execution_seq = e.seq) < ${limits.workflowStepsMax}`;
+
+  const tellStep = `INSERT INTO workflow_step (execution_seq, name, kind, status, attempts, result, error, wake_at, started_at, ended_at)
+     SELECT e.seq, CAST($4 AS text), CAST($5 AS text), CAST($6 AS text), $7, $8, $9, $10, CAST($11 AS bigint), CASE WHEN CAST($6 AS text) = 'waiting' THEN NULL ELSE CAST($11 AS bigint) END FROM ${ofRun} AND ${room}
+     ON CONFLICT (execution_seq, name) DO UPDATE SET status = excluded.status, attempts = CASE WHEN excluded.attempts = 0
+         THEN workflow_step.attempts ELSE excluded.attempts END,
+       result = excluded.result, error = excluded.error, wake_at = excluded.wake_at, ended_at = excluded.ended_at
+       WHERE workflow_step.status = 'waiting'
+     RETURNING (SELECT x.paused FROM workflow_execution x WHERE x.seq = workflow_step.execution_seq) AS paused`;
+
+  function parse(run: string): [seq: number, lease: string] {
+    const dot = run.indexOf('.');
+    return [Number(run.slice(0, dot)), run.slice(dot + 1)];
+  }
+
+  /** Changes a run alone with it. */
+  function change<Result>(place: WorkflowPlace, id: string, work: (inside: Sql, found: Found) => Promise<Result>): Promise<Result> {
+    return sql.transaction(async (inside) => {
+      const [found] = await inside.all<Found>(
+        `SELECT seq, lane_id, status, paused, lease FROM workflow_execution
+         WHERE lane_id = (SELECT id FROM lane WHERE kind = 'workflow' AND namespace = $1 AND resource = $2) AND execution_id = $3${inside.lock}`,
+        place.namespace,
+        place.resource,
+        id,
+      );
+      if (found === undefined) throw new PlatformError('execution_not_found', { id, workflow: place.resource });
+      return work(inside, found);
+    });
+  }
+
+  function isActive(found: Found): boolean {
+    return found.status === 'pending' || found.status === 'running';
+  }
+
+  function requireActive(found: Found, id: string, action: string): void {
+    if (!isActive(found)) throw new PlatformError('execution_state', { id, status: found.status, action });
+  }
+
+  /** The run goes on now, or at the end of the stretch it is in. */
+  async function goOn(inside: Sql, found: Found, now: number): Promise<void> {
+    await inside.all(
+      `UPDATE workflow_execution SET signalled = 1, due_at = CASE WHEN lease IS NULL AND paused = 0 THEN $2 ELSE due_at END WHERE seq = $1`,
+      found.seq,
+      now,
+    );
+    wake.notify('workflow', found.lane_id, now);
+  }
+
+  /** Whether the run has as many steps as it may: what it told was not written down for that reason. */
+  async function isFull(namespace: string, run: string): Promise<boolean> {
+    const [seq, lease] = parse(run);
+    return (await sql.all(`SELECT 1 FROM ${ofRun} AND NOT ${room}`, seq, lease, namespace)).length > 0;
+  }
+
+  function tooManySteps(): PlatformError {
+    return new PlatformError('invalid_argument', { reason: `A run has at most ${limits.workflowStepsMax} steps` });
+  }
+
+  async function find({ namespace, resource }: WorkflowPlace): Promise<number> {
+    return (await lanes.find(namespace, resource)) ?? 0;
+  }
+
+  return {
+    lanes,
+    claims,
+    async trigger({ namespace, resource }, owner, { id, input }, now) {
+      const lane = await lanes.open(namespace, resource);
+      const made = await sql.all(
+        `INSERT INTO workflow_execution (lane_id, due_at, execution_id, project, branch, deployment, status, input, created_at)
+         VALUES ($1, $2, $3, $4, $5, $6, 'pending', $7, $2) ON CONFLICT (lane_id, execution_id) DO NOTHING RETURNING seq`,
+        lane,
+        now,
+        id,
+        owner.project,
+        owner.branch,
+        owner.deployment,
+        input,
+      );
+      if (made.length > 0) wake.notify('workflow', lane, now);
+    },
+    async get(place, id) {
+      const [row] = await sql.all<StoredExecution>(
+        `SELECT ${shown} FROM workflow_execution WHERE lane_id = $1 AND execution_id = $2`,
+        await find(place),
+        id,
+      );
+      return row ?? null;
+    },
+    async list(place, { status, limit, before }) {
+      const rows = await sql.all<StoredExecution & { seq: number }>(
+        `SELECT * FROM (SELECT seq, ${shown} FROM workflow_execution WHERE lane_id = $1 AND seq < $2) x
+         WHERE CAST($3 AS text) IS NULL OR status = $3 ORDER BY seq DESC LIMIT $4`,
+        await find(place),
+        before ?? Number.MAX_SAFE_INTEGER,
+        status,
+        limit,
+      );
+      const next = rows.length === limit ? rows.at(-1)!.seq : null;
+      return { executions: rows.map(toExecution), next };
+    },
+    async history(place, id) {
+      const [row] = await sql.all<{ seq: number }>(
+        'SELECT seq FROM workflow_execution WHERE lane_id = $1 AND execution_id = $2',
+        await find(place),
+        id,
+      );
+      if (row === undefined) return null;
+      return {
+        steps: await sql.all<StoredStep>(`SELECT ${stepShown} FROM workflow_step WHERE execution_seq = $1 ORDER BY seq`, row.seq),
+        log: await sql.all('SELECT at, message, content FROM workflow_log WHERE execution_seq = $1 ORDER BY seq', row.seq),
+      };
+    },
+    async cancel(place, id, now) {
+      await change(place, id, async (inside, found) => {
+        if (!isActive(found)) return;
+        await inside.all(
+          `UPDATE workflow_execution SET status = 'cancelled', completed_at = $2, due_at = NULL, lease = NULL WHERE seq = $1`,
+          found.seq,
+          now,
+        );
+      });
+    },
+    async pause(place, id) {
+      await change(place, id, async (inside, found) => {
+        requireActive(found, id, 'be paused');
+        await inside.all(
+          'UPDATE workflow_execution SET paused = 1, due_at = CASE WHEN lease IS NULL THEN NULL ELSE due_at END WHERE seq = $1',
+          found.seq,
+        );
+      });
+    },
+    async resume(place, id, now) {
+      await change(place, id, async (inside, found) => {
+        requireActive(found, id, 'be resumed');
+        await inside.all('UPDATE workflow_execution SET paused = 0 WHERE seq = $1', found.seq);
+        await goOn(inside, found, now);
+      });
+    },
+    async restart(place, id, { fromStep, deployment }, now) {
+      await change(place, id, async (inside, found) => {
+        let from = 0;
+        if (fromStep !== null) {
+          const [step] = await inside.all<{ seq: number }>(
+            'SELECT seq FROM workflow_step WHERE execution_seq = $1 AND name = $2',
+            found.seq,
+            fromStep,
+          );
+          if (step === undefined) throw new PlatformError('invalid_argument', { reason: `Run ${id} has no step ${fromStep}` });
+          from = step.seq;
+        } else await inside.all('DELETE FROM workflow_event WHERE execution_seq = $1', found.seq);
+        await inside.all('DELETE FROM workflow_step WHERE execution_seq = $1 AND seq >= $2', found.seq, from);
+        await inside.all(
+          `UPDATE workflow_execution SET status = 'pending', paused = 0, signalled = 0, output = NULL, error = NULL, completed_at = NULL,
+             lease = NULL, attempt = 0, due_at = $2, deployment = coalesce($3, deployment) WHERE seq = $1`,
+          found.seq,
+          now,
+          deployment,
+        );
+        wake.notify('workflow', found.lane_id, now);
+      });
+    },
+    async sendEvent(place, id, { type, payload }, now) {
+      await change(place, id, async (inside, found) => {
+        requireActive(found, id, 'take an event');
+        const [step] = await inside.all<{ seq: number }>(
+          `SELECT seq FROM workflow_step WHERE execution_seq = $1 AND kind = 'event' AND status = 'waiting' AND event_type = $2
+             AND (wake_at IS NULL OR wake_at > $3) ORDER BY seq LIMIT 1`,
+          found.seq,
+          type,
+          now,
+        );
+        if (step === undefined) {
+          const [waiting] = await inside.all<{ n: number }>('SELECT count(*) AS n FROM workflow_event WHERE execution_seq = $1', found.seq);
+          if (waiting!.n >= limits.workflowEventsMax)
+            throw new PlatformError('invalid_argument', {
+              reason: `Run ${id} has ${waiting!.n} events that nothing waits for, and may have ${limits.workflowEventsMax}`,
+            });
+          await inside.all(
+            'INSERT INTO workflow_event (execution_seq, type, payload, sent_at) VALUES ($1, $2, $3, $4)',
+            found.seq,
+            type,
+            payload,
+            now,
+          );
+          return;
+        }
+        await inside.all(
+          `UPDATE workflow_step SET status = 'done', result = $2, wake_at = NULL, ended_at = $3 WHERE seq = $1`,
+          step.seq,
+          eventJson(type, payload, now),
+          now,
+        );
+        await goOn(inside, found, now);
+      });
+    },
+    async step(namespace, run, name, word, now) {
+      const [seq, lease] = parse(run);
+      const { kind, status, attempts, result, error, wakeAt } = toColumns(word);
+      const rows = await sql.all<{ paused: number }>(
+        tellStep,
+        seq,
+        lease,
+        namespace,
+        name,
+        kind,
+        status,
+        attempts,
+        result,
+        error,
+        wakeAt,
+        now,
+      );
+      if (rows.length === 0 && (await isFull(namespace, run))) throw tooManySteps();
+      return rows.length > 0 && rows[0]!.paused === 0;
+    },
+    async waitForEvent(namespace, run, { name, type, timeoutAt }, now) {
+      const [seq, lease] = parse(run);
+      return sql.transaction(async (inside) => {
+        const [found] = await inside.all<Found>(
+          `SELECT e.seq, e.paused FROM ${ofRun}${inside.lock === '' ? '' : ' FOR UPDATE OF e'}`,
+          seq,
+          lease,
+          namespace,
+        );
+        if (found === undefined) return false;
+        if ((await inside.all(`SELECT 1 FROM ${ofRun} AND NOT ${room}`, seq, lease, namespace)).length > 0) throw tooManySteps();
+        const [event] = await inside.all<{ seq: number; payload: string; sent_at: number }>(
+          'SELECT seq, payload, sent_at FROM workflow_event WHERE execution_seq = $1 AND type = $2 ORDER BY seq LIMIT 1',
+          seq,
+          type,
+        );
+        const result = event === undefined ? null : eventJson(type, event.payload, event.sent_at);
+        if (event !== undefined) await inside.all('DELETE FROM workflow_event WHERE seq = $1', event.seq);
+        await inside.all(
+          `INSERT INTO workflow_step (execution_seq, name, kind, status, result, wake_at, event_type, started_at, ended_at)
+           VALUES ($1, $2, 'event', $3, $4, $5, $6, $7, $8)`,
+          seq,
+          name,
+          event === undefined ? 'waiting' : 'done',
+          result,
+          event === undefined ? timeoutAt : null,
+          type,
+          now,
+          event === undefined ? null : now,
+        );
+        return found.paused === 0 ? result : false;
+      });
+    },
+    async log(namespace, run, { message, content }, now) {
+      const [seq, lease] = parse(run);
+      await sql.all(
+        `INSERT INTO workflow_log (execution_seq, at, message, content)
+         SELECT e.seq, CAST($4 AS bigint), CAST($5 AS text), CAST($6 AS text) FROM ${ofRun}
+           AND (SELECT count(*) FROM workflow_log g WHERE g.execution_seq = e.seq) < ${limits.workflowLogLinesMax}`,
+        seq,
+        lease,
+        namespace,
+        now,
+        message,
+        content,
+      );
+    },
+    async begin(row, lease, now) {
+      const [found] = await sql.all<{ seq: number }>(
+        `UPDATE workflow_execution SET status = 'running', signalled = 0, started_at = coalesce(started_at, $3)
+         WHERE seq = $1 AND lease = $2 RETURNING seq`,
+        row.seq,
+        lease,
+        now,
+      );
+      if (found === undefined) return null;
+      const read = (): Promise<StoredStep[]> =>
+        sql.all<StoredStep>(`SELECT ${stepShown} FROM workflow_step WHERE execution_seq = $1 ORDER BY seq`, row.seq);
+      const steps = await read();
+      const isDue = ({ kind, status, wakeAt }: StoredStep): boolean =>
+        kind !== 'run' && status === 'waiting' && wakeAt !== null && wakeAt <= now;
+      if (!steps.some(isDue)) return { run: `${row.seq}.${lease}`, steps };
+      // Alone with the run, so that an event and the end of its wait do not both count.
+      await sql.transaction(async (inside) => {
+        await inside.all(`SELECT seq FROM workflow_execution WHERE seq = $1${inside.lock}`, row.seq);
+        await inside.all(
+          `UPDATE workflow_step SET ended_at = wake_at, status = CASE WHEN kind = 'sleep' THEN 'done' ELSE 'failed' END,
+             error = CASE WHEN kind = 'event' THEN $3 END
+           WHERE execution_seq = $1 AND status = 'waiting' AND kind <> 'run' AND wake_at <= $2`,
+          row.seq,
+          now,
+          JSON.stringify({ name: 'TimeoutError', message: 'The event did not come in time' }),
+        );
+      });
+      return { run: `${row.seq}.${lease}`, steps: await read() };
+    },
+    async settle(row, lease, end, now) {
+      if (end.status === 'suspended') {
+        const [settled] = await sql.all<{ due_at: number | null }>(
+          `UPDATE workflow_execution SET lease = NULL, attempt = 0, signalled = 0,
+             due_at = CASE WHEN paused = 1 THEN NULL WHEN signalled = 1 THEN $3
+               ELSE (SELECT min(s.wake_at) FROM workflow_step s WHERE s.execution_seq = $1 AND s.status = 'waiting') END
+           WHERE seq = $1 AND lease = $2 RETURNING due_at`,
+          row.seq,
+          lease,
+          now,
+        );
+        if (settled !== undefined && settled.due_at !== null) wake.notify('workflow', row.lane_id, settled.due_at);
+        return;
+      }
+      await sql.all(
+        `UPDATE workflow_execution SET status = $3, output = $4, error = $5, completed_at = $6, due_at = NULL, lease = NULL, paused = 0
+         WHERE seq = $1 AND lease = $2`,
+        row.seq,
+        lease,
+        end.status,
+        end.status === 'completed' ? end.output : null,
+        end.status === 'failed' ? end.error : null,
+        now,
+      );
+    },
+    async hasProgressed(row, since) {
+      return (await sql.all('SELECT 1 FROM workflow_step WHERE execution_seq = $1 AND ended_at >= $2 LIMIT 1', row.seq, since)).length > 0;
+    },
+    async sweep(now) {
+      await sql.all(
+        `DELETE FROM workflow_execution WHERE seq IN
+           (SELECT seq FROM workflow_execution WHERE completed_at IS NOT NULL AND completed_at <= $1 LIMIT ${sweepRows})`,
+        now - limits.workflowRetentionMs,
+      );
+    },
+  };
+}
+
+function toExecution(row: StoredExecution): StoredExecution {
+  const { id, status, input, output, error, deployment, createdAt, startedAt, completedAt } = row;
+  return { id, status, input, output, error, deployment, createdAt, startedAt, completedAt };
+}
+
+/** What the handler gets of an event. */
+function eventJson(type: string, payload: string, sentAt: number): string {
+  return `{"type":${JSON.stringify(type)},"payload":${payload},"timestamp":${sentAt}}`;
+}
+
+function toColumns(word: StepWord): {
+  kind: string;
+  status: string;
+  attempts: number;
+  result: string | null;
+  error: string | null;
+  wakeAt: number | null;
+} {
+  const none = { attempts: 0, result: null, error: null, wakeAt: null };
+  if (word.kind === 'done') return { ...none, kind: 'run', status: 'done', result: word.result };
+  if (word.kind === 'sleep') return { ...none, kind: 'sleep', status: 'waiting', wakeAt: word.wakeAt };
+  const { attempts, error, wakeAt } = word;
+  return { ...none, kind: 'run', status: wakeAt === null ? 'failed' : 'waiting', attempts, error, wakeAt };
+}
