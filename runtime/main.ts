@@ -149,6 +149,7 @@ async function start(): Promise<void> {
       placement,
       routes,
       parkedThreads: () => engine.parkedThreads,
+      served: () => engine.counters.joined.requests,
       open: listen,
       onAssigned: (assigned) => (place = assigned),
       onListening,

@@ -20,6 +20,7 @@ export interface SupervisedParts {
   readonly placement: Placement;
   readonly routes: InternalRoutes;
   readonly parkedThreads: () => number;
+  /** Invocations that have begun so far. */ readonly served: () => number;
   readonly open: (options: Pick<ListenerOptions, 'port' | 'reusePort' | 'inherited'>) => Promise<Listener>;
   /** The place among serving engines; null for a quarantine. */ readonly onAssigned: (place: number | null) => void;
   readonly onListening: (listener: Listener) => void;
@@ -44,14 +45,9 @@ export async function superviseEngine(parts: SupervisedParts): Promise<{ drain(p
   };
   let listener: Listener | null = null;
   let draining = false;
-  let served = 0;
   const receiver: Receiver = await openReceiver({
     path: `${supervision.sockets}.link`,
-    onExchange(deployment, exchange) {
-      const known = handler.serveHere(deployment, exchange);
-      if (known) served++;
-      return known;
-    },
+    onExchange: handler.serveHere,
   });
   const internal = await openInternal(`${supervision.sockets}.http`, parts.routes);
 
@@ -111,7 +107,7 @@ export async function superviseEngine(parts: SupervisedParts): Promise<{ drain(p
     last = text;
     quiet = 0;
     const parkedThreads = parts.parkedThreads();
-    say({ type: 'note', running, load: handler.load, served, forwarded: forwarder.count, parkedThreads });
+    say({ type: 'note', running, load: handler.load, served: parts.served(), forwarded: forwarder.count, parkedThreads });
     if (parkedThreads >= PARKED_THREADS_MAX && !draining)
       say({ type: 'recycle', reason: `${parkedThreads} threads are lost to heap overflows` });
   }, NOTE_MS);

@@ -11,6 +11,7 @@ export interface DeliveryParts {
   readonly state: () => Pick<SupervisorState, 'engines' | 'quarantine'>;
   /** Numbers of serving engines in the order in which a deployment is to be tried on them. */
   readonly homes: (deployment: DeploymentKey, places: readonly number[]) => readonly number[];
+  /** A deployment that is kept apart has something to do, and no engine. */ readonly want?: (deployment: DeploymentKey) => void;
   /** Wall time that an event may take in its engine. */ readonly eventWallMs: number;
   readonly bodyBytesMax: number;
   /** Deliveries at a time. */ readonly deliveriesMax: number;
@@ -68,7 +69,7 @@ async function send(envelope: Envelope, body: Buffer, parts: DeliveryParts, sign
 }
 
 /** The engines that may take an event, best first. @throws {PlatformError} `deployment_quarantined`. */
-export function candidates({ deployment, project }: Envelope, { state, homes }: DeliveryParts): EngineState[] {
+export function candidates({ deployment, project }: Envelope, { state, homes, want }: DeliveryParts): EngineState[] {
   const { engines, quarantine } = state();
   const isIt = (key: DeploymentKey): boolean => key === `${project}/${deployment}` || (project === '' && key.endsWith(`/${deployment}`));
   const listening = engines.filter((engine) => engine.state === 'listening');
@@ -77,6 +78,7 @@ export function candidates({ deployment, project }: Envelope, { state, homes }: 
     // Nobody else may run it: it kills engines.
     const own = listening.filter(({ role, place }) => role === 'quarantine' && place === apart.deployment);
     if (apart.until === null && own.length > 0) return own;
+    if (apart.until === null) want?.(apart.deployment);
     const seconds = apart.until === null ? 1 : Math.max(1, Math.ceil((Date.parse(apart.until) - Date.now()) / 1000));
     throw new PlatformError('deployment_quarantined', { strikes: apart.strikes, retryAfterSeconds: seconds });
   }

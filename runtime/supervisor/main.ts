@@ -118,10 +118,8 @@ async function start(config: SupervisorConfig): Promise<void> {
         const { running, load, served, forwarded, parkedThreads } = message;
         Object.assign(engine, { running, load, served, forwarded, parkedThreads });
         if (typeof engine.place === 'string') quarantine.onServed(engine.place, served);
-      } else if (message.type === 'want') {
-        const full = engines.quarantined.length >= limits.quarantineEnginesMax;
-        if (!full && quarantine.mayServe(message.deployment, Date.now())) engines.isolate(message.deployment);
-      } else if (message.type === 'recycle') recycle(engine, message.reason);
+      } else if (message.type === 'want') isolate(message.deployment);
+      else if (message.type === 'recycle') recycle(engine, message.reason);
     },
   });
   const exits = new WeakMap<EngineProcess, NodeJS.Signals | null>();
@@ -190,6 +188,12 @@ async function start(config: SupervisorConfig): Promise<void> {
     }
   }
 
+  /** Gives a deployment that is kept apart the engine of its own that somebody waits for. */
+  function isolate(deployment: string): void {
+    const isFull = engines.quarantined.length >= limits.quarantineEnginesMax;
+    if (!isFull && quarantine.mayServe(deployment, Date.now())) engines.isolate(deployment);
+  }
+
   function recycle(engine: EngineProcess, reason: string): void {
     if (engine.state !== 'listening') return;
     log.warn({ engine: engine.id, reason }, 'An engine is replaced');
@@ -256,6 +260,7 @@ async function start(config: SupervisorConfig): Promise<void> {
       state,
       isStopping: () => stopping,
       metricsDeploymentsMax: limits.metricsDeploymentsMax,
+      want: isolate,
       homes: (deployment, places) => homes(deployment, places, places.length),
       eventWallMs: limits.eventWallMs,
       bodyBytesMax: limits.deliveryBytesMax,
