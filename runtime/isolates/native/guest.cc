@@ -17,6 +17,8 @@
 
 #include <new>
 
+#include "codecs.h"
+
 using namespace v8;
 
 namespace {
@@ -352,178 +354,126 @@ void Utf8Encode(const FunctionCallbackInfo<Value>& info) {
   info.GetReturnValue().Set(Uint8Array::New(buffer, 0, size));
 }
 
-// Length of the ASCII at the beginning.
-size_t AsciiPrefix(const uint8_t* at, size_t size) {
-  size_t done = 0;
-  for (uint64_t word; done + 8 <= size; done += 8) {
-    memcpy(&word, at + done, 8);
-    if ((word & 0x8080808080808080ULL) != 0) break;
+// Memory for the length of a call: of the thread for all but the largest, since asking the system for it takes longer than the work.
+class Room {
+ public:
+  explicit Room(size_t size) : own_(size > kKeptMax) {
+    if (!own_ && kept_ == nullptr) kept_ = new (std::nothrow) uint8_t[kKeptMax];
+    bytes_ = own_ ? new (std::nothrow) uint8_t[size] : kept_;
   }
-  while (done < size && at[done] < 0x80) done++;
-  return done;
-}
+  ~Room() {
+    if (own_) delete[] bytes_;
+  }
+  Room(const Room&) = delete;
+  uint8_t* bytes() { return bytes_; }
 
-// Well-formed UTF-8 as UTF-16, about three times as fast as V8's decoder beyond ASCII; false where it is malformed.
-bool ToUtf16(const uint8_t* in, size_t size, uint16_t* out, size_t* length) {
-  size_t to = 0;
-  for (size_t at = 0; at < size;) {
-    uint32_t lead = in[at];
-    if (lead < 0x80) {
-      out[to++] = static_cast<uint16_t>(lead);
-      at++;
-      continue;
-    }
-    int more = lead >= 0xf0 ? 3 : lead >= 0xe0 ? 2 : 1;
-    if (lead < 0xc2 || lead > 0xf4 || at + more >= size) return false;
-    uint32_t code = lead & (0x3f >> more), bad = 0;
-    for (int step = 1; step <= more; step++) {
-      uint32_t next = in[at + step];
-      bad |= (next & 0xc0) ^ 0x80;
-      code = code << 6 | (next & 0x3f);
-    }
-    if (bad != 0) return false;
-    if (more == 3) {
-      if (code < 0x10000 || code > 0x10ffff) return false;
-      out[to++] = static_cast<uint16_t>(0xd7c0 + (code >> 10));
-      out[to++] = static_cast<uint16_t>(0xdc00 + (code & 0x3ff));
-    } else {
-      if (more == 2 && (code < 0x800 || (code >= 0xd800 && code <= 0xdfff))) return false;
-      out[to++] = static_cast<uint16_t>(code);
-    }
-    at += more + 1;
-  }
-  *length = to;
-  return true;
+ private:
+  static constexpr size_t kKeptMax = 256 * 1024;
+  static inline thread_local uint8_t* kept_ = nullptr;
+  bool own_;
+  uint8_t* bytes_;
+};
+
+// The bytes of a view; small ones may lie on V8's heap, and are copied to `small`.
+struct Bytes {
+  uint8_t small[64];
+  MemorySpan<uint8_t> span;
+  explicit Bytes(Local<Value> view) : span(view.As<Uint8Array>()->GetContents({small, sizeof small})) {}
+};
+
+void ReturnBytes(const FunctionCallbackInfo<Value>& info, const uint8_t* bytes, size_t length) {
+  Local<String> text;
+  if (String::NewFromOneByte(info.GetIsolate(), bytes, NewStringType::kNormal, static_cast<int>(length)).ToLocal(&text)) info.GetReturnValue().Set(text);
 }
 
 // utf8Decode(bytes): text, malformed sequences as U+FFFD as the Encoding Standard says; no byte order mark handling.
 void Utf8Decode(const FunctionCallbackInfo<Value>& info) {
   Isolate* isolate = info.GetIsolate();
   if (!info[0]->IsUint8Array()) return;
-  auto view = info[0].As<Uint8Array>();
-  const auto* at = static_cast<const uint8_t*>(view->Buffer()->Data()) + view->ByteOffset();
-  size_t size = view->ByteLength();
-  int length = static_cast<int>(size);
+  Bytes bytes(info[0]);
+  const uint8_t* at = bytes.span.data();
+  size_t size = bytes.span.size();
+  if (codecs::AsciiPrefix(at, size) == size) return ReturnBytes(info, at, size);
   MaybeLocal<String> text;
-  if (AsciiPrefix(at, size) == size) {
-    text = String::NewFromOneByte(isolate, at, NewStringType::kNormal, length);
+  Room room(size * 2);
+  auto* units = reinterpret_cast<uint16_t*>(room.bytes());
+  size_t count = 0;
+  uint16_t seen = 0;
+  if (units == nullptr || !codecs::ToUtf16(at, size, units, &count, &seen)) {
+    text = String::NewFromUtf8(isolate, reinterpret_cast<const char*>(at), NewStringType::kNormal, static_cast<int>(size));
+  } else if (seen < 0x100) {
+    // Text that fits in one byte a character stays so: half the memory, and faster to search.
+    uint8_t* narrow = room.bytes();
+    for (size_t unit = 0; unit < count; unit++) narrow[unit] = static_cast<uint8_t>(units[unit]);
+    return ReturnBytes(info, narrow, count);
   } else {
-    // Never more units than bytes.
-    auto* units = new (std::nothrow) uint16_t[size];
-    size_t count = 0;
-    if (units == nullptr || !ToUtf16(at, size, units, &count)) {
-      text = String::NewFromUtf8(isolate, reinterpret_cast<const char*>(at), NewStringType::kNormal, length);
-    } else {
-      uint16_t seen = 0;
-      for (size_t unit = 0; unit < count; unit++) seen |= units[unit];
-      if (seen < 0x100) {
-        // Text that fits in one byte a character stays so: half the memory, and faster to search.
-        auto* narrow = reinterpret_cast<uint8_t*>(units);
-        for (size_t unit = 0; unit < count; unit++) narrow[unit] = static_cast<uint8_t>(units[unit]);
-        text = String::NewFromOneByte(isolate, narrow, NewStringType::kNormal, static_cast<int>(count));
-      } else {
-        text = String::NewFromTwoByte(isolate, units, NewStringType::kNormal, static_cast<int>(count));
-      }
-    }
-    delete[] units;
+    text = String::NewFromTwoByte(isolate, units, NewStringType::kNormal, static_cast<int>(count));
   }
   Local<String> result;
   if (text.ToLocal(&result)) info.GetReturnValue().Set(result);
 }
 
-constexpr char kAlphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
 // btoa(text): base64 of one byte a character; undefined when a character is above U+00FF. (V8's own codec, behind a flag in
 // this version, ignores the offset of a subarray.)
 void Btoa(const FunctionCallbackInfo<Value>& info) {
-  Isolate* isolate = info.GetIsolate();
   if (!info[0]->IsString()) return;
   auto text = info[0].As<String>();
-  if (!text->ContainsOnlyOneByte()) return;
-  size_t size = text->Length(), length = (size + 2) / 3 * 4;
-  auto* in = new (std::nothrow) uint8_t[size + length + 1];
-  if (in == nullptr) return;
-  uint8_t* out = in + size;
-  text->WriteOneByteV2(isolate, 0, size, in);
-  size_t to = 0, at = 0;
-  for (; at + 3 <= size; at += 3) {
-    uint32_t group = in[at] << 16 | in[at + 1] << 8 | in[at + 2];
-    out[to++] = kAlphabet[group >> 18];
-    out[to++] = kAlphabet[group >> 12 & 63];
-    out[to++] = kAlphabet[group >> 6 & 63];
-    out[to++] = kAlphabet[group & 63];
+  size_t size = text->Length(), length = codecs::Base64Length(size);
+  Room room(length + size);
+  if (room.bytes() == nullptr) return;
+  {
+    String::ValueView view(info.GetIsolate(), text);
+    const uint8_t* in = view.data8();
+    if (!view.is_one_byte()) {
+      // Units of two bytes, each of which may still hold one.
+      uint8_t* narrow = room.bytes() + length;
+      uint16_t seen = 0;
+      for (size_t unit = 0; unit < size; unit++) {
+        seen |= view.data16()[unit];
+        narrow[unit] = static_cast<uint8_t>(view.data16()[unit]);
+      }
+      if (seen > 0xff) return;
+      in = narrow;
+    }
+    codecs::ToBase64(in, size, room.bytes());
   }
-  if (at < size) {
-    uint32_t group = in[at] << 16 | (at + 1 < size ? in[at + 1] << 8 : 0);
-    out[to++] = kAlphabet[group >> 18];
-    out[to++] = kAlphabet[group >> 12 & 63];
-    out[to++] = at + 1 < size ? kAlphabet[group >> 6 & 63] : '=';
-    out[to++] = '=';
-  }
-  Local<String> result;
-  if (String::NewFromOneByte(isolate, out, NewStringType::kNormal, static_cast<int>(length)).ToLocal(&result)) info.GetReturnValue().Set(result);
-  delete[] in;
-}
-
-// Sextet of each letter, 255 for those that have none.
-struct Sextets {
-  uint8_t of[256];
-  constexpr Sextets() : of() {
-    for (auto& sextet : of) sextet = 255;
-    for (int at = 0; at < 64; at++) of[static_cast<uint8_t>(kAlphabet[at])] = static_cast<uint8_t>(at);
-  }
-};
-constexpr Sextets kSextets;
-
-// Base64 without white space into bytes, in place: what is written never overtakes what is read. False when it is none, and
-// then nothing has been written.
-bool FromBase64(uint8_t* buffer, size_t count, size_t* length) {
-  if (count % 4 == 0 && count > 0 && buffer[count - 1] == '=') count -= buffer[count - 2] == '=' ? 2 : 1;
-  uint8_t seen = 0;
-  for (size_t at = 0; at < count; at++) seen |= kSextets.of[buffer[at]];
-  if (seen > 63 || count % 4 == 1) return false;
-  size_t to = 0, at = 0;
-  for (; at + 4 <= count; at += 4) {
-    uint32_t group = kSextets.of[buffer[at]] << 18 | kSextets.of[buffer[at + 1]] << 12 | kSextets.of[buffer[at + 2]] << 6 | kSextets.of[buffer[at + 3]];
-    buffer[to++] = group >> 16 & 255;
-    buffer[to++] = group >> 8 & 255;
-    buffer[to++] = group & 255;
-  }
-  uint32_t group = 0;
-  for (size_t left = at; left < count; left++) group = group << 6 | kSextets.of[buffer[left]];
-  if (count % 4 == 2) buffer[to++] = group >> 4 & 255;
-  if (count % 4 == 3) {
-    buffer[to++] = group >> 10 & 255;
-    buffer[to++] = group >> 2 & 255;
-  }
-  *length = to;
-  return true;
+  ReturnBytes(info, room.bytes(), length);
 }
 
 // atob(text): the forgiving decoding of the Infra Standard, one character a byte; undefined when the text is not base64.
 void Atob(const FunctionCallbackInfo<Value>& info) {
-  Isolate* isolate = info.GetIsolate();
   if (!info[0]->IsString()) return;
   auto text = info[0].As<String>();
-  if (!text->ContainsOnlyOneByte()) return;
-  size_t size = text->Length(), length = 0;
-  auto* buffer = new (std::nothrow) uint8_t[size + 1];
-  if (buffer == nullptr) return;
-  text->WriteOneByteV2(isolate, 0, size, buffer);
-  bool valid = FromBase64(buffer, size, &length);
-  if (!valid) {
-    // White space is rare: only looked for where something does not fit.
-    size_t count = 0;
-    for (size_t at = 0; at < size; at++) {
-      uint8_t letter = buffer[at];
-      if (letter == ' ' || letter == '\t' || letter == '\n' || letter == '\f' || letter == '\r') continue;
-      buffer[count++] = letter;
+  size_t size = text->Length(), length = 0, count = 0;
+  Room room(size * 2 + 4);
+  if (room.bytes() == nullptr) return;
+  {
+    String::ValueView view(info.GetIsolate(), text);
+    bool valid = view.is_one_byte() && codecs::FromBase64(view.data8(), size, room.bytes(), &length);
+    if (!valid) {
+      // White space, and text that is kept in two bytes a character, are rare: only looked at where something does not fit.
+      uint8_t* letters = room.bytes() + size;
+      for (size_t unit = 0; unit < size; unit++) {
+        uint16_t letter = view.is_one_byte() ? view.data8()[unit] : view.data16()[unit];
+        if (letter == ' ' || letter == '\t' || letter == '\n' || letter == '\f' || letter == '\r') continue;
+        if (letter > 0x7f) return;
+        letters[count++] = static_cast<uint8_t>(letter);
+      }
+      if (!codecs::FromBase64(letters, count, room.bytes(), &length)) return;
     }
-    valid = count < size && FromBase64(buffer, count, &length);
   }
-  Local<String> result;
-  if (valid && String::NewFromOneByte(isolate, buffer, NewStringType::kNormal, static_cast<int>(length)).ToLocal(&result)) info.GetReturnValue().Set(result);
-  delete[] buffer;
+  ReturnBytes(info, room.bytes(), length);
+}
+
+// digest(bytes, bits): the SHA digest as an ArrayBuffer.
+void Digest(const FunctionCallbackInfo<Value>& info) {
+  if (!info[0]->IsUint8Array() || !info[1]->IsInt32()) return;
+  Bytes bytes(info[0]);
+  uint8_t digest[64];
+  size_t length = codecs::Digest(info[1].As<Int32>()->Value(), bytes.span.data(), bytes.span.size(), digest);
+  auto buffer = ArrayBuffer::New(info.GetIsolate(), length);
+  memcpy(buffer->Data(), digest, length);
+  info.GetReturnValue().Set(buffer);
 }
 
 // evaluate(code, name, cache): the value of a script of the guest's own, with V8's compiled form of it as one character a byte;
@@ -615,4 +565,5 @@ extern "C" __attribute__((visibility("default"))) void InitForContext(Isolate* i
   define("btoa", Btoa);
   define("utf8Encode", Utf8Encode);
   define("utf8Decode", Utf8Decode);
+  define("digest", Digest);
 }

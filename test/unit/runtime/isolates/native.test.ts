@@ -10,7 +10,7 @@ const folder = join(import.meta.dirname, '../../../../runtime/isolates/native');
 
 test('the prebuilt binaries are built from the source beside them', () => {
   const hash = createHash('sha256');
-  for (const name of ['guest.cc', 'snapshot.cc']) hash.update(readFileSync(join(folder, name)));
+  for (const name of ['codecs.h', 'guest.cc', 'snapshot.cc']) hash.update(readFileSync(join(folder, name)));
   assert.equal(
     readFileSync(join(folder, 'prebuilt/source.sha256'), 'utf8').trim(),
     hash.digest('hex'),
@@ -90,4 +90,38 @@ test('utf8Decode agrees with TextDecoder on random bytes, well-formed and not', 
       `seed ${seed}: ${Buffer.from(view).toString('hex')}`,
     );
   }
+});
+
+test('digest agrees with Node for every length around a block', () => {
+  const context = new ivm.Isolate({ memoryLimit: 32 }).createContextSync();
+  const functions = loadNative().createSync(context) as ivm.Reference<Record<string, unknown>>;
+  const digest = functions.getSync('digest', { reference: true }) as unknown as ivm.Reference<
+    (bytes: Uint8Array, bits: number) => ArrayBuffer
+  >;
+  for (const [name, bits] of [
+    ['sha1', 160],
+    ['sha256', 256],
+    ['sha384', 384],
+    ['sha512', 512],
+  ] as const) {
+    for (let length = 0; length < 300; length++) {
+      const bytes = Uint8Array.from({ length }, (_, at) => (at * 31 + length) & 255);
+      const made = digest.applySync(undefined, [bytes, bits], { arguments: { copy: true }, result: { copy: true } }) as ArrayBuffer;
+      assert.equal(Buffer.from(made).toString('hex'), createHash(name).update(bytes).digest('hex'), `${name} of ${length} bytes`);
+    }
+  }
+});
+
+test('texts that V8 keeps in two bytes a character are encoded and decoded too', () => {
+  const context = new ivm.Isolate({ memoryLimit: 32 }).createContextSync();
+  context.global.setSync('native', (loadNative().createSync(context) as ivm.Reference<object>).derefInto());
+  const check = context.evalClosureSync(
+    `const wide = (text) => ('\\u4e00' + text).slice(1);
+    return JSON.stringify([native.btoa(wide('a fairly long text, so that a slice is kept: \\xff')), native.atob(wide('YWJj ZGVmZ2hpamtsbW5vcA==')), String(native.atob(wide('YWJj\\u0100')))]);`,
+  ) as string;
+  assert.deepEqual(JSON.parse(check), [
+    'YSBmYWlybHkgbG9uZyB0ZXh0LCBzbyB0aGF0IGEgc2xpY2UgaXMga2VwdDog/w==',
+    'abcdefghijklmnop',
+    'undefined',
+  ]);
 });
