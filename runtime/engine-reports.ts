@@ -10,6 +10,7 @@ export interface ReportParts {
   readonly engine: Engine;
   readonly handler: Pick<Handler, 'load'>;
   /** Null until it listens. */ readonly listener: () => 'node' | 'uws' | null;
+  /** Requests handed to other engines. */ readonly forwarded: () => number;
   /** Deployments that a host leads to. */ readonly routes: () => number;
 }
 
@@ -68,6 +69,7 @@ export function createEngineReports(parts: ReportParts): { status(): EngineStatu
         ...engine.counters.report(),
         ['platform_egress_bytes_total', labels({ direction: 'in' }), engine.egressBytes.received],
         ['platform_egress_bytes_total', labels({ direction: 'out' }), engine.egressBytes.sent],
+        ['platform_requests_forwarded_total', '', parts.forwarded()],
         ['platform_process_cpu_seconds_total', '', (user + system) / 1e6],
       ];
       return { counters, gauges, deployments: engine.counters.deployments() };

@@ -105,7 +105,13 @@ async function start(): Promise<void> {
   source.onChange(update);
 
   let technology: Listener['technology'] | null = null;
-  const reports = createEngineReports({ engine, handler, listener: () => technology, routes: () => [...table.routes()].length });
+  const reports = createEngineReports({
+    engine,
+    handler,
+    listener: () => technology,
+    forwarded: () => forwarder.count,
+    routes: () => [...table.routes()].length,
+  });
   /** On the engine's Unix socket only. */
   const routes: InternalRoutes = {
     ...internalRoutes({ handler, reports, bodyBytesMax: config.limits.deliveryBytesMax }),
@@ -125,6 +131,10 @@ async function start(): Promise<void> {
   const finish = async (): Promise<void> => {
     source.close();
     handler.close();
+    reports.close();
+    // Nothing that it counted is lost with it.
+    const report = { type: 'report', report: reports.metrics() };
+    if (process.connected) await new Promise((resolve) => process.send!(report, resolve));
     await engine.close();
     end(0);
   };

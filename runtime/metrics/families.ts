@@ -23,6 +23,7 @@ export const families = {
   platform_deployment_wall_milliseconds: { type: 'histogram', help: 'Wall time of invocations by deployment and kind' },
   platform_requests_shed_total: { type: 'counter', help: 'Requests refused with 503 because too many waited, or the handler was stopping' },
   platform_requests_restarted_total: { type: 'counter', help: 'Requests that lost their isolate before they had an effect and ran again' },
+  platform_requests_forwarded_total: { type: 'counter', help: 'Requests that an engine handed to the home of their deployment' },
   platform_requests_without_worker_total: {
     type: 'counter',
     help: 'Requests answered without a worker: static files, hosts without a route, refusals',

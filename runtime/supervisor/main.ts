@@ -119,6 +119,7 @@ async function start(config: SupervisorConfig): Promise<void> {
         Object.assign(engine, { running, load, served, forwarded, parkedThreads });
         if (typeof engine.place === 'string') quarantine.onServed(engine.place, served);
       } else if (message.type === 'want') isolate(message.deployment);
+      else if (message.type === 'report') privatePort?.keepLastReport(engine.id, message.report);
       else if (message.type === 'recycle') recycle(engine, message.reason);
     },
   });

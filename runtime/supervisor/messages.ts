@@ -52,5 +52,7 @@ export type FromEngine =
     }
   /** There is a request for a deployment that is kept apart and has no engine. */
   | { readonly type: 'want'; readonly deployment: DeploymentKey }
+  /** The last word on its metrics, before it ends: a `MetricsReport`. */
+  | { readonly type: 'report'; readonly report: unknown }
   /** It has to be replaced. */
   | { readonly type: 'recycle'; readonly reason: string };

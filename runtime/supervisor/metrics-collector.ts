@@ -1,8 +1,7 @@
 // Keeps the totals of all engines' metrics: asks each of them now and then and when somebody reads /metrics, and remembers what
 // those that are gone had counted. Used by the private port.
-import { isReport, type Sample } from '../metrics/report.ts';
+import { isReport, labels, type Sample } from '../metrics/report.ts';
 import { MetricsTotals } from '../metrics/totals.ts';
-import { labels } from '../metrics/report.ts';
 import { readFromEngine } from './engine-calls.ts';
 import type { SupervisorState } from './state.ts';
 
@@ -13,7 +12,9 @@ const intervalMs = 5000;
 export class MetricsCollector {
   #state: () => SupervisorState;
   #totals: MetricsTotals;
-  #known = new Set<string>();
+  #known = new Set<number>();
+  /** Engines that have said their last word. */
+  #final = new Set<number>();
   #collecting: Promise<void> | null = null;
   #timer: NodeJS.Timeout;
 
@@ -36,22 +37,33 @@ export class MetricsCollector {
 
   async #round(): Promise<void> {
     const { engines } = this.#state();
-    const now = new Set(engines.map(({ id }) => String(id)));
+    const now = new Set(engines.map(({ id }) => id));
     for (const id of this.#known) {
       if (now.has(id)) continue;
       this.#known.delete(id);
-      this.#totals.retire(id);
+      this.#final.delete(id);
+      this.#totals.retire(String(id));
     }
     await Promise.all(
       engines.map(async ({ id, state, socketPath }) => {
-        if (state === 'starting') return;
+        if (state === 'starting' || this.#final.has(id)) return;
         const report = await readFromEngine(socketPath, '/_platform/metrics').catch(() => null);
-        // It may have died meanwhile, and then what it said is in the retired totals already or comes there in the next round.
-        if (!isReport(report)) return;
-        this.#known.add(String(id));
-        this.#totals.update(String(id), report);
+        if (!this.#final.has(id)) this.#update(id, report);
       }),
     );
+  }
+
+  /** The last word of an engine that ends in order: nothing that it counted is lost. */
+  keepLast(engine: number, report: unknown): void {
+    this.#final.add(engine);
+    this.#update(engine, report);
+  }
+
+  #update(engine: number, report: unknown): void {
+    // One that is gone is summed up already: an answer that was under way would count it twice.
+    if (!isReport(report) || !this.#state().engines.some(({ id }) => id === engine)) return;
+    this.#known.add(engine);
+    this.#totals.update(String(engine), report);
   }
 
   close(): void {

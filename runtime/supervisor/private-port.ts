@@ -24,6 +24,8 @@ export interface PrivatePortParts extends Omit<DeliveryParts, 'state'> {
 /** An open private port. */
 export interface PrivatePort {
   readonly port: number;
+  /** What an engine says of its metrics by itself, as its last word. */
+  keepLastReport(engine: number, report: unknown): void;
   close(): Promise<void>;
 }
 
@@ -99,6 +101,7 @@ export async function openPrivatePort(parts: PrivatePortParts): Promise<PrivateP
   await listen(server, settings);
   return {
     port: (server.address() as AddressInfo).port,
+    keepLastReport: (engine, report) => metrics.keepLast(engine, report),
     async close() {
       metrics.close();
       server.closeAllConnections();

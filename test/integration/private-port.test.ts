@@ -127,6 +127,20 @@ test('a total never goes backwards when an engine dies', async () => {
   assert.equal(now.value('platform_engine_deaths_total'), 1);
 });
 
+test('an engine that is replaced in order takes no count with it', async () => {
+  for (let i = 0; i < 7; i++) await platform.fetch('other');
+  const { engines } = await platform.state();
+  const answered = (await metrics()).sum('platform_invocations_total', { outcome: 'ok' });
+  const oldest = engines.find(({ role, state }) => role === 'serving' && state === 'listening')!;
+  for (let i = 0; i < 5; i++) await platform.fetch('other');
+  await platform.recycle(oldest.id);
+  for (;;) {
+    const { engines: now } = await platform.state();
+    if (now.every(({ id }) => id !== oldest.id)) break;
+  }
+  assert.equal((await metrics()).sum('platform_invocations_total', { outcome: 'ok' }), answered + 5);
+});
+
 test('an event is delivered through the private port, and what became of it comes back', async () => {
   const { text } = await platform.fetch('shop');
   assert.equal(text, 'hello');

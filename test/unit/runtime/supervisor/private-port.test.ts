@@ -224,6 +224,21 @@ test('metrics sum the engines, and keep what one counted that has gone', async (
   assert.equal(second.sum('platform_parked_threads'), 1);
 });
 
+test('the last word of an engine stands, whatever it answered before', async (t) => {
+  const report = (count: number): object => ({ counters: [['platform_entries_total', '', count]], gauges: [], deployments: [] });
+  const ending = await engine(t, (_request, response) => void response.end(JSON.stringify(report(3))));
+  const engines = [ending];
+  const port = await open(t, { engines });
+  const entries = async (): Promise<unknown> => parseExposition((await ask(port, '/metrics')).text).value('platform_entries_total');
+  assert.equal(await entries(), 3);
+  port.keepLastReport(ending.id, report(5));
+  assert.equal(await entries(), 5);
+  engines.pop();
+  assert.equal(await entries(), 5);
+  port.keepLastReport(ending.id, report(7));
+  assert.equal(await entries(), 5);
+});
+
 test('a delivery goes to a home of the deployment, and its answer comes back', async (t) => {
   const seen: string[] = [];
   const named = (name: string): RequestListener =>
