@@ -12,6 +12,7 @@ export type BuildErrorCode =
   | 'missing_entry'
   | 'unknown_kind'
   | 'assets'
+  | 'migrations'
   | 'too_large'
   | 'command_failed'
   | 'write_failed'

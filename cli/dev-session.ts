@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Bundle } from '#builder/bundle.ts';
 import { findEntry, type ProjectEntry } from '#builder/entry.ts';
+import { readMigrations } from '#builder/migrations.ts';
 import { hasNodeCompat } from '#builder/project.ts';
 import { watch, type Watch, type WatchResult } from '#builder/watch.ts';
 import { defaultLimits } from '#core/limits.ts';
@@ -73,7 +74,8 @@ export async function startSession({ engine, folder, load, watching, events }: S
       compress: false,
       ...(bundle !== null && { bundle }),
     });
-    await engine.deploy({ artifactFolder: built.folder, vars: readVariables(project.folder) });
+    const migrations = await readMigrations(projectRoot(project), project.config.bindings.db ?? {});
+    await engine.deploy({ artifactFolder: built.folder, vars: readVariables(project.folder), migrations });
     events.served({ first: served.length === 0, cause, buildMs: began === null ? null : performance.now() - began });
     if (served[0] !== built.folder) served.unshift(built.folder);
     for (const old of served.splice(2)) if (!served.includes(old)) await rm(old, { recursive: true, force: true });
@@ -107,7 +109,9 @@ export async function startSession({ engine, folder, load, watching, events }: S
     const config = paths.find((file) => /^platform\.ya?ml$/.test(file) || path.join(folder, file) === project?.configFile);
     if (config !== undefined || project === null || !opened) return enqueue(() => open(config ?? paths[0] ?? null, began));
     const cause =
-      paths.find((file) => (variableFiles as readonly string[]).includes(file)) ?? paths.find((file) => isStatic(project!, file));
+      paths.find((file) => (variableFiles as readonly string[]).includes(file)) ??
+      paths.find((file) => isMigration(project!, file)) ??
+      paths.find((file) => isStatic(project!, file));
     // Before the first good bundle there is nothing to serve; that bundle brings variables and files along.
     if (cause !== undefined && (bundle !== null || sources === null)) enqueue(() => serve(cause, began));
   };
@@ -124,6 +128,11 @@ export async function startSession({ engine, folder, load, watching, events }: S
       await rm(temporary, { recursive: true, force: true });
     },
   };
+}
+
+/** Whether a changed path, relative to the project's folder, is a migration. */
+function isMigration({ config }: Project, file: string): boolean {
+  return file.endsWith('.sql') && path.dirname(path.relative(path.join(config.base), file)).split(path.sep)[0] === 'migrations';
 }
 
 /** Whether a changed path, relative to the project's folder, changes the static files: they themselves, or what a build command makes them of. */

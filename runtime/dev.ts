@@ -1,9 +1,10 @@
 // Root used by `platform dev` and the Vite plugin: the same handler as main.ts, with one deployment that answers on every
 // host, loopback allowed for `fetch`, and logs and requests handed to the caller.
-import { basename, dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { limitsFrom, type Limits } from '#core/limits.ts';
 import { createEngine } from './engine.ts';
 import { createHandler } from './handler.ts';
+import { openLocalDatabases } from './local-databases.ts';
 import type { LogLine } from './invocation/log.ts';
 import { cacheFolder } from './isolates/snapshot.ts';
 import { openArtifact } from './router/artifact-source.ts';
@@ -26,6 +27,8 @@ export interface DevRequest {
 /** What to serve from now on. */
 export interface DevDeployment {
   /** An artifact as the builder writes it: `<folder>/artifacts/<id>`. */ readonly artifactFolder: string;
+  /** Applied before it is served: of each database, names and SQL. */
+  readonly migrations: readonly { readonly resource: string; readonly files: readonly (readonly [name: string, sql: string])[] }[];
   readonly vars: Readonly<Record<string, string>>;
 }
 
@@ -47,10 +50,14 @@ export interface DevEngine {
   close(): Promise<void>;
 }
 
+/** Projects of a workspace share what they declare. */
+const namespace = 'local';
+
 /** Opens the port; rejects with the system's error (`EADDRINUSE`) when it cannot be had. */
 export async function startDev(options: DevOptions): Promise<DevEngine> {
   const limits = options.limits ?? limitsFrom(process.env);
   const local = openLocalStores(options.stateFolder);
+  const databases = openLocalDatabases(join(options.stateFolder, 'databases'), (message) => options.log({ level: 'warn', message }));
   let route: Route | null = null;
   let folder = '';
   let open: (() => void) | null = null;
@@ -70,12 +77,11 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
     findRoute: () => route,
     openArtifact: (id) => openArtifact(folder, id),
     assets: createAssetServer(),
-    stores: local.stores,
+    stores: { ...local.stores, db: databases.store },
     authRoutes: null,
     signedFiles: local.stores.fs && createSignedFiles(local.stores.fs, local.signingKey, limits.bodyBytesMax),
     hostOf: () => `${options.host}:${listener.port}`,
-    // Projects of a workspace share what they declare under one name.
-    namespaceOf: () => 'local',
+    namespaceOf: () => namespace,
     findDeployment: (id) => (route?.deployment === id ? route : null),
     cache: createMemoryCache({ bytesMax: limits.cacheBytesMax }),
     onLog: (_deployment, { level, text }) => options.log({ level, message: text }),
@@ -92,7 +98,8 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
   });
   return {
     port: listener.port,
-    async deploy({ artifactFolder, vars }) {
+    async deploy({ artifactFolder, vars, migrations }) {
+      for (const { resource, files } of migrations) await databases.migrate({ namespace, resource }, files);
       const artifact = basename(artifactFolder);
       folder = dirname(dirname(artifactFolder));
       route = { project: 'dev', deployment: `d${artifact.slice(0, 12)}`, artifact, plan: 'free', vars, branch: 'dev' };
@@ -105,6 +112,7 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
       await listener.close();
       handler.close();
       await engine.close();
+      await databases.close();
       local.close();
     },
   };

@@ -9,12 +9,13 @@ import { resultCode, toRefusal } from './sqlite-errors.ts';
 
 const STATEMENTS_KEPT = 200;
 const PAGE_BYTES = 4096;
+const BUSY_MS = 50;
 
 /** A compiled statement. */
 export interface Prepared {
   readonly statement: StatementSync;
-  /** Column names as JSON. */ readonly columns: string;
-  readonly columnCount: number;
+  /** Column names as JSON. */ columns: string;
+  columnCount: number;
   readonly parameters: number;
   readonly writes: boolean;
   /** Changes the schema. */ readonly schema: boolean;
@@ -47,7 +48,8 @@ export class Connection {
   /** @throws SQLite's error when the file is no database. */
   constructor({ path, limits, synchronous }: ConnectionOptions) {
     this.#limits = limits;
-    this.#db = new DatabaseSync(path, { returnArrays: true, timeout: 0, allowExtension: false, defensive: true });
+    // Within this process nobody waits for a lock (database-file.ts); two dev servers of a workspace may.
+    this.#db = new DatabaseSync(path, { returnArrays: true, timeout: BUSY_MS, allowExtension: false, defensive: true });
     try {
       Object.assign(this.#db.limits, {
         length: limits.valueBytesMax,
@@ -182,13 +184,15 @@ export class Connection {
   }
 
   #rows(prepared: Prepared, values: readonly StoredValue[], rowsMax: number): StatementRun {
-    const { statement, columns, columnCount, writes } = prepared;
+    const { statement, writes } = prepared;
+    let { columnCount } = prepared;
     const before = writes ? this.#totalChanges() : 0;
     const rows: unknown[][] = [];
     const bytesMax = this.#limits.resultBytesMax;
     let bytes = 0;
     for (const found of statement.iterate(...values)) {
       const row = found as unknown as unknown[];
+      if (row.length !== columnCount) columnCount = describe(prepared);
       for (let index = 0; index < columnCount; index++) {
         const value = row[index];
         if (typeof value === 'string') bytes += value.length;
@@ -207,7 +211,7 @@ export class Connection {
     const changed = writes && this.#totalChanges() !== before;
     const [changes, lastRowId] = changed ? (this.own('SELECT changes(), last_insert_rowid()')[0] as number[]) : [0, 0];
     return {
-      json: `"c":${columns},"r":${JSON.stringify(rows)}`,
+      json: `"c":${prepared.columns},"r":${JSON.stringify(rows)}`,
       rowsRead: rows.length,
       changes: changes as number,
       lastRowId: lastRowId as number,
@@ -241,4 +245,12 @@ export class Connection {
   close(): void {
     this.#db.close();
   }
+}
+
+/** Reads the columns again: another process changed the schema. */
+function describe(prepared: Prepared): number {
+  const columns = prepared.statement.columns().map((column) => column.name);
+  prepared.columns = JSON.stringify(columns);
+  prepared.columnCount = columns.length;
+  return columns.length;
 }

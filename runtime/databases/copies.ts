@@ -97,14 +97,17 @@ export async function branchTo(connection: Connection, file: string, target: str
   if (existsSync(target) || existsSync(marker(target))) throw new SqlRefusal('SQLITE_MISUSE', 'there is a database of that name already');
   mkdirSync(path.dirname(target), { recursive: true, mode: 0o700 });
   connection.own('PRAGMA wal_checkpoint(TRUNCATE)');
-  // Nobody writes while this thread copies: no other connection of this process, and no other process owns the file.
-  if (sizeOf(`${file}-wal`) === 0) {
-    try {
+  // The file is whole when its log is empty, and stays so while nobody may write.
+  connection.own('BEGIN IMMEDIATE');
+  try {
+    if (sizeOf(`${file}-wal`) === 0) {
       copyFileSync(file, target, constants.COPYFILE_FICLONE_FORCE | constants.COPYFILE_EXCL);
       return { bytes: sizeOf(target), shared: true };
-    } catch {
-      rmSync(target, { force: true });
     }
+  } catch {
+    rmSync(target, { force: true });
+  } finally {
+    connection.own('ROLLBACK');
   }
   return { bytes: await backupTo(file, target), shared: false };
 }

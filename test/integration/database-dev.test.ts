@@ -1,0 +1,55 @@
+// Databases in `platform dev`: migrations are applied as they are saved, and what is stored is there after a restart.
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { startDev, type TestDev } from '#test/setup/dev.ts';
+
+let folder: string;
+let dev: TestDev;
+
+const worker = `
+export default {
+  async fetch(request, { DB }) {
+    try { return Response.json((await DB.prepare(await request.text()).all()).results); }
+    catch (error) { return new Response(error.message); }
+  },
+};`;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'platform-dev-'));
+  await mkdir(join(folder, 'src'));
+  await mkdir(join(folder, 'migrations'));
+  await writeFile(join(folder, 'src/index.ts'), worker);
+  await writeFile(join(folder, 'platform.yaml'), 'db:\n  DB: guests\n');
+  await writeFile(join(folder, 'migrations/0001_guests.sql'), 'CREATE TABLE guests (id INTEGER PRIMARY KEY, name TEXT);');
+  dev = await startDev(folder);
+});
+after(async () => {
+  await dev.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function query(sql: string): Promise<string> {
+  return (await dev.fetch('/', { method: 'POST', body: sql })).text;
+}
+
+test('migrations are applied before the first request, and what is stored stays', async () => {
+  assert.equal(await query("INSERT INTO guests (name) VALUES ('ann') RETURNING id, name"), '[{"id":1,"name":"ann"}]');
+  await dev.close();
+  dev = await startDev(folder);
+  assert.equal(await query('SELECT name FROM guests'), '[{"name":"ann"}]');
+  assert.ok((await stat(join(folder, '.platform/dev/databases/local/guests.sqlite'))).isFile());
+});
+
+test('a migration that fails is shown with its line, and one that is saved is applied', async () => {
+  await writeFile(join(folder, 'migrations/0002_age.sql'), '-- more\nALTER TABLE nobody ADD COLUMN age INTEGER;');
+  await dev.printed(/Migration 0002_age\.sql, line 2: no such table: nobody/);
+  await writeFile(join(folder, 'migrations/0002_age.sql'), 'ALTER TABLE guests ADD COLUMN age INTEGER;');
+  for (;;) {
+    const found = await query('SELECT age FROM guests');
+    if (found === '[{"age":null}]') break;
+    assert.equal(found, 'D1_ERROR: no such column: age at offset 7: SQLITE_ERROR');
+  }
+});
