@@ -95,10 +95,11 @@ export function openUwsListener(uws: UwsModule): OpenListener {
       async drain(deadlineMs, idle = 'close') {
         state.draining = true;
         stopAccepting();
+        const until = performance.now() + deadlineMs;
         if (idle === 'wait') await new Promise((resolve) => setTimeout(resolve, Math.min(deadlineMs, options.limits.idleMs)));
         if (state.running > 0) {
           await new Promise<void>((resolve) => {
-            const deadline = setTimeout(resolve, deadlineMs);
+            const deadline = setTimeout(resolve, Math.max(0, until - performance.now()));
             state.onQuiet = () => {
               clearTimeout(deadline);
               // The last response is written when the native call that ends it returns.

@@ -3,6 +3,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { nodeCommand } from '../isolates/node-command.ts';
 import type { FromEngine, ToEngine } from './messages.ts';
 import type { DeploymentKey, EngineRole, EngineState } from './state.ts';
 
@@ -54,7 +55,10 @@ export class EngineProcess {
   constructor(parts: EngineParts) {
     this.id = parts.id;
     this.sockets = join(parts.sockets, String(parts.id));
+    const [program, ...before] = nodeCommand() as [string, ...string[]];
     const child = fork(parts.script, {
+      execPath: program,
+      execArgv: [...before, ...process.execArgv],
       env: { ...parts.environment, ENGINE_ID: String(parts.id), ENGINE_SOCKETS: this.sockets, ENGINE_CRASH_FD: String(CRASH_FD) },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc', 'pipe'],
     });

@@ -44,7 +44,10 @@ const zones: readonly Zone[] = [
   { prefix: 'runtime/databases/', may: ['core/'] },
   { prefix: 'runtime/broker/', may: ['core/', 'postgres/'], mayTypes: ['runtime/bindings/', 'runtime/invocation/'] },
   { prefix: 'runtime/broker/main.ts', may: ['core/', 'postgres/', 'runtime/broker/', 'runtime/stores/', 'runtime/router/'] },
-  { prefix: 'runtime/supervisor/', may: ['core/', 'cli/node-flags.mjs', 'runtime/metrics/', 'runtime/forwarding/homes.ts'] },
+  {
+    prefix: 'runtime/supervisor/',
+    may: ['core/', 'cli/node-flags.mjs', 'runtime/isolates/node-command.ts', 'runtime/metrics/', 'runtime/forwarding/homes.ts'],
+  },
   { prefix: 'postgres/', may: ['core/'] },
   { prefix: 'builder/', may: ['core/'] },
   { prefix: 'control/', may: ['core/', 'postgres/', 'packages/worker/'] },
