@@ -43,20 +43,30 @@ function decodeText(text: string): string {
 }
 
 /** Reads a body as its rule says; `undefined` when there is none. @throws HttpError 400, 413 or 415. */
-export async function readBody(request: Request, rule: BodyRule): Promise<unknown> {
-  const declared = request.headers.get('content-length');
-  if (request.body === null || declared === '0') return undefined;
-  const type = mediaType(request.headers.get('content-type'));
+export function readBody(request: Request, rule: BodyRule): Promise<unknown> | undefined {
+  const { headers } = request;
+  const declared = headers.get('content-length');
+  // `request.body` makes a stream of what is a text so far: it is asked for only where no length says that there is a body.
+  if (declared === null ? request.body === null : declared === '0') return undefined;
+  const type = mediaType(headers.get('content-type'));
   if (!isExpected(type, rule.type)) throw new HttpError(415, 'Unsupported Media Type', { headers: { accept: accepted[rule.type] } });
-  const encoding = request.headers.get('content-encoding');
+  const encoding = headers.get('content-encoding');
   if (encoding !== null && encoding.toLowerCase() !== 'identity')
     throw new HttpError(415, 'Unsupported content encoding', { headers: { 'accept-encoding': 'identity' } });
   if (declared !== null && Number(declared) > rule.bytesMax) throw tooLong(rule);
-  if (type.name === 'multipart/form-data') return readForm(await formOf(request, await bytesOf(request, rule)));
+  if (type.name === 'multipart/form-data') return readMultipart(request, rule);
   // The server has held the sender to the length it declared.
-  const text = declared === null ? new TextDecoder().decode(await bytesOf(request, rule)) : await request.text();
-  if (rule.type === 'json') return text === '' ? undefined : parseJson(text);
-  return rule.type === 'form' ? readUrlEncoded(text) : text;
+  if (declared !== null) return request.text().then((text) => readText(text, rule));
+  return bytesOf(request, rule).then((bytes) => readText(new TextDecoder().decode(bytes), rule));
+}
+
+function readText(text: string, { type }: BodyRule): unknown {
+  if (type === 'json') return text === '' ? undefined : parseJson(text);
+  return type === 'form' ? readUrlEncoded(text) : text;
+}
+
+async function readMultipart(request: Request, rule: BodyRule): Promise<unknown> {
+  return readForm(await formOf(request, await bytesOf(request, rule)));
 }
 
 const accepted = { json: 'application/json', form: 'application/x-www-form-urlencoded, multipart/form-data', text: 'text/*' } as const;
@@ -67,13 +77,17 @@ interface MediaType {
 }
 
 function mediaType(header: string | null): MediaType {
-  if (header === 'application/json') return { name: header, charset: 'utf-8' };
+  if (header === plainJson.name) return plainJson;
   const [name = '', ...parameters] = (header ?? '').toLowerCase().split(';');
   const charset = parameters.map((part) => /^\s*charset\s*=\s*"?([^"\s]*)"?\s*$/.exec(part)?.[1]).find((found) => found !== undefined);
   return { name: name.trim(), charset: charset ?? 'utf-8' };
 }
 
-function isExpected({ name, charset }: MediaType, type: BodyRule['type']): boolean {
+const plainJson: MediaType = { name: 'application/json', charset: 'utf-8' };
+
+function isExpected(media: MediaType, type: BodyRule['type']): boolean {
+  if (media === plainJson) return type === 'json';
+  const { name, charset } = media;
   if (charset !== 'utf-8' && charset !== 'utf8' && charset !== 'us-ascii') return false;
   if (type === 'json') return name === 'application/json' || (name.startsWith('application/') && name.endsWith('+json'));
   if (type === 'form') return name === 'application/x-www-form-urlencoded' || name === 'multipart/form-data';

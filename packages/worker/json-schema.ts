@@ -14,8 +14,8 @@ export interface Issue {
   readonly message: string;
 }
 
-/** Adds what does not fit to `issues`, and returns the value with defaults filled in. */
-export type Check = (value: unknown, path: readonly (string | number)[], issues: Issue[]) => unknown;
+/** Adds what does not fit to `issues`, its path seen from the value, and returns the value with defaults filled in. */
+export type Check = (value: unknown, issues: Issue[]) => unknown;
 
 /** Issues of one value after which nothing more is looked at. */
 export const issuesMax = 20;
@@ -74,10 +74,10 @@ class Compiler {
 
   compile(schema: JsonSchema | boolean): Check {
     if (schema === true) return (value) => value;
-    if (schema === false) return (value, path, issues) => (report(issues, path, 'is not allowed'), value);
+    if (schema === false) return (value, issues) => (report(issues, 'is not allowed'), value);
     if (!isObject(schema)) throw new TypeError(`${JSON.stringify(schema)} is not a JSON Schema`);
     const known = this.#cells.get(schema);
-    if (known !== undefined) return known.check ?? ((value, path, issues) => known.check!(value, path, issues));
+    if (known !== undefined) return known.check ?? ((value, issues) => known.check!(value, issues));
     const cell: { check: Check | null } = { check: null };
     this.#cells.set(schema, cell);
     return (cell.check = this.#sequence(schema));
@@ -94,11 +94,11 @@ class Compiler {
     checks.push(...this.#combinations(schema));
     if (checks.length === 1) return checks[0]!;
     const stops = schema['type'] !== undefined;
-    return (value, path, issues) => {
+    return (value, issues) => {
       let result = value;
       const before = issues.length;
       for (let at = 0; at < checks.length; at++) {
-        result = checks[at]!(result, path, issues);
+        result = checks[at]!(result, issues);
         // What has the wrong type needs no second complaint.
         if ((at === 0 && stops && issues.length > before) || issues.length >= issuesMax) return result;
       }
@@ -113,11 +113,11 @@ class Compiler {
     if (schema['oneOf'] !== undefined) checks.push(oneCheck((schema['oneOf'] as JsonSchema[]).map((part) => this.compile(part))));
     if (schema['not'] !== undefined) {
       const not = this.compile(schema['not'] as JsonSchema);
-      checks.push((value, path, issues) => (fits(not, value) && report(issues, path, 'has a form that is not allowed'), value));
+      checks.push((value, issues) => (fits(not, value) && report(issues, 'has a form that is not allowed'), value));
     }
     if (schema['if'] !== undefined) {
       const [condition, then, otherwise] = ['if', 'then', 'else'].map((key) => this.compile((schema[key] ?? true) as JsonSchema));
-      checks.push((value, path, issues) => (fits(condition!, value) ? then! : otherwise!)(value, path, issues));
+      checks.push((value, issues) => (fits(condition!, value) ? then! : otherwise!)(value, issues));
     }
     return checks;
   }
@@ -147,11 +147,11 @@ class Compiler {
     if (listed.length === 0 && others === undefined) return null;
     const first = (listed as JsonSchema[]).map((part) => this.compile(part));
     const rest = this.compile((others ?? true) as JsonSchema);
-    return (value, path, issues) => {
+    return (value, issues) => {
       if (!Array.isArray(value)) return value;
       let result: unknown[] = value;
       for (let at = 0; at < value.length && issues.length < issuesMax; at++) {
-        const made = (first[at] ?? rest)(value[at], [...path, at], issues);
+        const made = checkPart(first[at] ?? rest, value[at], at, issues);
         if (made === value[at]) continue;
         if (result === value) result = value.slice();
         result[at] = made;
@@ -183,7 +183,7 @@ class Compiler {
     }
     for (const [key, part] of Object.entries<JsonSchema>((schema['dependentSchemas'] ?? {}) as Record<string, JsonSchema>)) {
       const check = this.compile(part);
-      checks.push((value, path, issues) => (isObject(value) && Object.hasOwn(value, key) ? check(value, path, issues) : value));
+      checks.push((value, issues) => (isObject(value) && Object.hasOwn(value, key) ? check(value, issues) : value));
     }
     return checks;
   }
@@ -200,10 +200,10 @@ class Compiler {
     );
     const others = schema['additionalProperties'] === undefined ? null : this.compile(schema['additionalProperties'] as JsonSchema);
     const declared = new Set(names);
-    return (value, path, issues) => {
+    return (value, issues) => {
       if (!isObject(value)) return value;
       for (const name of required)
-        if (!Object.hasOwn(value, name) && !hasDefault(names, defaults, name)) report(issues, [...path, name], 'is missing');
+        if (!Object.hasOwn(value, name) && !hasDefault(names, defaults, name)) report(issues, 'is missing', [name]);
       let result = value;
       const keep = (name: string, made: unknown): void => {
         if (result === value) result = { ...value };
@@ -212,7 +212,7 @@ class Compiler {
       for (let at = 0; at < names.length && issues.length < issuesMax; at++) {
         const name = names[at]!;
         if (Object.hasOwn(value, name)) {
-          const made = checks[at]!(value[name], [...path, name], issues);
+          const made = checkPart(checks[at]!, value[name], name, issues);
           if (made !== value[name]) keep(name, made);
         } else if (defaults[at] !== null) keep(name, JSON.parse(defaults[at]!));
       }
@@ -222,11 +222,11 @@ class Compiler {
         for (const [pattern, check] of patterns) {
           if (!pattern.test(name)) continue;
           matched = true;
-          const made = check(result[name], [...path, name], issues);
+          const made = checkPart(check, result[name], name, issues);
           if (made !== result[name]) keep(name, made);
         }
         if (matched || others === null || issues.length >= issuesMax) continue;
-        const made = others(value[name], [...path, name], issues);
+        const made = checkPart(others, value[name], name, issues);
         if (made !== value[name]) keep(name, made);
       }
       return result;
@@ -242,12 +242,25 @@ function hasDefault(names: readonly string[], defaults: readonly (string | null)
 /** Whether a value fits, when nobody wants to know why not. */
 export function fits(check: Check, value: unknown): boolean {
   const issues: Issue[] = [];
-  check(value, [], issues);
+  check(value, issues);
   return issues.length === 0;
 }
 
-function report(issues: Issue[], path: readonly (string | number)[], message: string): void {
+const here: readonly never[] = [];
+
+function report(issues: Issue[], message: string, path: readonly (string | number)[] = here): void {
   if (issues.length < issuesMax) issues.push({ path, message });
+}
+
+/** Checks a part of a value. A path is put together only where something is wrong: nearly never. */
+function checkPart(check: Check, value: unknown, key: string | number, issues: Issue[]): unknown {
+  const before = issues.length;
+  const made = check(value, issues);
+  for (let at = before; at < issues.length; at++) {
+    const { path, message } = issues[at]!;
+    issues[at] = { path: [key, ...path], message };
+  }
+  return made;
 }
 
 function expressionOf(source: string): RegExp {
@@ -274,23 +287,23 @@ function typeCheck(type: string | readonly string[]): Check {
   const message = `is not ${names.map((name) => (/^[aeiou]/.test(name) ? `an ${name}` : name === 'null' ? name : `a ${name}`)).join(' or ')}`;
   if (tests.length === 1) {
     const only = tests[0]!;
-    return (value, path, issues) => {
-      if (!only(value)) report(issues, path, message);
+    return (value, issues) => {
+      if (!only(value)) report(issues, message);
       return value;
     };
   }
-  return (value, path, issues) => (tests.some((accepts) => accepts(value)) || report(issues, path, message), value);
+  return (value, issues) => (tests.some((accepts) => accepts(value)) || report(issues, message), value);
 }
 
 function constCheck(expected: unknown): Check {
   const text = canonical(expected);
-  return (value, path, issues) => (canonical(value) === text || report(issues, path, `is not ${text}`), value);
+  return (value, issues) => (canonical(value) === text || report(issues, `is not ${text}`), value);
 }
 
 function enumCheck(values: readonly unknown[]): Check {
   const known = new Set(values.map(canonical));
   const message = `is not one of ${[...known].join(', ')}`;
-  return (value, path, issues) => (known.has(canonical(value)) || report(issues, path, message), value);
+  return (value, issues) => (known.has(canonical(value)) || report(issues, message), value);
 }
 
 /** JSON with sorted keys: equal for equal values. */
@@ -312,7 +325,7 @@ function textChecks(schema: JsonSchema): Check[] {
   const { minLength, maxLength, pattern, format } = schema;
   const checks: Check[] = [];
   const add = (test: (text: string) => boolean, message: string): void => {
-    checks.push((value, path, issues) => (typeof value !== 'string' || test(value) || report(issues, path, message), value));
+    checks.push((value, issues) => (typeof value !== 'string' || test(value) || report(issues, message), value));
   };
   if (minLength !== undefined)
     add(
@@ -337,7 +350,7 @@ function numberChecks(schema: JsonSchema): Check[] {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema;
   const checks: Check[] = [];
   const add = (test: (value: number) => boolean, message: string): void => {
-    checks.push((value, path, issues) => (typeof value !== 'number' || test(value) || report(issues, path, message), value));
+    checks.push((value, issues) => (typeof value !== 'number' || test(value) || report(issues, message), value));
   };
   if (minimum !== undefined) add((value) => value >= minimum, `is less than ${minimum}`);
   if (maximum !== undefined) add((value) => value <= maximum, `is more than ${maximum}`);
@@ -354,25 +367,25 @@ function numberChecks(schema: JsonSchema): Check[] {
 }
 
 function ofArray(test: (value: unknown[]) => boolean, message: string): Check {
-  return (value, path, issues) => (!Array.isArray(value) || test(value) || report(issues, path, message), value);
+  return (value, issues) => (!Array.isArray(value) || test(value) || report(issues, message), value);
 }
 
 function ofObject(test: (keys: string[]) => boolean, message: string): Check {
-  return (value, path, issues) => (!isObject(value) || test(Object.keys(value)) || report(issues, path, message), value);
+  return (value, issues) => (!isObject(value) || test(Object.keys(value)) || report(issues, message), value);
 }
 
 /** The first form that fits; if none does, what is wrong with the one that came closest. */
 function anyCheck(checks: readonly Check[]): Check {
-  return (value, path, issues) => {
+  return (value, issues) => {
     let closest: Issue[] | null = null;
     for (const check of checks) {
       const found: Issue[] = [];
-      const made = check(value, path, found);
+      const made = check(value, found);
       if (found.length === 0) return made;
       if (closest === null || depth(found) > depth(closest)) closest = found;
     }
-    if (closest !== null && depth(closest) > path.length) for (const { path: at, message } of closest) report(issues, at, message);
-    else report(issues, path, 'fits none of the forms that are allowed');
+    if (closest !== null && depth(closest) > 0) for (const { path: at, message } of closest) report(issues, message, at);
+    else report(issues, 'fits none of the forms that are allowed');
     return value;
   };
 }
@@ -383,11 +396,11 @@ function depth(issues: readonly Issue[]): number {
 
 function oneCheck(checks: readonly Check[]): Check {
   const any = anyCheck(checks);
-  return (value, path, issues) => {
+  return (value, issues) => {
     const fitting = checks.filter((check) => fits(check, value));
-    if (fitting.length === 1) return fitting[0]!(value, path, issues);
-    if (fitting.length === 0) return any(value, path, issues);
-    report(issues, path, 'fits more than one of the forms that are allowed');
+    if (fitting.length === 1) return fitting[0]!(value, issues);
+    if (fitting.length === 0) return any(value, issues);
+    report(issues, 'fits more than one of the forms that are allowed');
     return value;
   };
 }

@@ -28,28 +28,73 @@ export function declaredPart(root: JsonSchema): (value: unknown) => unknown {
   };
   const strip = (value: unknown, schemas: readonly JsonSchema[]): unknown => {
     if (typeof value !== 'object' || value === null) return value;
+    if (schemas.length === 1) return stripper(schemas[0]!)(value);
+    return stripAll(value, schemas);
+  };
+  const stripAll = (value: object, schemas: readonly JsonSchema[]): unknown => {
     const all: JsonSchema[] = [];
     for (const schema of schemas) holding(schema, value, all);
-    return Array.isArray(value)
-      ? value.map((item, at) =>
-          strip(
-            item,
-            all.flatMap((schema) => itemSchemas(schema, at)),
-          ),
-        )
-      : members(value as Record<string, unknown>, all);
-  };
-  const members = (value: Record<string, unknown>, all: readonly JsonSchema[]): unknown => {
+    if (Array.isArray(value))
+      return value.map((item, at) =>
+        strip(
+          item,
+          all.flatMap((schema) => itemSchemas(schema, at)),
+        ),
+      );
     // A schema that says nothing about members leaves them alone.
     if (!all.some((schema) => declares(schema))) return value;
     const result: Record<string, unknown> = {};
-    for (const key of Object.keys(value)) {
-      const schemas = all.flatMap((schema) => memberSchemas(schema, key));
-      if (schemas.length > 0 && key !== '__proto__') result[key] = strip(value[key], schemas);
+    for (const [key, inner] of Object.entries(value)) {
+      const parts = all.flatMap((schema) => memberSchemas(schema, key));
+      if (parts.length > 0 && key !== '__proto__') result[key] = strip(inner, parts);
     }
     return result;
   };
-  return (value) => strip(value, [root]);
+  const strippers = new Map<object, Strip>();
+  const stripper = (schema: JsonSchema): Strip => {
+    let made = strippers.get(schema);
+    if (made === undefined) strippers.set(schema, (made = plainStrip(schema, stripper) ?? ((value) => stripOne(value, schema))));
+    return made;
+  };
+  const stripOne = (value: unknown, schema: JsonSchema): unknown =>
+    typeof value === 'object' && value !== null ? stripAll(value, [schema]) : value;
+  return stripper(root);
+}
+
+type Strip = (value: unknown) => unknown;
+
+const combining = ['$ref', 'allOf', 'anyOf', 'oneOf', 'if', 'patternProperties', 'prefixItems'];
+const scalars = new Set(['string', 'number', 'integer', 'boolean', 'null']);
+
+/** The quick way for a schema whose parts do not depend on the value; null where they do. */
+function plainStrip(schema: JsonSchema, stripper: (schema: JsonSchema) => Strip): Strip | null {
+  if (scalars.has(schema['type'] as string)) return (value) => value;
+  const { properties, additionalProperties, items } = schema;
+  if (combining.some((keyword) => schema[keyword] !== undefined) || Array.isArray(items)) return null;
+  const isClosed = additionalProperties === undefined || additionalProperties === false;
+  if (schema['type'] === 'object' && properties !== undefined && isClosed) {
+    const names = Object.keys(properties as object);
+    const strips: (Strip | null)[] = names.map(() => null);
+    return (value) => {
+      if (!isObject(value)) return value;
+      const result: Record<string, unknown> = {};
+      for (let at = 0; at < names.length; at++) {
+        const name = names[at]!;
+        const inner = value[name];
+        if (inner === undefined || !Object.hasOwn(value, name)) continue;
+        // Made on first use: schemas may hold themselves.
+        result[name] =
+          typeof inner === 'object' ? (strips[at] ??= stripper((properties as Record<string, JsonSchema>)[name]!))(inner) : inner;
+      }
+      return result;
+    };
+  }
+  if (schema['type'] === 'array' && isObject(items)) {
+    if (scalars.has(items['type'] as string)) return (value) => value;
+    let each: Strip | null = null;
+    return (value) => (Array.isArray(value) ? value.map((item) => (each ??= stripper(items as JsonSchema))(item)) : value);
+  }
+  return null;
 }
 
 function partsOf(schema: JsonSchema, keyword: string): JsonSchema[] {
@@ -80,10 +125,10 @@ function itemSchemas(schema: JsonSchema, at: number): JsonSchema[] {
 
 /** A function that turns the texts of a query, of parameters or headers into what the schema's properties ask for. */
 export function readTexts(root: JsonSchema): (texts: Readonly<Record<string, unknown>>) => Record<string, unknown> {
-  const properties = objectProperties(root, root);
+  const readers = objectProperties(root, root).map(([name, schema]) => [name, textReader(root, schema)] as const);
   return (texts) => {
     const result: Record<string, unknown> = { ...texts };
-    for (const [name, schema] of properties) if (Object.hasOwn(result, name)) result[name] = readText(root, schema, result[name]);
+    for (const [name, read] of readers) if (Object.hasOwn(result, name)) result[name] = read(result[name]);
     return result;
   };
 }
@@ -118,15 +163,21 @@ function typesOf(root: JsonSchema, schema: JsonSchema, depth = 0): Set<string> {
 
 const number = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-function readText(root: JsonSchema, schema: JsonSchema, text: unknown): unknown {
+/** Texts become what a schema asks for; what is no such thing stays a text, for the check to refuse. */
+function textReader(root: JsonSchema, schema: JsonSchema, depth = 0): (text: unknown) => unknown {
   const types = typesOf(root, schema);
-  if (types.has('array') && !(typeof text === 'string' && types.has('string'))) {
-    const items = isObject(schema['items']) ? (schema['items'] as JsonSchema) : {};
-    return (Array.isArray(text) ? text : [text]).map((item) => readText(root, items, item));
-  }
-  if (typeof text !== 'string') return text;
-  if ((types.has('number') || types.has('integer')) && number.test(text) && text.length <= 32) return Number(text);
-  if (types.has('boolean') && (text === 'true' || text === 'false')) return text === 'true';
-  if (types.has('null') && text === '' && !types.has('string')) return null;
-  return text;
+  const isNumber = types.has('number') || types.has('integer');
+  const one = (text: unknown): unknown => {
+    if (typeof text !== 'string') return text;
+    if (isNumber && text.length <= 32 && number.test(text)) return Number(text);
+    if (types.has('boolean') && (text === 'true' || text === 'false')) return text === 'true';
+    return types.has('null') && text === '' && !types.has('string') ? null : text;
+  };
+  if (!types.has('array')) return one;
+  const readItem =
+    isObject(schema['items']) && depth < 4 ? textReader(root, schema['items'] as JsonSchema, depth + 1) : (text: unknown) => text;
+  return (text) => {
+    if (typeof text === 'string' && types.has('string')) return one(text);
+    return (Array.isArray(text) ? text : [text]).map(readItem);
+  };
 }

@@ -56,7 +56,6 @@ export class HandlerContext {
   readonly env: unknown;
   /** As it was sent, without query. */
   readonly path: string;
-  readonly state: Record<string, unknown> = {};
   params: unknown = undefined;
   body: unknown = undefined;
   shownRoute: ShownRoute | null = null;
@@ -66,6 +65,7 @@ export class HandlerContext {
   #headers: unknown = undefined;
   #url: URL | null = null;
   #set: AnswerSettings | null = null;
+  #state: Record<string, unknown> | null = null;
 
   constructor(req: Request, env: unknown, execution: ExecutionLike | undefined) {
     this.req = req;
@@ -82,6 +82,9 @@ export class HandlerContext {
 
   get vars(): Readonly<Record<string, string>> {
     return variablesOf(this.env);
+  }
+  get state(): Record<string, unknown> {
+    return (this.#state ??= {});
   }
   get url(): URL {
     return (this.#url ??= new URL(this.req.url));

@@ -43,7 +43,7 @@ function jsonChecker(schema: JsonSchema): Checker {
   const compiled = compileJsonSchema(schema);
   const check = (value: unknown): Checked => {
     const issues: Issue[] = [];
-    const made = compiled(value, [], issues);
+    const made = compiled(value, issues);
     return issues.length === 0 ? { value: made } : { issues };
   };
   let texts: ReturnType<typeof readTexts> | null = null;

@@ -8,7 +8,7 @@ import { createSeededRandom } from '#test/setup/seeded-random.ts';
 
 function check(schema: JsonSchema, value: unknown): string[] {
   const issues: Issue[] = [];
-  compileJsonSchema(schema)(value, [], issues);
+  compileJsonSchema(schema)(value, issues);
   return issues.map(({ path, message }) => `${path.join('.')} ${message}`.trim());
 }
 

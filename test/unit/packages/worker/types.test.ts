@@ -5,6 +5,7 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { manyRoutes } from './many-routes.ts';
 
 const root = path.resolve(import.meta.dirname, '../../../..');
 
@@ -229,25 +230,6 @@ const api = createClient<typeof app>('');
 test('a chain of 500 routes type-checks, and so do calls of a client made from it', async (t) => {
   assert.equal(await check(await project(t, { 'app.ts': manyRoutes(500) })), '');
 });
-
-/** The text of an app with many routes, each with schemas of its own. */
-function manyRoutes(count: number): string {
-  const lines = [imports, 'const app = platform<Env>()'];
-  for (let at = 0; at < count; at++) {
-    const method = ['get', 'post', 'put', 'patch', 'delete'][at % 5]!;
-    const hasBody = ['post', 'put', 'patch'].includes(method);
-    const body = hasBody ? ', body: z.object({ name: z.string(), n: z.number().optional() })' : '';
-    const options = `{ params: z.object({ id: z.string() }), query: z.object({ q: z.string().optional() })${body}, response: { 200: User, 404: Failure } }`;
-    const handler = `async (ctx) => { if (ctx.query.q) return ctx.json({ error: 'x' }, 404); return { id: ctx.params.id, kind: 'a', tags: [${hasBody ? 'ctx.body.name' : ''}] }; }`;
-    lines.push(`  .${method}('/r${at}/:id', ${options}, ${handler})`);
-  }
-  lines.push('  .build();', "const api = createClient<typeof app>('');", 'export async function use() {');
-  for (let at = 0; at < count; at += 25)
-    lines.push(
-      `  const a${at} = await api.get('/r${at}/:id', { params: { id: 'x' } }); if (a${at}.ok) same<typeof a${at}.data.kind, 'a' | 'b'>(true);`,
-    );
-  return [...lines, '}', ''].join('\n');
-}
 
 test('the package has no dependency but an optional peer, and needs no types of Node', async () => {
   const folder = path.join(root, 'packages/worker');

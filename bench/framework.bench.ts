@@ -1,0 +1,103 @@
+// A validated request through packages/worker beside bare `fetch` and Hono with zod, inside an isolate of the real engine; and how long
+// a chain of 500 routes takes the type checker. `npm run bench framework`
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { manyRoutes } from '../test/unit/packages/worker/many-routes.ts';
+import { get, publishFolder, startEngine, type Server } from './servers.ts';
+import { formatTable, machineLine } from './statistics.ts';
+
+const root = path.join(import.meta.dirname, '..');
+const loopMs = 20;
+const rounds = Number(process.env['BENCH_ROUNDS'] ?? 15);
+/** Microseconds that checking may add to a request, and times of the bare handler where nothing is checked (reference/ai.md 5). */
+const aims = { addedUsMax: 30, plainTimesMax: 1.15 };
+
+const apps: readonly (readonly [key: string, name: string])[] = [
+  ['bare', 'bare fetch'],
+  ['bare-zod', 'bare fetch, zod by hand'],
+  ['ours-plain', 'ours, no schemas'],
+  ['ours-zod', 'ours + zod, request and answer'],
+  ['ours-typebox', 'ours + TypeBox, request and answer'],
+  ['hono-plain', 'Hono, no schemas'],
+  ['hono-zod', 'Hono + zod, request alone'],
+  ['hono-zod-both', 'Hono + zod, request and answer'],
+];
+
+const folder = await publishFolder(path.join(root, 'bench/workers'), 'main: framework.ts\n', ['framework']);
+let server: Server | null = null;
+try {
+  const cpuLimitOff = { WORKER_CPU_LIMIT_MS_FREE: '0', WORKER_CPU_LIMIT_MS_PRO: '0', WORKER_CPU_LIMIT_MS_ENTERPRISE: '0' };
+  server = await startEngine('ours', folder, 'node', 'framework', '/users/7', cpuLimitOff);
+  process.stdout.write(
+    `${machineLine()}\nmicroseconds of a request inside the isolate; the best of ${rounds} rounds of ${loopMs} ms, in turn\n\n`,
+  );
+  const readings = new Map<string, number[]>();
+  for (let round = -3; round < rounds; round++) {
+    for (const route of ['get', 'post'])
+      for (const [key] of apps) {
+        const { ns } = await ask(server, key, route);
+        if (round >= 0) readings.set(`${key} ${route}`, [...(readings.get(`${key} ${route}`) ?? []), ns / 1000]);
+      }
+  }
+  const us = (key: string, route: string): number => Math.min(...readings.get(`${key} ${route}`)!);
+  const rows = apps.map(([key, name]) => [
+    name,
+    us(key, 'get'),
+    us(key, 'get') / us('bare', 'get'),
+    us(key, 'post'),
+    us(key, 'post') / us('bare', 'post'),
+  ]);
+  process.stdout.write(`${formatTable(['', 'GET us', '/ bare', 'POST us', '/ bare'], rows)}\n\n`);
+  for (const route of ['get', 'post']) {
+    const added = us('ours-zod', route) - us('bare', route);
+    process.stdout.write(`${route}: ours + zod adds ${added.toFixed(1)} us to bare fetch (aim: at most ${aims.addedUsMax})`);
+    process.stdout.write(
+      `; ours without schemas / bare = ${(us('ours-plain', route) / us('bare', route)).toFixed(2)} (aim: at most ${aims.plainTimesMax})`,
+    );
+    process.stdout.write(`; ours + zod / Hono + zod = ${(us('ours-zod', route) / us('hono-zod-both', route)).toFixed(2)}\n`);
+  }
+} finally {
+  await server?.stop();
+  rmSync(folder, { recursive: true, force: true });
+}
+process.stdout.write(
+  `\n500 chained routes with zod schemas, and a client: the type checker takes ${typeCheckSeconds().toFixed(1)} s (aim: below 10)\n`,
+);
+
+async function ask(target: Server, app: string, route: string): Promise<{ readonly ns: number }> {
+  const { status, body } = await get(new URL(`/?app=${app}&route=${route}&ms=${loopMs}`, target.url).href, target.host);
+  if (status !== 200) throw new Error(`${app} answers ${status}: ${body.toString().slice(0, 300)}`);
+  const answer = JSON.parse(body.toString()) as { ns: number; sample: string };
+  if (!answer.sample.includes('"name":"Ada"')) throw new Error(`${app} answers ${answer.sample}`);
+  return answer;
+}
+
+function typeCheckSeconds(): number {
+  const project = mkdtempSync(path.join(tmpdir(), 'platform-bench-types-'));
+  try {
+    mkdirSync(path.join(project, 'node_modules/@platform-run'), { recursive: true });
+    symlinkSync(path.join(root, 'packages/worker'), path.join(project, 'node_modules/@platform-run/worker'));
+    symlinkSync(path.join(root, 'packages/types'), path.join(project, 'node_modules/@platform-run/types'));
+    symlinkSync(path.join(root, 'node_modules/zod'), path.join(project, 'node_modules/zod'));
+    const compilerOptions = {
+      target: 'es2024',
+      lib: ['es2024'],
+      module: 'esnext',
+      moduleResolution: 'bundler',
+      types: ['@platform-run/types'],
+      noEmit: true,
+      strict: true,
+      allowImportingTsExtensions: true,
+      skipLibCheck: true,
+    };
+    writeFileSync(path.join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['app.ts'] }));
+    writeFileSync(path.join(project, 'app.ts'), manyRoutes(500));
+    const started = performance.now();
+    execFileSync(process.execPath, [path.join(root, 'node_modules/typescript/bin/tsc'), '-p', project]);
+    return (performance.now() - started) / 1000;
+  } finally {
+    rmSync(project, { recursive: true, force: true });
+  }
+}
