@@ -34,7 +34,8 @@ for (const [network, bits] of [
   special.addSubnet(network, bits, 'ipv4');
 }
 for (const [network, bits] of [
-  ['::', 128],
+  // IPv4 in its oldest form in IPv6 included.
+  ['::', 96],
   ['64:ff9b::', 96],
   ['64:ff9b:1::', 48],
   ['100::', 64],

@@ -156,7 +156,7 @@ async function request(
   signal: AbortSignal,
 ): Promise<Dispatcher.ResponseData> {
   try {
-    return await agent.request({
+    const response = await agent.request({
       origin: target.origin,
       path: target.pathname + target.search,
       method: method as Dispatcher.HttpMethod,
@@ -165,6 +165,9 @@ async function request(
       signal,
       responseHeaders: 'raw',
     });
+    // A body that is given up says so as an error, which nobody may be listening for by then.
+    response.body.on('error', () => {});
+    return response;
   } catch (error) {
     if (error instanceof PlatformError) throw error;
     const { code, message, cause } = error as { code?: string; message: string; cause?: unknown };

@@ -30,7 +30,9 @@ async function scriptOf(input: string, name?: string): Promise<string> {
   const shape = name === undefined ? {} : { name, exports: 'default' as const };
   const { output } = await bundle.generate({ format: 'iife', codeSplitting: false, comments: { legal: false }, minify, ...shape });
   await bundle.close();
-  return output[0].code;
+  // The bundler leaves the directive of its modules out. A sloppy function shows its caller, its arguments and, to
+  // Error.prepareStackTrace, itself: an invocation with its account among them.
+  return `'use strict';${output[0].code}`;
 }
 
 // Modules of lazy/ go by their names, those of the other folders by their paths.

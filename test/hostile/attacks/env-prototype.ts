@@ -4,7 +4,7 @@ import { attacker, type Attack } from '#test/setup/hostile.ts';
 export default {
   kind: 'escape',
   worker: attacker(
-    `env.__proto__.stolen = 1; ctx.__proto__.waitUntil = () => {}; request.__proto__.constructor = null; Object.getPrototypeOf(globalThis).evil = 1; return new Response('mine only');`,
+    `try { env.__proto__.stolen = 1; } catch {} try { ctx.__proto__.waitUntil = () => {}; } catch {} try { request.__proto__.constructor = null; } catch {} try { Object.getPrototypeOf(globalThis).evil = 1; } catch {} return new Response('mine only');`,
   ),
   attack: ({ get }) => get(),
   expect: '200 mine only',
