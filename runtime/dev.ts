@@ -2,6 +2,8 @@
 // host, loopback allowed for `fetch`, and logs and requests handed to the caller.
 import { basename, dirname, join } from 'node:path';
 import { limitsFrom, type Limits } from '#core/limits.ts';
+import { createAuthRoutes } from './auth/routes.ts';
+import { createUsers } from './auth/users.ts';
 import { createEngine } from './engine.ts';
 import { createHandler } from './handler.ts';
 import { openLocalDatabases } from './local-databases.ts';
@@ -58,6 +60,13 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
   const limits = options.limits ?? limitsFrom(process.env);
   const local = openLocalStores(options.stateFolder);
   const databases = openLocalDatabases(join(options.stateFolder, 'databases'), (message) => options.log({ level: 'warn', message }));
+  const users = createUsers({
+    databases: databases.store,
+    secret: local.signingKey,
+    // Nobody gets letters of a program in the making: they are for its author to read.
+    sendMail: async ({ to, subject, text }) => options.log({ level: 'info', message: `Mail to ${to}: ${subject}\n${text}` }),
+    log: (level, message) => options.log({ level, message }),
+  });
   let route: Route | null = null;
   let folder = '';
   let open: (() => void) | null = null;
@@ -77,8 +86,8 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
     findRoute: () => route,
     openArtifact: (id) => openArtifact(folder, id),
     assets: createAssetServer(),
-    stores: { ...local.stores, db: databases.store },
-    authRoutes: null,
+    stores: { ...local.stores, db: databases.store, auth: users },
+    authRoutes: createAuthRoutes(users),
     signedFiles: local.stores.fs && createSignedFiles(local.stores.fs, local.signingKey, limits.bodyBytesMax),
     hostOf: () => `${options.host}:${listener.port}`,
     namespaceOf: () => namespace,

@@ -11,14 +11,19 @@ let first: TestDev;
 
 const worker = `
 export default {
-  async fetch(request, { KV, FILES }) {
+  async fetch(request, { DB, KV, FILES }) {
     const { pathname } = new URL(request.url);
+    if (pathname === '/guests') {
+      await DB.exec('CREATE TABLE IF NOT EXISTS guests (name TEXT)');
+      await DB.prepare('INSERT INTO guests VALUES (?)').bind(await request.text()).run();
+      return Response.json((await DB.prepare('SELECT name FROM guests').all()).results.map(({ name }) => name));
+    }
     if (pathname === '/count') return Response.json(await KV.update('visits', { $inc: { n: 1 } }));
     if (pathname === '/upload') { await FILES.put('file', request.body); return new Response(await FILES.createSignedUrl('file')); }
     return new Response((await FILES.get('file')).body);
   },
 };`;
-const yaml = 'state:\n  KV: counters\nfs:\n  FILES: uploads\n';
+const yaml = 'db:\n  DB: guestbook\nauth:\n  binding: PLATFORM_AUTH\nstate:\n  KV: counters\nfs:\n  FILES: uploads\n';
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'platform-dev-'));
@@ -56,6 +61,29 @@ test('what a worker keeps is there after a restart, and for the other projects o
     await second.close();
   }
   assert.ok((await stat(join(folder, '.platform/dev/state.sqlite'))).isFile());
+});
+
+test('projects of a workspace share a database, also when the one that served it ends', async () => {
+  const guest = async (dev: TestDev, name: string): Promise<unknown> => (await dev.fetch('/guests', { method: 'POST', body: name })).json();
+  assert.deepEqual(await guest(first, 'ada'), ['ada']);
+  const second = await startDev(join(folder, 'apps/two'));
+  try {
+    assert.deepEqual(await guest(second, 'grace'), ['ada', 'grace']);
+    await first.close();
+    assert.deepEqual(await guest(second, 'joan'), ['ada', 'grace', 'joan']);
+    first = await startDev(join(folder, 'apps/one'));
+    assert.deepEqual(await guest(first, 'mary'), ['ada', 'grace', 'joan', 'mary']);
+  } finally {
+    await second.close();
+  }
+});
+
+test('letters of sign-in are printed', async () => {
+  const send = (path: string, body: object): ReturnType<TestDev['fetch']> =>
+    first.fetch(path, { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } });
+  assert.equal((await send('/auth/signup', { email: 'ada@example.org', password: 'password1' })).status, 200);
+  assert.equal((await send('/auth/reset-password', { email: 'ada@example.org' })).status, 200);
+  await first.printed(/Mail to ada@example\.org: Set a new password/);
 });
 
 test('a signed address works on the port of platform dev', async () => {
