@@ -24,6 +24,8 @@ export interface QueueMessage<Payload = unknown> {
   readonly id: string;
   /** Resource name of the queue. */
   readonly queueName: string;
+  /** Name of the queue in `env`. */
+  readonly binding: string;
   /** What was sent. */
   readonly payload: Payload;
   /** 1 for the first delivery. */

@@ -87,6 +87,33 @@ test('cors, rate limits and bearer tokens work inside', async () => {
   assert.equal((await handler.fetch('app', '/private', { headers: { authorization: `Bearer ${token}x` } })).status, 401);
 });
 
+test('messages, timers, schedules and workflow runs reach the handlers of their names', async () => {
+  const message = (id: string, payload: unknown): object => ({ id, payload, attempt: 1, timestamp: 5 });
+  const delivery = { queueName: 'outgoing', binding: 'MAIL', messages: [message('m1', { to: 'ada' }), message('m2', { to: 5 })] };
+  assert.deepEqual(await handler.deliver('app', 'queue', delivery), {
+    outcome: 'ok',
+    result: {
+      acked: ['m1'],
+      retry: [
+        { id: 'm2', error: 'A message of the queue outgoing does not fit its schema: to: Invalid input: expected string, received number' },
+      ],
+    },
+  });
+  await handler.logged('app', /^mailed ada outgoing 1 Ada$/);
+  await handler.deliver('app', 'timer', { binding: 'REMIND', id: 't', scheduledTime: 5, payload: { what: 'tea' }, intervalMs: null });
+  await handler.logged('app', /^reminded of tea$/);
+  assert.deepEqual(await handler.deliver('app', 'cron', { name: 'NIGHTLY', cron: '0 3 * * *', scheduledTime: 7 }), {
+    outcome: 'ok',
+    result: { noRetry: true },
+  });
+  await handler.logged('app', /^cleaned at 7$/);
+  const run = { workflow: 'onboard', executionId: 'e1', run: 'r1', input: { name: 'ada' }, steps: {} };
+  assert.deepEqual(await handler.deliver('app', 'workflow', run), {
+    outcome: 'ok',
+    result: { status: 'completed', output: { done: true } },
+  });
+});
+
 test('the description and its page are served', async () => {
   const description = (await handler.fetch('app', '/openapi.json')).json() as { openapi: string; paths: object };
   assert.equal(description.openapi, '3.1.0');

@@ -16,8 +16,10 @@ export interface RateLimitStore {
 
 /** The part of a state binding that is used. */
 export interface CountingBinding {
-  update(key: string, change: { $inc: Record<string, number> }, options?: { expirationTtl?: number }): Promise<unknown>;
+  update(key: string, change: { $inc: Record<string, number> }): Promise<unknown>;
   get(key: string, type: 'json'): Promise<unknown>;
+  getWithMetadata?(key: string, type: 'json'): Promise<{ readonly value: unknown; readonly version?: string | null }>;
+  compareAndSet?(key: string, version: string | null, value: string, options: { expirationTtl: number }): Promise<boolean>;
 }
 
 const keysMax = 10_000;
@@ -50,14 +52,26 @@ export function bindingStore(binding: CountingBinding): RateLimitStore {
   return {
     async count(key, window, windowMs, withPrevious) {
       const name = (which: number): string => `ratelimit:${key}:${which}`;
-      const expirationTtl = Math.max(60, Math.ceil((2 * windowMs) / 1000));
       const [current, previous] = await Promise.all([
-        binding.update(name(window), { $inc: { n: 1 } }, { expirationTtl }),
+        binding.update(name(window), { $inc: { n: 1 } }),
         withPrevious ? binding.get(name(window - 1), 'json') : null,
       ]);
+      if (countOf(current) === 1) await expire(binding, name(window), Math.max(60, Math.ceil((2 * windowMs) / 1000)));
       return { current: countOf(current), previous: countOf(previous) };
     },
   };
+}
+
+const attemptsMax = 5;
+
+/** Gives a count that was just created its end, without losing what others have counted meanwhile. `$inc` keeps it afterwards. */
+async function expire(binding: CountingBinding, key: string, expirationTtl: number): Promise<void> {
+  for (let attempt = 0; attempt < attemptsMax; attempt++) {
+    const found = await binding.getWithMetadata?.(key, 'json');
+    if (found?.version == null || found.value === null) return;
+    const isSet = await binding.compareAndSet?.(key, found.version, JSON.stringify(found.value), { expirationTtl });
+    if (isSet !== false) return;
+  }
 }
 
 function countOf(document: unknown): number {

@@ -6,6 +6,7 @@ import type { EventHandler } from '../dispatch.ts';
 /** What the host says of a delivery. */
 interface QueueEvent {
   readonly queueName: string;
+  /** Its name in `env`. */ readonly binding: string;
   readonly messages: readonly { readonly id: string; readonly payload: unknown; readonly attempt: number; readonly timestamp: number }[];
 }
 
@@ -32,7 +33,7 @@ export default function createQueueEvents({ currentInvocation, noHandler, report
 
   return {
     async handle(worker, env, context, event) {
-      const { queueName, messages } = event as QueueEvent;
+      const { queueName, binding, messages } = event as QueueEvent;
       // By position: the first word on a message stands.
       const verdicts: (Verdict | undefined)[] = messages.map(() => undefined);
       const decide = (index: number, verdict: Verdict): void => void (verdicts[index] ??= verdict);
@@ -43,6 +44,7 @@ export default function createQueueEvents({ currentInvocation, noHandler, report
             body: message.payload,
             attempts: message.attempt,
             queueName,
+            binding,
             ack: () => decide(index, acknowledged),
             retry: (options?: RetryOptions) => decide(index, again(options)),
           };
