@@ -6,6 +6,7 @@ import ivm from 'isolated-vm';
 import { rolldown } from 'rolldown';
 import { nativeFile } from './native.ts';
 import { readContexts } from './snapshot-contexts.ts';
+import { warmUpScript } from './snapshot-warm-up.ts';
 import type { LazyScript } from './snapshot.ts';
 
 const [entry, partial, file, magic, key] = process.argv.slice(2) as [string, string, string, string, string];
@@ -47,9 +48,9 @@ for (const folder of ['lazy', 'bindings', 'events']) {
   }
 }
 
-const addon = { exports: {} as { createSnapshot(code: Uint8Array): ArrayBuffer } };
+const addon = { exports: {} as { createSnapshot(code: Uint8Array, warmUp: Uint8Array): ArrayBuffer } };
 process.dlopen(addon, nativeFile('snapshot'));
-const buffer = addon.exports.createSnapshot(Buffer.from(await scriptOf(entry)));
+const buffer = addon.exports.createSnapshot(Buffer.from(await scriptOf(entry)), Buffer.from(warmUpScript()));
 const snapshot = Buffer.from(buffer);
 readContexts(buffer);
 

@@ -10,6 +10,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import ivm from 'isolated-vm';
 import { PlatformError } from '#core/errors.ts';
+import { nativeFile } from './native.ts';
 import { nodeCommand } from './node-command.ts';
 import { createOpener } from './snapshot-contexts.ts';
 
@@ -81,7 +82,10 @@ export function snapshotKey(): string {
     if (name.endsWith('.ts')) add(name, readFileSync(join(guestFolder, name)));
   }
   add('protocol', readFileSync(protocolFile));
-  add('builder', readFileSync(join(import.meta.dirname, `snapshot-build${import.meta.filename.endsWith('.ts') ? '.ts' : '.js'}`)));
+  const extension = import.meta.filename.endsWith('.ts') ? '.ts' : '.js';
+  for (const name of ['snapshot-build', 'snapshot-contexts', 'snapshot-warm-up'])
+    add(name, readFileSync(join(import.meta.dirname, name + extension)));
+  add('native', readFileSync(nativeFile('snapshot')));
   return hash.digest('hex');
 }
 

@@ -20,36 +20,50 @@ void Throw(Isolate* isolate, const char* text) {
   isolate->ThrowException(Exception::Error(String::NewFromUtf8(isolate, text).ToLocalChecked()));
 }
 
-// The script of the guest, copied out of the isolate that asks.
+// A script, as bytes of the isolate that asks.
 struct Source {
-  char* bytes;
+  const char* bytes;
   int length;
+  explicit Source(Local<Value> value) {
+    auto view = value.As<Uint8Array>();
+    bytes = static_cast<char*>(view->Buffer()->Data()) + view->ByteOffset();
+    length = static_cast<int>(view->ByteLength());
+  }
 };
 
-// Runs the script; what it throws is copied into `error`.
-bool RunGuest(Isolate* isolate, Local<Context> context, const Source& source, char* error, size_t error_max) {
-  Context::Scope scope(context);
-  TryCatch caught(isolate);
-  Local<String> code;
+bool Compile(Local<Context> context, const Source& source, const char* name, Local<UnboundScript>* unbound) {
+  Isolate* isolate = context->GetIsolate();
+  Local<String> code, label;
+  if (!String::NewFromUtf8(isolate, source.bytes, NewStringType::kNormal, source.length).ToLocal(&code)) return false;
+  if (!String::NewFromUtf8(isolate, name).ToLocal(&label)) return false;
+  ScriptOrigin origin(label);
   Local<Script> script;
-  Local<Value> result;
-  ScriptOrigin origin(String::NewFromUtf8Literal(isolate, "platform:guest"));
-  if (String::NewFromUtf8(isolate, source.bytes, NewStringType::kNormal, source.length).ToLocal(&code) &&
-      Script::Compile(context, code, &origin).ToLocal(&script) && script->Run(context).ToLocal(&result)) {
-    return true;
-  }
-  Local<Value> stack;
-  String::Utf8Value text(isolate, caught.StackTrace(context).ToLocal(&stack) ? stack : caught.Exception());
-  strncpy(error, *text == nullptr ? "The guest failed" : *text, error_max - 1);
-  return false;
+  if (!Script::Compile(context, code, &origin).ToLocal(&script)) return false;
+  *unbound = script->GetUnboundScript();
+  return true;
 }
 
-// createSnapshot(utf8 code): ArrayBuffer.
+// The guest in its context, and once more in another for the warm-up: both share the functions' bytecode.
+bool Run(Local<Context> guest, Local<Context> other, const Source& code, const Source& warm_up) {
+  Isolate* isolate = guest->GetIsolate();
+  Local<UnboundScript> script, warming;
+  Local<Value> result;
+  {
+    Context::Scope scope(guest);
+    if (!Compile(guest, code, "platform:guest", &script) || !script->BindToCurrentContext()->Run(guest).ToLocal(&result)) return false;
+  }
+  Context::Scope scope(other);
+  if (!script->BindToCurrentContext()->Run(other).ToLocal(&result)) return false;
+  if (!Compile(other, warm_up, "platform:warm-up", &warming) || !warming->BindToCurrentContext()->Run(other).ToLocal(&result)) return false;
+  isolate->PerformMicrotaskCheckpoint();
+  return result->IsFunction() && result.As<Function>()->Call(other, Undefined(isolate), 0, nullptr).ToLocal(&result);
+}
+
+// createSnapshot(utf8 code, utf8 warm-up): ArrayBuffer.
 void CreateSnapshot(const FunctionCallbackInfo<Value>& info) {
   Isolate* caller = info.GetIsolate();
-  if (!info[0]->IsUint8Array()) return Throw(caller, "createSnapshot needs the bytes of a script");
-  auto view = info[0].As<Uint8Array>();
-  Source source{static_cast<char*>(view->Buffer()->Data()) + view->ByteOffset(), static_cast<int>(view->ByteLength())};
+  if (!info[0]->IsUint8Array() || !info[1]->IsUint8Array()) return Throw(caller, "createSnapshot needs the bytes of two scripts");
+  Source code(info[0]), warm_up(info[1]);
   auto* platform = node::GetMultiIsolatePlatform(node::GetCurrentEnvironment(caller->GetCurrentContext()));
   char error[2000] = {};
   StartupData blob{nullptr, 0};
@@ -64,7 +78,15 @@ void CreateSnapshot(const FunctionCallbackInfo<Value>& info) {
       SerializeInternalFieldsCallback fields(&NoFields, nullptr);
       creator.SetDefaultContext(Context::New(isolate), fields);
       Local<Context> guest = Context::New(isolate);
-      RunGuest(isolate, guest, source, error, sizeof error);
+      Local<Context> other = Context::New(isolate);
+      Context::Scope entered(other);
+      TryCatch caught(isolate);
+      if (!Run(guest, other, code, warm_up)) {
+        Local<Value> thrown = caught.Exception(), stack;
+        if (caught.StackTrace(other).ToLocal(&stack) && stack->IsString()) thrown = stack;
+        String::Utf8Value text(isolate, thrown);
+        strncpy(error, *text == nullptr ? "The guest failed" : *text, sizeof error - 1);
+      }
       creator.AddContext(guest, fields);
     }
     platform->DrainTasks(isolate);

@@ -1,0 +1,52 @@
+// What the guest does before its snapshot is taken, in a context that is thrown away: it is connected to a host that does
+// nothing, and answers two requests. V8 keeps the bytecode of what ran, so that no isolate compiles it again.
+import { Outbox, toGuest } from '../bridge/protocol.ts';
+
+// Runs inside the isolate; only its text is used. Returns what is called once all microtasks have run.
+function warmUp(meta: string, text: string): () => void {
+  const scope = globalThis as unknown as Record<string, (...values: unknown[]) => Record<string, (...values: unknown[]) => unknown>>;
+  const nothing = (): undefined => undefined;
+  let context: unknown;
+  let processBatch: (meta: string, text: string) => void = nothing;
+  let flush: (cpuMs: number, unchargedMs: number) => void = nothing;
+  const known: Record<string, unknown> = {
+    bind: (first: typeof processBatch, second: typeof flush) => {
+      processBatch = first;
+      flush = second;
+    },
+    getContext: () => context,
+    setContext: (value: unknown) => {
+      context = value;
+    },
+    now: () => 0,
+  };
+  const native = new Proxy(known, { get: (target, name) => target[name as string] ?? nothing });
+  // V8's own does not exist yet.
+  (globalThis as { WebAssembly: unknown }).WebAssembly ??= {};
+  const limits = { streamWindowBytes: 1, timersMax: 1, logBytesMax: 1 };
+  const connection = scope['connect']!(native, nothing, nothing, {}, limits);
+  connection['prepare']!({ vars: { NAME: 'value' }, bindings: {}, startupCpuMs: 0, cpuLimitMs: 0, owner: '', crashDescriptor: -1 });
+  (scope['platform:loaded'] as unknown as () => void)();
+  connection['accept']!({
+    default: {
+      async fetch(request: Request) {
+        const { pathname } = new URL(request.url);
+        if (pathname === '/json') return Response.json({ agent: request.headers.get('user-agent') });
+        return new Response('Hello World', { headers: { 'content-type': 'text/plain' } });
+      },
+    },
+  });
+  processBatch(meta, text);
+  return () => flush(0, 0);
+}
+
+/** The script; its value is a function that is to be called after the microtasks. */
+export function warmUpScript(): string {
+  const batch = new Outbox();
+  batch.record(toGuest.start);
+  for (const [at, path] of ['/', '/json'].entries()) {
+    const url = batch.part(`http://warm.localhost${path}`);
+    batch.record(toGuest.request, at + 1, 'GET', url, batch.part('host\0warm.localhost\0user-agent\0none\0'), batch.part(null));
+  }
+  return `(${warmUp.toString()})(${JSON.stringify(batch.meta)}, ${JSON.stringify(batch.text)})`;
+}
