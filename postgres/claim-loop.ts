@@ -8,6 +8,7 @@ import type { Wake } from './wake.ts';
 export interface ClaimedRow {
   readonly seq: number;
   readonly lane_id: number;
+  /** The claim it was made under. */ readonly lease: string;
   /** Rows of the lane that could have been claimed at that moment, at most. */ readonly room: number;
   /** 1 for the first claim. */ readonly attempt: number;
 }
@@ -15,16 +16,20 @@ export interface ClaimedRow {
 /** Where claimed rows come from. Times are milliseconds since 1970. */
 export interface ClaimSource<Row extends ClaimedRow> {
   readonly kind: string;
-  /** Every lane with the time its first row is due (a claimed one: when its lease ends), null for an empty one. */
-  scan(): Promise<readonly { readonly lane: number; readonly namespace: string; readonly due_at: number | null }[]>;
+  /** Every lane, or these, with the time its first row is due (a claimed one: when its lease ends), null for an empty one. */
+  scan(
+    lanes?: readonly number[],
+  ): Promise<readonly { readonly lane: number; readonly namespace: string; readonly due_at: number | null }[]>;
   /** Claims up to `perLane` due rows of each lane until `until`. */
   claim(lanes: readonly number[], perLane: number, lease: string, now: number, until: number): Promise<Row[]>;
-  /** Moves the end of the lease; returns those that are still held. */
-  renew(seqs: readonly number[], lease: string, until: number): Promise<number[]>;
-  /** The leases that rows are claimed under. */
-  leases(): Promise<string[]>;
-  /** Makes due what is claimed under a lease of somebody who is gone. */
-  takeOver(lease: string, now: number): Promise<void>;
+  /** Moves the end of a member's leases; returns those that are still held. */
+  renew(seqs: readonly number[], member: string, until: number): Promise<number[]>;
+  /** Lets a claimed row go until `dueAt`; not counted: as if it had not been claimed. False: its claim does not hold any more. */
+  release(row: Row, dueAt: number, counted: boolean): Promise<boolean>;
+  /** The members whose claims there are. */
+  members(): Promise<string[]>;
+  /** Makes due what a member has claimed who is gone. */
+  takeOver(member: string, now: number): Promise<void>;
 }
 
 /** What becomes of claimed rows. */
@@ -49,8 +54,9 @@ export interface ClaimLoopOptions<Row extends ClaimedRow> {
   readonly source: ClaimSource<Row>;
   readonly work: Work<Row>;
   readonly wake: Wake;
-  /** Names this loop's claims; nobody else's. */ readonly lease: string;
-  /** Whether the holder of a lease is known to be gone. */ readonly isGone: (lease: string) => boolean;
+  /** Whose claims these are; without a dot. Each claim has a lease of its own: the name, a dot and a number. */
+  readonly member: string;
+  /** Whether another member is known to be gone. */ readonly isGone: (member: string) => boolean;
   readonly leaseMs: number;
   readonly pollMs: number;
   /** Rows worked on at a time. */ readonly inFlightMax: number;
@@ -72,7 +78,7 @@ const scanShare = 0.05;
 const timerMsMax = 60_000;
 
 export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopOptions<Row>): Promise<ClaimLoop> {
-  const { source, work, lease, now } = options;
+  const { source, work, member, now } = options;
   /** Lanes with something due, by namespace; both in the order of their turns. */
   const ready = new Map<string, Set<number>>();
   const namespaces = new Map<number, string>();
@@ -82,6 +88,11 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
   /** Lanes whose room was used up: they may go on when something of theirs ends. */
   const full = new Set<number>();
   const running = new Map<number, AbortController>();
+  /** Lanes that became due by time: their next time is not known yet. */
+  const elapsed = new Set<number>();
+  /** Rows that were claimed anew while we work on them: a timer that its handler set again. They wait for its end. */
+  const overlapping = new Map<number, Row>();
+  let claims = 0;
   const ended = new AbortController();
   let claiming: Promise<void> | null = null;
   let again = false;
@@ -97,7 +108,6 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
     let lanes = ready.get(namespace);
     if (lanes === undefined) ready.set(namespace, (lanes = new Set()));
     lanes.add(lane);
-    later.delete(lane);
   }
 
   function markLater(lane: number, dueAt: number): void {
@@ -120,7 +130,12 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
     timer = setTimeout(
       () => {
         timer = null;
-        for (const [lane, dueAt] of later) if (dueAt <= now()) markReady(lane);
+        for (const [lane, dueAt] of later) {
+          if (dueAt > now()) continue;
+          later.delete(lane);
+          elapsed.add(lane);
+          markReady(lane);
+        }
         arm();
         turn();
       },
@@ -164,7 +179,7 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
       const perLane = Math.max(1, Math.min(perLaneMax, Math.floor(free / lanes.length)));
       let rows: Row[];
       try {
-        rows = await source.claim(lanes, perLane, lease, now(), now() + options.leaseMs);
+        rows = await source.claim(lanes, perLane, `${member}.${(claims += 1)}`, now(), now() + options.leaseMs);
       } catch (error) {
         // The poll finds these lanes again.
         if (!closed) options.onTrouble(`Nothing could be claimed of ${source.kind}`, error);
@@ -177,8 +192,22 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
         if (count === row.room) full.add(row.lane_id);
         else if (count === perLane) markReady(row.lane_id);
       }
-      // A lease of our own that ran out while we worked on: we still do.
+      for (const row of rows) if (running.has(row.seq)) overlapping.set(row.seq, row);
       for (const group of work.group(rows.filter(({ seq }) => !running.has(seq)))) void start(group);
+      const due = lanes.filter((lane) => elapsed.delete(lane));
+      if (due.length > 0) await look(due);
+    }
+  }
+
+  /** Looks when something of these lanes, or of any, is due next. */
+  async function look(lanes?: readonly number[]): Promise<void> {
+    try {
+      for (const { lane, namespace, due_at: dueAt } of await source.scan(lanes)) {
+        namespaces.set(lane, namespace);
+        if (dueAt !== null) mark(lane, dueAt);
+      }
+    } catch (error) {
+      if (!closed) options.onTrouble(`${source.kind} could not be looked through`, error);
     }
   }
 
@@ -192,7 +221,17 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
     } catch (error) {
       options.onTrouble(`What became of ${source.kind} events could not be written down`, error);
     }
-    for (const { seq } of rows) running.delete(seq);
+    for (const { seq } of rows) {
+      running.delete(seq);
+      const row = overlapping.get(seq);
+      if (row === undefined) continue;
+      overlapping.delete(seq);
+      await source.release(row, now(), false).then(
+        (held) => held && markReady(lane),
+        // Its lease ends by itself.
+        () => {},
+      );
+    }
     const wasFull = full.delete(lane);
     if (advice.restMs !== undefined) rest(lane, advice.restMs);
     else if (wasFull || advice.more === true) markReady(lane);
@@ -209,16 +248,11 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
   async function poll(): Promise<void> {
     for (;;) {
       const began = performance.now();
+      await look();
       try {
-        for (const { lane, namespace, due_at: dueAt } of await source.scan()) {
-          namespaces.set(lane, namespace);
-          if (dueAt !== null) mark(lane, dueAt);
-        }
-        for (const other of await source.leases()) {
-          if (other !== lease && options.isGone(other)) await source.takeOver(other, now());
-        }
+        for (const other of await source.members()) if (other !== member && options.isGone(other)) await source.takeOver(other, now());
       } catch (error) {
-        if (!closed) options.onTrouble(`${source.kind} could not be looked through`, error);
+        if (!closed) options.onTrouble(`What others hold of ${source.kind} could not be looked through`, error);
       }
       turn();
       const took = performance.now() - began;
@@ -234,7 +268,7 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
         const kept = new Set(
           await source.renew(
             held.map(([seq]) => seq),
-            lease,
+            member,
             now() + options.leaseMs,
           ),
         );

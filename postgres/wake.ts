@@ -21,13 +21,13 @@ const gatherMs = 2;
 
 /** Over NOTIFY; several words for a lane within a moment become one. */
 export function createPostgresWake(sql: Postgres): Wake {
-  const waiting = new Map<string, number>();
+  const waiting = new Set<string>();
   let timer: NodeJS.Timeout | null = null;
   let sending: Promise<void> = Promise.resolve();
 
   async function send(): Promise<void> {
     timer = null;
-    const words = [...waiting].map(([key, dueAt]) => `${key}:${dueAt}`);
+    const words = [...waiting];
     waiting.clear();
     for (let at = 0; at < words.length; at += wordsMax) {
       try {
@@ -41,8 +41,8 @@ export function createPostgresWake(sql: Postgres): Wake {
 
   return {
     notify(kind, lane, dueAt) {
-      const key = `${kind}:${lane}`;
-      waiting.set(key, Math.min(dueAt, waiting.get(key) ?? Infinity));
+      // What is due by now is one word a lane, whenever exactly it was due.
+      waiting.add(`${kind}:${lane}:${dueAt <= Date.now() ? 0 : dueAt}`);
       timer ??= setTimeout(() => {
         sending = sending.then(send).catch(() => {});
       }, gatherMs);

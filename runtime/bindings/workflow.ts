@@ -123,7 +123,7 @@ export function createWorkflowCalls(
   const parseRun = (call: HostCall): { run: string; args: Readonly<Record<string, unknown>> } => {
     const args = toRecord(call.args);
     const { run } = args;
-    if (typeof run !== 'string' || !/^\d{1,15}\.[\w-]{1,80}$/.test(run)) throw invalid('The run is not valid');
+    if (typeof run !== 'string' || !/^\d{1,15}\.[\w.-]{1,80}$/.test(run)) throw invalid('The run is not valid');
     return { run, args };
   };
   const toStep = (value: unknown): string => toName(value, 'The name of a step', stepNameBytesMax);

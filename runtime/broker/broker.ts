@@ -49,7 +49,6 @@ export function leaseMs(kind: EventKind, cpu: CpuLimits = defaultCpuLimits): num
 
 export async function startBroker<M extends Message, T extends DueTimer, R extends Run>(parts: BrokerParts<M, T, R>): Promise<Broker> {
   const { stores, wake, presence, limits, now } = parts;
-  const lease = presence.id;
   const loops = new Map<EventKind, ClaimLoop>();
   const onTrouble = (message: string, error: unknown): void =>
     parts.onEvent('error', message, { reason: String((error as Error)?.message ?? error) });
@@ -59,7 +58,7 @@ export async function startBroker<M extends Message, T extends DueTimer, R exten
       source,
       work,
       wake,
-      lease,
+      member: presence.id,
       isGone: (other) => presence.isGone(other),
       leaseMs: leaseMs(kind, parts.cpu),
       pollMs: limits.pollMs,
@@ -70,10 +69,10 @@ export async function startBroker<M extends Message, T extends DueTimer, R exten
     loops.set(kind, loop);
   }
 
-  await start('queue', stores.queue.claims, createQueueWork(parts, stores.queue, wake, lease));
-  await start('timer', stores.timer.claims, createTimerWork('timer', parts, stores.timer, parts.nextTime, wake, lease));
-  await start('cron', stores.cron.claims, createTimerWork('cron', parts, stores.cron, parts.nextTime, wake, lease));
-  await start('workflow', stores.workflow.claims, createWorkflowWork(parts, stores.workflow, wake, lease));
+  await start('queue', stores.queue.claims, createQueueWork(parts, stores.queue, wake));
+  await start('timer', stores.timer.claims, createTimerWork('timer', parts, stores.timer, parts.nextTime, wake));
+  await start('cron', stores.cron.claims, createTimerWork('cron', parts, stores.cron, parts.nextTime, wake));
+  await start('workflow', stores.workflow.claims, createWorkflowWork(parts, stores.workflow, wake));
   const sweep = (): void => {
     for (const store of [stores.queue, stores.workflow])
       store.sweep(now()).catch((error: unknown) => onTrouble('Nothing could be swept', error));

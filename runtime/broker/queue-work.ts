@@ -9,6 +9,7 @@ import { persist, tryDeliver, type WorkParts } from './delivery.ts';
 export interface Message {
   readonly seq: number;
   readonly lane_id: number;
+  readonly lease: string;
   readonly room: number;
   readonly attempt: number;
   readonly namespace: string;
@@ -25,9 +26,9 @@ export interface Message {
 
 /** The store, as far as this work needs it. */
 export interface QueueLedger<Row extends Message> {
-  readonly claims: { release(row: Row, lease: string, dueAt: number, counted: boolean): Promise<boolean> };
+  readonly claims: { release(row: Row, dueAt: number, counted: boolean): Promise<boolean> };
   acknowledge(rows: readonly Row[]): Promise<void>;
-  bury(row: Row, lease: string, reason: string, now: number): Promise<void>;
+  bury(row: Row, reason: string, now: number): Promise<void>;
 }
 
 const laneRestMsMax = 1000;
@@ -37,17 +38,17 @@ interface Verdicts {
   readonly retry?: readonly { readonly id: string; readonly delaySeconds?: number; readonly error?: string }[];
 }
 
-export function createQueueWork<Row extends Message>(parts: WorkParts, ledger: QueueLedger<Row>, wake: Wake, lease: string): Work<Row> {
+export function createQueueWork<Row extends Message>(parts: WorkParts, ledger: QueueLedger<Row>, wake: Wake): Work<Row> {
   const { limits, now } = parts;
 
   async function again(row: Row, dueAt: number, counted: boolean): Promise<void> {
-    if (await persist(() => ledger.claims.release(row, lease, dueAt, counted))) wake.notify('queue', row.lane_id, dueAt);
+    if (await persist(() => ledger.claims.release(row, dueAt, counted))) wake.notify('queue', row.lane_id, dueAt);
   }
 
   async function fail(row: Row, reason: string, delayMs?: number): Promise<void> {
     if (row.attempt <= limits.retries) return again(row, now() + (delayMs ?? backoffMs(limits, row.attempt, parts.random)), true);
     parts.onEvent('warn', 'A message failed for good and lies with the dead letters', about(row, { reason }));
-    await persist(() => ledger.bury(row, lease, reason, now()));
+    await persist(() => ledger.bury(row, reason, now()));
   }
 
   async function run(rows: readonly Row[], signal: AbortSignal): Promise<LaneAdvice> {

@@ -9,6 +9,7 @@ import { persist, tryDeliver, type WorkParts } from './delivery.ts';
 export interface DueTimer {
   readonly seq: number;
   readonly lane_id: number;
+  readonly lease: string;
   readonly room: number;
   readonly attempt: number;
   readonly namespace: string;
@@ -27,8 +28,8 @@ export interface DueTimer {
 
 /** The store, as far as this work needs it. */
 export interface TimerLedger<Row extends DueTimer> {
-  readonly claims: { release(row: Row, lease: string, dueAt: number, counted: boolean): Promise<boolean> };
-  settle(row: Row, lease: string, next: number | null, outcome: string, now: number): Promise<void>;
+  readonly claims: { release(row: Row, dueAt: number, counted: boolean): Promise<boolean> };
+  settle(row: Row, next: number | null, outcome: string, now: number): Promise<void>;
 }
 
 /** When a timer fires after `scheduledTime`, not before `now`; null: not again. */
@@ -44,7 +45,6 @@ export function createTimerWork<Row extends DueTimer>(
   ledger: TimerLedger<Row>,
   nextTime: NextTime,
   wake: Wake,
-  lease: string,
 ): Work<Row> {
   const { limits, now } = parts;
 
@@ -59,12 +59,12 @@ export function createTimerWork<Row extends DueTimer>(
 
   async function settle(row: Row, outcome: string): Promise<void> {
     const next = nextOf(row);
-    await persist(() => ledger.settle(row, lease, next, outcome, now()));
+    await persist(() => ledger.settle(row, next, outcome, now()));
     if (next !== null) wake.notify(kind, row.lane_id, next);
   }
 
   async function again(row: Row, dueAt: number, counted: boolean): Promise<void> {
-    if (await persist(() => ledger.claims.release(row, lease, dueAt, counted))) wake.notify(kind, row.lane_id, dueAt);
+    if (await persist(() => ledger.claims.release(row, dueAt, counted))) wake.notify(kind, row.lane_id, dueAt);
   }
 
   async function run([row]: readonly Row[], signal: AbortSignal): Promise<LaneAdvice> {

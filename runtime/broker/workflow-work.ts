@@ -9,6 +9,7 @@ import { persist, tryDeliver, type WorkParts } from './delivery.ts';
 export interface Run {
   readonly seq: number;
   readonly lane_id: number;
+  readonly lease: string;
   readonly room: number;
   readonly attempt: number;
   readonly namespace: string;
@@ -37,9 +38,9 @@ type End =
 
 /** The store, as far as this work needs it. */
 export interface WorkflowLedger<Row extends Run> {
-  readonly claims: { release(row: Row, lease: string, dueAt: number, counted: boolean): Promise<boolean> };
-  begin(row: Row, lease: string, now: number): Promise<{ readonly run: string; readonly steps: readonly KnownStep[] } | null>;
-  settle(row: Row, lease: string, end: End, now: number): Promise<void>;
+  readonly claims: { release(row: Row, dueAt: number, counted: boolean): Promise<boolean> };
+  begin(row: Row, now: number): Promise<{ readonly run: string; readonly steps: readonly KnownStep[] } | null>;
+  settle(row: Row, end: End, now: number): Promise<void>;
   hasProgressed(row: Row, since: number): Promise<boolean>;
 }
 
@@ -49,24 +50,24 @@ interface Result {
   readonly error?: { readonly name: string; readonly message: string };
 }
 
-export function createWorkflowWork<Row extends Run>(parts: WorkParts, ledger: WorkflowLedger<Row>, wake: Wake, lease: string): Work<Row> {
+export function createWorkflowWork<Row extends Run>(parts: WorkParts, ledger: WorkflowLedger<Row>, wake: Wake): Work<Row> {
   const { limits, now } = parts;
 
   async function again(row: Row, dueAt: number, counted: boolean): Promise<void> {
-    if (await persist(() => ledger.claims.release(row, lease, dueAt, counted))) wake.notify('workflow', row.lane_id, dueAt);
+    if (await persist(() => ledger.claims.release(row, dueAt, counted))) wake.notify('workflow', row.lane_id, dueAt);
   }
 
   async function work([row]: readonly Row[], signal: AbortSignal): Promise<LaneAdvice> {
     const run = row!;
     const began = now();
-    const stretch = await persist(() => ledger.begin(run, lease, began));
+    const stretch = await persist(() => ledger.begin(run, began));
     if (stretch === null) return {};
     const delivered = await tryDeliver(parts, run.deployment, 'workflow', toEvent(run, stretch, began), signal);
     const fields = { namespace: run.namespace, workflow: run.resource, project: run.project, execution: run.execution_id };
     if (delivered.kind === 'done') {
       const end = toEnd((delivered.result ?? {}) as Result, limits.workflowValueBytesMax);
       if (end.status === 'failed') parts.onEvent('warn', 'A run of a workflow failed', { ...fields, reason: end.error });
-      await persist(() => ledger.settle(run, lease, end, now()));
+      await persist(() => ledger.settle(run, end, now()));
       return {};
     }
     if (delivered.kind === 'refused') {
@@ -85,7 +86,7 @@ export function createWorkflowWork<Row extends Run>(parts: WorkParts, ledger: Wo
     else if (run.attempt <= limits.retries) await again(run, now() + backoffMs(limits, run.attempt, parts.random), true);
     else {
       const error = JSON.stringify({ name: delivered.code, message: delivered.reason });
-      await persist(() => ledger.settle(run, lease, { status: 'failed', error }, now()));
+      await persist(() => ledger.settle(run, { status: 'failed', error }, now()));
     }
     return {};
   }

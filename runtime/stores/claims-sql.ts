@@ -1,7 +1,7 @@
 // What queues, timers, cron and workflows share: lanes, and rows of a lane that are due, claimed under a lease, renewed and let go.
 // The claim loop (postgres/claim-loop.ts) calls it; the stores of the kinds build on it. `seq` numbers a row in its table.
 import type { ClaimedRow, ClaimSource } from '#postgres/claim-loop.ts';
-import { oneOf, type Sql } from './sql.ts';
+import { likePrefix, oneOf, type Sql } from './sql.ts';
 
 /** Kinds of lanes. */
 export type LaneKind = 'queue' | 'timer' | 'cron' | 'workflow';
@@ -94,10 +94,7 @@ export interface ClaimOptions {
 }
 
 /** Claims over one table. */
-export interface Claims<Row extends LaneRow> extends ClaimSource<Row> {
-  /** Lets a claimed row go until `dueAt`; not counted: as if it had not been claimed. False: somebody else has it by now. */
-  release(row: ClaimedRow, lease: string, dueAt: number, counted: boolean): Promise<boolean>;
-}
+export type Claims<Row extends LaneRow> = ClaimSource<Row>;
 
 export function createClaims<Row extends LaneRow>({ sql, kind, table, concurrency, ordered = false }: ClaimOptions): Claims<Row> {
   const unblocked = ordered
@@ -143,12 +140,15 @@ export function createClaims<Row extends LaneRow>({ sql, kind, table, concurrenc
 
   return {
     kind,
-    scan: () =>
-      sql.all(
+    async scan(lanes) {
+      const only = lanes === undefined ? null : oneOf(sql, 'l.id', 2, lanes);
+      return sql.all(
         `SELECT l.id AS lane, l.namespace, (SELECT min(t.due_at) FROM ${table} t WHERE t.lane_id = l.id AND t.due_at IS NOT NULL) AS due_at
-         FROM lane l WHERE l.kind = $1 AND ${open}`,
+         FROM lane l WHERE l.kind = $1 AND ${open}${only === null ? '' : ` AND ${only.condition}`}`,
         kind,
-      ),
+        ...(only === null ? [] : [only.value]),
+      );
+    },
     async claim(lanes, perLane, lease, now, until) {
       const rows =
         sql.technology === 'sqlite'
@@ -157,35 +157,36 @@ export function createClaims<Row extends LaneRow>({ sql, kind, table, concurrenc
       // RETURNING has no order of its own.
       return rows.sort((a, b) => a.seq - b.seq);
     },
-    async renew(seqs, lease, until) {
+    async renew(seqs, member, until) {
       const { condition, value } = oneOf(sql, 'seq', 3, seqs);
       const rows = await sql.all<{ seq: number }>(
-        `UPDATE ${table} SET due_at = $1 WHERE lease = $2 AND ${condition} RETURNING seq`,
+        `UPDATE ${table} SET due_at = $1 WHERE lease LIKE $2 ESCAPE '!' AND ${condition} RETURNING seq`,
         until,
-        lease,
+        likePrefix(`${member}.`),
         value,
       );
       return rows.map(({ seq }) => seq);
     },
-    async release(row, lease, dueAt, counted) {
+    async release(row, dueAt, counted) {
       const rows = await sql.all(
         `UPDATE ${table} SET due_at = $1, lease = NULL, attempt = attempt - $2 WHERE seq = $3 AND lease = $4 RETURNING seq`,
         dueAt,
         counted ? 0 : 1,
         row.seq,
-        lease,
+        row.lease,
       );
       return rows.length > 0;
     },
-    async leases() {
+    async members() {
       const rows = await sql.all<{ lease: string }>(
         `SELECT DISTINCT t.lease FROM ${table} t JOIN lane l ON l.id = t.lane_id WHERE l.kind = $1 AND t.lease IS NOT NULL`,
         kind,
       );
-      return rows.map(({ lease }) => lease);
+      return [...new Set(rows.map(({ lease }) => lease.slice(0, lease.indexOf('.'))))];
     },
-    async takeOver(lease, now) {
-      await sql.all(`UPDATE ${table} SET due_at = $1 WHERE lease = $2 AND due_at > $1`, now, lease);
+    async takeOver(member, now) {
+      const pattern = likePrefix(`${member}.`);
+      await sql.all(`UPDATE ${table} SET due_at = $1 WHERE lease LIKE $2 ESCAPE '!' AND due_at > $1`, now, pattern);
     },
   };
 }

@@ -24,7 +24,7 @@ export interface QueueDeliveries {
   readonly claims: Claims<MessageRow>;
   acknowledge(rows: readonly MessageRow[]): Promise<void>;
   /** Moves a message to the dead letters of its queue; one of a dead-letter queue stays there and is not delivered again. */
-  bury(row: MessageRow, lease: string, reason: string, now: number): Promise<void>;
+  bury(row: MessageRow, reason: string, now: number): Promise<void>;
   /** Drops what has been kept too long where nobody claims. */
   sweep(now: number): Promise<void>;
 }
@@ -227,7 +227,7 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
       );
       await sql.all(`DELETE FROM queue_message WHERE ${condition}`, value);
     },
-    async bury(row, lease, reason, now) {
+    async bury(row, reason, now) {
       const isDead = row.resource.endsWith(deadLetterQueue(''));
       const lane = isDead ? row.lane_id : await deadLane(row.namespace, row.resource);
       await sql.all(
@@ -238,7 +238,7 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
         reason.replaceAll('\0', '').slice(0, reasonCharsMax).toWellFormed(),
         now + limits.retentionMs,
         row.seq,
-        lease,
+        row.lease,
       );
       if (!isDead) wake.notify('queue', lane, now);
     },

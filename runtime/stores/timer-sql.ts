@@ -47,7 +47,7 @@ export interface TimerDeliveries {
   readonly lanes: Lanes;
   readonly claims: Claims<TimerRow>;
   /** Ends a firing: the timer goes on at `next`, or is over (null). One that was set anew meanwhile stays as it was set. */
-  settle(row: TimerRow, lease: string, next: number | null, outcome: string, now: number): Promise<void>;
+  settle(row: TimerRow, next: number | null, outcome: string, now: number): Promise<void>;
 }
 
 /** The schedules of deployments. */
@@ -192,14 +192,14 @@ function createBase(sql: Sql, kind: 'timer' | 'cron', limits: DeliveryLimits): T
   return {
     lanes: createLanes(sql, kind),
     claims: createClaims<TimerRow>({ sql, kind, table: 'timer', concurrency: limits.laneConcurrency }),
-    async settle(row, lease, next, outcome, now) {
-      if (next === null) await sql.all('DELETE FROM timer WHERE seq = $1 AND lease = $2', row.seq, lease);
+    async settle(row, next, outcome, now) {
+      if (next === null) await sql.all('DELETE FROM timer WHERE seq = $1 AND lease = $2', row.seq, row.lease);
       else
         await sql.all(
           `UPDATE timer SET scheduled_at = $3, due_at = $3, lease = NULL, attempt = 0, fired_at = $4, outcome = $5
            WHERE seq = $1 AND lease = $2`,
           row.seq,
-          lease,
+          row.lease,
           next,
           now,
           outcome,

@@ -29,8 +29,8 @@ export interface WorkflowDeliveries {
   readonly lanes: Lanes;
   readonly claims: Claims<ExecutionRow>;
   /** Begins a stretch: the token for what the run tells, and what it has behind it. Null: the lease is another's. */
-  begin(row: ExecutionRow, lease: string, now: number): Promise<{ run: string; steps: StoredStep[] } | null>;
-  settle(row: ExecutionRow, lease: string, end: StretchEnd, now: number): Promise<void>;
+  begin(row: ExecutionRow, now: number): Promise<{ run: string; steps: StoredStep[] } | null>;
+  settle(row: ExecutionRow, end: StretchEnd, now: number): Promise<void>;
   /** Whether a step of the run has ended since. */
   hasProgressed(row: ExecutionRow, since: number): Promise<boolean>;
   /** Drops runs that ended long ago. */
@@ -319,12 +319,12 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
         content,
       );
     },
-    async begin(row, lease, now) {
+    async begin(row, now) {
       const [found] = await sql.all<{ seq: number }>(
         `UPDATE workflow_execution SET status = 'running', signalled = 0, started_at = coalesce(started_at, $3)
          WHERE seq = $1 AND lease = $2 RETURNING seq`,
         row.seq,
-        lease,
+        row.lease,
         now,
       );
       if (found === undefined) return null;
@@ -333,7 +333,7 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
       const steps = await read();
       const isDue = ({ kind, status, wakeAt }: StoredStep): boolean =>
         kind !== 'run' && status === 'waiting' && wakeAt !== null && wakeAt <= now;
-      if (!steps.some(isDue)) return { run: `${row.seq}.${lease}`, steps };
+      if (!steps.some(isDue)) return { run: `${row.seq}.${row.lease}`, steps };
       // Alone with the run, so that an event and the end of its wait do not both count.
       await sql.transaction(async (inside) => {
         await inside.all(`SELECT seq FROM workflow_execution WHERE seq = $1${inside.lock}`, row.seq);
@@ -346,9 +346,9 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
           JSON.stringify({ name: 'TimeoutError', message: 'The event did not come in time' }),
         );
       });
-      return { run: `${row.seq}.${lease}`, steps: await read() };
+      return { run: `${row.seq}.${row.lease}`, steps: await read() };
     },
-    async settle(row, lease, end, now) {
+    async settle(row, end, now) {
       if (end.status === 'suspended') {
         const [settled] = await sql.all<{ due_at: number | null }>(
           `UPDATE workflow_execution SET lease = NULL, attempt = 0, signalled = 0,
@@ -356,7 +356,7 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
                ELSE (SELECT min(s.wake_at) FROM workflow_step s WHERE s.execution_seq = $1 AND s.status = 'waiting') END
            WHERE seq = $1 AND lease = $2 RETURNING due_at`,
           row.seq,
-          lease,
+          row.lease,
           now,
         );
         if (settled !== undefined && settled.due_at !== null) wake.notify('workflow', row.lane_id, settled.due_at);
@@ -366,7 +366,7 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
         `UPDATE workflow_execution SET status = $3, output = $4, error = $5, completed_at = $6, due_at = NULL, lease = NULL, paused = 0
          WHERE seq = $1 AND lease = $2`,
         row.seq,
-        lease,
+        row.lease,
         end.status,
         end.status === 'completed' ? end.output : null,
         end.status === 'failed' ? end.error : null,

@@ -36,7 +36,7 @@ export function eventStoresContract(open: OpenStores): void {
     at: number,
     options: { lease?: string; perLane?: number } = {},
   ): ReturnType<EventStores['queue']['claims']['claim']> =>
-    claims.claim(lanes, options.perLane ?? 10, options.lease ?? 'me', at, at + 60_000);
+    claims.claim(lanes, options.perLane ?? 10, `${options.lease ?? 'me'}.1`, at, at + 60_000);
 
   // Queues.
 
@@ -76,8 +76,8 @@ export function eventStoresContract(open: OpenStores): void {
       again.map((row) => [row.message_id, row.attempt]),
       [['a', 2]],
     );
-    assert.equal(await queue.claims.release(a!, 'dead', t0, true), false);
-    assert.deepEqual((await queue.claims.leases()).toSorted(), ['dead', 'next']);
+    assert.equal(await queue.claims.release(a!, t0, true), false);
+    assert.deepEqual((await queue.claims.members()).toSorted(), ['dead', 'next']);
     await queue.claims.takeOver('dead', t0 + 61_000);
     assert.equal((await claim(queue, [lane], t0 + 61_000))[0]!.message_id, 'b');
   });
@@ -87,8 +87,8 @@ export function eventStoresContract(open: OpenStores): void {
     const lane = await queue.lanes.open('shop', 'mail');
     const [a, b, c] = await claim(queue, [lane], t0);
     await queue.acknowledge([a!]);
-    assert.equal(await queue.claims.release(b!, 'me', t0 + 10, true), true);
-    assert.equal(await queue.claims.release(c!, 'me', t0 + 20, false), true);
+    assert.equal(await queue.claims.release(b!, t0 + 10, true), true);
+    assert.equal(await queue.claims.release(c!, t0 + 20, false), true);
     assert.deepEqual(
       (await claim(queue, [lane], t0 + 20)).map((row) => [row.message_id, row.attempt]),
       [
@@ -126,7 +126,7 @@ export function eventStoresContract(open: OpenStores): void {
       ['k1', 'free', 'z1'],
     );
     assert.deepEqual(await claim(queue, [lane], t0), []);
-    await queue.claims.release(rows[0]!, 'me', t0 + 1000, true);
+    await queue.claims.release(rows[0]!, t0 + 1000, true);
     assert.deepEqual(await claim(queue, [lane], t0 + 999), []);
     const [again] = await claim(queue, [lane], t0 + 1000);
     await queue.acknowledge([again!]);
@@ -163,7 +163,7 @@ export function eventStoresContract(open: OpenStores): void {
     await queue.send(place, sender, [message('bad')], t0);
     const lane = await queue.lanes.open('shop', 'mail');
     const [row] = await claim(queue, [lane], t0);
-    await queue.bury(row!, 'me', 'it threw: \0\ud800', t0 + 5);
+    await queue.bury(row!, 'it threw: \0\ud800', t0 + 5);
     const dead = await queue.lanes.open('shop', 'mail_dlq');
     assert.deepEqual(await claim(queue, [lane, dead], t0 + 10), []);
     const { messages } = await queue.list({ ...place, resource: 'mail_dlq' }, { limit: 10, after: 0 });
@@ -182,12 +182,12 @@ export function eventStoresContract(open: OpenStores): void {
     await queue.send(place, sender, [message('bad')], t0);
     const lane = await queue.lanes.open('shop', 'mail');
     const [row] = await claim(queue, [lane], t0);
-    await queue.bury(row!, 'me', 'once', t0);
+    await queue.bury(row!, 'once', t0);
     await queue.lanes.consume('shop', ['mail_dlq']);
     const dead = await queue.lanes.open('shop', 'mail_dlq');
     const [letter] = await claim(queue, [dead], t0);
     assert.equal(letter!.message_id, 'bad');
-    await queue.bury(letter!, 'me', 'twice', t0);
+    await queue.bury(letter!, 'twice', t0);
     assert.deepEqual(await claim(queue, [dead], t0 + day), []);
     const { messages } = await queue.list({ ...place, resource: 'mail_dlq' }, { limit: 10, after: 0 });
     assert.deepEqual([messages[0]!.deadReason, messages[0]!.dueAt], ['twice', null]);
@@ -197,7 +197,7 @@ export function eventStoresContract(open: OpenStores): void {
     await queue.send(place, sender, [message('bad', { dedupeId: 'one' }), message('good')], t0);
     const lane = await queue.lanes.open('shop', 'mail');
     const [row] = await claim(queue, [lane], t0);
-    await queue.bury(row!, 'me', 'why', t0);
+    await queue.bury(row!, 'why', t0);
     await queue.sweep(t0 + 4 * day - 1);
     assert.equal((await queue.metrics(place, t0)).deadCount, 1);
     await queue.sweep(t0 + 4 * day);
@@ -272,13 +272,13 @@ export function eventStoresContract(open: OpenStores): void {
     const at = { namespace: 'shop', resource: 'reminders' };
     await timers.set(at, sender, { ...timer, id: 'a' }, t0);
     const lane = await timers.lanes.open('shop', 'reminders');
-    const [row] = await timers.claims.claim([lane], 5, 'me', t0 + 1000, t0 + 9000);
+    const [row] = await timers.claims.claim([lane], 5, 'me.1', t0 + 1000, t0 + 9000);
     await timers.set(at, sender, { ...timer, id: 'a', dueAt: t0 + 5000 }, t0);
-    await timers.settle(row!, 'me', null, 'ok', t0 + 1001);
+    await timers.settle(row!, null, 'ok', t0 + 1001);
     assert.equal((await timers.get(at, 'a'))?.scheduledTime, t0 + 5000);
-    const [again] = await timers.claims.claim([lane], 5, 'me', t0 + 5000, t0 + 9000);
+    const [again] = await timers.claims.claim([lane], 5, 'me.1', t0 + 5000, t0 + 9000);
     assert.deepEqual([again!.attempt, again!.scheduled_at], [1, t0 + 5000]);
-    await timers.settle(again!, 'me', null, 'ok', t0 + 5001);
+    await timers.settle(again!, null, 'ok', t0 + 5001);
     assert.equal(await timers.get(at, 'a'), null);
   });
 
@@ -318,7 +318,7 @@ export function eventStoresContract(open: OpenStores): void {
 
   const flow = { namespace: 'shop', resource: 'orders' };
   const claimRun = async ({ workflow }: EventStores, at: number, lease = 'me'): ReturnType<EventStores['workflow']['claims']['claim']> =>
-    workflow.claims.claim([await workflow.lanes.open('shop', 'orders')], 10, lease, at, at + 60_000);
+    workflow.claims.claim([await workflow.lanes.open('shop', 'orders')], 10, `${lease}.${at}`, at, at + 60_000);
 
   fact('a run is started once, however often its id is triggered', async (stores) => {
     const { workflow } = stores;
@@ -333,7 +333,7 @@ export function eventStoresContract(open: OpenStores): void {
     const { workflow } = stores;
     await workflow.trigger(flow, owner, { id: 'r', input: '{}' }, t0);
     const [row] = await claimRun(stores, t0);
-    const begun = await workflow.begin(row!, 'me', t0);
+    const begun = await workflow.begin(row!, t0);
     assert.deepEqual(begun?.steps, []);
     const { run } = begun!;
     assert.equal(await workflow.step('shop', run, '__proto__', { kind: 'done', result: '{"ok":true}' }, t0 + 1), true);
@@ -341,11 +341,11 @@ export function eventStoresContract(open: OpenStores): void {
     assert.equal(await workflow.step('shop', run, 'flaky', failure, t0 + 2), true);
     assert.equal(await workflow.step('shop', run, 'nap', { kind: 'sleep', wakeAt: t0 + 3000 }, t0 + 2), true);
     assert.equal(await workflow.hasProgressed(row!, t0 + 1), true);
-    await workflow.settle(row!, 'me', { status: 'suspended' }, t0 + 3);
+    await workflow.settle(row!, { status: 'suspended' }, t0 + 3);
     assert.deepEqual(await claimRun(stores, t0 + 2999), []);
     const [again] = await claimRun(stores, t0 + 3000);
     assert.equal(again!.attempt, 1);
-    const later = await workflow.begin(again!, 'me', t0 + 3000);
+    const later = await workflow.begin(again!, t0 + 3000);
     assert.deepEqual(
       later!.steps.map(({ name, kind, status, attempts, result, wakeAt }) => [name, kind, status, attempts, result, wakeAt]),
       [
@@ -355,7 +355,7 @@ export function eventStoresContract(open: OpenStores): void {
       ],
     );
     await workflow.step('shop', later!.run, 'flaky', { kind: 'done', result: '1' }, t0 + 3001);
-    await workflow.settle(again!, 'me', { status: 'completed', output: '"fin"' }, t0 + 3002);
+    await workflow.settle(again!, { status: 'completed', output: '"fin"' }, t0 + 3002);
     const ended = await workflow.get(flow, 'r');
     assert.deepEqual([ended!.status, ended!.output, ended!.startedAt, ended!.completedAt], ['completed', '"fin"', t0, t0 + 3002]);
     const history = await workflow.history(flow, 'r');
@@ -373,15 +373,15 @@ export function eventStoresContract(open: OpenStores): void {
     const { workflow } = stores;
     await workflow.trigger(flow, owner, { id: 'r', input: '{}' }, t0);
     const [old] = await claimRun(stores, t0, 'old');
-    const { run: oldRun } = (await workflow.begin(old!, 'old', t0))!;
+    const { run: oldRun } = (await workflow.begin(old!, t0))!;
     const [row] = await claimRun(stores, t0 + 60_000, 'new');
-    assert.equal(await workflow.begin(old!, 'old', t0 + 60_000), null);
-    const { run } = (await workflow.begin(row!, 'new', t0 + 60_000))!;
+    assert.equal(await workflow.begin(old!, t0 + 60_000), null);
+    const { run } = (await workflow.begin(row!, t0 + 60_000))!;
     assert.equal(await workflow.step('shop', oldRun, 'late', { kind: 'done', result: '1' }, t0 + 60_001), false);
     assert.equal(await workflow.waitForEvent('shop', oldRun, { name: 'e', type: 'x', timeoutAt: null }, t0), false);
     assert.equal(await workflow.step('thief', run, 'mine', { kind: 'done', result: '1' }, t0 + 60_001), false);
     await workflow.log('thief', run, { message: 'hello', content: null }, t0);
-    await workflow.settle(old!, 'old', { status: 'completed', output: '1' }, t0 + 60_002);
+    await workflow.settle(old!, { status: 'completed', output: '1' }, t0 + 60_002);
     assert.equal((await workflow.get(flow, 'r'))!.status, 'running');
     assert.deepEqual(await workflow.history(flow, 'r'), { steps: [], log: [] });
   });
@@ -392,17 +392,17 @@ export function eventStoresContract(open: OpenStores): void {
     await workflow.sendEvent(flow, 'r', { type: 'paid', payload: '1' }, t0);
     await workflow.sendEvent(flow, 'r', { type: 'paid', payload: '2' }, t0 + 1);
     const [row] = await claimRun(stores, t0 + 1);
-    const { run } = (await workflow.begin(row!, 'me', t0 + 1))!;
+    const { run } = (await workflow.begin(row!, t0 + 1))!;
     const wait = (name: string, type: string, timeoutAt: number | null = null): ReturnType<typeof workflow.waitForEvent> =>
       workflow.waitForEvent('shop', run, { name, type, timeoutAt }, t0 + 2);
     assert.equal(await wait('first', 'paid'), `{"type":"paid","payload":1,"timestamp":${t0}}`);
     assert.equal(await wait('second', 'paid'), `{"type":"paid","payload":2,"timestamp":${t0 + 1}}`);
     assert.equal(await wait('third', 'shipped'), null);
-    await workflow.settle(row!, 'me', { status: 'suspended' }, t0 + 3);
+    await workflow.settle(row!, { status: 'suspended' }, t0 + 3);
     assert.deepEqual(await claimRun(stores, t0 + day), []);
     await workflow.sendEvent(flow, 'r', { type: 'shipped', payload: '"x"' }, t0 + day);
     const [again] = await claimRun(stores, t0 + day);
-    const { steps } = (await workflow.begin(again!, 'me', t0 + day))!;
+    const { steps } = (await workflow.begin(again!, t0 + day))!;
     assert.equal(steps[2]!.result, `{"type":"shipped","payload":"x","timestamp":${t0 + day}}`);
   });
 
@@ -410,23 +410,23 @@ export function eventStoresContract(open: OpenStores): void {
     const { workflow } = stores;
     await workflow.trigger(flow, owner, { id: 'r', input: '{}' }, t0);
     const [row] = await claimRun(stores, t0);
-    const { run } = (await workflow.begin(row!, 'me', t0))!;
+    const { run } = (await workflow.begin(row!, t0))!;
     assert.equal(await workflow.waitForEvent('shop', run, { name: 'e', type: 'go', timeoutAt: t0 + day }, t0), null);
     await workflow.sendEvent(flow, 'r', { type: 'go', payload: 'null' }, t0 + 1);
-    await workflow.settle(row!, 'me', { status: 'suspended' }, t0 + 2);
+    await workflow.settle(row!, { status: 'suspended' }, t0 + 2);
     const [again] = await claimRun(stores, t0 + 2);
-    assert.equal((await workflow.begin(again!, 'me', t0 + 2))!.steps[0]!.status, 'done');
+    assert.equal((await workflow.begin(again!, t0 + 2))!.steps[0]!.status, 'done');
   });
 
   fact('a wait that nothing ends in time fails', async (stores) => {
     const { workflow } = stores;
     await workflow.trigger(flow, owner, { id: 'r', input: '{}' }, t0);
     const [row] = await claimRun(stores, t0);
-    const { run } = (await workflow.begin(row!, 'me', t0))!;
+    const { run } = (await workflow.begin(row!, t0))!;
     await workflow.waitForEvent('shop', run, { name: 'e', type: 'go', timeoutAt: t0 + 1000 }, t0);
-    await workflow.settle(row!, 'me', { status: 'suspended' }, t0 + 1);
+    await workflow.settle(row!, { status: 'suspended' }, t0 + 1);
     const [again] = await claimRun(stores, t0 + 1000);
-    const { steps } = (await workflow.begin(again!, 'me', t0 + 1000))!;
+    const { steps } = (await workflow.begin(again!, t0 + 1000))!;
     assert.deepEqual([steps[0]!.status, JSON.parse(steps[0]!.error!)['name']], ['failed', 'TimeoutError']);
   });
 
@@ -434,11 +434,11 @@ export function eventStoresContract(open: OpenStores): void {
     const { workflow } = stores;
     await workflow.trigger(flow, owner, { id: 'r', input: '{}' }, t0);
     const [row] = await claimRun(stores, t0);
-    const { run } = (await workflow.begin(row!, 'me', t0))!;
+    const { run } = (await workflow.begin(row!, t0))!;
     await workflow.cancel(flow, 'r', t0 + 1);
     await workflow.cancel(flow, 'r', t0 + 2);
     assert.equal(await workflow.step('shop', run, 's', { kind: 'done', result: '1' }, t0 + 2), false);
-    await workflow.settle(row!, 'me', { status: 'completed', output: '1' }, t0 + 3);
+    await workflow.settle(row!, { status: 'completed', output: '1' }, t0 + 3);
     const found = await workflow.get(flow, 'r');
     assert.deepEqual([found!.status, found!.completedAt], ['cancelled', t0 + 1]);
     await assert.rejects(workflow.cancel(flow, 'none', t0), { code: 'execution_not_found' });
@@ -449,36 +449,36 @@ export function eventStoresContract(open: OpenStores): void {
     const { workflow } = stores;
     await workflow.trigger(flow, owner, { id: 'r', input: '{}' }, t0);
     const [row] = await claimRun(stores, t0);
-    const { run } = (await workflow.begin(row!, 'me', t0))!;
+    const { run } = (await workflow.begin(row!, t0))!;
     await workflow.pause(flow, 'r');
     assert.equal((await workflow.get(flow, 'r'))!.status, 'paused');
     assert.equal(await workflow.step('shop', run, 's', { kind: 'done', result: '1' }, t0 + 1), false);
-    await workflow.settle(row!, 'me', { status: 'suspended' }, t0 + 2);
+    await workflow.settle(row!, { status: 'suspended' }, t0 + 2);
     assert.deepEqual(await claimRun(stores, t0 + day), []);
     await workflow.resume(flow, 'r', t0 + day);
     const [again] = await claimRun(stores, t0 + day);
-    assert.equal((await workflow.begin(again!, 'me', t0 + day))!.steps[0]!.status, 'done');
+    assert.equal((await workflow.begin(again!, t0 + day))!.steps[0]!.status, 'done');
   });
 
   fact('a run restarts from the beginning, or from a step, on the deployment that is named', async (stores) => {
     const { workflow } = stores;
     await workflow.trigger(flow, owner, { id: 'r', input: '{}' }, t0);
     const [row] = await claimRun(stores, t0);
-    const { run } = (await workflow.begin(row!, 'me', t0))!;
+    const { run } = (await workflow.begin(row!, t0))!;
     for (const name of ['a', 'b', 'c']) await workflow.step('shop', run, name, { kind: 'done', result: '1' }, t0);
-    await workflow.settle(row!, 'me', { status: 'failed', error: '{"name":"Error","message":"x"}' }, t0 + 1);
+    await workflow.settle(row!, { status: 'failed', error: '{"name":"Error","message":"x"}' }, t0 + 1);
     await assert.rejects(workflow.restart(flow, 'r', { fromStep: 'z', deployment: null }, t0), /has no step z/);
     await workflow.restart(flow, 'r', { fromStep: 'b', deployment: 'd000000000002' }, t0 + 2);
     const found = await workflow.get(flow, 'r');
     assert.deepEqual([found!.status, found!.error, found!.deployment], ['pending', null, 'd000000000002']);
     const [again] = await claimRun(stores, t0 + 2);
     assert.deepEqual(
-      (await workflow.begin(again!, 'me', t0 + 2))!.steps.map(({ name }) => name),
+      (await workflow.begin(again!, t0 + 2))!.steps.map(({ name }) => name),
       ['a'],
     );
     await workflow.restart(flow, 'r', { fromStep: null, deployment: null }, t0 + 3);
     const [third] = await claimRun(stores, t0 + 3);
-    assert.deepEqual((await workflow.begin(third!, 'me', t0 + 3))!.steps, []);
+    assert.deepEqual((await workflow.begin(third!, t0 + 3))!.steps, []);
   });
 
   fact(
@@ -487,7 +487,7 @@ export function eventStoresContract(open: OpenStores): void {
       const { workflow } = stores;
       await workflow.trigger(flow, owner, { id: 'r', input: '{}' }, t0);
       const [row] = await claimRun(stores, t0);
-      const { run } = (await workflow.begin(row!, 'me', t0))!;
+      const { run } = (await workflow.begin(row!, t0))!;
       for (const name of ['a', 'b']) await workflow.step('shop', run, name, { kind: 'done', result: '1' }, t0);
       await assert.rejects(workflow.step('shop', run, 'c', { kind: 'sleep', wakeAt: t0 }, t0), /at most 2 steps/);
       await assert.rejects(workflow.waitForEvent('shop', run, { name: 'd', type: 'x', timeoutAt: null }, t0), /at most 2 steps/);

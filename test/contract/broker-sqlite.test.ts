@@ -1,0 +1,8 @@
+// The broker of `platform dev`.
+import { openEventsSqlite } from '#runtime/stores/event-stores.ts';
+import { brokerContract } from './broker.ts';
+
+brokerContract(async (limits) => {
+  const stores = openEventsSqlite({ file: ':memory:', limits });
+  return { stores, close: () => stores.close() };
+});
