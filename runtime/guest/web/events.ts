@@ -253,18 +253,24 @@ function dispatch(target: EventTarget, event: Event, trusted: boolean): boolean 
   const listeners = listenersOf(target);
   beginDispatch(event, target, trusted);
   if (listeners !== null && listeners.length > 0 && !event.cancelBubble) {
-    const { type } = event;
-    const matching = listeners.filter((one) => one.type === type);
-    // Capturing listeners run first, even at the target.
-    if (matching.some((one) => one.capture)) matching.sort((a, b) => Number(b.capture) - Number(a.capture));
-    for (let index = 0, wasCapture = true; index < matching.length; index++) {
-      const listener = matching[index]!;
-      if (stopped(event) || (wasCapture && !listener.capture && index > 0 && event.cancelBubble)) break;
-      wasCapture = listener.capture;
-      if (!listener.removed) call(target, event, listener);
-    }
+    const only = listeners[0]!;
+    if (listeners.length > 1) dispatchToAll(target, event, listeners);
+    else if (only.type === event.type) call(target, event, only);
   }
   return endDispatch(event);
+}
+
+function dispatchToAll(target: EventTarget, event: Event, listeners: readonly Listener[]): void {
+  const { type } = event;
+  const matching = listeners.filter((one) => one.type === type);
+  // Capturing listeners run first, even at the target.
+  if (matching.some((one) => one.capture)) matching.sort((a, b) => Number(b.capture) - Number(a.capture));
+  for (let index = 0, wasCapture = true; index < matching.length; index++) {
+    const listener = matching[index]!;
+    if (stopped(event) || (wasCapture && !listener.capture && index > 0 && event.cancelBubble)) break;
+    wasCapture = listener.capture;
+    if (!listener.removed) call(target, event, listener);
+  }
 }
 
 function call(target: EventTarget, event: Event, listener: Listener): void {
