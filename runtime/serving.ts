@@ -63,6 +63,12 @@ export function isHttp(invocation: AnyInvocation): invocation is HttpInvocation 
 
 /** How long a top-level `await` may take. */
 const TOP_LEVEL_WALL_MS = 30_000;
+/** The listener reads no further once the response is out. */
+const bodyGone: Failure = {
+  code: 'invocation_ended',
+  name: 'TypeError',
+  message: 'The request body can no longer be read: its response is out',
+};
 const HANDLES_MAX = 1000;
 const CALLS_MAX = 10_000;
 
@@ -244,6 +250,7 @@ export class Serving implements LinkEvents {
   #over(id: number, outcome: Outcome): void {
     const invocation = this.#running.remove(id);
     if (invocation === undefined) return;
+    this.#link.breakBody(id, bodyGone);
     this.#ended.push({ invocation, outcome });
     if (outcome.kind === 'ok') this.#link.closeSockets(1001, '', id);
     else
@@ -270,6 +277,7 @@ export class Serving implements LinkEvents {
       if (body !== undefined) {
         exchange.send(status, headerBlock, body);
         invocation.phase = 'answered';
+        this.#link.breakBody(id, bodyGone);
       } else {
         exchange.begin(status, headerBlock);
         invocation.phase = 'answered';
@@ -280,7 +288,10 @@ export class Serving implements LinkEvents {
         }
         const stream = this.#link.receiveStream(id, {
           write: (chunk) => exchange.write(chunk),
-          end: () => exchange.end(),
+          end: () => {
+            exchange.end();
+            this.#link.breakBody(id, bodyGone);
+          },
           destroy: () => exchange.destroy(),
         });
         exchange.onDrain = () => stream.drained();

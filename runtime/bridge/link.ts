@@ -129,6 +129,11 @@ export class Link implements CallScope {
     return this.#guestStream(id, stream, () => this.#bodies.delete(id));
   }
 
+  /** Nothing comes any more of a request's body that has not come yet: the guest lets go of what it holds of it. */
+  breakBody(id: number, failure: Failure): void {
+    if (this.#bodies.size > 0 && this.#bodies.delete(id)) this.#send(toGuest.broken, id, JSON.stringify(failure));
+  }
+
   openStream(source: ByteSource): GuestStream {
     const stream = new OutgoingStream(source, this.#parts.limits.streamWindowBytes);
     const id = this.#streams.add(stream);
@@ -197,7 +202,7 @@ export class Link implements CallScope {
 
   /** Nobody waits for an invocation any more. */
   abort(id: number, failure: Failure): void {
-    this.#bodies.delete(id);
+    this.breakBody(id, failure);
     this.#send(toGuest.abort, id, JSON.stringify(failure));
   }
 

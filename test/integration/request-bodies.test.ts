@@ -6,7 +6,7 @@ import { createSeededRandom } from '#test/setup/seeded-random.ts';
 
 const handler = await startHandler({
   app: `export default {
-  async fetch(request) {
+  async fetch(request, env, context) {
     const { pathname } = new URL(request.url);
     const type = request.headers.get('content-type');
     switch (pathname) {
@@ -18,6 +18,10 @@ const handler = await startHandler({
       case '/stream': return new Response(request.body);
       case '/clone': { const copy = request.clone(); return Response.json([await request.text(), await copy.text(), type, request.bodyUsed]); }
       case '/again': return new Response(await new Request(request).text());
+      case '/late': {
+        context.waitUntil(request.text().catch((error) => console.log('late ' + error)));
+        return new Response('answered');
+      }
       default: return new Response(String(request.body === null));
     }
   },
@@ -75,4 +79,20 @@ test('a body that arrives in pieces is put together', async () => {
   let answer = '';
   for await (const chunk of socket) answer += String(chunk);
   assert.match(answer, /\r\n\r\nabcdefghi$/);
+});
+
+test('a body that nobody reads goes with its request', async () => {
+  const body = Buffer.alloc(512 * 1024);
+  const statuses = new Set<number>();
+  // Together more than the isolate may hold.
+  for (let left = 120; left > 0; left--) {
+    const answers = await Promise.all([1, 2, 3, 4].map(() => post('/none', body)));
+    for (const { status } of answers) statuses.add(status);
+  }
+  assert.deepEqual([...statuses], [200]);
+});
+
+test('who reads a body after the answer is out is told that it is gone', async () => {
+  assert.equal((await post('/late', Buffer.alloc(2 * 1024 * 1024))).text, 'answered');
+  assert.match((await handler.logged('app', /^late/)).text, /^late TypeError: .*request body/);
 });
