@@ -14,7 +14,10 @@ interface Answer {
 }
 
 /** Registers the suite's tests over the store that `open` gives. */
-export function databaseStoreContract(open: () => Promise<{ store: DatabaseStore; close(): Promise<void> }>): void {
+export function databaseStoreContract(
+  open: () => Promise<{ store: DatabaseStore; close(): Promise<void> }>,
+  { hasInfinities = true }: { readonly hasInfinities?: boolean } = {},
+): void {
   let store: DatabaseStore;
   let close: () => Promise<void>;
   let at = { namespace: 'shop', resource: 'main' };
@@ -76,8 +79,7 @@ export function databaseStoreContract(open: () => Promise<{ store: DatabaseStore
       { i: '-9223372036854775808' },
       { b: '' },
       { b: 'AP8QIA==' },
-      { n: 'Infinity' },
-      { n: '-Infinity' },
+      ...(hasInfinities ? [{ n: 'Infinity' }, { n: '-Infinity' }] : []),
     ];
     for (const value of values) {
       await query('DELETE FROM t');
@@ -169,6 +171,11 @@ export function databaseStoreContract(open: () => Promise<{ store: DatabaseStore
     assert.deepEqual(await rows('SELECT a FROM t'), [[1]]);
     assert.equal((await ask(ops.query, ['SELECT 1', []], second)).e[0], 'SQLITE_ABORT');
     assert.equal((await ask(ops.query, ['SELECT 1', []], 12_345)).e[0], 'SQLITE_ABORT');
+    const third = (await ask(ops.begin, [])).t;
+    const stranger = { namespace: 'rival', resource: 'main' };
+    for (const op of [ops.query, ops.commit, ops.rollback])
+      assert.equal((await ask(op, ['SELECT 1', []], third, stranger)).e[0], 'SQLITE_ABORT');
+    assert.equal((await ask(ops.commit, [], third)).e, undefined);
   });
 
   test('namespaces and resources see nothing of each other', async () => {

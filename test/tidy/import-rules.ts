@@ -40,7 +40,11 @@ const zones: readonly Zone[] = [
   { prefix: 'runtime/metrics/', may: ['core/', 'runtime/invocation/outcome.ts'] },
   { prefix: 'runtime/auth/', may: ['core/', 'runtime/bindings/auth.ts'], mayTypes: ['runtime/bindings/', 'runtime/server/'] },
   { prefix: 'runtime/bindings/', may: ['core/', 'runtime/bridge/protocol.ts'], mayTypes: ['runtime/bridge/', 'runtime/invocation/'] },
-  { prefix: 'runtime/stores/', may: ['core/', 'postgres/', 'runtime/databases/frames.ts'], mayTypes: ['runtime/bindings/'] },
+  {
+    prefix: 'runtime/stores/',
+    may: ['core/', 'postgres/', 'runtime/databases/frames.ts', 'runtime/databases/sql-text.ts'],
+    mayTypes: ['runtime/bindings/'],
+  },
   { prefix: 'runtime/databases/', may: ['core/'] },
   { prefix: 'runtime/broker/', may: ['core/', 'postgres/'], mayTypes: ['runtime/bindings/', 'runtime/invocation/'] },
   { prefix: 'runtime/broker/main.ts', may: ['core/', 'postgres/', 'runtime/broker/', 'runtime/stores/', 'runtime/router/'] },

@@ -1,0 +1,45 @@
+// Which migrations of a database are still to be applied: the same rules wherever the database is. Pure.
+import { createHash } from 'node:crypto';
+import { PlatformError } from './errors.ts';
+
+/** The table that remembers what was applied. */
+export const migrationLedger = `CREATE TABLE IF NOT EXISTS platform_internal_db_migrations (
+  filename TEXT PRIMARY KEY, executed_at TEXT NOT NULL, sha256 TEXT NOT NULL) WITHOUT ROWID`;
+
+/** Reads file names and hashes. */
+export const appliedMigrations = 'SELECT filename, sha256 FROM platform_internal_db_migrations';
+
+/** Takes file name, time and hash. */
+export const rememberMigration = 'INSERT INTO platform_internal_db_migrations VALUES (?, ?, ?)';
+
+/** A migration that is to be applied. */
+export interface PendingMigration {
+  readonly file: string;
+  readonly sql: string;
+  readonly hash: string;
+}
+
+/**
+ * Those that were not applied, in the order of their names.
+ *
+ * @param files names and SQL.
+ * @param applied names and hashes.
+ * @throws {PlatformError} `migration_changed` for an applied one whose text is another now; `invalid_argument`.
+ */
+export function pendingMigrations(files: readonly unknown[], applied: ReadonlyMap<string, string>): PendingMigration[] {
+  const pending: PendingMigration[] = [];
+  for (const [file, sql] of files.map(toFile).toSorted(([one], [other]) => (one < other ? -1 : one > other ? 1 : 0))) {
+    // A checkout on another system must not look like a change.
+    const hash = createHash('sha256').update(sql.replaceAll('\r\n', '\n')).digest('hex');
+    const known = applied.get(file);
+    if (known === undefined) pending.push({ file, sql, hash });
+    else if (known !== hash) throw new PlatformError('migration_changed', { file });
+  }
+  return pending;
+}
+
+function toFile(value: unknown): [file: string, sql: string] {
+  const [file, sql] = Array.isArray(value) ? (value as unknown[]) : [];
+  if (typeof file === 'string' && typeof sql === 'string' && file !== '' && file.length <= 255) return [file, sql];
+  throw new PlatformError('invalid_argument', { reason: 'A migration is a file name and SQL text' });
+}

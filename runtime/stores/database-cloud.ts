@@ -1,0 +1,327 @@
+// `DB_STORAGE_MODE=managed-cloud`: the store of databases over a libSQL cloud. What SQL may do is bounded there; here are the
+// checks that make both modes answer alike, and the interactive transactions, each a stream of the cloud that we end in time.
+import { randomInt } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { defaultDatabaseLimits, type DatabaseLimits } from '#core/database-limits.ts';
+import { appliedMigrations, migrationLedger, pendingMigrations, rememberMigration } from '#core/database-migrations.ts';
+import { databaseOps as ops, fromWire, SqlRefusal } from '#core/database-request.ts';
+import { PlatformError } from '#core/errors.ts';
+import type { DatabasePlace, DatabaseStore } from '../bindings/database.ts';
+import { nextToken, oneStatement, splitStatements } from '../databases/sql-text.ts';
+import { cloudName, createDatabaseCloudApi, type DatabaseCloudSettings } from './database-cloud-api.ts';
+import type { DatabaseOwner } from './database-service.ts';
+import {
+  fromHrana,
+  resultJson,
+  toHrana,
+  toHranaRefusal,
+  type HranaAnswer,
+  type HranaBatchResult,
+  type HranaRequest,
+  type HranaResult,
+  type HranaStatement,
+  type HranaError,
+  type HranaStep,
+  type HranaValue,
+} from './hrana.ts';
+
+/** Beside what every store does. */
+export interface DatabaseCloud extends DatabaseStore, Pick<DatabaseOwner, 'migrate' | 'backup' | 'remove'> {
+  /** A new database with the content of another, now or at a moment within the retention. */
+  branch(place: DatabasePlace, resource: string, at?: Date): Promise<void>;
+  close(): void;
+}
+
+interface Stream {
+  /** Its database; the number alone opens nothing. */ readonly name: string;
+  readonly address: string;
+  baton: string | null;
+  /** Requests of one stream follow each other: each needs the baton of the one before. */
+  tail: Promise<unknown>;
+  readonly timer: NodeJS.Timeout;
+}
+
+const ended = new Set(['BEGIN', 'COMMIT', 'END', 'ROLLBACK', 'SAVEPOINT', 'RELEASE']);
+const forbidden = new Set(['ATTACH', 'DETACH', 'VACUUM']);
+const readable =
+  /^(?:table_list|table_x?info|index_(?:list|x?info)|foreign_key_(?:list|check)|quick_check|integrity_check|user_version|defer_foreign_keys|foreign_keys|optimize|page_count|freelist_count|schema_version|encoding|page_size)$/i;
+const outside = ['BEGIN', 'COMMIT', 'ROLLBACK'] as const;
+const inside = ['SAVEPOINT platform_batch', 'RELEASE platform_batch', 'ROLLBACK TO platform_batch'] as const;
+const own = (sql: string): HranaStatement => ({ sql, args: [], want_rows: false });
+
+export function createDatabaseCloud(settings: DatabaseCloudSettings, limits: DatabaseLimits = defaultDatabaseLimits): DatabaseCloud {
+  const api = createDatabaseCloudApi(settings);
+  const streams = new Map<number, Stream>();
+  const over = new Map<number, string>();
+  let version = 0;
+  const nextVersion = (): number => (version = Math.max(version + 1, Date.now() * 1000));
+
+  async function post(address: string, baton: string | null, requests: readonly HranaRequest[]): Promise<HranaAnswer> {
+    let response: Response;
+    try {
+      response = await fetch(`${address}/v2/pipeline`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${settings.groupToken}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ baton, requests }),
+        signal: AbortSignal.timeout(limits.statementMs),
+        redirect: 'error',
+      });
+    } catch (error) {
+      if ((error as Error).name === 'TimeoutError') {
+        throw new SqlRefusal(
+          'SQLITE_INTERRUPT',
+          `the statement ran longer than ${limits.statementMs} ms: it may or may not have been applied`,
+        );
+      }
+      throw new PlatformError('database_unavailable', { reason: 'the database cloud does not answer' });
+    }
+    const text = await response.text();
+    if (!response.ok)
+      throw new PlatformError('database_unavailable', { reason: `the database cloud answered with status ${response.status}` });
+    if (text.length > 4 * limits.resultBytesMax) throw tooBig('the result', 'DB_MAX_RESULT_BYTES', limits.resultBytesMax);
+    return JSON.parse(text) as HranaAnswer;
+  }
+
+  /** The result of the first request of a pipeline. */
+  async function ask(place: DatabasePlace, transaction: number, request: HranaRequest, isLast = false): Promise<unknown> {
+    const requests: HranaRequest[] = transaction === 0 || isLast ? [request, { type: 'close' }] : [request];
+    if (transaction === 0) return first(await post(await api.addressOf(place), null, requests));
+    const stream = streams.get(transaction);
+    if (stream === undefined || stream.name !== cloudName(settings.prefix, place)) {
+      throw new SqlRefusal('SQLITE_ABORT', `the transaction is over: ${over.get(transaction) ?? 'it is not known here'}`);
+    }
+    const answer = stream.tail.then(() => post(stream.address, stream.baton, requests));
+    stream.tail = answer.catch(() => {});
+    const { baton } = await answer;
+    stream.baton = baton;
+    return first(await answer);
+  }
+
+  function first({ results }: HranaAnswer): unknown {
+    const [result] = results;
+    if (result === undefined) throw new PlatformError('database_unavailable', { reason: 'the database cloud answered nothing' });
+    if (result.type === 'error') throw toHranaRefusal(result.error);
+    return result.response.result;
+  }
+
+  function statementOf(sql: unknown, values: unknown): HranaStatement {
+    if (typeof sql !== 'string') throw new SqlRefusal('SQLITE_MISUSE', 'SQL must be text');
+    if (Buffer.byteLength(sql) > limits.statementBytesMax) {
+      throw new SqlRefusal(
+        'SQLITE_TOOBIG',
+        `statement too long: ${Buffer.byteLength(sql)} bytes exceeds DB_MAX_SQL_LENGTH_BYTES (${limits.statementBytesMax})`,
+      );
+    }
+    if (!Array.isArray(values)) throw new SqlRefusal('SQLITE_MISUSE', 'the values of a statement must be a list');
+    const { sql: text, parameters } = oneStatement(sql);
+    checkAllowed(text);
+    if (values.length !== parameters) {
+      const given = `the statement has ${parameters}, ${values.length} given`;
+      throw new SqlRefusal('SQLITE_ERROR', `Wrong number of parameter bindings for SQL query: ${given}`);
+    }
+    return { sql: text, args: values.map((value) => toHrana(fromWire(value))), want_rows: true };
+  }
+
+  /** Runs statements in one transaction. @returns what failed first; the results go to `take`. */
+  async function runTogether(
+    place: DatabasePlace,
+    transaction: number,
+    statements: readonly HranaStatement[],
+    take: (results: readonly (HranaResult | null)[]) => void = () => {},
+  ): Promise<{ step: number; error: HranaError } | null> {
+    const [before, after, undo] = transaction === 0 ? outside : inside;
+    const last = statements.length + 1;
+    const steps: HranaStep[] = [{ stmt: own(before) }];
+    for (const [index, stmt] of statements.entries()) steps.push({ stmt, condition: { type: 'ok', step: index } });
+    steps.push({ stmt: own(after), condition: { type: 'ok', step: last - 1 } });
+    steps.push({ stmt: own(undo), condition: { type: 'not', cond: { type: 'ok', step: last } } });
+    const { step_results, step_errors } = (await ask(place, transaction, { type: 'batch', batch: { steps } })) as HranaBatchResult;
+    for (const [index, error] of step_errors.slice(0, last + 1).entries()) if (error != null) return { step: index - 1, error };
+    take(step_results.slice(1, last));
+    return null;
+  }
+
+  async function batch(place: DatabasePlace, transaction: number, statements: readonly HranaStatement[]): Promise<string> {
+    const startedAt = performance.now();
+    let json = '[]';
+    const failed = await runTogether(place, transaction, statements, (results) => {
+      const each = (performance.now() - startedAt) / statements.length;
+      json = `[${results.map((result) => resultJson(result as HranaResult, nextVersion(), each)).join(',')}]`;
+    });
+    if (failed !== null) throw toHranaRefusal(failed.error);
+    return json;
+  }
+
+  async function exec(place: DatabasePlace, transaction: number, text: unknown): Promise<string> {
+    if (typeof text !== 'string') throw new SqlRefusal('SQLITE_MISUSE', 'SQL must be text');
+    if (Buffer.byteLength(text) > limits.execBytesMax) throw tooBig('the SQL text', 'DB_MAX_EXEC_BYTES', limits.execBytesMax);
+    const startedAt = performance.now();
+    const statements = splitStatements(text, limits.execStatementsMax);
+    const fail = (index: number, { code, message }: SqlRefusal): never => {
+      const { line, sql } = statements[index] as { line: number; sql: string };
+      throw new SqlRefusal(code, message, [line, sql.slice(0, 200)]);
+    };
+    for (const [index, { sql }] of statements.entries()) {
+      try {
+        checkAllowed(sql);
+      } catch (error) {
+        fail(index, error as SqlRefusal);
+      }
+    }
+    if (statements.length > 0) {
+      const steps = statements.map(({ sql }, index): HranaStep => ({
+        stmt: own(sql),
+        ...(index === 0 ? {} : { condition: { type: 'ok', step: index - 1 } }),
+      }));
+      const { step_errors } = (await ask(place, transaction, { type: 'batch', batch: { steps } })) as HranaBatchResult;
+      for (const [index, error] of step_errors.entries()) if (error !== null) fail(index, toHranaRefusal(error));
+    }
+    return JSON.stringify({ n: statements.length, d: Math.round((performance.now() - startedAt) * 1000) / 1000 });
+  }
+
+  async function begin(place: DatabasePlace): Promise<string> {
+    const address = await api.addressOf(place);
+    const answer = await post(address, null, [{ type: 'execute', stmt: own('BEGIN IMMEDIATE') }]);
+    first(answer);
+    const id = randomInt(1, 2 ** 31);
+    const why = `it took longer than DB_TRANSACTION_MS (${limits.transactionMs}) and was rolled back`;
+    const timer = setTimeout(() => {
+      void end(place, id, 'ROLLBACK', why).catch(() => {});
+    }, limits.transactionMs);
+    streams.set(id, { name: cloudName(settings.prefix, place), address, baton: answer.baton, tail: Promise.resolve(), timer });
+    return `{"t":${id}}`;
+  }
+
+  async function end(place: DatabasePlace, transaction: number, sql: 'COMMIT' | 'ROLLBACK', why: string): Promise<string> {
+    const request = ask(place, transaction, { type: 'execute', stmt: own(sql) }, true);
+    const stream = streams.get(transaction);
+    if (stream?.name === cloudName(settings.prefix, place)) {
+      clearTimeout(stream.timer);
+      streams.delete(transaction);
+      over.set(transaction, why);
+      if (over.size > 1000) over.delete(over.keys().next().value as number);
+    }
+    await request;
+    return `{"m":[${nextVersion()}]}`;
+  }
+
+  async function dump(place: DatabasePlace): Promise<Uint8Array> {
+    const response = await fetch(`${await api.addressOf(place)}/dump`, {
+      headers: { authorization: `Bearer ${settings.groupToken}` },
+      signal: AbortSignal.timeout(limits.statementMs),
+      redirect: 'error',
+    }).catch(() => null);
+    if (response?.ok !== true) throw new PlatformError('database_unavailable', { reason: 'the database cloud gives no dump' });
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    if (bytes.length > limits.dumpBytesMax) throw tooBig('the database', 'DB_MAX_DUMP_BYTES', limits.dumpBytesMax);
+    return bytes;
+  }
+
+  async function perform(place: DatabasePlace, op: number, transaction: number, args: readonly unknown[]): Promise<string | Uint8Array> {
+    switch (op) {
+      case ops.query: {
+        const startedAt = performance.now();
+        const result = await ask(place, transaction, { type: 'execute', stmt: statementOf(args[0], args[1]) });
+        return resultJson(result as HranaResult, nextVersion(), performance.now() - startedAt);
+      }
+      case ops.batch: {
+        if (args.length > limits.batchStatementsMax) throw tooBig('the batch', 'DB_MAX_BATCH_STATEMENTS', limits.batchStatementsMax);
+        const statements = args.map((statement) => {
+          if (!Array.isArray(statement)) throw new SqlRefusal('SQLITE_MISUSE', 'a statement must be SQL text and values');
+          return statementOf(statement[0], statement[1]);
+        });
+        return statements.length === 0 ? '[]' : batch(place, transaction, statements);
+      }
+      case ops.exec:
+        return exec(place, transaction, args[0]);
+      case ops.dump:
+        return dump(place);
+      case ops.begin:
+        return begin(place);
+      case ops.commit:
+        return end(place, transaction, 'COMMIT', 'it was committed');
+      case ops.rollback:
+        return end(place, transaction, 'ROLLBACK', 'it was rolled back');
+      default:
+        throw new SqlRefusal('SQLITE_MISUSE', `there is no operation ${op}`);
+    }
+  }
+
+  return {
+    async run(place, op, transaction, payload) {
+      try {
+        if (Buffer.byteLength(payload) > limits.requestBytesMax)
+          throw tooBig('the request', 'DB_MAX_REQUEST_BYTES', limits.requestBytesMax);
+        return await perform(place, op, transaction, parsed(payload));
+      } catch (error) {
+        if (error instanceof SqlRefusal) return error.toJson();
+        throw error;
+      }
+    },
+    async migrate(place, files) {
+      await ask(place, 0, { type: 'execute', stmt: own(migrationLedger) });
+      const { rows } = (await ask(place, 0, { type: 'execute', stmt: { ...own(appliedMigrations), want_rows: true } })) as HranaResult;
+      const pending = pendingMigrations(files, new Map(rows.map((row) => row.map(fromHrana) as [string, string])));
+      for (const { file, sql, hash } of pending) {
+        const statements = splitStatements(sql, 10_000);
+        const remember = [file, new Date().toISOString(), hash].map((value): HranaValue => ({ type: 'text', value }));
+        const steps = [...statements.map((statement) => own(statement.sql)), { ...own(rememberMigration), args: remember }];
+        const failed = await runTogether(place, 0, steps);
+        if (failed !== null) {
+          const reason = toHranaRefusal(failed.error).message;
+          throw new PlatformError('migration_failed', { file, line: statements[failed.step]?.line ?? 1, reason });
+        }
+      }
+      return pending.map(({ file }) => file);
+    },
+    async backup(place, file) {
+      const bytes = await dump(place);
+      await writeFile(file, bytes, { mode: 0o600 });
+      return { bytes: bytes.length };
+    },
+    async branch(place, resource, at) {
+      const { retentionDays, prefix } = settings;
+      if (at !== undefined && retentionDays !== null && Date.now() - at.getTime() > retentionDays * 86_400_000) {
+        throw new PlatformError('invalid_argument', {
+          reason: `The database cloud keeps ${retentionDays} days (DBCLOUD_PITR_RETENTION_DAYS)`,
+        });
+      }
+      const name = cloudName(prefix, place);
+      await api.create({ ...place, resource }, { type: 'database', name, ...(at === undefined ? {} : { timestamp: at.toISOString() }) });
+    },
+    remove: (place) => api.remove(place),
+    close() {
+      for (const { timer } of streams.values()) clearTimeout(timer);
+      streams.clear();
+    },
+  };
+}
+
+function parsed(payload: string): readonly unknown[] {
+  try {
+    const args = JSON.parse(payload) as unknown;
+    if (Array.isArray(args)) return args;
+  } catch {
+    // Refused below.
+  }
+  throw new SqlRefusal('SQLITE_MISUSE', 'the request is not a JSON list');
+}
+
+function tooBig(what: string, variable: string, limit: number): SqlRefusal {
+  return new SqlRefusal('SQLITE_TOOBIG', `${what} exceeds ${variable} (${limit})`);
+}
+
+/** What the database service refuses, as far as the first words tell; the cloud has a fence of its own. */
+function checkAllowed(sql: string): void {
+  const words: string[] = [];
+  for (let token = nextToken(sql, 0); token !== null && words.length < 4; token = nextToken(sql, token.end)) {
+    words.push(sql.slice(token.start, token.end).toUpperCase());
+  }
+  const [first = '', second = ''] = words[0] === 'EXPLAIN' ? words.slice(words[1] === 'QUERY' ? 3 : 1) : words;
+  if (ended.has(first)) {
+    throw new SqlRefusal('SQLITE_AUTH', 'not authorized: use batch() or transaction() instead of BEGIN, COMMIT, ROLLBACK and SAVEPOINT');
+  }
+  if (forbidden.has(first)) throw new SqlRefusal('SQLITE_AUTH', 'not authorized: ATTACH, DETACH and VACUUM are not available');
+  if (first === 'PRAGMA' && !readable.test(second))
+    throw new SqlRefusal('SQLITE_AUTH', `not authorized: PRAGMA ${second.toLowerCase()} is not available`);
+}
