@@ -1,6 +1,6 @@
 // `npm run pack`: what users install, as tarballs in dist/. Node refuses TypeScript under node_modules, so host code is emitted as
 // JavaScript (types stripped, nothing else changed); what is bundled at run time (the guest) stays TypeScript.
-import { cpSync, existsSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import path from 'node:path';
 import { readImports } from './imports.ts';
@@ -126,7 +126,7 @@ async function stagePackages(staging: string): Promise<string[]> {
 }
 
 /** Turns the TypeScript of a package into `.js` and `.d.ts`, and its `exports` with it. A package of declarations stays as it is. */
-async function emitPackage(folder: string): Promise<void> {
+export async function emitPackage(folder: string): Promise<void> {
   const sources = globSync('**/*.ts', { cwd: folder }).filter((file) => !file.endsWith('.d.ts'));
   const manifestFile = path.join(folder, 'package.json');
   const manifest = JSON.parse(readFileSync(manifestFile, 'utf8')) as Record<string, unknown>;
@@ -151,12 +151,24 @@ async function emitPackage(folder: string): Promise<void> {
       },
       files: sources,
     });
+    // Peers are found where the checkout has them, wherever the staging folder lies.
+    symlinkSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));
     const emitted = await runProgram(path.join(root, 'node_modules/.bin/tsc'), ['-p', config], { cwd: folder });
+    rmSync(path.join(folder, 'node_modules'));
     if (emitted.code !== 0) throw new Error(`${folder} does not compile:\n${emitted.output}`);
-    for (const file of [...sources, 'tsconfig.emit.json']) rmSync(path.join(folder, file));
+    for (const file of [...sources, 'tsconfig.emit.json', 'tsconfig.json']) rmSync(path.join(folder, file), { force: true });
+    for (const file of globSync('**/*.d.ts', { cwd: folder })) {
+      const declarations = readFileSync(path.join(folder, file), 'utf8');
+      writeFileSync(path.join(folder, file), renamedDeclarations(declarations));
+    }
     if (manifest['exports'] !== undefined) manifest['exports'] = emittedExports(manifest['exports']);
   }
   write(manifestFile, manifest);
+}
+
+/** Declarations with `.js` specifiers: the compiler rewrites them in code alone. */
+export function renamedDeclarations(text: string): string {
+  return text.replace(/(\bfrom |\bimport\()(['"])(\.{1,2}\/[^'"\n]*?)(?<!\.d)\.ts\2/g, '$1$2$3.js$2');
 }
 
 /** `./x.ts` in an exports map becomes `{ types: './x.d.ts', default: './x.js' }`. */

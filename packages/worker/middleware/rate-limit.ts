@@ -3,6 +3,9 @@ import { mutable } from '../reply.ts';
 import type { Answer, Middleware, RequestContext } from '../app-types.ts';
 import { bindingStore, memoryStore, type CountingBinding, type Counts, type RateLimitStore } from './rate-limit-store.ts';
 
+// oxlint-disable-next-line typescript/no-explicit-any -- the state is whatever was added before
+type AnyRequest = RequestContext<any, any>;
+
 /** How often who may ask. */
 export interface RateLimitOptions {
   /** Requests a window. */
@@ -10,7 +13,7 @@ export interface RateLimitOptions {
   /** Length of a window: seconds, or a text such as `30s`, `5m`, `1h`, `1d`. */
   readonly window: number | `${number}${'s' | 'm' | 'h' | 'd'}`;
   /** Who asks; the client's address by default. Keep it short: at most 256 characters count. */
-  readonly key?: (ctx: RequestContext<unknown, never>) => string | Promise<string>;
+  readonly key?: (ctx: AnyRequest) => string | Promise<string>;
   /**
    * `memory` (the default) counts in this isolate alone. The name of a state binding, or the binding itself, is shared by all
    * isolates and survives them.
@@ -23,9 +26,9 @@ export interface RateLimitOptions {
   /** Text of `error` in the answer; `Too many requests` by default. */
   readonly message?: string;
   /** Requests that are not counted. */
-  readonly skip?: (ctx: RequestContext<unknown, never>) => boolean | Promise<boolean>;
+  readonly skip?: (ctx: AnyRequest) => boolean | Promise<boolean>;
   /** Answers in place of the 429. The headers are added to it. */
-  readonly onLimit?: (ctx: RequestContext<unknown, never>) => Answer | Promise<Answer>;
+  readonly onLimit?: (ctx: AnyRequest) => Answer | Promise<Answer>;
   /** Names this limit in headers and store, where there are several; `default` otherwise. */
   readonly name?: string;
 }
@@ -36,7 +39,7 @@ const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_0
  * Limits how often a client may call the routes that follow.
  *
  * @example platform<PlatformEnv>().use(rateLimit({ limit: 100, window: '1m', store: 'KV' }))
- * @example app.use(auth()).use(rateLimit({ limit: 5, window: 1, key: (ctx) => ctx.ip ?? 'unknown' }))
+ * @example app.use(auth()).use(rateLimit({ limit: 5, window: 1, key: (ctx) => ctx.state.user.id }))
  */
 export function rateLimit(options: RateLimitOptions): Middleware {
   const { limit, algorithm = 'sliding', standardHeaders = 'draft-8', name = 'default' } = options;
@@ -44,7 +47,7 @@ export function rateLimit(options: RateLimitOptions): Middleware {
   if (!Number.isInteger(limit) || limit < 1) throw new TypeError(`rateLimit: limit is a whole number of requests, not ${limit}`);
   if (!/^[\w-]{1,64}$/.test(name)) throw new TypeError('rateLimit: name is letters, digits, _ and -');
   const memory = memoryStore();
-  const run = async (ctx: RequestContext<unknown, never>, next: () => Promise<Response>): Promise<Response> => {
+  const run = async (ctx: AnyRequest, next: () => Promise<Response>): Promise<Response> => {
     if ((await options.skip?.(ctx)) === true) return next();
     const who = options.key === undefined ? (ctx.ip ?? 'unknown') : await options.key(ctx);
     const now = Date.now();
@@ -60,7 +63,7 @@ export function rateLimit(options: RateLimitOptions): Middleware {
     describe(target.headers, Math.max(0, Math.floor(limit - used)), reset);
     return target;
   };
-  const refuse = async (ctx: RequestContext<unknown, never>): Promise<Response> => {
+  const refuse = async (ctx: AnyRequest): Promise<Response> => {
     const answer = await options.onLimit?.(ctx);
     if (answer instanceof Response) return answer;
     if (answer !== undefined) return Response.json(answer.body, { status: answer.status, headers: answer.headers ?? {} });

@@ -1,7 +1,7 @@
 // What packing makes of a module and of a manifest.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { emittedExports, programManifest, toJavaScript } from '#cli/tasks/pack.ts';
+import { emittedExports, programManifest, renamedDeclarations, toJavaScript } from '#cli/tasks/pack.ts';
 
 test('types go, lines stay, and specifiers of host modules end in .js', () => {
   const source = [
@@ -56,4 +56,11 @@ test('exports of a package name declarations and JavaScript', () => {
     './x': { default: { types: './src/x.d.ts', default: './src/x.js' } },
     './types': './types.d.ts',
   });
+});
+
+test('declarations of a package import .js too', () => {
+  assert.equal(
+    renamedDeclarations("export { a } from './a.ts';\ntype B = import('../b.ts').B;\nimport type { C } from './c.d.ts';\nimport 'd.ts';"),
+    "export { a } from './a.js';\ntype B = import('../b.js').B;\nimport type { C } from './c.d.ts';\nimport 'd.ts';",
+  );
 });

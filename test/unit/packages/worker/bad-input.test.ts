@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
 import { parseJson, parseQuery } from '#packages/worker/body.ts';
-import { platform } from '#packages/worker/index.ts';
+import { auth, platform } from '#packages/worker/index.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
 import { call } from './call.ts';
 
@@ -174,5 +174,32 @@ test('random queries and bodies never throw, and a query reads as URLSearchParam
     } catch (error) {
       assert.equal((error as { status?: number }).status, 400, `${JSON.stringify(text)}, seed ${random.seed}`);
     }
+  }
+});
+
+test('random paths, tokens and content types are answered, never with a failure of the app', async () => {
+  const random = createSeededRandom();
+  const guarded = platform()
+    .use(auth({ bearer: { secret: 'a secret of at least 32 bytes, really' } }))
+    .get('/*', () => 'in')
+    .build();
+  const pieces = ['/', 'users', ':id', '*', '%', '%2F', '%zz', '%C3%A9', '..', '.', ';', '=', '?', '&', '\\', 'a', '7', '__proto__', '//'];
+  const signs = ['eyJ', '.', '..', 'a', '=', '-', '_', '{', 'e30', 'eyJhbGciOiJIUzI1NiJ9', ' ', 'Bearer', '+', '/'];
+  const types = ['application/json', ';', ' ', 'charset', '=', '"', 'utf-8', 'multipart/form-data', 'boundary=', 'x', '/', '+json', ','];
+  for (let round = 0; round < 600; round++) {
+    const seen = `seed ${random.seed}`;
+    const path = `/${random.text(pieces, 6)}`;
+    assert.ok(
+      [200, 204, 400, 404, 405, 415].includes((await call(app, `${random.pick(['GET', 'DELETE', 'OPTIONS', 'HEAD'])} ${path}`)).status),
+      `${path} ${seen}`,
+    );
+    const authorization = `Bearer ${random.text(signs, 8)}`;
+    assert.equal((await call(guarded, 'GET /x', { headers: { authorization } })).status, 401, `${authorization} ${seen}`);
+    const type = random.text(types, 8);
+    const { status } = await call(app, `POST ${random.pick(['/any', '/upload', '/form', '/text'])}`, {
+      headers: { 'content-type': type },
+      body: random.text(['{}', '--x', '\r\n', 'a=1'], 4),
+    });
+    assert.ok([200, 400, 415].includes(status), `${type} ${status} ${seen}`);
   }
 });
