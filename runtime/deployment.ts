@@ -49,8 +49,6 @@ export interface DeploymentParts extends ServingParts {
   /** Whether `onRequest` wants those that ended well, too. */
   readonly recordsAll: boolean;
   readonly ids: InvocationIds;
-  /** Whether every response says the id of its invocation, and not only those that the platform answers with a failure. */
-  readonly answersIds: boolean;
   /** Null where no proxy is trusted. */ readonly proxyRequestId: ProxyRequestIds | null;
 }
 
@@ -105,10 +103,9 @@ export class Deployment implements Tenant, ServingOwner {
   /** Serves a request; every way it can end ends the exchange. */
   fetch(exchange: Exchange): void {
     const { limits } = this.#parts;
-    const { ids, proxyRequestId, answersIds } = this.#parts;
+    const { ids, proxyRequestId } = this.#parts;
     const invocation: HttpInvocation = new Invocation(ids, 'http', exchange, performance.now(), limits.subrequestsMax);
-    if (proxyRequestId !== null) exchange.requestId = proxyRequestId(exchange) ?? '';
-    if (answersIds && exchange.requestId === '') exchange.requestId = invocation.uid;
+    exchange.requestId = proxyRequestId?.(exchange) ?? invocation.uid;
     this.lastUsedAt = invocation.startedAt;
     if (this.#refuses(invocation)) return;
     const { bodyBytes } = exchange;
@@ -261,6 +258,5 @@ function endFailed(invocation: HttpInvocation, outcome: Outcome & { kind: 'faile
   const response = failureResponse(outcome);
   invocation.status = response.status;
   exchange.onAbort = null;
-  if (exchange.requestId === '') exchange.requestId = invocation.uid;
   if (outcome.code !== 'client_gone') exchange.send(response.status, response.headerBlock, response.body);
 }

@@ -7,7 +7,7 @@ import type { HandlerParts } from './handler.ts';
 import { outcomeLabel, outcomeLevel } from './invocation/outcome.ts';
 
 /** The log of an engine, and what its handler tells it. */
-export interface EngineLog extends Pick<HandlerParts, 'onLog' | 'onRequest' | 'onlyFailures' | 'answersIds'> {
+export interface EngineLog extends Pick<HandlerParts, 'onLog' | 'onRequest' | 'onlyFailures'> {
   readonly log: Logger;
 }
 
@@ -33,8 +33,6 @@ export function openEngineLog(
       ),
     onRequest: requests === 'none' || !log.isLevelEnabled('error') ? null : onRequest,
     onlyFailures: !recordsOk,
-    // Where the log has a line for it.
-    answersIds: requests === 'all',
   };
 }
 

@@ -47,7 +47,6 @@ export interface HandlerParts {
   readonly onLog: (deployment: DeploymentConfig, line: LogLine) => void;
   readonly onRequest: ((record: RequestRecord) => void) | null;
   /** Whether `onRequest` wants only those that failed. */ readonly onlyFailures?: boolean;
-  /** Whether every response says `x-request-id`; else only failures do, and what a trusted proxy has named. */ readonly answersIds?: boolean;
 }
 
 /** A handler at work. */
@@ -108,7 +107,6 @@ export function createHandler(parts: HandlerParts): Handler {
     onRequest: parts.onRequest,
     recordsAll: parts.onlyFailures !== true,
     ids: createInvocationIds(),
-    answersIds: parts.answersIds === true,
     proxyRequestId: createProxyRequestIds(parts.trustedProxies.length === 0 ? null : createTrust(parts.trustedProxies)),
     passThrough: (exchange, config) => {
       const found = [...served.values()].find(({ deployment }) => deployment?.config === config);

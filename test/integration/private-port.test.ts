@@ -194,14 +194,15 @@ test('a failure of the worker is a warning', async () => {
   assert.deepEqual([end['level'], end['status'], end['traceId']], [40, 500, undefined]);
 });
 
-test('a failure says the id of its invocation, which the log has', async () => {
+test('a response says the id of its invocation, which the log has', async () => {
   const { headers } = await platform.fetch('shop', '/throw', { headers: { 'x-request-id': 'of-the-client' } });
   const id = String(headers['x-request-id']);
   assert.match(id, /^[0-9a-f]{12}-\d+$/);
   const thrown = await platform.logged((entry) => entry['invocation'] === id && String(entry['msg']).startsWith('Uncaught'));
   assert.equal(thrown['level'], 50);
   await platform.logged((entry) => entry['invocation'] === id && entry['outcome'] === 'worker_threw');
-  assert.equal((await platform.fetch('shop')).headers['x-request-id'], undefined);
+  const fine = await platform.fetch('shop', '/log');
+  await platform.logged((entry) => entry['invocation'] === fine.headers['x-request-id'] && entry['msg'] === 'a line of the worker');
 });
 
 test('what a worker fetches continues the trace of its request', async (t) => {

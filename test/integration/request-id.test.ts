@@ -22,7 +22,7 @@ test('a client’s own name of a request is between it and the worker', async (t
   const handler = await startHandler({ app: worker });
   t.after(() => handler.close());
   const { headers, text } = await handler.fetch('app', '/', { headers: { 'x-request-id': 'of-the-client' } });
-  assert.deepEqual([headers['x-request-id'], text], [undefined, 'of-the-client']);
+  assert.deepEqual([headers['x-request-id'], text], [handler.requests[0]!.invocation, 'of-the-client']);
   assert.equal(handler.requests[0]!.requestId, null);
 });
 

@@ -40,7 +40,6 @@ export async function openIsolateSide(folder: string, origin: string, cache: str
         engineCounters: engine.counters,
         recordsAll: false,
         ids: { prefix: '', last: 0 },
-        answersIds: false,
         proxyRequestId: null,
         handlers: engine.handlers,
         limits,
