@@ -2,6 +2,9 @@
 // the supervisor, and by `platform dev` as a process of its own.
 import { readFileSync } from 'node:fs';
 import { databaseLimitsFrom } from '#core/database-limits.ts';
+import { createDatabaseCloud } from '../stores/database-cloud.ts';
+import { databaseCloudSettings } from '../stores/database-cloud-api.ts';
+import { startCloudService } from './cloud-service.ts';
 import { startDatabaseService, type DatabaseServiceOptions, type TcpOptions } from './service.ts';
 
 /** Exit code for a configuration that starting again would not repair. */
@@ -45,18 +48,24 @@ function configuration(environment: NodeJS.ProcessEnv): DatabaseServiceOptions {
     synchronous,
     ...(tcp === undefined ? {} : { tcp }),
     ...(socketFolder === '' ? {} : { socketFolder }),
-    report: (message) => void process.stderr.write(`databases: ${message}\n`),
+    report,
   };
 }
 
-let options: DatabaseServiceOptions;
-try {
-  options = configuration(process.env);
-} catch (error) {
-  fail((error as Error).message);
+const report = (message: string): void => void process.stderr.write(`databases: ${message}\n`);
+
+async function start(environment: NodeJS.ProcessEnv): Promise<{ socketPath: string; port?: number | null; close(): Promise<void> }> {
+  const mode = environment['DB_STORAGE_MODE'] || 'basic';
+  if (mode === 'basic') return startDatabaseService(configuration(environment));
+  if (mode !== 'managed-cloud') fail(`DB_STORAGE_MODE must be basic or managed-cloud, but is "${mode}"`);
+  const limits = databaseLimitsFrom(environment);
+  const databases = createDatabaseCloud(databaseCloudSettings(environment), limits);
+  const socketFolder = environment['DB_SERVICE_SOCKETS'] || null;
+  return startCloudService({ databases, limits, ...(socketFolder === null ? {} : { socketFolder }), report });
 }
-const service = await startDatabaseService(options);
-const ready = { type: 'listening', socketPath: service.socketPath, port: service.port };
+
+const service = await start(process.env).catch((error: unknown) => fail((error as Error).message));
+const ready = { type: 'listening', socketPath: service.socketPath, port: service.port ?? null };
 if (process.send === undefined) process.stdout.write(`${JSON.stringify(ready)}\n`);
 else process.send(ready);
 

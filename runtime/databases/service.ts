@@ -41,7 +41,7 @@ export interface DatabaseService {
 const FRAME_BYTES_MAX = 64 * 1024;
 const RELEASE_EVERY_MS = 30_000;
 
-/** Starts the service. @throws {Error} when a folder or port cannot be used, or no shard starts. */
+/** Starts the service; its processes start when they are first needed. @throws {Error} when a folder or port cannot be used. */
 export async function startDatabaseService(options: DatabaseServiceOptions): Promise<DatabaseService> {
   const { directory, limits, synchronous, report } = options;
   mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -185,7 +185,6 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
       await listening(far, { host, port: options.tcp.port });
       port = (far.address() as { port: number }).port;
     }
-    await Promise.all(shared.map((shard) => shard.address()));
     return { socketPath, port, pids: () => allShards().flatMap((shard) => shard.pid ?? []), close };
   } catch (error) {
     await close();

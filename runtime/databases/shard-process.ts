@@ -6,6 +6,7 @@ import { rmSync } from 'node:fs';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { NOTE_FD, type ShardNote } from './running.ts';
+import { nodeCommand } from '../isolates/node-command.ts';
 import type { ShardOptions } from './shard.ts';
 
 export interface ShardProcessParts {
@@ -40,15 +41,15 @@ export class ShardProcess {
 
   constructor(parts: ShardProcessParts) {
     this.#parts = parts;
-    this.#start();
   }
 
   get pid(): number | undefined {
     return this.#child?.pid;
   }
 
-  /** Resolves when it listens. @throws {Error} when it cannot be started, or is closed. */
+  /** Resolves when it listens; starts it when it is first asked for. @throws {Error} when it cannot be started, or is closed. */
   address(): Promise<ShardAddress> {
+    if (this.#starts === 0 && !this.#closed) this.#start();
     return this.#listening.promise;
   }
 
@@ -74,7 +75,10 @@ export class ShardProcess {
     const socketPath = path.join(folder, `${name}.sock`);
     const script = path.join(import.meta.dirname, `shard${path.extname(import.meta.filename)}`);
     // Its own folder for nothing but SQLite: no secret of the operator reaches it.
+    const [program, ...before] = nodeCommand();
     const child = fork(script, [JSON.stringify({ ...options, socketPath } satisfies ShardOptions)], {
+      execPath: program,
+      execArgv: [...before, '--disable-warning=ExperimentalWarning'],
       env: { PATH: process.env['PATH'] ?? '', TZ: process.env['TZ'] ?? '' },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc', 'pipe'],
     });
@@ -138,6 +142,10 @@ export class ShardProcess {
   /** Ends it gracefully; resolves when it is gone. */
   async close(): Promise<void> {
     this.#closed = true;
+    if (this.#starts === 0) {
+      this.#listening.promise.catch(() => {});
+      this.#listening.reject(new Error('the processes of the database service are closed'));
+    }
     const child = this.#child;
     if (child === null) return;
     child.kill('SIGTERM');

@@ -45,7 +45,8 @@ const zones: readonly Zone[] = [
     may: ['core/', 'postgres/', 'runtime/databases/frames.ts', 'runtime/databases/sql-text.ts'],
     mayTypes: ['runtime/bindings/'],
   },
-  { prefix: 'runtime/databases/', may: ['core/'] },
+  { prefix: 'runtime/databases/', may: ['core/', 'runtime/isolates/node-command.ts'] },
+  { prefix: 'runtime/databases/main.ts', may: ['core/', 'runtime/databases/', 'runtime/stores/'] },
   { prefix: 'runtime/broker/', may: ['core/', 'postgres/'], mayTypes: ['runtime/bindings/', 'runtime/invocation/'] },
   { prefix: 'runtime/broker/main.ts', may: ['core/', 'postgres/', 'runtime/broker/', 'runtime/stores/', 'runtime/router/'] },
   {
