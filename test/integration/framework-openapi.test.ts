@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { platform } from '#packages/worker/index.ts';
 import { skipPackages } from '#test/setup/packages.ts';
 import { app } from '#test/unit/packages/worker/app.ts';
 
@@ -33,6 +34,24 @@ test('an independent validator accepts the description', { skip: skipPackages },
   assert.equal(validator.version, '3.1');
   const broken = await new Validator().validate({ ...(await description()), paths: { '/x': { get: { responses: { 200: {} } } } } });
   assert.equal(broken.valid, false);
+});
+
+test('valibot schemas are described through their own package', { skip: skipPackages }, async () => {
+  const { toJsonSchema } = await load<{ toJsonSchema(schema: never): object }>('@valibot/to-json-schema/dist/index.mjs');
+  const v = await load<typeof import('valibot')>('valibot/dist/index.mjs');
+  const made = platform()
+    .openapi({ path: '/openapi.json', info: { title: 'x', version: '1' }, toJsonSchema: (schema) => toJsonSchema(schema) })
+    .post('/', { body: v.object({ name: v.string(), age: v.optional(v.number()) }) }, () => 'x')
+    .build();
+  const response = await made.fetch(new Request('http://x/openapi.json'), {});
+  const { paths } = (await response.json()) as {
+    paths: Record<string, { post: { requestBody: { content: Record<string, { schema: unknown }> } } }>;
+  };
+  assert.deepEqual(paths['/']!.post.requestBody.content['application/json']!.schema, {
+    type: 'object',
+    properties: { name: { type: 'string' }, age: { type: 'number' } },
+    required: ['name'],
+  });
 });
 
 const program = `

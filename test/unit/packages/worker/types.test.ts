@@ -227,6 +227,27 @@ const api = createClient<typeof app>('');
   assert.deepEqual([...new Set(lines)], mistakes);
 });
 
+test('the examples of the README and of the guide type-check', async (t) => {
+  const blocks = async (file: string): Promise<string[]> =>
+    [...(await readFile(path.join(root, file), 'utf8')).matchAll(/```ts\n([^]*?)```/g)].map((match) => match[1]!);
+  const [app, client] = await blocks('packages/worker/README.md');
+  const [guide] = await blocks('docs/framework.md');
+  const schema = `import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+export const guests = sqliteTable('guests', { id: integer('id').primaryKey(), name: text('name').notNull() });`;
+  const env = `import type { Database, PlatformAuth, QueueBinding, StateBinding } from '@platform-run/types';
+declare global {
+  interface PlatformEnv { DB: Database; MAIL: QueueBinding; KV: StateBinding; PLATFORM_AUTH: PlatformAuth; vars: Record<string, string> }
+}`;
+  const files = {
+    'env.ts': env,
+    'schema.ts': schema,
+    'app.ts': app!,
+    'client.ts': client!.replace('../worker/src/index.ts', './app.ts'),
+    'guide.ts': guide!,
+  };
+  assert.equal(await check(await project(t, files)), '');
+});
+
 test('a chain of 500 routes type-checks, and so do calls of a client made from it', async (t) => {
   assert.equal(await check(await project(t, { 'app.ts': manyRoutes(500) })), '');
 });
