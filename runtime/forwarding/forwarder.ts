@@ -146,6 +146,7 @@ export class Forwarder {
       case WHOLE_BYTES:
       case WHOLE_EMPTY: {
         const status = frame.number();
+        exchange.requestId = frame.string();
         const headerBlock = frame.string();
         const body = frame.kind === WHOLE_TEXT ? frame.text() : frame.kind === WHOLE_BYTES ? frame.bytes() : null;
         this.#over(target, id);
@@ -154,6 +155,7 @@ export class Forwarder {
       }
       case BEGIN: {
         const status = frame.number();
+        exchange.requestId = frame.string();
         forwarded.begun = true;
         exchange.onDrain = () => this.#grant(target, id, forwarded);
         exchange.begin(status, frame.string());

@@ -11,10 +11,10 @@ export const BODY_END = 3;
 export const ABORT = 4;
 /** From the engine that serves: */
 export const READ_BODY = 16;
-export const WHOLE_TEXT = 17; // u32 status, string headerBlock, text
-export const WHOLE_BYTES = 18; // u32 status, string headerBlock, bytes
-export const WHOLE_EMPTY = 19; // u32 status, string headerBlock
-export const BEGIN = 20; // u32 status, string headerBlock
+export const WHOLE_TEXT = 17; // u32 status, string requestId, string headerBlock, text
+export const WHOLE_BYTES = 18; // u32 status, string requestId, string headerBlock, bytes
+export const WHOLE_EMPTY = 19; // u32 status, string requestId, string headerBlock
+export const BEGIN = 20; // u32 status, string requestId, string headerBlock
 export const CHUNK = 21; // bytes
 export const END = 22;
 export const CUT = 23;

@@ -2,7 +2,6 @@
 // it goes back as frames. Made by receiver.ts.
 import { PlatformError } from '#core/errors.ts';
 import type { SocketWire } from '../bridge/sockets.ts';
-import { withRequestId } from '../server/request-id.ts';
 import { hasBody, headerIn, type HeadCache, type ResponseHead } from '../server/header-block.ts';
 import type { BodySink, Exchange } from '../server/listener.ts';
 import {
@@ -200,10 +199,10 @@ export class ReceivedExchange implements Exchange {
 
   #head(kind: number, status: number, headerBlock: string, room: number): void {
     const { writer } = this.#link;
-    const block = this.requestId === '' ? headerBlock : withRequestId(headerBlock, this.requestId);
-    writer.begin(kind, this.#id, 8 + block.length * 3 + room);
+    writer.begin(kind, this.#id, 12 + (this.requestId.length + headerBlock.length) * 3 + room);
     writer.number(status);
-    writer.string(block);
+    writer.string(this.requestId);
+    writer.string(headerBlock);
   }
 
   #chunk(bytes: Uint8Array): void {

@@ -16,8 +16,3 @@ export function createProxyRequestIds(isTrusted: ((address: string) => boolean) 
     return /^[\w.:/+=@-]{1,128}$/.test(value) ? value : null;
   };
 }
-
-/** The header block of a response, with its id where it brings none of its own. */
-export function withRequestId(headerBlock: string, requestId: string): string {
-  return headerBlock.includes('x-request-id\0') ? headerBlock : `${headerBlock}x-request-id\0${requestId}\0`;
-}
