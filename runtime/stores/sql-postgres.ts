@@ -35,7 +35,8 @@ function nested(transaction: Transaction): Sql {
   return sql;
 }
 
-async function guarded<Result>(run: () => Promise<Result>): Promise<Result> {
+/** Runs a statement; what means that the server is away becomes `store_unavailable`. */
+export async function guarded<Result>(run: () => Promise<Result>): Promise<Result> {
   try {
     return await run();
   } catch (error) {
