@@ -1,5 +1,5 @@
 // The same two routes written with bare `fetch`, with packages/worker and with Hono, each called in a loop inside the isolate.
-// `?app=<name>&route=get|post&ms=40` answers the nanoseconds of a request; anything else is served by `?app`.
+// `?app=<name>&route=get|post&ms=40` answers the nanoseconds of a request; anything else is served by the app itself.
 import { Hono } from 'hono';
 import { validator } from 'hono/validator';
 import Type from 'typebox';
@@ -118,10 +118,12 @@ async function measure(app: App, route: string, ms: number): Promise<object> {
 
 export default {
   fetch(request: Request): Response | Promise<Response> {
-    const query = new URL(request.url).searchParams;
-    const app = apps[query.get('app') ?? 'bare'] ?? bare;
-    const ms = query.get('ms');
-    if (ms === null) return app.fetch(request, {});
-    return measure(app, query.get('route') ?? 'get', Number(ms)).then((result) => Response.json(result));
+    const { url } = request;
+    // Under load the query ends in `&app=<name>`: found without parsing anything, so that all pay the same.
+    if (!url.includes('ms=')) return (apps[url.slice(url.lastIndexOf('=') + 1)] ?? bare).fetch(request, {});
+    const query = new URL(url).searchParams;
+    return measure(apps[query.get('app') ?? ''] ?? bare, query.get('route') ?? 'get', Number(query.get('ms'))).then((result) =>
+      Response.json(result),
+    );
   },
 };
