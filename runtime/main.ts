@@ -1,6 +1,7 @@
 // Root of an engine process: the only reader of the environment in the runtime. Started by supervisor/main.ts.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { databaseLimitsFrom } from '#core/database-limits.ts';
 import { noStores } from './bindings/bindings.ts';
 import { createEngine } from './engine.ts';
 import { openEngineLog, type EngineLog } from './engine-log.ts';
@@ -19,6 +20,7 @@ import { chooseListener } from './server/choose-listener.ts';
 import { answerJson, type InternalRoutes } from './server/internal.ts';
 import type { Exchange, Listener, ListenerOptions } from './server/listener.ts';
 import { createMemoryCache } from './stores/cache-memory.ts';
+import { createDatabaseClient, databaseAddress, type DatabaseClient } from './stores/database-service.ts';
 import { ConfigurationError, engineConfig } from './configuration.ts';
 import { superviseEngine } from './supervised.ts';
 
@@ -47,6 +49,16 @@ function openLog(): EngineLog {
   } catch (error) {
     openEngineLog({}).log.fatal((error as Error).message);
     return process.exit(EXIT_CONFIGURATION);
+  }
+}
+
+/** Connects when a worker first asks. */
+function openDatabases(): DatabaseClient | null {
+  try {
+    const address = databaseAddress(process.env);
+    return address === null ? null : createDatabaseClient(address, databaseLimitsFrom(process.env));
+  } catch (error) {
+    throw new ConfigurationError((error as Error).message);
   }
 }
 
@@ -80,6 +92,7 @@ async function start(): Promise<void> {
     refuse: (exchange, strikes, retryAfterSeconds) =>
       answerFailure(exchange, failed('deployment_quarantined', { strikes, retryAfterSeconds })),
   });
+  const databases = openDatabases();
   const handler = createHandler({
     engine,
     limits: config.limits,
@@ -88,7 +101,8 @@ async function start(): Promise<void> {
     findRoute: (host) => table.find(host),
     openArtifact: (id) => openArtifact(config.folder, id),
     assets: createAssetServer(),
-    stores: noStores,
+    stores: { ...noStores, db: databases },
+    authRoutes: null,
     signedFiles: null,
     hostOf: (project) => `${project}.${config.domains[0]}`,
     namespaceOf: (project) => project,
@@ -136,6 +150,7 @@ async function start(): Promise<void> {
     const report = { type: 'report', report: reports.metrics() };
     if (process.connected) await new Promise((resolve) => process.send!(report, resolve));
     await engine.close();
+    databases?.close();
     end(0);
   };
   // A parked thread never ends, and an exit would wait for it.
@@ -159,6 +174,7 @@ async function start(): Promise<void> {
       placement,
       routes,
       parkedThreads: () => engine.parkedThreads,
+      parkedBy: () => engine.parkedBy,
       served: () => engine.counters.joined.requests,
       open: listen,
       onAssigned: (assigned) => (place = assigned),

@@ -1,6 +1,7 @@
 // The client of the database service: finds the process that owns a database, and decides what becomes of requests whose
 // process ended: begun again where nothing can happen twice, and otherwise a clear answer.
 import { createConnection, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { defaultDatabaseLimits, type DatabaseLimits } from '#core/database-limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
@@ -13,6 +14,26 @@ import { DatabaseLink, type Sent } from './database-link.ts';
 export type DatabaseAddress =
   | { readonly socketPath: string }
   | { readonly host: string; readonly port: number; readonly token: string; readonly tls?: { readonly ca?: string } };
+
+/**
+ * Where the environment says that the service is: `DB_URL` (`tcp://host:port` or `tls://host:port`, with `DB_SERVICE_TOKEN`), or
+ * the sockets in `DB_SERVICE_SOCKETS`; null when neither is set.
+ *
+ * @throws {Error} naming the variable that is wrong.
+ */
+export function databaseAddress(environment: Readonly<Record<string, string | undefined>>): DatabaseAddress | null {
+  const url = environment['DB_URL'] ?? '';
+  if (url === '') {
+    const folder = environment['DB_SERVICE_SOCKETS'] ?? '';
+    return folder === '' ? null : { socketPath: join(folder, 'service.sock') };
+  }
+  const match = /^(tcp|tls):\/\/(\[[0-9a-f:.]+\]|[a-z0-9.-]+):(\d{1,5})\/?$/i.exec(url);
+  if (match === null) throw new Error(`DB_URL must be tcp://host:port or tls://host:port, but is "${url}"`);
+  const token = environment['DB_SERVICE_TOKEN'] ?? '';
+  if (token === '') throw new Error('DB_URL needs DB_SERVICE_TOKEN, the secret of that database service');
+  const [, scheme, host = '', port] = match;
+  return { host: host.replace(/^\[|\]$/g, ''), port: Number(port), token, ...(scheme?.toLowerCase() === 'tls' ? { tls: {} } : {}) };
+}
 
 /** What its owner may do with a database, beside {@link DatabaseStore}. */
 export interface DatabaseOwner {

@@ -8,9 +8,11 @@ import { pino } from 'pino';
 import { logLevelFrom, type LogLevel } from '#core/log-level.ts';
 import { homes } from '../forwarding/homes.ts';
 import { supervisorConfig, type SupervisorConfig } from './configuration.ts';
+import { databaseService, databaseSockets } from './database-service.ts';
 import { EngineProcess } from './engine-process.ts';
 import { Engines } from './engines.ts';
 import { engineEnvironment } from './environment.ts';
+import type { Death } from './ledger.ts';
 import { readLedger, writeLedger } from './ledger-file.ts';
 import type { ToEngine } from './messages.ts';
 import { claimPort } from './port.ts';
@@ -76,7 +78,7 @@ async function start(config: SupervisorConfig): Promise<void> {
   let stopping = false;
   let privatePort: PrivatePort | null = null;
 
-  const environment = engineEnvironment(process.env);
+  const environment = { ...engineEnvironment(process.env), ...databaseSockets(process.env, sockets) };
   const engines = new Engines({
     create: (parts) =>
       new EngineProcess({
@@ -120,11 +122,11 @@ async function start(config: SupervisorConfig): Promise<void> {
         if (typeof engine.place === 'string') quarantine.onServed(engine.place, served);
       } else if (message.type === 'want') isolate(message.deployment);
       else if (message.type === 'report') privatePort?.keepLastReport(engine.id, message.report);
-      else if (message.type === 'recycle') recycle(engine, message.reason);
+      else if (message.type === 'recycle') recycle(engine, message.reason, message.blamed);
     },
   });
   const exits = new WeakMap<EngineProcess, NodeJS.Signals | null>();
-  const specs: ServiceSpec[] = [];
+  const specs: ServiceSpec[] = [databaseService(process.env, folder, sockets)].filter((spec) => spec !== null);
   const services = new Services(specs, {
     onDeath: (service, code, signal, delayMs) => log.error({ service, code, signal, delayMs }, 'A service died; it is started again'),
     onReady: (service) => log.info({ service }, 'A service is ready'),
@@ -137,14 +139,19 @@ async function start(config: SupervisorConfig): Promise<void> {
     // One that ended by itself fell over nothing that a worker did.
     if (signal !== null) {
       const apart = typeof engine.place === 'string' ? engine.place : null;
-      const struck = quarantine.onDeath({ blamed, running: engine.running, at: Date.now() }, apart);
-      for (const { deployment, strikes, until, reason } of quarantine.state(Date.now()).quarantine) {
-        if (struck.includes(deployment)) log.warn({ deployment, strikes, until, reason }, 'A deployment is kept apart');
-      }
-      keep();
-      tell();
+      strike({ blamed, running: engine.running, at: Date.now() }, apart);
     }
     engines.broadcast({ type: 'death', link: engine.link, blamed });
+  }
+
+  /** Holds a death, or what comes to the same, against those who did it. */
+  function strike(death: Death, apart: string | null): void {
+    const struck = quarantine.onDeath(death, apart);
+    for (const { deployment, strikes, until, reason } of quarantine.state(Date.now()).quarantine) {
+      if (struck.includes(deployment)) log.warn({ deployment, strikes, until, reason }, 'A deployment is kept apart');
+    }
+    keep();
+    tell();
   }
 
   function topology(): ToEngine {
@@ -195,11 +202,14 @@ async function start(config: SupervisorConfig): Promise<void> {
     if (!isFull && quarantine.mayServe(deployment, Date.now())) engines.isolate(deployment);
   }
 
-  function recycle(engine: EngineProcess, reason: string): void {
+  /** @param blamed whose doing it is: nobody else is to suffer from it again and again. */
+  function recycle(engine: EngineProcess, reason: string, blamed: string | null): void {
     if (engine.state !== 'listening') return;
-    log.warn({ engine: engine.id, reason }, 'An engine is replaced');
-    if (typeof engine.place === 'string') engines.reunite(engine.place);
-    else engines.recycle(engine);
+    const apart = typeof engine.place === 'string' ? engine.place : null;
+    if (apart !== null) engines.reunite(apart);
+    else if (!engines.recycle(engine)) return;
+    log.warn({ engine: engine.id, place: engine.place, reason, blamed }, 'An engine is replaced');
+    if (blamed !== null) strike({ blamed, running: [], at: Date.now() }, apart);
   }
 
   const watch = setInterval(() => {
@@ -213,7 +223,7 @@ async function start(config: SupervisorConfig): Promise<void> {
       }
       const megabytes = Math.round(engine.rssBytes / 1024 / 1024);
       if (megabytes > limits.engineRecycleMb && Date.now() - engine.startedAt > limits.engineRecycleAgeMs)
-        recycle(engine, `it holds ${megabytes} MB of memory; ${limits.engineRecycleMb} MB are allowed (ENGINE_RECYCLE_MB)`);
+        recycle(engine, `it holds ${megabytes} MB of memory; ${limits.engineRecycleMb} MB are allowed (ENGINE_RECYCLE_MB)`, null);
     }
     for (const deployment of engines.quarantined) {
       const engine = engines.ofQuarantine(deployment);
@@ -250,7 +260,7 @@ async function start(config: SupervisorConfig): Promise<void> {
   process.on('message', (message: { type?: string; engine?: number; reason?: string }) => {
     if (message.type === 'state') process.send?.({ type: 'state', state: state() });
     const engine = message.type === 'recycle' ? engines.serving().find(({ id }) => id === message.engine) : undefined;
-    if (engine !== undefined) recycle(engine, message.reason ?? 'it was asked for');
+    if (engine !== undefined) recycle(engine, message.reason ?? 'it was asked for', null);
   });
 
   const settings = privatePortSettings(process.env);

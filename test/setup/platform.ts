@@ -31,7 +31,7 @@ export interface TestPlatform {
   readonly engineStarts: number;
   /** Resolves when another engine listens. */
   restarted(): Promise<void>;
-  deploy(name: string, code: string): Promise<void>;
+  deploy(name: string, code: string, yaml?: string): Promise<void>;
   fetch(project: string, path?: string, options?: TestRequest): Promise<TestResponse>;
   /** Asks until the project answers with this text; an engine that is being replaced refuses or cuts connections meanwhile. */
   answers(project: string, text: string, path?: string): Promise<void>;
@@ -50,12 +50,12 @@ export async function startPlatform(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<TestPlatform> {
   const folder = await mkdtemp(join(tmpdir(), 'platform-test-'));
-  const deploy = async (name: string, code: string): Promise<void> => {
+  const deploy = async (name: string, code: string, yaml = ''): Promise<void> => {
     const root = join(folder, 'sources', name);
     const file = join(root, 'src/index.ts');
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, code);
-    const config = parseProjectConfig('', { file: 'platform.yaml' }).config as ProjectConfig;
+    const config = parseProjectConfig(yaml, { file: 'platform.yaml' }).config as ProjectConfig;
     const artifact = await build({ root, config, artifacts: join(folder, 'artifacts'), durable: false });
     publish({
       dataFolder: folder,
