@@ -95,6 +95,8 @@ export class Serving implements LinkEvents {
   /** Ended in the entry being read: their CPU is known when all of it is read. */
   #ended: { invocation: AnyInvocation; outcome: Outcome }[] = [];
   #timer: NodeJS.Timeout | null = null;
+  /** Looks of {@link checkAlive} at one entry, 50 ms apart, before it is given up: long after any CPU limit would have ended it. */
+  #stuckChecks: number;
   /** Invocations whose response is an open WebSocket. */
   upgraded = 0;
   #topLevelTimer: NodeJS.Timeout | undefined;
@@ -103,6 +105,8 @@ export class Serving implements LinkEvents {
 
   constructor(deployment: ServingOwner, parts: ServingParts, isolate: WorkerIsolate, hooks: ServingHooks) {
     this.#deployment = deployment;
+    const limitMs = Math.max(...Object.values(parts.limits.cpu).map((row) => row[deployment.config.plan]));
+    this.#stuckChecks = limitMs === 0 ? Number.POSITIVE_INFINITY : 100 + (limitMs * 2) / 50;
     this.#parts = parts;
     this.#isolate = isolate;
     this.#hooks = hooks;
@@ -478,8 +482,14 @@ export class Serving implements LinkEvents {
     if (this.#state === 'condemned' && this.load === 0) this.dispose(ok);
   }
 
-  #died(reason: 'memory' | 'aborted' | 'fault', error: unknown): void {
-    if (reason === 'fault') {
+  #died(reason: 'memory' | 'aborted' | 'fault' | 'stuck', error: unknown): void {
+    if (reason === 'stuck') {
+      this.#deployment.log('error', 'The worker runs a loop that cannot be ended; it goes on in another isolate', null);
+      this.dispose(failed('isolate_replaced', { reason: 'its code could not be ended' }));
+      return;
+    }
+    const isOversized = error instanceof PlatformError && error.code === 'memory_limit_exceeded';
+    if (reason === 'fault' && !isOversized) {
       this.#parts.engineCounters.isolatesFaulty++;
       if (error instanceof PlatformError && error.code === 'isolate_replaced') {
         this.#deployment.log('error', error.message, null);
@@ -501,7 +511,7 @@ export class Serving implements LinkEvents {
   }
 
   checkAlive(): void {
-    this.#isolate.checkAlive();
+    this.#isolate.checkAlive(this.#stuckChecks);
   }
 
   checkWall(now: number): void {

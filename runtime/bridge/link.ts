@@ -340,7 +340,9 @@ export class Link implements CallScope {
           events.hung(numbers(inbox.field()));
           break;
         case toHost.fault:
-          throw new PlatformError('isolate_replaced', { reason: 'the worker broke what its answers are made with' });
+          throw inbox.field() === 'memory'
+            ? new PlatformError('memory_limit_exceeded')
+            : new PlatformError('isolate_replaced', { reason: 'the worker broke what its answers are made with' });
         default:
           throw new Error(`Unknown record ${JSON.stringify(letter)} from a guest`);
       }

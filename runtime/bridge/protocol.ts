@@ -62,7 +62,7 @@ export const toHost = {
   /** invocation id over its CPU budget (0 = code that belongs to none), CPU ms used, then the ids whose continuations were lost with it, comma-separated. */ breach:
     'B',
   /** `ready`, `pending` (a top-level `await`), `no-handler` or `failed`, JSON reason. */ started: 'S',
-  /** no field: what an entry had to say could not be sent, and is lost. */ fault: '!',
+  /** `answer`: what an entry had to say could not be sent, and is lost; `memory`: it held too much outside its heap. */ fault: '!',
   /** comma-separated invocation ids that can never answer: nothing they could wait for is pending. */ hung: 'H',
 } as const;
 

@@ -13,8 +13,8 @@ export interface Native {
   /** Whose code this is, and the descriptor on which a crash of the process says so; below 0: none. */
   own(owner: string, crashDescriptor: number): void;
   readonly run: unknown;
-  begin(context: Context): void;
-  end(): boolean;
+  begin(context: Context, memoryBytesMax: number): void;
+  end(): 0 | 1 | 2;
   getContext(): Context | undefined;
   setContext(context: Context | undefined): void;
   checkpoint(): void;

@@ -17,6 +17,7 @@ import {
 } from './invocation.ts';
 import { onRejection, threw } from './rejections.ts';
 import { fromJson, safeArray, toJson } from './safe.ts';
+import type { HostBody } from './host.ts';
 import { outbox, send } from './outbox.ts';
 import { hasOpenSockets, sendWebSocket, socketClasses, socketClosed, socketFailed, socketMessage } from './sockets.ts';
 import {
@@ -266,6 +267,26 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   return value !== null && typeof value === 'object' && typeof (value as { then?: unknown }).then === 'function';
 }
 
+/** Characters of a response's header block; what listeners send at most is less. */
+const HEADERS_MAX = 1024 * 1024;
+/** Longer bodies cross as a stream: the main thread, which everybody shares, would stand still while it takes one in. */
+const WHOLE_BODY_MAX = 1024 * 1024;
+const PIECE_BYTES = 64 * 1024;
+
+function inPieces(bytes: Uint8Array): HostBody {
+  let at = 0;
+  return {
+    read() {
+      const piece = at < bytes.byteLength ? bytes.subarray(at, at + PIECE_BYTES) : null;
+      at += PIECE_BYTES;
+      return Promise.resolve(piece);
+    },
+    cancel() {
+      at = bytes.byteLength;
+    },
+  };
+}
+
 function answer(invocation: Invocation, value: unknown): void {
   if (invocation.answered) return;
   let taken;
@@ -283,8 +304,21 @@ function answer(invocation: Invocation, value: unknown): void {
     answerWithSocket(invocation, taken.webSocket, taken.headerBlock);
     return;
   }
+  if (taken.headerBlock.length > HEADERS_MAX) {
+    fail(invocation, {
+      code: 'worker_threw',
+      name: 'RangeError',
+      message: `Response headers of ${taken.headerBlock.length} characters cannot be sent`,
+    });
+    return;
+  }
   invocation.answered = true;
-  const body = taken.body;
+  let { body, headerBlock } = taken;
+  if ((typeof body === 'string' || body instanceof Uint8Array) && body.length > WHOLE_BODY_MAX) {
+    const bytes = typeof body === 'string' ? native.utf8Encode(body) : body;
+    if (!/(?:^|\0)content-length\0/.test(headerBlock)) headerBlock += `content-length\0${bytes.byteLength}\0`;
+    body = inPieces(bytes);
+  }
   const streamed = body !== null && typeof body !== 'string' && !(body instanceof Uint8Array);
   // Written by hand: this is the one record of every plain request.
   outbox.meta +=
@@ -294,14 +328,14 @@ function answer(invocation: Invocation, value: unknown): void {
     FIELD +
     taken.status +
     FIELD +
-    outbox.part(taken.headerBlock) +
+    outbox.part(headerBlock) +
     FIELD +
-    (streamed ? STREAM : outbox.part(body)) +
+    (streamed ? STREAM : outbox.part(body as Part | null)) +
     FIELD;
   if (streamed) {
     outbox.meta += FIELD + RECORD;
     invocation.waiting++;
-    openPump(invocation.id, body, () => onSettled(invocation));
+    openPump(invocation.id, body as HostBody, () => onSettled(invocation));
   } else if (invocation.waiting === 0) {
     outbox.meta += `1${FIELD}${RECORD}`;
     closeInvocation(invocation);
@@ -386,6 +420,7 @@ function flush(cpuMs: number, unchargedMs: number, breached: Account | undefined
   const { meta, text, bytes } = outbox;
   outbox.meta = '';
   outbox.text = '';
+  outbox.size = 0;
   if (bytes.length === 0) {
     leave(meta, text, share, cpuMs);
     return;

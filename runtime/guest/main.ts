@@ -25,6 +25,7 @@ interface GuestLimits {
   streamWindowBytes: number;
   timersMax: number;
   logBytesMax: number;
+  /** Outside the heap. */ memoryBytesMax: number;
 }
 
 /** What a worker may export to be started at all. */
@@ -114,8 +115,8 @@ scope['connect'] = (native: Native, leave: Leave, callSync: typeof host.callSync
   return {
     run: native.run,
     /** The worker's top level begins: its CPU counts against the startup limit. */
-    begin: () => native.begin(startup),
-    /** It has ended, for now at an `await` maybe; true when the limit ended it. */
+    begin: () => native.begin(startup, limits.memoryBytesMax),
+    /** It has ended, for now at an `await` maybe; 1 when the CPU limit ended it, 2 when memory did. */
     end: () => native.end(),
     /** Variables, bindings and CPU limits in ms (0 = none), before the top level runs. */
     prepare: (config: EnvironmentConfig & { startupCpuMs: number; cpuLimitMs: number; owner: string; crashDescriptor: number }) => {

@@ -1,8 +1,45 @@
 // What the guest has to tell the host, collected until the entry ends. Every part of the guest writes here; dispatch.ts
 // sends and empties it.
-import { FIELD, Outbox, RECORD } from '../bridge/protocol.ts';
+import { FIELD, Outbox, RECORD, type Part } from '../bridge/protocol.ts';
 
-export const outbox = new Outbox();
+// As they were before any tenant code: getters, because a view may have properties of its own under their names.
+const getter = (prototype: object, name: string): ((self: unknown) => unknown) => {
+  const { get } = Object.getOwnPropertyDescriptor(prototype, name) as { get: () => unknown };
+  return Function.prototype.call.bind(get) as (self: unknown) => unknown;
+};
+const bufferOf = getter(Object.getPrototypeOf(Uint8Array.prototype) as object, 'buffer');
+const viewLength = getter(Object.getPrototypeOf(Uint8Array.prototype) as object, 'byteLength');
+const bufferLength = getter(ArrayBuffer.prototype, 'byteLength');
+const isResizable = getter(ArrayBuffer.prototype, 'resizable');
+const Bytes = Uint8Array;
+
+/** Whether a view shows all of a plain ArrayBuffer. @throws {TypeError} when it is no view. */
+function isWhole(view: Uint8Array): boolean {
+  const buffer = bufferOf(view);
+  try {
+    return bufferLength(buffer) === viewLength(view) && isResizable(buffer) === false;
+  } catch {
+    return false; // a SharedArrayBuffer
+  }
+}
+
+class GuestOutbox extends Outbox {
+  /** Characters and bytes of all parts of this entry. */
+  size = 0;
+
+  /** Views cross with all of the memory behind them, so those of a part of it are copied first. */
+  override part(part: Part | null): string {
+    if (part === null || typeof part === 'string') {
+      this.size += part === null ? 0 : part.length;
+      return super.part(part);
+    }
+    const whole = isWhole(part) ? part : new Bytes(part);
+    this.size += viewLength(whole) as number;
+    return super.part(whole);
+  }
+}
+
+export const outbox = new GuestOutbox();
 
 export function send(letter: string, ...fields: readonly (string | number)[]): void {
   // Not handed on by a spread, which would ask an iterator that may be a tenant's.

@@ -13,13 +13,21 @@ export function threw(error: unknown): Failure {
   return { code: 'worker_threw', ...errorParts(error) };
 }
 
+/** The beginning of a text: errors are read by people, and cross to the host whole. */
+function brief(value: unknown): string {
+  const text = String(value);
+  return text.length > TEXT_MAX ? text.slice(0, TEXT_MAX) : text;
+}
+
+const TEXT_MAX = 16 * 1024;
+
 function errorParts(error: unknown): { name: string; message: string; stack?: string } {
   try {
     if (error !== null && typeof error === 'object' && 'message' in error) {
       const { name, message, stack } = error as { name?: unknown; message: unknown; stack?: unknown };
-      return { name: String(name ?? 'Error'), message: String(message), ...(typeof stack === 'string' ? { stack } : {}) };
+      return { name: brief(name ?? 'Error'), message: brief(message), ...(typeof stack === 'string' ? { stack: brief(stack) } : {}) };
     }
-    return { name: 'Error', message: String(error) };
+    return { name: 'Error', message: brief(error) };
   } catch {
     return { name: 'Error', message: 'a value that cannot be shown' };
   }

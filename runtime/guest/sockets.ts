@@ -51,6 +51,9 @@ interface Entry {
 /** Delivered bytes are told in pieces of this size: the host's window is four times as large. */
 const CREDIT_BYTES = 64 * 1024;
 
+/** What an entry may send over sockets before its sockets are closed: nobody takes anything before it ends. */
+const ENTRY_BYTES_MAX = 32 * 1024 * 1024;
+
 const entries = new SafeMap<number, Entry>();
 let nextId = -1;
 
@@ -76,12 +79,20 @@ export function hasOpenSockets(): boolean {
 /** The network as the other end of a socket. */
 export class NetworkEnd implements SocketEnd {
   readonly networkId: number;
+  #isCut = false;
 
   constructor(id: number) {
     this.networkId = id;
   }
 
   receive(data: Part): void {
+    if (this.#isCut) return;
+    if (outbox.size > ENTRY_BYTES_MAX) {
+      // The host would close it for the same reason, once it had all of it.
+      this.#isCut = true;
+      this.closing(1013, 'Too slow');
+      return;
+    }
     outbox.meta += toHost.socketMessage + FIELD + this.networkId + FIELD + outbox.part(data) + FIELD + RECORD;
   }
 

@@ -46,8 +46,8 @@ export interface IsolateEvents {
   sync(name: string, args: string, part: string | Uint8Array | undefined): unknown;
   /** A host call that the isolate's thread waits for; the answer is copied as a whole. Never rejects. */
   waiting(name: string, args: string, parts: readonly (string | Uint8Array)[]): Promise<object>;
-  /** It is gone without having been asked to go. `aborted`: its thread is lost with it. `fault`: its answer could not be read. */
-  died(reason: 'memory' | 'aborted' | 'fault', error?: unknown): void;
+  /** It is gone without having been asked to go. `aborted`: its thread is lost with it. `fault`: its answer could not be read. `stuck`: an entry cannot be ended. */
+  died(reason: 'memory' | 'aborted' | 'fault' | 'stuck', error?: unknown): void;
 }
 
 /** V8's compiled form of a worker, only ever made and read by this process. */
@@ -68,7 +68,7 @@ export interface WorkerCode {
 interface Connection {
   run: ivm.Reference<(...parameters: unknown[]) => void>;
   begin: ivm.Reference<() => void>;
-  end: ivm.Reference<() => boolean>;
+  end: ivm.Reference<() => number>;
   prepare: ivm.Reference<(config: unknown) => void>;
   accept: ivm.Reference<(module: unknown) => void>;
 }
@@ -93,6 +93,9 @@ export class WorkerIsolate implements Enterable {
   #events: IsolateEvents | null = null;
   #batch: Batch | null = null;
   #gone = false;
+  #leaves = 0;
+  #checkedLeaves = 0;
+  #checks = 0;
 
   constructor(parts: IsolateParts) {
     this.#parts = parts;
@@ -115,7 +118,12 @@ export class WorkerIsolate implements Enterable {
         new ivm.Callback(this.#onLeave, { ignored: true }),
         new ivm.Callback(this.#onSync),
         new ivm.Reference(this.#onWaiting),
-        new ivm.ExternalCopy({ streamWindowBytes, timersMax, logBytesMax }).copyInto({ release: true }),
+        new ivm.ExternalCopy({
+          streamWindowBytes,
+          timersMax,
+          logBytesMax,
+          memoryBytesMax: parts.limits.isolateMemoryMb * 1024 * 1024,
+        }).copyInto({ release: true }),
       ],
       { result: { reference: true } },
     ) as unknown as ivm.Reference<Record<string, unknown>>;
@@ -177,15 +185,21 @@ export class WorkerIsolate implements Enterable {
     try {
       await module.evaluate(startupCpuMs === 0 ? {} : { timeout: startupCpuMs * 4 + 5000 });
     } catch (error) {
-      const breached = this.#isolate.isDisposed ? false : this.#connection.end.applySync(undefined, []);
-      if (breached) throw new PlatformError('startup_cpu_limit_exceeded', { limitMs: startupCpuMs });
+      if (!this.#isolate.isDisposed) this.#endTopLevel();
       throw this.#died() ?? startFailed(error);
     }
     if (this.#isolate.isDisposed) throw new PlatformError('memory_limit_exceeded', { limitMb: isolateMemoryMb });
-    const breached = this.#connection.end.applySync(undefined, []);
-    if (breached) throw new PlatformError('startup_cpu_limit_exceeded', { limitMs: startupCpuMs });
+    this.#endTopLevel();
     this.#connection.accept.applySync(undefined, [module.namespace.derefInto()]);
     return module.cachedData ?? null;
+  }
+
+  /** @throws {PlatformError} when a limit ended the top level. */
+  #endTopLevel(): void {
+    const { startupCpuMs, isolateMemoryMb } = this.#parts.limits;
+    const ended = this.#connection.end.applySync(undefined, []);
+    if (ended === 1) throw new PlatformError('startup_cpu_limit_exceeded', { limitMs: startupCpuMs });
+    if (ended === 2) throw new PlatformError('memory_limit_exceeded', { limitMb: isolateMemoryMb });
   }
 
   #died(): PlatformError | null {
@@ -214,6 +228,7 @@ export class WorkerIsolate implements Enterable {
 
   #onLeave = (meta: string, text: string, shareMs: number, cpuMs: number, ...bytes: Uint8Array[]): void => {
     if (this.#gone) return;
+    this.#leaves++;
     try {
       this.#events?.left(meta, text, shareMs, cpuMs, bytes);
     } catch (error) {
@@ -231,12 +246,25 @@ export class WorkerIsolate implements Enterable {
     return new ivm.ExternalCopy(reply).copyInto({ release: true });
   };
 
-  /** Called now and then while an entry runs: an isolate over its memory limit ends without a word. */
-  checkAlive(): void {
-    if (!this.#gone && this.#isolate.isDisposed) this.#die('memory');
+  /**
+   * Called now and then while an entry runs: an isolate over its memory limit ends without a word, and a loop over slow built-ins
+   * comes to no point where V8 would end it, for minutes. After `checksMax` calls within one entry the isolate is given up.
+   */
+  checkAlive(checksMax: number): void {
+    if (this.#gone) return;
+    if (this.#isolate.isDisposed) {
+      this.#die('memory');
+    } else if (this.entryState === 'idle' || this.entryState === 'ready' || this.#checkedLeaves !== this.#leaves) {
+      this.#checkedLeaves = this.#leaves;
+      this.#checks = 0;
+    } else if (++this.#checks > checksMax) {
+      // Its thread is lost until the loop ends, if it does.
+      this.#parts.onParked();
+      this.#die('stuck');
+    }
   }
 
-  #die(reason: 'memory' | 'aborted' | 'fault', error?: unknown): void {
+  #die(reason: 'memory' | 'aborted' | 'fault' | 'stuck', error?: unknown): void {
     if (this.#gone) return;
     this.#gone = true;
     this.#parts.scheduler.forget(this);

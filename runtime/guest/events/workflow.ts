@@ -203,9 +203,7 @@ export default function createWorkflowEvents(parts: LazyParts): { handle: EventH
         /** Lines of the part that is played back were written the first time. */
         log(message: unknown, data?: unknown): void {
           if (unseen > 0) return;
-          logged.push(
-            callHost('workflow.log', { run, message: String(message), data: data === undefined ? null : data }).catch(() => {}),
-          );
+          logged.push(callHost('workflow.log', { run, message: String(message), data: data === undefined ? null : data }).catch(() => {}));
         },
       };
 

@@ -29,8 +29,11 @@ constexpr int kIdleTicks = 100;
 constexpr int64_t kFlushNs = 1'000'000'000;
 // Code that belongs to no account at all.
 constexpr int64_t kStrayNs = 500'000'000;
-// The record that says that an entry could not be answered: `toHost.fault` of bridge/protocol.ts.
-constexpr char kFault[] = "!\x01\x02";
+// How often, in CPU, a running isolate is asked for its size.
+constexpr int64_t kSizeNs = 1'000'000;
+// Records that say that an entry is not answered: `toHost.fault` of bridge/protocol.ts.
+constexpr char kFault[] = "!\x01answer\x01\x02";
+constexpr char kOversized[] = "!\x01memory\x01\x02";
 
 int64_t Read(clockid_t clock) {
   timespec t;
@@ -53,8 +56,10 @@ struct Engine {
   clockid_t clock;
   int64_t watched;
   // Only touched on the thread that runs the isolate. `flushing`: the thread's CPU when the answer began, or 0.
-  int64_t charged, flushing, stray;
-  bool overran;
+  int64_t charged, flushing, stray, unsized;
+  bool overran, oversized;
+  // Bytes outside the heap that it may hold.
+  size_t external_max;
   // Whose code it is, for the note that a crash leaves.
   char owner[96];
 };
@@ -65,6 +70,18 @@ pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 Engine* running = nullptr;
 bool started = false, asleep = true;
+
+// Whether it holds more outside its heap than it may: buffers, and WebAssembly memories, which isolated-vm does not see. What
+// is garbage by now does not count.
+bool TooLarge(Engine* engine) {
+  HeapStatistics statistics;
+  engine->isolate->GetHeapStatistics(&statistics);
+  if (engine->external_max == 0 || statistics.external_memory() <= engine->external_max) return false;
+  engine->isolate->MemoryPressureNotification(MemoryPressureLevel::kCritical);
+  engine->isolate->MemoryPressureNotification(MemoryPressureLevel::kNone);
+  engine->isolate->GetHeapStatistics(&statistics);
+  return statistics.external_memory() > engine->external_max;
+}
 
 // Runs on the isolate's own thread, at a point where V8 allows an interrupt. Charges the CPU since the last sample to the
 // account of the code that is running now, and ends the entry when that account is over its limit.
@@ -82,6 +99,11 @@ void Sample(Isolate* isolate, void* pointer) {
   double used_ms = used_ns / 1e6;
   engine->charged = now;
   HandleScope scope(isolate);
+  if (TooLarge(engine)) {
+    engine->oversized = true;
+    isolate->TerminateExecution();
+    return;
+  }
   Local<Value> data = isolate->GetContinuationPreservedEmbedderData();
   Local<Context> context = engine->context.Get(isolate);
   if (!data->IsObject()) {
@@ -217,6 +239,15 @@ Engine* From(const FunctionCallbackInfo<Value>& info) {
   return static_cast<Engine*>(info.Data().As<External>()->Value());
 }
 
+// Tells the host, with nothing that a tenant could have changed, that an entry ends without an answer.
+void LeaveWith(Engine* engine, Local<Context> context, Local<String> record, double cpu_ms) {
+  Isolate* isolate = engine->isolate;
+  TryCatch caught(isolate);
+  Local<Value> ignored;
+  Local<Value> parameters[] = {record, String::Empty(isolate), Number::New(isolate, 0), Number::New(isolate, cpu_ms)};
+  if (!engine->leave.Get(isolate)->Call(context, Undefined(isolate), 4, parameters).ToLocal(&ignored)) return;
+}
+
 // run(meta, text, ...bytes): process(meta, text, ...bytes), then all microtasks, then
 // flush(cpuMs, uncharged CPU ms, breached account or undefined). Where flush throws or does not end, the host is told that:
 // an entry that never left would hold its isolate and its requests for ever.
@@ -239,6 +270,18 @@ void Run(const FunctionCallbackInfo<Value>& info) {
   int64_t end = Read(CLOCK_THREAD_CPUTIME_ID);
   engine->flushing = end;
   engine->stray = 0;
+  double cpu_ms = (end - start) / 1e6;
+  engine->unsized += end - start;
+  if (!engine->oversized && engine->unsized >= kSizeNs) {
+    engine->unsized = 0;
+    engine->oversized = !isolate->IsExecutionTerminating() && TooLarge(engine);
+  }
+  if (engine->oversized) {
+    isolate->CancelTerminateExecution();
+    Leave(engine);
+    LeaveWith(engine, context, String::NewFromUtf8Literal(isolate, kOversized), cpu_ms);
+    return;
+  }
   Local<Value> breached = Undefined(isolate);
   if (!engine->breached.IsEmpty()) {
     breached = engine->breached.Get(isolate);
@@ -249,7 +292,6 @@ void Run(const FunctionCallbackInfo<Value>& info) {
     return;  // disposed or out of memory: the host notices by itself
   }
   isolate->SetContinuationPreservedEmbedderData(Undefined(isolate));
-  double cpu_ms = (end - start) / 1e6;
   Local<Value> results[] = {Number::New(isolate, cpu_ms), Number::New(isolate, (end - engine->charged) / 1e6), breached};
   Local<Value> ignored;
   TryCatch caught(isolate);
@@ -260,22 +302,23 @@ void Run(const FunctionCallbackInfo<Value>& info) {
   if (overran) isolate->CancelTerminateExecution();
   if (answered || (!overran && isolate->IsExecutionTerminating())) return;
   caught.Reset();
-  Local<Value> fault[] = {String::NewFromUtf8Literal(isolate, kFault), String::Empty(isolate), Number::New(isolate, 0),
-                          Number::New(isolate, cpu_ms)};
-  if (!engine->leave.Get(isolate)->Call(context, Undefined(isolate), 4, fault).ToLocal(&ignored)) return;
+  LeaveWith(engine, context, String::NewFromUtf8Literal(isolate, kFault), cpu_ms);
 }
 
-// begin(context): watches code that is not called through run, as a module's top level. end(): [cpuMs, breached].
+// begin(context, bytes): watches code that is not called through run, as a module's top level, and takes the bound of what the
+// isolate holds outside its heap. end(): 1 when a CPU limit ended it, 2 when that bound did, else 0.
 void Begin(const FunctionCallbackInfo<Value>& info) {
+  Engine* engine = From(info);
+  engine->external_max = info[1]->IsNumber() ? static_cast<size_t>(info[1].As<Number>()->Value()) : 0;
   info.GetIsolate()->SetContinuationPreservedEmbedderData(info[0]);
-  Enter(From(info));
+  Enter(engine);
 }
 
 void End(const FunctionCallbackInfo<Value>& info) {
   Engine* engine = From(info);
   Leave(engine);
   engine->isolate->SetContinuationPreservedEmbedderData(Undefined(engine->isolate));
-  info.GetReturnValue().Set(!engine->breached.IsEmpty());
+  info.GetReturnValue().Set(engine->oversized ? 2 : engine->breached.IsEmpty() ? 0 : 1);
 }
 
 void Bind(const FunctionCallbackInfo<Value>& info) {
