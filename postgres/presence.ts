@@ -2,6 +2,7 @@
 // once and need not wait for its leases to end. Who cannot be seen twice in a row is gone; once would be a reconnection.
 import { randomBytes } from 'node:crypto';
 import type { Postgres } from './connection.ts';
+import { atMost } from './wake.ts';
 
 /** One member's view. */
 export interface Presence {
@@ -14,6 +15,8 @@ export interface Presence {
 /** First half of the lock's key: any number that nobody else uses. */
 const lockClass = 752_834_100;
 const lookMs = 2000;
+/** A server that is away is not waited for. */
+const closeMsMax = 1000;
 /** The unseen are forgotten after so many looks, by when nobody can hold a lease of theirs. */
 const looksKept = 200;
 
@@ -85,11 +88,10 @@ export async function joinPresence(sql: Postgres, onTrouble: (error: unknown) =>
     async close() {
       closed = true;
       if (timer !== null) clearTimeout(timer);
-      await looking;
-      if (holder !== null) {
-        await holder`SELECT pg_advisory_unlock(${lockClass}::int4, ${key}::int4)`.catch(() => {});
-        holder.release();
-      }
+      await atMost(closeMsMax, looking);
+      if (holder === null) return;
+      await atMost(closeMsMax, Promise.resolve(holder`SELECT pg_advisory_unlock(${lockClass}::int4, ${key}::int4)`));
+      holder.release();
     },
   };
 }

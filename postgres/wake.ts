@@ -19,6 +19,22 @@ const wordsMax = 150;
 /** Words of this long go out together. */
 const gatherMs = 2;
 
+/** A server that is away is not waited for. */
+const closeMsMax = 1000;
+
+/** Resolves when the work is done, has failed, or takes too long. */
+export function atMost(ms: number, work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout;
+  const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
+  return Promise.race([
+    work.then(
+      () => {},
+      () => {},
+    ),
+    late,
+  ]).finally(() => clearTimeout(timer));
+}
+
 /** Over NOTIFY; several words for a lane within a moment become one. */
 export function createPostgresWake(sql: Postgres): Wake {
   const waiting = new Set<string>();
@@ -54,7 +70,7 @@ export function createPostgresWake(sql: Postgres): Wake {
           if (kind !== undefined) listener(kind, Number(lane), Number(dueAt));
         }
       });
-      return { close: () => unlisten().catch(() => {}) };
+      return { close: () => atMost(closeMsMax, unlisten()) };
     },
     async close() {
       if (timer !== null) {

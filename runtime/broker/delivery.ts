@@ -10,11 +10,12 @@ export interface Recipient {
   /** The queue, resource of timers, or workflow; of cron the project. */ readonly resource: string;
   /** Of who sent the event or set the timer. */ readonly project: string;
   readonly branch: string;
+  /** Of a run: the deployment that started it, which should go on with it. */ readonly deployment?: string;
 }
 
 /** What the works of all kinds are given. */
 export interface WorkParts {
-  /** The current deployment of the branch, else of production; null: there is none. */
+  /** A run's own deployment, else the current one of the branch, else of production; null: there is none. */
   readonly resolve: (recipient: Recipient) => string | null;
   /**
    * Hands an event to a deployment and waits for its end.

@@ -67,7 +67,7 @@ export function createQueueWork<Row extends Message>(parts: WorkParts, ledger: Q
       parts.onEvent('info', 'Messages wait: nobody takes them', about(first, { messages: live.length, code: delivered.code }));
       const others = parts.othersMayTake === true;
       for (const row of live) await again(row, now() + (others ? 0 : delivered.restMs), false);
-      if (others) return { restMs: delivered.restMs };
+      if (others) return { restMs: Math.min(delivered.restMs, laneRestMsMax) };
       // Other senders' messages in this lane may have somebody who takes them: they wait for a moment only.
       return { restMs: Math.min(delivered.restMs, laneRestMsMax) };
     }

@@ -5,6 +5,9 @@ import type { LaneAdvice, Work } from '#postgres/claim-loop.ts';
 import type { Wake } from '#postgres/wake.ts';
 import { persist, tryDeliver, type WorkParts } from './delivery.ts';
 
+/** How long a lane rests of which others may take what nobody takes here. */
+const othersMs = 1000;
+
 /** A claimed timer, as the store gives it. */
 export interface DueTimer {
   readonly seq: number;
@@ -76,7 +79,7 @@ export function createTimerWork<Row extends DueTimer>(
       parts.onEvent('info', `A ${kind} event waits: nobody takes it`, { ...fields, code: delivered.code });
       if (parts.othersMayTake === true) {
         await again(timer, now(), false);
-        return { restMs: delivered.restMs };
+        return { restMs: Math.min(delivered.restMs, othersMs) };
       }
       await again(timer, now() + delivered.restMs, false);
     } else {

@@ -5,6 +5,9 @@ import type { LaneAdvice, Work } from '#postgres/claim-loop.ts';
 import type { Wake } from '#postgres/wake.ts';
 import { persist, tryDeliver, type WorkParts } from './delivery.ts';
 
+/** How long a lane rests of which others may take what nobody takes here. */
+const othersMs = 1000;
+
 /** A claimed run, as the store gives it. */
 export interface Run {
   readonly seq: number;
@@ -18,6 +21,7 @@ export interface Run {
   readonly deployment: string;
   /** JSON. */ readonly input: string;
   readonly project: string;
+  readonly branch: string;
 }
 
 /** A step that a run has behind it, or waits for. */
@@ -62,7 +66,13 @@ export function createWorkflowWork<Row extends Run>(parts: WorkParts, ledger: Wo
     const began = now();
     const stretch = await persist(() => ledger.begin(run, began));
     if (stretch === null) return {};
-    const delivered = await tryDeliver(parts, run.deployment, 'workflow', toEvent(run, stretch, began), signal);
+    const delivered = await tryDeliver(
+      parts,
+      parts.resolve({ ...run, kind: 'workflow' }),
+      'workflow',
+      toEvent(run, stretch, began),
+      signal,
+    );
     const fields = { namespace: run.namespace, workflow: run.resource, project: run.project, execution: run.execution_id };
     if (delivered.kind === 'done') {
       const end = toEnd((delivered.result ?? {}) as Result, limits.workflowValueBytesMax);
@@ -74,7 +84,7 @@ export function createWorkflowWork<Row extends Run>(parts: WorkParts, ledger: Wo
       parts.onEvent('info', 'A run of a workflow waits: nobody takes it', { ...fields, deployment: run.deployment, code: delivered.code });
       if (parts.othersMayTake === true) {
         await again(run, now(), false);
-        return { restMs: delivered.restMs };
+        return { restMs: Math.min(delivered.restMs, othersMs) };
       }
       await again(run, now() + delivered.restMs, false);
       return {};

@@ -72,7 +72,7 @@ export function brokerContract(open: OpenBrokerStores): void {
               wake: stores.wake,
               presence,
               nextTime,
-              resolve: () => owner.deployment,
+              resolve: ({ deployment }) => deployment ?? owner.deployment,
               deliver: async (deployment, kind, event, signal) =>
                 deliver(JSON.parse(event) as Record<string, unknown>, kind, signal, deployment),
               limits,
@@ -113,18 +113,24 @@ export function brokerContract(open: OpenBrokerStores): void {
   fact(
     'a message that is sent while the broker waits is delivered at once, and a delayed one when it is due',
     async ({ stores, start }) => {
-      const seen: string[] = [];
+      const seen: [string, number][] = [];
       await start(
         (event) => {
-          seen.push(...ids(event));
+          for (const id of ids(event)) seen.push([id, Date.now()]);
           return done({ acked: ids(event), retry: [] });
         },
         { limits: { ...defaultDeliveryLimits, pollMs: 3_600_000 } },
       );
-      await send(stores, message('later', { dueAt: Date.now() + 150 }));
       await send(stores, message('now'));
-      await until(() => seen.length === 2);
-      assert.deepEqual(seen, ['now', 'later']);
+      await until(() => seen.length === 1);
+      const dueAt = Date.now() + 100;
+      await send(stores, message('later', { dueAt }), message('much later', { dueAt: dueAt + 50 }));
+      await until(() => seen.length === 3);
+      assert.deepEqual(
+        seen.map(([id]) => id),
+        ['now', 'later', 'much later'],
+      );
+      assert.ok(seen[1]![1] >= dueAt && seen[2]![1] >= dueAt + 50);
     },
   );
 

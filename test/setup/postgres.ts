@@ -4,16 +4,25 @@ import { after } from 'node:test';
 import { openPostgres, urlOfDatabase } from '#postgres/connection.ts';
 import { engineVariable, ownerVariable, startTestPostgres, template } from './postgres-server.ts';
 
-let ownServer: Promise<{ stop(): Promise<void> }> | null = null;
-after(async () => (await ownServer)?.stop());
-
 let databases = 0;
+let open = 0;
+let over = false;
+let ownServer: ReturnType<typeof startTestPostgres> | null = null;
+
+// This hook comes before those of the file, which close its databases: the last of them stops the server.
+after(async () => {
+  over = true;
+  await stopWhenDone();
+});
+
+async function stopWhenDone(): Promise<void> {
+  if (over && open === 0) await (await ownServer)?.stop();
+}
 
 /** A fresh migrated database, dropped by `close`. `engineUrl` is of the role that engines have. */
 export async function createTestDatabase(): Promise<{ url: string; engineUrl: string; close(): Promise<void> }> {
-  if (process.env[ownerVariable] === undefined || ownServer !== null) {
-    await (ownServer ??= startTestPostgres());
-  }
+  if (process.env[ownerVariable] === undefined || ownServer !== null) await (ownServer ??= startTestPostgres());
+  open++;
   const server = process.env[ownerVariable]!;
   const name = `test_${process.pid}_${++databases}`;
   const maintenance = openPostgres({ url: urlOfDatabase(server, 'postgres'), name: 'test', connectionsMax: 1 });
@@ -22,9 +31,10 @@ export async function createTestDatabase(): Promise<{ url: string; engineUrl: st
     url: urlOfDatabase(server, name),
     engineUrl: urlOfDatabase(process.env[engineVariable]!, name),
     async close() {
-      // A server of this file's own goes as a whole, perhaps before.
-      if (ownServer === null) await maintenance.unsafe(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+      await maintenance.unsafe(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
       await maintenance.end();
+      open--;
+      await stopWhenDone();
     },
   };
 }
