@@ -14,7 +14,7 @@ const strips: Record<string, string> = { x64: 'strip', arm64: 'aarch64-linux-gnu
 const sources = ['guest', 'snapshot'];
 const flags = [
   '-std=c++20',
-  '-O2',
+  '-O3',
   '-fPIC',
   '-shared',
   '-fno-exceptions',
