@@ -14,6 +14,7 @@ import type { Route } from './router/route-table.ts';
 import { createAssetServer } from './server/assets.ts';
 import { openNodeListener } from './server/listener-node.ts';
 import { createSignedFiles } from './server/signed-files.ts';
+import { openLocalEvents } from './local-events.ts';
 import { createMemoryCache } from './stores/cache-memory.ts';
 import { openLocalStores } from './stores/local-stores.ts';
 
@@ -42,6 +43,8 @@ export interface DevOptions {
   /** Bounds; default those of the environment, as in production. */ readonly limits?: Limits;
   readonly log: (record: { level: LogLine['level']; message: string }) => void;
   readonly onRequest: (request: DevRequest) => void;
+  /** Name of the project, which tells its timers and schedules from those of others in its workspace; default `dev`. */
+  readonly project?: string;
 }
 
 /** A running engine with one deployment. */
@@ -78,6 +81,16 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
     cacheFolder: cacheFolder(process.env),
     blanks: 2,
   });
+  const project = options.project ?? 'dev';
+  const events = openLocalEvents({
+    folder: options.stateFolder,
+    namespace,
+    project,
+    branch: 'dev',
+    environment: process.env,
+    deliver: (deployment, kind, event) => handler.deliver(deployment, kind, event),
+    log: (level, message) => options.log({ level, message }),
+  });
   const handler = createHandler({
     engine,
     limits,
@@ -86,7 +99,7 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
     findRoute: () => route,
     openArtifact: (id) => openArtifact(folder, id),
     assets: createAssetServer(),
-    stores: { ...local.stores, db: databases.store, auth: users },
+    stores: { ...local.stores, db: databases.store, auth: users, events: events.bindings },
     authRoutes: createAuthRoutes(users),
     signedFiles: local.stores.fs && createSignedFiles(local.stores.fs, local.signingKey, limits.bodyBytesMax),
     hostOf: () => `${options.host}:${listener.port}`,
@@ -111,16 +124,19 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
       for (const { resource, files } of migrations) await databases.migrate({ namespace, resource }, files);
       const artifact = basename(artifactFolder);
       folder = dirname(dirname(artifactFolder));
-      route = { project: 'dev', deployment: `d${artifact.slice(0, 12)}`, artifact, plan: 'free', vars, branch: 'dev' };
+      route = { project, deployment: `d${artifact.slice(0, 12)}`, artifact, plan: 'free', vars, branch: 'dev' };
       handler.retain([route]);
       handler.warm(route);
+      await events.deploy(route.deployment, openArtifact(folder, artifact).manifest);
       deployed = null;
       open?.();
     },
     async close() {
       await listener.close();
+      await events.stop();
       handler.close();
       await engine.close();
+      await events.close();
       await databases.close();
       local.close();
     },
