@@ -8,7 +8,7 @@ import { root, runProgram } from './processes.ts';
 
 /** Folders of the program; postgres/ and control/gateway/ join when they exist. */
 const shippedFolders = ['core', 'runtime', 'builder', 'cli', 'postgres', 'control/gateway'];
-const leftOut = ['cli/tasks/**', '**/node_modules/**', '**/README.md', 'runtime/**/tsconfig.json', '**/*.c', '**/*.cc'];
+const leftOut = ['cli/tasks/**', '**/node_modules/**', '**/README.md', 'runtime/**/tsconfig.json', '**/*.c', '**/*.cc', '**/*.h'];
 /** Sources that a bundler reads when the program runs, never Node. */
 const bundledFolders = ['runtime/guest/', 'cli/templates/'];
 /** Read by both: shipped in both forms. */
