@@ -71,6 +71,8 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   postgres: ['postgres/', 'runtime/stores/'],
   'better-auth': ['runtime/auth/'],
   kysely: ['runtime/auth/'],
+  redis: ['runtime/stores/'],
+  aws4fetch: ['runtime/stores/'],
   rolldown: ['builder/', 'runtime/isolates/', 'cli/tasks/'],
   unenv: ['builder/'],
   undici: ['runtime/'],
