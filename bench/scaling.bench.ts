@@ -1,12 +1,15 @@
-// What a second engine costs per request, and what a request costs that one engine forwards to the other: CPU of the supervisor and
-// all engines. Through the real supervisor; engines are pinned to a core each where taskset is there. `npm run bench scaling`.
+// What a second engine costs per request, and what a request costs that one engine forwards to the other: CPU of all processes. First
+// through the real supervisor, engines pinned to a core each where taskset is there; then the two ends of forwarding alone, since
+// only a part of the requests is forwarded in the first table. `npm run bench scaling`.
 import { spawnSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { nodeFlags } from '../cli/node-flags.mjs';
 import { startPlatform, type TestPlatform } from '../test/setup/platform.ts';
 import { loadInTurn, missingWrk, rounds, runWrk, seconds, type Reading, type Target } from './load.ts';
+import { startServer, type Server } from './servers.ts';
 import { digits, formatTable, machineLine, median } from './statistics.ts';
 
 const connections = 64;
@@ -72,3 +75,21 @@ process.stdout.write(
     `  2 engines / 1 engine = ${digits(two / one)} (aim: at most 1.15)\n` +
     `  a forwarded request costs ${digits((detour - two) / share)} us more\n`,
 );
+
+const ends: Server[] = [];
+for (const mode of ['direct', 'forwarded']) {
+  const file = join(import.meta.dirname, 'peers/forwarding.ts');
+  ends.push(
+    await startServer(mode, 'hello.localhost', '/', (port) => ({ words: [process.execPath, ...nodeFlags, file, mode, String(port)] })),
+  );
+}
+for (const count of [64, 8]) {
+  const alone = await loadInTurn(ends, count);
+  const table = [...alone].map(([name, { cpuUs, perSecond, p50Ms, p99Ms, bad }]) => [name, cpuUs, perSecond, p50Ms, p99Ms, bad]);
+  const [direct, forwarded] = ends.map(({ name }) => alone.get(name)!.cpuUs) as [number, number];
+  process.stdout.write(
+    `\n${formatTable([`${count} connections`, 'CPU us', 'requests/s', 'p50 ms', 'p99 ms', 'non-2xx'], table)}\n` +
+      `  forwarding costs ${digits(forwarded - direct)} us a request\n`,
+  );
+}
+await Promise.all(ends.map((server) => server.stop()));

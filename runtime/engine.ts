@@ -42,6 +42,7 @@ export interface Engine {
   readonly snapshotBytes: number;
   /** Threads lost to heap overflows inside V8. Each keeps its memory, and the process cannot exit by itself any more. */
   readonly parkedThreads: number;
+  /** The deployment that lost most of them, as `<project>/<id>`; null where none did. */ readonly parkedBy: string | null;
   close(): Promise<void>;
 }
 
@@ -56,6 +57,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const scheduler = new EntryScheduler({ runningMax: Math.max(2, availableParallelism()), defer: setImmediate });
   const counters = new EngineCounters({ deploymentsMax: options.limits.metricsDeploymentsMax });
   let parkedThreads = 0;
+  const parkedBy = new Map<string, number>();
   const pool = new Pool(
     {
       snapshot,
@@ -64,7 +66,10 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       counters,
       crashDescriptor: options.crashDescriptor ?? -1,
       limits: options.limits,
-      onParked: () => void parkedThreads++,
+      onParked(owner) {
+        parkedThreads++;
+        parkedBy.set(owner, (parkedBy.get(owner) ?? 0) + 1);
+      },
     },
     { ...options.limits, blanks: options.blanks },
   );
@@ -90,6 +95,10 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     snapshotBytes: snapshot.bytes,
     get parkedThreads() {
       return parkedThreads;
+    },
+    get parkedBy() {
+      for (const [owner, threads] of parkedBy) if (threads * 2 > parkedThreads) return owner;
+      return null;
     },
     async close() {
       pool.close();

@@ -10,6 +10,7 @@ import type { Handler } from './handler.ts';
 import type { Listener, ListenerOptions } from './server/listener.ts';
 import { openInternal, type InternalRoutes } from './server/internal.ts';
 import type { FromEngine, ToEngine } from './supervisor/messages.ts';
+import type { DeploymentKey } from './supervisor/state.ts';
 
 /** What supervision works on. */
 export interface SupervisedParts {
@@ -20,6 +21,7 @@ export interface SupervisedParts {
   readonly placement: Placement;
   readonly routes: InternalRoutes;
   readonly parkedThreads: () => number;
+  /** The deployment that lost most of them. */ readonly parkedBy: () => DeploymentKey | null;
   /** Invocations that have begun so far. */ readonly served: () => number;
   readonly open: (options: Pick<ListenerOptions, 'port' | 'reusePort' | 'inherited'>) => Promise<Listener>;
   /** The place among serving engines; null for a quarantine. */ readonly onAssigned: (place: number | null) => void;
@@ -109,7 +111,7 @@ export async function superviseEngine(parts: SupervisedParts): Promise<{ drain(p
     const parkedThreads = parts.parkedThreads();
     say({ type: 'note', running, load: handler.load, served: parts.served(), forwarded: forwarder.count, parkedThreads });
     if (parkedThreads >= PARKED_THREADS_MAX && !draining)
-      say({ type: 'recycle', reason: `${parkedThreads} threads are lost to heap overflows` });
+      say({ type: 'recycle', reason: `${parkedThreads} threads are lost to heap overflows`, blamed: parts.parkedBy() });
   }, NOTE_MS);
 
   say({ type: 'booted' });

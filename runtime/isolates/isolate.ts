@@ -11,7 +11,7 @@ export interface IsolateParts {
   readonly native: ivm.NativeModule;
   readonly scheduler: EntryScheduler;
   /** An isolate overflowed its heap inside V8: its thread is parked for good, with all its memory. */
-  readonly onParked: () => void;
+  readonly onParked: (owner: string) => void;
   readonly counters: IsolateCounters;
   /** Where the process says, when it dies, whose code was running; below 0: nowhere. */ readonly crashDescriptor?: number;
   readonly limits: {
@@ -93,6 +93,7 @@ export class WorkerIsolate implements Enterable {
   #events: IsolateEvents | null = null;
   #batch: Batch | null = null;
   #gone = false;
+  #owner = '';
   #leaves = 0;
   #checkedLeaves = 0;
   #checks = 0;
@@ -102,7 +103,7 @@ export class WorkerIsolate implements Enterable {
     const { isolate, context } = parts.snapshot.open({
       memoryLimit: parts.limits.isolateMemoryMb,
       onCatastrophicError: () => {
-        parts.onParked();
+        parts.onParked(this.#owner);
         this.#die('aborted');
       },
     });
@@ -146,6 +147,7 @@ export class WorkerIsolate implements Enterable {
    * @throws {PlatformError} `worker_syntax_error`, `worker_start_failed`, `startup_cpu_limit_exceeded`, `memory_limit_exceeded`.
    */
   async load(worker: WorkerCode, batch: Batch, events: IsolateEvents): Promise<CodeCache | null> {
+    this.#owner = worker.owner;
     this.#batch = batch;
     this.#events = events;
     const { startupCpuMs, isolateMemoryMb } = this.#parts.limits;
@@ -259,7 +261,7 @@ export class WorkerIsolate implements Enterable {
       this.#checks = 0;
     } else if (++this.#checks > checksMax) {
       // Its thread is lost until the loop ends, if it does.
-      this.#parts.onParked();
+      this.#parts.onParked(this.#owner);
       this.#die('stuck');
     }
   }

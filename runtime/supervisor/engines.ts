@@ -88,12 +88,13 @@ export class Engines {
     if (place.engine !== null) this.#dismiss(place.engine);
   }
 
-  /** Puts another process in an engine's place: it listens before the old one stops. */
-  recycle(engine: EngineProcess): void {
+  /** Puts another process in an engine's place: it listens before the old one stops. False when that is under way. */
+  recycle(engine: EngineProcess): boolean {
     const place = this.#placeOf(engine);
-    if (place === undefined || place.successor !== null || typeof place.key !== 'number') return;
+    if (place === undefined || place.successor !== null || typeof place.key !== 'number') return false;
     place.successor = 'wanted';
     this.#fill();
+    return true;
   }
 
   broadcast(message: ToEngine): void {

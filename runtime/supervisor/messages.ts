@@ -54,5 +54,5 @@ export type FromEngine =
   | { readonly type: 'want'; readonly deployment: DeploymentKey }
   /** The last word on its metrics, before it ends: a `MetricsReport`. */
   | { readonly type: 'report'; readonly report: unknown }
-  /** It has to be replaced. */
-  | { readonly type: 'recycle'; readonly reason: string };
+  /** It has to be replaced. `blamed`: the deployment that is to blame for it, as if it had ended the engine. */
+  | { readonly type: 'recycle'; readonly reason: string; readonly blamed: DeploymentKey | null };

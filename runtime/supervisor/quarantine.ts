@@ -14,7 +14,7 @@ export interface QuarantinePolicy {
 }
 
 /** How long a pause is made longer for want of engines. */
-const FULL_MS_MAX = 10_000;
+const FULL_MS_MAX = 60_000;
 
 interface Confined {
   readonly since: number;

@@ -18,11 +18,11 @@ test('after one death a deployment is paused until everybody serves again, and t
   assert.deepEqual(quarantine.list(noLink), []);
 });
 
-test('a pause ends after ten seconds even when engines are still missing', () => {
+test('a pause ends after a minute even when engines are still missing', () => {
   const quarantine = create();
   quarantine.onDeath(death('a/d1', 0), null);
-  assert.deepEqual(quarantine.pass(10_999, false), []);
-  assert.deepEqual(quarantine.pass(11_000, false), ['a/d1']);
+  assert.deepEqual(quarantine.pass(60_999, false), []);
+  assert.deepEqual(quarantine.pass(61_000, false), ['a/d1']);
 });
 
 test('after two it is kept apart, with pauses that double up to a minute', () => {

@@ -1,0 +1,42 @@
+// An engine's two ends of forwarding and nothing else: a listener that answers at once (`direct`), or that forwards every request to a
+// process of its own that does (`forwarded`). `node forwarding.ts <mode> <port>`; started by scaling.bench.ts.
+import { fork } from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { defaultLimits } from '../../core/limits.ts';
+import { Forwarder } from '../../runtime/forwarding/forwarder.ts';
+import { openReceiver } from '../../runtime/forwarding/receiver.ts';
+import type { Exchange } from '../../runtime/server/listener.ts';
+import { openNodeListener } from '../../runtime/server/listener-node.ts';
+
+const [mode, where] = process.argv.slice(2) as [string, string];
+// As an isolate's answers come: not in the turn of the event loop that brought the request.
+const answer = (exchange: Exchange): void =>
+  void setImmediate(() => exchange.send(200, 'content-type\0text/plain;charset=UTF-8\0', 'Hello World'));
+
+if (mode === 'serving') {
+  await openReceiver({
+    path: where,
+    onExchange(_deployment, exchange) {
+      answer(exchange);
+      return true;
+    },
+  });
+  process.on('disconnect', () => process.exit(0));
+  process.send?.('ready');
+} else {
+  let onExchange = answer;
+  if (mode === 'forwarded') {
+    const path = join(mkdtempSync(join(tmpdir(), 'platform-bench-')), 'link');
+    const serving = fork(import.meta.filename, ['serving', path]);
+    await new Promise((resolve) => serving.once('message', resolve));
+    const forwarder = new Forwarder({
+      serveHere: (_deployment, exchange) => answer(exchange),
+      answerLost: (exchange) => exchange.destroy(),
+    });
+    const counter = { inFlight: 0 };
+    onExchange = (exchange) => forwarder.forward(path, 'project/d000000000000', exchange, counter);
+  }
+  await openNodeListener({ port: Number(where), host: '127.0.0.1', limits: defaultLimits, onExchange });
+}
