@@ -1,8 +1,9 @@
-// State in Postgres (table binding.state). Updates of one key that come while another is on its way to the server are applied together
-// and written once: a counter that everybody increments costs a round trip for all who wait, not one each.
+// State in Postgres, for the handler in production: strongly consistent over all engines. Values are bytes there, with a word on
+// whether they were text, since Postgres's text holds no NUL. Updates of one key that come together go in one transaction.
 import { randomBytes } from 'node:crypto';
-import type { StatePlace, StateRecord, StateStore, StoredState } from '../bindings/state.ts';
-import { guarded, type PostgresSql } from './sql-postgres.ts';
+import type { StatePlace, StateStore, StoredState } from '../bindings/state.ts';
+import { likePrefix } from './sql.ts';
+import type { PostgresSql } from './sql-postgres.ts';
 
 interface Row {
   readonly key: string;
@@ -13,140 +14,160 @@ interface Row {
   readonly version: string;
 }
 
-/** One caller of `update`. */
-interface Waiting {
+interface Update {
   readonly change: (before: string | undefined) => string;
+  readonly now: number;
   readonly resolve: (after: string) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Tries of a write that another engine came before. */
-const attemptsMax = 50;
-/** One in so many writes with a life takes expired records away, at most so many. */
-const sweepEvery = 100;
-const sweepRows = 1000;
+const insert = `INSERT INTO state (namespace, resource, key, value, is_text, metadata, expires_at, version)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`;
+const columns = 'key, value, is_text, metadata, expires_at, version';
+const sweepRows = 500;
+/** One write in so many sweeps what has expired. */
+const sweepShare = 100;
 
-/** @param sql the tables of bindings; closed by who opened it. */
+/** @param sql as the engines' role; belongs to the caller. */
 export function createStatePostgres(sql: PostgresSql): StateStore {
-  const { pool } = sql;
-  const updating = new Map<string, Waiting[]>();
+  const at = 'namespace = $1 AND resource = $2 AND key = $3';
+  const waiting = new Map<string, Update[]>();
   let writes = 0;
 
   const newVersion = (): string => randomBytes(9).toString('base64url');
 
-  async function read({ namespace, resource }: StatePlace, keys: readonly string[], now: number): Promise<Row[]> {
-    return guarded(
-      async () =>
-        await pool<Row[]>`SELECT key, value, is_text, metadata, expires_at, version FROM state
-          WHERE namespace = ${namespace} AND resource = ${resource} AND key = ANY(${keys as string[]})
-            AND (expires_at IS NULL OR expires_at > ${now})`,
-    );
+  function sweep(now: number): void {
+    if (++writes % sweepShare !== 1) return;
+    void sql
+      .all(`DELETE FROM state WHERE ctid IN (SELECT ctid FROM state WHERE expires_at <= $1 LIMIT ${sweepRows} FOR UPDATE SKIP LOCKED)`, now)
+      .catch(() => {});
   }
 
-  /** @param version writes only over this one; null only where nothing is alive; undefined over anything. */
-  async function write(
-    { namespace, resource }: StatePlace,
-    key: string,
-    { value, metadata, expiresAt }: StateRecord,
-    now: number,
-    version: string | null | undefined,
-  ): Promise<boolean> {
-    const isText = typeof value === 'string';
-    const bytes = Buffer.from(value as string);
-    const next = newVersion();
-    const written = await guarded(async () => {
-      if (typeof version === 'string')
-        return await pool`UPDATE state SET value = ${bytes}, is_text = ${isText}, metadata = ${metadata}, expires_at = ${expiresAt}, version = ${next}
-          WHERE namespace = ${namespace} AND resource = ${resource} AND key = ${key} AND version = ${version}
-            AND (expires_at IS NULL OR expires_at > ${now})`;
-      return await pool`INSERT INTO state (namespace, resource, key, value, is_text, metadata, expires_at, version)
-        VALUES (${namespace}, ${resource}, ${key}, ${bytes}, ${isText}, ${metadata}, ${expiresAt}, ${next})
-        ON CONFLICT (namespace, resource, key) DO UPDATE SET value = excluded.value, is_text = excluded.is_text,
-          metadata = excluded.metadata, expires_at = excluded.expires_at, version = excluded.version
-        ${version === null ? pool`WHERE state.expires_at <= ${now}` : pool``}`;
-    });
-    if (expiresAt !== null && ++writes % sweepEvery === 0)
-      await guarded(
-        async () => await pool`DELETE FROM state WHERE ctid IN (SELECT ctid FROM state WHERE expires_at <= ${now} LIMIT ${sweepRows})`,
-      );
-    return written.count === 1;
+  /** Applies what waits for a key, one change on top of the other; a change that throws fails alone. */
+  async function apply(place: StatePlace, key: string, updates: readonly Update[]): Promise<void> {
+    while (!(await tryApply(place, key, updates)));
   }
 
-  /** Applies all who wait for a key, again and again until nobody does. */
-  async function apply(place: StatePlace, key: string, now: number, id: string): Promise<void> {
-    for (let waiting = updating.get(id)!; waiting.length > 0;) {
-      const together = waiting.splice(0);
-      try {
-        await applyTogether(place, key, now, together);
-      } catch (error) {
-        for (const { reject } of together) reject(error);
-      }
-    }
-    updating.delete(id);
-  }
-
-  async function applyTogether(place: StatePlace, key: string, now: number, together: readonly Waiting[]): Promise<void> {
-    for (let attempt = 1; ; attempt++) {
-      const [before] = await read(place, [key], now);
-      let text = before?.value.toString();
-      const ends: (() => void)[] = [];
-      let changed = false;
-      for (const { change, resolve, reject } of together) {
+  /** False: somebody made the row meanwhile; what is not there cannot be locked. */
+  async function tryApply({ namespace, resource }: StatePlace, key: string, updates: readonly Update[]): Promise<boolean> {
+    const settled: (() => void)[] = [];
+    const applied = await sql.transaction(async (inside) => {
+      const [row] = await inside.all<Row>(`SELECT ${columns} FROM state WHERE ${at} FOR UPDATE`, namespace, resource, key);
+      let { metadata = null, expires_at: expiresAt = null } = row ?? {};
+      let text = row === undefined ? undefined : row.value.toString();
+      let written = false;
+      for (const { change, now, resolve, reject } of updates) {
+        if (expiresAt !== null && expiresAt <= now) [text, metadata, expiresAt] = [undefined, null, null];
         try {
           const after = change(text);
           text = after;
-          changed = true;
-          ends.push(() => resolve(after));
+          written = true;
+          settled.push(() => resolve(after));
         } catch (error) {
-          // Its own affair: the others go on from what was there before it.
-          ends.push(() => reject(error));
+          settled.push(() => reject(error));
         }
       }
-      const record = { value: text ?? '', metadata: before?.metadata ?? null, expiresAt: before?.expires_at ?? null };
-      if (!changed || (await write(place, key, record, now, before?.version ?? null))) {
-        for (const end of ends) end();
-        return;
-      }
-      if (attempt === attemptsMax) throw new Error(`The key was written ${attemptsMax} times while it was being updated`);
+      if (!written) return true;
+      const values = [namespace, resource, key, Buffer.from(text!), true, metadata, expiresAt, newVersion()];
+      if (row !== undefined) await write(inside, values);
+      else return (await inside.all(`${insert} ON CONFLICT DO NOTHING RETURNING 1`, ...(values as never[]))).length > 0;
+      return true;
+    });
+    if (applied) for (const settle of settled) settle();
+    return applied;
+  }
+
+  async function work(id: string, place: StatePlace, key: string): Promise<void> {
+    for (let updates = waiting.get(id)!; updates.length > 0; updates = waiting.get(id)!) {
+      waiting.set(id, []);
+      await apply(place, key, updates).catch((error: unknown) => {
+        for (const { reject } of updates) reject(error);
+      });
     }
+    waiting.delete(id);
   }
 
   return {
-    async get(place, keys, now) {
-      const rows = new Map((await read(place, keys, now)).map((row) => [row.key, row]));
-      return keys.map((key): StoredState | null => {
-        const row = rows.get(key);
-        if (row === undefined) return null;
-        const { value, is_text: isText, metadata, expires_at: expiresAt, version } = row;
-        return { value: isText ? value.toString() : value, metadata, expiresAt, version };
-      });
+    async get({ namespace, resource }, keys, now) {
+      const rows = await sql.all<Row>(
+        `SELECT ${columns} FROM state WHERE namespace = $1 AND resource = $2 AND key = ANY($3::text[]) AND (expires_at IS NULL OR expires_at > $4)`,
+        namespace,
+        resource,
+        keys as never,
+        now,
+      );
+      const found = new Map(rows.map((row) => [row.key, toRecord(row)]));
+      return keys.map((key) => found.get(key) ?? null);
     },
-    put: write,
+    async put({ namespace, resource }, key, { value, metadata, expiresAt }, now, version) {
+      if (expiresAt !== null) sweep(now);
+      const bytes = typeof value === 'string' ? Buffer.from(value) : Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+      const row = [namespace, resource, key, bytes, typeof value === 'string', metadata, expiresAt, newVersion()];
+      if (version === undefined) {
+        await write(sql, row);
+        return true;
+      }
+      if (version !== null) {
+        const written = await sql.all(
+          `UPDATE state SET value = $4, is_text = $5, metadata = $6, expires_at = $7, version = $8
+           WHERE ${at} AND version = $9 AND (expires_at IS NULL OR expires_at > $10) RETURNING 1`,
+          ...(row as never[]),
+          version,
+          now,
+        );
+        return written.length > 0;
+      }
+      const written = await sql.all(
+        `${insert} ON CONFLICT (namespace, resource, key) DO UPDATE SET value = excluded.value, is_text = excluded.is_text,
+           metadata = excluded.metadata, expires_at = excluded.expires_at, version = excluded.version
+         WHERE state.expires_at <= $9 RETURNING 1`,
+        ...(row as never[]),
+        now,
+      );
+      return written.length > 0;
+    },
     async delete({ namespace, resource }, key) {
-      await guarded(async () => await pool`DELETE FROM state WHERE namespace = ${namespace} AND resource = ${resource} AND key = ${key}`);
+      await sql.all(`DELETE FROM state WHERE ${at}`, namespace, resource, key);
     },
     async list({ namespace, resource }, { prefix, after, limit }, now) {
-      const rows = await guarded(
-        async () =>
-          await pool<Row[]>`SELECT key, metadata, expires_at FROM state
-            WHERE namespace = ${namespace} AND resource = ${resource} AND key > ${after ?? ''} AND key >= ${prefix} AND starts_with(key, ${prefix})
-              AND (expires_at IS NULL OR expires_at > ${now})
-            ORDER BY key LIMIT ${limit + 1}`,
+      const rows = await sql.all<Pick<Row, 'key' | 'metadata' | 'expires_at'>>(
+        `SELECT key, metadata, expires_at FROM state WHERE namespace = $1 AND resource = $2 AND key > $3 AND key >= $4
+           AND key LIKE $5 ESCAPE '!' AND (expires_at IS NULL OR expires_at > $6) ORDER BY key LIMIT $7`,
+        namespace,
+        resource,
+        after ?? '',
+        prefix,
+        likePrefix(prefix),
+        now,
+        limit + 1,
       );
-      const keys = rows.slice(0, limit).map(({ key, metadata, expires_at: expiresAt }) => ({ name: key, metadata, expiresAt }));
+      const keys = rows.slice(0, limit).map(({ key: name, metadata, expires_at: expiresAt }) => ({ name, metadata, expiresAt }));
       return { keys, more: rows.length > limit };
     },
     update(place, key, change, now) {
       const id = JSON.stringify([place.namespace, place.resource, key]);
       return new Promise((resolve, reject) => {
-        const waiting = updating.get(id);
-        if (waiting !== undefined) {
-          waiting.push({ change, resolve, reject });
+        const queued = waiting.get(id);
+        const update = { change, now, resolve, reject };
+        if (queued !== undefined) {
+          queued.push(update);
           return;
         }
-        updating.set(id, [{ change, resolve, reject }]);
-        void apply(place, key, now, id);
+        waiting.set(id, [update]);
+        void work(id, place, key);
       });
     },
   };
+}
+
+async function write(sql: Pick<PostgresSql, 'all'>, row: readonly unknown[]): Promise<void> {
+  await sql.all(
+    `${insert} ON CONFLICT (namespace, resource, key) DO UPDATE SET value = excluded.value, is_text = excluded.is_text,
+       metadata = excluded.metadata, expires_at = excluded.expires_at, version = excluded.version`,
+    ...(row as never[]),
+  );
+}
+
+function toRecord({ value, is_text: isText, metadata, expires_at: expiresAt, version }: Row): StoredState {
+  return { value: isText ? value.toString() : new Uint8Array(value), metadata, expiresAt, version };
 }
