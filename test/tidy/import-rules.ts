@@ -19,6 +19,7 @@ const engineParts = [
   'runtime/bridge/',
   'runtime/bindings/',
   'runtime/metrics/',
+  'runtime/forwarding/',
 ];
 const enginePart = (prefix: string, may: readonly string[] = []): Zone => ({
   prefix,
@@ -37,6 +38,7 @@ const zones: readonly Zone[] = [
   enginePart('runtime/invocation/'),
   enginePart('runtime/bridge/', ['runtime/invocation/outcome.ts']),
   // The supervisor sums what engines report: names, text and sums are free of the engine.
+  enginePart('runtime/forwarding/', ['runtime/server/header-block.ts', 'runtime/server/request-id.ts', 'runtime/bridge/slots.ts']),
   { prefix: 'runtime/metrics/', may: ['core/', 'runtime/invocation/outcome.ts'] },
   { prefix: 'runtime/auth/', may: ['core/', 'runtime/bindings/auth.ts'], mayTypes: ['runtime/bindings/', 'runtime/server/'] },
   { prefix: 'runtime/bindings/', may: ['core/', 'runtime/bridge/protocol.ts'], mayTypes: ['runtime/bridge/', 'runtime/invocation/'] },
