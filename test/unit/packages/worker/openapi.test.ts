@@ -134,3 +134,58 @@ test('the page brings its own files, allows no inline script and escapes what it
     .build();
   assert.doesNotMatch((await call(nasty, 'GET /d')).text, /<script>alert/);
 });
+
+/** As much of a page's element as page.js uses. */
+class PageElement {
+  readonly children: unknown[] = [];
+  readonly listeners: Record<string, () => unknown> = {};
+  readonly dataset = { document: '/openapi.json' };
+  textContent = '';
+  value = '';
+  open = false;
+  readonly tag: string;
+
+  constructor(tag: string) {
+    this.tag = tag;
+  }
+  append(...parts: unknown[]): void {
+    this.children.push(...parts);
+  }
+  replaceChildren(...parts: unknown[]): void {
+    this.children.splice(0, Infinity, ...parts);
+  }
+  addEventListener(name: string, listener: () => unknown): void {
+    this.listeners[name] = listener;
+  }
+  /** Itself and all below it. */
+  all(): PageElement[] {
+    return [this, ...this.children.flatMap((child) => (child instanceof PageElement ? child.all() : []))];
+  }
+}
+
+test('the script of the page lists the routes, and sends what is filled in', async () => {
+  const script = (await call(app, 'GET /docs/page.js')).text;
+  const body = new PageElement('body');
+  const asked: string[] = [];
+  const fetchApp = async (target: string, init?: RequestInit): Promise<Response> => {
+    const url = new URL(target, 'http://app.localhost');
+    if (init !== undefined) asked.push(`${init.method} ${url.pathname}${url.search} ${String(init.body)}`);
+    return app.fetch(new Request(url, init), {});
+  };
+  const AsyncFunction = (async () => {}).constructor as new (...words: string[]) => (...values: unknown[]) => Promise<void>;
+  await new AsyncFunction('document', 'fetch', script)({ body, createElement: (tag: string) => new PageElement(tag) }, fetchApp);
+  const operations = body.all().filter(({ tag, listeners }) => tag === 'details' && listeners['toggle'] !== undefined);
+  assert.equal(operations.length, 13);
+  const add = operations.find((element) => element.all().some(({ tag, textContent }) => tag === 'b' && textContent === 'POST'))!;
+  add.open = true;
+  add.listeners['toggle']!();
+  const area = add.all().find(({ tag }) => tag === 'textarea')!;
+  assert.deepEqual(JSON.parse(area.value), { name: '', email: '' });
+  area.value = '{"name":"Grace"}';
+  await add.all().find(({ tag }) => tag === 'button')!.listeners['click']!();
+  assert.deepEqual(asked, ['POST /users {"name":"Grace"}']);
+  assert.ok(
+    add.all().some(({ textContent }) => textContent.startsWith('201')),
+    'the answer is shown',
+  );
+});
