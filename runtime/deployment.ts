@@ -8,7 +8,6 @@ import type { InvocationIds } from './invocation/invocation-id.ts';
 import { Invocation } from './invocation/invocation.ts';
 import { StackMapper, type LogLine } from './invocation/log.ts';
 import { failed, failureResponse, ok, type Outcome } from './invocation/outcome.ts';
-import type { CodeCache } from './isolates/isolate.ts';
 import type { Pool, Tenant } from './isolates/pool.ts';
 import { collectBody } from './request-body.ts';
 import type { Exchange } from './server/listener.ts';
@@ -62,7 +61,6 @@ export class Deployment implements Tenant, ServingOwner {
   #serving: Serving | null = null;
   /** Condemned isolates that still serve what they had. */
   #retired = new Set<Serving>();
-  #cache: CodeCache | null = null;
   #closed = false;
 
   constructor(config: DeploymentConfig, parts: DeploymentParts) {
@@ -151,8 +149,6 @@ export class Deployment implements Tenant, ServingOwner {
 
   #open(): Serving {
     const serving: Serving = new Serving(this, this.#parts, this.#parts.pool.take(this), {
-      cache: this.#cache,
-      onCache: (cache) => (this.#cache = cache),
       onRestart: (invocation) => this.#start(invocation, null),
       onCondemned: () => this.#retire(serving),
       onGone: () => this.#forget(serving),

@@ -13,7 +13,7 @@ import type { Invocation } from './invocation/invocation.ts';
 import type { LogLine } from './invocation/log.ts';
 import type { DeploymentCounters, EngineCounters } from './metrics/counters.ts';
 import { failed, isFailureCode, ok, type Outcome } from './invocation/outcome.ts';
-import type { CodeCache, WorkerIsolate } from './isolates/isolate.ts';
+import type { WorkerIsolate } from './isolates/isolate.ts';
 import type { Exchange } from './server/listener.ts';
 
 /** What a deployment runs. */
@@ -74,8 +74,6 @@ const CALLS_MAX = 10_000;
 
 /** What the deployment hears of it. */
 export interface ServingHooks {
-  readonly cache: CodeCache | null;
-  readonly onCache: (cache: CodeCache) => void;
   /** An invocation that lost its isolate before it had any effect. */
   readonly onRestart: (invocation: AnyInvocation) => void;
   readonly onCondemned: () => void;
@@ -136,14 +134,13 @@ export class Serving implements LinkEvents {
   async loadWorker(): Promise<void> {
     const { config } = this.#deployment;
     try {
-      const cache = await this.#isolate.load(
+      await this.#isolate.load(
         {
           code: config.code(),
           vars: config.vars,
           bindings: config.bindings,
           cpuLimitMs: this.#parts.limits.cpu.http[config.plan],
           owner: `${config.project}/${config.id}`,
-          cachedData: this.#hooks.cache,
         },
         this.#link.outbox,
         {
@@ -153,7 +150,6 @@ export class Serving implements LinkEvents {
           died: (reason, error) => this.#died(reason, error),
         },
       );
-      if (cache !== null) this.#hooks.onCache(cache);
     } catch (error) {
       const { code, details, message } = error as { code?: unknown; details?: ErrorDetails; message: string };
       if (typeof code === 'string' && isFailureCode(code)) {
