@@ -46,6 +46,7 @@ export class EngineProcess {
   forwarded = 0;
   /** Of the last request of a quarantine engine. */ lastServedAt = Date.now();
   parkedThreads = 0;
+  /** Of the last `measure`. */ rssBytes = 0;
   /** When it last said anything. */ heardAt = Date.now();
   /** The supervisor ended it. */ expected = false;
   #child: ChildProcess;
@@ -136,12 +137,12 @@ export class EngineProcess {
     this.#child.kill('SIGKILL');
   }
 
-  /** Resident memory; 0 where the system does not say. */
-  get rssBytes(): number {
+  /** Looks at its resident memory; 0 where the system does not say. */
+  measure(): void {
     try {
-      return Number(readFileSync(`/proc/${this.pid}/statm`, 'latin1').split(' ')[1]) * PAGE_BYTES;
+      this.rssBytes = Number(readFileSync(`/proc/${this.pid}/statm`, 'latin1').split(' ')[1]) * PAGE_BYTES;
     } catch {
-      return 0;
+      this.rssBytes = 0;
     }
   }
 

@@ -101,9 +101,15 @@ export class Engines {
     for (const { engine } of [...this.#places, ...this.#apart.values()]) engine?.send(message);
   }
 
+  /** All processes there are. */
+  all(): EngineProcess[] {
+    const places = [...this.#places, ...this.#apart.values()];
+    const assigned = places.flatMap(({ engine, successor }) => [engine, successor].filter((one) => one !== null && one !== 'wanted'));
+    return [...assigned, ...this.#free, ...this.#leaving];
+  }
+
   states(): EngineState[] {
-    const assigned = [...this.#places, ...this.#apart.values()].flatMap(({ engine }) => (engine === null ? [] : [engine]));
-    return [...assigned, ...this.#free, ...this.#leaving].map((engine) => engine.toState());
+    return this.all().map((engine) => engine.toState());
   }
 
   /** Resolves when all are gone. */

@@ -214,8 +214,9 @@ async function start(config: SupervisorConfig): Promise<void> {
 
   const watch = setInterval(() => {
     pass();
-    const all = [...engines.serving(), ...engines.quarantined.flatMap((deployment) => engines.ofQuarantine(deployment) ?? [])];
-    for (const engine of all) {
+    for (const engine of engines.all()) {
+      engine.measure();
+      if (engine.state !== 'listening') continue;
       if (Date.now() - engine.heardAt > SILENCE_MS) {
         log.error({ engine: engine.id, place: engine.place }, 'An engine says nothing any more; it is ended');
         engine.abandon();
