@@ -5,7 +5,7 @@ import { defaultDeliveryLimits, type DeliveryLimits } from '#core/delivery-limit
 import { nextTime } from '#runtime/bindings/timer.ts';
 import type { NewMessage } from '#runtime/bindings/queue.ts';
 import { startBroker, type Broker } from '#runtime/broker/broker.ts';
-import type { Recipient, WorkParts } from '#runtime/broker/delivery.ts';
+import { toEventEnd, type Recipient, type WorkParts } from '#runtime/broker/delivery.ts';
 import type { DeliveryEnd, EventKind } from '#runtime/invocation/delivery.ts';
 import { failed, ok, type FailureCode } from '#runtime/invocation/outcome.ts';
 import type { EventStores } from '#runtime/stores/event-stores.ts';
@@ -74,7 +74,7 @@ export function brokerContract(open: OpenBrokerStores): void {
               nextTime,
               resolve: ({ deployment }) => deployment ?? owner.deployment,
               deliver: async (deployment, kind, event, signal) =>
-                deliver(JSON.parse(event) as Record<string, unknown>, kind, signal, deployment),
+                toEventEnd(await deliver(JSON.parse(event) as Record<string, unknown>, kind, signal, deployment)),
               limits,
               now,
               random: () => 0,

@@ -5,27 +5,14 @@ import { defaultDatabaseLimits, type DatabaseLimits } from '#core/database-limit
 import { databaseOps as ops } from '#core/database-request.ts';
 import { createDatabaseCloud, type DatabaseCloud } from '#runtime/stores/database-cloud.ts';
 import { cloudName, databaseCloudSettings } from '#runtime/stores/database-cloud-api.ts';
-import { startDatabaseCloud, type TestDatabaseCloud } from '#test/setup/database-cloud.ts';
+import { cloudEnvironment, startDatabaseCloud, type TestDatabaseCloud } from '#test/setup/database-cloud.ts';
 import { databaseStoreContract } from './database-store.ts';
 
 const at = { namespace: 'shop', resource: 'main' };
 
-function environment(cloud: TestDatabaseCloud): Record<string, string> {
-  return {
-    DBCLOUD_ORGANIZATION: 'acme',
-    DBCLOUD_GROUP_NAME: 'default',
-    DBCLOUD_PRIMARY_LOCATION: 'fra',
-    DBCLOUD_DATABASE_PREFIX: 'apps',
-    DBCLOUD_API_TOKEN: cloud.apiToken,
-    DBCLOUD_GROUP_AUTH_TOKEN: cloud.groupToken,
-    DBCLOUD_API_URL: cloud.apiUrl,
-    DBCLOUD_PITR_RETENTION_DAYS: '10',
-  };
-}
-
 async function open(t: TestContext, limits: Partial<DatabaseLimits> = {}): Promise<{ cloud: TestDatabaseCloud; store: DatabaseCloud }> {
   const cloud = await startDatabaseCloud();
-  const store = createDatabaseCloud(databaseCloudSettings(environment(cloud)), { ...defaultDatabaseLimits, ...limits });
+  const store = createDatabaseCloud(databaseCloudSettings(cloudEnvironment(cloud)), { ...defaultDatabaseLimits, ...limits });
   t.after(async () => {
     store.close();
     await cloud.close();
@@ -41,7 +28,7 @@ async function query(store: DatabaseCloud, sql: string, place = at): Promise<unk
 databaseStoreContract(
   async () => {
     const cloud = await startDatabaseCloud();
-    const store = createDatabaseCloud(databaseCloudSettings(environment(cloud)));
+    const store = createDatabaseCloud(databaseCloudSettings(cloudEnvironment(cloud)));
     return {
       store,
       async close() {
@@ -79,7 +66,7 @@ test('every variable that is missing is named, and no token is ever shown', asyn
       'DB_STORAGE_MODE=managed-cloud needs DBCLOUD_ORGANIZATION, DBCLOUD_GROUP_NAME, DBCLOUD_PRIMARY_LOCATION, DBCLOUD_DATABASE_PREFIX, DBCLOUD_GROUP_AUTH_TOKEN',
   });
   const { cloud } = await open(t);
-  const wrong = createDatabaseCloud(databaseCloudSettings({ ...environment(cloud), DBCLOUD_API_TOKEN: 'not-the-token' }));
+  const wrong = createDatabaseCloud(databaseCloudSettings({ ...cloudEnvironment(cloud), DBCLOUD_API_TOKEN: 'not-the-token' }));
   await assert.rejects(query(wrong, 'SELECT 1'), (error: Error) => {
     assert.equal(
       error.message,

@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test';
 import { defaultDeliveryLimits, type DeliveryLimits } from '#core/delivery-limits.ts';
 import { nextTime } from '#runtime/bindings/timer.ts';
 import { startBroker, type Broker } from '#runtime/broker/broker.ts';
+import { toEventEnd } from '#runtime/broker/delivery.ts';
 import type { EventStores } from '#runtime/stores/event-stores.ts';
 import { startHandler, type TestHandler } from '#test/setup/handler.ts';
 import { until } from './broker.ts';
@@ -105,7 +106,7 @@ export function eventBindingsContract(open: (limits: DeliveryLimits) => Promise<
       presence,
       nextTime,
       resolve: ({ deployment }) => deployment ?? current,
-      deliver: (deployment, kind, event) => handler.handler.deliver(deployment, kind, event),
+      deliver: async (deployment, kind, event) => toEventEnd(await handler.handler.deliver(deployment, kind, event)),
       limits,
       now: Date.now,
       random: () => 0,

@@ -1,8 +1,11 @@
 // A libSQL cloud for tests: the management API, and one server a database that speaks Hrana over HTTP, over better-sqlite3. It
 // keeps to the wire only; it shares no code with the store that it tests.
 import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import Database from 'better-sqlite3';
 
 /** A cloud under test. */
@@ -28,7 +31,32 @@ interface Statement {
   args?: Value[];
 }
 
+interface Step {
+  stmt: Statement;
+  condition?: Condition;
+}
+
+interface Asked {
+  type: string;
+  stmt: Statement;
+  batch: { steps: Step[] };
+}
+
 type Condition = { type: 'ok' | 'error'; step: number } | { type: 'not'; cond: Condition };
+
+/** What the operator sets to use it. */
+export function cloudEnvironment(cloud: TestDatabaseCloud): Record<string, string> {
+  return {
+    DBCLOUD_ORGANIZATION: 'acme',
+    DBCLOUD_GROUP_NAME: 'default',
+    DBCLOUD_PRIMARY_LOCATION: 'fra',
+    DBCLOUD_DATABASE_PREFIX: 'apps',
+    DBCLOUD_API_TOKEN: cloud.apiToken,
+    DBCLOUD_GROUP_AUTH_TOKEN: cloud.groupToken,
+    DBCLOUD_API_URL: cloud.apiUrl,
+    DBCLOUD_PITR_RETENTION_DAYS: '10',
+  };
+}
 
 export async function startDatabaseCloud(): Promise<TestDatabaseCloud> {
   const apiToken = 'api-token-of-the-operator';
@@ -37,6 +65,8 @@ export async function startDatabaseCloud(): Promise<TestDatabaseCloud> {
   const groups = new Set<string>();
   const databases: TestDatabaseCloud['databases'] = new Map();
   const servers: Server[] = [];
+  const closing: (() => void)[] = [];
+  const folder = mkdtempSync(join(tmpdir(), 'platform-test-'));
   let failing: number | null = null;
 
   async function serve(
@@ -66,34 +96,38 @@ export async function startDatabaseCloud(): Promise<TestDatabaseCloud> {
   }
 
   async function create(name: string, from: string | null): Promise<string> {
-    const db = new Database(from === null ? ':memory:' : databases.get(from)!.db.serialize());
-    db.pragma('foreign_keys = ON');
-    // Streams are told apart by their baton; one of them at a time holds the only connection.
-    const streams = new Set<string>();
-    const host = await serve(groupToken, (request, body) => {
+    const file = join(folder, `${name}.sqlite`);
+    if (from !== null) writeFileSync(file, databases.get(from)!.db.serialize());
+    const connect = (): Database.Database => {
+      const connection = new Database(file, { timeout: 0 });
+      connection.pragma('journal_mode = WAL');
+      connection.pragma('foreign_keys = ON');
+      return connection;
+    };
+    const db = connect();
+    // A stream is a connection of its own; its baton says which.
+    const streams = new Map<string, Database.Database>();
+    const host = await serve(groupToken, async (request, body) => {
       if (request.url === '/dump') return { status: 200, body: db.serialize() };
       if (request.url !== '/v2/pipeline') return { status: 404, body: {} };
-      const { baton, requests } = JSON.parse(body) as {
-        baton: string | null;
-        requests: { type: string; stmt: Statement; batch: { steps: { stmt: Statement; condition?: Condition }[] } }[];
-      };
-      if (baton !== null && !streams.delete(baton)) return { status: 400, body: { message: 'The stream has expired' } };
-      let isOpen = true;
-      const results = requests.map((asked) => {
+      const { baton, requests } = JSON.parse(body) as { baton: string | null; requests: Asked[] };
+      const stream = baton === null ? connect() : streams.get(baton);
+      if (stream === undefined) return { status: 400, body: { message: 'The stream has expired' } };
+      if (baton !== null) streams.delete(baton);
+      const results: unknown[] = [];
+      for (const asked of requests) {
         try {
-          if (asked.type === 'execute') return { type: 'ok', response: { type: 'execute', result: execute(db, asked.stmt) } };
-          if (asked.type === 'batch') return { type: 'ok', response: { type: 'batch', result: batch(db, asked.batch.steps) } };
-          if (asked.type !== 'close') throw new Error(`The double knows no ${asked.type}`);
-          isOpen = false;
-          if (db.inTransaction) db.exec('ROLLBACK');
-          return { type: 'ok', response: { type: 'close' } };
+          results.push({ type: 'ok', response: { type: asked.type, result: await perform(stream, asked) } });
         } catch (error) {
-          return { type: 'error', error: toError(error) };
+          results.push({ type: 'error', error: toError(error) });
         }
-      });
-      const next = isOpen ? randomUUID() : null;
-      if (next !== null) streams.add(next);
+      }
+      const next = stream.open ? randomUUID() : null;
+      if (next !== null) streams.set(next, stream);
       return { status: 200, body: { baton: next, base_url: null, results } };
+    });
+    closing.push(() => {
+      for (const connection of [db, ...streams.values()]) connection.close();
     });
     databases.set(name, { host, db });
     return host;
@@ -121,7 +155,7 @@ export async function startDatabaseCloud(): Promise<TestDatabaseCloud> {
     if (found === undefined) return { status: 404, body: { error: 'database not found' } };
     if (request.method === 'DELETE') {
       databases.delete(name);
-      found.db.close();
+      for (const part of ['', '-wal', '-shm']) rmSync(join(folder, `${name}.sqlite${part}`), { force: true });
       return { status: 200, body: { database: name } };
     }
     return { status: 200, body: { database: { Name: name, Hostname: found.host } } };
@@ -137,9 +171,31 @@ export async function startDatabaseCloud(): Promise<TestDatabaseCloud> {
     async close() {
       for (const server of servers) server.closeAllConnections();
       await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-      for (const { db } of databases.values()) db.close();
+      for (const close of closing) close();
+      rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+async function perform(stream: Database.Database, asked: Asked): Promise<unknown> {
+  if (asked.type === 'execute') return patiently(() => execute(stream, asked.stmt));
+  if (asked.type === 'batch') return batch(stream, asked.batch.steps);
+  if (asked.type !== 'close') throw new Error(`The double knows no ${asked.type}`);
+  // Rolls back what is open.
+  stream.close();
+  return undefined;
+}
+
+/** Waits for a lock as a server does, without holding up other streams. */
+async function patiently<Result>(run: () => Result): Promise<Result> {
+  for (;;) {
+    try {
+      return run();
+    } catch (error) {
+      if (!String((error as { code?: string }).code).startsWith('SQLITE_BUSY')) throw error;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
 }
 
 function execute(db: Database.Database, { sql, args = [] }: Statement): unknown {
@@ -162,7 +218,7 @@ function execute(db: Database.Database, { sql, args = [] }: Statement): unknown 
   };
 }
 
-function batch(db: Database.Database, steps: { stmt: Statement; condition?: Condition }[]): unknown {
+async function batch(db: Database.Database, steps: readonly Step[]): Promise<unknown> {
   const step_results: unknown[] = [];
   const step_errors: unknown[] = [];
   const holds = (condition: Condition): boolean =>
@@ -175,7 +231,7 @@ function batch(db: Database.Database, steps: { stmt: Statement; condition?: Cond
     let result: unknown = null;
     let error: unknown = null;
     try {
-      if (condition === undefined || holds(condition)) result = execute(db, stmt);
+      if (condition === undefined || holds(condition)) result = await patiently(() => execute(db, stmt));
     } catch (thrown) {
       error = toError(thrown);
     }
