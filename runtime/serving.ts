@@ -375,7 +375,8 @@ export class Serving implements LinkEvents {
   }
 
   done(id: number): void {
-    this.#over(id, ok);
+    // Over without an answer is none of ours to believe: its client would wait for ever.
+    this.#over(id, this.#running.get(id)?.phase === 'running' ? failed('no_response', { got: 'nothing' }) : ok);
   }
 
   log(id: number, level: string, text: string): void {
@@ -544,6 +545,8 @@ export class Serving implements LinkEvents {
       this.#deployment.end(invocation, outcome);
     }
     for (const { invocation } of this.#waiting.splice(0)) this.#deployment.end(invocation, outcome);
+    // Those that ended in an answer which makes no sense further on.
+    for (const ended of this.#ended.splice(0)) this.#deployment.end(ended.invocation, ended.outcome);
   }
 }
 

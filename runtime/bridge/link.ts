@@ -161,6 +161,8 @@ export class Link implements CallScope {
   }
 
   receiveStream(id: number, sink: ByteSink): IncomingStream {
+    // A guest that uses a number twice must leave nobody waiting.
+    this.#incoming.get(id)?.sink.destroy('Another stream took its number');
     const stream = new IncomingStream(sink, this.#parts.limits.streamWindowBytes, (bytes) => this.#send(toGuest.credit, id, bytes));
     this.#incoming.set(id, stream);
     return stream;
