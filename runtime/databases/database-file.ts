@@ -102,11 +102,15 @@ export class DatabaseFile {
     if (this.#transaction === null || job.transaction !== 0) return false;
     if (alone.has(job.op)) return true;
     if (job.op !== ops.query) return false;
+    // Compiling may take as long as running.
+    job.begin();
     try {
       return this.#main.prepare(String(job.args[0])).writes;
-    } catch (error) {
-      // The check computes generated columns, and those of a tenant may fail.
-      return !isCorruption(error);
+    } catch {
+      // Its own turn says what is wrong with it.
+      return false;
+    } finally {
+      job.end();
     }
   }
 
@@ -193,8 +197,9 @@ export class DatabaseFile {
   #isSound(): boolean {
     try {
       return this.#main.own('PRAGMA quick_check(1)')[0]?.[0] === 'ok';
-    } catch {
-      return false;
+    } catch (error) {
+      // The check computes generated columns, and those of a tenant may fail.
+      return !isCorruption(error);
     }
   }
 

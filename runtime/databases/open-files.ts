@@ -106,7 +106,8 @@ export class OpenFiles {
     if (isErrorCode(code)) return [kinds.failure, JSON.stringify([code, details])];
     const { message, errcode } = error as { message?: string; errcode?: number };
     this.#parts.report(`a database cannot be opened: ${message} (${errcode ?? String(code)})`);
-    return [kinds.failure, JSON.stringify(['database_unavailable', { reason: 'its file cannot be opened' }])];
+    const reason = errcode !== undefined && (errcode & 0xff) === 13 ? 'the disk is full' : 'its file cannot be opened';
+    return [kinds.failure, JSON.stringify(['database_unavailable', { reason }])];
   }
 
   leave(owner: object): void {

@@ -111,10 +111,14 @@ export class ShardConnection {
     if (socket.writableLength > UNSENT_BYTES_MAX) socket.pause();
   }
 
-  /** Takes no more requests, sends what is ready and closes. */
+  /** Takes no more requests. */
+  pause(): void {
+    this.#parts.socket.pause();
+  }
+
+  /** Sends what is ready and closes. */
   end(): Promise<void> {
     const { socket } = this.#parts;
-    socket.pause();
     this.#flush();
     return new Promise((resolve) => socket.end(resolve));
   }

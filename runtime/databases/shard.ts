@@ -82,9 +82,10 @@ const STOP_MS = 1000;
 
 function stop(): void {
   server.close();
-  const sent = [...connections].map((connection) => connection.end());
+  for (const connection of connections) connection.pause();
   const note: ShardNote = { reason: 'stopped', limitMs: 0, database: null, ...noteOf(view) };
   files.close();
+  const sent = [...connections].map((connection) => connection.end());
   try {
     writeSync(NOTE_FD, JSON.stringify(note));
   } catch {

@@ -1,7 +1,11 @@
 // The database service as a whole: what becomes of requests when a process ends, of damaged files, of copies, of strangers.
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import type { DatabaseLimits } from '#core/database-limits.ts';
 import { ops, requestFrame } from '#runtime/databases/frames.ts';
@@ -222,6 +226,39 @@ test('engines on other machines need the token, and reach the same databases', a
   silent.write(requestFrame(1, ops.route, 'shop/main', 0, '{}'));
   silent.resume();
   await once(silent, 'close');
+});
+
+test('engines on other machines speak TLS where there is a certificate', { skip: !existsSync('/usr/bin/openssl') }, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'platform-test-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1'];
+  execFileSync(
+    'openssl',
+    [
+      'req',
+      '-x509',
+      '-newkey',
+      'ec',
+      '-pkeyopt',
+      'ec_paramgen_curve:prime256v1',
+      '-nodes',
+      '-days',
+      '2',
+      '-keyout',
+      keyFile,
+      '-out',
+      certFile,
+      ...subject,
+    ],
+    { stdio: 'ignore' },
+  );
+  const [key, cert] = [readFileSync(keyFile, 'utf8'), readFileSync(certFile, 'utf8')];
+  const token = 'a secret of the operator';
+  const { service } = await start(t, {}, { tcp: { host: '127.0.0.1', port: 0, token, tls: { key, cert } } });
+  const far = createDatabaseClient({ host: '127.0.0.1', port: service.port as number, token, tls: { ca: cert } });
+  t.after(() => far.close());
+  assert.deepEqual(await query(far, 'SELECT ?', ['over TLS']), [['over TLS']]);
 });
 
 test('bytes that are no requests end their connection and nothing else', async (t) => {
