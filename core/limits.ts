@@ -19,6 +19,7 @@ export interface Limits {
   /** Requests of one deployment that run or wait at a time. */ readonly requestsPerDeploymentMax: number;
   /** `fetch` calls of one invocation. */ readonly subrequestsMax: number;
   /** Log text kept of one invocation. */ readonly logBytesMax: number;
+  /** What waits outside an isolate for it to take it, and outside for its WebSockets' peers to take it. */ readonly bufferedBytesMax: number;
   /** Timers of one isolate. */ readonly timersMax: number;
   /** One WebSocket message, either way (1009). */ readonly webSocketMessageBytesMax: number;
   /** Bytes of a WebSocket that its peer has not taken: above it the socket is closed (1013). */ readonly webSocketBufferedBytesMax: number;
@@ -60,6 +61,7 @@ export const defaultLimits: Limits = {
   requestsPerDeploymentMax: 1000,
   subrequestsMax: 1000,
   logBytesMax: 256 * 1024,
+  bufferedBytesMax: 64 * 1024 * 1024,
   timersMax: 10_000,
   webSocketMessageBytesMax: 32 * 1024 * 1024,
   webSocketBufferedBytesMax: 16 * 1024 * 1024,
@@ -100,6 +102,7 @@ export const limitVariables = {
   requestsPerDeploymentMax: 'WORKER_CONCURRENCY',
   subrequestsMax: 'WORKER_SUBREQUESTS_MAX',
   logBytesMax: 'WORKER_LOG_BYTES_MAX',
+  bufferedBytesMax: 'WORKER_BUFFERED_BYTES_MAX',
   timersMax: 'WORKER_TIMERS_MAX',
   webSocketMessageBytesMax: 'WORKER_WEBSOCKET_MESSAGE_BYTES_MAX',
   webSocketBufferedBytesMax: 'WORKER_WEBSOCKET_BUFFERED_BYTES_MAX',

@@ -225,6 +225,14 @@ export class Deployment implements Tenant, ServingOwner {
     this.#serving?.dispose(failed('isolate_replaced', { reason: 'evicted' }));
   }
 
+  condemn(): void {
+    this.#serving?.condemnForMemory();
+  }
+
+  async heapBytes(): Promise<number> {
+    return (await this.#serving?.heapBytes()) ?? 0;
+  }
+
   /** Called about once a second: ends what is over its wall limit. */
   checkWall(now: number): void {
     this.#serving?.checkWall(now);

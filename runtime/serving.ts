@@ -167,6 +167,11 @@ export class Serving implements LinkEvents {
     }, TOP_LEVEL_WALL_MS);
   }
 
+  overflowed(): void {
+    // Not in the middle of what is going on with the link.
+    queueMicrotask(() => this.#died('memory', null));
+  }
+
   started(state: string, reason: string): void {
     if (this.#state !== 'starting') return;
     this.#asked = true;
@@ -505,6 +510,16 @@ export class Serving implements LinkEvents {
       null,
     );
     this.dispose(failed('memory_limit_exceeded', { limitMb: isolateMemoryMb }));
+  }
+
+  /** The engine holds too much, and this isolate most of it. */
+  condemnForMemory(): void {
+    this.#died('memory', null);
+  }
+
+  /** 0 where it cannot be asked. */
+  heapBytes(): Promise<number> {
+    return this.#state === 'gone' ? Promise.resolve(0) : this.#isolate.heapBytes().catch(() => 0);
   }
 
   checkAlive(): void {

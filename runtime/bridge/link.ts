@@ -28,6 +28,8 @@ export interface LinkEvents {
   hung(ids: readonly number[]): void;
   /** Answer to `start`. */
   started(state: string, reason: string): void;
+  /** More waits for the isolate than may. */
+  overflowed(): void;
   /** Who is charged for a call; undefined when the invocation is unknown or over. */
   owner(id: number): CallOwner | undefined;
 }
@@ -42,6 +44,7 @@ export interface LinkParts {
     readonly webSocketsMax: number;
     readonly webSocketMessageBytesMax: number;
     readonly webSocketBufferedBytesMax: number;
+    readonly bufferedBytesMax: number;
   };
   readonly events: LinkEvents;
   /** There is something to take into the isolate. */
@@ -76,6 +79,8 @@ export class Link implements CallScope {
   #calls = new Map<number, AbortController>();
   #sockets = new Map<number, BridgedSocket>();
   #socketParts: SocketParts;
+  /** What the peers of all sockets have not taken, as of each one's last message. */
+  readonly #held = { bytes: 0 };
   #closed = false;
   #gone = new AbortController();
 
@@ -84,6 +89,11 @@ export class Link implements CallScope {
     this.handles = new HandleTable(parts.limits.handlesMax);
     this.#socketParts = {
       limits: parts.limits,
+      held: this.#held,
+      recount: () => {
+        this.#held.bytes = 0;
+        for (const socket of this.#sockets.values()) socket.count();
+      },
       message: (id, data) => this.#send(toGuest.socketMessage, id, this.outbox.part(data)),
       failed: (id, message) => this.#send(toGuest.socketFailed, id, JSON.stringify(message)),
       closed: (id, code, reason, clean) => {
@@ -147,7 +157,8 @@ export class Link implements CallScope {
         if (this.#closed) return true;
         this.outbox.record(toGuest.chunk, id, this.outbox.part(chunk));
         this.#parts.request();
-        return stream.sent(chunk.byteLength);
+        const isOpen = stream.sent(chunk.byteLength);
+        return this.outbox.size > this.#parts.limits.bufferedBytesMax / 2 ? stream.pause() : isOpen;
       },
       end: () => {
         close();
@@ -375,6 +386,8 @@ export class Link implements CallScope {
     if (this.#closed) return;
     const fields = (reply.parts ?? []).map((part) => this.outbox.part(part));
     this.outbox.record(toGuest.result, id, JSON.stringify(reply.value ?? null), ...fields);
+    // Answers cannot be held back as streams can.
+    if (this.outbox.size > this.#parts.limits.bufferedBytesMax) this.#parts.events.overflowed();
     this.#parts.request();
   }
 

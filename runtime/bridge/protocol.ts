@@ -71,6 +71,8 @@ export class Outbox {
   meta = '';
   text = '';
   bytes: Uint8Array[] = [];
+  /** Characters and bytes of all parts; whoever takes them sets it back. */
+  size = 0;
   /** Requests and other events among the records. */
   requests = 0;
 
@@ -87,9 +89,11 @@ export class Outbox {
     if (part === null) return NOTHING;
     if (typeof part === 'string') {
       this.text += part;
+      this.size += part.length;
       return `t${part.length}`;
     }
     this.bytes[this.bytes.length] = part;
+    this.size += part.byteLength;
     return 'b';
   }
 

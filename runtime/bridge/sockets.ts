@@ -30,7 +30,12 @@ export interface SocketParts {
     readonly streamWindowBytes: number;
     readonly webSocketMessageBytesMax: number;
     readonly webSocketBufferedBytesMax: number;
+    readonly bufferedBytesMax: number;
   };
+  /** Bytes that the peers of all sockets of the isolate have not taken, as of each one's last message. */
+  readonly held: { bytes: number };
+  /** Counts them anew. */
+  readonly recount: () => void;
   /** Puts a message into the next entry. */
   readonly message: (id: number, data: Part) => void;
   readonly failed: (id: number, message: string) => void;
@@ -53,6 +58,7 @@ export class BridgedSocket implements SocketEvents {
   #inFlight = 0;
   #paused = false;
   #received = 0;
+  #counted = 0;
 
   constructor(id: number, owner: number, parts: SocketParts) {
     this.id = id;
@@ -80,6 +86,7 @@ export class BridgedSocket implements SocketEvents {
   closed(code: number, reason: string, clean: boolean): void {
     if (this.#over) return;
     this.#over = true;
+    this.#parts.held.bytes -= this.#counted;
     this.#parts.closed(this.id, code, reason, clean);
   }
 
@@ -111,7 +118,29 @@ export class BridgedSocket implements SocketEvents {
       this.close(1013, 'Too slow');
     } else {
       wire.send(data);
+      this.#held(wire);
     }
+  }
+
+  /** Many sockets, each below its own bound, may hold too much together. */
+  #held(wire: SocketWire): void {
+    const { held, recount, limits } = this.#parts;
+    held.bytes += wire.bufferedBytes - this.#counted;
+    this.#counted = wire.bufferedBytes;
+    if (held.bytes <= limits.bufferedBytesMax) return;
+    recount();
+    if (held.bytes <= limits.bufferedBytesMax) return;
+    this.#parts.log(
+      this.owner,
+      `The WebSockets of this worker have ${held.bytes} bytes waiting, more than ${limits.bufferedBytesMax}: one of them is closed`,
+    );
+    this.close(1013, 'Too slow');
+  }
+
+  /** Adds what its peer has not taken to the common count. */
+  count(): void {
+    this.#counted = this.#wire?.bufferedBytes ?? 0;
+    this.#parts.held.bytes += this.#counted;
   }
 
   close(code: number, reason: string): void {

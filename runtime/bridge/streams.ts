@@ -37,6 +37,12 @@ export class OutgoingStream {
     return !this.#paused;
   }
 
+  /** Something else than its window is full: the source waits until the guest has taken half a window all the same. */
+  pause(): false {
+    this.#paused = true;
+    return false;
+  }
+
   credit(bytes: number): void {
     this.#inFlight -= checkedCredit(bytes, this.#inFlight);
     if (!this.#paused || this.#inFlight > this.#windowBytes / 2) return;

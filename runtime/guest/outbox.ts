@@ -24,18 +24,9 @@ function isWhole(view: Uint8Array): boolean {
 }
 
 class GuestOutbox extends Outbox {
-  /** Characters and bytes of all parts of this entry. */
-  size = 0;
-
   /** Views cross with all of the memory behind them, so those of a part of it are copied first. */
   override part(part: Part | null): string {
-    if (part === null || typeof part === 'string') {
-      this.size += part === null ? 0 : part.length;
-      return super.part(part);
-    }
-    const whole = isWhole(part) ? part : new Bytes(part);
-    this.size += viewLength(whole) as number;
-    return super.part(whole);
+    return super.part(part === null || typeof part === 'string' || isWhole(part) ? part : new Bytes(part));
   }
 }
 

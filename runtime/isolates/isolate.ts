@@ -35,6 +35,7 @@ export interface Batch {
   meta: string;
   text: string;
   bytes: Uint8Array[];
+  /** Of what is in it. */ size: number;
   /** Requests and other events that come with it. */ requests: number;
 }
 
@@ -214,6 +215,7 @@ export class WorkerIsolate implements Enterable {
     batch.requests = 0;
     batch.meta = '';
     batch.text = '';
+    batch.size = 0;
     if (bytes.length === 0) {
       this.#connection.run.applyIgnored(undefined, [meta, text]);
     } else {

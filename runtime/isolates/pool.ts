@@ -13,6 +13,10 @@ export interface Tenant {
   readonly conduct: Conduct;
   /** Disposes its isolate; the next request starts a new one. */
   evict(): void;
+  /** Its isolate goes because the engine holds too much, with whatever it serves. */
+  condemn(): void;
+  /** Heap and buffers of its isolate. */
+  heapBytes(): Promise<number>;
 }
 
 /** Bounds of a pool. */
@@ -23,6 +27,10 @@ export interface PoolLimits {
   readonly blanks: number;
 }
 
+const MEMORY_MS = 1000;
+/** An isolate that holds less is not what makes an engine too large. */
+const HEAVY_BYTES = 16 * 1024 * 1024;
+
 /** The isolates of one engine. */
 export class Pool {
   #parts: IsolateParts;
@@ -31,10 +39,15 @@ export class Pool {
   #tenants = new Set<Tenant>();
   #refilling = false;
   #closed = false;
+  #memoryCheck: NodeJS.Timeout;
+  #isChecking = false;
+  #rss: () => number;
 
-  constructor(parts: IsolateParts, limits: PoolLimits) {
+  constructor(parts: IsolateParts, limits: PoolLimits, rss: () => number = () => process.memoryUsage.rss()) {
+    this.#rss = rss;
     this.#parts = parts;
     this.#limits = limits;
+    this.#memoryCheck = setInterval(() => void this.checkMemory(), MEMORY_MS).unref();
     this.#refill();
   }
 
@@ -78,7 +91,7 @@ export class Pool {
 
   #makeRoom(): void {
     const { isolatesMax, engineMemoryMb } = this.#limits;
-    const tooLarge = process.memoryUsage.rss() > engineMemoryMb * 1024 * 1024;
+    const tooLarge = this.#rss() > engineMemoryMb * 1024 * 1024;
     let tooMany = this.#tenants.size - isolatesMax + 1;
     if (tooLarge) tooMany = Math.max(tooMany, Math.ceil(this.#tenants.size / 10));
     if (tooMany <= 0) return;
@@ -90,9 +103,34 @@ export class Pool {
     }
   }
 
+  /** Above the engine's bound the idle isolates go, a tenth at a time; where none is idle, the one that holds most. */
+  async checkMemory(): Promise<void> {
+    if (this.#isChecking || this.#rss() <= this.#limits.engineMemoryMb * 1024 * 1024) return;
+    const before = this.#tenants.size;
+    this.#makeRoom();
+    if (this.#tenants.size < before) return;
+    let heaviest: Tenant | null = null;
+    let most = 0;
+    this.#isChecking = true;
+    const sizes = await Promise.all([...this.#tenants].map(async (tenant) => ({ tenant, bytes: await soon(tenant.heapBytes()) })));
+    this.#isChecking = false;
+    for (const { tenant, bytes } of sizes) {
+      if (bytes <= most) continue;
+      heaviest = tenant;
+      most = bytes;
+    }
+    if (!this.#closed && most >= HEAVY_BYTES) heaviest?.condemn();
+  }
+
   close(): void {
     this.#closed = true;
+    clearInterval(this.#memoryCheck);
     for (const blank of this.#blanks) blank.dispose();
     this.#blanks = [];
   }
+}
+
+/** An isolate answers between two entries only; one that is busy for long is not waited for. */
+function soon(bytes: Promise<number>): Promise<number> {
+  return Promise.race([bytes, new Promise<number>((resolve) => setTimeout(resolve, 200, 0).unref())]);
 }
