@@ -347,6 +347,12 @@ const pumps = new SafeMap<number, Pump>();
 export function openPump(id: number, body: HostBody | ReadableStream<unknown>, onEnd: () => void): void {
   const pump = isReadableStream(body) ? new StreamPump(id, onEnd, body) : new BodyPump(id, onEnd, body);
   pumps.set(id, pump);
+  void begin(pump);
+}
+
+// A stream that has already ended or failed says so at once: the record that names it, a call's for instance, goes first.
+async function begin(pump: Pump): Promise<void> {
+  await undefined;
   pump.run();
 }
 
