@@ -139,7 +139,9 @@ function placeOf(folder: string, user: RunAs | null): string {
   let place = folder;
   if (user !== null && !canEnter(path.dirname(folder), user)) {
     const hash = createHash('sha256').update(folder).digest('hex').slice(0, 16);
-    place = path.join('/var/lib/platform-postgres', hash);
+    // What lies in a temporary folder is temporary.
+    const inTemporary = folder.startsWith(`${path.resolve(tmpdir())}${path.sep}`);
+    place = path.join(inTemporary ? tmpdir() : '/var/lib', 'platform-postgres', hash);
     mkdirSync(place, { recursive: true, mode: 0o755 });
     writeFileSync(path.join(folder, 'LOCATION'), `${place}\n`);
   }

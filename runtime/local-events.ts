@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { deliveryLimitsFrom } from '#core/delivery-limits.ts';
 import type { Manifest } from '#core/manifest.ts';
 import type { EventBindingStores } from './bindings/bindings.ts';
-import { nextTime } from './bindings/timer.ts';
+import { nextTime } from '#core/timer-next.ts';
 import { startBroker, type Broker } from './broker/broker.ts';
+import { toEventEnd } from './broker/delivery.ts';
 import type { DeliveryEnd, EventKind } from './invocation/delivery.ts';
 import { openEventsSqlite, type EventStores } from './stores/event-stores.ts';
 
@@ -53,7 +54,7 @@ export function openLocalEvents(options: LocalEventsOptions): LocalEvents {
       nextTime,
       // A run goes on with the code there is now: what it has behind it is checked against that.
       resolve: (recipient) => ((recipient.kind === 'timer' || recipient.kind === 'cron') && recipient.project !== project ? null : current),
-      deliver: (deployment, kind, event) => options.deliver(deployment, kind, event),
+      deliver: async (deployment, kind, event) => toEventEnd(await options.deliver(deployment, kind, event)),
       othersMayTake: true,
       limits,
       now: Date.now,

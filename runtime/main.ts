@@ -2,7 +2,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { databaseLimitsFrom } from '#core/database-limits.ts';
-import { noStores } from './bindings/bindings.ts';
+import { deliveryLimitsFrom } from '#core/delivery-limits.ts';
+import { noStores, type BindingStores } from './bindings/bindings.ts';
 import { createEngine } from './engine.ts';
 import { openEngineLog, type EngineLog } from './engine-log.ts';
 import { Forwarder } from './forwarding/forwarder.ts';
@@ -21,6 +22,8 @@ import { answerJson, type InternalRoutes } from './server/internal.ts';
 import type { Exchange, Listener, ListenerOptions } from './server/listener.ts';
 import { createMemoryCache } from './stores/cache-memory.ts';
 import { createDatabaseClient, databaseAddress, type DatabaseClient } from './stores/database-service.ts';
+import { openEventsPostgres } from './stores/event-stores.ts';
+import { createStatePostgres } from './stores/state-postgres.ts';
 import { ConfigurationError, engineConfig } from './configuration.ts';
 import { superviseEngine } from './supervised.ts';
 
@@ -57,6 +60,19 @@ function openDatabases(): DatabaseClient | null {
   try {
     const address = databaseAddress(process.env);
     return address === null ? null : createDatabaseClient(address, databaseLimitsFrom(process.env));
+  } catch (error) {
+    throw new ConfigurationError((error as Error).message);
+  }
+}
+
+/** What lies in Postgres. Connects when a worker first asks. */
+function openPostgresStores(): Pick<BindingStores, 'state' | 'events'> {
+  const url = process.env['ENGINE_DATABASE_URL'] ?? '';
+  if (url === '') return { state: null, events: null };
+  try {
+    const limits = deliveryLimitsFrom(process.env);
+    const stores = openEventsPostgres({ url, name: 'platform engine', limits });
+    return { state: createStatePostgres(stores.sql), events: { ...stores, limits } };
   } catch (error) {
     throw new ConfigurationError((error as Error).message);
   }
@@ -101,7 +117,7 @@ async function start(): Promise<void> {
     findRoute: (host) => table.find(host),
     openArtifact: (id) => openArtifact(config.folder, id),
     assets: createAssetServer(),
-    stores: { ...noStores, db: databases },
+    stores: { ...noStores, db: databases, ...openPostgresStores() },
     authRoutes: null,
     signedFiles: null,
     hostOf: (project) => `${project}.${config.domains[0]}`,

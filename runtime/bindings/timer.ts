@@ -1,8 +1,9 @@
 // The host half of the timer binding: sets timers. What a worker says is checked here; where timers lie is the store's affair
 // (runtime/stores/timer-sql.ts), and firing them the broker's (runtime/broker/timer-work.ts).
-import { isTimeZone, nextCronTime } from '#core/cron-next.ts';
+import { isTimeZone } from '#core/cron-next.ts';
 import { parseCronSchedule } from '#core/cron-schedule.ts';
 import type { DeliveryLimits } from '#core/delivery-limits.ts';
+import { nextTime } from '#core/timer-next.ts';
 import type { HostCall, HostHandler } from '../bridge/host-calls.ts';
 import { invalid, toJsonText, toName, toRecord, toWhole } from './arguments.ts';
 import type { EventSender } from './queue.ts';
@@ -108,25 +109,6 @@ export function createTimerCalls(
       return { value: { timers: timers.map(toReply), cursor } };
     },
   };
-}
-
-/**
- * When a timer fires next; null: not again. Times that have passed are not made up for: after a downtime it fires once.
- *
- * @param scheduledTime when it was due now.
- */
-export function nextTime(
-  timer: { readonly intervalMs: number | null; readonly cron: string | null; readonly timezone: string | null },
-  now: number,
-  scheduledTime: number,
-): number | null {
-  if (timer.cron !== null) {
-    const parsed = parseCronSchedule(timer.cron);
-    return 'problem' in parsed ? null : nextCronTime(parsed.schedule, timer.timezone ?? 'UTC', Math.max(now, scheduledTime));
-  }
-  if (timer.intervalMs === null) return null;
-  const missed = Math.max(0, Math.floor((now - scheduledTime) / timer.intervalMs));
-  return scheduledTime + (missed + 1) * timer.intervalMs;
 }
 
 function toSchedule(cron: unknown, timezone: unknown, intervalMs: number | null): { cron: string | null; timezone: string | null } {

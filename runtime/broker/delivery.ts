@@ -13,6 +13,19 @@ export interface Recipient {
   /** Of a run: the deployment that started it, which should go on with it. */ readonly deployment?: string;
 }
 
+/** What became of an event. */
+export interface EventEnd {
+  /** Null: the handler took it. */ readonly code: string | null;
+  /** Of a code, in words. */ readonly reason: string;
+  /** JSON; null unless the handler took it. */ readonly result: string | null;
+}
+
+/** The end of an event that an engine in this process was given. */
+export function toEventEnd({ outcome, result }: DeliveryEnd): EventEnd {
+  if (outcome.kind === 'ok') return { code: null, reason: '', result };
+  return { code: outcome.code, reason: errorMessage(outcome.code, outcome.details), result: null };
+}
+
 /** What the works of all kinds are given. */
 export interface WorkParts {
   /** A run's own deployment, else the current one of the branch, else of production; null: there is none. */
@@ -23,7 +36,7 @@ export interface WorkParts {
    * @param event JSON in the shape of guest/events/.
    * @throws when the engine died or could not be reached: nobody knows what the event did.
    */
-  readonly deliver: (deployment: string, kind: EventKind, event: string, signal: AbortSignal) => Promise<DeliveryEnd>;
+  readonly deliver: (deployment: string, kind: EventKind, event: string, signal: AbortSignal, project: string) => Promise<EventEnd>;
   /** Brokers over the same database deliver to other deployments: what nobody takes here is theirs at once. */
   readonly othersMayTake?: boolean;
   readonly limits: DeliveryLimits;
@@ -43,6 +56,8 @@ export type Delivered =
 
 /** Failures that say nothing about the event, and how long its lane rests. */
 const refusals: Readonly<Record<string, number>> = {
+  no_engine: 500,
+  deliveries_overloaded: 500,
   draining: 200,
   overloaded: 1000,
   isolate_replaced: 200,
@@ -55,24 +70,18 @@ const refusals: Readonly<Record<string, number>> = {
 };
 
 /** Delivers an event and sorts what became of it. */
-export async function tryDeliver(
-  parts: WorkParts,
-  deployment: string | null,
-  kind: EventKind,
-  event: string,
-  signal: AbortSignal,
-): Promise<Delivered> {
+export async function tryDeliver(parts: WorkParts, recipient: Recipient, event: string, signal: AbortSignal): Promise<Delivered> {
+  const deployment = parts.resolve(recipient);
   if (deployment === null)
     return { kind: 'refused', code: 'deployment_not_found', reason: 'Nothing is deployed that could take it', restMs: 5000 };
-  let end: DeliveryEnd;
+  let end: EventEnd;
   try {
-    end = await parts.deliver(deployment, kind, event, signal);
+    end = await parts.deliver(deployment, recipient.kind, event, signal, recipient.project);
   } catch (error) {
     return { kind: 'failed', code: 'engine_lost', reason: `The engine was lost: ${(error as Error).message}` };
   }
-  if (end.outcome.kind === 'ok') return { kind: 'done', result: end.result === null ? null : (JSON.parse(end.result) as unknown) };
-  const { code, details } = end.outcome;
-  const reason = errorMessage(code, details);
+  const { code, reason, result } = end;
+  if (code === null) return { kind: 'done', result: result === null ? null : (JSON.parse(result) as unknown) };
   const restMs = refusals[code];
   return restMs === undefined ? { kind: 'failed', code, reason } : { kind: 'refused', code, reason, restMs };
 }

@@ -60,8 +60,7 @@ export function createQueueWork<Row extends Message>(parts: WorkParts, ledger: Q
     }
     const live = expired.length === 0 ? rows : rows.filter((row) => !expired.includes(row));
     const first = live[0]!;
-    const deployment = parts.resolve({ ...first, kind: 'queue' });
-    const delivered = await tryDeliver(parts, deployment, 'queue', toEvent(live), signal);
+    const delivered = await tryDeliver(parts, { ...first, kind: 'queue' }, toEvent(live), signal);
     const more = live.some(({ ordering_key: key }) => key !== null);
     if (delivered.kind === 'refused') {
       parts.onEvent('info', 'Messages wait: nobody takes them', about(first, { messages: live.length, code: delivered.code }));

@@ -72,7 +72,7 @@ export function createTimerWork<Row extends DueTimer>(
 
   async function run([row]: readonly Row[], signal: AbortSignal): Promise<LaneAdvice> {
     const timer = row!;
-    const delivered = await tryDeliver(parts, parts.resolve({ ...timer, kind }), kind, toEvent(kind, timer), signal);
+    const delivered = await tryDeliver(parts, { ...timer, kind }, toEvent(kind, timer), signal);
     const fields = { namespace: timer.namespace, resource: timer.resource, project: timer.project, id: timer.timer_id };
     if (delivered.kind === 'done') await settle(timer, 'ok');
     else if (delivered.kind === 'refused') {

@@ -66,13 +66,7 @@ export function createWorkflowWork<Row extends Run>(parts: WorkParts, ledger: Wo
     const began = now();
     const stretch = await persist(() => ledger.begin(run, began));
     if (stretch === null) return {};
-    const delivered = await tryDeliver(
-      parts,
-      parts.resolve({ ...run, kind: 'workflow' }),
-      'workflow',
-      toEvent(run, stretch, began),
-      signal,
-    );
+    const delivered = await tryDeliver(parts, { ...run, kind: 'workflow' }, toEvent(run, stretch, began), signal);
     const fields = { namespace: run.namespace, workflow: run.resource, project: run.project, execution: run.execution_id };
     if (delivered.kind === 'done') {
       const end = toEnd((delivered.result ?? {}) as Result, limits.workflowValueBytesMax);

@@ -1,13 +1,14 @@
 // What of the operator's environment an engine gets: the settings it reads, and nothing else. An engine shares its memory with
 // hostile code, so keys and passwords of other services must not be in it.
 import { databaseLimitVariables } from '#core/database-limits.ts';
+import { deliveryLimitVariables } from '#core/delivery-limits.ts';
 import { limitVariables } from '#core/limits.ts';
 import { cpuLimitVariable, invocationKinds, plans } from '#core/plans.ts';
 
 const system = 'PATH HOME LANG TZ TMPDIR XDG_CACHE_HOME NODE_ENV NODE_EXTRA_CA_CERTS';
 const handler =
-  'FS_PATH HANDLER_PORT HANDLER_HOST HANDLER_DOMAIN HANDLER_LISTENER PUBLIC_PROTOCOL LOG_LEVEL LOG_REQUESTS PLATFORM_CACHE_DIR TRUSTED_PROXIES WORKER_EGRESS_ALLOW UWS_HTTP_MAX_HEADERS_SIZE DB_URL DB_SERVICE_TOKEN';
-const limits = [...Object.values(limitVariables), ...Object.values(databaseLimitVariables)];
+  'FS_PATH HANDLER_PORT HANDLER_HOST HANDLER_DOMAIN HANDLER_LISTENER PUBLIC_PROTOCOL LOG_LEVEL LOG_REQUESTS PLATFORM_CACHE_DIR TRUSTED_PROXIES WORKER_EGRESS_ALLOW UWS_HTTP_MAX_HEADERS_SIZE DB_URL DB_SERVICE_TOKEN ENGINE_DATABASE_URL';
+const limits = [...Object.values(limitVariables), ...Object.values(databaseLimitVariables), ...Object.values(deliveryLimitVariables)];
 const cpuLimits = invocationKinds.flatMap((kind) => plans.map((plan) => cpuLimitVariable(kind, plan)));
 
 const names = new Set<string>([...system.split(' '), ...handler.split(' '), ...limits, ...cpuLimits]);

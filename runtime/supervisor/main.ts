@@ -12,6 +12,7 @@ import { databaseService, databaseSockets } from './database-service.ts';
 import { EngineProcess } from './engine-process.ts';
 import { Engines } from './engines.ts';
 import { engineEnvironment } from './environment.ts';
+import { eventServices } from './event-services.ts';
 import type { Death } from './ledger.ts';
 import { readLedger, writeLedger } from './ledger-file.ts';
 import type { ToEngine } from './messages.ts';
@@ -78,7 +79,7 @@ async function start(config: SupervisorConfig): Promise<void> {
   let stopping = false;
   let privatePort: PrivatePort | null = null;
 
-  const environment = { ...engineEnvironment(process.env), ...databaseSockets(process.env, sockets) };
+  const environment: Record<string, string> = { ...engineEnvironment(process.env), ...databaseSockets(process.env, sockets) };
   const engines = new Engines({
     create: (parts) =>
       new EngineProcess({
@@ -126,7 +127,17 @@ async function start(config: SupervisorConfig): Promise<void> {
     },
   });
   const exits = new WeakMap<EngineProcess, NodeJS.Signals | null>();
-  const specs: ServiceSpec[] = [databaseService(process.env, folder, sockets)].filter((spec) => spec !== null);
+  const settings = privatePortSettings(process.env);
+  const specs: ServiceSpec[] = [
+    ...[databaseService(process.env, folder, sockets)].filter((spec) => spec !== null),
+    ...eventServices({
+      environment: process.env,
+      folder,
+      onEngineUrl: (url) => (environment['ENGINE_DATABASE_URL'] = url),
+      delivers: settings !== null,
+      privatePort: () => ({ origin: originOf(settings!.host, privatePort!.port), token: settings!.token }),
+    }),
+  ];
   const services = new Services(specs, {
     onDeath: (service, code, signal, delayMs) => log.error({ service, code, signal, delayMs }, 'A service died; it is started again'),
     onReady: (service) => log.info({ service }, 'A service is ready'),
@@ -264,7 +275,6 @@ async function start(config: SupervisorConfig): Promise<void> {
     if (engine !== undefined) recycle(engine, message.reason ?? 'it was asked for', null);
   });
 
-  const settings = privatePortSettings(process.env);
   if (settings !== null) {
     privatePort = await openPrivatePort({
       settings,
@@ -289,4 +299,10 @@ async function start(config: SupervisorConfig): Promise<void> {
 
   await services.start();
   engines.start();
+}
+
+/** Where this machine reaches a port of its own. */
+function originOf(host: string, port: number): string {
+  if (host === '0.0.0.0' || host === '::') return `http://127.0.0.1:${port}`;
+  return host.includes(':') ? `http://[${host}]:${port}` : `http://${host}:${port}`;
 }

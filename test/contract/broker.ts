@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defaultDeliveryLimits, type DeliveryLimits } from '#core/delivery-limits.ts';
-import { nextTime } from '#runtime/bindings/timer.ts';
+import { nextTime } from '#core/timer-next.ts';
 import type { NewMessage } from '#runtime/bindings/queue.ts';
 import { startBroker, type Broker } from '#runtime/broker/broker.ts';
 import { toEventEnd, type Recipient, type WorkParts } from '#runtime/broker/delivery.ts';

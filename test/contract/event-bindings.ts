@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { defaultDeliveryLimits, type DeliveryLimits } from '#core/delivery-limits.ts';
-import { nextTime } from '#runtime/bindings/timer.ts';
+import { nextTime } from '#core/timer-next.ts';
 import { startBroker, type Broker } from '#runtime/broker/broker.ts';
 import { toEventEnd } from '#runtime/broker/delivery.ts';
 import type { EventStores } from '#runtime/stores/event-stores.ts';

@@ -78,6 +78,8 @@ export async function startPlatform(
       HANDLER_PRIVATE_PORT: '0',
       HANDLER_LISTENER: 'node',
       HANDLER_PROCESSES: '1',
+      // Whoever wants one says which.
+      DATABASE_URL: 'none',
       ...environment,
     },
     stdio: ['ignore', 'pipe', 'ignore', 'ipc'],

@@ -1,0 +1,22 @@
+// When a timer that repeats fires next. Called where one is set, and by the broker when one has fired. Pure.
+import { nextCronTime } from './cron-next.ts';
+import { parseCronSchedule } from './cron-schedule.ts';
+
+/**
+ * When a timer fires next; null: not again. Times that have passed are not made up for: after a downtime it fires once.
+ *
+ * @param scheduledTime when it was due now.
+ */
+export function nextTime(
+  timer: { readonly intervalMs: number | null; readonly cron: string | null; readonly timezone: string | null },
+  now: number,
+  scheduledTime: number,
+): number | null {
+  if (timer.cron !== null) {
+    const parsed = parseCronSchedule(timer.cron);
+    return 'problem' in parsed ? null : nextCronTime(parsed.schedule, timer.timezone ?? 'UTC', Math.max(now, scheduledTime));
+  }
+  if (timer.intervalMs === null) return null;
+  const missed = Math.max(0, Math.floor((now - scheduledTime) / timer.intervalMs));
+  return scheduledTime + (missed + 1) * timer.intervalMs;
+}

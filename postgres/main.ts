@@ -1,0 +1,51 @@
+// Root of the process that looks after the database: starts the embedded Postgres unless DATABASE_URL names one, brings its tables up
+// to date, and lets engines sign in. Started by the supervisor, which hears `{type: 'ready', engineUrl}`; runs no tenant code.
+import { join } from 'node:path';
+import { openPostgres } from './connection.ts';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from './embedded.ts';
+import { openEngineRole } from './engine-role.ts';
+import { migrate } from './migrate.ts';
+
+const get = (name: string): string => process.env[name]?.trim() ?? '';
+let embedded = null as EmbeddedPostgres | null;
+
+/** One line a happening, in the form of the other processes' logs. */
+function say(level: 30 | 50, msg: string, fields: Readonly<Record<string, unknown>> = {}): void {
+  process.stdout.write(`${JSON.stringify({ level, time: Date.now(), name: 'postgres', ...fields, msg })}\n`);
+}
+
+async function start(): Promise<void> {
+  let url = get('DATABASE_URL');
+  if (url === '') {
+    embedded = await startEmbeddedPostgres({
+      folder: join(get('FS_PATH'), 'postgres'),
+      onTrouble: (message, details) => say(50, message, details),
+    });
+    ({ url } = embedded);
+  }
+  const sql = openPostgres({ url, name: 'platform migrations', connectionsMax: 2 });
+  const applied = await migrate(sql);
+  if (applied.length > 0) say(30, 'The database is up to date now', { applied });
+  const engineUrl = get('ENGINE_DATABASE_URL') || (await openEngineRole(sql, url));
+  await sql.end();
+  process.send?.({ type: 'ready', engineUrl });
+}
+
+async function stop(): Promise<never> {
+  await embedded?.stop();
+  process.exit(0);
+}
+
+process.on('SIGTERM', () => void stop());
+process.on('SIGINT', () => {});
+process.on('disconnect', () => void stop());
+// Keeps the process where the database is another one's.
+setInterval(() => {}, 2 ** 30);
+
+try {
+  await start();
+} catch (error) {
+  say(50, (error as Error).message);
+  await embedded?.stop();
+  process.exit(1);
+}
