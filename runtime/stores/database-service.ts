@@ -58,7 +58,7 @@ const CONNECT_MS = 5000;
 const ROUTES_KEPT = 10_000;
 /** Everything in them is undone when their process ends. */
 const atomic = new Set<number>([ops.query, ops.batch, ops.begin, ops.migrate]);
-const readOnly = /^\s*(?:select|values|explain)\b/i;
+const readOnly = /^\s*(?:(?:select|values|explain)\b|with\b(?![^]*\b(?:insert|update|delete|replace)\b))/i;
 
 /** Connects when it is first used, and again after the service was replaced. */
 export function createDatabaseClient(address: DatabaseAddress, limits: DatabaseLimits = defaultDatabaseLimits): DatabaseClient {

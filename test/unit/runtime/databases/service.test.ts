@@ -116,7 +116,9 @@ test('nothing that was acknowledged is lost when a process is killed', async (t)
 test('reads begin again when their process is killed', async (t) => {
   const { client, service } = await start(t);
   await query(client, 'SELECT 1');
-  const reads = Array.from({ length: 100 }, (_, index) => query(client, 'SELECT ?', [index]));
+  const reads = Array.from({ length: 100 }, (_, index) =>
+    query(client, index % 2 === 0 ? 'SELECT ?' : 'WITH x AS (SELECT ? AS a) SELECT a FROM x', [index]),
+  );
   for (const pid of service.pids()) process.kill(pid, 'SIGKILL');
   assert.deepEqual(
     await Promise.all(reads),
