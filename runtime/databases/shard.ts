@@ -23,10 +23,13 @@ export interface ShardOptions {
 
 const options = JSON.parse(process.argv[2] ?? '') as ShardOptions;
 
-if (typeof (DatabaseSync.prototype as { setAuthorizer?: unknown }).setAuthorizer !== 'function') {
-  process.stderr.write(`databases: Node ${process.version} has no SQLite authorizer; databases need Node 24.10 or later\n`);
+// An older Node 24 of the user's own: without these there is no fence.
+const probe = new DatabaseSync(':memory:');
+if (typeof probe.setAuthorizer !== 'function' || typeof probe.limits !== 'object') {
+  process.stderr.write(`databases: the SQLite of Node ${process.version} has no authorizer or no limits: update Node 24\n`);
   process.exit(78);
 }
+probe.close();
 
 const memory = newMemory();
 const view = new Int32Array(memory);
