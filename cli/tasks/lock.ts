@@ -1,7 +1,7 @@
 // `npm run lock`: makes every package-lock.json anew, and complete. npm leaves optional packages of other machines out of a lockfile
 // when the registry at hand does not have them, and `npm ci` then refuses the lockfile everywhere. They are written in by their
 // names, which say what machine they are for: `npm ci` skips them elsewhere without asking for them.
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root, runProgram } from './processes.ts';
@@ -69,12 +69,24 @@ export async function run(): Promise<number> {
   return 0;
 }
 
+/** Folders that a manifest names as dependencies, `file:packages/worker`: npm reads their manifests. */
+export function linkedFolders(manifest: string): string[] {
+  const { dependencies, devDependencies } = JSON.parse(manifest) as Record<string, Record<string, string> | undefined>;
+  return Object.values({ ...dependencies, ...devDependencies }).flatMap((wanted) =>
+    wanted.startsWith('file:') ? [wanted.slice('file:'.length)] : [],
+  );
+}
+
 // In a folder of its own: npm reads what is installed, and leaves out more then.
 async function lock(target: string): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'platform-lock-'));
   try {
     copyFileSync(join(target, 'package.json'), join(folder, 'package.json'));
     copyFileSync(join(root, '.npmrc'), join(folder, '.npmrc'));
+    for (const linked of linkedFolders(readFileSync(join(target, 'package.json'), 'utf8'))) {
+      mkdirSync(join(folder, linked), { recursive: true });
+      copyFileSync(join(target, linked, 'package.json'), join(folder, linked, 'package.json'));
+    }
     const { code } = await runProgram('npm', ['install', '--package-lock-only', '--ignore-scripts'], { show: true, cwd: folder });
     if (code !== 0) return code;
     const lockfile = completed(JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8')) as Lockfile);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { completed, lockedFolders, missingOptional, type Lockfile } from '#cli/tasks/lock.ts';
+import { completed, linkedFolders, lockedFolders, missingOptional, type Lockfile } from '#cli/tasks/lock.ts';
 import { root } from '#cli/tasks/processes.ts';
 
 for (const folder of lockedFolders) {
@@ -41,4 +41,9 @@ test('an optional package whose name says no machine is an error', () => {
   assert.throws(() => completed({ packages: { 'node_modules/tool': { optionalDependencies: { '@tool/extra': '1.0.0' } } } }), {
     message: 'The optional package @tool/extra does not say what machine it is for',
   });
+});
+
+test('the packages of the checkout that a manifest links to are found', () => {
+  const manifest = { dependencies: { yaml: '2.9.1' }, devDependencies: { '@platform-run/worker': 'file:packages/worker' } };
+  assert.deepEqual(linkedFolders(JSON.stringify(manifest)), ['packages/worker']);
 });
