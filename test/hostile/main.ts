@@ -1,5 +1,5 @@
 // All attacks as a table: name, verdict, what the attacker got, what the victim saw. An attack that fails by time alone runs
-// once more with nothing beside it, and says so: two attacks share the machine otherwise. Exit code 1 when one fails.
+// up to twice more with nothing beside it, and says so: two attacks share the machine otherwise. Exit code 1 when one fails.
 import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -34,7 +34,11 @@ await Promise.all(
     }
   }),
 );
-for (const next of again) report(next, await inProcess(next.name), ' (2nd run, alone)');
+for (const next of again) {
+  const second = await inProcess(next.name);
+  if (second.passed || !second.byTimeAlone) report(next, second, ' (2nd run, alone)');
+  else report(next, await inProcess(next.name), ' (3rd run, alone)');
+}
 const passed = chosen.length - failed.length;
 process.stdout.write(`\n${passed} of ${chosen.length} attacks failed to hurt, in ${((performance.now() - began) / 1000).toFixed(0)} s\n`);
 for (const line of failed) process.stdout.write(`  ${line}\n`);

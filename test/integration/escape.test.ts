@@ -36,6 +36,11 @@ before(async () => {
         }
         export default { async fetch(request, env, ctx) {
           walk(globalThis, 'globalThis'); walk(env, 'env'); walk(ctx, 'ctx'); walk(request, 'request'); walk(new Response('x'), 'response');
+          const pair = new WebSocketPair(); walk(pair, 'pair'); walk(new Event('x'), 'event'); walk(new MessageChannel(), 'channel');
+          walk(new ReadableStream(), 'stream'); walk(new TransformStream(), 'transform'); walk(crypto.subtle, 'subtle'); walk(caches, 'caches'); walk(new HTMLRewriter(), 'rewriter');
+          const key = await crypto.subtle.generateKey({ name: 'HMAC', hash: 'SHA-256' }, true, ['sign']); walk(key, 'key'); walk(await crypto.subtle.exportKey('jwk', key), 'jwk'); walk(await crypto.subtle.digest('SHA-256', new Uint8Array(1)), 'digest');
+          for (const call of [() => crypto.subtle.importKey('raw', new Uint8Array(1), 'AES-GCM', false, ['encrypt']), () => caches.default.put('x', new Response()), () => fetch('http://127.0.0.1:1/'), () => env.nothing.get('x'), () => new TextDecoder('nope'), () => new URL('::'), () => globalThis[Symbol.for('platform.node')]?.crypto({ op: 'nope' }, [])]) { try { walk(await call(), 'answer'); } catch (error) { walk(error, 'callError'); } }
+          walk(new AbortController().signal, 'signal'); walk(AbortSignal.timeout(1), 'timeout'); walk(structuredClone({ a: new Map([[1, new Error('x')]]) }), 'clone');
           walk((function* () {})(), 'generator'); walk((async function* () {})(), 'asyncGenerator');
           try { await fetch('http://169.254.169.254/'); } catch (error) { walk(error, 'fetchError'); }
           try { null.x; } catch (error) { walk(error, 'error'); }
@@ -73,6 +78,19 @@ before(async () => {
           for (const id in stolen) { const thing = stolen[id]; if (thing !== null && typeof thing === 'object' && ('account' in thing || 'limit' in thing || 'waiting' in thing)) loot++; }
           return new Response('{"loot":' + loot + ',"taken":' + taken + '}');
         } };`,
+      // Functions of the guest are strict: they show neither their callers nor their arguments, nor themselves to a stack trace.
+      callers: `const found = [];
+        const look = (name, thing) => { if (typeof thing !== 'function') return; for (const key of ['caller', 'arguments']) { try { if (thing[key] !== undefined && thing[key] !== null) found.push(name + '.' + key); } catch {} } };
+        function fetchHandler(request, env, ctx) {
+          const before = Error.prepareStackTrace;
+          Error.prepareStackTrace = (error, sites) => sites;
+          Error.stackTraceLimit = Infinity;
+          for (const site of new Error('x').stack) { if (site.getFunction() !== undefined && /platform:/.test(String(site.getFileName()))) found.push('getFunction of ' + site.getFunctionName()); const self = site.getThis(); if (self !== undefined && self !== null && self !== globalThis) found.push('getThis of ' + site.getFunctionName()); }
+          Error.prepareStackTrace = before;
+          for (const name of Object.getOwnPropertyNames(globalThis)) { const value = globalThis[name]; look(name, value); if (typeof value === 'function' && value.prototype) for (const key of Object.getOwnPropertyNames(value.prototype)) { try { look(name + '.' + key, value.prototype[key]); } catch {} } }
+          return Response.json([...new Set(found)]);
+        }
+        export default { fetch: (request, env, ctx) => fetchHandler(request, env, ctx) };`,
       getter: `let calls = 0; export default { get fetch() { if (calls++ === 0) for (;;); return () => new Response('no'); } };`,
       victim: `export default { fetch: () => new Response('fine') };`,
     },
@@ -86,6 +104,10 @@ test('nothing of another realm or of the engine is reachable from a worker', asy
   assert.ok(found.count > 1000, `only ${found.count} objects were visited`);
   assert.deepEqual(found.natives, []);
   assert.deepEqual(found.strange, []);
+});
+
+test('functions of the guest show neither callers nor arguments nor themselves', async () => {
+  assert.deepEqual((await handler.fetch('callers')).json(), []);
 });
 
 test('patched built-ins are never handed an invocation or its account, and the CPU limit holds', async () => {
