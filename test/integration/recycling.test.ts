@@ -42,7 +42,7 @@ for (const keepAlive of [true, false]) {
 test('an engine that holds too much memory is replaced by itself', async () => {
   const small = await startPlatform(
     { hello: `export default { fetch: () => new Response('hello') };` },
-    { ENGINE_RECYCLE_MB: '1', ENGINE_RECYCLE_AGE_MS: '100' },
+    { ENGINE_RECYCLE_MB: '1', ENGINE_RECYCLE_AGE_MS: '2000', HANDLER_SPARES: '0' },
   );
   const pid = small.enginePid;
   await small.restarted();
