@@ -40,7 +40,10 @@ export interface Limits {
   /** One delivery to the private port. */ readonly deliveryBytesMax: number;
   /** Deliveries to the private port at a time. */ readonly deliveriesMax: number;
   /** Deployments with rows of their own in the metrics. */ readonly metricsDeploymentsMax: number;
+  /** A body in JSON to the dashboard of `platform dev`, and a stream that its `/rpc` reads to the end. */ readonly dashboardBodyBytesMax: number;
+  /** Requests, events and log lines that the dashboard of `platform dev` remembers. */ readonly dashboardRecordsMax: number;
   /** The Cache API's store in memory, of all projects together. */ readonly cacheBytesMax: number;
+  /** Records of the cache in Postgres. */ readonly cacheRecordsMax: number;
   /** One response in it; larger ones are not kept. */ readonly cacheEntryBytesMax: number;
 }
 
@@ -81,7 +84,10 @@ export const defaultLimits: Limits = {
   deliveryBytesMax: 32 * 1024 * 1024,
   deliveriesMax: 1000,
   metricsDeploymentsMax: 100,
+  dashboardBodyBytesMax: 32 * 1024 * 1024,
+  dashboardRecordsMax: 1000,
   cacheBytesMax: 64 * 1024 * 1024,
+  cacheRecordsMax: 100_000,
   cacheEntryBytesMax: 8 * 1024 * 1024,
 };
 
@@ -121,7 +127,10 @@ export const limitVariables = {
   deliveryBytesMax: 'DELIVERY_BYTES_MAX',
   deliveriesMax: 'DELIVERIES_MAX',
   metricsDeploymentsMax: 'METRICS_DEPLOYMENTS_MAX',
+  dashboardBodyBytesMax: 'DASHBOARD_BODY_BYTES_MAX',
+  dashboardRecordsMax: 'DASHBOARD_RECORDS_MAX',
   cacheBytesMax: 'CACHE_MEMORY_BYTES_MAX',
+  cacheRecordsMax: 'CACHE_RECORDS_MAX',
   cacheEntryBytesMax: 'CACHE_ENTRY_BYTES_MAX',
 } as const satisfies Partial<Record<keyof Limits, string>>;
 

@@ -1,10 +1,9 @@
 // Root of an engine process: the only reader of the environment in the runtime. Started by supervisor/main.ts.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { databaseLimitsFrom } from '#core/database-limits.ts';
-import { deliveryLimitsFrom } from '#core/delivery-limits.ts';
-import { noStores, type BindingStores } from './bindings/bindings.ts';
+import type { Limits } from '#core/limits.ts';
 import { createEngine } from './engine.ts';
+import { openEngineStores, type EngineStores } from './engine-stores.ts';
 import { openEngineLog, type EngineLog } from './engine-log.ts';
 import { Forwarder } from './forwarding/forwarder.ts';
 import { Placement } from './forwarding/placement.ts';
@@ -20,10 +19,6 @@ import { createAssetServer } from './server/assets.ts';
 import { chooseListener } from './server/choose-listener.ts';
 import { answerJson, type InternalRoutes } from './server/internal.ts';
 import type { Exchange, Listener, ListenerOptions } from './server/listener.ts';
-import { createMemoryCache } from './stores/cache-memory.ts';
-import { createDatabaseClient, databaseAddress, type DatabaseClient } from './stores/database-service.ts';
-import { openEventsPostgres } from './stores/event-stores.ts';
-import { createStatePostgres } from './stores/state-postgres.ts';
 import { ConfigurationError, engineConfig } from './configuration.ts';
 import { superviseEngine } from './supervised.ts';
 
@@ -55,24 +50,10 @@ function openLog(): EngineLog {
   }
 }
 
-/** Connects when a worker first asks. */
-function openDatabases(): DatabaseClient | null {
+/** What they do not understand is a matter of configuration. */
+async function openStores(folder: string, limits: Limits): Promise<EngineStores> {
   try {
-    const address = databaseAddress(process.env);
-    return address === null ? null : createDatabaseClient(address, databaseLimitsFrom(process.env));
-  } catch (error) {
-    throw new ConfigurationError((error as Error).message);
-  }
-}
-
-/** What lies in Postgres. Connects when a worker first asks. */
-function openPostgresStores(): Pick<BindingStores, 'state' | 'events'> {
-  const url = process.env['ENGINE_DATABASE_URL'] ?? '';
-  if (url === '') return { state: null, events: null };
-  try {
-    const limits = deliveryLimitsFrom(process.env);
-    const stores = openEventsPostgres({ url, name: 'platform engine', limits });
-    return { state: createStatePostgres(stores.sql), events: { ...stores, limits } };
+    return await openEngineStores({ environment: process.env, folder, limits, log: (level, message) => log[level](message) });
   } catch (error) {
     throw new ConfigurationError((error as Error).message);
   }
@@ -108,7 +89,7 @@ async function start(): Promise<void> {
     refuse: (exchange, strikes, retryAfterSeconds) =>
       answerFailure(exchange, failed('deployment_quarantined', { strikes, retryAfterSeconds })),
   });
-  const databases = openDatabases();
+  const { stores, cache, signedFiles, authRoutes, close: closeStores } = await openStores(config.folder, config.limits);
   const handler = createHandler({
     engine,
     limits: config.limits,
@@ -117,14 +98,14 @@ async function start(): Promise<void> {
     findRoute: (host) => table.find(host),
     openArtifact: (id) => openArtifact(config.folder, id),
     assets: createAssetServer(),
-    stores: { ...noStores, db: databases, ...openPostgresStores() },
-    authRoutes: null,
-    signedFiles: null,
+    stores,
+    cache,
+    authRoutes,
+    signedFiles,
     hostOf: (project) => `${project}.${config.domains[0]}`,
     namespaceOf: (project) => project,
     findDeployment: (id) => table.findDeployment(id),
     ...(config.supervision === null ? {} : { remoteOf: placement.remoteOf.bind(placement) }),
-    cache: createMemoryCache({ bytesMax: config.limits.cacheBytesMax }),
     ...logging,
   });
   const update = (): void => {
@@ -166,7 +147,7 @@ async function start(): Promise<void> {
     const report = { type: 'report', report: reports.metrics() };
     if (process.connected) await new Promise((resolve) => process.send!(report, resolve));
     await engine.close();
-    databases?.close();
+    closeStores();
     end(0);
   };
   // A parked thread never ends, and an exit would wait for it.

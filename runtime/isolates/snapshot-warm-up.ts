@@ -22,7 +22,7 @@ function warmUp(meta: string, text: string): () => void {
   };
   const native = new Proxy(known, { get: (target, name) => target[name as string] ?? nothing });
   // V8's own does not exist yet.
-  (globalThis as { WebAssembly: unknown }).WebAssembly ??= {};
+  (globalThis as unknown as { WebAssembly: unknown }).WebAssembly ??= {};
   const limits = { streamWindowBytes: 1, timersMax: 1, logBytesMax: 1 };
   const connection = scope['connect']!(native, nothing, nothing, {}, limits);
   connection['prepare']!({ vars: { NAME: 'value' }, bindings: {}, startupCpuMs: 0, cpuLimitMs: 0, owner: '', crashDescriptor: -1 });

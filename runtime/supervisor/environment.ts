@@ -7,11 +7,12 @@ import { cpuLimitVariable, invocationKinds, plans } from '#core/plans.ts';
 
 const system = 'PATH HOME LANG TZ TMPDIR XDG_CACHE_HOME NODE_ENV NODE_EXTRA_CA_CERTS';
 const handler =
-  'FS_PATH HANDLER_PORT HANDLER_HOST HANDLER_DOMAIN HANDLER_LISTENER PUBLIC_PROTOCOL LOG_LEVEL LOG_REQUESTS PLATFORM_CACHE_DIR TRUSTED_PROXIES WORKER_EGRESS_ALLOW UWS_HTTP_MAX_HEADERS_SIZE DB_URL DB_SERVICE_TOKEN ENGINE_DATABASE_URL';
+  'FS_PATH HANDLER_PORT HANDLER_HOST HANDLER_DOMAIN HANDLER_LISTENER PUBLIC_PROTOCOL LOG_LEVEL LOG_REQUESTS PLATFORM_CACHE_DIR TRUSTED_PROXIES WORKER_EGRESS_ALLOW UWS_HTTP_MAX_HEADERS_SIZE DB_URL DB_SERVICE_TOKEN ENGINE_DATABASE_URL CACHE_URL AUTH_MAIL_URL';
+const files = 'FILES_S3_ENDPOINT FILES_S3_BUCKET FILES_S3_REGION FILES_S3_ACCESS_KEY_ID FILES_S3_SECRET_ACCESS_KEY FILES_S3_PREFIX';
 const limits = [...Object.values(limitVariables), ...Object.values(databaseLimitVariables), ...Object.values(deliveryLimitVariables)];
 const cpuLimits = invocationKinds.flatMap((kind) => plans.map((plan) => cpuLimitVariable(kind, plan)));
 
-const names = new Set<string>([...system.split(' '), ...handler.split(' '), ...limits, ...cpuLimits]);
+const names = new Set<string>([...system.split(' '), ...handler.split(' '), ...files.split(' '), ...limits, ...cpuLimits]);
 
 /** The environment of an engine process. */
 export function engineEnvironment(environment: Readonly<Record<string, string | undefined>>): Record<string, string> {

@@ -11,6 +11,7 @@ import { supervisorConfig, type SupervisorConfig } from './configuration.ts';
 import { databaseService, databaseSockets } from './database-service.ts';
 import { EngineProcess } from './engine-process.ts';
 import { Engines } from './engines.ts';
+import { engineSecret } from './engine-secret.ts';
 import { engineEnvironment } from './environment.ts';
 import { eventServices } from './event-services.ts';
 import type { Death } from './ledger.ts';
@@ -79,7 +80,11 @@ async function start(config: SupervisorConfig): Promise<void> {
   let stopping = false;
   let privatePort: PrivatePort | null = null;
 
-  const environment: Record<string, string> = { ...engineEnvironment(process.env), ...databaseSockets(process.env, sockets) };
+  const environment: Record<string, string> = {
+    ...engineEnvironment(process.env),
+    ...databaseSockets(process.env, sockets),
+    ...(folder === '' ? {} : { ENGINE_SECRET: engineSecret(process.env, folder) }),
+  };
   const engines = new Engines({
     create: (parts) =>
       new EngineProcess({

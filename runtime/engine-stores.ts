@@ -1,0 +1,109 @@
+// The stores of an engine in production, chosen by its environment: Postgres for state and what waits for a moment, the database
+// service, a folder or S3 for files, Redis or Postgres for the cache. main.ts opens them; everything connects when a worker first asks.
+import { createHmac } from 'node:crypto';
+import { join } from 'node:path';
+import { databaseLimitsFrom } from '#core/database-limits.ts';
+import { deliveryLimitsFrom } from '#core/delivery-limits.ts';
+import type { Limits } from '#core/limits.ts';
+import { createAuthRoutes, type AuthRoutes } from './auth/routes.ts';
+import { createUsers, type Mail } from './auth/users.ts';
+import type { BindingStores } from './bindings/bindings.ts';
+import type { CacheStore } from './bindings/cache.ts';
+import type { FileStore } from './bindings/fs.ts';
+import { createSignedFiles, type SignedFiles } from './server/signed-files.ts';
+import { createMemoryCache } from './stores/cache-memory.ts';
+import { createCachePostgres } from './stores/cache-postgres.ts';
+import { openCacheRedis } from './stores/cache-redis.ts';
+import { createDatabaseClient, databaseAddress } from './stores/database-service.ts';
+import { openEventsPostgres } from './stores/event-stores.ts';
+import { openFilesDisk } from './stores/files-disk.ts';
+import { openFilesS3 } from './stores/files-s3.ts';
+import { createStatePostgres } from './stores/state-postgres.ts';
+
+/** What the handler gets. */
+export interface EngineStores {
+  readonly stores: BindingStores;
+  readonly cache: CacheStore;
+  readonly signedFiles: SignedFiles | null;
+  readonly authRoutes: AuthRoutes | null;
+  /** Lets go of what is connected; nothing is waited for. */ close(): void;
+}
+
+/** What they are made of. */
+export interface EngineStoresParts {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** `FS_PATH`. */ readonly folder: string;
+  readonly limits: Limits;
+  readonly log: (level: 'warn' | 'error', message: string) => void;
+}
+
+/** @throws {Error} naming a variable that cannot be used, or when Redis cannot be reached. */
+export async function openEngineStores({ environment, folder, limits, log }: EngineStoresParts): Promise<EngineStores> {
+  const get = (name: string): string => environment[name]?.trim() ?? '';
+  const deliveryLimits = deliveryLimitsFrom(environment);
+  const url = get('ENGINE_DATABASE_URL');
+  const events = url === '' ? null : openEventsPostgres({ url, name: 'platform engine', limits: deliveryLimits });
+  const address = databaseAddress(environment);
+  const databases = address === null ? null : createDatabaseClient(address, databaseLimitsFrom(environment));
+  const secret = get('ENGINE_SECRET');
+  const keyFor = (use: string): Uint8Array => createHmac('sha256', secret).update(use).digest();
+  const fs = openFiles(get, folder);
+  const users =
+    databases === null || secret === ''
+      ? null
+      : createUsers({ databases, secret: keyFor('auth'), sendMail: (mail) => sendMail(get('AUTH_MAIL_URL'), mail, log), log });
+  const state = events === null ? null : createStatePostgres(events.sql);
+  return {
+    stores: { db: databases, state, fs, auth: users, events: events === null ? null : { ...events, limits: deliveryLimits } },
+    cache:
+      get('CACHE_URL') !== ''
+        ? await openCacheRedis(get('CACHE_URL'), (error) => log('warn', `The cache cannot be reached: ${error.message}`))
+        : events === null
+          ? createMemoryCache({ bytesMax: limits.cacheBytesMax })
+          : createCachePostgres(events.sql, { recordsMax: limits.cacheRecordsMax }),
+    signedFiles: secret === '' ? null : createSignedFiles(fs, keyFor('files'), limits.bodyBytesMax),
+    authRoutes: users === null ? null : createAuthRoutes(users),
+    close() {
+      databases?.close();
+      void events?.close();
+    },
+  };
+}
+
+const s3Variables = ['FILES_S3_ENDPOINT', 'FILES_S3_BUCKET', 'FILES_S3_REGION', 'FILES_S3_ACCESS_KEY_ID', 'FILES_S3_SECRET_ACCESS_KEY'];
+
+/** A bucket where one is named, and else a folder. */
+function openFiles(get: (name: string) => string, folder: string): FileStore {
+  const missing = s3Variables.filter((name) => get(name) === '');
+  if (missing.length === s3Variables.length) return openFilesDisk(join(folder, 'files'));
+  if (missing.length > 0) throw new Error(`Files are to be kept in S3, but ${missing.join(' and ')} is not set`);
+  if (!/^https?:\/\/[^/]+\/?$/.test(get('FILES_S3_ENDPOINT')))
+    throw new Error(
+      `FILES_S3_ENDPOINT must be an address such as https://s3.eu-central-1.amazonaws.com, but is "${get('FILES_S3_ENDPOINT')}"`,
+    );
+  return openFilesS3({
+    endpoint: get('FILES_S3_ENDPOINT'),
+    bucket: get('FILES_S3_BUCKET'),
+    region: get('FILES_S3_REGION'),
+    accessKeyId: get('FILES_S3_ACCESS_KEY_ID'),
+    secretAccessKey: get('FILES_S3_SECRET_ACCESS_KEY'),
+    prefix: get('FILES_S3_PREFIX').replace(/^\/+|\/+$/g, ''),
+  });
+}
+
+/** Hands a letter to whoever sends letters here: `POST` of JSON `{to, subject, text}`. */
+async function sendMail(address: string, mail: Mail, log: EngineStoresParts['log']): Promise<void> {
+  if (address === '') {
+    // Not what it says: whoever reads logs must not be able to sign in with it.
+    log('warn', `A letter "${mail.subject}" was not sent: AUTH_MAIL_URL is not set`);
+    return;
+  }
+  const response = await fetch(address, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(mail),
+    signal: AbortSignal.timeout(10_000),
+  });
+  await response.body?.cancel();
+  if (!response.ok) throw new Error(`The sender of letters answers ${response.status}`);
+}

@@ -1,0 +1,117 @@
+// Every binding on the platform as it runs in production: supervisor, two engines, broker, database service, an embedded Postgres.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
+import type { TestResponse } from '#test/setup/handler.ts';
+
+const yaml = `
+db: { DB: guests }
+state: { KV: counters }
+fs: { FILES: uploads }
+cache: { CACHE: pages }
+queue: { MAIL: mail }
+timer: { CLOCK: clock }
+workflow: { ORDER: order }
+auth: { binding: PLATFORM_AUTH }
+`;
+const worker = `
+const text = (value) => new Response(JSON.stringify(value ?? null), { headers: { 'content-type': 'application/json' } });
+export default {
+  async fetch(request, env) {
+    const { pathname, searchParams } = new URL(request.url);
+    switch (pathname) {
+      case '/db':
+        await env.DB.exec('CREATE TABLE IF NOT EXISTS guests (name TEXT)');
+        await env.DB.prepare('INSERT INTO guests VALUES (?)').bind('ada').run();
+        return text((await env.DB.prepare('SELECT count(*) AS n FROM guests').first('n')));
+      case '/state': return text(await env.KV.update('visits', { $inc: { n: 1 } }));
+      case '/seen': return text(await env.KV.get(searchParams.get('key'), 'json'));
+      case '/files': await env.FILES.put('a', 'stored'); return text([await (await env.FILES.get('a')).text(), await env.FILES.createSignedUrl('a')]);
+      case '/cache': if (request.method === 'PUT') await env.CACHE.set('k', 'v', { ttl: 60 }); return text(await env.CACHE.get('k'));
+      case '/caches': {
+        const hit = await caches.default.match('https://cached.example/');
+        if (hit) return text(await hit.text());
+        await caches.default.put('https://cached.example/', new Response('cached', { headers: { 'cache-control': 'max-age=60' } }));
+        return text(null);
+      }
+      case '/send': return text(await env.MAIL.send({ to: 'ada' }));
+      case '/timer': return text(await env.CLOCK.set('soon', { afterMs: 10 }, { payload: 'tick' }));
+      case '/run': return text(await env.ORDER.trigger({ item: 7 }, { id: 'order-7' }));
+      case '/session': return text(await env.PLATFORM_AUTH.getSession(request));
+    }
+  },
+  async message({ payload, id }, env) { await env.KV.setJSON('mailed', payload); },
+  async timer({ id, payload }, env) { await env.KV.setJSON('ticked', [id, payload]); },
+  workflows: {
+    order: {
+      async handler({ input, step, env }) {
+        const doubled = await step.run('double', () => input.item * 2);
+        await step.sleep(20);
+        await step.run('save', () => env.KV.setJSON('ordered', doubled));
+        return doubled;
+      },
+    },
+  },
+};`;
+
+let platform: TestPlatform;
+
+before(async () => {
+  platform = await startPlatform({}, { DATABASE_URL: '', HANDLER_PROCESSES: '2', PUBLIC_PROTOCOL: 'http' });
+  await platform.deploy('shop', worker, yaml);
+  // The route is followed: the first answers may still be that nobody is there.
+  while ((await platform.fetch('shop', '/seen?key=none')).status === 404) await new Promise((resolve) => setImmediate(resolve));
+});
+after(() => platform.close());
+
+async function json(path: string, options?: Parameters<TestPlatform['fetch']>[2]): Promise<unknown> {
+  const response: TestResponse = await platform.fetch('shop', path, options);
+  assert.equal(response.status, 200, `${path}: ${response.text}`);
+  return response.json();
+}
+
+/** What a handler wrote under a key, once it has. */
+async function seen(key: string): Promise<unknown> {
+  for (;;) {
+    const value = await json(`/seen?key=${key}`);
+    if (value !== null) return value;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+test('db, state, files and the cache keep what a worker puts into them', async () => {
+  assert.equal(await json('/db'), 1);
+  assert.equal(await json('/db'), 2);
+  assert.deepEqual(await json('/state'), { n: 1 });
+  assert.deepEqual(await json('/state'), { n: 2 });
+  const [stored, address] = (await json('/files')) as [string, string];
+  assert.equal(stored, 'stored');
+  assert.equal((await platform.fetch('shop', new URL(address).pathname)).text, 'stored');
+  assert.equal(await json('/cache', { method: 'PUT' }), 'v');
+  assert.equal(await json('/cache'), 'v');
+  assert.equal(await json('/caches'), null);
+  assert.equal(await json('/caches'), 'cached');
+});
+
+test('a message, a timer and a workflow reach their handlers', async () => {
+  await json('/send');
+  await json('/timer');
+  assert.deepEqual(await json('/run'), { executionId: 'order-7' });
+  assert.deepEqual(await seen('mailed'), { to: 'ada' });
+  assert.deepEqual(await seen('ticked'), ['soon', 'tick']);
+  assert.equal(await seen('ordered'), 14);
+});
+
+test('visitors sign in, and every engine knows their session', async () => {
+  const up = await platform.fetch('shop', '/auth/signup', {
+    method: 'POST',
+    body: JSON.stringify({ email: 'ada@example.org', password: 'password1' }),
+    headers: { 'content-type': 'application/json' },
+  });
+  assert.equal(up.status, 200, up.text);
+  const cookie = String(up.headers['set-cookie']?.[0]).split(';')[0] as string;
+  for (let request = 0; request < 4; request++) {
+    const session = (await json('/session', { headers: { cookie } })) as { user: { email: string } };
+    assert.equal(session.user.email, 'ada@example.org');
+  }
+});
