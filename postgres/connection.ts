@@ -27,7 +27,7 @@ export function openPostgres({ url, name, connectionsMax = 10, statementMs = 30_
   return postgres(address, {
     ...(socketFolder === null ? {} : { host: socketFolder, port: 5432 }),
     max: connectionsMax,
-    connect_timeout: 10,
+    connect_timeout: 5,
     idle_timeout: 300,
     max_lifetime: null,
     // A server that restarts is back in well under a second.

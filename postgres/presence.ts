@@ -1,7 +1,7 @@
 // Who is there: each broker holds a lock of its session for as long as it is connected, so that the others learn of its death at
 // once and need not wait for its leases to end. Who cannot be seen twice in a row is gone; once would be a reconnection.
 import { randomBytes } from 'node:crypto';
-import type { Postgres } from './connection.ts';
+import { openPostgres } from './connection.ts';
 import { atMost } from './wake.ts';
 
 /** One member's view. */
@@ -21,38 +21,26 @@ const closeMsMax = 1000;
 const looksKept = 200;
 
 /** @param onTrouble told of what goes wrong meanwhile; it goes on trying. */
-export async function joinPresence(sql: Postgres, onTrouble: (error: unknown) => void): Promise<Presence> {
+export async function joinPresence(url: string, onTrouble: (error: unknown) => void): Promise<Presence> {
   const key = randomBytes(4).readInt32BE();
   const id = `b${key}-${randomBytes(9).toString('base64url')}`;
   const keyOf = (other: string): number | null => {
     const found = /^b(-?\d+)-/.exec(other);
     return found === null ? null : Number(found[1]);
   };
-  let holder: Awaited<ReturnType<Postgres['reserve']>> | null = null;
+  // One connection, whose session holds the lock.
+  const sql = openPostgres({ url, name: 'platform presence', connectionsMax: 1 });
   let closed = false;
   let timer: NodeJS.Timeout | null = null;
   let looking: Promise<void> = Promise.resolve();
   /** Looks at which members that were asked about were not seen, in a row. */
   const unseen = new Map<string, number>();
 
+  /** Takes the lock unless this session has it: a connection that was lost has lost it too. */
   async function hold(): Promise<void> {
-    if (holder !== null) {
-      try {
-        await holder`SELECT 1`;
-        return;
-      } catch {
-        holder.release();
-        holder = null;
-      }
-    }
-    const connection = await sql.reserve();
-    try {
-      await connection`SELECT pg_advisory_lock(${lockClass}::int4, ${key}::int4)`;
-      holder = connection;
-    } catch (error) {
-      connection.release();
-      throw error;
-    }
+    await sql`
+      SELECT pg_try_advisory_lock(${lockClass}::int4, ${key}::int4) WHERE NOT EXISTS (
+        SELECT FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND classid::bigint = ${lockClass})`;
   }
 
   async function look(): Promise<void> {
@@ -89,9 +77,7 @@ export async function joinPresence(sql: Postgres, onTrouble: (error: unknown) =>
       closed = true;
       if (timer !== null) clearTimeout(timer);
       await atMost(closeMsMax, looking);
-      if (holder === null) return;
-      await atMost(closeMsMax, Promise.resolve(holder`SELECT pg_advisory_unlock(${lockClass}::int4, ${key}::int4)`));
-      holder.release();
+      await atMost(closeMsMax, sql.end({ timeout: 1 }));
     },
   };
 }

@@ -1,6 +1,7 @@
 // All that waits for a moment, in one place: queues, timers, cron and workflows over one database. Opened by the roots: the engine for
 // what workers send and set, the broker for what it claims.
 import type { DeliveryLimits } from '#core/delivery-limits.ts';
+import { openPostgres } from '#postgres/connection.ts';
 import { joinByProcess, joinPresence, type Presence } from '#postgres/presence.ts';
 import { createLocalWake, createPostgresWake, type Wake } from '#postgres/wake.ts';
 import { createQueueStore } from './queue-sql.ts';
@@ -30,11 +31,13 @@ export function openEventsPostgres(options: {
   connectionsMax?: number;
 }): EventStores & { readonly sql: ReturnType<typeof openPostgresSql> } {
   const sql = openPostgresSql(options);
-  const wake = createPostgresWake(sql.pool);
+  // Of its own: it listens on, whatever becomes of the others.
+  const words = openPostgres({ url: options.url, name: `${options.name} words`, connectionsMax: 1 });
+  const wake = createPostgresWake(words);
   return {
     ...stores(sql, wake, options.limits),
     sql,
-    join: (onTrouble) => joinPresence(sql.pool, onTrouble),
+    join: (onTrouble) => joinPresence(options.url, onTrouble),
     close: () => close(wake, sql),
   };
 }

@@ -1,38 +1,18 @@
 // `Sql` over a pool of Postgres connections. Opened by the roots and handed to the stores.
+//
+// The driver does not survive every death of the server by itself: a connection that closes between a write and its flush sends
+// nothing any more, and one that closes inside a transaction must not be written to. So a pool that has seen trouble is replaced, and
+// a transaction whose connection is gone is left alone.
 import { PlatformError } from '#core/errors.ts';
 import { isConnectionTrouble, openPostgres, type Postgres, type Transaction } from '#postgres/connection.ts';
+import { atMost } from '#postgres/wake.ts';
 import type { Sql, SqlValue } from './sql.ts';
 
-/** The tables of bindings; `sql` is for what only Postgres has. */
+/** The tables of bindings. */
 export interface PostgresSql extends Sql {
   readonly technology: 'postgres';
-  readonly pool: Postgres;
+  /** The driver itself, for what is Postgres's own; errors pass through {@link guarded}. */ readonly pool: Postgres;
   close(): Promise<void>;
-}
-
-/** @param options.url of the engines' role, or of the owner. */
-export function openPostgresSql(options: { url: string; name: string; connectionsMax?: number }): PostgresSql {
-  const pool = openPostgres({ ...options, schema: 'binding' });
-  return {
-    ...over(pool),
-    transaction: (work) => guarded(() => pool.begin((transaction) => work(nested(transaction))) as Promise<never>),
-    pool,
-    close: () => pool.end({ timeout: 5 }),
-  };
-}
-
-function over(connection: Postgres | Transaction): Pick<PostgresSql, 'technology' | 'lock' | 'all'> {
-  return {
-    technology: 'postgres',
-    lock: ' FOR UPDATE',
-    all: <Row>(text: string, ...parameters: readonly SqlValue[]) =>
-      guarded(async () => [...((await connection.unsafe(text, parameters as SqlValue[], { prepare: true })) as unknown as Row[])]),
-  };
-}
-
-function nested(transaction: Transaction): Sql {
-  const sql: Sql = { ...over(transaction), transaction: (work) => work(sql) };
-  return sql;
 }
 
 /** Runs a statement; what means that the server is away becomes `store_unavailable`. */
@@ -43,4 +23,88 @@ export async function guarded<Result>(run: () => Promise<Result>): Promise<Resul
     if (isConnectionTrouble(error)) throw new PlatformError('store_unavailable', {}, { cause: error });
     throw error;
   }
+}
+
+/** A pool that has seen trouble is replaced at most so often. */
+const replaceMsLeast = 500;
+const closeMsMax = 5000;
+
+/** @param options.url of the engines' role, or of the owner. */
+export function openPostgresSql(options: { url: string; name: string; connectionsMax?: number }): PostgresSql {
+  const open = (): Postgres => openPostgres({ ...options, schema: 'binding' });
+  let pool = open();
+  let replacedAt = 0;
+  const retired = new Set<Promise<void>>();
+
+  function onPool<Result>(run: (on: Postgres) => Promise<Result>): Promise<Result> {
+    const on = pool;
+    return guarded(async () => {
+      try {
+        return await run(on);
+      } catch (error) {
+        if (isConnectionTrouble(error) && on === pool && performance.now() - replacedAt > replaceMsLeast) {
+          replacedAt = performance.now();
+          pool = open();
+          // Without a limit: what is cut off while it connects would try again for ever.
+          const end = on.end().catch(() => {});
+          retired.add(end);
+          void end.then(() => retired.delete(end));
+        }
+        throw error;
+      }
+    });
+  }
+
+  return {
+    technology: 'postgres',
+    lock: ' FOR UPDATE',
+    all: <Row>(text: string, ...parameters: readonly SqlValue[]) => onPool((on) => query<Row>(on, text, parameters)),
+    transaction: (work) => onPool((on) => transact(on, work)),
+    pool: new Proxy(pool, {
+      apply: (_first, self, given) => Reflect.apply(pool, self, given) as unknown,
+      get: (_first, name) => Reflect.get(pool, name) as unknown,
+    }),
+    async close() {
+      await pool.end({ timeout: 5 });
+      await atMost(closeMsMax, Promise.all(retired));
+    },
+  };
+}
+
+async function query<Row>(on: Postgres | Transaction, text: string, parameters: readonly SqlValue[]): Promise<Row[]> {
+  // The driver's result is an array of its own class.
+  return [...((await on.unsafe(text, parameters as SqlValue[], { prepare: true })) as unknown as Row[])];
+}
+
+function transact<Result>(pool: Postgres, work: (sql: Sql) => Promise<Result>): Promise<Result> {
+  let gone: unknown = null;
+  const forever = new Promise<never>(() => {});
+  const whole = pool.begin(async (transaction) => {
+    const sql: Sql = {
+      technology: 'postgres',
+      lock: ' FOR UPDATE',
+      async all<Row>(text: string, ...parameters: readonly SqlValue[]) {
+        if (gone !== null) throw gone;
+        try {
+          return await query<Row>(transaction, text, parameters);
+        } catch (error) {
+          if (isConnectionTrouble(error)) gone = error;
+          throw error;
+        }
+      },
+      transaction: (inner) => inner(sql),
+    };
+    try {
+      const result = await work(sql);
+      // No COMMIT and no ROLLBACK either: the promise of the whole has been rejected.
+      return gone === null ? result : await forever;
+    } catch (error) {
+      if (gone === null) throw error;
+      return forever;
+    }
+  }) as Promise<Result>;
+  whole.catch((error: unknown) => {
+    if (isConnectionTrouble(error)) gone ??= error;
+  });
+  return whole;
 }
