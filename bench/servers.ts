@@ -135,16 +135,18 @@ export function uwsMissing(): string | null {
 type Launch = (port: number) => {
   readonly words: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
+  /** Folder that it starts in. */ readonly cwd?: string;
   /** It runs count-entries.ts. */ readonly counts?: boolean;
 };
 
 /** Starts a process on a free port and waits until it answers 200. */
 export async function startServer(name: string, host: string, target: string, launch: Launch): Promise<Server> {
   const port = await freePort();
-  const { words, environment, counts } = launch(port);
+  const { words, environment, cwd, counts } = launch(port);
   const [program, ...args] = words as [string, ...string[]];
   const child = spawn(program, args, {
     env: { ...process.env, ...environment },
+    ...(cwd === undefined ? {} : { cwd }),
     stdio: counts === true ? ['ignore', 'pipe', 'pipe', 'ipc'] : ['ignore', 'pipe', 'pipe'],
   });
   let printed = '';

@@ -1,0 +1,67 @@
+// What the benches of bindings compare: our handler in production (supervisor, engine, broker, embedded Postgres, database service),
+// `platform dev`, and miniflare; each with its data on disk, and all its processes below one that can be asked for its CPU time.
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { nodeFlags } from '../cli/node-flags.mjs';
+import { get, notInstalled, publishFolder, startServer, type Server } from './servers.ts';
+
+const here = import.meta.dirname;
+const root = path.join(here, '..');
+const project = 'bindings';
+const ofProduction =
+  'db: { DB: main }\nstate: { KV: ledger }\nqueue: { JOBS: jobs, LATER: later }\nworkflow: { ORDERS: orders }\ntimer: { TIMER: reminders }\n';
+/** The loops that measure are one request of many operations. */
+const unbounded = Object.fromEntries([
+  ...['', 'QUEUE_', 'WORKFLOW_', 'TIMER_'].map((kind) => [`WORKER_CPU_LIMIT_MS_${kind}FREE`, '0']),
+  ['WORKER_SUBREQUESTS_MAX', '1000000'],
+]) as Readonly<Record<string, string>>;
+
+/** The handler as `npm start` runs it, over Postgres, with one engine. @param databaseUrl '' for the embedded one. */
+export async function startProduction(name: string, worker = 'bindings', databaseUrl = ''): Promise<Server> {
+  const folder = await publishFolder(path.join(here, 'workers'), `main: ${worker}.js\n${ofProduction}`, [project]);
+  const server = await startServer(name, `${project}.localhost`, '/up', (port) => ({
+    words: [process.execPath, ...nodeFlags, path.join(root, 'runtime/supervisor/main.ts')],
+    environment: {
+      ...unbounded,
+      FS_PATH: folder,
+      HANDLER_PORT: String(port),
+      HANDLER_PRIVATE_PORT: '0',
+      HANDLER_LISTENER: 'node',
+      HANDLER_PROCESSES: '1',
+      HANDLER_DOMAIN: 'localhost',
+      DATABASE_URL: databaseUrl,
+    },
+  }));
+  return { ...server, stop: () => server.stop().then(() => rmSync(folder, { recursive: true, force: true })) };
+}
+
+/** `platform dev` over SQLite files. */
+export async function startDevelopment(name: string): Promise<Server> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'platform-bench-'));
+  mkdirSync(path.join(folder, 'src'));
+  writeFileSync(path.join(folder, 'src/index.js'), `export { default } from ${JSON.stringify(path.join(here, 'workers/bindings.js'))};\n`);
+  writeFileSync(path.join(folder, 'platform.yaml'), `main: src/index.js\n${ofProduction}fs: { FILES: files }\n`);
+  const server = await startServer(name, 'localhost', '/up', (port) => ({
+    words: [process.execPath, path.join(root, 'cli/run.mjs'), 'dev', '-p', String(port), '-h', '127.0.0.1'],
+    environment: unbounded,
+    cwd: folder,
+  }));
+  return { ...server, stop: () => server.stop().then(() => rmSync(folder, { recursive: true, force: true })) };
+}
+
+export async function startMiniflare(name: string): Promise<Server | string> {
+  if (!existsSync(path.join(here, 'node_modules/miniflare'))) return notInstalled;
+  const folder = mkdtempSync(path.join(tmpdir(), 'platform-bench-'));
+  const server = await startServer(name, 'localhost', '/up', (port) => ({
+    words: [process.execPath, path.join(here, 'peers/miniflare.mjs'), folder, String(port)],
+  }));
+  return { ...server, stop: () => server.stop().then(() => rmSync(folder, { recursive: true, force: true })) };
+}
+
+/** Asks a platform's worker. @throws {Error} with what it answered instead. */
+export async function ask(server: Server, target: string): Promise<string> {
+  const { status, body } = await get(new URL(target, server.url).href, server.host);
+  if (status !== 200) throw new Error(`${server.name} answers ${target} with ${status}: ${body.toString().slice(0, 300)}`);
+  return body.toString();
+}
