@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -49,6 +49,9 @@ before(async () => {
 });
 after(async () => {
   if (running !== null) await stop(running);
+  // Where root may not have its database in the folder itself.
+  const elsewhere = await readFile(join(folder, 'postgres/LOCATION'), 'utf8').catch(() => '');
+  if (elsewhere !== '') await rm(elsewhere.trim(), { recursive: true, force: true });
   await rm(folder, { recursive: true, force: true });
 });
 
