@@ -56,8 +56,8 @@ export async function openEngineStores({ environment, folder, limits, log }: Eng
   return {
     stores: { db: databases, state, fs, auth: users, events: events === null ? null : { ...events, limits: deliveryLimits } },
     cache:
-      get('CACHE_URL') !== ''
-        ? await openCacheRedis(get('CACHE_URL'), (error) => log('warn', `The cache cannot be reached: ${error.message}`))
+      get('ENGINE_CACHE_URL') !== ''
+        ? await openCacheRedis(get('ENGINE_CACHE_URL'), (error) => log('warn', `The cache cannot be reached: ${error.message}`))
         : events === null
           ? createMemoryCache({ bytesMax: limits.cacheBytesMax })
           : createCachePostgres(events.sql, { recordsMax: limits.cacheRecordsMax }),

@@ -11,6 +11,8 @@ export async function openCacheRedis(url: string, onTrouble: (error: Error) => v
   const client = createClient({
     url,
     disableOfflineQueue: true,
+    // Not among the rights of the engines' user.
+    disableClientInfo: true,
     socket: { connectTimeout: connectMs, reconnectStrategy: (retries) => Math.min(50 * 2 ** Math.min(retries, 7), 2000) },
   });
   client.on('error', onTrouble);

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { logLevelFrom, type LogLevel } from '#core/log-level.ts';
 import { homes } from '../forwarding/homes.ts';
+import { openCacheUser } from './cache-user.ts';
 import { supervisorConfig, type SupervisorConfig } from './configuration.ts';
 import { databaseService, databaseSockets } from './database-service.ts';
 import { EngineProcess } from './engine-process.ts';
@@ -302,6 +303,8 @@ async function start(config: SupervisorConfig): Promise<void> {
     log.info({ port: privatePort.port, host: settings.host }, 'The private port listens');
   }
 
+  const cacheUrl = process.env['CACHE_URL']?.trim() ?? '';
+  if (cacheUrl !== '' && environment['ENGINE_CACHE_URL'] === undefined) environment['ENGINE_CACHE_URL'] = await openCacheUser(cacheUrl);
   await services.start();
   engines.start();
 }

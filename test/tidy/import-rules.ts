@@ -41,6 +41,11 @@ const zones: readonly Zone[] = [
   enginePart('runtime/forwarding/', ['runtime/server/header-block.ts', 'runtime/server/request-id.ts', 'runtime/bridge/slots.ts']),
   { prefix: 'runtime/metrics/', may: ['core/', 'runtime/invocation/outcome.ts'] },
   { prefix: 'runtime/auth/', may: ['core/', 'runtime/bindings/auth.ts'], mayTypes: ['runtime/bindings/', 'runtime/server/'] },
+  {
+    prefix: 'runtime/dashboard/',
+    may: ['core/', 'runtime/bindings/'],
+    mayTypes: ['runtime/bridge/', 'runtime/server/', 'runtime/stores/'],
+  },
   { prefix: 'runtime/bindings/', may: ['core/', 'runtime/bridge/protocol.ts'], mayTypes: ['runtime/bridge/', 'runtime/invocation/'] },
   {
     prefix: 'runtime/stores/',
@@ -73,9 +78,9 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   postgres: ['postgres/', 'runtime/stores/'],
   'better-auth': ['runtime/auth/'],
   kysely: ['runtime/auth/'],
-  redis: ['runtime/stores/'],
+  redis: ['runtime/stores/', 'runtime/supervisor/'],
   aws4fetch: ['runtime/stores/'],
-  rolldown: ['builder/', 'runtime/isolates/', 'cli/tasks/'],
+  rolldown: ['builder/', 'runtime/isolates/', 'runtime/dashboard/', 'cli/tasks/'],
   unenv: ['builder/'],
   undici: ['runtime/'],
   citty: ['cli/'],
