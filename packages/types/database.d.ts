@@ -34,7 +34,7 @@ export interface DatabaseMeta {
 export interface DatabaseResult<Row = SqlRow> {
   readonly results: Row[];
   readonly success: true;
-  readonly meta: DatabaseMeta;
+  readonly meta: DatabaseMeta & Record<string, unknown>;
 }
 
 /** A prepared statement; reusable, and not changed by `bind`. */

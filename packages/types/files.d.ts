@@ -75,17 +75,14 @@ export interface FilePutOptions {
   sha256?: string | ArrayBuffer | ArrayBufferView;
 }
 
-/** A page of files. */
-export interface FileList {
+/** A page of files. Where it is `truncated` there are more, and `cursor` continues. */
+export type FileList = {
   readonly keys: FileHead[];
   /** The same as `keys`. */
   readonly objects: FileHead[];
-  /** Whether there are more; then `cursor` continues. */
-  readonly truncated: boolean;
-  readonly cursor: string | null;
   /** With `delimiter`: the common beginnings that were folded. */
   readonly delimitedPrefixes: string[];
-}
+} & ({ readonly truncated: true; readonly cursor: string } | { readonly truncated: false; readonly cursor: null });
 
 /** What can be stored. */
 export type FileValue = string | ArrayBuffer | ArrayBufferView | Blob | ReadableStream | null;

@@ -4,6 +4,23 @@
 export interface QueueSendOptions {
   /** Seconds before the message may be delivered; 0 by default. */
   delaySeconds?: number;
+  /** A message with an id that the queue remembers (four days) is not stored again: `messageId` is that of the first. */
+  dedupeId?: string;
+  /** Messages with one key are delivered one after the other, in the order in which they were sent. */
+  orderingKey?: string;
+}
+
+/** How a queue stands. */
+export interface QueueMetrics {
+  /** Messages that wait or are being delivered. */
+  readonly backlogCount: number;
+  readonly backlogBytes: number;
+  /** Of them, being delivered. */
+  readonly inFlightCount: number;
+  /** Messages that failed for good and wait in the dead-letter queue. */
+  readonly deadCount: number;
+  /** When the oldest was sent; absent when there is none. */
+  readonly oldestMessageTimestamp?: Date;
 }
 
 /** A message queue (`queue` in platform.yaml). A message is JSON of at most 128 KiB. */
@@ -15,8 +32,16 @@ export interface QueueBinding<Payload = unknown> {
    * @example const { messageId } = await env.MAIL.send({ to: 'ada@example.org' });
    */
   send(payload: Payload, options?: QueueSendOptions): Promise<{ messageId: string }>;
-  /** Stores several messages, all or none; the ids are in the order of the messages. */
-  sendBatch(messages: Iterable<{ payload: Payload } & QueueSendOptions>): Promise<{ messageIds: string[] }>;
+  /**
+   * Stores up to 100 messages, all or none; the ids are in the order of the messages. Options are those of messages that have none.
+   *
+   * @example await env.MAIL.sendBatch([{ payload: { to: 'ada@example.org' } }, { payload: { to: 'bob@example.org' }, delaySeconds: 60 }]);
+   */
+  sendBatch(
+    messages: Iterable<({ payload: Payload } | { body: Payload }) & QueueSendOptions>,
+    options?: QueueSendOptions,
+  ): Promise<{ messageIds: string[] }>;
+  metrics(): Promise<QueueMetrics>;
 }
 
 /** A message as the `message` handler receives it. */
@@ -28,12 +53,38 @@ export interface QueueMessage<Payload = unknown> {
   readonly binding: string;
   /** What was sent. */
   readonly payload: Payload;
+  /** The same as `payload`. */
+  readonly body: Payload;
   /** 1 for the first delivery. */
   readonly attempt: number;
+  /** The same as `attempt`. */
+  readonly attempts: number;
   /** When it was sent, in milliseconds since 1970. */
   readonly timestamp: number;
   /** Takes the message as done, even if the handler throws afterwards. */
   ack(): void;
   /** Asks for another delivery, though the handler does not throw. */
-  retry(options?: QueueSendOptions): void;
+  retry(options?: { delaySeconds?: number }): void;
+}
+
+/** A message of a batch. */
+export interface QueueBatchMessage<Payload = unknown> {
+  readonly id: string;
+  readonly timestamp: Date;
+  readonly body: Payload;
+  /** The same as `body`. */
+  readonly payload: Payload;
+  /** 1 for the first delivery. */
+  readonly attempts: number;
+  ack(): void;
+  retry(options?: { delaySeconds?: number }): void;
+}
+
+/** Messages as the `queue` handler receives them. Those neither acknowledged nor asked for again follow the handler: done, or again. */
+export interface QueueBatch<Payload = unknown> {
+  /** Resource name of the queue. */
+  readonly queue: string;
+  readonly messages: readonly QueueBatchMessage<Payload>[];
+  ackAll(): void;
+  retryAll(options?: { delaySeconds?: number }): void;
 }

@@ -3,6 +3,13 @@
 /** Fixed ways to read a value. */
 export type StateValueType = 'text' | 'json' | 'arrayBuffer' | 'stream';
 
+/** How a value is read. */
+export interface StateGetOptions<Type extends StateValueType | undefined> {
+  type?: Type;
+  /** Accepted and of no effect: what is read is never stale. */
+  cacheTtl?: number;
+}
+
 /** When a value goes away, and what is stored beside it. `expiration` and `expirationTtl` exclude each other. */
 export interface StatePutOptions {
   /** Seconds since 1970. */
@@ -19,13 +26,21 @@ export interface StateEntry<Value, Metadata> {
   readonly metadata: Metadata | null;
   /** Changes with every write: `compareAndSet` takes it. */
   readonly version: string | null;
-  readonly cacheStatus: null;
+  readonly cacheStatus: string | null;
+}
+
+/** A key of a page. */
+export interface StateListKey<Metadata = unknown> {
+  name: string;
+  /** Seconds since 1970. */
+  expiration?: number;
+  metadata?: Metadata;
 }
 
 /** A page of keys. */
-export type StateList<Metadata = unknown> = {
-  readonly keys: { readonly name: string; readonly expiration?: number; readonly metadata?: Metadata }[];
-} & ({ readonly list_complete: true } | { readonly list_complete: false; readonly cursor: string });
+export type StateList<Metadata = unknown> =
+  | { list_complete: true; keys: StateListKey<Metadata>[]; cacheStatus: string | null }
+  | { list_complete: false; keys: StateListKey<Metadata>[]; cursor: string; cacheStatus: string | null };
 
 /** A change of a JSON value, field by field. Field names may be paths such as `address.city`. */
 export interface UpdateDocument {
@@ -47,24 +62,51 @@ export interface UpdateDocument {
  */
 export interface StateBinding {
   /** The value of a key; null when it is not there. @example const theme = await env.KV.get('theme'); */
-  get(key: string, type?: 'text' | { type?: 'text' }): Promise<string | null>;
-  get<Value = unknown>(key: string, type: 'json' | { type: 'json' }): Promise<Value | null>;
-  get(key: string, type: 'arrayBuffer' | { type: 'arrayBuffer' }): Promise<ArrayBuffer | null>;
-  get(key: string, type: 'stream' | { type: 'stream' }): Promise<ReadableStream<Uint8Array> | null>;
+  get(key: string, options?: StateGetOptions<'text' | undefined>): Promise<string | null>;
+  get(key: string, type: 'text'): Promise<string | null>;
+  get<Value = unknown>(key: string, type: 'json'): Promise<Value | null>;
+  get(key: string, type: 'arrayBuffer'): Promise<ArrayBuffer | null>;
+  get(key: string, type: 'stream'): Promise<ReadableStream<Uint8Array> | null>;
+  get<Value = unknown>(key: string, options: StateGetOptions<'json'> & { type: 'json' }): Promise<Value | null>;
+  get(key: string, options: StateGetOptions<'arrayBuffer'> & { type: 'arrayBuffer' }): Promise<ArrayBuffer | null>;
+  get(key: string, options: StateGetOptions<'stream'> & { type: 'stream' }): Promise<ReadableStream<Uint8Array> | null>;
   /** The values of up to 100 keys. */
-  get(keys: readonly string[], type?: 'text' | { type?: 'text' }): Promise<Map<string, string | null>>;
-  get<Value = unknown>(keys: readonly string[], type: 'json' | { type: 'json' }): Promise<Map<string, Value | null>>;
+  get(keys: readonly string[], options?: StateGetOptions<'text' | undefined>): Promise<Map<string, string | null>>;
+  get(keys: readonly string[], type: 'text'): Promise<Map<string, string | null>>;
+  get<Value = unknown>(keys: readonly string[], type: 'json'): Promise<Map<string, Value | null>>;
+  get<Value = unknown>(keys: readonly string[], options: StateGetOptions<'json'> & { type: 'json' }): Promise<Map<string, Value | null>>;
   /** The value of a key with its metadata. */
-  getWithMetadata<Metadata = unknown>(key: string, type?: 'text' | { type?: 'text' }): Promise<StateEntry<string, Metadata>>;
-  getWithMetadata<Value = unknown, Metadata = unknown>(key: string, type: 'json' | { type: 'json' }): Promise<StateEntry<Value, Metadata>>;
+  getWithMetadata<Metadata = unknown>(key: string, options?: StateGetOptions<'text' | undefined>): Promise<StateEntry<string, Metadata>>;
+  getWithMetadata<Metadata = unknown>(key: string, type: 'text'): Promise<StateEntry<string, Metadata>>;
+  getWithMetadata<Value = unknown, Metadata = unknown>(key: string, type: 'json'): Promise<StateEntry<Value, Metadata>>;
+  getWithMetadata<Metadata = unknown>(key: string, type: 'arrayBuffer'): Promise<StateEntry<ArrayBuffer, Metadata>>;
+  getWithMetadata<Metadata = unknown>(key: string, type: 'stream'): Promise<StateEntry<ReadableStream<Uint8Array>, Metadata>>;
+  getWithMetadata<Value = unknown, Metadata = unknown>(
+    key: string,
+    options: StateGetOptions<'json'> & { type: 'json' },
+  ): Promise<StateEntry<Value, Metadata>>;
   getWithMetadata<Metadata = unknown>(
     key: string,
-    type: 'arrayBuffer' | { type: 'arrayBuffer' },
+    options: StateGetOptions<'arrayBuffer'> & { type: 'arrayBuffer' },
   ): Promise<StateEntry<ArrayBuffer, Metadata>>;
   getWithMetadata<Metadata = unknown>(
     key: string,
-    type: 'stream' | { type: 'stream' },
+    options: StateGetOptions<'stream'> & { type: 'stream' },
   ): Promise<StateEntry<ReadableStream<Uint8Array>, Metadata>>;
+  /** The values of up to 100 keys with their metadata. */
+  getWithMetadata<Metadata = unknown>(
+    keys: readonly string[],
+    options?: StateGetOptions<'text' | undefined>,
+  ): Promise<Map<string, StateEntry<string, Metadata>>>;
+  getWithMetadata<Metadata = unknown>(keys: readonly string[], type: 'text'): Promise<Map<string, StateEntry<string, Metadata>>>;
+  getWithMetadata<Value = unknown, Metadata = unknown>(
+    keys: readonly string[],
+    type: 'json',
+  ): Promise<Map<string, StateEntry<Value, Metadata>>>;
+  getWithMetadata<Value = unknown, Metadata = unknown>(
+    keys: readonly string[],
+    options: StateGetOptions<'json'> & { type: 'json' },
+  ): Promise<Map<string, StateEntry<Value, Metadata>>>;
   /** Stores a value. */
   put(key: string, value: string | ArrayBuffer | ArrayBufferView | ReadableStream, options?: StatePutOptions): Promise<void>;
   /** The same as `put`. */

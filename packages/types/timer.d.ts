@@ -4,7 +4,7 @@
 export interface TimerOptions<Payload = unknown> {
   /** JSON that the handler receives. */
   payload?: Payload;
-  /** Milliseconds between repetitions. Not together with `cron`. */
+  /** Milliseconds between repetitions, at least 1,000. Not together with `cron`. */
   intervalMs?: number;
   /** Schedule of repetitions, five or six fields. Not together with `intervalMs`. */
   cron?: string;
@@ -20,10 +20,22 @@ export interface Timer<Payload = unknown> {
   readonly payload: Payload;
   /** Milliseconds between repetitions; null when it does not repeat by interval. */
   readonly intervalMs: number | null;
+  /** Its schedule and the time zone of that, where it repeats by one. */
+  readonly cron?: string;
+  readonly timezone?: string;
 }
 
 /** A timer that is due, as the `timer` handler receives it. */
-export interface TimerEvent<Payload = unknown> extends Timer<Payload> {}
+export interface TimerEvent<Payload = unknown> {
+  readonly id: string;
+  /** Name of the timers in `env`. */
+  readonly binding: string;
+  /** When it was due, in milliseconds since 1970. */
+  readonly scheduledTime: number;
+  readonly payload: Payload;
+  /** Milliseconds between repetitions; null when it does not repeat by interval. */
+  readonly intervalMs: number | null;
+}
 
 /** Timers (`timer` in platform.yaml): calls of the worker's `timer` handler at times set while it runs. */
 export interface TimerBinding<Payload = unknown> {
@@ -39,6 +51,6 @@ export interface TimerBinding<Payload = unknown> {
   get(id: string): Promise<Timer<Payload> | null>;
   /** Removes a timer; removing one that is not there is no error. */
   delete(id: string): Promise<void>;
-  /** Timers in the order of their ids. */
+  /** Timers in the order of their ids, at most 1,000 a page. */
   list(options?: { prefix?: string; limit?: number; cursor?: string }): Promise<{ timers: Timer<Payload>[]; cursor: string | null }>;
 }

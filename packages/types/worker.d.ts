@@ -1,7 +1,7 @@
 // The default export of a worker, and what its handlers receive.
-import type { QueueMessage } from './queue.d.ts';
+import type { QueueBatch, QueueMessage } from './queue.d.ts';
 import type { TimerEvent } from './timer.d.ts';
-import type { WorkflowHandler } from './workflow.d.ts';
+import type { WorkflowContext, WorkflowHandler } from './workflow.d.ts';
 
 /** What a handler may do besides its answer. */
 export interface ExecutionContext {
@@ -24,6 +24,9 @@ export interface Fetcher {
 
 /** A run of a schedule of `cron`. */
 export interface ScheduledEvent {
+  readonly type: 'scheduled';
+  /** Its name in platform.yaml. */
+  readonly name: string;
   /** The expression, as in platform.yaml. */
   readonly cron: string;
   /** When the run was due, in milliseconds since 1970. */
@@ -48,12 +51,15 @@ export interface PlatformWorker<Env = unknown> {
   /** Receives one message of a queue. Throwing delivers it again later. */
   // oxlint-disable-next-line typescript/no-explicit-any -- the author names the payload's type
   message?(event: QueueMessage<any>, env: Env, ctx: ExecutionContext): void | Promise<void>;
+  /** Receives messages in batches, where there is no `message`. Throwing delivers those again that are not acknowledged. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- the author names the payload's type
+  queue?(batch: QueueBatch<any>, env: Env, ctx: ExecutionContext): void | Promise<void>;
   /** Receives a timer that is due. Throwing delivers it again later. */
   // oxlint-disable-next-line typescript/no-explicit-any -- the author names the payload's type
   timer?(event: TimerEvent<any>, env: Env, ctx: ExecutionContext): void | Promise<void>;
   /** Runs when a schedule of `cron` is due. */
   scheduled?(event: ScheduledEvent, env: Env, ctx: ExecutionContext): void | Promise<void>;
-  /** The handlers of workflows, by resource name. */
+  /** The handlers of workflows, by resource name; a function where there is no `onError`. */
   // oxlint-disable-next-line typescript/no-explicit-any -- each workflow has types of its own
-  workflows?: Readonly<Record<string, WorkflowHandler<any, any, Env>>>;
+  workflows?: Readonly<Record<string, WorkflowHandler<any, any, Env> | ((context: WorkflowContext<any, Env>) => unknown)>>;
 }

@@ -1,7 +1,7 @@
 // Durable workflows: `workflow` in platform.yaml.
 
-/** Where a run of a workflow stands. */
-export type WorkflowStatus = 'pending' | 'running' | 'completed' | 'failed' | 'cancelled';
+/** Where a run of a workflow stands. One that sleeps is `pending`. */
+export type WorkflowStatus = 'pending' | 'running' | 'paused' | 'completed' | 'failed' | 'cancelled';
 
 /** A run of a workflow. */
 export interface WorkflowExecution<Input = unknown, Output = unknown> {
@@ -18,6 +18,22 @@ export interface WorkflowExecution<Input = unknown, Output = unknown> {
   readonly completedAt: number | null;
 }
 
+/** What `create` and `get` give: an object that stands for a run, as workers of other platforms know it. */
+export interface WorkflowInstance {
+  readonly id: string;
+  status(): Promise<{
+    status: 'queued' | 'running' | 'paused' | 'complete' | 'errored' | 'terminated' | 'unknown';
+    error?: { name: string; message: string };
+    output?: unknown;
+  }>;
+  pause(): Promise<void>;
+  resume(): Promise<void>;
+  /** The same as `cancel`. */
+  terminate(): Promise<void>;
+  restart(): Promise<void>;
+  sendEvent(event: { type: string; payload?: unknown }): Promise<void>;
+}
+
 /** A durable workflow (`workflow` in platform.yaml). */
 export interface WorkflowBinding<Input = unknown, Output = unknown> {
   /**
@@ -28,10 +44,26 @@ export interface WorkflowBinding<Input = unknown, Output = unknown> {
   trigger(input: Input, options?: { id?: string }): Promise<{ executionId: string }>;
   /** A run by its id; null when there is none. */
   getExecution(id: string): Promise<WorkflowExecution<Input, Output> | null>;
-  /** Ends a run before its next step. */
+  /** Runs, the newest first, at most 1,000 a page (100 by default). */
+  list(options?: { status?: WorkflowStatus; limit?: number; cursor?: string }): Promise<{
+    executions: WorkflowExecution<Input, Output>[];
+    cursor: string | null;
+  }>;
+  /** Ends a run before its next step. One that has ended stays as it is. @throws when there is no such run, as all below. */
   cancel(id: string): Promise<void>;
+  /** Lets the step that runs end, and begins no other. */
+  pause(id: string): Promise<void>;
+  /** Goes on with a run that is paused. */
+  resume(id: string): Promise<void>;
+  /** Runs it again on this deployment, from its beginning or from a step on: what steps before that returned stays. */
+  restart(id: string, options?: { fromStep?: string }): Promise<void>;
   /** Delivers an event to a run that waits for one of this type, now or later. */
   sendEvent(id: string, event: { type: string; payload?: unknown }): Promise<void>;
+  /** Starts a run as workers of other platforms do. */
+  create(options?: { id?: string; params?: Input }): Promise<WorkflowInstance>;
+  createBatch(list: readonly { id?: string; params?: Input }[]): Promise<WorkflowInstance[]>;
+  /** @throws when there is no such run. */
+  get(id: string): Promise<WorkflowInstance>;
 }
 
 /** How a step behaves when it fails. */
@@ -40,20 +72,38 @@ export interface WorkflowStepOptions {
   retries?: number;
   /** Milliseconds an attempt may take; 120,000 by default. */
   timeoutMs?: number;
+  /** How the wait before the next attempt grows, from `delayMs` (a second): `exponential` by default, to five minutes at most. */
+  backoff?: 'constant' | 'linear' | 'exponential' | { type?: 'constant' | 'linear' | 'exponential'; delayMs?: number };
 }
+
+/** A time in milliseconds, or a text such as `5 minutes`. */
+export type WorkflowDuration = number | `${number} ${'second' | 'minute' | 'hour' | 'day' | 'week'}${'s' | ''}`;
 
 /** The durable steps of a run. What a step returned is stored; when the run goes on elsewhere it is not run again. */
 export interface WorkflowStep {
   /**
-   * Runs a function once and stores what it returns (JSON). A name stands for one step: give each its own.
+   * Runs a function once and stores what it returns (JSON). A name stands for one step: give each its own; one that comes again, as in
+   * a loop, is counted. An error named `NonRetryableError` is not tried again.
    *
    * @example const user = await step.run('load user', () => loadUser(input.id));
    */
   run<Result>(name: string, fn: () => Result | Promise<Result>, options?: WorkflowStepOptions): Promise<Result>;
-  /** Pauses the run for some milliseconds, without using CPU. */
-  sleep(milliseconds: number): Promise<void>;
+  /** The same as `run`, with the options of other platforms. */
+  do<Result>(name: string, fn: () => Result | Promise<Result>): Promise<Result>;
+  do<Result>(
+    name: string,
+    options: {
+      retries?: { limit: number; delay?: WorkflowDuration; backoff?: 'constant' | 'linear' | 'exponential' };
+      timeout?: WorkflowDuration;
+    },
+    fn: () => Result | Promise<Result>,
+  ): Promise<Result>;
+  /** Pauses the run, without using CPU or memory. */
+  sleep(time: WorkflowDuration): Promise<void>;
+  sleep(name: string, time: WorkflowDuration): Promise<void>;
   /** Pauses the run until a date, or a time in milliseconds since 1970. */
   sleepUntil(time: Date | number): Promise<void>;
+  sleepUntil(name: string, time: Date | number): Promise<void>;
   /** Waits for an event of `sendEvent`. @throws when `timeoutMs` passes first. */
   waitForEvent<Payload = unknown>(name: string, options: { type: string; timeoutMs?: number }): Promise<{ type: string; payload: Payload }>;
 }

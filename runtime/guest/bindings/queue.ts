@@ -42,7 +42,10 @@ export default function createQueue({ callHost }: LazyParts): { create(name: str
 
     /** Messages that wait, run and have failed for good. */
     async metrics(): Promise<unknown> {
-      return (await callHost('queue.metrics', { binding: this.#binding })).value;
+      const { oldestMessageTimestamp: oldest, ...counts } = (await callHost('queue.metrics', { binding: this.#binding })).value as {
+        oldestMessageTimestamp: number | null;
+      };
+      return oldest === null ? counts : { ...counts, oldestMessageTimestamp: new Date(oldest) };
     }
   }
 

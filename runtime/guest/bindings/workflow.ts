@@ -80,8 +80,8 @@ export default function createWorkflow({ callHost }: LazyParts): { create(name: 
           const execution = (await this.getExecution(id)) as Execution | null;
           if (execution === null) return { status: 'unknown' };
           const { status, output, errorMessage } = execution;
-          const error = errorMessage === null ? null : { name: 'Error', message: errorMessage };
-          return { status: statuses[status] ?? status, output, error };
+          const error = errorMessage === null ? {} : { error: { name: 'Error', message: errorMessage } };
+          return { status: statuses[status] ?? status, output, ...error };
         },
         pause: () => this.pause(id),
         resume: () => this.resume(id),
