@@ -17,6 +17,8 @@ interface Waiter {
 const waiters = safeArray<Waiter>();
 const free = safeArray<number>();
 let pending = 0;
+/** The host's own bound is the same. */
+const CALLS_MAX = 10_000;
 
 function takeFree(): number | undefined {
   const id = free[free.length - 1];
@@ -45,6 +47,11 @@ export function startCall(
   parts: readonly Part[] = [],
   onReply?: Waiter['onReply'],
 ): { id: number; reply: Promise<HostReply> } {
+  // Refused here, as the host would: hundreds of thousands of records in one answer would hold its main thread.
+  if (pending >= CALLS_MAX) {
+    const refused: Promise<HostReply> = Promise.reject(new TypeError(`More than ${CALLS_MAX} calls of one worker are under way`));
+    return { id: -1, reply: refused };
+  }
   const owner = currentInvocation();
   const id = takeFree() ?? waiters.length;
   pending++;
