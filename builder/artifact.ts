@@ -1,4 +1,4 @@
-// Writes an artifact folder: manifest.json, worker.js with its map, assets/, encoded/. Its name is the hash of the manifest, so the
+// Writes an artifact folder: manifest.json, worker.js with its map, migrations.json, assets/, encoded/. Its name is the hash of the manifest, so the
 // same build is written once. Called by build.ts; a folder that has its final name is complete.
 import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -13,6 +13,7 @@ export interface ArtifactContent {
   readonly manifest: Manifest;
   readonly worker: { readonly code: string; readonly map: string | null } | null;
   /** Asset path -> file to copy, absolute. */ readonly assets: ReadonlyMap<string, string>;
+  /** Text of `migrations.json`; absent where there are none. */ readonly migrations?: string;
   /** Hash of a compressed form of an asset -> file to copy, absolute. */ readonly encoded?: ReadonlyMap<string, string>;
 }
 
@@ -43,6 +44,7 @@ export async function writeArtifact(artifacts: string, content: ArtifactContent,
   }));
   for (const file of encodedFiles(content)) assets.push(file);
   const texts: [string, string][] = [['manifest.json', json]];
+  if (content.migrations !== undefined) texts.push(['migrations.json', content.migrations]);
   if (content.worker) texts.push(['worker.js', content.worker.code]);
   if (content.worker?.map != null) texts.push(['worker.js.map', content.worker.map]);
   const artifact: Artifact = {

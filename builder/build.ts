@@ -14,6 +14,7 @@ import { collectAssets, tooLarge, type ArtifactLimits, type Assets } from './ass
 import { BuildError, projectPath } from './build-error.ts';
 import { runBuildCommand } from './build-command.ts';
 import { bundle, type Bundle } from './bundle.ts';
+import { readMigrations } from './migrations.ts';
 import { findEntry, type ProjectEntry } from './entry.ts';
 import { hasNodeCompat, type BuildConfig } from './project.ts';
 
@@ -52,11 +53,21 @@ export async function build(options: BuildOptions): Promise<Artifact> {
   }
   const project = findEntry(root, options.config);
   const [worker, assets] = await Promise.all([bundleOf(project, root, options), assetsOf(project, root, options.config, limits)]);
+  const migrations = await readMigrations(root, options.config.bindings.db);
+  const migrationsText = migrations.length === 0 ? null : JSON.stringify(migrations);
   const total = (assets?.bytes ?? 0) + (worker ? Buffer.byteLength(worker.code) + Buffer.byteLength(worker.map) : 0);
   if (total > limits.artifactBytesMax) throw tooLarge('bytes', total, limits.artifactBytesMax, 'BUILD_ARTIFACT_MAX_BYTES');
   const write = (files: AssetRules['files'], encoded?: ReadonlyMap<string, string>): Promise<Artifact> => {
-    const manifest = toManifest(project.kind, options.config, worker, assets && { ...assets, files });
-    const content = { manifest, worker, assets: assets?.sources ?? new Map<string, string>() };
+    const manifest = {
+      ...toManifest(project.kind, options.config, worker, assets && { ...assets, files }),
+      ...(migrationsText === null ? {} : { migrations: { hash: hashOf(migrationsText) } }),
+    };
+    const content = {
+      manifest,
+      worker,
+      assets: assets?.sources ?? new Map<string, string>(),
+      ...(migrationsText === null ? {} : { migrations: migrationsText }),
+    };
     return writeArtifact(options.artifacts, encoded === undefined ? content : { ...content, encoded }, options.durable);
   };
   if (assets === null || options.compress === false) return write(assets?.files ?? {});

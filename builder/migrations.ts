@@ -2,13 +2,8 @@
 // nothing; the database service applies them.
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import type { DatabaseMigrations } from '#core/manifest.ts';
 import { BuildError } from './build-error.ts';
-
-/** The migrations of one database. */
-export interface DatabaseMigrations {
-  readonly resource: string;
-  /** Names and SQL, in the order of their names. */ readonly files: readonly (readonly [name: string, sql: string])[];
-}
 
 /**
  * Reads the migrations of a project; none when it has no folder `migrations`.

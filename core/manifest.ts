@@ -44,6 +44,12 @@ export interface AssetRules {
   /** Rules of `_redirects`, in their order: the first that fits counts. */ readonly redirects?: readonly AssetRedirectRule[];
 }
 
+/** The migrations of one database: `migrations.json` of an artifact is a list of these. */
+export interface DatabaseMigrations {
+  readonly resource: string;
+  /** Names and SQL, in the order of their names. */ readonly files: readonly (readonly [name: string, sql: string])[];
+}
+
 /** `manifest.json` of an artifact. The artifact id is the SHA-256 of its canonical JSON. */
 export interface Manifest {
   readonly version: 1;
@@ -56,6 +62,7 @@ export interface Manifest {
   /** Declared bindings by kind: binding name -> resource name. `auth` has one, without a resource of its own. */
   readonly bindings: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly cron: Readonly<Record<string, { readonly schedule: string; readonly timezone: string }>>;
+  /** `migrations.json` beside the manifest; absent where there are none. */ readonly migrations?: { readonly hash: string };
   readonly ai: boolean;
   readonly skewProtection: boolean;
 }

@@ -1,13 +1,14 @@
 // One deployment on this engine: starts an isolate when the first request comes (serving.ts), gives it requests, ends them one
 // way or another, and takes another isolate when one is gone. handler.ts makes one per deployment it serves.
 import { performance } from 'node:perf_hooks';
+import type { PlatformError } from '#core/errors.ts';
 import type { Part } from './bridge/protocol.ts';
 import type { InvocationKind } from '#core/plans.ts';
 import type { Delivery } from './invocation/delivery.ts';
 import type { InvocationIds } from './invocation/invocation-id.ts';
 import { Invocation } from './invocation/invocation.ts';
 import { StackMapper, type LogLine } from './invocation/log.ts';
-import { failed, failureResponse, ok, type Outcome } from './invocation/outcome.ts';
+import { failed, failureResponse, isFailureCode, ok, type Outcome } from './invocation/outcome.ts';
 import type { Pool, Tenant } from './isolates/pool.ts';
 import { collectBody } from './request-body.ts';
 import type { Exchange } from './server/listener.ts';
@@ -62,9 +63,14 @@ export class Deployment implements Tenant, ServingOwner {
   /** Condemned isolates that still serve what they had. */
   #retired = new Set<Serving>();
   #closed = false;
+  /** What is to be done before the worker is loaded; null when it is. */
+  #prepare: (() => Promise<void>) | null;
+  /** Invocations that wait for it. */
+  #preparing = 0;
 
   constructor(config: DeploymentConfig, parts: DeploymentParts) {
     this.config = config;
+    this.#prepare = config.prepare ?? null;
     this.#parts = parts;
     this.#mapper = new StackMapper(config.sourceMap);
   }
@@ -78,7 +84,7 @@ export class Deployment implements Tenant, ServingOwner {
 
   /** Requests that run or wait, and open WebSockets. */
   get load(): number {
-    let load = this.#serving?.load ?? 0;
+    let load = this.#preparing + (this.#serving?.load ?? 0);
     for (const serving of this.#retired) load += serving.load;
     return load;
   }
@@ -138,13 +144,35 @@ export class Deployment implements Tenant, ServingOwner {
       this.end(invocation, failed('draining'));
       return;
     }
+    if (this.#prepare !== null) {
+      this.#startPrepared(this.#prepare, invocation, body);
+      return;
+    }
     this.#serving ??= this.#open();
     this.#serving.start(invocation, body);
   }
 
+  /** Waits until the worker may be loaded at all. */
+  #startPrepared(prepare: () => Promise<void>, invocation: AnyInvocation, body: Part | null | undefined): void {
+    this.#preparing++;
+    if (isHttp(invocation)) invocation.answer.onAbort = () => void (invocation.phase = 'over');
+    prepare().then(
+      () => {
+        this.#preparing--;
+        this.#prepare = null;
+        if (invocation.phase !== 'over') this.#start(invocation, body);
+      },
+      ({ code, details, message }: PlatformError) => {
+        this.#preparing--;
+        this.log('error', message, invocation);
+        this.end(invocation, isFailureCode(code) ? failed(code, details) : failed('internal'));
+      },
+    );
+  }
+
   /** Starts an isolate ahead of the first request. */
   warm(): void {
-    this.#serving ??= this.#open();
+    if (this.#prepare === null) this.#serving ??= this.#open();
   }
 
   #open(): Serving {
@@ -154,7 +182,7 @@ export class Deployment implements Tenant, ServingOwner {
       onGone: () => this.#forget(serving),
     });
     // Not before it is known here: it may be gone again before `loadWorker` returns.
-    queueMicrotask(() => void serving.loadWorker());
+    queueMicrotask(() => serving.loadWorker());
     return serving;
   }
 

@@ -100,6 +100,7 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
     openArtifact: (id) => openArtifact(folder, id),
     assets: createAssetServer(),
     stores: { ...local.stores, db: databases.store, auth: users, events: events.bindings },
+    migrate: null,
     authRoutes: createAuthRoutes(users),
     signedFiles: local.stores.fs && createSignedFiles(local.stores.fs, local.signingKey, limits.bodyBytesMax),
     hostOf: () => `${options.host}:${listener.port}`,
@@ -124,7 +125,7 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
       for (const { resource, files } of migrations) await databases.migrate({ namespace, resource }, files);
       const artifact = basename(artifactFolder);
       folder = dirname(dirname(artifactFolder));
-      route = { project, deployment: `d${artifact.slice(0, 12)}`, artifact, plan: 'free', vars, branch: 'dev' };
+      route = { project, deployment: `d${artifact.slice(0, 12)}`, artifact, plan: 'free', vars, branch: 'dev', isProduction: false };
       handler.retain([route]);
       handler.warm(route);
       await events.deploy(route.deployment, openArtifact(folder, artifact).manifest);

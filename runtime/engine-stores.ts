@@ -14,7 +14,7 @@ import { createSignedFiles, type SignedFiles } from './server/signed-files.ts';
 import { createMemoryCache } from './stores/cache-memory.ts';
 import { createCachePostgres } from './stores/cache-postgres.ts';
 import { openCacheRedis } from './stores/cache-redis.ts';
-import { createDatabaseClient, databaseAddress } from './stores/database-service.ts';
+import { createDatabaseClient, databaseAddress, type DatabaseClient } from './stores/database-service.ts';
 import { openEventsPostgres } from './stores/event-stores.ts';
 import { openFilesDisk } from './stores/files-disk.ts';
 import { openFilesS3 } from './stores/files-s3.ts';
@@ -25,6 +25,7 @@ export interface EngineStores {
   readonly stores: BindingStores;
   readonly cache: CacheStore;
   readonly signedFiles: SignedFiles | null;
+  /** Applies migrations; null without a database service. */ readonly migrate: DatabaseClient['migrate'] | null;
   readonly authRoutes: AuthRoutes | null;
   /** Lets go of what is connected; nothing is waited for. */ close(): void;
 }
@@ -61,6 +62,7 @@ export async function openEngineStores({ environment, folder, limits, log }: Eng
         : events === null
           ? createMemoryCache({ bytesMax: limits.cacheBytesMax })
           : createCachePostgres(events.sql, { recordsMax: limits.cacheRecordsMax }),
+    migrate: databases === null ? null : (place, files) => databases.migrate(place, files),
     signedFiles: secret === '' ? null : createSignedFiles(fs, keyFor('files'), limits.bodyBytesMax),
     authRoutes: users === null ? null : createAuthRoutes(users),
     close() {

@@ -1,9 +1,12 @@
 // Joins the parts of the handler: a request comes in from the listener, the route table names its deployment, static assets
 // are served before the worker, and an isolate gets the rest. It chooses no implementation: main.ts and dev.ts do.
-import type { ErrorDetails, PlatformError } from '#core/errors.ts';
+import { PlatformError, type ErrorDetails } from '#core/errors.ts';
+import type { DatabaseMigrations } from '#core/manifest.ts';
 import type { Limits } from '#core/limits.ts';
+import { authPath, type AuthRoutes } from './auth/routes.ts';
 import { createAssetCalls } from './bindings/assets.ts';
 import { createBindingCalls, type BindingStores, type BindingTools } from './bindings/bindings.ts';
+import type { DatabasePlace } from './bindings/database.ts';
 import { createCacheCalls, type CacheStore } from './bindings/cache.ts';
 import type { HostHandlers } from './bridge/host-calls.ts';
 import { Deployment, type DeploymentParts, type RequestRecord } from './deployment.ts';
@@ -36,6 +39,9 @@ export interface HandlerParts {
   readonly assets: AssetServer;
   readonly cache: CacheStore;
   readonly stores: BindingStores;
+  /** Applies migrations that were not applied yet; null without a database service. */
+  readonly migrate: ((place: DatabasePlace, files: DatabaseMigrations['files']) => Promise<unknown>) | null;
+  /** Null: no `/auth/*`. */ readonly authRoutes: AuthRoutes | null;
   /** Null: no signed addresses of files. */ readonly signedFiles: SignedFiles | null;
   /** Host that a project's production answers on. */ readonly hostOf: (project: string) => string;
   /** Whose bindings a project has: its own name, or that of the workspace it shares them with. */ readonly namespaceOf: (
@@ -149,6 +155,26 @@ export function createHandler(parts: HandlerParts): Handler {
     });
   }
 
+  /** The migrations of what production serves; a preview takes the databases as they are. */
+  function prepareOf(route: Route, artifact: OpenArtifact): NonNullable<DeploymentConfig['prepare']> | null {
+    const { migrate } = parts;
+    if (!route.isProduction || artifact.manifest.migrations === undefined || migrate === null) return null;
+    let done: Promise<void> | null = null;
+    const run = async (): Promise<void> => {
+      for (const { resource, files } of artifact.migrations())
+        await migrate({ namespace: parts.namespaceOf(route.project), resource }, files);
+    };
+    return () =>
+      (done ??= run().catch((error: Error) => {
+        // Tried again with the next request: the database may be away.
+        done = null;
+        throw new PlatformError('deployment_unavailable', {
+          deployment: route.deployment,
+          reason: `its migrations failed: ${error.message}`,
+        });
+      }));
+  }
+
   function open(route: Route): Served {
     const artifact = parts.openArtifact(route.artifact);
     const { manifest } = artifact;
@@ -163,6 +189,7 @@ export function createHandler(parts: HandlerParts): Handler {
       bindings,
       code: () => artifact.workerCode() ?? '',
       sourceMap: () => artifact.sourceMap(),
+      prepare: prepareOf(route, artifact),
     };
     const counters = manifest.worker === null ? null : engineCounters.open(route.deployment, route.project);
     const deployment =
@@ -192,6 +219,11 @@ export function createHandler(parts: HandlerParts): Handler {
     }
     if (parts.signedFiles !== null && exchange.target.startsWith(signedFilesPath)) {
       parts.signedFiles.serve(exchange, parts.namespaceOf(route.project));
+      return;
+    }
+    if (parts.authRoutes !== null && exchange.target.startsWith(authPath) && found.artifact.manifest.bindings['auth'] !== undefined) {
+      const site = { namespace: parts.namespaceOf(route.project), origin: `${parts.protocol}://${exchange.host}`, vars: route.vars };
+      parts.authRoutes.serve(exchange, site, deploymentParts.clientHeaders(exchange.headerBlock, exchange.remoteAddress));
       return;
     }
     const { artifact, deployment, remote } = found;

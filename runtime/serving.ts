@@ -26,6 +26,8 @@ export interface DeploymentConfig {
   readonly bindings: Readonly<Record<string, string>>;
   readonly code: () => string;
   readonly sourceMap: () => string | null;
+  /** To be done before its worker is loaded: its migrations. Null when there is nothing, or no more. @throws {PlatformError} */
+  readonly prepare?: (() => Promise<void>) | null;
 }
 
 /** What serving needs beside its isolate. */

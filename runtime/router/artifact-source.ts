@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PlatformError } from '#core/errors.ts';
 import { artifactId, hashOf } from '#core/artifact-id.ts';
-import type { Manifest } from '#core/manifest.ts';
+import type { DatabaseMigrations, Manifest } from '#core/manifest.ts';
 import { isArtifactId } from '#core/names.ts';
 
 /** An artifact whose manifest is what its id says. */
@@ -14,6 +14,8 @@ export interface OpenArtifact {
   workerCode(): string | null;
   /** Its source map; null where there is none or it cannot be read. */
   sourceMap(): string | null;
+  /** Migrations of its databases, checked. @throws {PlatformError} `artifact_corrupt` */
+  migrations(): readonly DatabaseMigrations[];
   /** Path of an asset's file. */
   assetFile(path: string): string;
   /** Path of a compressed form of an asset, by its hash. */
@@ -47,6 +49,8 @@ export function openArtifact(folder: string, id: string): OpenArtifact {
         return null;
       }
     },
+    migrations: () =>
+      manifest.migrations === undefined ? [] : (JSON.parse(read('migrations.json', manifest.migrations.hash)) as DatabaseMigrations[]),
     assetFile: (path) => join(root, 'assets', path),
     encodedFile(hash) {
       if (!isArtifactId(hash)) throw new PlatformError('artifact_corrupt', { artifact: id, reason: 'an encoding has no hash' });

@@ -11,6 +11,7 @@ export interface Route {
   readonly plan: Plan;
   readonly vars: Readonly<Record<string, string>>;
   readonly branch: string;
+  /** It is what its project serves: its migrations are to be applied. */ readonly isProduction: boolean;
 }
 
 /** Two projects claim one custom host (the one whose name sorts first has it), or one claims a host of the platform. */
@@ -61,7 +62,15 @@ export function createRouteTable(domains: readonly string[]): RouteTable {
       const route = (id: string | null | undefined): Route | null => {
         const deployment = id === null || id === undefined ? undefined : record.deployments[id];
         if (deployment === undefined) return null;
-        const made: Route = { project, deployment: deployment.id, artifact: deployment.artifact, plan, vars, branch: deployment.branch };
+        const made: Route = {
+          project,
+          deployment: deployment.id,
+          artifact: deployment.artifact,
+          plan,
+          vars,
+          branch: deployment.branch,
+          isProduction: deployment.id === record.production,
+        };
         const key = JSON.stringify(made);
         const same = nextKnown.get(key) ?? known.get(key) ?? made;
         nextKnown.set(key, same);

@@ -59,10 +59,14 @@ let platform: TestPlatform;
 before(async () => {
   platform = await startPlatform({}, { DATABASE_URL: '', HANDLER_PROCESSES: '2', PUBLIC_PROTOCOL: 'http' });
   await platform.deploy('shop', worker, yaml);
-  // The route is followed: the first answers may still be that nobody is there.
-  while ((await platform.fetch('shop', '/seen?key=none')).status === 404) await new Promise((resolve) => setImmediate(resolve));
+  await served('shop');
 });
 after(() => platform.close());
+
+/** The route is followed: the first answers may still be that nobody is there. */
+async function served(project: string): Promise<void> {
+  while ((await platform.fetch(project, '/seen?key=none')).status === 404) await new Promise((resolve) => setTimeout(resolve, 10));
+}
 
 async function json(path: string, options?: Parameters<TestPlatform['fetch']>[2]): Promise<unknown> {
   const response: TestResponse = await platform.fetch('shop', path, options);
@@ -100,6 +104,28 @@ test('a message, a timer and a workflow reach their handlers', async () => {
   assert.deepEqual(await seen('mailed'), { to: 'ada' });
   assert.deepEqual(await seen('ticked'), ['soon', 'tick']);
   assert.equal(await seen('ordered'), 14);
+});
+
+test('migrations are applied before a deployment serves, and what is wrong with one is told', async () => {
+  const notes = (body: string): string => `export default { async fetch(request, { DB }) { ${body} } };`;
+  const list = 'return Response.json((await DB.prepare("SELECT * FROM notes").all()).results);';
+  await platform.deploy('notes', notes(list), 'db: { DB: notes }\n', {
+    'migrations/0001_notes.sql': "CREATE TABLE notes (text TEXT); INSERT INTO notes VALUES ('first');",
+  });
+  await served('notes');
+  assert.deepEqual((await platform.fetch('notes')).json(), [{ text: 'first' }]);
+  await platform.deploy('notes', notes(`const changed = 1; ${list}`), 'db: { DB: notes }\n', {
+    'migrations/0001_notes.sql': "CREATE TABLE notes (text TEXT); INSERT INTO notes VALUES ('first');",
+    'migrations/0002_more.sql': 'ALTER TABLE notes ADD COLUMN stars INTEGER DEFAULT 5;',
+  });
+  while (!(await platform.fetch('notes')).text.includes('stars')) await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.deepEqual((await platform.fetch('notes')).json(), [{ text: 'first', stars: 5 }]);
+
+  await platform.deploy('broken', notes(list), 'db: { DB: broken }\n', { 'migrations/0001_typo.sql': 'CREATE TABEL notes (text TEXT);' });
+  await served('broken');
+  const refused = await platform.fetch('broken');
+  assert.equal(refused.status, 503);
+  assert.match(refused.text, /its migrations failed: .*0001_typo\.sql/);
 });
 
 test('visitors sign in, and every engine knows their session', async () => {

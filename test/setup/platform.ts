@@ -31,7 +31,8 @@ export interface TestPlatform {
   readonly engineStarts: number;
   /** Resolves when another engine listens. */
   restarted(): Promise<void>;
-  deploy(name: string, code: string, yaml?: string): Promise<void>;
+  /** `files`: further ones of the project, by path. */
+  deploy(name: string, code: string, yaml?: string, files?: Readonly<Record<string, string>>): Promise<void>;
   fetch(project: string, path?: string, options?: TestRequest): Promise<TestResponse>;
   /** Asks until the project answers with this text; an engine that is being replaced refuses or cuts connections meanwhile. */
   answers(project: string, text: string, path?: string): Promise<void>;
@@ -50,11 +51,12 @@ export async function startPlatform(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<TestPlatform> {
   const folder = await mkdtemp(join(tmpdir(), 'platform-test-'));
-  const deploy = async (name: string, code: string, yaml = ''): Promise<void> => {
+  const deploy: TestPlatform['deploy'] = async (name, code, yaml = '', files = {}) => {
     const root = join(folder, 'sources', name);
-    const file = join(root, 'src/index.ts');
-    await mkdir(dirname(file), { recursive: true });
-    await writeFile(file, code);
+    for (const [path, text] of Object.entries({ 'src/index.ts': code, ...files })) {
+      await mkdir(dirname(join(root, path)), { recursive: true });
+      await writeFile(join(root, path), text);
+    }
     const config = parseProjectConfig(yaml, { file: 'platform.yaml' }).config as ProjectConfig;
     const artifact = await build({ root, config, artifacts: join(folder, 'artifacts'), durable: false });
     publish({

@@ -63,6 +63,7 @@ async function site(
     manifest: { assets } as unknown as Manifest,
     workerCode: () => null,
     sourceMap: () => null,
+    migrations: () => [],
     assetFile: (path) => join(folder, path),
     encodedFile: (hash) => join(folder, hash),
   };
