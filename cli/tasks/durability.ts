@@ -1,0 +1,9 @@
+// `npm run test:durability`: twenty rounds of kill -9 under load (test/integration/durability.test.ts); a number asks for other rounds.
+import { root, runProgram } from './processes.ts';
+import { nodeFlags } from '../node-flags.mjs';
+
+export async function run(words: readonly string[]): Promise<number> {
+  const args = [...nodeFlags, '--test', '--test-reporter=spec', 'test/integration/durability.test.ts'];
+  const env = { ...process.env, DURABILITY_ROUNDS: words[0] ?? '20' };
+  return (await runProgram(process.execPath, args, { cwd: root, show: true, env })).code;
+}

@@ -1,0 +1,260 @@
+// Rounds of kill -9 under load, for test/integration/durability.test.ts: queue, workflow, timer, state and database are used at once
+// while engines, Postgres, the broker and the database service die, and every acknowledgement is held against what came of it.
+import { readdirSync, readFileSync } from 'node:fs';
+import type { SupervisorState } from '#runtime/supervisor/state.ts';
+import { startPlatform } from './platform.ts';
+
+export const kinds = ['queue', 'timer', 'workflow', 'state', 'counter', 'db'] as const;
+export type Kind = (typeof kinds)[number];
+export const steps = ['a', 'b', 'c'] as const;
+
+/** What became of the operations of one kind. */
+export interface Account {
+  /** Answered with 200. */ readonly acknowledged: number;
+  /** Answered with an error, or not at all: may have been done or not. */ readonly unknown: number;
+  /** Acknowledged, and nothing of it is there. */ readonly lost: readonly string[];
+  /** Of all, how many came; steps of runs count one by one, increments by their sum. */ readonly came: number;
+  /** How often something came again. */ readonly again: number;
+  /** Came, and nobody asked for it. */ readonly strange: readonly string[];
+}
+
+/** A run of rounds. */
+export interface DurabilityReport {
+  readonly kills: Readonly<Record<string, number>>;
+  readonly accounts: Readonly<Record<Kind, Account>>;
+  /** Runs that ended otherwise than completed with their result: `id status`. */ readonly failedRuns: readonly string[];
+  /** Messages among the dead letters. */ readonly dead: number;
+  /** Statements about the SQLite file and rows of Postgres that do not agree with themselves. */ readonly corrupt: readonly string[];
+}
+
+const yaml = 'queue: { JOBS: jobs }\ntimer: { TIMER: reminders }\nworkflow: { ORDER: orders }\nstate: { KV: ledger }\ndb: { DB: main }\n';
+const worker = `
+const note = (env, kind, id) => env.DB.prepare('INSERT INTO came (kind, id) VALUES (?, ?)').bind(kind, id).run();
+const operations = {
+  queue: ({ JOBS }, id) => JOBS.send(id),
+  timer: ({ TIMER }, id) => TIMER.set(id, { afterMs: 30 }, { payload: id }),
+  workflow: ({ ORDER }, id) => ORDER.trigger({ id }, { id }),
+  state: ({ KV }, id) => KV.put('key ' + id, id),
+  counter: ({ KV }) => KV.update('counter', { $inc: { n: 1 } }),
+  db: (env, id) => note(env, 'db', id),
+};
+export default {
+  async fetch(request, env) {
+    const { pathname, searchParams } = new URL(request.url);
+    const [kind, id] = [searchParams.get('kind'), searchParams.get('id')];
+    if (pathname === '/do') await operations[kind](env, id);
+    else if (pathname === '/prepare') await env.DB.exec('CREATE TABLE IF NOT EXISTS came (kind TEXT, id TEXT)');
+    else if (pathname === '/came') {
+      const { results } = await env.DB.prepare('SELECT kind, id, count(*) AS n FROM came GROUP BY kind, id').all();
+      return Response.json(results);
+    } else if (pathname === '/check') return Response.json(await env.DB.prepare('PRAGMA integrity_check').all());
+    else if (pathname === '/state') return Response.json(await Promise.all(searchParams.get('ids').split(',').map((id) => env.KV.get('key ' + id))));
+    else if (pathname === '/counter') return Response.json((await env.KV.get('counter', 'json'))?.n ?? 0);
+    else if (pathname === '/runs') {
+      const ids = searchParams.get('ids').split(',');
+      return Response.json(await Promise.all(ids.map(async (id) => {
+        const run = await env.ORDER.getExecution(id).catch(() => null);
+        return run === null ? null : { status: run.status, output: run.output };
+      })));
+    } else if (pathname === '/queue') return Response.json(await env.JOBS.metrics());
+    return new Response('ok');
+  },
+  message: (event, env) => note(env, 'queue', event.payload),
+  timer: (event, env) => note(env, 'timer', event.payload),
+  workflows: {
+    orders: {
+      async handler({ input, step, env }) {
+        const names = [];
+        for (const name of ['a', 'b', 'c']) {
+          names.push(await step.run(name, async () => {
+            await note(env, 'workflow', input.id + ' ' + name);
+            return name;
+          }, { retries: 50, backoff: { type: 'constant', delayMs: 50 } }));
+          await step.sleep(10);
+        }
+        return names.join('');
+      },
+    },
+  },
+};`;
+
+const lanes = 8;
+/** Acknowledgements between two kills. */
+const acknowledgedBetween = 50;
+const page = 40;
+
+type Row = { readonly kind: string; readonly id: string; readonly n: number };
+
+/** Runs them on a platform of its own. @param tell is told of each round. */
+export async function runDurability(rounds: number, tell: (line: string) => void): Promise<DurabilityReport> {
+  const platform = await startPlatform(
+    {},
+    {
+      DATABASE_URL: '',
+      HANDLER_PROCESSES: '2',
+      DELIVERY_BACKOFF_MS: '50',
+      DELIVERY_BACKOFF_MS_MAX: '500',
+      DELIVERY_RETRIES: '100',
+      BROKER_POLL_MS: '200',
+      QUARANTINE_BACKOFF_MS: '10',
+      DB_MAX_RESULT_BYTES: String(64 * 1024 * 1024),
+    },
+  );
+  const acknowledged = new Map<Kind, string[]>(kinds.map((kind) => [kind, []]));
+  const unknown = new Map<Kind, string[]>(kinds.map((kind) => [kind, []]));
+  const kills: Record<string, number> = {};
+  let count = 0;
+  let total = 0;
+  let waiting: { at: number; resolve: () => void } | null = null;
+  let running = true;
+
+  /** An answer of the worker, however long it takes until there is one. */
+  async function insist(path: string): Promise<unknown> {
+    for (;;) {
+      const answer = await platform.fetch('shop', path).catch(() => null);
+      if (answer?.status === 200) return answer.text === 'ok' ? null : answer.json();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  async function load(): Promise<void> {
+    while (running) {
+      const kind = kinds[count % kinds.length]!;
+      const id = `n${++count}`;
+      const answer = await platform.fetch('shop', `/do?kind=${kind}&id=${id}`).catch(() => null);
+      if (answer?.status !== 200) {
+        unknown.get(kind)!.push(id);
+        await insist('/');
+        continue;
+      }
+      acknowledged.get(kind)!.push(id);
+      if (++total >= (waiting?.at ?? Infinity)) waiting!.resolve();
+    }
+  }
+
+  const progress = (): Promise<void> => new Promise((resolve) => (waiting = { at: total + acknowledgedBetween, resolve }));
+
+  async function kill(what: 'engine' | 'Postgres' | 'broker' | 'database service'): Promise<void> {
+    let pid: number | undefined;
+    while (pid === undefined) pid = victim(what, await platform.state());
+    process.kill(pid, 'SIGKILL');
+    kills[what] = (kills[what] ?? 0) + 1;
+  }
+
+  async function all<T>(ids: readonly string[], path: string): Promise<(T | null)[]> {
+    const found: (T | null)[] = [];
+    for (let at = 0; at < ids.length; at += page)
+      found.push(...((await insist(`${path}?ids=${ids.slice(at, at + page).join(',')}`)) as (T | null)[]));
+    return found;
+  }
+
+  /** Resolves when every acknowledged event has come and every run that is there has ended. */
+  async function settled(): Promise<void> {
+    for (;;) {
+      const came = new Set(((await insist('/came')) as Row[]).map(({ kind, id }) => `${kind} ${id}`));
+      const has = (kind: Kind): boolean => acknowledged.get(kind)!.every((id) => came.has(`${kind} ${id}`));
+      const { backlogCount, inFlightCount } = (await insist('/queue')) as { backlogCount: number; inFlightCount: number };
+      const runs = await all<{ status: string }>([...acknowledged.get('workflow')!, ...unknown.get('workflow')!], '/runs');
+      const over = runs.every((run) => run === null || !['pending', 'running', 'paused'].includes(run.status));
+      if ((has('queue') || backlogCount === 0) && inFlightCount === 0 && backlogCount === 0 && has('timer') && over) return;
+    }
+  }
+
+  try {
+    await platform.deploy('shop', worker, yaml);
+    await insist('/prepare');
+    const loading = Array.from({ length: lanes }, load);
+    for (let round = 1; round <= rounds; round++) {
+      await progress();
+      await kill('engine');
+      await progress();
+      await kill('Postgres');
+      await progress();
+      await kill(round % 2 === 1 ? 'broker' : 'database service');
+      await progress();
+      tell(`round ${round} of ${rounds}: ${total} acknowledged of ${count}`);
+    }
+    running = false;
+    await Promise.all(loading);
+    const late = timeout(120_000);
+    if ((await Promise.race([settled(), late.fired])) === 'late') tell('not everything came within two minutes');
+    late.clear();
+    const rows = (await insist('/came')) as Row[];
+    const accounts = {} as Record<Kind, Account>;
+    for (const kind of kinds) accounts[kind] = await account(kind, rows);
+    const runIds = [...acknowledged.get('workflow')!, ...unknown.get('workflow')!];
+    const runs = await all<{ status: string; output: unknown }>(runIds, '/runs');
+    const { deadCount } = (await insist('/queue')) as { deadCount: number };
+    const { results } = (await insist('/check')) as { results: Record<string, unknown>[] };
+    return {
+      kills,
+      accounts,
+      failedRuns: runs.flatMap((run, index) =>
+        run === null || (run.status === 'completed' && run.output === 'abc') ? [] : [`${runIds[index]} ${run.status}`],
+      ),
+      dead: deadCount,
+      corrupt: results.map((row) => String(Object.values(row)[0])).filter((text) => text !== 'ok'),
+    };
+  } finally {
+    running = false;
+    await platform.close();
+  }
+
+  async function account(kind: Kind, rows: readonly Row[]): Promise<Account> {
+    const [taken, open] = [acknowledged.get(kind)!, unknown.get(kind)!];
+    const head = { acknowledged: taken.length, unknown: open.length };
+    if (kind === 'counter') {
+      const sum = (await insist('/counter')) as number;
+      const missing = Array.from({ length: Math.max(0, taken.length - sum) }, (_, n) => `increment ${n}`);
+      const extra = Array.from({ length: Math.max(0, sum - taken.length - open.length) }, (_, n) => `increment ${n}`);
+      return { ...head, lost: missing, came: sum, again: 0, strange: extra };
+    }
+    if (kind === 'state') {
+      const values = await all<string>(taken, '/state');
+      return { ...head, lost: taken.filter((id, at) => values[at] !== id), came: values.length, again: 0, strange: [] };
+    }
+    const parts = (id: string): string[] => (kind === 'workflow' ? steps.map((step) => `${id} ${step}`) : [id]);
+    const came = new Map(rows.filter((row) => row.kind === kind).map(({ id, n }) => [id, n]));
+    const asked = new Set([...taken, ...open].flatMap(parts));
+    return {
+      ...head,
+      lost: taken.flatMap(parts).filter((id) => !came.has(id)),
+      came: came.size,
+      again: [...came.values()].reduce((sum, n) => sum + n - 1, 0),
+      strange: [...came.keys()].filter((id) => !asked.has(id)),
+    };
+  }
+}
+
+function timeout(ms: number): { readonly fired: Promise<'late'>; clear(): void } {
+  let timer!: NodeJS.Timeout;
+  const fired = new Promise<'late'>((resolve) => (timer = setTimeout(() => resolve('late'), ms)));
+  return { fired, clear: () => clearTimeout(timer) };
+}
+
+/** The process to kill; undefined while it is not there. */
+function victim(what: string, { engines, services }: SupervisorState): number | undefined {
+  if (what === 'engine') {
+    const serving = engines.filter(({ state }) => state === 'listening');
+    // Where its deployment is kept apart after the first kills, the engine that serves it.
+    return (serving.find(({ role }) => role === 'quarantine') ?? serving[0])?.pid;
+  }
+  const name = { Postgres: 'postgres', broker: 'broker', 'database service': 'databases' }[what];
+  const service = services.find((each) => each.name === name && each.state === 'ready');
+  if (service?.pid == null) return undefined;
+  return what === 'broker' ? service.pid : childOf(service.pid);
+}
+
+/** The server of the Postgres service, a shard of the database service. */
+function childOf(parent: number): number | undefined {
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
+      if (Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === parent) return Number(name);
+    } catch {
+      // It has ended.
+    }
+  }
+  return undefined;
+}
