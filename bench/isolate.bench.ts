@@ -29,7 +29,7 @@ async function isolateTimes(): Promise<void> {
   const snapshot = await loadSnapshot(cacheFolder(process.env));
   const scheduler = new EntryScheduler({ runningMax: 2, defer: setImmediate });
   const counters = new EngineCounters({ deploymentsMax: 1 });
-  const parts = { snapshot, native: loadNative(), scheduler, counters, limits: defaultLimits, onParked: () => {} };
+  const parts = { snapshot, native: loadNative(), scheduler, counters, compiledForms: null, limits: defaultLimits, onParked: () => {} };
   const ours: number[] = [];
   const bare: number[] = [];
   for (let i = -10; i < starts; i++) {

@@ -23,6 +23,8 @@ export interface Limits {
   /** Timers of one isolate. */ readonly timersMax: number;
   /** One WebSocket message, either way (1009). */ readonly webSocketMessageBytesMax: number;
   /** Bytes of a WebSocket that its peer has not taken: above it the socket is closed (1013). */ readonly webSocketBufferedBytesMax: number;
+  /** V8's compiled forms of workers that an engine keeps in memory. */ readonly compiledFormsMemoryBytesMax: number;
+  /** Those in its cache folder. */ readonly compiledFormsDiskBytesMax: number;
   /** Open WebSockets of one deployment. */ readonly webSocketsMax: number;
   /** A WebSocket that is silent this long is pinged; one that does not answer as long again is cut. */ readonly webSocketIdleMs: number;
   /** Resident memory of an engine above which another takes its place. */ readonly engineRecycleMb: number;
@@ -58,6 +60,8 @@ export const defaultLimits: Limits = {
   isolatesMax: 1000,
   engineMemoryMb: 4096,
   startupCpuMs: 5000,
+  compiledFormsMemoryBytesMax: 64 * 1024 * 1024,
+  compiledFormsDiskBytesMax: 1024 * 1024 * 1024,
   cpu: defaultCpuLimits,
   wallMs: 300_000,
   eventWallMs: 900_000,
@@ -103,6 +107,8 @@ export const limitVariables = {
   isolatesMax: 'WORKER_ISOLATES_MAX',
   engineMemoryMb: 'ENGINE_MEMORY_MB',
   startupCpuMs: 'WORKER_STARTUP_CPU_LIMIT_MS',
+  compiledFormsMemoryBytesMax: 'COMPILED_FORMS_MEMORY_BYTES_MAX',
+  compiledFormsDiskBytesMax: 'COMPILED_FORMS_DISK_BYTES_MAX',
   wallMs: 'WORKER_WALL_LIMIT_MS',
   eventWallMs: 'WORKER_EVENT_WALL_LIMIT_MS',
   requestsPerDeploymentMax: 'WORKER_CONCURRENCY',

@@ -15,6 +15,7 @@ import { textCalls } from './bindings/text.ts';
 import { urlCalls } from './bindings/url.ts';
 import type { HostHandlers } from './bridge/host-calls.ts';
 import { EngineCounters } from './metrics/counters.ts';
+import { CompiledForms } from './isolates/compiled-forms.ts';
 import { EntryScheduler } from './isolates/entry.ts';
 import { loadNative } from './isolates/native.ts';
 import { Pool } from './isolates/pool.ts';
@@ -53,6 +54,7 @@ export interface Engine {
  */
 export async function createEngine(options: EngineOptions): Promise<Engine> {
   const snapshot = await loadSnapshot(options.cacheFolder);
+  const compiledForms = new CompiledForms({ folder: options.cacheFolder, key: snapshot.key, limits: options.limits });
   // One entry a core: more would only take turns at the system's mercy instead of ours.
   const scheduler = new EntryScheduler({ runningMax: Math.max(2, availableParallelism()), defer: setImmediate });
   const counters = new EngineCounters({ deploymentsMax: options.limits.metricsDeploymentsMax });
@@ -64,6 +66,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       native: loadNative(),
       scheduler,
       counters,
+      compiledForms,
       crashDescriptor: options.crashDescriptor ?? -1,
       limits: options.limits,
       onParked(owner) {
@@ -102,6 +105,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     },
     async close() {
       pool.close();
+      await compiledForms.close();
       await fetch.close();
     },
   };

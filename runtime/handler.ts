@@ -187,7 +187,7 @@ export function createHandler(parts: HandlerParts): Handler {
       plan: route.plan,
       vars: route.vars,
       bindings,
-      code: () => artifact.workerCode() ?? '',
+      code: () => ({ code: artifact.workerCode() ?? '', hash: manifest.worker?.hash ?? '' }),
       sourceMap: () => artifact.sourceMap(),
       prepare: prepareOf(route, artifact),
     };

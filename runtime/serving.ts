@@ -24,7 +24,7 @@ export interface DeploymentConfig {
   readonly vars: Readonly<Record<string, string>>;
   /** Binding name -> kind. */
   readonly bindings: Readonly<Record<string, string>>;
-  readonly code: () => string;
+  /** The bundle and its hash. */ readonly code: () => { readonly code: string; readonly hash: string };
   readonly sourceMap: () => string | null;
   /** To be done before its worker is loaded: its migrations. Null when there is nothing, or no more. @throws {PlatformError} */
   readonly prepare?: (() => Promise<void>) | null;
@@ -90,7 +90,6 @@ export class Serving implements LinkEvents {
   #hooks: ServingHooks;
   #link: Link;
   #state: 'starting' | 'ready' | 'condemned' | 'gone' = 'starting';
-  #waiting: { invocation: AnyInvocation; body: Part | null | undefined }[] = [];
   #running = new Slots<AnyInvocation>();
   /** Ended in the entry being read: their CPU is known when all of it is read. */
   #ended: { invocation: AnyInvocation; outcome: Outcome }[] = [];
@@ -106,7 +105,7 @@ export class Serving implements LinkEvents {
   constructor(deployment: ServingOwner, parts: ServingParts, isolate: WorkerIsolate, hooks: ServingHooks) {
     this.#deployment = deployment;
     const limitMs = Math.max(...Object.values(parts.limits.cpu).map((row) => row[deployment.config.plan]));
-    this.#stuckChecks = limitMs === 0 ? Number.POSITIVE_INFINITY : 100 + (limitMs * 2) / 50;
+    this.#stuckChecks = checksFor(limitMs);
     this.#parts = parts;
     this.#isolate = isolate;
     this.#hooks = hooks;
@@ -116,29 +115,31 @@ export class Serving implements LinkEvents {
       events: this,
       request: () => isolate.request(),
     });
+    this.#link.start();
   }
 
   get load(): number {
-    return this.#running.size + this.#waiting.length;
+    return this.#running.size;
   }
 
-  /** Its code runs: an entry is on a thread, or the worker is being loaded. */
+  /** Its code runs: an entry is on a thread. */
   get isEntered(): boolean {
     const { entryState } = this.#isolate;
-    return this.#state === 'starting' || (entryState !== 'idle' && entryState !== 'ready');
+    return entryState !== 'idle' && entryState !== 'ready';
   }
 
   get isStarting(): boolean {
     return this.#state === 'starting';
   }
 
-  /** Loads the worker; every way it can fail ends what waits. */
-  async loadWorker(): Promise<void> {
+  /** Reads the worker's code and gives it to the isolate, before the first entry; every way this can fail ends what waits. */
+  loadWorker(): void {
+    if (this.#state === 'gone') return;
     const { config } = this.#deployment;
     try {
-      await this.#isolate.load(
+      this.#isolate.load(
         {
-          code: config.code(),
+          ...config.code(),
           vars: config.vars,
           bindings: config.bindings,
           cpuLimitMs: this.#parts.limits.cpu.http[config.plan],
@@ -160,13 +161,7 @@ export class Serving implements LinkEvents {
         this.#deployment.log('error', String((error as Error).stack ?? message), null);
         this.dispose(failed('internal'));
       }
-      return;
     }
-    if (this.#state !== 'starting') return;
-    this.#link.start();
-    this.#topLevelTimer = setTimeout(() => {
-      this.#failStart(failed('worker_start_failed', { reason: `a top-level await did not settle within ${TOP_LEVEL_WALL_MS} ms` }));
-    }, TOP_LEVEL_WALL_MS);
   }
 
   overflowed(): void {
@@ -177,12 +172,19 @@ export class Serving implements LinkEvents {
   started(state: string, reason: string): void {
     if (this.#state !== 'starting') return;
     this.#asked = true;
-    if (state === 'failed') this.#failStart(failed('worker_start_failed', { reason }));
+    const { startupCpuMs, isolateMemoryMb } = this.#parts.limits;
+    if (state === 'ready') {
+      clearTimeout(this.#topLevelTimer);
+      this.#state = 'ready';
+    } else if (state === 'pending') {
+      this.#topLevelTimer ??= setTimeout(() => {
+        this.#failStart(failed('worker_start_failed', { reason: `a top-level await did not settle within ${TOP_LEVEL_WALL_MS} ms` }));
+      }, TOP_LEVEL_WALL_MS);
+    } else if (state === 'syntax') this.#failStart(failed('worker_syntax_error', { reason }));
+    else if (state === 'cpu') this.#failStart(failed('startup_cpu_limit_exceeded', { limitMs: startupCpuMs }));
+    else if (state === 'memory') this.#failStart(failed('memory_limit_exceeded', { limitMb: isolateMemoryMb }));
     else if (state === 'no-handler') this.#failStart(failed('no_fetch_handler'));
-    if (state !== 'ready') return;
-    clearTimeout(this.#topLevelTimer);
-    this.#state = 'ready';
-    for (const { invocation, body } of this.#waiting.splice(0)) this.start(invocation, body);
+    else this.#failStart(failed('worker_start_failed', { reason }));
   }
 
   #failStart(outcome: Outcome & { kind: 'failed' }): void {
@@ -192,11 +194,6 @@ export class Serving implements LinkEvents {
 
   /** @param body of a request: null without one, undefined when it streams in. */
   start(invocation: AnyInvocation, body: Part | null | undefined): void {
-    if (this.#state !== 'ready') {
-      this.#waiting.push({ invocation, body });
-      if (isHttp(invocation)) invocation.answer.onAbort = () => this.#clientGone(invocation);
-      return;
-    }
     if (invocation.phase === 'over') return;
     const id = this.#running.add(invocation);
     invocation.id = id;
@@ -219,9 +216,7 @@ export class Serving implements LinkEvents {
   }
 
   #clientGone(invocation: HttpInvocation): void {
-    if (invocation.phase === 'waiting') {
-      this.#waiting = this.#waiting.filter((entry) => entry.invocation !== invocation);
-    } else if (invocation.phase === 'running') {
+    if (invocation.phase === 'running') {
       this.#running.remove(invocation.id);
       this.#link.closeSockets(1001, '', invocation.id);
       this.#link.abort(invocation.id, { code: 'client_gone', name: 'AbortError', message: errorMessage('client_gone') });
@@ -525,7 +520,7 @@ export class Serving implements LinkEvents {
   }
 
   checkAlive(): void {
-    this.#isolate.checkAlive(this.#stuckChecks);
+    this.#isolate.checkAlive(this.#state === 'starting' ? checksFor(this.#parts.limits.startupCpuMs) : this.#stuckChecks);
   }
 
   checkWall(now: number): void {
@@ -561,10 +556,14 @@ export class Serving implements LinkEvents {
       this.#running.remove(invocation.id);
       this.#deployment.end(invocation, outcome);
     }
-    for (const { invocation } of this.#waiting.splice(0)) this.#deployment.end(invocation, outcome);
     // Those that ended in an answer which makes no sense further on.
     for (const ended of this.#ended.splice(0)) this.#deployment.end(ended.invocation, ended.outcome);
   }
+}
+
+/** How often {@link Serving.checkAlive} looks at an entry under a CPU limit before it is given up. */
+function checksFor(limitMs: number): number {
+  return limitMs === 0 ? Number.POSITIVE_INFINITY : 100 + (limitMs * 2) / 50;
 }
 
 const discard = { write: () => true, end: () => {}, destroy: () => {} };

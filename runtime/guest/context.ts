@@ -13,8 +13,17 @@ export interface Native {
   /** Whose code this is, and the descriptor on which a crash of the process says so; below 0: none. */
   own(owner: string, crashDescriptor: number): void;
   readonly run: unknown;
-  begin(context: Context, memoryBytesMax: number): void;
-  end(): 0 | 1 | 2;
+  /** Compiles a worker and runs its top level: `[state, error or specifier, line, column]`, see native/guest.cc. */
+  load(
+    code: string,
+    form: unknown,
+    context: Context,
+    memoryBytesMax: number,
+  ): readonly [0 | 1 | 2 | 3 | 4 | 5, unknown, number, number] | undefined;
+  /** `[0]`: the top level waits for something; `[1, namespace]`; `[2, error]`. */
+  settled(): readonly [0 | 1 | 2, unknown] | undefined;
+  compiledForm(): ArrayBuffer | undefined;
+  trim(): void;
   getContext(): Context | undefined;
   setContext(context: Context | undefined): void;
   checkpoint(): void;

@@ -74,11 +74,48 @@ export function connectDispatch(functions: Native, answer: typeof leave, onStart
   native.bind(enter, flush, onRejection, leave);
 }
 
-/** Gives it the worker to call and the CPU limit of a request. */
-export function serve(exported: Worker, bindings: unknown, limits: { cpuLimitMs: number }): void {
+/** What came before the worker serves, in a chain; null once it does. An isolate's first entry brings its first requests. */
+let early: Early | null = { call: () => {}, invocation: null, next: null };
+let lastEarly = early;
+
+interface Early {
+  readonly call: () => void;
+  readonly invocation: Invocation | null;
+  next: Early | null;
+}
+
+function callLater(invocation: Invocation, call: () => void): void {
+  lastEarly.next = { call, invocation, next: null };
+  lastEarly = lastEarly.next;
+}
+
+/** Gives it the worker to call, and calls it for all that waits. */
+export function serve(exported: Worker, bindings: unknown): void {
   worker = exported;
   env = bindings;
-  cpuLimitMs = limits.cpuLimitMs;
+  released = early;
+  early = null;
+  callReleased();
+}
+
+/** Still set after an entry that was ended while one of them ran. */
+let released: Early | null = null;
+
+function callReleased(): void {
+  while (released !== null) {
+    const { invocation, call } = released;
+    released = released.next;
+    // Its client may have gone meanwhile.
+    if (invocation === null || invocation.over) continue;
+    touch(invocation);
+    enterContext(invocation);
+    call();
+  }
+}
+
+/** The CPU limit of a request, which those that come before the worker serves have as well. */
+export function limitRequests(cpuMs: number): void {
+  cpuLimitMs = cpuMs;
 }
 
 /** The inbox being read. Still set after an entry that was ended while a handler ran: its fields are read, its record is not closed. */
@@ -89,6 +126,7 @@ function enter(meta: string, text: string, ...bytes: Uint8Array[]): void {
   try {
     // What an entry before this one could not read because it was ended in the middle.
     const rest = unread;
+    callReleased();
     if (rest !== null) {
       rest.close();
       readAll(rest);
@@ -201,8 +239,22 @@ function startRequest(inbox: Inbox): void {
   const bodyField = inbox.field();
   const body = bodyField === NOTHING ? null : bodyField === STREAM ? incomingBody(invocation.id, invocation) : inbox.part(bodyField);
   openInvocation(invocation);
+  if (early !== null) {
+    callLater(invocation, () => callFetch(invocation, method, url, headerBlock, body));
+    return;
+  }
   touch(invocation);
   enterContext(invocation);
+  callFetch(invocation, method, url, headerBlock, body);
+}
+
+function callFetch(
+  invocation: Invocation,
+  method: string,
+  url: string,
+  headerBlock: string,
+  body: Parameters<typeof createIncomingRequest>[3],
+): void {
   try {
     if (typeof worker?.fetch !== 'function') {
       fail(invocation, { code: 'no_fetch_handler', name: 'Error', message: '' });
@@ -231,8 +283,16 @@ function startEvent(inbox: Inbox): void {
   const invocation = new Invocation(id, inbox.number());
   const text = inbox.part(inbox.field()) as string;
   openInvocation(invocation);
+  if (early !== null) {
+    callLater(invocation, () => callEvent(invocation, kind, text));
+    return;
+  }
   touch(invocation);
   enterContext(invocation);
+  callEvent(invocation, kind, text);
+}
+
+function callEvent(invocation: Invocation, kind: string, text: string): void {
   try {
     // Always a promise: nothing a handler does runs before its event is complete.
     eventHandlers
@@ -406,7 +466,7 @@ function flush(cpuMs: number, unchargedMs: number, breached: Account | undefined
     }
   }
   if (breached !== undefined) onBreach(breached, touched);
-  else if (openInvocations() !== null) endHung();
+  else if (openInvocations() !== null && early === null) endHung();
   for (let at = touched; at !== null;) {
     const next = at.nextTouched;
     at.nextTouched = null;

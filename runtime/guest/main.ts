@@ -4,9 +4,9 @@ import { toHost } from '../bridge/protocol.ts';
 import { connectContext, enterContext, type Native } from './context.ts';
 import { callHost } from './calls.ts';
 import { AsyncLocalStorage } from './context.ts';
-import { connectDispatch, eventHandlers, serve, waitUntil, type Worker } from './dispatch.ts';
+import { connectDispatch, eventHandlers, limitRequests, serve, waitUntil, type Worker } from './dispatch.ts';
 import { send } from './outbox.ts';
-import { startFailure, threw, watchRejections } from './rejections.ts';
+import { threw, watchRejections } from './rejections.ts';
 import { toJson } from './safe.ts';
 import { createEnvironment, type EnvironmentConfig } from './environment.ts';
 import { host } from './host.ts';
@@ -33,6 +33,27 @@ const handlerNames = ['fetch', 'message', 'queue', 'timer', 'scheduled', 'cron',
 
 function isHandler(value: unknown): boolean {
   return typeof value === 'function' || (typeof value === 'object' && value !== null);
+}
+
+/** What the host says of a worker beside its variables and bindings. */
+interface WorkerConfig {
+  startupCpuMs: number;
+  cpuLimitMs: number;
+  owner: string;
+  crashDescriptor: number;
+}
+
+/** Says why a worker does not start. Its code may have replaced what arrays are iterated with. */
+function sendFailure(loaded: ReturnType<Native['load']>, rejection: unknown): void {
+  const state = loaded === undefined ? 0 : loaded[0];
+  if (state === 1) send(toHost.started, 'cpu', toJson(''));
+  else if (state === 2) send(toHost.started, 'memory', toJson(''));
+  else if (state === 4) send(toHost.started, 'failed', toJson(`import of "${loaded?.[1] as string}" was not bundled`));
+  else {
+    const { name, message, stack } = threw(state === 0 ? rejection : loaded?.[1]);
+    if (state === 3) send(toHost.started, 'syntax', toJson(`${message} [worker.js:${loaded?.[2]}:${loaded?.[3]}]`));
+    else send(toHost.started, 'failed', toJson(stack ?? `${name}: ${message}`));
+  }
 }
 
 type Leave = Parameters<typeof connectDispatch>[1];
@@ -82,27 +103,27 @@ scope['connect'] = (native: Native, leave: Leave, callSync: typeof host.callSync
   host.utf8Decode = native.utf8Decode;
   host.digest = native.digest;
   const startup = { account: { used: 0, limit: 0 }, stores: null };
-  let isLoaded = false;
   let environment: unknown = {};
-  let module: { default?: unknown } = {};
-  let requestCpuMs = 0;
+  let loaded: ReturnType<Native['load']>;
 
   // An event like any other, off the main thread and watched: what a worker exports can be a getter that never returns.
   function start(): void {
-    const failure = isLoaded ? null : startFailure();
-    if (!isLoaded) {
-      send(toHost.started, failure === null ? 'pending' : 'failed', toJson(failure ?? ''));
+    const settled = loaded?.[0] === 0 ? native.settled() : undefined;
+    if (settled?.[0] !== 1) {
+      if (settled?.[0] === 0) send(toHost.started, 'pending', toJson(''));
+      else sendFailure(loaded, settled?.[1]);
       return;
     }
     enterContext(startup);
     try {
-      const exported = (module.default ?? {}) as Worker;
+      const exported = ((settled[1] as { default?: unknown }).default ?? {}) as Worker;
       const listener = fetchListener();
       const handles = handlerNames.some((name) => isHandler(exported[name]));
-      if (handles || listener !== null)
-        serve(handles ? exported : { fetch: listener as NonNullable<typeof listener> }, environment, { cpuLimitMs: requestCpuMs });
-      send(toHost.started, handles || listener !== null ? 'ready' : 'no-handler', toJson(''));
+      const served = handles ? exported : listener === null ? null : { fetch: listener };
+      send(toHost.started, served === null ? 'no-handler' : 'ready', toJson(''));
       watchRejections();
+      enterContext(undefined);
+      if (served !== null) serve(served, environment);
     } catch (error) {
       const { name, message, stack } = threw(error);
       send(toHost.started, 'failed', toJson(stack ?? `${name}: ${message}`));
@@ -114,27 +135,15 @@ scope['connect'] = (native: Native, leave: Leave, callSync: typeof host.callSync
   connectDispatch(native, leave, start);
   return {
     run: native.run,
-    /** The worker's top level begins: its CPU counts against the startup limit. */
-    begin: () => native.begin(startup, limits.memoryBytesMax),
-    /** It has ended, for now at an `await` maybe; 1 when the CPU limit ended it, 2 when memory did. */
-    end: () => native.end(),
-    /** Variables, bindings and CPU limits in ms (0 = none), before the top level runs. */
-    prepare: (config: EnvironmentConfig & { startupCpuMs: number; cpuLimitMs: number; owner: string; crashDescriptor: number }) => {
+    /** Compiles the worker and runs its top level. Variables, bindings and CPU limits in ms (0 = none) come with it. */
+    load: (config: EnvironmentConfig & WorkerConfig, code: string, form: unknown) => {
       native.own(config.owner, config.crashDescriptor);
       startup.account.limit = config.startupCpuMs;
-      requestCpuMs = config.cpuLimitMs;
+      limitRequests(config.cpuLimitMs);
       environment = createEnvironment(config);
-      Object.defineProperty(globalThis, 'platform:loaded', {
-        configurable: true,
-        value: () => {
-          delete scope['platform:loaded'];
-          isLoaded = true;
-        },
-      });
+      loaded = native.load(code, form, startup, limits.memoryBytesMax);
     },
-    /** The module that was evaluated; nothing of it is touched until the record `start` comes. */
-    accept: (namespace: { default?: unknown }) => {
-      module = namespace;
-    },
+    compiledForm: () => native.compiledForm(),
+    trim: () => native.trim(),
   };
 };

@@ -72,16 +72,6 @@ function reportLater(turn: number): void {
   });
 }
 
-/** The error that a worker's top level ended with: its module's promise is rejected before anything serves. */
-export function startFailure(): string | null {
-  let failure: string | null = null;
-  unhandled.forEach(({ reason }) => {
-    const { name, message, stack } = errorParts(reason);
-    failure ??= stack ?? `${name}: ${message}`;
-  });
-  return failure;
-}
-
 /** The worker serves: from now on unhandled rejections are reported, those of its top level too. */
 export function watchRejections(): void {
   isServing = true;

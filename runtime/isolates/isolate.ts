@@ -1,7 +1,7 @@
 // One V8 isolate with the guest in it: made blank from the snapshot, given a worker, entered with batches, disposed. It knows
 // nothing of requests; what comes out goes to the `IsolateEvents` it was given.
 import ivm from 'isolated-vm';
-import { PlatformError } from '#core/errors.ts';
+import type { CompiledForms } from './compiled-forms.ts';
 import type { Conduct, Enterable, EntryScheduler, EntryState } from './entry.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -13,10 +13,11 @@ export interface IsolateParts {
   /** An isolate overflowed its heap inside V8: its thread is parked for good, with all its memory. */
   readonly onParked: (owner: string) => void;
   readonly counters: IsolateCounters;
+  /** Null: each start compiles. */ readonly compiledForms: CompiledForms | null;
   /** Where the process says, when it dies, whose code was running; below 0: nowhere. */ readonly crashDescriptor?: number;
   readonly limits: {
     readonly isolateMemoryMb: number;
-    readonly startupCpuMs: number;
+    /** Of the worker's top level; 0 = off. */ readonly startupCpuMs: number;
     readonly streamWindowBytes: number;
     readonly timersMax: number;
     readonly logBytesMax: number;
@@ -59,22 +60,17 @@ export interface WorkerCode {
   readonly cpuLimitMs: number;
   /** `<project>/<deployment id>`: who is named when the process dies of it. */
   readonly owner: string;
+  /** Of the code: what its compiled form is kept under. */ readonly hash: string;
 }
 
 interface Connection {
   run: ivm.Reference<(...parameters: unknown[]) => void>;
-  begin: ivm.Reference<() => void>;
-  end: ivm.Reference<() => number>;
-  prepare: ivm.Reference<(config: unknown) => void>;
-  accept: ivm.Reference<(module: unknown) => void>;
+  load: ivm.Reference<(...parameters: unknown[]) => void>;
+  compiledForm: ivm.Reference<() => ArrayBuffer | undefined>;
+  trim: ivm.Reference<() => void>;
 }
 
 const COPY = { arguments: { copy: true } } as const;
-// Appended to the worker's code, so that no line or column of it moves. The import runs before the body all the same and
-// starts the watch over its CPU; the last statement says that the top level, with every `await` in it, is through.
-const BEGIN_CODE = 'const begin = globalThis["platform:begin"]; delete globalThis["platform:begin"]; begin();';
-const EPILOGUE = '\nimport "platform:begin";\nglobalThis["platform:loaded"]();\n';
-
 /** Blank until `load`; then `enter` takes batches until `dispose` or its death. */
 export class WorkerIsolate implements Enterable {
   entryState: EntryState = 'idle';
@@ -90,6 +86,8 @@ export class WorkerIsolate implements Enterable {
   #batch: Batch | null = null;
   #gone = false;
   #owner = '';
+  /** Until the first entry. */
+  #worker: WorkerCode | null = null;
   #leaves = 0;
   #checkedLeaves = 0;
   #checks = 0;
@@ -125,7 +123,7 @@ export class WorkerIsolate implements Enterable {
       { result: { reference: true } },
     ) as unknown as ivm.Reference<Record<string, unknown>>;
     const take = (name: string): never => connection.getSync(name, { reference: true }) as never;
-    this.#connection = { run: take('run'), begin: take('begin'), end: take('end'), prepare: take('prepare'), accept: take('accept') };
+    this.#connection = { run: take('run'), load: take('load'), compiledForm: take('compiledForm'), trim: take('trim') };
     connect.release();
     connection.release();
     native.release();
@@ -136,71 +134,33 @@ export class WorkerIsolate implements Enterable {
   }
 
   /**
-   * Loads a worker and runs its top level, off the main thread, within the startup limit. Whether it serves is asked by
-   * entering it: what it exports is its own code again.
-   *
-   * There is no code cache: the library makes one for modules (a tenth of the time to compile) and never uses it.
-   *
-   * @throws {PlatformError} `worker_syntax_error`, `worker_start_failed`, `startup_cpu_limit_exceeded`, `memory_limit_exceeded`.
+   * Gives it its worker. It is compiled, and its top level run, by the first entry, on the way to the first requests: one wake-up
+   * of the isolate's thread for all of it. What became of it says the guest when it is asked (`Link.start`).
    */
-  async load(worker: WorkerCode, batch: Batch, events: IsolateEvents): Promise<void> {
+  load(worker: WorkerCode, batch: Batch, events: IsolateEvents): void {
     this.#owner = worker.owner;
     this.#batch = batch;
     this.#events = events;
-    const { startupCpuMs, isolateMemoryMb } = this.#parts.limits;
-    const context = this.#context;
-    this.#connection.prepare.applySync(
-      undefined,
-      [
-        {
-          vars: worker.vars,
-          bindings: worker.bindings,
-          startupCpuMs,
-          cpuLimitMs: worker.cpuLimitMs,
-          owner: worker.owner,
-          crashDescriptor: this.#parts.crashDescriptor ?? -1,
-        },
-      ],
-      COPY,
-    );
-    let module: ivm.Module;
-    let begin: ivm.Module;
-    try {
-      begin = await this.#isolate.compileModule(BEGIN_CODE, { filename: 'platform:begin' });
-      module = await this.#isolate.compileModule(worker.code + EPILOGUE, { filename: 'worker.js' });
-    } catch (error) {
-      throw this.#died() ?? new PlatformError('worker_syntax_error', { reason: (error as Error).message }, { cause: error });
-    }
-    try {
-      await module.instantiate(context, (specifier) => {
-        if (specifier === 'platform:begin') return begin;
-        throw new PlatformError('worker_start_failed', { reason: `import of "${specifier}" was not bundled` });
-      });
-    } catch (error) {
-      throw this.#died() ?? startFailed(error);
-    }
-    context.global.setSync('platform:begin', this.#connection.begin.derefInto());
-    try {
-      await module.evaluate(startupCpuMs === 0 ? {} : { timeout: startupCpuMs * 4 + 5000 });
-    } catch (error) {
-      if (!this.#isolate.isDisposed) this.#endTopLevel();
-      throw this.#died() ?? startFailed(error);
-    }
-    if (this.#isolate.isDisposed) throw new PlatformError('memory_limit_exceeded', { limitMb: isolateMemoryMb });
-    this.#endTopLevel();
-    this.#connection.accept.applySync(undefined, [module.namespace.derefInto()]);
+    this.#worker = worker;
   }
 
-  /** @throws {PlatformError} when a limit ended the top level. */
-  #endTopLevel(): void {
-    const { startupCpuMs, isolateMemoryMb } = this.#parts.limits;
-    const ended = this.#connection.end.applySync(undefined, []);
-    if (ended === 1) throw new PlatformError('startup_cpu_limit_exceeded', { limitMs: startupCpuMs });
-    if (ended === 2) throw new PlatformError('memory_limit_exceeded', { limitMb: isolateMemoryMb });
+  #enterWorker({ code, hash, owner, vars, bindings, cpuLimitMs }: WorkerCode): void {
+    const { limits, compiledForms, crashDescriptor } = this.#parts;
+    const config = { vars, bindings, startupCpuMs: limits.startupCpuMs, cpuLimitMs, owner, crashDescriptor: crashDescriptor ?? -1 };
+    const form = compiledForms?.find(owner, hash, code.length) ?? null;
+    this.#connection.load.applyIgnored(undefined, [config, code, form], COPY);
+    if (form === null) compiledForms?.offer(owner, hash, code.length, this);
   }
 
-  #died(): PlatformError | null {
-    return this.#isolate.isDisposed ? new PlatformError('memory_limit_exceeded', { limitMb: this.#parts.limits.isolateMemoryMb }) : null;
+  /** V8's compiled form of the worker with all functions that ran so far; null where it cannot be had. */
+  async compiledForm(): Promise<ArrayBuffer | null> {
+    if (this.#gone) return null;
+    return ((await this.#connection.compiledForm.apply(undefined, [], { result: { copy: true } })) as ArrayBuffer | undefined) ?? null;
+  }
+
+  /** Gives back memory that is not needed while nothing runs. */
+  trim(): void {
+    if (!this.#gone) this.#connection.trim.applyIgnored(undefined, []);
   }
 
   /** There is something in the batch: enter soon. */
@@ -211,6 +171,10 @@ export class WorkerIsolate implements Enterable {
   enter(): void {
     const batch = this.#batch as Batch;
     const { meta, text, bytes } = batch;
+    if (this.#worker !== null) {
+      this.#enterWorker(this.#worker);
+      this.#worker = null;
+    }
     this.#parts.counters.entered(batch.requests);
     batch.requests = 0;
     batch.meta = '';
@@ -282,10 +246,4 @@ export class WorkerIsolate implements Enterable {
     }
     if (!this.#isolate.isDisposed) this.#isolate.dispose();
   }
-}
-
-function startFailed(error: unknown): PlatformError {
-  if (error instanceof PlatformError) return error;
-  const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  return new PlatformError('worker_start_failed', { reason }, { cause: error });
 }

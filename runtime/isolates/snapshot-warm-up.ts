@@ -6,6 +6,11 @@ import { Outbox, toGuest } from '../bridge/protocol.ts';
 function warmUp(meta: string, text: string): () => void {
   const scope = globalThis as unknown as Record<string, (...values: unknown[]) => Record<string, (...values: unknown[]) => unknown>>;
   const nothing = (): undefined => undefined;
+  async function answer(request: Request): Promise<Response> {
+    const { pathname } = new URL(request.url);
+    if (pathname === '/json') return Response.json({ agent: request.headers.get('user-agent') });
+    return new Response('Hello World', { headers: { 'content-type': 'text/plain' } });
+  }
   let context: unknown;
   let processBatch: (meta: string, text: string) => void = nothing;
   let flush: (cpuMs: number, unchargedMs: number) => void = nothing;
@@ -19,23 +24,16 @@ function warmUp(meta: string, text: string): () => void {
       context = value;
     },
     now: () => 0,
+    load: () => [0],
+    settled: () => [1, { default: { fetch: answer } }],
   };
   const native = new Proxy(known, { get: (target, name) => target[name as string] ?? nothing });
   // V8's own does not exist yet.
   (globalThis as unknown as { WebAssembly: unknown }).WebAssembly ??= {};
   const limits = { streamWindowBytes: 1, timersMax: 1, logBytesMax: 1 };
   const connection = scope['connect']!(native, nothing, nothing, {}, limits);
-  connection['prepare']!({ vars: { NAME: 'value' }, bindings: {}, startupCpuMs: 0, cpuLimitMs: 0, owner: '', crashDescriptor: -1 });
-  (scope['platform:loaded'] as unknown as () => void)();
-  connection['accept']!({
-    default: {
-      async fetch(request: Request) {
-        const { pathname } = new URL(request.url);
-        if (pathname === '/json') return Response.json({ agent: request.headers.get('user-agent') });
-        return new Response('Hello World', { headers: { 'content-type': 'text/plain' } });
-      },
-    },
-  });
+  const config = { vars: { NAME: 'value' }, bindings: {}, startupCpuMs: 0, cpuLimitMs: 0, owner: '', crashDescriptor: -1 };
+  connection['load']!(config, '', undefined);
   processBatch(meta, text);
   return () => flush(0, 0);
 }

@@ -103,7 +103,7 @@ test('whatever a guest says, the host goes on and every request ends once', asyn
     plan: 'free',
     vars: {},
     bindings: {},
-    code: () => '',
+    code: () => ({ code: '', hash: '' }),
     sourceMap: () => null,
   } as const;
   const deployment = new Deployment(config, parts);

@@ -51,7 +51,7 @@ export async function openIsolateSide(folder: string, origin: string, cache: str
       };
       const code = `export default { fetch: async () => new Response(await ${pageSource(folder, test, origin)}) };`;
       const config = { id: `d${String(++count).padStart(12, '0')}`, project: 'wpt', plan: 'enterprise' as const, vars: {}, bindings: {} };
-      const deployment = new Deployment({ ...config, code: () => code, sourceMap: () => null }, parts);
+      const deployment = new Deployment({ ...config, code: () => ({ code, hash: '' }), sourceMap: () => null }, parts);
       live.add(deployment);
       const { status, body } = await answer(deployment);
       live.delete(deployment);

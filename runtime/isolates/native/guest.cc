@@ -49,6 +49,10 @@ struct Engine {
   Global<String> account_key, used_key, limit_key;
   Global<ArrayBuffer> memory;
   Global<Object> breached;
+  // The worker: what its top level settles, until that is asked for, and its compiled form, until that is taken.
+  Global<Module> module;
+  Global<Promise> evaluated;
+  Global<UnboundModuleScript> script;
   // Under the watch's lock: links of the list of running entries, and what the watch samples.
   Engine *next, *previous;
   bool running;
@@ -305,20 +309,111 @@ void Run(const FunctionCallbackInfo<Value>& info) {
   LeaveWith(engine, context, String::NewFromUtf8Literal(isolate, kFault), cpu_ms);
 }
 
-// begin(context, bytes): watches code that is not called through run, as a module's top level, and takes the bound of what the
-// isolate holds outside its heap. end(): 1 when a CPU limit ended it, 2 when that bound did, else 0.
-void Begin(const FunctionCallbackInfo<Value>& info) {
-  Engine* engine = From(info);
-  engine->external_max = info[1]->IsNumber() ? static_cast<size_t>(info[1].As<Number>()->Value()) : 0;
-  info.GetIsolate()->SetContinuationPreservedEmbedderData(info[0]);
-  Enter(engine);
+// What load and settled answer with: a state, and what belongs to it.
+void Return(const FunctionCallbackInfo<Value>& info, int state, Local<Value> first = {}, int line = 0, int column = 0) {
+  Isolate* isolate = info.GetIsolate();
+  Local<Value> elements[] = {Integer::New(isolate, state), first.IsEmpty() ? Local<Value>(Undefined(isolate)) : first, Integer::New(isolate, line),
+                             Integer::New(isolate, column)};
+  info.GetReturnValue().Set(Array::New(isolate, elements, 4));
 }
 
-void End(const FunctionCallbackInfo<Value>& info) {
+// A worker is one file.
+MaybeLocal<Module> RefuseImport(Local<Context> context, Local<String> specifier, Local<FixedArray>, Local<Module>) {
+  context->GetIsolate()->ThrowException(specifier);
+  return {};
+}
+
+// load(code, form, context, bytes): compiles a worker, from V8's compiled form of exactly this code where there is one, and runs its
+// top level to the end of its microtasks, watched; `bytes` bounds what it holds outside its heap. [0] it ran, [1] ended by its
+// CPU limit, [2] ended by that bound, [3, error, line, column] it does not compile, [4, specifier] it imports, [5, error] it threw.
+void Load(const FunctionCallbackInfo<Value>& info) {
   Engine* engine = From(info);
+  Isolate* isolate = engine->isolate;
+  if (!info[0]->IsString() || !info[2]->IsObject()) return;
+  Local<Context> context = engine->context.Get(isolate);
+  engine->external_max = info[3]->IsNumber() ? static_cast<size_t>(info[3].As<Number>()->Value()) : 0;
+  ScriptOrigin origin(String::NewFromUtf8Literal(isolate, "worker.js"), 0, 0, false, -1, Local<Value>(), false, false, true);
+  ScriptCompiler::CachedData* form = nullptr;
+  if (info[1]->IsSharedArrayBuffer()) {
+    auto bytes = info[1].As<SharedArrayBuffer>();
+    form = new (std::nothrow) ScriptCompiler::CachedData(static_cast<const uint8_t*>(bytes->Data()), static_cast<int>(bytes->ByteLength()));
+  }
+  ScriptCompiler::Source source(info[0].As<String>(), origin, form);
+  // From here on, so that a crash is blamed on it.
+  Enter(engine);
+  Local<Module> module;
+  {
+    TryCatch caught(isolate);
+    auto how = form == nullptr ? ScriptCompiler::kNoCompileOptions : ScriptCompiler::kConsumeCodeCache;
+    if (!ScriptCompiler::CompileModule(isolate, &source, how).ToLocal(&module)) {
+      Leave(engine);
+      if (caught.HasTerminated() || caught.Message().IsEmpty()) return;
+      Return(info, 3, caught.Exception(), caught.Message()->GetLineNumber(context).FromMaybe(0), caught.Message()->GetStartColumn(context).FromMaybe(0) + 1);
+      return;
+    }
+    if (form == nullptr || form->rejected) engine->script.Reset(isolate, module->GetUnboundModuleScript());
+    if (module->InstantiateModule(context, RefuseImport).IsNothing()) {
+      Leave(engine);
+      if (!caught.HasTerminated()) Return(info, caught.Exception()->IsString() ? 4 : 5, caught.Exception());
+      return;
+    }
+  }
+  // Compiling is not the worker's own time.
+  engine->charged = Read(CLOCK_THREAD_CPUTIME_ID);
+  isolate->SetContinuationPreservedEmbedderData(info[2]);
+  TryCatch caught(isolate);
+  Local<Value> evaluated;
+  if (module->Evaluate(context).ToLocal(&evaluated)) isolate->PerformMicrotaskCheckpoint();
   Leave(engine);
-  engine->isolate->SetContinuationPreservedEmbedderData(Undefined(engine->isolate));
-  info.GetReturnValue().Set(engine->oversized ? 2 : engine->breached.IsEmpty() ? 0 : 1);
+  if (engine->oversized || !engine->breached.IsEmpty()) {
+    isolate->CancelTerminateExecution();
+    Return(info, engine->oversized ? 2 : 1);
+    engine->oversized = false;
+    engine->breached.Reset();
+  } else if (isolate->IsExecutionTerminating()) {
+    return;  // disposed or out of memory: the host notices by itself
+  } else if (evaluated.IsEmpty() || !evaluated->IsPromise()) {
+    Return(info, 5, caught.Exception());
+  } else {
+    engine->module.Reset(isolate, module);
+    engine->evaluated.Reset(isolate, evaluated.As<Promise>());
+    Return(info, 0);
+  }
+  isolate->SetContinuationPreservedEmbedderData(Undefined(isolate));
+}
+
+// settled(): [0] the top level waits for something, [1, namespace] it has run, [2, error] it threw.
+void Settled(const FunctionCallbackInfo<Value>& info) {
+  Engine* engine = From(info);
+  Isolate* isolate = engine->isolate;
+  if (engine->evaluated.IsEmpty()) return;
+  Local<Promise> evaluated = engine->evaluated.Get(isolate);
+  auto state = evaluated->State();
+  if (state == Promise::kPending) return Return(info, 0);
+  Return(info, state == Promise::kFulfilled ? 1 : 2, state == Promise::kFulfilled ? engine->module.Get(isolate)->GetModuleNamespace() : evaluated->Result());
+  engine->evaluated.Reset();
+  engine->module.Reset();
+}
+
+// compiledForm(): V8's form of the worker with all functions that have been compiled so far, as an ArrayBuffer; once, and only
+// where it was loaded without one.
+void CompiledForm(const FunctionCallbackInfo<Value>& info) {
+  Engine* engine = From(info);
+  Isolate* isolate = engine->isolate;
+  if (engine->script.IsEmpty()) return;
+  auto* form = ScriptCompiler::CreateCodeCache(engine->script.Get(isolate));
+  engine->script.Reset();
+  if (form == nullptr) return;
+  auto buffer = ArrayBuffer::New(isolate, form->length);
+  memcpy(buffer->Data(), form->data, form->length);
+  delete form;
+  info.GetReturnValue().Set(buffer);
+}
+
+// trim(): gives back what an isolate that has been idle does not need.
+void Trim(const FunctionCallbackInfo<Value>& info) {
+  Isolate* isolate = info.GetIsolate();
+  isolate->LowMemoryNotification();
 }
 
 void Bind(const FunctionCallbackInfo<Value>& info) {
@@ -593,8 +688,10 @@ extern "C" __attribute__((visibility("default"))) void InitForContext(Isolate* i
     target->Set(context, key, Function::New(context, callback, self, 0, ConstructorBehavior::kThrow).ToLocalChecked()).Check();
   };
   define("run", Run);
-  define("begin", Begin);
-  define("end", End);
+  define("load", Load);
+  define("settled", Settled);
+  define("compiledForm", CompiledForm);
+  define("trim", Trim);
   define("bind", Bind);
   define("own", Own);
   define("getContext", GetContext);
