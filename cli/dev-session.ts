@@ -75,7 +75,7 @@ export async function startSession({ engine, folder, load, watching, events }: S
       ...(bundle !== null && { bundle }),
     });
     const migrations = await readMigrations(projectRoot(project), project.config.bindings.db ?? {});
-    await engine.deploy({ artifactFolder: built.folder, vars: readVariables(project.folder), migrations });
+    await engine.deploy({ artifactFolder: built.folder, vars: readVariables(project.folder), migrations, config: project.config });
     events.served({ first: served.length === 0, cause, buildMs: began === null ? null : performance.now() - began });
     if (served[0] !== built.folder) served.unshift(built.folder);
     for (const old of served.splice(2)) if (!served.includes(old)) await rm(old, { recursive: true, force: true });

@@ -2,10 +2,14 @@
 // host, loopback allowed for `fetch`, and logs and requests handed to the caller.
 import { basename, dirname, join } from 'node:path';
 import { limitsFrom, type Limits } from '#core/limits.ts';
+import type { InvocationKind } from '#core/plans.ts';
 import { createAuthRoutes } from './auth/routes.ts';
 import { createUsers } from './auth/users.ts';
 import { createEngine } from './engine.ts';
+import { createActivity } from './dashboard/activity.ts';
 import { createHandler } from './handler.ts';
+import { outcomeLabel } from './invocation/outcome.ts';
+import { isOfDashboard, nameOfEvent, openLocalDashboard, type LocalDashboard } from './local-dashboard.ts';
 import { openLocalDatabases } from './local-databases.ts';
 import type { LogLine } from './invocation/log.ts';
 import { cacheFolder } from './isolates/snapshot.ts';
@@ -18,11 +22,13 @@ import { openLocalEvents } from './local-events.ts';
 import { createMemoryCache } from './stores/cache-memory.ts';
 import { openLocalStores } from './stores/local-stores.ts';
 
-/** A request that ended. */
+/** A request or an event that ended. */
 export interface DevRequest {
-  readonly method: string;
-  /** Path and query. */ readonly path: string;
-  readonly status: number;
+  readonly kind: InvocationKind;
+  /** Of a request; empty for events. */ readonly method: string;
+  /** Path and query; empty for events. */ readonly path: string;
+  /** 0 for events. */ readonly status: number;
+  /** `ok` or an error's code. */ readonly outcome: string;
   readonly cpuMs: number;
   readonly wallMs: number;
 }
@@ -33,6 +39,7 @@ export interface DevDeployment {
   /** Applied before it is served: of each database, names and SQL. */
   readonly migrations: readonly { readonly resource: string; readonly files: readonly (readonly [name: string, sql: string])[] }[];
   readonly vars: Readonly<Record<string, string>>;
+  /** platform.yaml with its defaults, for the dashboard to show. */ readonly config?: unknown;
 }
 
 /** Options of {@link startDev}. */
@@ -45,11 +52,14 @@ export interface DevOptions {
   readonly onRequest: (request: DevRequest) => void;
   /** Name of the project, which tells its timers and schedules from those of others in its workspace; default `dev`. */
   readonly project?: string;
+  /** Port of the dashboard, 0 = a free one; absent: none. One that is taken is warned of, and dev goes on without. */
+  readonly dashboardPort?: number;
 }
 
 /** A running engine with one deployment. */
 export interface DevEngine {
   readonly port: number;
+  /** Where the dashboard is; null: there is none. */ readonly dashboardUrl?: string | null;
   /** Requests that run finish on the code they began with; the next one sees the new code. */
   deploy(deployment: DevDeployment): Promise<void>;
   close(): Promise<void>;
@@ -61,16 +71,22 @@ const namespace = 'local';
 /** Opens the port; rejects with the system's error (`EADDRINUSE`) when it cannot be had. */
 export async function startDev(options: DevOptions): Promise<DevEngine> {
   const limits = options.limits ?? limitsFrom(process.env);
+  const activity = createActivity({ recordsMax: limits.dashboardRecordsMax, textCharsMax: 10_000 });
+  const log = (level: LogLine['level'], message: string): void => {
+    activity.note({ type: 'log', level, message });
+    options.log({ level, message });
+  };
   const local = openLocalStores(options.stateFolder);
-  const databases = openLocalDatabases(join(options.stateFolder, 'databases'), (message) => options.log({ level: 'warn', message }));
+  const databases = openLocalDatabases(join(options.stateFolder, 'databases'), (message) => log('warn', message));
   const users = createUsers({
     databases: databases.store,
     secret: local.signingKey,
     // Nobody gets letters of a program in the making: they are for its author to read.
-    sendMail: async ({ to, subject, text }) => options.log({ level: 'info', message: `Mail to ${to}: ${subject}\n${text}` }),
-    log: (level, message) => options.log({ level, message }),
+    sendMail: async ({ to, subject, text }) => log('info', `Mail to ${to}: ${subject}\n${text}`),
+    log,
   });
   let route: Route | null = null;
+  let dashboard: LocalDashboard | null = null;
   let folder = '';
   let open: (() => void) | null = null;
   // Requests that come before the first deployment wait for it.
@@ -82,33 +98,48 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
     blanks: 2,
   });
   const project = options.project ?? 'dev';
+  const cache = createMemoryCache({ bytesMax: limits.cacheBytesMax });
   const events = openLocalEvents({
     folder: options.stateFolder,
     namespace,
     project,
     branch: 'dev',
     environment: process.env,
-    deliver: (deployment, kind, event) => handler.deliver(deployment, kind, event),
-    log: (level, message) => options.log({ level, message }),
+    async deliver(deployment, kind, event) {
+      const began = performance.now();
+      const end = await handler.deliver(deployment, kind, event);
+      const outcome = outcomeLabel(end.outcome);
+      const { cpuMs } = end;
+      activity.note({ type: 'event', kind, ...nameOfEvent(kind, event), outcome, cpuMs, wallMs: performance.now() - began });
+      return end;
+    },
+    log,
   });
+  const stores = { ...local.stores, db: databases.store, auth: users, events: events.bindings };
   const handler = createHandler({
     engine,
     limits,
     protocol: 'http',
     trustedProxies: [],
     findRoute: () => route,
-    openArtifact: (id) => openArtifact(folder, id),
+    openArtifact: (id) => dashboard?.openArtifact(id) ?? openArtifact(folder, id),
     assets: createAssetServer(),
-    stores: { ...local.stores, db: databases.store, auth: users, events: events.bindings },
+    stores,
     migrate: null,
     authRoutes: createAuthRoutes(users),
     signedFiles: local.stores.fs && createSignedFiles(local.stores.fs, local.signingKey, limits.bodyBytesMax),
     hostOf: () => `${options.host}:${listener.port}`,
     namespaceOf: () => namespace,
-    findDeployment: (id) => (route?.deployment === id ? route : null),
-    cache: createMemoryCache({ bytesMax: limits.cacheBytesMax }),
-    onLog: (_deployment, { level, text }) => options.log({ level, message: text }),
-    onRequest: ({ method, target, status, cpuMs, wallMs }) => options.onRequest({ method, path: target, status, cpuMs, wallMs }),
+    findDeployment: (id) => (route?.deployment === id ? route : (dashboard?.findDeployment(id) ?? null)),
+    cache,
+    onLog: (_deployment, { level, text }) => log(level, text),
+    onRequest({ kind, deployment, method, target: path, status, outcome: ending, cpuMs, wallMs }) {
+      // What the dashboard asks of bindings is no request to the project.
+      if (isOfDashboard(deployment)) return;
+      const outcome = outcomeLabel(ending);
+      if (kind === 'http') activity.note({ type: 'request', method, path, status, outcome, cpuMs, wallMs });
+      options.onRequest({ kind, method, path, status, outcome, cpuMs, wallMs });
+    },
   });
   const listener = await openNodeListener({
     host: options.host,
@@ -119,20 +150,48 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
       else void deployed.then(() => handler.onExchange(exchange));
     },
   });
+  if (options.dashboardPort !== undefined) {
+    dashboard = await openLocalDashboard({
+      project,
+      namespace,
+      branch: 'dev',
+      limits,
+      stores,
+      cache,
+      activity,
+      log,
+      events: events.stores,
+      address: { host: options.host, port: options.dashboardPort },
+      url: urlOf(options.host, listener.port),
+      serveHere: (key, exchange) => handler.serveHere(key, exchange),
+    });
+  }
   return {
     port: listener.port,
-    async deploy({ artifactFolder, vars, migrations }) {
+    dashboardUrl: dashboard?.url ?? null,
+    async deploy({ artifactFolder, vars, migrations, config = null }) {
       for (const { resource, files } of migrations) await databases.migrate({ namespace, resource }, files);
       const artifact = basename(artifactFolder);
       folder = dirname(dirname(artifactFolder));
-      route = { project, deployment: `d${artifact.slice(0, 12)}`, artifact, plan: 'free', vars, branch: 'dev', isProduction: false };
-      handler.retain([route]);
+      route = {
+        project,
+        deployment: `d${artifact.slice(0, 12)}`,
+        artifact,
+        plan: 'free',
+        vars: { ...vars, ...dashboard?.vars },
+        branch: 'dev',
+        // Its migrations are applied above, before it is there.
+        isProduction: false,
+      };
+      const opened = openArtifact(folder, artifact);
+      handler.retain([route, ...(dashboard?.show(route, opened, config) ?? [])]);
       handler.warm(route);
-      await events.deploy(route.deployment, openArtifact(folder, artifact).manifest);
+      await events.deploy(route.deployment, opened.manifest);
       deployed = null;
       open?.();
     },
     async close() {
+      await dashboard?.close();
       await listener.close();
       await events.stop();
       handler.close();
@@ -142,4 +201,8 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
       local.close();
     },
   };
+}
+
+function urlOf(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

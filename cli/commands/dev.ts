@@ -35,7 +35,7 @@ export const command = defineCommand({
     config: { type: 'string', alias: 'c', valueHint: 'path', description: 'Configuration file (default: platform.yaml)' },
     watch: { type: 'boolean', default: true, description: 'Rebuild when files change', negativeDescription: 'Build once' },
     verbose: { type: 'boolean', alias: 'v', description: 'Say more: what is rebuilt and why, debug lines of the worker' },
-    'dashboard-port': { type: 'string', valueHint: 'n', description: 'Port of the local dashboard (not built yet)' },
+    'dashboard-port': { type: 'string', valueHint: 'n', description: 'Port of the dashboard (default: port + 1000; 0: a free one)' },
   },
   async run({ args, data }) {
     const runtime = await import('#runtime/dev.ts');
@@ -61,10 +61,8 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
   const watching = flags.watch !== false;
   const verbose = flags.verbose === true;
   const portFlag = flags.port === undefined ? null : wholeNumber('platform dev', '--port', flags.port, 0, 65_535);
-  if (flags['dashboard-port'] !== undefined) {
-    wholeNumber('platform dev', '--dashboard-port', flags['dashboard-port'], 0, 65_535);
-    shell.err(shell.paint('yellow', 'The local dashboard is not built yet: --dashboard-port has no effect'));
-  }
+  const given = flags['dashboard-port'];
+  const dashboardFlag = given === undefined ? null : wholeNumber('platform dev', '--dashboard-port', given, 0, 65_535);
   const stopped = shell.untilStopped();
   const folder = flags.config === undefined ? shell.cwd : path.dirname(path.resolve(shell.cwd, flags.config));
   const load = (): Project => {
@@ -78,13 +76,20 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
   const engine = await openEngine(open, {
     host,
     port,
+    dashboardPort: dashboardFlag ?? dashboardPortOf(port),
     stateFolder: path.join(workspaceFolder(folder), '.platform', 'dev'),
     log: (record) => printLog(shell, record, verbose),
     onRequest: (record) => shell.out(requestLine(shell, record)),
   });
   try {
     const url = `http://${host.includes(':') ? `[${host}]` : host}:${engine.port}`;
-    const session = await startSession({ engine, folder, load, watching, events: sessionEvents(shell, { url, began, verbose }) });
+    const session = await startSession({
+      engine,
+      folder,
+      load,
+      watching,
+      events: sessionEvents(shell, { url, dashboardUrl: engine.dashboardUrl ?? null, began, verbose }),
+    });
     await stopped;
     await session.close();
   } finally {
@@ -127,7 +132,19 @@ async function openEngine(open: StartDev, options: DevOptions): Promise<DevEngin
   }
 }
 
-function sessionEvents(shell: Shell, { url, began, verbose }: { url: string; began: number; verbose: boolean }): SessionEvents {
+/** Spec 4.5: port + 1000. A free one where that is none, or the port itself is any. */
+function dashboardPortOf(port: number): number {
+  return port === 0 || port + 1000 > 65_535 ? 0 : port + 1000;
+}
+
+interface Announced {
+  readonly url: string;
+  readonly dashboardUrl: string | null;
+  readonly began: number;
+  readonly verbose: boolean;
+}
+
+function sessionEvents(shell: Shell, { url, dashboardUrl, began, verbose }: Announced): SessionEvents {
   return {
     served({ first, cause, buildMs }) {
       const readyMs = first ? performance.now() - began : buildMs;
@@ -138,6 +155,7 @@ function sessionEvents(shell: Shell, { url, began, verbose }: { url: string; beg
           ? `${shell.paint('green', 'Ready')} ${shell.paint('cyan', url)}${shell.paint('dim', time)}`
           : `${shell.paint('green', 'Reloaded')}${shell.paint('dim', time + why)}`,
       );
+      if (first && dashboardUrl !== null) shell.out(`${shell.paint('dim', 'Dashboard')} ${shell.paint('cyan', dashboardUrl)}`);
     },
     failed(error) {
       for (const failure of failuresOf(error)) shell.err(`${shell.paint('red', 'error')} ${formatFailure(failure)}`);
@@ -152,8 +170,10 @@ function printLog(shell: Shell, { level, message }: Parameters<DevOptions['log']
   (level === 'error' || level === 'warn' ? shell.err : shell.out)(`${label} ${message}`);
 }
 
-/** `GET /users 200 0.4 ms cpu 1.2 ms`. Control characters of a path cannot reach the terminal: the listener refuses them. */
-function requestLine(shell: Shell, { method, path: target, status, cpuMs, wallMs }: DevRequest): string {
+/** `GET /users 200 0.4 ms cpu 1.2 ms`, of an event `queue ok 0.4 ms cpu 1.2 ms`. Control characters of a path cannot reach the terminal: the listener refuses them. */
+function requestLine(shell: Shell, { kind, method, path: target, status, outcome, cpuMs, wallMs }: DevRequest): string {
+  const times = shell.paint('dim', `${cpuMs.toFixed(1)} ms cpu ${wallMs.toFixed(1)} ms`);
+  if (kind !== 'http') return `${kind} ${shell.paint(outcome === 'ok' ? 'green' : 'red', outcome)} ${times}`;
   const style = status >= 500 ? 'red' : status >= 400 ? 'yellow' : 'green';
-  return `${method} ${target} ${shell.paint(style, String(status))} ${shell.paint('dim', `${cpuMs.toFixed(1)} ms cpu ${wallMs.toFixed(1)} ms`)}`;
+  return `${method} ${target} ${shell.paint(style, String(status))} ${times}`;
 }

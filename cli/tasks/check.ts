@@ -19,6 +19,7 @@ const steps: readonly Step[] = [
   { name: 'types of the guest', program: tool('tsc'), args: ['-p', 'runtime/guest/tsconfig.json'] },
   { name: 'types of packages/worker', program: tool('tsc'), args: ['-p', 'packages/worker/tsconfig.json'] },
   { name: 'types of examples/guest-book', program: tool('tsc'), args: ['-p', 'examples/guest-book/tsconfig.json'] },
+  { name: 'types of the dashboard', program: tool('tsc'), args: ['-p', 'dashboard/tsconfig.json'] },
   { name: 'lint', program: tool('oxlint'), args: ['--deny-warnings'] },
   { name: 'format', program: tool('oxfmt'), args: ['--check'] },
   { name: 'tidy', program: process.execPath, args: [...nodeFlags, '--test', '--test-reporter=dot', 'test/tidy.test.ts'] },

@@ -7,10 +7,19 @@ import { readImports } from './imports.ts';
 import { root, runProgram } from './processes.ts';
 
 /** Folders of the program; postgres/ and control/gateway/ join when they exist. */
-const shippedFolders = ['core', 'runtime', 'builder', 'cli', 'postgres', 'control/gateway'];
-const leftOut = ['cli/tasks/**', '**/node_modules/**', '**/README.md', 'runtime/**/tsconfig.json', '**/*.c', '**/*.cc', '**/*.h'];
+const shippedFolders = ['core', 'runtime', 'builder', 'cli', 'postgres', 'control/gateway', 'dashboard'];
+const leftOut = [
+  'cli/tasks/**',
+  '**/node_modules/**',
+  '**/README.md',
+  'runtime/**/tsconfig.json',
+  'dashboard/tsconfig.json',
+  '**/*.c',
+  '**/*.cc',
+  '**/*.h',
+];
 /** Sources that a bundler reads when the program runs, never Node. */
-const bundledFolders = ['runtime/guest/', 'cli/templates/'];
+const bundledFolders = ['runtime/guest/', 'cli/templates/', 'dashboard/'];
 /** Read by both: shipped in both forms. */
 const readByBoth = ['runtime/bridge/protocol.ts', 'builder/node/', 'builder/shims/'];
 

@@ -54,6 +54,8 @@ export interface QueueStore {
   metrics(place: QueuePlace, now: number): Promise<QueueMetrics>;
   /** Messages in the order they were sent; the next page begins after the last one's number. */
   list(place: QueuePlace, page: { limit: number; after: number }): Promise<{ messages: StoredMessage[]; next: number | null }>;
+  /** Drops a message, unless it is being delivered; whether it was there to be dropped. */
+  remove(place: QueuePlace, id: string): Promise<boolean>;
   /** Gives the dead letters of a queue back to it; returns how many. */
   redrive(place: QueuePlace, now: number): Promise<number>;
   /** Drops all that is not being delivered; returns how many. */

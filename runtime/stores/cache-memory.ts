@@ -13,11 +13,17 @@ interface Shelf {
   bytes: number;
 }
 
+/** A cache that can be looked into. */
+export interface MemoryCache extends CacheStore {
+  /** What a project's keys with a prefix have, the one used last at the end. */
+  list(project: string, prefix: string, limit: number): { key: string; bytes: number; expiresAt: number }[];
+}
+
 /** What an entry costs beside its texts and bytes. */
 const overheadBytes = 300;
 
 /** @param options.bytesMax of all projects together */
-export function createMemoryCache(options: { readonly bytesMax: number; readonly now?: () => number }): CacheStore {
+export function createMemoryCache(options: { readonly bytesMax: number; readonly now?: () => number }): MemoryCache {
   const now = options.now ?? Date.now;
   const shelves = new Map<string, Shelf>();
   let total = 0;
@@ -67,6 +73,12 @@ export function createMemoryCache(options: { readonly bytesMax: number; readonly
       shelf.bytes += bytes;
       total += bytes;
       makeRoom();
+    },
+    list(project, prefix, limit) {
+      const found: { key: string; bytes: number; expiresAt: number }[] = [];
+      for (const [key, { bytes, expiresAt }] of shelves.get(project)?.entries ?? [])
+        if (found.length < limit && key.startsWith(prefix) && expiresAt > now()) found.push({ key, bytes, expiresAt });
+      return found;
     },
     async delete(project, key) {
       const found = live(project, key);

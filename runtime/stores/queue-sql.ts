@@ -197,6 +197,13 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
       }));
       return { messages, next: rows.length === limit ? rows.at(-1)!.seq : null };
     },
+    async remove({ namespace, resource }, id) {
+      const lane = (await lanes.find(namespace, resource)) ?? 0;
+      return (
+        (await sql.all('DELETE FROM queue_message WHERE lane_id = $1 AND message_id = $2 AND lease IS NULL RETURNING seq', lane, id))
+          .length > 0
+      );
+    },
     async redrive({ namespace, resource }, now) {
       const dead = await lanes.find(namespace, deadLetterQueue(resource));
       if (dead === null) return 0;

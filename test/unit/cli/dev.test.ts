@@ -106,6 +106,21 @@ test('flags win over dev of platform.yaml, which wins over the defaults', async 
   assert.deepEqual([flagged.opened[0]!.port, flagged.opened[0]!.host], [4200, '::1']);
 });
 
+test('the dashboard is a thousand ports above, unless its flag says otherwise', async (t) => {
+  const files = { 'src/index.ts': worker('x') };
+  const cases = [
+    [{}, 4000],
+    [{ port: '0' }, 0],
+    [{ port: '65000' }, 0],
+    [{ 'dashboard-port': '4321' }, 4321],
+  ] as const;
+  for (const [flags, dashboardPort] of cases) {
+    const dev = running(t, files, flags);
+    await dev.next();
+    assert.equal(dev.opened[0]!.dashboardPort, dashboardPort);
+  }
+});
+
 test('variables come from .env and .dev.vars and are swapped in when they change', async (t) => {
   const dev = running(t, { 'src/index.ts': worker('x'), '.env': 'A=1\nB=1\n', '.dev.vars': 'B=2\n' });
   assert.deepEqual((await dev.next()).deployment.vars, { A: '1', B: '2' });
@@ -162,10 +177,12 @@ test('with --no-watch a broken build ends the command', async (t) => {
 test('a request is a line with status, CPU and wall time; the worker logs beside it', async (t) => {
   const dev = running(t, { 'src/index.ts': worker('x') });
   await dev.next();
-  dev.opened[0]!.onRequest({ method: 'GET', path: '/a?b=1', status: 200, cpuMs: 0.42, wallMs: 1.25 });
+  dev.opened[0]!.onRequest({ kind: 'http', method: 'GET', path: '/a?b=1', status: 200, outcome: 'ok', cpuMs: 0.42, wallMs: 1.25 });
+  dev.opened[0]!.onRequest({ kind: 'queue', method: '', path: '', status: 0, outcome: 'worker_threw', cpuMs: 0.2, wallMs: 3 });
   dev.opened[0]!.log({ level: 'warn', message: 'careful' });
   dev.opened[0]!.log({ level: 'debug', message: 'unseen' });
   assert.ok(dev.shell.output.includes('GET /a?b=1 200 0.4 ms cpu 1.3 ms'), dev.shell.output.join('\n'));
+  assert.ok(dev.shell.output.includes('queue worker_threw 0.2 ms cpu 3.0 ms'), dev.shell.output.join('\n'));
   assert.deepEqual(dev.shell.errors, ['warn careful']);
 });
 

@@ -1,0 +1,44 @@
+// Who may speak to the dashboard: a browser on this machine, on the dashboard's own page. A name that some page made point here (DNS
+// rebinding), and a request that another site's page sends, are refused before anything is read. server.ts calls it.
+
+/** What of a request decides. */
+export interface Asking {
+  readonly method: string;
+  readonly host: string | undefined;
+  readonly origin: string | undefined;
+  /** `sec-fetch-site`. */ readonly site: string | undefined;
+  /** Address the request came in on. */ readonly localAddress: string | undefined;
+}
+
+const loopbackNames: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
+
+/** Why a request is refused; null where it is not. @param devHost the host that dev listens on. */
+export function objectionTo(asking: Asking, devHost: string): string | null {
+  const { host, origin, site, method } = asking;
+  const name = hostName(host);
+  if (name === null) return 'it has no valid Host';
+  const own = [...loopbackNames, bracketed(devHost.toLowerCase()), bracketed(plainAddress(asking.localAddress ?? ''))];
+  if (!own.includes(name)) return `${name} is not a name of this machine`;
+  if (origin !== undefined && !isSame(origin, host as string)) return 'it comes from another origin';
+  // Requests that change nothing send no Origin: their answer cannot be read elsewhere, but it may cost time to make.
+  if (site === 'cross-site' && !(method === 'GET' && origin === undefined)) return 'it comes from another site';
+  return null;
+}
+
+/** Name of a Host header, without the port, in lower case. */
+function hostName(host: string | undefined): string | null {
+  const [, name] = /^(\[[0-9a-f:.]{2,45}\]|[a-z0-9.-]{1,255})(?::\d{1,5})?$/.exec(host?.toLowerCase() ?? '') ?? [];
+  return name ?? null;
+}
+
+function bracketed(address: string): string {
+  return address.includes(':') && !address.startsWith('[') ? `[${address}]` : address;
+}
+
+function plainAddress(address: string): string {
+  return address.replace(/^::ffff:(?=\d+\.)/, '');
+}
+
+function isSame(origin: string, host: string): boolean {
+  return origin.toLowerCase() === `http://${host.toLowerCase()}`;
+}

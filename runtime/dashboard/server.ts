@@ -1,0 +1,138 @@
+// The dashboard of `platform dev`, and the mock server on the same port: the page, the API under /api/, and the routes that do what
+// bindings do. dev.ts opens it. Only this machine's own pages and programs may speak to it (guard.ts).
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { errorMessage, errorTable, isErrorCode, PlatformError } from '#core/errors.ts';
+import { answered, parseObject, type Asked, type DashboardParts, type Route } from './api.ts';
+import { databaseRoutes } from './databases.ts';
+import { objectionTo } from './guard.ts';
+import { keptRoutes } from './kept.ts';
+import { createPage, pageHeaders } from './page.ts';
+import { projectRoutes } from './project.ts';
+import { rpcRoutes } from './rpc.ts';
+import { waitingRoutes } from './waiting.ts';
+
+/** An open dashboard. */
+export interface Dashboard {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+const routes: readonly Route[] = [...projectRoutes, ...databaseRoutes, ...waitingRoutes, ...keptRoutes, ...rpcRoutes];
+const split = routes.map(([method, path, answer]) => ({ method, segments: path.split('/'), answer }));
+const connectionsMax = 200;
+
+/** Opens the port; rejects with the system's error when it cannot be had. */
+export async function openDashboard(parts: DashboardParts, address: { readonly host: string; readonly port: number }): Promise<Dashboard> {
+  const page = createPage();
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { host, origin } = request.headers;
+    const objection = objectionTo(
+      {
+        method: request.method ?? '',
+        host,
+        origin,
+        site: request.headers['sec-fetch-site'] as string | undefined,
+        localAddress: request.socket.localAddress,
+      },
+      address.host,
+    );
+    if (objection !== null) throw new PlatformError('dashboard_forbidden', { reason: objection });
+    const url = new URL(`http://dashboard${request.url?.startsWith('/') === true ? request.url : '/'}`);
+    const file = request.method === 'GET' || request.method === 'HEAD' ? await page(url.pathname) : null;
+    if (file !== null) {
+      response.writeHead(200, { ...pageHeaders, 'content-type': file.type });
+      response.end(request.method === 'HEAD' ? '' : file.content);
+      return;
+    }
+    const { answer, params } = find(request.method ?? '', url.pathname);
+    const asked: Asked = { parts, params, query: url.searchParams, request, response, body: () => readObject(request, parts) };
+    const value = await answer(asked);
+    if (value === answered) return;
+    if (value === undefined) response.writeHead(204, apiHeaders).end();
+    else response.writeHead(200, apiHeaders).end(JSON.stringify(value));
+  }
+
+  const server = createServer((request, response) => {
+    response.on('error', () => {});
+    serve(request, response).catch((error: unknown) => fail(error, response, parts));
+  });
+  server.maxConnections = connectionsMax;
+  server.listen(address.port, address.host);
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+const apiHeaders = {
+  'content-type': 'application/json',
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'cross-origin-resource-policy': 'same-origin',
+} as const;
+
+/** @throws {PlatformError} `dashboard_not_found`, `method_not_allowed`, `bad_request`. */
+function find(method: string, path: string): { answer: Route[2]; params: Record<string, string> } {
+  const given = path.split('/');
+  let known = false;
+  for (const { method: wanted, segments, answer } of split) {
+    if (segments.length !== given.length || !segments.every((segment, at) => segment.startsWith(':') || segment === given[at])) continue;
+    known = true;
+    if (wanted !== method) continue;
+    const params: Record<string, string> = {};
+    for (const [at, segment] of segments.entries()) if (segment.startsWith(':')) params[segment.slice(1)] = decode(given[at] as string);
+    return { answer, params };
+  }
+  if (known) throw new PlatformError('method_not_allowed', { method });
+  throw new PlatformError('dashboard_not_found', { reason: `There is no ${path.slice(0, 200)}` });
+}
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    throw new PlatformError('bad_request', { reason: 'the path is not valid' });
+  }
+}
+
+/** @throws {PlatformError} `bad_request`, `body_too_large`. */
+async function readObject(request: IncomingMessage, { limits }: DashboardParts): Promise<Readonly<Record<string, unknown>>> {
+  const limit = limits.dashboardBodyBytesMax;
+  const type = request.headers['content-type'];
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.byteLength;
+    if (bytes > limit) throw new PlatformError('body_too_large', { limit });
+    chunks.push(chunk);
+  }
+  // A form of another page can send no such type, whatever its browser says of where it comes from.
+  if (bytes > 0 && !/^application\/json\s*(?:;|$)/i.test(type ?? ''))
+    throw new PlatformError('bad_request', { reason: 'the body must be application/json' });
+  return parseObject(Buffer.concat(chunks));
+}
+
+function fail(error: unknown, response: ServerResponse, { log }: DashboardParts): void {
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+  const known = isErrorCode(code);
+  const isOurs = !known || code === 'internal';
+  if (isOurs && !response.destroyed) log('error', `The dashboard failed: ${error instanceof Error ? error.stack : String(error)}`);
+  if (response.headersSent || response.destroyed) {
+    response.destroy();
+    return;
+  }
+  const shownCode = known ? code : 'internal';
+  const { status } = errorTable[shownCode];
+  const body = { error: isOurs ? errorMessage('internal') : String(message), code: shownCode };
+  // What was not read of the request's body stays in its connection, which ends.
+  response.writeHead(status, { ...apiHeaders, connection: 'close' }).end(JSON.stringify(body));
+}
