@@ -15,7 +15,7 @@ export function receiveBody(call: HostCall, id: number, toError: (reason: string
   return through;
 }
 
-/** Sends a stream to the guest; its id goes into the call's answer. A failure reaches the reader with `reason` before its message. */
+/** Sends a stream to the guest, whose chunks are used up by it; its id goes into the call's answer. A failure reaches the reader with `reason` before its message. */
 export function sendBody(call: HostCall, body: Readable, reason: string): number {
   const stream = call.isolate.openStream({ resume: () => body.resume(), cancel: () => body.destroy() });
   let failure: Error | null = null;
@@ -31,7 +31,7 @@ export function sendBody(call: HostCall, body: Readable, reason: string): number
       return;
     }
     body.on('data', (chunk: Uint8Array) => {
-      if (!stream.write(chunk)) body.pause();
+      if (!stream.write(chunk, true)) body.pause();
     });
     body.on('end', () => stream.end());
     body.on('error', broken);

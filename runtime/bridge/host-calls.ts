@@ -18,8 +18,8 @@ export interface HostReply {
 /** A stream into the guest that a handler has opened. */
 export interface GuestStream {
   readonly id: number;
-  /** False: the guest has enough until `source.resume()`. */
-  write(chunk: Uint8Array): boolean;
+  /** False: the guest has enough until `source.resume()`. `spent`: the chunk is nobody's any more, its memory goes once it is copied. */
+  write(chunk: Uint8Array, spent?: boolean): boolean;
   end(): void;
   break(failure: Failure): void;
 }

@@ -153,9 +153,10 @@ export class Link implements CallScope {
   #guestStream(id: number, stream: OutgoingStream, close: () => void): GuestStream {
     return {
       id,
-      write: (chunk) => {
+      write: (chunk, spent = false) => {
         if (this.#closed) return true;
         this.outbox.record(toGuest.chunk, id, this.outbox.part(chunk));
+        if (spent) (this.outbox.spent ??= []).push(chunk);
         this.#parts.request();
         const isOpen = stream.sent(chunk.byteLength);
         return this.outbox.size > this.#parts.limits.bufferedBytesMax / 2 ? stream.pause() : isOpen;

@@ -75,6 +75,8 @@ export class Outbox {
   size = 0;
   /** Requests and other events among the records. */
   requests = 0;
+  /** Host to guest: those of `bytes` whose memory may go once they are copied. */
+  spent: Uint8Array[] | null = null;
 
   /** Adds a record of ready-made fields. */
   record(letter: string, ...fields: readonly (string | number)[]): void {

@@ -1,6 +1,7 @@
 // One V8 isolate with the guest in it: made blank from the snapshot, given a worker, entered with batches, disposed. It knows
 // nothing of requests; what comes out goes to the `IsolateEvents` it was given.
 import ivm from 'isolated-vm';
+import { giveBack } from '#core/give-back.ts';
 import type { CompiledForms } from './compiled-forms.ts';
 import type { Conduct, Enterable, EntryScheduler, EntryState } from './entry.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -38,6 +39,7 @@ export interface Batch {
   bytes: Uint8Array[];
   /** Of what is in it. */ size: number;
   /** Requests and other events that come with it. */ requests: number;
+  /** Those of `bytes` that nobody needs once they are copied. */ spent: Uint8Array[] | null;
 }
 
 /** Who hears of what an isolate does. */
@@ -185,6 +187,11 @@ export class WorkerIsolate implements Enterable {
     } else {
       batch.bytes = [];
       this.#connection.run.applyIgnored(undefined, [meta, text, ...bytes], COPY);
+      const { spent } = batch;
+      if (spent !== null) {
+        batch.spent = null;
+        for (const chunk of spent) giveBack(chunk);
+      }
     }
   }
 
