@@ -18,6 +18,7 @@ export interface DatabaseLimits {
   /** An interactive transaction from `begin` to the end. */ readonly transactionMs: number;
   /** How long a write waits for an interactive transaction of somebody else. */ readonly waitMs: number;
   /** Requests of one database that wait for a transaction. */ readonly waitingMax: number;
+  /** Messages in the outbox of a database that are not in their queue yet. */ readonly outboxMax: number;
   /** Requests of one engine that wait for one process of the service. */ readonly inFlightMax: number;
   /** Memory that one statement may add to its process. */ readonly statementMemoryMb: number;
   /** Databases that one process holds open. */ readonly openMax: number;
@@ -42,6 +43,7 @@ export const defaultDatabaseLimits: DatabaseLimits = {
   transactionMs: 5000,
   waitMs: 10_000,
   waitingMax: 1000,
+  outboxMax: 10_000,
   inFlightMax: 4096,
   statementMemoryMb: 512,
   openMax: 128,
@@ -67,6 +69,7 @@ export const databaseLimitVariables = {
   transactionMs: 'DB_TRANSACTION_MS',
   waitMs: 'DB_WAIT_MS',
   waitingMax: 'DB_WAITING_MAX',
+  outboxMax: 'DB_OUTBOX_MAX',
   inFlightMax: 'DB_IN_FLIGHT_MAX',
   statementMemoryMb: 'DB_STATEMENT_MEMORY_MB',
   openMax: 'DB_OPEN_MAX',

@@ -8,9 +8,19 @@ export const databaseOps = {
   /** `[sql]`, any number of statements -> `{n, d}`: how many, and milliseconds. */ exec: 3,
   /** `[]` -> the database as a SQLite file (bytes). */ dump: 4,
   /** `[]` -> `{t}`: number of an interactive transaction, which later requests name. */ begin: 5,
-  /** `[]` -> `{}`. */ commit: 6,
+  /** `[]` -> `{m: [version], o?}`; `o`: messages that it put into the outbox. */ commit: 6,
   /** `[]` -> `{}`. */ rollback: 7,
 } as const;
+
+/** What only the platform asks of a database, for its outbox (core/database-outbox.ts). */
+export const outboxOps = {
+  /** `[id, message]`, inside an interactive transaction -> `{}`. */ enqueue: 10,
+  /** `[]` -> `{rows: [id, message][]}`: the oldest rows. */ pending: 11,
+  /** `[ids]` -> `{}`: they are gone. */ dequeue: 12,
+} as const;
+
+/** Tables of the platform in a project's database begin so. */
+export const ownTablePrefix = 'platform_internal_';
 
 /** A name of {@link databaseOps}. */
 export type DatabaseOp = keyof typeof databaseOps;

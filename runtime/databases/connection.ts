@@ -112,7 +112,7 @@ export class Connection {
   /** Compiles without keeping. */
   compile({ sql, parameters }: StatementText): Prepared {
     try {
-      const { result: statement, writes, schema } = this.#fence.watch(() => this.#db.prepare(sql));
+      const { result: statement, writes, schema } = this.#fence.watch(sql, () => this.#db.prepare(sql));
       const columns = statement.columns().map((column) => column.name);
       // Rows of a write cannot be read a second time, so its integers are exact from the start.
       const exact = writes && columns.length > 0;
@@ -128,7 +128,7 @@ export class Connection {
 
   #failsAlike(beginning: string, message: string): boolean {
     try {
-      this.#fence.watch(() => this.#db.prepare(beginning));
+      this.#fence.watch(beginning, () => this.#db.prepare(beginning));
       return false;
     } catch (error) {
       return (error as Error).message === message;

@@ -3,6 +3,7 @@
 import { randomInt } from 'node:crypto';
 import { statSync } from 'node:fs';
 import type { DatabaseLimits } from '#core/database-limits.ts';
+import { createOutbox, findOutbox, insertOutbox, outboxPage, readOutbox, removeOutbox } from '#core/database-outbox.ts';
 import { SqlRefusal, type StoredValue, toWire } from '#core/database-request.ts';
 import { PlatformError } from '#core/errors.ts';
 import { Connection, type Prepared, type StatementRun } from './connection.ts';
@@ -39,7 +40,7 @@ interface Transaction {
   readonly owner: object;
   readonly timer: NodeJS.Timeout;
   schema: boolean;
-  changed: boolean;
+  /** Messages that it puts into the outbox. */ sends: number;
 }
 
 interface Waiting {
@@ -48,7 +49,9 @@ interface Waiting {
 }
 
 const begun = '{}';
-const alone = new Set<number>([ops.batch, ops.exec, ops.begin, ops.migrate, ops.branch]);
+/** Rows of the outbox that are read at a time. */
+const OUTBOX_ROWS = 100;
+const alone = new Set<number>([ops.batch, ops.exec, ops.begin, ops.migrate, ops.branch, ops.dequeue]);
 
 export class DatabaseFile {
   readonly #parts: DatabaseFileParts;
@@ -222,6 +225,8 @@ export class DatabaseFile {
       case ops.rollback:
         this.#rollback('it was rolled back');
         return begun;
+      case ops.enqueue:
+        return this.#enqueue(connection, args);
       case ops.describe:
         return JSON.stringify({ bytes: this.#bytes, path: this.#parts.path });
       default:
@@ -349,11 +354,12 @@ export class DatabaseFile {
       this.#rollback(`it took longer than DB_TRANSACTION_MS (${transactionMs}) and was rolled back`);
       this.#drain();
     }, transactionMs);
-    this.#transaction = { id, owner, timer, schema: false, changed: false };
+    this.#transaction = { id, owner, timer, schema: false, sends: 0 };
     return `{"t":${id}}`;
   }
 
   #commit(connection: Connection): string {
+    const sends = this.#transaction?.sends ?? 0;
     try {
       connection.own('COMMIT');
     } catch (error) {
@@ -361,7 +367,38 @@ export class DatabaseFile {
       throw error;
     }
     this.#over('it was committed');
-    return `{"m":[${this.#version}]}`;
+    return sends === 0 ? `{"m":[${this.#version}]}` : `{"m":[${this.#version}],"o":${sends}}`;
+  }
+
+  #enqueue(connection: Connection, [id, message]: readonly unknown[]): string {
+    if (this.#transaction === null || connection !== this.#second)
+      throw new SqlRefusal('SQLITE_MISUSE', 'messages are sent in a transaction');
+    const { outboxMax } = this.#parts.limits;
+    connection.own(createOutbox);
+    if (connection.own(insertOutbox, textOf(id), textOf(message), outboxMax).length === 0) {
+      throw new SqlRefusal('SQLITE_FULL', `more than DB_OUTBOX_MAX (${outboxMax}) messages wait to be taken over by their queues`);
+    }
+    this.#touched(connection, false);
+    this.#transaction.sends++;
+    return begun;
+  }
+
+  #pending(): string {
+    if (this.#main.own(findOutbox).length === 0) return '{"rows":[]}';
+    return JSON.stringify({ rows: outboxPage(this.#main.own(readOutbox, OUTBOX_ROWS) as [string, string][]) });
+  }
+
+  #dequeue(ids: unknown): string {
+    if (this.#main.own(findOutbox).length === 0) return begun;
+    // A table of the worker that refers to the outbox must not hold its rows back.
+    this.#main.own('PRAGMA foreign_keys=OFF');
+    try {
+      this.#main.own(removeOutbox, JSON.stringify(ids));
+    } finally {
+      this.#main.own('PRAGMA foreign_keys=ON');
+    }
+    this.#touched(this.#main, false);
+    return begun;
   }
 
   #rollback(why: string): void {
@@ -391,6 +428,10 @@ export class DatabaseFile {
         this.#touched(this.#main, true);
         return JSON.stringify({ applied });
       }
+      case ops.pending:
+        return this.#pending();
+      case ops.dequeue:
+        return this.#dequeue(args[0]);
       case ops.backup:
         return this.#copy(backupTo(path, textOf(args[0])).then((bytes) => JSON.stringify({ bytes })));
       case ops.branch:

@@ -1,11 +1,8 @@
 // What SQL of a tenant may do: SQLite asks this authorizer about every single action while it compiles a statement, also for
 // those that a view, a trigger or a virtual table hides. Everything not named here is refused.
 import { constants as sqlite } from 'node:sqlite';
-import { SqlRefusal } from '#core/database-request.ts';
+import { ownTablePrefix, SqlRefusal } from '#core/database-request.ts';
 import { resultCode } from './sqlite-errors.ts';
-
-/** Tables of the platform in a project's database: readable, not writable. */
-export const ownTablePrefix = 'platform_internal_';
 
 /** Modules of virtual tables that may be created. */
 const modules = new Set(['fts5', 'fts5vocab', 'rtree', 'rtree_i32', 'geopoly']);
@@ -81,6 +78,8 @@ const temporary = new Set<number>([
 /** They would be there for the next request too. */
 const noTemporary = 'temporary tables, indexes, triggers and views are not available';
 
+const belongs = `tables ${ownTablePrefix}* belong to the platform`;
+
 /** They change no content. */
 const maintenance = new Set<number>([sqlite.SQLITE_ANALYZE, sqlite.SQLITE_REINDEX]);
 
@@ -94,6 +93,7 @@ export class Fence {
   #open = false;
   #writes = false;
   #schema = false;
+  #alters = false;
   #refusal = '';
 
   /** For `setAuthorizer`. */
@@ -101,6 +101,7 @@ export class Fence {
     if (reads.has(action)) return sqlite.SQLITE_OK;
     if (rowChanges.has(action)) this.#writes = true;
     else if (schemaChanges.has(action)) this.#writes = this.#schema = true;
+    if (action === sqlite.SQLITE_ALTER_TABLE) this.#alters = true;
     if (this.#open) return sqlite.SQLITE_OK;
     // `CREATE TABLE temp.x` is no action of its own.
     if (schema === 'temp' && schemaChanges.has(action)) return this.#refuse(noTemporary);
@@ -117,10 +118,12 @@ export class Fence {
     }
   }
 
-  /** What the statement compiled by `compile` does. @throws as `compile`, and {@link SqlRefusal} with the reason of a refusal. */
-  watch<Result>(compile: () => Result): { readonly result: Result; readonly writes: boolean; readonly schema: boolean } {
-    this.#writes = this.#schema = false;
+  /** What the statement `sql`, compiled by `compile`, does. @throws as `compile`, and {@link SqlRefusal} with the reason of a refusal. */
+  watch<Result>(sql: string, compile: () => Result): { readonly result: Result; readonly writes: boolean; readonly schema: boolean } {
+    this.#writes = this.#schema = this.#alters = false;
     const result = this.explain(compile);
+    // The name that RENAME TO gives is shown to no authorizer. In the text it stands as it is.
+    if (this.#alters && sql.toLowerCase().includes(ownTablePrefix)) throw new SqlRefusal('SQLITE_AUTH', `not authorized: ${belongs}`);
     return { result, writes: this.#writes, schema: this.#schema };
   }
 
@@ -140,8 +143,7 @@ export class Fence {
   #tenant(action: number, first: string, second: string | null): number {
     if (rowChanges.has(action) || schemaChanges.has(action)) {
       // The table is the first name or the second, depending on the action.
-      if (!maintenance.has(action) && (isOwn(first) || isOwn(second ?? '')))
-        return this.#refuse(`tables ${ownTablePrefix}* belong to the platform`);
+      if (!maintenance.has(action) && (isOwn(first) || isOwn(second ?? ''))) return this.#refuse(belongs);
       if (action === sqlite.SQLITE_CREATE_VTABLE && !modules.has((second ?? '').toLowerCase()))
         return this.#refuse(`virtual tables of ${second ?? ''} cannot be created`);
       return sqlite.SQLITE_OK;

@@ -3,11 +3,12 @@
 //
 // Request: u32 length of what follows, u32 id, u8 op, u8 length of the name, u32 transaction (0: none), name, payload (JSON).
 // Answer: u32 length of what follows, u32 id, u8 kind, payload.
-import { databaseOps } from '#core/database-request.ts';
+import { databaseOps, outboxOps } from '#core/database-request.ts';
 
 /** Every op: those on a database (core/database-request.ts), those of its owner, and those of the connection itself. */
 export const ops = {
   ...databaseOps,
+  ...outboxOps,
   /** `[[name, sql], ...]` -> `{applied}`. */ migrate: 20,
   /** `[file]` -> `{bytes}`: a copy of the database in that file of the host. */ backup: 21,
   /** `[file]` -> `{}`: that file takes the database's place. */ restore: 22,

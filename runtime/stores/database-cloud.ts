@@ -4,7 +4,8 @@ import { randomInt } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { defaultDatabaseLimits, type DatabaseLimits } from '#core/database-limits.ts';
 import { appliedMigrations, migrationLedger, pendingMigrations, rememberMigration } from '#core/database-migrations.ts';
-import { databaseOps as ops, fromWire, SqlRefusal } from '#core/database-request.ts';
+import { createOutbox, findOutbox, insertOutbox, outboxPage, readOutbox, removeOutbox } from '#core/database-outbox.ts';
+import { databaseOps, fromWire, outboxOps, SqlRefusal } from '#core/database-request.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { DatabasePlace, DatabaseStore } from '../bindings/database.ts';
 import { nextToken, oneStatement, splitStatements } from '../databases/sql-text.ts';
@@ -39,8 +40,11 @@ interface Stream {
   /** Requests of one stream follow each other: each needs the baton of the one before. */
   tail: Promise<unknown>;
   readonly timer: NodeJS.Timeout;
+  /** Messages that it puts into the outbox. */ sends: number;
 }
 
+const ops = { ...databaseOps, ...outboxOps };
+const OUTBOX_ROWS = 100;
 const ended = new Set(['BEGIN', 'COMMIT', 'END', 'ROLLBACK', 'SAVEPOINT', 'RELEASE']);
 const forbidden = new Set(['ATTACH', 'DETACH', 'VACUUM']);
 const readable =
@@ -188,7 +192,7 @@ export function createDatabaseCloud(settings: DatabaseCloudSettings, limits: Dat
     const timer = setTimeout(() => {
       void end(place, id, 'ROLLBACK', why).catch(() => {});
     }, limits.transactionMs);
-    streams.set(id, { name: cloudName(settings.prefix, place), address, baton: answer.baton, tail: Promise.resolve(), timer });
+    streams.set(id, { name: cloudName(settings.prefix, place), address, baton: answer.baton, tail: Promise.resolve(), timer, sends: 0 });
     return `{"t":${id}}`;
   }
 
@@ -202,7 +206,37 @@ export function createDatabaseCloud(settings: DatabaseCloudSettings, limits: Dat
       if (over.size > 1000) over.delete(over.keys().next().value as number);
     }
     await request;
-    return `{"m":[${nextVersion()}]}`;
+    return sql === 'COMMIT' && stream !== undefined && stream.sends > 0
+      ? `{"m":[${nextVersion()}],"o":${stream.sends}}`
+      : `{"m":[${nextVersion()}]}`;
+  }
+
+  async function owned(place: DatabasePlace, transaction: number, sql: string, ...values: (string | number)[]): Promise<unknown[][]> {
+    const stmt = { ...own(sql), args: values.map((value) => toHrana(value)), want_rows: true };
+    return ((await ask(place, transaction, { type: 'execute', stmt })) as HranaResult).rows.map((row) => row.map(fromHrana));
+  }
+
+  async function enqueue(place: DatabasePlace, transaction: number, [id, message]: readonly unknown[]): Promise<string> {
+    if (transaction === 0 || typeof id !== 'string' || typeof message !== 'string')
+      throw new SqlRefusal('SQLITE_MISUSE', 'messages are sent in a transaction');
+    await owned(place, transaction, createOutbox);
+    if ((await owned(place, transaction, insertOutbox, id, message, limits.outboxMax)).length === 0) {
+      const most = `DB_OUTBOX_MAX (${limits.outboxMax})`;
+      throw new SqlRefusal('SQLITE_FULL', `more than ${most} messages wait to be taken over by their queues`);
+    }
+    const stream = streams.get(transaction);
+    if (stream !== undefined) stream.sends++;
+    return '{}';
+  }
+
+  async function pending(place: DatabasePlace): Promise<string> {
+    if ((await owned(place, 0, findOutbox)).length === 0) return '{"rows":[]}';
+    return JSON.stringify({ rows: outboxPage((await owned(place, 0, readOutbox, OUTBOX_ROWS)) as [string, string][]) });
+  }
+
+  async function dequeue(place: DatabasePlace, ids: unknown): Promise<string> {
+    if ((await owned(place, 0, findOutbox)).length > 0) await owned(place, 0, removeOutbox, JSON.stringify(ids));
+    return '{}';
   }
 
   async function dump(place: DatabasePlace): Promise<Uint8Array> {
@@ -242,6 +276,12 @@ export function createDatabaseCloud(settings: DatabaseCloudSettings, limits: Dat
         return end(place, transaction, 'COMMIT', 'it was committed');
       case ops.rollback:
         return end(place, transaction, 'ROLLBACK', 'it was rolled back');
+      case ops.enqueue:
+        return enqueue(place, transaction, args);
+      case ops.pending:
+        return pending(place);
+      case ops.dequeue:
+        return dequeue(place, args[0]);
       default:
         throw new SqlRefusal('SQLITE_MISUSE', `there is no operation ${op}`);
     }

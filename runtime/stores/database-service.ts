@@ -260,6 +260,7 @@ function fate(request: Sent, verdict: Verdict | null): string {
   if (request.attempts < ATTEMPTS_MAX) {
     if (verdict?.begun != null && id > verdict.begun) return 'again';
     // An interactive transaction that nobody knows of is rolled back with its connection.
+    if (op === ops.pending || op === ops.dequeue) return 'again';
     if (op === ops.begin || op === ops.describe || op === ops.dump || op === ops.migrate) return 'again';
     if (op === ops.query && isReadOnly(payload)) return 'again';
   }

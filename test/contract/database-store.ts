@@ -1,7 +1,7 @@
 // What every store of databases keeps to. Each store runs it from a test file of its own.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { databaseOps as ops } from '#core/database-request.ts';
+import { databaseOps as ops, outboxOps } from '#core/database-request.ts';
 import type { DatabaseStore } from '#runtime/bindings/database.ts';
 
 interface Answer {
@@ -176,6 +176,35 @@ export function databaseStoreContract(
     for (const op of [ops.query, ops.commit, ops.rollback])
       assert.equal((await ask(op, ['SELECT 1', []], third, stranger)).e[0], 'SQLITE_ABORT');
     assert.equal((await ask(ops.commit, [], third)).e, undefined);
+  });
+
+  test('a message is in the outbox if and only if its transaction commits, until it is taken out', async () => {
+    fresh();
+    const pending = async (): Promise<unknown> => ((await ask(outboxOps.pending, [])) as unknown as { rows: unknown }).rows;
+    assert.deepEqual(await pending(), []);
+    assert.deepEqual(await ask(outboxOps.dequeue, [['none']]), {});
+    const { t: kept } = await ask(ops.begin, []);
+    assert.deepEqual(await ask(outboxOps.enqueue, ['a', '{"n":1}'], kept), {});
+    assert.deepEqual(await ask(outboxOps.enqueue, ['b', '{"n":2}'], kept), {});
+    assert.deepEqual(await pending(), []);
+    assert.equal(((await ask(ops.commit, [], kept)) as unknown as { o: number }).o, 2);
+    const { t: undone } = await ask(ops.begin, []);
+    await ask(outboxOps.enqueue, ['c', '{"n":3}'], undone);
+    assert.equal((await ask(outboxOps.enqueue, ['a', '{"n":4}'], undone)).e[0], 'SQLITE_CONSTRAINT_UNIQUE');
+    await ask(ops.rollback, [], undone);
+    assert.deepEqual((await ask(outboxOps.enqueue, ['d', '{}'], undone)).e, [
+      'SQLITE_ABORT',
+      'the transaction is over: it was rolled back',
+    ]);
+    assert.equal((await ask(outboxOps.enqueue, ['e', '{}'])).e[0], 'SQLITE_MISUSE');
+    assert.deepEqual(await pending(), [
+      ['a', '{"n":1}'],
+      ['b', '{"n":2}'],
+    ]);
+    assert.deepEqual(await ask(outboxOps.dequeue, [['a', 'nobody']]), {});
+    assert.deepEqual(await pending(), [['b', '{"n":2}']]);
+    const { t: plain } = await ask(ops.begin, []);
+    assert.deepEqual(Object.keys(await ask(ops.commit, [], plain)), ['m']);
   });
 
   test('namespaces and resources see nothing of each other', async () => {

@@ -176,6 +176,8 @@ test('the schema and the tables of the platform are not written', () => {
     'DROP TABLE platform_internal_ledger',
     'ALTER TABLE platform_internal_ledger ADD COLUMN b',
     'CREATE TABLE platform_internal_other (a)',
+    'ALTER TABLE t RENAME TO platform_internal_other',
+    'alter table main.t rename to "PLATFORM_internal_other"',
     'CREATE INDEX i ON platform_internal_ledger (a)',
     'CREATE TRIGGER tr AFTER INSERT ON platform_internal_ledger BEGIN SELECT 1; END',
     'WITH x AS (SELECT 1) INSERT INTO platform_internal_ledger SELECT * FROM x',

@@ -1,0 +1,50 @@
+// The outbox of a project's database: messages that are sent to queues if and only if the transaction that wrote them commits.
+// Its SQL, the same wherever the database is, and what a row holds. Pure.
+import { ownTablePrefix } from './database-request.ts';
+
+/** The table; workers' SQL may read it and nothing else. */
+export const outboxTable = `${ownTablePrefix}outbox`;
+
+/** Inside the transaction that writes the first row. */
+export const createOutbox = `CREATE TABLE IF NOT EXISTS ${outboxTable} (
+  seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, message TEXT NOT NULL)`;
+
+/** One row when there is an outbox. */
+export const findOutbox = `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '${outboxTable}'`;
+
+/** Takes id, message and how many rows there may be; gives one row, or none when there are as many. */
+export const insertOutbox = `INSERT INTO ${outboxTable} (id, message) SELECT ?, ?
+  WHERE (SELECT coalesce(max(seq), 0) FROM ${outboxTable}) - (SELECT coalesce(min(seq), 1) FROM ${outboxTable}) + 1 < ? RETURNING seq`;
+
+/** Takes how many rows; gives ids and messages, the oldest first. */
+export const readOutbox = `SELECT id, message FROM ${outboxTable} ORDER BY seq LIMIT ?`;
+
+/** Takes a JSON list of ids. By id: numbers are given again once the table is empty. */
+export const removeOutbox = `DELETE FROM ${outboxTable} WHERE id IN (SELECT value FROM json_each(?))`;
+
+/** Bytes of one page of rows, more only when the first row has more. */
+export const outboxPageBytesMax = 1024 * 1024;
+
+/** A message as its row holds it, as JSON. The row's id is the message's. */
+export interface OutboxMessage {
+  /** Of the queue. */ readonly resource: string;
+  readonly project: string;
+  readonly branch: string;
+  /** Name under which the sender knows the queue. */ readonly binding: string;
+  /** JSON. */ readonly payload: string;
+  readonly dueAt: number;
+  readonly dedupeId: string | null;
+  readonly orderingKey: string | null;
+}
+
+/** The beginning of rows that fits a page; at least one. */
+export function outboxPage(rows: readonly (readonly [id: string, message: string])[]): readonly (readonly [string, string])[] {
+  let bytes = 0;
+  let count = 0;
+  for (const [, message] of rows) {
+    bytes += message.length;
+    if (count > 0 && bytes > outboxPageBytesMax) break;
+    count++;
+  }
+  return rows.slice(0, count);
+}
