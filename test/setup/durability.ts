@@ -121,7 +121,7 @@ export async function runDurability(rounds: number, tell: (line: string) => void
     while (running) {
       const kind = kinds[count % kinds.length]!;
       const id = `n${++count}`;
-      const answer = await platform.fetch('shop', `/do?kind=${kind}&id=${id}`).catch(() => null);
+      const answer = await platform.fetch('shop', `/do?kind=${kind}&id=${id}`, { method: 'POST' }).catch(() => null);
       if (answer?.status !== 200) {
         unknown.get(kind)!.push(id);
         await insist('/');

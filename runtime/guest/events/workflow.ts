@@ -58,14 +58,23 @@ export default function createWorkflowEvents(parts: LazyParts): { handle: EventH
       let asleep = 0;
       let suspend: (result: object) => void;
       const suspended = new Promise<object>((resolve) => (suspend = resolve));
+      let abandon: (error: unknown) => void;
+      const abandoned = new Promise<never>((_, reject) => (abandon = reject));
       const logged: Promise<unknown>[] = [];
 
       const tell = async (
         name: 'stepDone' | 'stepFailed' | 'sleep' | 'waitForEvent',
         args: Readonly<Record<string, unknown>>,
       ): Promise<{ ended?: string; step?: KnownStep }> => {
-        const { value } = await callHost(`workflow.${name}`, { run, ...args });
-        const answer = (value ?? {}) as { ended?: string; step?: KnownStep };
+        let answer: { ended?: string; step?: KnownStep };
+        try {
+          answer = ((await callHost(`workflow.${name}`, { run, ...args })).value ?? {}) as typeof answer;
+        } catch (error) {
+          if (toFailure(error).code === 'invalid_argument') throw error;
+          // Nobody knows whether the word was kept (the database is away): no fault of the handler. The run goes on from what is known.
+          abandon(error);
+          return new Promise(() => {});
+        }
         // Cancelled, or paused: nothing of this stretch counts any more.
         if (answer.ended !== undefined) {
           suspend({ status: 'suspended' });
@@ -222,7 +231,7 @@ export default function createWorkflowEvents(parts: LazyParts): { handle: EventH
           return { status: 'failed', error: { name, message } };
         }
       })();
-      const result = await Promise.race([finished, suspended]);
+      const result = await Promise.race([finished, suspended, abandoned]);
       await Promise.all(logged);
       return result;
     },
