@@ -60,7 +60,8 @@ export async function superviseEngine(parts: SupervisedParts): Promise<{ drain(p
       listener = await parts.open({ port: message.port, reusePort: true, inherited: message.inherits ? handle : null });
       parts.onListening(listener);
     }
-    say({ type: 'listening', port: listener?.port ?? 0 });
+    // The supervisor keeps a copy: should no engine be left to listen, connections wait in its queue for the next one.
+    say({ type: 'listening', port: listener?.port ?? 0 }, listener?.handOver());
   }
 
   async function drain(patient: boolean): Promise<void> {

@@ -52,12 +52,15 @@ interface Target {
 /** A request whose engine is gone, until it is known who did it. */
 interface Orphan {
   readonly path: string;
+  /** Its engine never got it. */ readonly untouched: boolean;
   readonly deployment: string;
   readonly exchange: Exchange;
 }
 
 /** How long the supervisor's word about a death is waited for. */
 const VERDICT_MS = 2000;
+/** And for an engine that could not be reached: it may just as well have been stopped in order. */
+const UNREACHED_MS = 250;
 
 export class Forwarder {
   #parts: ForwarderParts;
@@ -231,8 +234,9 @@ export class Forwarder {
       exchange.onAbort = null;
       exchange.onDrain = null;
       if (begun) exchange.destroy();
-      else if (!target.connected) this.#parts.serveHere(deployment, exchange);
-      else if (mayRepeat(exchange)) this.#await({ path, deployment, exchange });
+      // An engine that died a moment ago refuses connections before the supervisor can say whose doing it was.
+      else if (!target.connected) this.#await({ path, untouched: true, deployment, exchange });
+      else if (mayRepeat(exchange)) this.#await({ path, untouched: false, deployment, exchange });
       else this.#parts.answerLost(exchange);
     }
   }
@@ -247,11 +251,13 @@ export class Forwarder {
       return this.#orphans.length < before;
     };
     exchange.onAbort = () => void drop();
-    setTimeout(() => {
+    const onSilence = (): void => {
       if (!drop()) return;
       exchange.onAbort = null;
-      this.#parts.answerLost(exchange);
-    }, VERDICT_MS).unref();
+      if (orphan.untouched) this.#parts.serveHere(orphan.deployment, exchange);
+      else this.#parts.answerLost(exchange);
+    };
+    setTimeout(onSilence, orphan.untouched ? UNREACHED_MS : VERDICT_MS).unref();
   }
 }
 

@@ -118,6 +118,11 @@ export class EngineProcess {
     else handle?.close();
   }
 
+  /** Sends a copy of a socket that stays open here. */
+  share(message: ToEngine, handle: SentHandle): void {
+    if (this.#child.connected) this.#child.send(message, handle as never);
+  }
+
   /** Lets it finish what it has. @param deadlineMs after which it is killed. @param patient others serve in its place meanwhile. */
   drain(deadlineMs: number, patient: boolean): void {
     if (this.state === 'gone' || this.state === 'draining') return;

@@ -38,6 +38,10 @@ export class Engines {
   /** Not assigned: booting, or ready. */
   #free: EngineProcess[] = [];
   #leaving = new Set<EngineProcess>();
+  /** Copies of the sockets that engines listen on, where their listener can share one. */
+  #sockets = new Map<EngineProcess, SentHandle>();
+  /** The socket of the last engine that listened: connections queue in it until the next one takes them. */
+  #orphan: { readonly socket: SentHandle; heir: EngineProcess | null } | null = null;
   #lastId = 0;
   #youngDeaths = 0;
   #waiting: NodeJS.Timeout | null = null;
@@ -116,6 +120,9 @@ export class Engines {
   async stop(): Promise<void> {
     const gone = new Promise<void>((resolve) => (this.#stopping = resolve));
     if (this.#waiting !== null) clearTimeout(this.#waiting);
+    for (const engine of this.#sockets.keys()) this.#releaseSocket(engine);
+    this.#orphan?.socket.close();
+    this.#orphan = null;
     for (const engine of this.#free) engine.kill();
     for (const { engine, successor } of [...this.#places, ...this.#apart.values()]) {
       engine?.drain(this.#parts.drainMs + KILL_MS, false);
@@ -169,7 +176,11 @@ export class Engines {
     if (place.engine === null) place.engine = engine;
     this.#parts.onAssigned(engine);
     const number = typeof place.key === 'number' ? place.key : null;
-    engine.send({ type: 'assign', role, place: number, port: this.#parts.port, inherits: handle !== null }, handle);
+    const message = { type: 'assign', role, place: number, port: this.#parts.port } as const;
+    if (handle === null && number !== null && this.#orphan !== null && this.#orphan.heir === null) {
+      this.#orphan.heir = engine;
+      engine.share({ ...message, inherits: true }, this.#orphan.socket);
+    } else engine.send({ ...message, inherits: handle !== null }, handle);
   }
 
   /** A ready process gets the listening socket of the one it replaces, so that no connection is lost between the two. */
@@ -192,6 +203,30 @@ export class Engines {
     else handle?.close();
   }
 
+  /** Without this copy the port refuses connections while no engine listens; with it they wait for the next one. */
+  #keepSocket(engine: EngineProcess, socket: SentHandle): void {
+    this.#releaseSocket(engine);
+    if (this.#stopping !== null || engine.state !== 'listening') socket.close();
+    else this.#sockets.set(engine, socket);
+  }
+
+  #releaseSocket(engine: EngineProcess): void {
+    this.#sockets.get(engine)?.close();
+    this.#sockets.delete(engine);
+  }
+
+  /** Others listen: then a connection is better off with them at once than in a queue. */
+  #inheritSocket(engine: EngineProcess): void {
+    if (this.#orphan?.heir === engine) this.#orphan.heir = null;
+    const socket = this.#sockets.get(engine);
+    if (socket === undefined) return;
+    if (engine.expected || this.#orphan !== null || this.#stopping !== null || this.serving().length > 0) this.#releaseSocket(engine);
+    else {
+      this.#sockets.delete(engine);
+      this.#orphan = { socket, heir: null };
+    }
+  }
+
   #onMessage(engine: EngineProcess, message: FromEngine, handle: SentHandle | null): void {
     if (message.type === 'booted') {
       engine.state = 'booted';
@@ -202,6 +237,11 @@ export class Engines {
       else this.#inherit(place, handle);
     } else if (message.type === 'listening') {
       engine.state = 'listening';
+      if (handle !== null) this.#keepSocket(engine, handle);
+      if (this.#orphan !== null && typeof engine.place === 'number') {
+        this.#orphan.socket.close();
+        this.#orphan = null;
+      }
       const place = [...this.#places, ...this.#apart.values()].find(({ successor }) => successor === engine) ?? this.#placeOf(engine);
       if (place === undefined) {
         this.#dismiss(engine);
@@ -222,6 +262,7 @@ export class Engines {
   }
 
   #dismiss(engine: EngineProcess): void {
+    this.#releaseSocket(engine);
     this.#leaving.add(engine);
     engine.drain(this.#parts.drainMs + KILL_MS, true);
   }
@@ -242,6 +283,7 @@ export class Engines {
       // A quarantine engine comes back when it is wanted.
       if (typeof place.key !== 'number') this.#apart.delete(place.key);
     }
+    this.#inheritSocket(engine);
     if (this.#stopping !== null) {
       this.#whenGone();
       return;
@@ -262,7 +304,8 @@ export class Engines {
       this.#parts.onDeath(engine, code, signal, delayMs);
     }
     this.#fill();
-    this.#parts.onChange();
+    // After a death, those who are left learn who is gone together with who did it: `onDeath` and what follows.
+    if (engine.expected) this.#parts.onChange();
   }
 
   #placeOf(engine: EngineProcess): Place | undefined {

@@ -157,7 +157,7 @@ async function start(config: SupervisorConfig): Promise<void> {
     if (signal !== null) {
       const apart = typeof engine.place === 'string' ? engine.place : null;
       strike({ blamed, running: engine.running, at: Date.now() }, apart);
-    }
+    } else tell();
     engines.broadcast({ type: 'death', link: engine.link, blamed });
   }
 

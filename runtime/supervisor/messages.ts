@@ -38,6 +38,7 @@ export type ToEngine =
 /** From an engine. */
 export type FromEngine =
   | { readonly type: 'booted' }
+  /** A copy of its listening socket comes along, where the listener can share it. */
   | { readonly type: 'listening'; readonly port: number }
   /** The listening socket comes along, where the listener can part with it. */
   | { readonly type: 'listener' }

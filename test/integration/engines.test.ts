@@ -117,3 +117,20 @@ test('a graceful stop ends all processes and leaves no socket behind', async () 
   assert.equal(existsSync(folder), false);
   for (const { pid } of engines) assert.throws(() => process.kill(pid, 0), /ESRCH/);
 });
+
+test('while the only engine is dead, connections wait for the next one instead of being refused', async () => {
+  const alone = await startPlatform({ hello: `export default { fetch: () => new Response('hello') };` });
+  try {
+    await alone.answers('hello', 'hello');
+    for (let death = 1; death <= 2; death++) {
+      process.kill(alone.enginePid, 'SIGKILL');
+      const restarted = alone.restarted();
+      while ((await alone.state()).deaths < death) await new Promise((resolve) => setImmediate(resolve));
+      const answers = await Promise.all(Array.from({ length: 20 }, () => alone.fetch('hello')));
+      assert.deepEqual(new Set(answers.map(({ text }) => text)), new Set(['hello']));
+      await restarted;
+    }
+  } finally {
+    await alone.close();
+  }
+});
