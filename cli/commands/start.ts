@@ -5,13 +5,12 @@ import { request } from 'node:http';
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { defineCommand } from 'citty';
-import { readMigrations } from '#builder/migrations.ts';
 import type { RouteRecord } from '#core/manifest.ts';
 import { CliError } from '../failure.ts';
 import { dataFolder, handlerAddress, isCheckout, packageFolder, projectUrl, sourceFile, type HandlerAddress } from '../locations.ts';
 import { noteHolder, notedHolder, takeLock } from '../lock.ts';
 import { nodeFlags } from '../node-flags.mjs';
-import { buildProject, loadProject, projectRoot } from '../project.ts';
+import { buildProject, loadProject } from '../project.ts';
 import { publish, readRoutes } from '../publish.ts';
 import type { Shell } from '../shell.ts';
 
@@ -66,12 +65,7 @@ async function publishExamples(examples: string, folder: string, shell: Shell): 
   for (const name of readdirSync(examples).sort()) {
     const projectFolder = path.join(examples, name);
     if (!existsSync(path.join(projectFolder, 'platform.yaml'))) continue;
-    const project = loadProject(shell, projectFolder, null);
-    if ((await readMigrations(projectRoot(project), project.config.bindings.db ?? {})).length > 0) {
-      shell.out(shell.paint('dim', `left out ${name}: it has migrations, which only \`platform dev\` applies yet`));
-      continue;
-    }
-    const built = await buildProject(project, path.join(folder, 'artifacts'));
+    const built = await buildProject(loadProject(shell, projectFolder, null), path.join(folder, 'artifacts'));
     const { changed } = publish({
       dataFolder: folder,
       project: name,

@@ -61,7 +61,7 @@ test('it prints the URLs of the examples, and each of them answers', async () =>
   const urls = lines.flatMap((line) => /^\s*(http:\/\/\S+)/.exec(line)?.[1] ?? []);
   assert.deepEqual(
     urls,
-    ['api', 'hello', 'spa'].map((name) => `http://${name}.localhost:${port}`),
+    ['api', 'guest-book', 'hello', 'spa'].map((name) => `http://${name}.localhost:${port}`),
   );
   assert.match((await send(port, `hello.localhost:${port}`, '/?name=Ada')).text, /^Hello Ada!/);
   assert.equal((await send(port, `spa.localhost:${port}`, '/')).headers['content-type'], 'text/html; charset=utf-8');
@@ -73,13 +73,16 @@ test('it prints the URLs of the examples, and each of them answers', async () =>
   const { token } = login.json() as { token: string };
   const whoami = await send(port, `api.localhost:${port}`, '/whoami', { headers: { authorization: `Bearer ${token}` } });
   assert.match(whoami.text, /ada/);
+  // The database with its migrations, state, sign-in: what it is made of runs here too (guest-book-platform.test.ts asks for all of it).
+  const book = await send(port, `guest-book.localhost:${port}`, '/api/entries');
+  assert.deepEqual(book.json(), { entries: [], next: null });
   const unknown = await send(port, `nobody.localhost:${port}`, '/', { headers: { accept: 'text/html' } });
   assert.equal(unknown.status, 404);
   assert.match(unknown.text, /nobody\.localhost/);
 });
 
 test(
-  'a browser shows the single-page app, also on a route of its own',
+  'a browser shows the single-page app, also on a route of its own, and the guest book',
   { skip: chromium === undefined ? 'Chromium is not installed' : false },
   async () => {
     const profile = await mkdtemp(join(tmpdir(), 'platform-browser-'));
@@ -103,6 +106,7 @@ test(
     const home = await show(`http://spa.localhost:${port}/`);
     assert.match(home, /Berlin/, 'the page has fetched /api/cities and shown it');
     assert.match(await show(`http://spa.localhost:${port}/about`), /<html lang="en"/);
+    assert.match(await show(`http://guest-book.localhost:${port}/`), /Nobody has written anything yet/);
     await rm(profile, { recursive: true, force: true });
   },
 );
