@@ -111,7 +111,14 @@ export function createAuthRoutes(users: Users): AuthRoutes {
           send(exchange, refusal(413, `The body may have ${bodyBytesMax} bytes`));
           return;
         }
-        const request = toRequest(exchange, site.origin, headerBlock, body);
+        let request: Request;
+        try {
+          request = toRequest(exchange, site.origin, headerBlock, body);
+        } catch {
+          // A host with a port that is none, or a method that no Request may have, such as TRACE.
+          send(exchange, refusal(400, 'The request is not valid'));
+          return;
+        }
         answer(site, request).then(
           (response) => send(exchange, response),
           (error: Error & { status?: number }) =>

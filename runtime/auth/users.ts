@@ -44,13 +44,14 @@ const sessionSeconds = 7 * 24 * 60 * 60;
 
 type Auth = Awaited<ReturnType<typeof open>>;
 
-async function open(parts: UsersParts, site: AuthSite): Promise<ReturnType<typeof betterAuth>> {
+async function open(parts: UsersParts, site: AuthSite, prepared: Set<string>): Promise<ReturnType<typeof betterAuth>> {
   const options = optionsOf(parts, site);
+  // Once a namespace: a client may say any port after the host, and each makes another site.
   // Two engines may be at it at once: the one that loses finds the tables there.
-  for (let attempt = 1; ; attempt++) {
+  for (let attempt = 1; !prepared.has(site.namespace); attempt++) {
     try {
       await (await getMigrations(options)).runMigrations();
-      break;
+      prepared.add(site.namespace);
     } catch (error) {
       if (attempt === 3 || !/already exists|duplicate column/.test((error as Error).message)) throw error;
     }
@@ -114,12 +115,14 @@ function providersOf(vars: Readonly<Record<string, string>>): Record<string, { c
 /** Opens nothing before the first call about a project. */
 export function createUsers(parts: UsersParts): Users {
   const sites = new Map<string, Promise<Auth>>();
+  /** Namespaces whose tables are known to be there. */
+  const prepared = new Set<string>();
 
   function authOf(site: AuthSite): Promise<Auth> {
     const key = JSON.stringify([site.namespace, site.origin, providersOf(site.vars), site.vars['AUTH_REQUIRE_VERIFICATION']]);
     let found = sites.get(key);
     if (found !== undefined) return found;
-    found = open(parts, site);
+    found = open(parts, site, prepared);
     sites.set(key, found);
     // Asked for again when it could not be opened; the oldest goes when there are many.
     found.catch(() => sites.delete(key));
@@ -180,7 +183,12 @@ export function createUsers(parts: UsersParts): Users {
 
 /** The token in a signed cookie; undefined when the signature is not ours. */
 function verifiedToken(secret: Uint8Array, namespace: string, cookie: string): string | undefined {
-  const value = decodeURIComponent(cookie);
+  let value: string;
+  try {
+    value = decodeURIComponent(cookie);
+  } catch {
+    return undefined;
+  }
   const dot = value.lastIndexOf('.');
   const key = createHmac('sha256', secret).update(`auth ${namespace}`).digest('hex');
   const expected = createHmac('sha256', key).update(value.slice(0, dot)).digest('base64');
@@ -205,7 +213,9 @@ export function toUser(user: object): AuthUser {
 
 function toFields(metadata: unknown): Record<string, unknown> {
   try {
-    return (JSON.parse(String(metadata ?? '{}')) ?? {}) as Record<string, unknown>;
+    // Clients of better-auth's own routes may have stored any text.
+    const fields: unknown = JSON.parse(String(metadata ?? '{}'));
+    return fields === null || typeof fields !== 'object' || Array.isArray(fields) ? {} : (fields as Record<string, unknown>);
   } catch {
     return {};
   }

@@ -5,7 +5,7 @@ import { createAuthRoutes } from '#runtime/auth/routes.ts';
 import { createUsers, type Mail } from '#runtime/auth/users.ts';
 import { noStores } from '#runtime/bindings/bindings.ts';
 import { startDatabases, type TestDatabases } from '#test/setup/databases.ts';
-import { startHandler, type TestHandler, type TestResponse } from '#test/setup/handler.ts';
+import { send, startHandler, type TestHandler, type TestResponse } from '#test/setup/handler.ts';
 
 const worker = `
 export default {
@@ -190,4 +190,21 @@ test('a forged cookie signs nobody in', async () => {
   const forged = `${name}=${encodeURIComponent(`${decodeURIComponent(value).split('.')[0]}.${Buffer.alloc(32).toString('base64')}`)}`;
   assert.equal((await handler.fetch('shop', '/', { headers: { cookie: forged } })).json(), null);
   assert.equal((await handler.fetch('shop', '/auth/me', { headers: { cookie: forged } })).status, 401);
+});
+
+test('a request that is none is refused, and ends nothing', async () => {
+  assert.equal((await handler.fetch('shop', '/auth/me', { method: 'TRACE' })).status, 400);
+  assert.equal((await send(handler.port, 'shop.localhost:99999', '/auth/me')).status, 400);
+  assert.equal((await post('shop', '/auth/signin', '{', { 'transfer-encoding': 'chunked' })).status, 400);
+  assert.equal((await handler.fetch('shop', '/auth/me')).status, 401);
+});
+
+test('a cookie that cannot be decoded belongs to nobody', async () => {
+  assert.equal((await handler.fetch('shop', '/', { headers: { cookie: 'platform.session_token=%' } })).json(), null);
+});
+
+test('what a client stores as metadata by a native route is an object or nothing to the worker', async () => {
+  const up = await post('shop', '/auth/sign-up/email', { email: 'odd@example.org', password: 'password1', name: 'o', metadata: '"text"' });
+  const { user } = (await handler.fetch('shop', '/', { headers: { cookie: cookieOf(up) } })).json() as { user: { metadata: unknown } };
+  assert.deepEqual(user.metadata, {});
 });
