@@ -6,6 +6,7 @@ import type { DevEngine, DevOptions, DevRequest, startDev } from '#runtime/dev.t
 import { wholeNumber } from '../arguments.ts';
 import { startSession, type SessionEvents } from '../dev-session.ts';
 import { CliError, failuresOf, formatFailure } from '../failure.ts';
+import { projectNameFrom } from './init.ts';
 import { agentPackage, lacksAgentFlag, loadProject, workspaceFolder, type Project } from '../project.ts';
 import type { Shell } from '../shell.ts';
 
@@ -78,6 +79,8 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
     port,
     dashboardPort: dashboardFlag ?? dashboardPortOf(port),
     stateFolder: path.join(workspaceFolder(folder), '.platform', 'dev'),
+    // Tells its timers and schedules from those of the other projects of its workspace.
+    project: projectNameFrom(folder),
     log: (record) => printLog(shell, record, verbose),
     onRequest: (record) => shell.out(requestLine(shell, record)),
   });
