@@ -1,6 +1,6 @@
 // Bodies between a guest and a Node stream, with back-pressure both ways: what a worker uploads, and what it reads.
 import { PassThrough, type Readable } from 'node:stream';
-import type { HostCall } from '../bridge/host-calls.ts';
+import type { GuestStream, HostCall } from '../bridge/host-calls.ts';
 
 /** The stream that the guest sends under an id. To be called before anything is awaited: its first chunk may be on its way. */
 export function receiveBody(call: HostCall, id: number, toError: (reason: string) => Error = (reason) => new Error(reason)): Readable {
@@ -17,7 +17,13 @@ export function receiveBody(call: HostCall, id: number, toError: (reason: string
 
 /** Sends a stream to the guest, whose chunks are used up by it; its id goes into the call's answer. A failure reaches the reader with `reason` before its message. */
 export function sendBody(call: HostCall, body: Readable, reason: string): number {
-  const stream = call.isolate.openStream({ resume: () => body.resume(), cancel: () => body.destroy() });
+  let stream: GuestStream;
+  try {
+    stream = call.isolate.openStream({ resume: () => body.resume(), cancel: () => body.destroy() });
+  } catch (error) {
+    body.destroy();
+    throw error;
+  }
   let failure: Error | null = null;
   const keep = (error: Error): void => void (failure = error);
   const broken = ({ message }: Error): void => stream.break({ code: 'internal', name: 'Error', message: `${reason}: ${message}` });

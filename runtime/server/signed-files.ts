@@ -48,7 +48,13 @@ export function createSignedFiles(store: FileStore, key: Uint8Array, bodyBytesMa
       else exchange.send(200, `${headOf(head)}content-length\0${head.size}\0`, null);
       return;
     }
+    let gone = false;
+    exchange.onAbort = () => (gone = true);
     const found = await store.get(place, name, { range, onlyIf });
+    if (gone) {
+      found?.body?.destroy();
+      return;
+    }
     if (found === null) {
       refuse(exchange, 404, 'There is no such file');
       return;
@@ -77,6 +83,8 @@ export function createSignedFiles(store: FileStore, key: Uint8Array, bodyBytesMa
       return;
     }
     const body = new Readable({ read: () => exchange.resumeBody() });
+    // Until the store reads it, nobody else listens.
+    body.on('error', () => {});
     exchange.onAbort = () => body.destroy(new Error('The client went away'));
     if (exchange.bodyBytes === 0) body.push(null);
     else exchange.readBody({ chunk: (bytes) => body.push(bytes), end: () => void body.push(null) });
