@@ -71,12 +71,18 @@ export function openFilesDisk(folder: string, now: () => number = Date.now): Fil
 
   sweep();
 
-  /** Contents that no row names: of writes that a crash cut off. Younger ones may be on their way. */
-  function sweep(): void {
+  /** What rows name, at one moment: parts may become a file meanwhile. */
+  function knownContents(): Set<string> {
     const known = new Set<string>();
     for (const { contents } of db.prepare<unknown[], Row>('SELECT contents FROM files').iterate())
       for (const { name } of JSON.parse(contents) as Content[]) known.add(name);
     for (const { name } of db.prepare<unknown[], { name: string }>('SELECT name FROM parts').iterate()) known.add(name);
+    return known;
+  }
+
+  /** Contents that no row names: of writes that a crash cut off. Younger ones may be on their way. */
+  function sweep(): void {
+    const known = db.transaction(knownContents)();
     for (const group of readdirSync(join(folder, 'content'))) {
       for (const name of readdirSync(join(folder, 'content', group))) {
         if (known.has(name)) continue;
@@ -136,26 +142,51 @@ export function openFilesDisk(folder: string, now: () => number = Date.now): Fil
     },
   );
 
-  async function keep(
-    place: FilePlace,
-    key: string,
-    contents: readonly Content[],
-    etag: string,
-    { headers, metadata, onlyIf }: Pick<FileWrite, 'headers' | 'metadata' | 'onlyIf'>,
-  ): Promise<FileHead | null> {
-    const row = {
+  function rowOf(contents: readonly Content[], etag: string, { headers, metadata }: Pick<Row, 'headers' | 'metadata'>): Omit<Row, 'key'> {
+    return {
       size: contents.reduce((sum, { size }) => sum + size, 0),
       etag,
       version: randomBytes(12).toString('hex'),
       uploaded_at: now(),
-      headers: JSON.stringify(headers),
-      metadata: JSON.stringify(metadata),
+      headers,
+      metadata,
       contents: JSON.stringify(contents),
     };
-    const done = replace.immediate(place, key, onlyIf, row);
-    await drop(done === null ? contents : done.old);
-    return done === null ? null : toHead({ key, ...row });
   }
+
+  /** An upload and its parts become a file in one step: what is a file's now, no other word on the upload may drop. */
+  const complete = db.transaction((place: FilePlace, key: string, upload: string, named: readonly { part: number; etag: string }[]) => {
+    const texts = uploadOf(place, key, upload);
+    const unused = new Map(partsOf.all(upload).map((part) => [part.part, part]));
+    const chosen = named.map(({ part, etag }) => {
+      const found = unused.get(part);
+      if (found?.etag !== etag) throw new PlatformError('invalid_argument', { reason: `Part ${part} with etag ${etag} was not uploaded` });
+      unused.delete(part);
+      return found;
+    });
+    const digest = createHash('md5');
+    for (const { etag } of chosen) digest.update(etag, 'hex');
+    const contents = chosen.map(({ name, size }) => ({ name, size }));
+    const row = rowOf(contents, `${digest.digest('hex')}-${chosen.length}`, texts);
+    const { old } = replace(place, key, null, row) as { old: readonly Content[] };
+    dropUpload.run(upload);
+    return { head: toHead({ key, ...row }), dropped: [...old, ...unused.values()] };
+  });
+
+  /** Returns the part's content before. */
+  const setPart = db.transaction((place: FilePlace, key: string, upload: string, part: number, etag: string, { name, size }: Content) => {
+    uploadOf(place, key, upload);
+    const old = partsOf.all(upload).filter((known) => known.part === part);
+    addPart.run(upload, part, etag, size, name);
+    return old;
+  });
+
+  const giveUp = db.transaction((place: FilePlace, key: string, upload: string) => {
+    uploadOf(place, key, upload);
+    const parts = partsOf.all(upload);
+    dropUpload.run(upload);
+    return parts;
+  });
 
   // A reader that has the file open reads it to its end.
   async function drop(contents: readonly Content[]): Promise<void> {
@@ -181,8 +212,13 @@ export function openFilesDisk(folder: string, now: () => number = Date.now): Fil
       }
       skip = Math.max(0, skip - size);
     }
-    for (const slice of slices.slice(0, openAtOnce)) slice.file = await open(pathOf(slice.name));
     const close = async (): Promise<void> => void (await Promise.all(slices.map(({ file }) => file?.close())));
+    try {
+      for (const slice of slices.slice(0, openAtOnce)) slice.file = await open(pathOf(slice.name));
+    } catch (error) {
+      await close();
+      throw error;
+    }
     async function* bytes(): AsyncGenerator<Uint8Array> {
       try {
         for (const slice of slices) {
@@ -204,7 +240,11 @@ export function openFilesDisk(folder: string, now: () => number = Date.now): Fil
   return {
     async put(place, key, body, options) {
       const { md5, ...content } = await write(body, options.bytesMax, options.digests);
-      return keep(place, key, [content], md5, options);
+      const texts = { headers: JSON.stringify(options.headers), metadata: JSON.stringify(options.metadata) };
+      const row = rowOf([content], md5, texts);
+      const done = replace.immediate(place, key, options.onlyIf, row);
+      await drop(done === null ? [content] : done.old);
+      return done === null ? null : toHead({ key, ...row });
     },
     async head({ namespace, resource }, key) {
       const row = find.get(namespace, resource, key);
@@ -230,14 +270,14 @@ export function openFilesDisk(folder: string, now: () => number = Date.now): Fil
     async list({ namespace, resource }, { prefix, delimiter, cursor, limit }) {
       const files: FileHead[] = [];
       const prefixes: string[] = [];
-      // A cursor is the last key, or the last folded prefix, of the page before.
-      let from = cursor === null || cursor < prefix ? prefix : cursor;
+      // A cursor is the last key, or the last folded prefix, of the page before. The prefix itself may be a key, and folds nothing.
+      const folds = cursor !== null && delimiter !== '' && cursor !== prefix && cursor.endsWith(delimiter);
+      let from = cursor === null || cursor < prefix ? prefix : folds ? `${cursor}\u{10ffff}` : cursor;
       for (;;) {
         let jump: string | null = null;
         for (const row of page.iterate(namespace, resource, from)) {
           if (!row.key.startsWith(prefix)) return { files, prefixes, cursor: null };
-          if (cursor !== null && (row.key === cursor || (cursor.endsWith(delimiter) && delimiter !== '' && row.key.startsWith(cursor))))
-            continue;
+          if (row.key === cursor) continue;
           if (files.length + prefixes.length === limit) return { files, prefixes, cursor: lastOf(files, prefixes) };
           const end = delimiter === '' ? -1 : row.key.indexOf(delimiter, prefix.length);
           if (end < 0) {
@@ -262,44 +302,23 @@ export function openFilesDisk(folder: string, now: () => number = Date.now): Fil
     async putPart(place, key, upload, part, body, bytesMax) {
       uploadOf(place, key, upload);
       const { name, size, md5 } = await write(body, bytesMax);
-      const old = partsOf.all(upload).find((known) => known.part === part);
+      let old: readonly Content[];
       try {
-        addPart.run(upload, part, md5, size, name);
+        old = setPart.immediate(place, key, upload, part, md5, { name, size });
       } catch (error) {
         await drop([{ name, size }]);
         throw error;
       }
-      if (old !== undefined) await drop([old]);
+      await drop(old);
       return { etag: md5 };
     },
     async completeUpload(place, key, upload, named) {
-      const { headers, metadata } = uploadOf(place, key, upload);
-      const known = new Map(partsOf.all(upload).map((part) => [part.part, part]));
-      const chosen = named.map(({ part, etag }) => {
-        const found = known.get(part);
-        if (found?.etag !== etag)
-          throw new PlatformError('invalid_argument', { reason: `Part ${part} with etag ${etag} was not uploaded` });
-        known.delete(part);
-        return found;
-      });
-      const digest = createHash('md5');
-      for (const { etag } of chosen) digest.update(etag, 'hex');
-      const contents = chosen.map(({ name, size }) => ({ name, size }));
-      const write = {
-        headers: JSON.parse(headers) as FileWrite['headers'],
-        metadata: JSON.parse(metadata) as Record<string, string>,
-        onlyIf: null,
-      };
-      const head = (await keep(place, key, contents, `${digest.digest('hex')}-${chosen.length}`, write)) as FileHead;
-      dropUpload.run(upload);
-      await drop([...known.values()]);
+      const { head, dropped } = complete.immediate(place, key, upload, named);
+      await drop(dropped);
       return head;
     },
     async abortUpload(place, key, upload) {
-      uploadOf(place, key, upload);
-      const parts = partsOf.all(upload);
-      dropUpload.run(upload);
-      await drop(parts);
+      await drop(giveUp.immediate(place, key, upload));
     },
     close: () => void db.close(),
   };

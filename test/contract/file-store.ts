@@ -131,6 +131,8 @@ export function fileStoreContract(
     if (exact) assert.deepEqual(await pages({ delimiter: '/', limit: 3 }), ['Z a.txt (b/)', 'b0 z (d/)', 'é']);
     if (exact) assert.deepEqual(await pages({ prefix: 'b/', delimiter: '/', limit: 2 }), ['b/1 b/2', '(b/c/)']);
     assert.deepEqual(await pages({ prefix: 'nothing', limit: 2 }), ['']);
+    await store.put(place, 'b/', body('the folder'), plain);
+    if (exact) assert.deepEqual(await pages({ prefix: 'b/', delimiter: '/', limit: 1 }), ['b/', 'b/1', 'b/2', '(b/c/)']);
   });
 
   test('an upload in parts becomes one file, in the order of its parts', async () => {
@@ -151,6 +153,19 @@ export function fileStoreContract(
     assert.equal(await read('parts', { range: { offset: large.length - 1 }, onlyIf: null }), `${large.subarray(-1).toString()}end`);
     if (exact) await assert.rejects(store.putPart(at, 'parts', upload, 3, body('late'), 1e9), { code: 'invalid_argument' });
   });
+
+  test(
+    'an upload that is completed twice at once is one file, whole',
+    { skip: !exact && 'the server of this test forgets no upload' },
+    async () => {
+      await store.put(at, 'twice', body('before'), plain);
+      const upload = await store.createUpload(at, 'twice', { headers: {}, metadata: {} });
+      const part = { part: 1, ...(await store.putPart(at, 'twice', upload, 1, body('whole'), 1e9)) };
+      const ends = await Promise.allSettled([1, 2, 3].map(() => store.completeUpload(at, 'twice', upload, [part])));
+      assert.deepEqual(ends.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected', 'rejected']);
+      assert.equal(await read('twice'), 'whole');
+    },
+  );
 
   const skip = !exact && 'the server of this test cannot give up an upload';
   test('an upload that was given up is gone', { skip }, async () => {
