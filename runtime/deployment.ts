@@ -58,6 +58,7 @@ export class Deployment implements Tenant, ServingOwner {
   lastUsedAt = 0;
   readonly conduct = { slowUntil: 0 };
   #parts: DeploymentParts;
+  trimmedAt = 0;
   #mapper: StackMapper;
   #serving: Serving | null = null;
   /** Condemned isolates that still serve what they had. */
@@ -255,6 +256,10 @@ export class Deployment implements Tenant, ServingOwner {
 
   condemn(): void {
     this.#serving?.condemnForMemory();
+  }
+
+  async trim(): Promise<void> {
+    await this.#serving?.trim();
   }
 
   async heapBytes(): Promise<number> {

@@ -514,6 +514,10 @@ export class Serving implements LinkEvents {
     this.#died('memory', null);
   }
 
+  async trim(): Promise<void> {
+    if (this.#state === 'ready') await this.#isolate.trim().catch(() => {});
+  }
+
   /** 0 where it cannot be asked. */
   heapBytes(): Promise<number> {
     return this.#state === 'gone' ? Promise.resolve(0) : this.#isolate.heapBytes().catch(() => 0);

@@ -72,6 +72,8 @@ interface Connection {
   trim: ivm.Reference<() => void>;
 }
 
+/** A hello worker holds 1.2 MB, of which trimming would give nothing back. */
+const TRIM_BYTES_MIN = 1.5 * 1024 * 1024;
 const COPY = { arguments: { copy: true } } as const;
 /** Blank until `load`; then `enter` takes batches until `dispose` or its death. */
 export class WorkerIsolate implements Enterable {
@@ -160,9 +162,10 @@ export class WorkerIsolate implements Enterable {
     return ((await this.#connection.compiledForm.apply(undefined, [], { result: { copy: true } })) as ArrayBuffer | undefined) ?? null;
   }
 
-  /** Gives back memory that is not needed while nothing runs. */
-  trim(): void {
-    if (!this.#gone) this.#connection.trim.applyIgnored(undefined, []);
+  /** Gives back what it does not need while nothing runs, where it holds enough for that to be worth the time. */
+  async trim(): Promise<void> {
+    if (this.#gone || this.entryState !== 'idle' || (await this.heapBytes()) < TRIM_BYTES_MIN) return;
+    if (!this.#gone && this.entryState === 'idle') await this.#connection.trim.apply(undefined, []);
   }
 
   /** There is something in the batch: enter soon. */

@@ -6,6 +6,7 @@ import type { CompiledForms } from '#runtime/isolates/compiled-forms.ts';
 import { EntryScheduler } from '#runtime/isolates/entry.ts';
 import { WorkerIsolate } from '#runtime/isolates/isolate.ts';
 import { loadNative } from '#runtime/isolates/native.ts';
+import { Pool, type Tenant } from '#runtime/isolates/pool.ts';
 import { cacheFolder, loadSnapshot } from '#runtime/isolates/snapshot.ts';
 
 const kept = new Map<string, SharedArrayBuffer>();
@@ -87,4 +88,37 @@ test('a worker starts from its compiled form, and one that V8 refuses is compile
   assert.notEqual(await third.compiledForm(), null);
   for (const isolate of [first, second, third]) isolate.dispose();
   kept.clear();
+});
+
+test('an idle isolate gives back what it does not need', async () => {
+  const { isolate } = await start(`let junk = Array.from({ length: 100_000 }, (_, at) => ({ at })); export default { fetch: () => junk };
+    await null; junk = null;`);
+  const before = await isolate.heapBytes();
+  await isolate.trim();
+  assert.ok((await isolate.heapBytes()) < before - 2_000_000, `of ${before} bytes too many are left`);
+  isolate.dispose();
+  await isolate.trim();
+});
+
+test('a pool asks each idle tenant once after its last request to give memory back', async () => {
+  const pool = new Pool(parts, { isolatesMax: 10, engineMemoryMb: 4096, blanks: 0 });
+  const trimmed: string[] = [];
+  const tenant = (name: string, isIdle: boolean): Tenant => ({
+    lastUsedAt: performance.now(),
+    trimmedAt: 0,
+    isIdle,
+    conduct: { slowUntil: 0 },
+    evict: () => {},
+    condemn: () => {},
+    trim: async () => void trimmed.push(name),
+    heapBytes: async () => 0,
+  });
+  const isolates = [tenant('idle', true), tenant('busy', false)].map((each) => pool.take(each));
+  await pool.trimIdle(60_000);
+  assert.deepEqual(trimmed, []);
+  await pool.trimIdle(0);
+  await pool.trimIdle(0);
+  assert.deepEqual(trimmed, ['idle']);
+  pool.close();
+  for (const isolate of isolates) isolate.dispose();
 });
