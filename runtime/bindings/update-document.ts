@@ -9,6 +9,8 @@ type Operator = (typeof operators)[number];
 
 const pathsMax = 1000;
 const depthMax = 100;
+/** Elements that an index may leave out: a large one alone would make an array of millions. */
+const gapMax = 1000;
 
 /** Checks a worker's update document. @throws {PlatformError} `invalid_argument` naming the operator and field. */
 export function parseUpdate(document: unknown): UpdateDocument {
@@ -52,11 +54,14 @@ export function applyUpdate(before: unknown, update: UpdateDocument): unknown {
     if (parent === null) continue;
     const field = path.at(-1) as string;
     const name = path.join('.');
-    if (Array.isArray(parent) && !/^\d{1,6}$/.test(field)) throw invalid(`${operator}.${name}: "${field}" is no index of an array`);
+    if (Array.isArray(parent)) {
+      if (!/^\d{1,6}$/.test(field)) throw invalid(`${operator}.${name}: "${field}" is no index of an array`);
+      if (operator !== '$unset' && operator !== '$pop') fill(parent, field, name);
+    }
     const current = Object.hasOwn(parent, field) ? parent[field] : undefined;
     switch (operator) {
       case '$set':
-        parent[field] = value;
+        parent[field] = copied(value);
         break;
       case '$unset':
         if (Array.isArray(parent) && current !== undefined) parent[field] = null;
@@ -68,8 +73,8 @@ export function applyUpdate(before: unknown, update: UpdateDocument): unknown {
         break;
       case '$push':
         if (current !== undefined && !Array.isArray(current)) throw invalid(`$push.${name}: the field is no array`);
-        if (current === undefined) parent[field] = [value];
-        else current.push(value);
+        if (current === undefined) parent[field] = [copied(value)];
+        else current.push(copied(value));
         break;
       case '$pop':
         if (current === undefined) break;
@@ -84,6 +89,18 @@ export function applyUpdate(before: unknown, update: UpdateDocument): unknown {
 
 type Fields = Record<string, unknown>;
 
+/** A value that later operators may change, while the document stays as it is: a store may have to apply it again. */
+function copied(value: unknown): unknown {
+  return value !== null && typeof value === 'object' ? structuredClone(value) : value;
+}
+
+/** Makes what an index leaves out null. */
+function fill(array: unknown[], index: string, name: string): void {
+  const gap = Number(index) - array.length;
+  if (gap > gapMax) throw invalid(`${name}: the array has ${array.length} elements, and an index may leave out ${gapMax}`);
+  for (let left = gap; left > 0; left--) array.push(null);
+}
+
 /** What holds the last step of a path; null where it is not there and is not to be made. */
 function parentOf(root: Fields, path: readonly string[], create: boolean): Fields | null {
   let at = root;
@@ -91,6 +108,10 @@ function parentOf(root: Fields, path: readonly string[], create: boolean): Field
     const next = Object.hasOwn(at, step) ? at[step] : undefined;
     if (next === undefined) {
       if (!create) return null;
+      if (Array.isArray(at)) {
+        if (!/^\d{1,6}$/.test(step)) throw invalid(`"${step}" of the path ${path.join('.')} is no index of an array`);
+        fill(at, step, path.join('.'));
+      }
       at = at[step] = {};
     } else if (next === null || typeof next !== 'object') {
       throw invalid(`"${step}" of the path ${path.join('.')} is no object`);

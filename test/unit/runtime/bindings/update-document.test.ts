@@ -45,3 +45,15 @@ test('no path reaches a prototype', () => {
   assert.deepEqual(update({}, { $set: { 'constructor.prototype.polluted': 1 } }), { constructor: { prototype: { polluted: 1 } } });
   assert.equal(({} as Record<string, unknown>)['polluted'], undefined);
 });
+
+test('a document can be applied again: what it sets stays as it was given', () => {
+  const document = parseUpdate({ $set: { list: [] }, $push: { list: 1 } });
+  assert.deepEqual(applyUpdate({}, document), { list: [1] });
+  assert.deepEqual(applyUpdate({}, document), { list: [1] });
+});
+
+test('an array grows by what is put into it, not by a large index', () => {
+  assert.deepEqual(update({ list: [1] }, { $set: { 'list.3': 4 } }), { list: [1, null, null, 4] });
+  for (const path of ['list.999999', 'list.999999.n', 'list.20000000000'])
+    assert.throws(() => update({ list: [] }, { $set: { [path]: 1 } }), { code: 'invalid_argument' }, path);
+});
