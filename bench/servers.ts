@@ -24,7 +24,7 @@ export interface Server extends Target {
 }
 
 const here = import.meta.dirname;
-const startMsMax = 20_000;
+const startMsMax = 60_000;
 /** Runs a command with a C library that uWebSockets.js loads under. */
 export const newGlibc = path.join(here, '../.ci/with-new-glibc');
 

@@ -1,5 +1,6 @@
 // State in Postgres, for the handler in production: strongly consistent over all engines. Values are bytes there, with a word on
-// whether they were text, since Postgres's text holds no NUL. Updates of one key that come together go in one transaction.
+// whether they were text, since Postgres's text holds no NUL. Reads that come together go in one statement, updates of one key that
+// come together in one transaction.
 import { randomBytes } from 'node:crypto';
 import type { StatePlace, StateStore, StoredState } from '../bindings/state.ts';
 import { likePrefix } from './sql.ts';
@@ -14,6 +15,14 @@ interface Row {
   readonly version: string;
 }
 
+interface Read {
+  readonly place: StatePlace;
+  readonly key: string;
+  readonly now: number;
+  readonly resolve: (found: StoredState | null) => void;
+  readonly reject: (error: unknown) => void;
+}
+
 interface Update {
   readonly change: (before: string | undefined) => string;
   readonly now: number;
@@ -24,6 +33,9 @@ interface Update {
 const insert = `INSERT INTO state (namespace, resource, key, value, is_text, metadata, expires_at, version)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`;
 const columns = 'key, value, is_text, metadata, expires_at, version';
+/** Reads that go to the database together, and flights at a time: what comes meanwhile goes in the next. */
+const togetherMax = 32;
+const flightsMax = 4;
 const sweepRows = 500;
 /** One write in so many sweeps what has expired. */
 const sweepShare = 100;
@@ -31,7 +43,10 @@ const sweepShare = 100;
 /** @param sql as the engines' role; belongs to the caller. */
 export function createStatePostgres(sql: PostgresSql): StateStore {
   const at = 'namespace = $1 AND resource = $2 AND key = $3';
+  const alive = '(expires_at IS NULL OR expires_at > $4)';
   const waiting = new Map<string, Update[]>();
+  const reads: Read[] = [];
+  let flights = 0;
   let writes = 0;
 
   const newVersion = (): string => randomBytes(9).toString('base64url');
@@ -41,6 +56,55 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
     void sql
       .all(`DELETE FROM state WHERE ctid IN (SELECT ctid FROM state WHERE expires_at <= $1 LIMIT ${sweepRows} FOR UPDATE SKIP LOCKED)`, now)
       .catch(() => {});
+  }
+
+  /** Takes off with what one turn of the event loop has asked for. */
+  function read(place: StatePlace, key: string, now: number): Promise<StoredState | null> {
+    return new Promise((resolve, reject) => {
+      if (reads.push({ place, key, now, resolve, reject }) === 1) queueMicrotask(fly);
+    });
+  }
+
+  function fly(): void {
+    while (flights < flightsMax && reads.length > 0) {
+      const together = reads.splice(0, togetherMax);
+      flights++;
+      void fetchRows(together)
+        .then(
+          (found) => {
+            for (const [index, { resolve }] of together.entries()) resolve(found[index] ?? null);
+          },
+          (error: unknown) => {
+            for (const { reject } of together) reject(error);
+          },
+        )
+        .finally(() => {
+          flights--;
+          fly();
+        });
+    }
+  }
+
+  /** In the order of the reads; nothing where a key is not there. */
+  async function fetchRows(together: readonly Read[]): Promise<(StoredState | undefined)[]> {
+    const [first] = together as [Read, ...Read[]];
+    if (together.length === 1) {
+      const { namespace, resource } = first.place;
+      const rows = await sql.all<Row>(`SELECT ${columns} FROM state WHERE ${at} AND ${alive}`, namespace, resource, first.key, first.now);
+      return rows.map(toRecord);
+    }
+    const found: (StoredState | undefined)[] = [];
+    const rows = await sql.all<Row & { n: number }>(
+      `SELECT w.n, ${columns} FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS w (namespace, resource, key, n)
+         JOIN state USING (namespace, resource, key) WHERE ${alive}`,
+      together.map(({ place }) => place.namespace) as never,
+      together.map(({ place }) => place.resource) as never,
+      together.map(({ key }) => key) as never,
+      // The later ones began before this statement, too.
+      Math.max(...together.map(({ now }) => now)),
+    );
+    for (const row of rows) found[row.n - 1] = toRecord(row);
+    return found;
   }
 
   /** Applies what waits for a key, one change on top of the other; a change that throws fails alone. */
@@ -88,23 +152,7 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
   }
 
   return {
-    async get({ namespace, resource }, keys, now) {
-      const alive = '(expires_at IS NULL OR expires_at > $4)';
-      if (keys.length === 1) {
-        // A plan that is kept: one for a list of unknown length is made anew each time, which doubles what a key costs the server.
-        const [row] = await sql.all<Row>(`SELECT ${columns} FROM state WHERE ${at} AND ${alive}`, namespace, resource, keys[0]!, now);
-        return [row === undefined ? null : toRecord(row)];
-      }
-      const rows = await sql.all<Row>(
-        `SELECT ${columns} FROM state WHERE namespace = $1 AND resource = $2 AND key = ANY($3::text[]) AND ${alive}`,
-        namespace,
-        resource,
-        keys as never,
-        now,
-      );
-      const found = new Map(rows.map((row) => [row.key, toRecord(row)]));
-      return keys.map((key) => found.get(key) ?? null);
-    },
+    get: (place, keys, now) => Promise.all(keys.map((key) => read(place, key, now))),
     async put({ namespace, resource }, key, { value, metadata, expiresAt }, now, version) {
       if (expiresAt !== null) sweep(now);
       const bytes = typeof value === 'string' ? Buffer.from(value) : Buffer.from(value.buffer, value.byteOffset, value.byteLength);

@@ -1,0 +1,60 @@
+// The load of events.bench.ts on bare SQL: rows inserted by the hundred, claimed by tens with SKIP LOCKED and a lease, and deleted,
+// over one embedded Postgres of the settings that the platform's has. One process, no worker, no isolates.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { openPostgres } from '../postgres/connection.ts';
+import { startEmbeddedPostgres } from '../postgres/embedded.ts';
+import { cpuMs } from './load.ts';
+
+/** A round of so many messages: how long it took, and CPU of this process and the server. */
+export interface BareQueue {
+  measure(count: number): Promise<{ readonly wallMs: number; readonly cpuMs: number }>;
+  stop(): Promise<void>;
+}
+
+const sentTogether = 100;
+const claimedTogether = 10;
+/** Claims at a time. */
+const workers = 8;
+
+export async function startBareQueue(): Promise<BareQueue> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'platform-bench-'));
+  const postgres = await startEmbeddedPostgres({ folder: path.join(folder, 'postgres') });
+  const sql = openPostgres({ url: postgres.url, name: 'bench', connectionsMax: workers + 1 });
+  await sql`CREATE TABLE message (seq bigserial PRIMARY KEY, payload text NOT NULL, due_at bigint NOT NULL, lease text)`;
+  await sql`CREATE INDEX ON message (due_at)`;
+
+  async function send(count: number): Promise<void> {
+    for (let at = 0; at < count; at += sentTogether) {
+      const payloads = Array.from({ length: Math.min(sentTogether, count - at) }, (_, i) => JSON.stringify({ n: at + i }));
+      await sql`INSERT INTO message (payload, due_at) SELECT p, ${Date.now()} FROM unnest(${payloads}::text[]) AS p`;
+    }
+  }
+
+  return {
+    async measure(count) {
+      const [cpuBefore, startedAt] = [cpuMs(process.pid), performance.now()];
+      let done = 0;
+      const sending = send(count);
+      const work = async (): Promise<void> => {
+        while (done < count) {
+          const rows = await sql<{ seq: number }[]>`
+            UPDATE message SET due_at = ${Date.now() + 30_000}, lease = 'bench' WHERE seq IN
+              (SELECT seq FROM message WHERE due_at <= ${Date.now()} ORDER BY due_at, seq LIMIT ${claimedTogether} FOR UPDATE SKIP LOCKED)
+            RETURNING seq, payload`;
+          if (rows.length === 0) continue;
+          await sql`DELETE FROM message WHERE seq = ANY(${rows.map(({ seq }) => seq)}::bigint[])`;
+          done += rows.length;
+        }
+      };
+      await Promise.all([sending, ...Array.from({ length: workers }, work)]);
+      return { wallMs: performance.now() - startedAt, cpuMs: cpuMs(process.pid) - cpuBefore };
+    },
+    async stop() {
+      await sql.end();
+      await postgres.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

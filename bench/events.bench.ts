@@ -1,0 +1,106 @@
+// Queues, workflows and timers of the handler over Postgres: throughput beside the same load on bare SQL, what a step costs, how late
+// timers are. All processes counted. `npm run bench events`
+import { setTimeout as delay } from 'node:timers/promises';
+import { startBareQueue } from './bare-queue.ts';
+import { ask, startProduction } from './bindings-platforms.ts';
+import { cpuMs } from './load.ts';
+import type { Server } from './servers.ts';
+import { digits, formatTable, machineLine, median, percentile } from './statistics.ts';
+
+const rounds = Number(process.env['BENCH_ROUNDS'] ?? 5);
+const messages = 5000;
+const timers = 300;
+const timersMs = 3000;
+const [fewSteps, manySteps] = [1, 41];
+
+interface Reading {
+  readonly wallMs: number;
+  readonly cpuMs: number;
+}
+
+process.stdout.write(`${machineLine()}
+Embedded Postgres 18, synchronous_commit=on; the handler with supervisor, one engine and broker. Medians of ${rounds} rounds, in turn.
+
+`);
+const bare = await startBareQueue();
+const handler = await startProduction('handler', 'events');
+try {
+  await queues();
+  await workflows();
+  await lateness();
+} finally {
+  await handler.stop();
+  await bare.stop();
+}
+
+async function measure(server: Server, work: () => Promise<void>): Promise<Reading> {
+  const [cpuBefore, startedAt] = [cpuMs(server.pid), performance.now()];
+  await work();
+  return { wallMs: performance.now() - startedAt, cpuMs: cpuMs(server.pid) - cpuBefore };
+}
+
+async function sendAndDeliver(): Promise<void> {
+  const before = Number(await ask(handler, '/delivered'));
+  await ask(handler, `/send?n=${messages}`);
+  while (Number(await ask(handler, '/delivered')) < before + messages) await delay(10);
+}
+
+async function queues(): Promise<void> {
+  const readings = { handler: [] as Reading[], 'bare SQL': [] as Reading[] };
+  for (let round = 0; round <= rounds; round++) {
+    const ours = await measure(handler, sendAndDeliver);
+    const theirs = await bare.measure(messages);
+    if (round === 0) continue;
+    readings.handler.push(ours);
+    readings['bare SQL'].push(theirs);
+  }
+  const of = (name: keyof typeof readings, key: keyof Reading): number => median(readings[name].map((reading) => reading[key]));
+  const rows = (['handler', 'bare SQL'] as const).map((name) => [
+    name,
+    (messages * 1000) / of(name, 'wallMs'),
+    (of(name, 'cpuMs') * 1000) / messages,
+  ]);
+  const head = [`${messages} messages sent by the hundred, delivered by tens`, 'messages/s', 'CPU us a message'];
+  process.stdout.write(`${formatTable(head, rows)}\n`);
+  const share = of('bare SQL', 'wallMs') / of('handler', 'wallMs');
+  process.stdout.write(`  throughput: handler / bare SQL = ${digits(share)}\n\n`);
+}
+
+async function workflows(): Promise<void> {
+  const readings = new Map<number, Reading[]>([fewSteps, manySteps].map((steps) => [steps, []]));
+  const runs = 10;
+  for (let round = 0; round <= rounds; round++) {
+    for (const [steps, list] of readings) {
+      const reading = await measure(handler, async () => {
+        for (let run = 0; run < runs; run++) await ask(handler, `/run?n=${steps}`);
+      });
+      if (round > 0) list.push({ wallMs: reading.wallMs / runs, cpuMs: reading.cpuMs / runs });
+    }
+  }
+  const of = (steps: number, key: keyof Reading): number => median(readings.get(steps)!.map((reading) => reading[key]));
+  const perStep = (key: keyof Reading): number => (of(manySteps, key) - of(fewSteps, key)) / (manySteps - fewSteps);
+  const rows = [
+    ...[fewSteps, manySteps].map((steps) => [`a run of ${steps}`, of(steps, 'wallMs'), of(steps, 'cpuMs') * 1000]),
+    ['each further step', perStep('wallMs'), perStep('cpuMs') * 1000],
+  ];
+  process.stdout.write(`${formatTable(['workflow, one run after the other', 'ms', 'CPU us'], rows)}\n\n`);
+}
+
+async function lateness(): Promise<void> {
+  const late: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    await ask(handler, `/timers?n=${timers}&ms=${timersMs}`);
+    let seen: number[] = [];
+    const deadline = performance.now() + 60_000;
+    while (seen.length < timers && performance.now() < deadline) {
+      await delay(100);
+      seen = JSON.parse(await ask(handler, '/lateness')) as number[];
+    }
+    if (seen.length < timers) process.stdout.write(`  ${timers - seen.length} timers did not come within a minute\n`);
+    late.push(...seen);
+  }
+  const rows = [
+    [`${timers} timers over ${timersMs} ms, ${rounds} times`, percentile(late, 0.5), percentile(late, 0.99), Math.max(...late)],
+  ];
+  process.stdout.write(`${formatTable(['lateness of timers', 'p50 ms', 'p99 ms', 'most ms'], rows)}\n`);
+}
