@@ -17,7 +17,14 @@ export interface Limits {
   /** Wall time of an HTTP invocation, `waitUntil` included. */ readonly wallMs: number;
   /** Wall time of an event that is no request. */ readonly eventWallMs: number;
   /** Requests of one deployment that run or wait at a time. */ readonly requestsPerDeploymentMax: number;
+  /** Requests of all deployments in one engine that run or wait; above it those of the greediest are refused. */
+  readonly engineRequestsMax: number;
+  /** How late the event loop of an engine may be before requests of the greediest deployments are refused. */
+  readonly engineLagMsMax: number;
+  /** Unanswered requests on one connection; one that sends more is closed after them. */ readonly pipelinedMax: number;
   /** `fetch` calls of one invocation. */ readonly subrequestsMax: number;
+  /** `fetch` calls of one isolate under way at a time, the bodies of their responses included. */ readonly subrequestsOpenMax: number;
+  /** Open streams into one isolate, other than bodies of requests. */ readonly streamsMax: number;
   /** Log text kept of one invocation. */ readonly logBytesMax: number;
   /** What waits outside an isolate for it to take it, and outside for its WebSockets' peers to take it. */ readonly bufferedBytesMax: number;
   /** Timers of one isolate. */ readonly timersMax: number;
@@ -66,7 +73,12 @@ export const defaultLimits: Limits = {
   wallMs: 300_000,
   eventWallMs: 900_000,
   requestsPerDeploymentMax: 1000,
+  engineRequestsMax: 10_000,
+  engineLagMsMax: 1000,
+  pipelinedMax: 256,
   subrequestsMax: 1000,
+  subrequestsOpenMax: 1000,
+  streamsMax: 10_000,
   logBytesMax: 256 * 1024,
   bufferedBytesMax: 64 * 1024 * 1024,
   timersMax: 10_000,
@@ -112,7 +124,12 @@ export const limitVariables = {
   wallMs: 'WORKER_WALL_LIMIT_MS',
   eventWallMs: 'WORKER_EVENT_WALL_LIMIT_MS',
   requestsPerDeploymentMax: 'WORKER_CONCURRENCY',
+  engineRequestsMax: 'ENGINE_REQUESTS_MAX',
+  engineLagMsMax: 'ENGINE_LAG_MS_MAX',
+  pipelinedMax: 'REQUESTS_PIPELINED_MAX',
   subrequestsMax: 'WORKER_SUBREQUESTS_MAX',
+  subrequestsOpenMax: 'WORKER_SUBREQUESTS_OPEN_MAX',
+  streamsMax: 'WORKER_STREAMS_MAX',
   logBytesMax: 'WORKER_LOG_BYTES_MAX',
   bufferedBytesMax: 'WORKER_BUFFERED_BYTES_MAX',
   timersMax: 'WORKER_TIMERS_MAX',

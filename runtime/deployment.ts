@@ -11,6 +11,7 @@ import { StackMapper, type LogLine } from './invocation/log.ts';
 import { failed, failureResponse, isFailureCode, ok, type Outcome } from './invocation/outcome.ts';
 import type { Pool, Tenant } from './isolates/pool.ts';
 import { collectBody } from './request-body.ts';
+import { StartPause } from './start-pause.ts';
 import type { Exchange } from './server/listener.ts';
 import type { ProxyRequestIds } from './server/request-id.ts';
 import {
@@ -61,6 +62,9 @@ export class Deployment implements Tenant, ServingOwner {
   trimmedAt = 0;
   #mapper: StackMapper;
   #serving: Serving | null = null;
+  #startPause = new StartPause();
+  /** Requests it may have while the engine has too many. */
+  admitted = Number.POSITIVE_INFINITY;
   /** Condemned isolates that still serve what they had. */
   #retired = new Set<Serving>();
   #closed = false;
@@ -88,6 +92,11 @@ export class Deployment implements Tenant, ServingOwner {
     let load = this.#preparing + (this.#serving?.load ?? 0);
     for (const serving of this.#retired) load += serving.load;
     return load;
+  }
+
+  /** Requests that run or wait. */
+  get requests(): number {
+    return this.load - this.#openSockets;
   }
 
   get isIdle(): boolean {
@@ -134,9 +143,9 @@ export class Deployment implements Tenant, ServingOwner {
   }
 
   #refuses(invocation: AnyInvocation): boolean {
-    const limit = this.#parts.limits.requestsPerDeploymentMax;
-    const refused = this.load - this.#openSockets >= limit;
-    if (refused) this.end(invocation, failed('overloaded', { waiting: this.load, limit }));
+    const limit = Math.min(this.#parts.limits.requestsPerDeploymentMax, this.admitted);
+    const refused = this.requests >= limit;
+    if (refused) this.end(invocation, failed('overloaded', { waiting: this.requests, limit }));
     return refused;
   }
 
@@ -149,7 +158,14 @@ export class Deployment implements Tenant, ServingOwner {
       this.#startPrepared(this.#prepare, invocation, body);
       return;
     }
-    this.#serving ??= this.#open();
+    if (this.#serving === null) {
+      const pause = this.#startPause.answer(performance.now());
+      if (pause !== null) {
+        this.end(invocation, pause);
+        return;
+      }
+      this.#serving = this.#open();
+    }
     this.#serving.start(invocation, body);
   }
 
@@ -179,12 +195,19 @@ export class Deployment implements Tenant, ServingOwner {
   #open(): Serving {
     const serving: Serving = new Serving(this, this.#parts, this.#parts.pool.take(this), {
       onRestart: (invocation) => this.#start(invocation, null),
+      onReady: () => this.#startPause.started(),
+      onStartFailed: (outcome) => this.#startFailed(outcome),
       onCondemned: () => this.#retire(serving),
       onGone: () => this.#forget(serving),
     });
     // Not before it is known here: it may be gone again before `loadWorker` returns.
     queueMicrotask(() => serving.loadWorker());
     return serving;
+  }
+
+  #startFailed(outcome: Outcome & { kind: 'failed' }): void {
+    // An isolate that made room for another was no failure of its worker.
+    if (!this.#closed && outcome.details['reason'] !== 'evicted') this.#startPause.failed(outcome, performance.now());
   }
 
   #retire(serving: Serving): void {

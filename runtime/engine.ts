@@ -79,7 +79,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const { calls } = counters;
   const nodeCalls = { ...nodeCryptoCalls, ...nodeZlibCalls };
   const egressBytes = new EgressMeter();
-  const fetch = createFetch(options.egress, egressBytes);
+  const fetch = createFetch(options.egress, egressBytes, options.limits.subrequestsOpenMax);
   const webSockets = createWebSockets({
     policy: options.egress,
     messageBytesMax: options.limits.webSocketMessageBytesMax,

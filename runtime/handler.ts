@@ -26,6 +26,7 @@ import { createProxyRequestIds } from './server/request-id.ts';
 import type { Exchange } from './server/listener.ts';
 import { signedFilesPath, type SignedFiles } from './server/signed-files.ts';
 import { hostNotFound } from './server/pages.ts';
+import { Shedder } from './shedding.ts';
 
 /** What a handler is made of. */
 export interface HandlerParts {
@@ -93,6 +94,7 @@ interface Served {
 
 const ALIVE_MS = 50;
 const WALL_MS = 1000;
+const SHED_MS = 250;
 
 export function createHandler(parts: HandlerParts): Handler {
   // By route object: a route whose variables, plan or artifact change is another object, and so another deployment.
@@ -194,6 +196,7 @@ export function createHandler(parts: HandlerParts): Handler {
     const counters = manifest.worker === null ? null : engineCounters.open(route.deployment, route.project);
     const deployment =
       counters === null ? null : new Deployment(config, { ...deploymentParts, counters, handlers: callsOf(route, artifact) });
+    if (deployment !== null) deployment.admitted = shedder.share;
     const remote = deployment === null ? null : (parts.remoteOf?.(keyOf(route), deployment, null) ?? null);
     const opened: Served = { artifact, deployment, counters, remote };
     served.set(route, opened);
@@ -288,6 +291,19 @@ export function createHandler(parts: HandlerParts): Handler {
     }
   }, WALL_MS).unref();
 
+  const shedder = new Shedder(parts.limits);
+  let lookedAt = performance.now();
+  const shed = setInterval(() => {
+    const now = performance.now();
+    const lagMs = now - lookedAt - SHED_MS;
+    lookedAt = now;
+    const loads: number[] = [];
+    for (const { requests } of deployments()) if (requests > 0) loads.push(requests);
+    const before = shedder.share;
+    const share = shedder.look(loads, lagMs);
+    if (share !== before) for (const deployment of deployments()) deployment.admitted = share;
+  }, SHED_MS).unref();
+
   return {
     onExchange,
     deliver,
@@ -325,6 +341,7 @@ export function createHandler(parts: HandlerParts): Handler {
       closed = true;
       clearInterval(alive);
       clearInterval(wall);
+      clearInterval(shed);
       for (const deployment of deployments()) deployment.close();
     },
   };

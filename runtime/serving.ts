@@ -78,6 +78,8 @@ const CALLS_MAX = 10_000;
 export interface ServingHooks {
   /** An invocation that lost its isolate before it had any effect. */
   readonly onRestart: (invocation: AnyInvocation) => void;
+  /** The worker is loaded. */ readonly onReady: () => void;
+  readonly onStartFailed: (outcome: Outcome & { kind: 'failed' }) => void;
   readonly onCondemned: () => void;
   readonly onGone: () => void;
 }
@@ -176,6 +178,7 @@ export class Serving implements LinkEvents {
     if (state === 'ready') {
       clearTimeout(this.#topLevelTimer);
       this.#state = 'ready';
+      this.#hooks.onReady();
     } else if (state === 'pending') {
       this.#topLevelTimer ??= setTimeout(() => {
         this.#failStart(failed('worker_start_failed', { reason: `a top-level await did not settle within ${TOP_LEVEL_WALL_MS} ms` }));
@@ -549,6 +552,7 @@ export class Serving implements LinkEvents {
   /** The end: whatever runs or waits ends with the outcome. */
   dispose(outcome: Outcome): void {
     if (this.#state === 'gone') return;
+    if (this.#state === 'starting' && outcome.kind === 'failed') this.#hooks.onStartFailed(outcome);
     this.#state = 'gone';
     if (this.#timer !== null) clearTimeout(this.#timer);
     clearTimeout(this.#topLevelTimer);

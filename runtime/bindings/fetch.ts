@@ -6,9 +6,10 @@ import type { Readable } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { Agent, Dispatcher } from 'undici';
 import { PlatformError } from '#core/errors.ts';
-import type { HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
+import type { GuestStream, HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
 import { mayConnect, type EgressPolicy } from './egress.ts';
 import { EgressMeter } from './egress-meter.ts';
+import { OpenFetches } from './open-fetches.ts';
 import { receiveBody } from './streamed-body.ts';
 import { withTrace } from './trace-headers.ts';
 
@@ -28,8 +29,10 @@ interface FetchArguments {
 export function createFetch(
   policy: EgressPolicy,
   meter: EgressMeter = new EgressMeter(),
+  openMax = 1000,
 ): { calls: Readonly<Record<string, HostHandler>>; close(): Promise<void> } {
   let agent: Promise<Agent> | null = null;
+  const places = new OpenFetches(openMax);
   // undici takes tens of milliseconds to load: only once something is fetched.
   const connect = (): Promise<Agent> =>
     (agent ??= import('undici').then((undici) => {
@@ -43,7 +46,7 @@ export function createFetch(
       return new undici.Agent({ connect: connector, allowH2: false, bodyTimeout: 0, headersTimeout: 0 });
     }));
   return {
-    calls: { fetch: (call) => run(connect(), policy, call) },
+    calls: { fetch: (call) => run(connect(), policy, places, call) },
     async close() {
       await (await agent)?.destroy();
     },
@@ -70,7 +73,7 @@ export function guardedLookup(policy: EgressPolicy): LookupFunction {
   };
 }
 
-async function run(connecting: Promise<Agent>, policy: EgressPolicy, call: HostCall): Promise<HostReply> {
+async function run(connecting: Promise<Agent>, policy: EgressPolicy, places: OpenFetches, call: HostCall): Promise<HostReply> {
   const { method, url, headers, redirect, stream } = parse(call.args);
   let target = new URL(url);
   let verb = method;
@@ -81,7 +84,12 @@ async function run(connecting: Promise<Agent>, policy: EgressPolicy, call: HostC
   for (let redirects = 0; ; redirects++) {
     call.owner.countSubrequest();
     check(target, policy);
-    const response = await request(agent, target, verb, list, body, call.signal);
+    const leave = places.take(call.isolate);
+    const response = await request(agent, target, verb, list, body, call.signal).catch((error: unknown) => {
+      leave();
+      throw error;
+    });
+    response.body.once('close', leave);
     const location = redirect === 'manual' ? null : redirectTarget(response, target);
     if (location === null) return reply(call, response, target, redirects > 0);
     response.body.destroy();
@@ -230,7 +238,14 @@ export async function reply(call: HostCall, response: Dispatcher.ResponseData, t
     decoder === undefined ? response.body : response.body.on('error', (error: Error) => decoder.destroy(error)).pipe(decoder);
   const { chunks, ended } = await firstChunks(body);
   if (ended) return { value: { ...head, stream: null, part: chunks.length > 0 }, parts: chunks.length > 0 ? [concat(chunks)] : [] };
-  const stream = call.isolate.openStream({ resume: () => body.resume(), cancel: () => body.destroy() });
+  let stream: GuestStream;
+  try {
+    stream = call.isolate.openStream({ resume: () => body.resume(), cancel: () => body.destroy() });
+  } catch (error) {
+    body.destroy();
+    response.body.destroy();
+    throw error;
+  }
   let failure: Error | null = null;
   const broken = (error: Error): void => stream.break({ code: 'fetch_failed', name: 'TypeError', message: `terminated: ${error.message}` });
   const keep = (error: Error): void => void (failure = error);

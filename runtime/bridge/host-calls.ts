@@ -28,6 +28,7 @@ export interface GuestStream {
 export interface CallScope {
   /** Opaque objects that guest code names by number: keys, compressors. */
   readonly handles: HandleTable;
+  /** @throws {PlatformError} `quota_exceeded`. */
   openStream(source: ByteSource): GuestStream;
   /** Directs the bytes of a stream from the guest. */
   receiveStream(id: number, sink: ByteSink): { drained(): void };

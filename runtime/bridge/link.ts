@@ -41,6 +41,7 @@ export interface LinkParts {
     readonly streamWindowBytes: number;
     readonly handlesMax: number;
     readonly callsMax: number;
+    readonly streamsMax: number;
     readonly webSocketsMax: number;
     readonly webSocketMessageBytesMax: number;
     readonly webSocketBufferedBytesMax: number;
@@ -145,6 +146,8 @@ export class Link implements CallScope {
   }
 
   openStream(source: ByteSource): GuestStream {
+    const { streamsMax } = this.#parts.limits;
+    if (this.#streams.size >= streamsMax) throw new PlatformError('quota_exceeded', { what: 'One more open stream', limit: streamsMax });
     const stream = new OutgoingStream(source, this.#parts.limits.streamWindowBytes);
     const id = this.#streams.add(stream);
     return this.#guestStream(id, stream, () => this.#streams.remove(id));

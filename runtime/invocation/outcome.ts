@@ -58,7 +58,8 @@ export function failureResponse(outcome: Outcome & { kind: 'failed' }): { status
   const { code } = outcome;
   const details = isPrivate(code) ? {} : outcome.details;
   const body = JSON.stringify({ error: errorMessage(code, details).replace(/: \{reason\}$/, ''), code, ...details });
-  const retry = errorTable[code].status === 503 ? `retry-after\0${outcome.details['retryAfterSeconds'] ?? 1}\0` : '';
+  const seconds = outcome.details['retryAfterSeconds'] ?? (errorTable[code].status === 503 ? 1 : null);
+  const retry = seconds === null ? '' : `retry-after\0${seconds}\0`;
   return {
     status: errorTable[code].status,
     headerBlock: `content-type\0application/json\0cache-control\0no-store\0x-platform-error\0${code}\0${retry}`,

@@ -10,6 +10,8 @@ import { NodeExchange, type NodeConnection, type NodeListenerState } from './nod
 
 /** Beyond the idle time that clients may rely on: Node's own timeout comes first. */
 const WAIT_MS = 200;
+/** Where the limits do not say. */
+const PIPELINED_MAX = 256;
 
 type ConnectedSocket = Socket & { connection?: NodeConnection };
 
@@ -48,7 +50,15 @@ export async function openNodeListener(options: ListenerOptions): Promise<Listen
   server.maxHeadersCount = 0;
 
   server.on('connection', (socket: ConnectedSocket) => {
-    socket.connection = { socket, remoteAddress: plainAddress(socket.remoteAddress ?? ''), first: null, closing: false, upgraded: false };
+    socket.connection = {
+      socket,
+      remoteAddress: plainAddress(socket.remoteAddress ?? ''),
+      first: null,
+      pending: 0,
+      newest: null,
+      closing: false,
+      upgraded: false,
+    };
     sockets.add(socket);
     socket.on('close', () => {
       sockets.delete(socket);
@@ -175,6 +185,11 @@ function accept(
   // What follows a refused request on the same connection is not served.
   if (connection.closing) return;
   const { limits } = state.options;
+  // Those that were taken are answered, and then the connection ends: what follows was not served and may be sent again.
+  if (connection.pending >= (limits.pipelinedMax ?? PIPELINED_MAX)) {
+    closeAfterAnswers(connection);
+    return;
+  }
   const raw = request.rawHeaders;
   let headerBlock = '';
   let hostHeader: string | null = null;
@@ -232,11 +247,19 @@ function accept(
     while (last.next !== null) last = last.next;
     last.next = exchange;
   }
+  connection.newest = exchange;
+  connection.pending++;
   if (url.length > limits.urlBytesMax) exchange.refuse('url_too_long', { limit: limits.urlBytesMax });
   else if (headerBytes > limits.headerBytesMax) exchange.refuse('headers_too_large', { limit: limits.headerBytesMax });
   else if (problem !== '') exchange.refuse('bad_request', { reason: problem });
   else if (bodyBytes > limits.bodyBytesMax) exchange.refuse('body_too_large', { limit: limits.bodyBytesMax });
   else state.options.onExchange(exchange);
+}
+
+/** Nothing more is taken from a connection, and it ends when what was taken is answered. */
+function closeAfterAnswers(connection: NodeConnection): void {
+  connection.closing = true;
+  connection.newest?.endConnection();
 }
 
 /** The parser gave up on a connection, or it sent nothing in time. */
@@ -249,7 +272,7 @@ function refuseConnection(state: NodeListenerState, error: NodeJS.ErrnoException
     return;
   }
   if (connection.closing) return;
-  connection.closing = true;
+  closeAfterAnswers(connection);
   let last = connection.first;
   while (last !== null && last.next !== null) last = last.next;
   if (last !== null && last.incomplete) {

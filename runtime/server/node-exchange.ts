@@ -24,6 +24,8 @@ export interface NodeConnection {
   readonly socket: Socket;
   readonly remoteAddress: string;
   /** Oldest exchange without a complete response; pipelined ones hang on its `next`. */ first: NodeExchange | null;
+  /** How many there are. */ pending: number;
+  /** The one that came last, answered or not, while there are any. */ newest: NodeExchange | null;
   /** An error answer or a close is on its way: nothing more is accepted. */ closing: boolean;
   /** It speaks WebSocket now. */ upgraded: boolean;
 }
@@ -240,8 +242,8 @@ export class NodeExchange implements Exchange {
       return;
     }
     this.#state = ended;
-    this.#leaveConnection();
     if (this.#isLast() || this.#unreadIsMuch()) this.#response._last = true;
+    this.#leaveConnection();
     if (this.#response._last) this.#linger();
     this.#response.end();
     this.#afterEnd();
@@ -304,9 +306,14 @@ export class NodeExchange implements Exchange {
     return this.#listener.heads.get(headerBlock);
   }
 
+  /** The connection ends with this response, which may wait for those before it. */
+  endConnection(): void {
+    this.#response._last = true;
+  }
+
   /** Whether the connection is to end; pipelined requests that were already taken are still answered. */
   #isLast(): boolean {
-    return this.next === null && (this.#listener.draining || this.#connection.closing);
+    return this.#connection.newest === this && (this.#listener.draining || this.#connection.closing);
   }
 
   #headText(status: number, head: ResponseHead, framed: string): string {
@@ -344,6 +351,7 @@ export class NodeExchange implements Exchange {
     if (connection.first === this) connection.first = this.next;
     else for (let other = connection.first; other !== null; other = other.next) if (other.next === this) other.next = this.next;
     this.next = null;
+    if (--connection.pending <= 0) connection.newest = null;
   }
 
   /** A client that does not take a large answer may not hold it for ever. */

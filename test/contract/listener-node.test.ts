@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defaultLimits } from '#core/limits.ts';
 import { openNodeListener } from '#runtime/server/listener-node.ts';
+import type { Exchange } from '#runtime/server/listener.ts';
 import { listenerSuite } from './listener.ts';
 import { connectRaw } from './raw-client.ts';
 
@@ -75,6 +76,27 @@ test('requests with random changes are answered or cut, never hung, and the next
     client.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
     assert.equal((await client.response()).body, 'ok');
     client.socket.destroy();
+  } finally {
+    await listener.close();
+  }
+});
+
+test('of requests pipelined beyond the bound, the first are answered in order, and the connection ends without the rest', async () => {
+  const waiting: Exchange[] = [];
+  const listener = await openNodeListener({
+    port: 0,
+    host: '127.0.0.1',
+    limits: { ...defaultLimits, pipelinedMax: 3 },
+    onExchange: (exchange) => void waiting.push(exchange),
+  });
+  try {
+    const raw = await connectRaw(listener.port);
+    raw.send([1, 2, 3, 4, 5].map((number) => `GET /${number} HTTP/1.1\r\nHost: a\r\n\r\n`).join(''));
+    while (waiting.length < 3) await new Promise((resolve) => setImmediate(resolve));
+    for (const exchange of waiting.toReversed()) exchange.send(200, '', exchange.target);
+    for (const path of ['/1', '/2', '/3']) assert.equal((await raw.response()).body, path);
+    await raw.closed;
+    assert.deepEqual([raw.unread, waiting.length], ['', 3]);
   } finally {
     await listener.close();
   }

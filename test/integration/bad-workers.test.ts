@@ -169,6 +169,16 @@ for (const [name, code, logged] of [
   });
 }
 
+test('a worker that uses up its startup budget is not started again by each request, but after a pause that grows', async () => {
+  const begun = handler.logs.filter(({ text }) => text.includes('Startup CPU limit exceeded')).length;
+  const answers = await Promise.all(Array.from({ length: 20 }, () => handler.fetch('top-spin')));
+  assert.deepEqual(new Set(answers.map(({ headers }) => headers['x-platform-error'])), new Set(['startup_cpu_limit_exceeded']));
+  const again = await handler.fetch('top-spin');
+  assert.ok(Number(again.headers['retry-after']) >= 1);
+  const starts = handler.logs.filter(({ text }) => text.includes('Startup CPU limit exceeded')).length - begun;
+  assert.ok(starts <= 1, `started ${starts} times`);
+});
+
 test('more requests of one deployment than allowed are refused, and the rest is served', async () => {
   const answers = await Promise.all(Array.from({ length: 30 }, () => handler.fetch('bad', '/slow')));
   const refused = answers.filter(({ status }) => status === 503);

@@ -1,0 +1,30 @@
+// How many fetches of one worker are under way at a time, from the request to the last byte of the answer: each holds a socket of the
+// engine. Used by fetch.ts.
+import { PlatformError } from '#core/errors.ts';
+
+export class OpenFetches {
+  #max: number;
+  #open = new WeakMap<object, { count: number }>();
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /**
+   * Takes a place. @returns what gives it back; calling it twice changes nothing.
+   *
+   * @throws {PlatformError} `quota_exceeded`
+   */
+  take(isolate: object): () => void {
+    let open = this.#open.get(isolate);
+    if (open === undefined) this.#open.set(isolate, (open = { count: 0 }));
+    const counted = open;
+    if (counted.count >= this.#max) throw new PlatformError('quota_exceeded', { what: 'One more fetch at a time', limit: this.#max });
+    counted.count++;
+    let held = true;
+    return () => {
+      if (held) counted.count--;
+      held = false;
+    };
+  }
+}
