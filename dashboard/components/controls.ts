@@ -14,7 +14,7 @@ export function button(
   );
   made.addEventListener('click', () => {
     made.disabled = true;
-    Promise.resolve(act())
+    (async () => act())()
       .catch((error: unknown) => dialog('That did not work', 'Close', problem(error), () => Promise.resolve()))
       .finally(() => (made.disabled = false));
   });
@@ -55,7 +55,8 @@ export function dialog(title: string, label: string, content: Child, send: () =>
   cancel.addEventListener('click', () => made.close());
   form.addEventListener('submit', (event) => {
     event.preventDefault();
-    send().then(
+    // What throws at once, such as JSON that is none, is told like what fails later.
+    (async () => send())().then(
       () => {
         sent = true;
         made.close();

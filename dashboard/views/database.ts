@@ -39,7 +39,7 @@ export const databaseView: View = (place) => {
   const sql = element('textarea', { name: 'sql', spellcheck: 'false', placeholder: 'SELECT * FROM …' });
   const script = element(
     'select',
-    { name: 'mode' },
+    { name: 'mode', 'aria-label': 'One statement or a script' },
     element('option', { value: '' }, 'One statement'),
     element('option', { value: 'script' }, 'A script'),
   );
@@ -121,7 +121,13 @@ export const databaseView: View = (place) => {
           const last = Math.min(page.total, offset + pageRows);
           return [
             rowsOf(tables[chosen]!.name, page),
-            element('p', { class: 'row' }, back, on, `${page.total === 0 ? 0 : offset + 1} to ${last} of ${page.total}`),
+            element(
+              'p',
+              { class: 'row' },
+              back,
+              on,
+              element('span', {}, `${page.total === 0 ? 0 : offset + 1} to ${last} of ${page.total}`),
+            ),
           ];
         },
       );

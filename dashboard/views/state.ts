@@ -32,7 +32,7 @@ export const stateView: View = (place) => {
         'Entries',
         [
           { title: 'Key', cell: ({ name }) => element('span', { class: 'mono' }, name) },
-          { title: 'Metadata', cell: ({ metadata }) => (metadata === null ? '' : json(metadata, 200)) },
+          { title: 'Metadata', cell: ({ metadata }) => (metadata === null ? '' : json(JSON.parse(metadata) as unknown, 200)) },
           { title: 'Expires', cell: ({ expiresAt }) => moment(expiresAt) },
           {
             title: '',

@@ -3,10 +3,10 @@
 
 /** What of a request decides. */
 export interface Asking {
-  readonly method: string;
   readonly host: string | undefined;
   readonly origin: string | undefined;
   /** `sec-fetch-site`. */ readonly site: string | undefined;
+  /** `sec-fetch-mode`. */ readonly mode: string | undefined;
   /** Address the request came in on. */ readonly localAddress: string | undefined;
 }
 
@@ -14,14 +14,14 @@ const loopbackNames: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
 
 /** Why a request is refused; null where it is not. @param devHost the host that dev listens on. */
 export function objectionTo(asking: Asking, devHost: string): string | null {
-  const { host, origin, site, method } = asking;
+  const { host, origin, site, mode } = asking;
   const name = hostName(host);
   if (name === null) return 'it has no valid Host';
   const own = [...loopbackNames, bracketed(devHost.toLowerCase()), bracketed(plainAddress(asking.localAddress ?? ''))];
   if (!own.includes(name)) return `${name} is not a name of this machine`;
   if (origin !== undefined && !isSame(origin, host as string)) return 'it comes from another origin';
-  // Requests that change nothing send no Origin: their answer cannot be read elsewhere, but it may cost time to make.
-  if (site === 'cross-site' && !(method === 'GET' && origin === undefined)) return 'it comes from another site';
+  // Its answer could not be read there, but might cost time to make. Whoever follows a link may come from anywhere.
+  if (site === 'cross-site' && mode !== 'navigate') return 'it comes from another site';
   return null;
 }
 

@@ -31,10 +31,10 @@ export async function openDashboard(parts: DashboardParts, address: { readonly h
     const { host, origin } = request.headers;
     const objection = objectionTo(
       {
-        method: request.method ?? '',
         host,
         origin,
         site: request.headers['sec-fetch-site'] as string | undefined,
+        mode: request.headers['sec-fetch-mode'] as string | undefined,
         localAddress: request.socket.localAddress,
       },
       address.host,

@@ -327,6 +327,7 @@ test('requests by another name, of another origin or of no known kind are refuse
   assert.equal(await refused(`localhost:${port}`, { origin: `http://localhost:${dev.port}` }, 'POST'), 403);
   assert.equal(await refused(`localhost:${port}`, { origin: 'null' }, 'POST'), 403);
   assert.equal(await refused(`localhost:${port}`, { origin: `http://localhost:${port}` }), 200);
+  assert.equal(await refused(`localhost:${port}`, { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' }), 403);
   assert.equal(await refused(`localhost:${port}`, {}, 'POST'), 405);
   const form = await ask('/rpc', { method: 'POST', body: '{}', headers: { 'content-type': 'text/plain' } });
   assert.deepEqual([form.status, (form.json() as any).code], [400, 'bad_request']);
