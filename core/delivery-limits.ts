@@ -16,6 +16,7 @@ export interface DeliveryLimits {
   /** Events of one queue, resource of timers or workflow that are worked on at a time. */ readonly laneConcurrency: number;
   /** Events of one kind that one broker works on at a time. */ readonly inFlightMax: number;
   /** A broker looks for due work this often, should no word of it have come. */ readonly pollMs: number;
+  /** Outboxes of databases are looked at this often, should whoever filled them be gone. */ readonly outboxSweepMs: number;
   /** Timers of one resource. */ readonly timersMax: number;
   /** Shortest interval of a timer. */ readonly intervalMsLeast: number;
   /** JSON of a run's input, of its output, of a step's result, of an event. */ readonly workflowValueBytesMax: number;
@@ -42,6 +43,7 @@ export const defaultDeliveryLimits: DeliveryLimits = {
   laneConcurrency: 100,
   inFlightMax: 200,
   pollMs: 1000,
+  outboxSweepMs: 30_000,
   timersMax: 100_000,
   intervalMsLeast: 1000,
   workflowValueBytesMax: 1024 * 1024,
@@ -67,6 +69,7 @@ export const deliveryLimitVariables: Readonly<Record<keyof DeliveryLimits, strin
   laneConcurrency: 'DELIVERY_CONCURRENCY',
   inFlightMax: 'BROKER_IN_FLIGHT_MAX',
   pollMs: 'BROKER_POLL_MS',
+  outboxSweepMs: 'OUTBOX_SWEEP_MS',
   timersMax: 'TIMERS_PER_RESOURCE_MAX',
   intervalMsLeast: 'TIMER_INTERVAL_MS_LEAST',
   workflowValueBytesMax: 'WORKFLOW_VALUE_BYTES_MAX',

@@ -20,6 +20,7 @@ import { openNodeListener } from './server/listener-node.ts';
 import { createSignedFiles } from './server/signed-files.ts';
 import { openLocalEvents } from './local-events.ts';
 import { createMemoryCache } from './stores/cache-memory.ts';
+import { createOutbox } from './stores/outbox.ts';
 import { openLocalStores } from './stores/local-stores.ts';
 
 /** A request or an event that ended. */
@@ -115,7 +116,16 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
     },
     log,
   });
-  const stores = { ...local.stores, db: databases.store, auth: users, events: events.bindings };
+  const outbox = createOutbox({
+    databases: databases.store,
+    queue: events.stores.queue,
+    index: events.stores.outboxes,
+    limits: events.bindings.limits,
+    log,
+    owns: (owner) => owner === namespace,
+    now: Date.now,
+  });
+  const stores = { ...local.stores, db: databases.store, auth: users, events: { ...events.bindings, outbox } };
   const handler = createHandler({
     engine,
     limits,
@@ -196,6 +206,7 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
       await events.stop();
       handler.close();
       await engine.close();
+      await outbox.close();
       await events.close();
       await databases.close();
       local.close();

@@ -18,6 +18,7 @@ import { createDatabaseClient, databaseAddress, type DatabaseClient } from './st
 import { openEventsPostgres } from './stores/event-stores.ts';
 import { openFilesDisk } from './stores/files-disk.ts';
 import { openFilesS3 } from './stores/files-s3.ts';
+import { createOutbox } from './stores/outbox.ts';
 import { createStatePostgres } from './stores/state-postgres.ts';
 
 /** What the handler gets. */
@@ -46,6 +47,18 @@ export async function openEngineStores({ environment, folder, limits, log }: Eng
   const events = url === '' ? null : openEventsPostgres({ url, name: 'platform engine', limits: deliveryLimits });
   const address = databaseAddress(environment);
   const databases = address === null ? null : createDatabaseClient(address, databaseLimitsFrom(environment));
+  const outbox =
+    events === null || databases === null
+      ? null
+      : createOutbox({
+          databases,
+          queue: events.queue,
+          index: events.outboxes,
+          limits: deliveryLimits,
+          now: Date.now,
+          log,
+          owns: (namespace, project) => namespace === project,
+        });
   const secret = get('ENGINE_SECRET');
   const keyFor = (use: string): Uint8Array => createHmac('sha256', secret).update(use).digest();
   const fs = openFiles(get, folder);
@@ -55,7 +68,7 @@ export async function openEngineStores({ environment, folder, limits, log }: Eng
       : createUsers({ databases, secret: keyFor('auth'), sendMail: (mail) => sendMail(get('AUTH_MAIL_URL'), mail, log), log });
   const state = events === null ? null : createStatePostgres(events.sql);
   return {
-    stores: { db: databases, state, fs, auth: users, events: events === null ? null : { ...events, limits: deliveryLimits } },
+    stores: { db: databases, state, fs, auth: users, events: events === null ? null : { ...events, limits: deliveryLimits, outbox } },
     cache:
       get('ENGINE_CACHE_URL') !== ''
         ? await openCacheRedis(get('ENGINE_CACHE_URL'), (error) => log('warn', `The cache cannot be reached: ${error.message}`))
@@ -66,6 +79,7 @@ export async function openEngineStores({ environment, folder, limits, log }: Eng
     signedFiles: secret === '' ? null : createSignedFiles(fs, keyFor('files'), limits.bodyBytesMax),
     authRoutes: users === null ? null : createAuthRoutes(users),
     close() {
+      void outbox?.close();
       databases?.close();
       void events?.close();
     },

@@ -1,4 +1,5 @@
 // SQL databases: `db` in platform.yaml.
+import type { QueueBinding, QueueSendOptions } from './queue.d.ts';
 
 /**
  * A value that SQLite stores: booleans become 0 and 1, bytes (also as an array of numbers below 256) a blob, `undefined` is
@@ -61,6 +62,18 @@ export interface DatabaseTransaction {
   /** All or none of the statements; an error leaves the transaction as it was before them. */
   batch<Row = SqlRow>(statements: DatabaseStatement[]): Promise<DatabaseResult<Row>[]>;
   exec(sql: string): Promise<{ count: number; duration: number }>;
+  /**
+   * Sends a message if and only if the transaction commits: it is in the queue shortly after, once. `messageId` is the message's,
+   * unless the queue remembers its `dedupeId` when it gets there.
+   *
+   * @throws as `queue.send`; `D1_ERROR: ... SQLITE_FULL` when too many messages wait to be taken over by their queues.
+   * @example
+   * await env.DB.transaction(async (tx) => {
+   *   await tx.prepare('INSERT INTO orders (id, mail) VALUES (?, ?)').bind(id, mail).run();
+   *   await tx.send(env.MAIL, { to: mail, order: id });
+   * });
+   */
+  send<Payload>(queue: QueueBinding<Payload>, payload: Payload, options?: QueueSendOptions): Promise<{ messageId: string }>;
 }
 
 /** A view of the database that never goes back behind what it has seen. */

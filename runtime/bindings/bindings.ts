@@ -9,6 +9,7 @@ import { createAuthCalls, type AuthStore } from './auth.ts';
 import type { CacheStore } from './cache.ts';
 import { createCacheValueCalls } from './cache-values.ts';
 import { createDatabaseCalls, type DatabaseStore } from './database.ts';
+import type { Outbox } from './outbox.ts';
 import { createFileCalls, type FileStore, type SignUrl } from './fs.ts';
 import { createScope, type BindingOwner, type BindingScope } from './scope.ts';
 import { createQueueCalls, type QueueStore } from './queue.ts';
@@ -31,6 +32,7 @@ export interface EventBindingStores {
   readonly timer: TimerStore;
   readonly workflow: WorkflowStore;
   readonly limits: DeliveryLimits;
+  /** Messages of databases' transactions; null: there are no databases. */ readonly outbox?: Outbox | null;
 }
 
 /** No store at all: every binding says so. */
@@ -47,10 +49,15 @@ export interface BindingTools {
 type Calls = Readonly<Record<string, HostHandler>>;
 
 /** Kind in platform.yaml -> its calls; null where its store is missing. */
-const kinds: Readonly<Record<string, (scope: BindingScope, stores: BindingStores, tools: BindingTools) => Calls | null>> = {
+const kinds: Readonly<
+  Record<string, (scope: BindingScope, stores: BindingStores, tools: BindingTools, queues: BindingScope) => Calls | null>
+> = {
   auth: (scope, { auth }) => (auth ? createAuthCalls(scope.namespace, auth) : null),
   cache: (scope, _stores, { cache, cacheEntryBytesMax }) => createCacheValueCalls(scope, cache, { entryBytesMax: cacheEntryBytesMax }),
-  db: (scope, { db }) => (db ? createDatabaseCalls(scope, db) : null),
+  db(scope, { db, events }, _tools, queues) {
+    const messages = events?.outbox ? { outbox: events.outbox, queues, limits: events.limits } : null;
+    return db ? createDatabaseCalls(scope, db, messages) : null;
+  },
   fs: (scope, { fs }, { signUrl }) => fs && createFileCalls(scope, fs, signUrl),
   queue: (scope, { events }) => (events ? createQueueCalls(scope, events.queue, events.limits) : null),
   state: (scope, { state }) => state && createStateCalls(scope, state),
@@ -61,10 +68,11 @@ const kinds: Readonly<Record<string, (scope: BindingScope, stores: BindingStores
 /** @param declared kind -> binding name -> resource name. */
 export function createBindingCalls(owner: BindingOwner, declared: Manifest['bindings'], stores: BindingStores, tools: BindingTools): Calls {
   let calls: Calls = {};
+  const queues = createScope(owner, 'queue', declared['queue'] ?? {});
   for (const [kind, names] of Object.entries(declared)) {
     const create = Object.hasOwn(kinds, kind) ? kinds[kind] : undefined;
     if (create === undefined) continue;
-    calls = { ...calls, ...(create(createScope(owner, kind, names), stores, tools) ?? unavailable(kind)) };
+    calls = { ...calls, ...(create(createScope(owner, kind, names), stores, tools, queues) ?? unavailable(kind)) };
   }
   return calls;
 }

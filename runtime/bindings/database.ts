@@ -1,8 +1,12 @@
 // The host half of the db binding: turns a binding's name into a database and passes requests and answers on as text. What is in
 // them is the business of the guest half and of the database service (core/database-request.ts), not of this process.
 import { databaseOps } from '#core/database-request.ts';
+import type { DeliveryLimits } from '#core/delivery-limits.ts';
+import { PlatformError } from '#core/errors.ts';
 import type { HostHandler, HostReply } from '../bridge/host-calls.ts';
 import { invalid, toRecord, toWhole } from './arguments.ts';
+import type { Outbox } from './outbox.ts';
+import { toNewMessage } from './queue.ts';
 import type { BindingScope } from './scope.ts';
 
 /** One database. */
@@ -25,10 +29,29 @@ export interface DatabaseStore {
   run(place: DatabasePlace, op: number, transaction: number, payload: string): Promise<string | Uint8Array>;
 }
 
+/** The answer to a commit after which nothing is to be sent; of one that was lost nobody knows. */
+const isWithoutMessages = /^\{"m":\[\d+\]\}$/;
 const opsOfWorkers = new Set<number>(Object.values(databaseOps));
 
-/** The call of a deployment's db bindings: `{binding, op, transaction}` and the payload as a part -> the answer as a part. */
-export function createDatabaseCalls(scope: BindingScope, store: DatabaseStore): Readonly<Record<string, HostHandler>> {
+/** What a deployment's databases need to send messages. */
+export interface DatabaseMessages {
+  readonly outbox: Outbox;
+  /** The queues of the deployment. */ readonly queues: BindingScope;
+  readonly limits: DeliveryLimits;
+}
+
+/**
+ * The calls of a deployment's db bindings: `{binding, op, transaction}` and the payload as a part -> the answer as a part;
+ * `{binding, transaction, queue, message}` -> `{messageId}` and the answer as a part.
+ *
+ * @param messages null: there are no queues.
+ */
+export function createDatabaseCalls(
+  scope: BindingScope,
+  store: DatabaseStore,
+  messages: DatabaseMessages | null = null,
+  now: () => number = Date.now,
+): Readonly<Record<string, HostHandler>> {
   return {
     'db.run': (call) => {
       const args = toRecord(call.args);
@@ -39,7 +62,24 @@ export function createDatabaseCalls(scope: BindingScope, store: DatabaseStore): 
       const transaction = toWhole(args['transaction'], 'transaction', { least: 0, most: 2 ** 31, otherwise: 0 });
       const [payload] = call.parts;
       if (typeof payload !== 'string') throw invalid('A request to a database is text');
-      return store.run(place, op, transaction, payload).then(toReply);
+      const answer = store.run(place, op, transaction, payload);
+      if (op !== databaseOps.commit || messages === null) return answer.then(toReply);
+      return answer.then((text) => {
+        if (typeof text !== 'string' || !isWithoutMessages.test(text)) messages.outbox.committed(place);
+        return toReply(text);
+      });
+    },
+    async 'db.send'(call) {
+      const { binding, transaction, queue, message } = toRecord(call.args);
+      const place = { namespace: scope.namespace, resource: scope.resource(binding) };
+      call.owner.countSubrequest();
+      if (messages === null)
+        throw new PlatformError('binding_unavailable', { kind: 'queue', reason: 'this handler was started without a store for them' });
+      const to = { namespace: scope.namespace, resource: messages.queues.resource(queue) };
+      const number = toWhole(transaction, 'transaction', { least: 1, most: 2 ** 31 });
+      const taken = toNewMessage(message, now(), messages.limits);
+      const sender = { project: scope.project, branch: scope.branch, binding: queue as string };
+      return { value: { messageId: taken.id }, parts: [await messages.outbox.put(place, number, to, sender, taken)] };
     },
   };
 }

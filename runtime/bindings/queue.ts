@@ -82,17 +82,10 @@ export function createQueueCalls(
         throw invalid(`A batch has ${messages.length} messages, and may have ${limits.batchMessagesMax}`);
       const time = now();
       let bytes = 0;
-      const taken = messages.map((message): NewMessage => {
-        const { payload, delaySeconds, dedupeId, orderingKey } = toRecord(message);
-        const text = toJsonText(payload, 'The message', limits.messageBytesMax);
-        bytes += Buffer.byteLength(text);
-        return {
-          id: randomUUID(),
-          payload: text,
-          dueAt: time + toDelayMs(delaySeconds, limits.delayMsMax),
-          dedupeId: dedupeId == null ? null : toName(dedupeId, 'dedupeId', nameBytesMax),
-          orderingKey: orderingKey == null ? null : toName(orderingKey, 'orderingKey', nameBytesMax),
-        };
+      const taken = messages.map((message) => {
+        const checked = toNewMessage(message, time, limits);
+        bytes += Buffer.byteLength(checked.payload);
+        return checked;
       });
       if (bytes > limits.batchBytesMax) throw invalid(`The batch has ${bytes} bytes as JSON, and may have ${limits.batchBytesMax}`);
       const sender = { project: scope.project, branch: scope.branch, binding: binding as string };
@@ -103,6 +96,18 @@ export function createQueueCalls(
       call.owner.countSubrequest();
       return { value: await store.metrics(place, now()) };
     },
+  };
+}
+
+/** A message as a worker says it: `{payload, delaySeconds?, dedupeId?, orderingKey?}`. @throws {PlatformError} `invalid_argument`. */
+export function toNewMessage(message: unknown, time: number, limits: DeliveryLimits): NewMessage {
+  const { payload, delaySeconds, dedupeId, orderingKey } = toRecord(message);
+  return {
+    id: randomUUID(),
+    payload: toJsonText(payload, 'The message', limits.messageBytesMax),
+    dueAt: time + toDelayMs(delaySeconds, limits.delayMsMax),
+    dedupeId: dedupeId == null ? null : toName(dedupeId, 'dedupeId', nameBytesMax),
+    orderingKey: orderingKey == null ? null : toName(orderingKey, 'orderingKey', nameBytesMax),
   };
 }
 

@@ -239,6 +239,8 @@ export const hostCalls = {
   /** Bindings (bindings/<kind>.ts has the shapes); every one takes `{binding, ...}`. */
   /** `{op, transaction}` and the request as a part -> the answer as a part (core/database-request.ts). */
   'db.run': 'async',
+  /** `{transaction, queue, message}`, the message as of queue.send -> `{messageId}` and the database's answer as a part. */
+  'db.send': 'async',
   'state.get': 'async',
   'state.put': 'async',
   'state.delete': 'async',

@@ -80,6 +80,8 @@ const lazyParts = {
   fromJson,
   host,
   incomingBody,
+  /** The module of a kind of binding, where `env` gave one out already. */
+  givenBinding: (kind: string): BindingModule | undefined => loaded[`bindings/${kind}`] as unknown as BindingModule | undefined,
   isAnyArrayBuffer,
   isUnsharedBufferSource,
   newStreamId,
@@ -148,6 +150,8 @@ sockets.socketClasses.load = () => (loaded['web-socket'] ?? load('web-socket')) 
 export interface BindingModule {
   /** @param name as `env` has it: host calls name it, and the host knows its resource. */
   create(name: string): object;
+  /** Of queues: name and message as a call takes them; null for anything that `create` did not make. */
+  address?(binding: unknown, payload: unknown, options: unknown): { readonly queue: string; readonly message: object } | null;
 }
 
 /** The module of a kind of binding. */

@@ -4,6 +4,7 @@ import type { DeliveryLimits } from '#core/delivery-limits.ts';
 import { openPostgres } from '#postgres/connection.ts';
 import { joinByProcess, joinPresence, type Presence } from '#postgres/presence.ts';
 import { createLocalWake, createPostgresWake, type Wake } from '#postgres/wake.ts';
+import { createOutboxIndex, type OutboxIndex } from './outbox-index-sql.ts';
 import { createQueueStore } from './queue-sql.ts';
 import type { Sql } from './sql.ts';
 import { openPostgresSql } from './sql-postgres.ts';
@@ -17,6 +18,7 @@ export interface EventStores {
   readonly timer: ReturnType<typeof createTimerStore>;
   readonly cron: ReturnType<typeof createCronStore>;
   readonly workflow: ReturnType<typeof createWorkflowStore>;
+  /** Of databases with messages for queues. */ readonly outboxes: OutboxIndex;
   readonly wake: Wake;
   /** A broker's membership among those over this database. */
   join(onTrouble: (error: unknown) => void): Promise<Presence>;
@@ -55,6 +57,7 @@ function stores(sql: Sql, wake: Wake, limits: DeliveryLimits): Omit<EventStores,
     timer: createTimerStore(sql, wake, limits),
     cron: createCronStore(sql, wake, limits),
     workflow: createWorkflowStore(sql, wake, limits),
+    outboxes: createOutboxIndex(sql),
     wake,
   };
 }

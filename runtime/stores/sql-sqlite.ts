@@ -42,6 +42,11 @@ CREATE TABLE workflow_event (${ofRun}, type TEXT NOT NULL, payload TEXT NOT NULL
 CREATE INDEX workflow_event_execution ON workflow_event (execution_seq, type, seq);
 CREATE TABLE workflow_log (${ofRun}, at INTEGER NOT NULL, message TEXT NOT NULL, content TEXT);
 CREATE INDEX workflow_log_execution ON workflow_log (execution_seq, seq);`,
+  `
+CREATE TABLE outbox_database (
+  namespace TEXT NOT NULL, resource TEXT NOT NULL, touched_at INTEGER NOT NULL, check_at INTEGER NOT NULL,
+  PRIMARY KEY (namespace, resource));
+CREATE INDEX outbox_database_due ON outbox_database (check_at);`,
 ];
 
 /** The tables of bindings in a file. */

@@ -1,9 +1,13 @@
-// What the db binding keeps to from inside a worker, over every store: the shape of D1, and interactive transactions. Each store
+// What the db binding keeps to from inside a worker, over every store: the shape of D1, interactive transactions, and messages that
+// are sent with them. Each store
 // runs it from a test file of its own.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
+import { defaultDeliveryLimits } from '#core/delivery-limits.ts';
 import { noStores } from '#runtime/bindings/bindings.ts';
 import type { DatabasePlace, DatabaseStore } from '#runtime/bindings/database.ts';
+import { openEventsSqlite } from '#runtime/stores/event-stores.ts';
+import { createOutbox, type RunningOutbox } from '#runtime/stores/outbox.ts';
 import { startHandler, type TestHandler } from '#test/setup/handler.ts';
 
 /** A store, and what only it does. */
@@ -16,30 +20,46 @@ export interface DatabaseBindingCase {
 
 const worker = `
 export default {
-  async fetch(request, { DB, OTHER }) {
-    const run = new Function('DB', 'OTHER', 'return (async () => {' + (await request.text()) + '})()');
-    try { return Response.json((await run(DB, OTHER)) ?? null); }
+  async fetch(request, { DB, OTHER, MAIL }) {
+    const run = new Function('DB', 'OTHER', 'MAIL', 'return (async () => {' + (await request.text()) + '})()');
+    try { return Response.json((await run(DB, OTHER, MAIL)) ?? null); }
     catch (error) { return Response.json({ error: error.message, code: error.code, cause: error.cause?.message }); }
   },
 };`;
-const yaml = 'db:\n  DB: main\n  OTHER: second\n';
+const yaml = 'db:\n  DB: main\n  OTHER: second\nqueue:\n  MAIL: mail\n';
 
 /** Registers the suite's tests over the store that `open` gives. */
 export function databaseBindingContract(open: () => Promise<DatabaseBindingCase>): void {
   let handler: TestHandler;
   let subject: DatabaseBindingCase;
+  let outbox: RunningOutbox;
+  const limits = { ...defaultDeliveryLimits, messageBytesMax: 1000 };
+  const events = openEventsSqlite({ file: ':memory:', limits });
+  const mail = { namespace: 'shop', resource: 'mail' };
 
   before(async () => {
     subject = await open();
-    const stores = { ...noStores, db: subject.store };
+    outbox = createOutbox({
+      databases: subject.store,
+      queue: events.queue,
+      index: events.outboxes,
+      limits,
+      owns: (namespace, project) => namespace === project,
+      now: Date.now,
+      log: (_level, message) => assert.fail(message),
+    });
+    const stores = { ...noStores, db: subject.store, events: { ...events, limits, outbox } };
     handler = await startHandler({ shop: { files: worker, yaml }, rival: { files: worker, yaml } }, {}, { stores });
   });
   after(async () => {
     await handler.close();
+    await outbox.close();
+    await events.close();
     await subject.close();
   });
   beforeEach(async () => {
     await subject.store.remove({ namespace: 'shop', resource: 'main' });
+    await events.queue.purge(mail);
     await run(`await DB.exec("CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT UNIQUE, data)")`);
   });
 
@@ -238,6 +258,89 @@ export function databaseBindingContract(open: () => Promise<DatabaseBindingCase>
       return [kept, thrown, await count(DB), await count(late).catch((error) => error.message)];`),
       [[1, 0], 'no', 1, 'D1_ERROR: the transaction is over: it was committed: SQLITE_ABORT'],
     );
+  });
+
+  /** Payloads in the queue, once there are as many. */
+  async function mailed(count: number): Promise<unknown[]> {
+    for (;;) {
+      const { messages } = await events.queue.list(mail, { limit: 100, after: 0 });
+      if (messages.length >= count) return messages.map(({ payload }) => JSON.parse(payload) as unknown);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  test('a message is sent if and only if its transaction commits', async () => {
+    const ids = await run(`
+      const send = (name, fail) => DB.transaction(async (tx) => {
+        await tx.prepare('INSERT INTO users (name) VALUES (?)').bind(name).run();
+        const { messageId } = await tx.send(MAIL, { to: name });
+        if (fail) throw new Error('no');
+        return messageId;
+      });
+      const kept = await send('ann');
+      await send('bob', true).catch(() => {});
+      await send('ann').catch(() => {});
+      await DB.transaction((tx) => void tx.send(MAIL, 'not awaited'));
+      return [kept];`);
+    assert.deepEqual(await mailed(2), [{ to: 'ann' }, 'not awaited']);
+    const { messages } = await events.queue.list(mail, { limit: 100, after: 0 });
+    assert.deepEqual([messages[0]!.id], ids);
+    // Nothing is left to be sent again.
+    await outbox.sweep(true);
+    assert.equal((await mailed(2)).length, 2);
+    assert.equal(await run(`return DB.prepare('SELECT count(*) AS n FROM platform_internal_outbox').first('n')`), 0);
+  });
+
+  test('a message of a transaction has the options of one that is sent by itself', async () => {
+    const now = Date.now();
+    await run(`
+      const remembered = 'd' + Math.random();
+      await MAIL.send('first', { dedupeId: remembered });
+      await DB.transaction(async (tx) => {
+        await tx.send(MAIL, 'again', { dedupeId: remembered });
+        await tx.send(MAIL, 'late', { delaySeconds: 60, orderingKey: 'k' });
+        await tx.send(MAIL, 'last');
+      });`);
+    assert.deepEqual(await mailed(3), ['first', 'late', 'last']);
+    const [, late] = (await events.queue.list(mail, { limit: 100, after: 0 })).messages;
+    assert.ok(late!.dueAt! >= now + 60_000 && late!.dueAt! <= Date.now() + 60_000);
+  });
+
+  test('a message that a queue would refuse is refused in the same words, and the transaction goes on', async () => {
+    assert.deepEqual(
+      await run(`
+      const said = async (work) => { try { return await work(); } catch (error) { return [error.message, error.code]; } };
+      const wrong = [
+        (on) => on('x'.repeat(2000)),
+        (on) => on(undefined),
+        (on) => on(1, { delaySeconds: -1 }),
+        (on) => on(1, { dedupeId: '' }),
+        (on) => on(1, { orderingKey: 'x'.repeat(200) }),
+      ];
+      let late;
+      const pairs = await DB.transaction(async (tx) => {
+        late = tx;
+        await tx.prepare("INSERT INTO users (name) VALUES ('ann')").run();
+        const found = [];
+        for (const one of wrong) found.push([await said(() => one((...args) => MAIL.send(...args))), await said(() => one((...args) => tx.send(MAIL, ...args)))]);
+        return found;
+      });
+      return [
+        pairs.filter(([queue, outbox]) => !Array.isArray(queue) || String(queue) !== String(outbox)),
+        await said(() => late.send(MAIL, 1)),
+        await said(() => DB.transaction((tx) => tx.send(DB, 1))),
+        await said(() => DB.transaction((tx) => tx.send('MAIL', 1))),
+        await DB.prepare('SELECT count(*) AS n FROM users').first('n'),
+      ];`),
+      [
+        [],
+        ['D1_ERROR: the transaction is over: it was committed: SQLITE_ABORT', 'SQLITE_ABORT'],
+        ['send takes a queue of env, such as tx.send(env.MAIL, payload)', null],
+        ['send takes a queue of env, such as tx.send(env.MAIL, payload)', null],
+        1,
+      ],
+    );
+    assert.deepEqual(await mailed(0), []);
   });
 
   test('writes wait for a transaction of somebody else, and transactions queue', async () => {

@@ -32,7 +32,7 @@ const ops = { query: 1, batch: 2, exec: 3, dump: 4, begin: 5, commit: 6, rollbac
 
 const digits = '0123456789abcdef';
 
-export default function createDb({ atob, btoa, callHost, fromJson, toJson, isAnyArrayBuffer }: LazyParts): {
+export default function createDb({ atob, btoa, callHost, fromJson, givenBinding, toJson, isAnyArrayBuffer }: LazyParts): {
   create(name: string): object;
 } {
   const { fromCharCode } = String;
@@ -160,7 +160,18 @@ export default function createDb({ atob, btoa, callHost, fromJson, toJson, isAny
         Object.defineProperty(wrapped, 'code', { value: code, configurable: true, writable: true });
         throw wrapped;
       }
-      const [part] = reply.parts;
+      return this.#read<Answer>(reply.parts[0]);
+    }
+
+    /** Puts a message into the transaction; what is wrong with the message is said as `queue.send` says it. */
+    async send(queue: string, message: object): Promise<{ messageId: string }> {
+      const { binding, transaction } = this;
+      const { value, parts } = await callHost('db.send', { binding, transaction, queue, message });
+      this.#read(parts[0]);
+      return value as { messageId: string };
+    }
+
+    #read<Answer>(part: unknown): Answer {
       if (typeof part !== 'string') return part as Answer;
       const answer = fromJson(part) as { e?: [code: string, message: string, line?: number, statement?: string] };
       if (answer.e === undefined) return answer as Answer;
@@ -274,6 +285,7 @@ export default function createDb({ atob, btoa, callHost, fromJson, toJson, isAny
 
   class Transaction {
     readonly #channel: Channel;
+    readonly #sends: Promise<unknown>[] = [];
 
     constructor(channel: Channel) {
       this.#channel = channel;
@@ -289,6 +301,20 @@ export default function createDb({ atob, btoa, callHost, fromJson, toJson, isAny
 
     async exec(sql: unknown): Promise<{ count: number; duration: number }> {
       return runExec(this.#channel, sql);
+    }
+
+    /** To a queue, if and only if the transaction commits. */
+    async send(queue: unknown, payload: unknown, options?: unknown): Promise<{ messageId: string }> {
+      const addressed = givenBinding('queue')?.address?.(queue, payload, options);
+      if (addressed == null) throw new TypeError('send takes a queue of env, such as tx.send(env.MAIL, payload)');
+      const sent = this.#channel.send(addressed.queue, addressed.message);
+      this.#sends.push(sent);
+      return sent;
+    }
+
+    /** Resolves when no message is on its way into the transaction, however that ended. */
+    static async sent(transaction: Transaction): Promise<void> {
+      for (const sent of transaction.#sends) await sent.catch(() => {});
     }
   }
 
@@ -329,7 +355,10 @@ export default function createDb({ atob, btoa, callHost, fromJson, toJson, isAny
       const channel = new Channel(binding, t);
       let result: unknown;
       try {
-        result = await work(new Transaction(channel));
+        const transaction = new Transaction(channel);
+        result = await work(transaction);
+        // A message that was not awaited belongs to it all the same.
+        await Transaction.sent(transaction);
       } catch (error) {
         // What the worker threw is what counts; a transaction that is over already needs no end.
         await channel.ask(ops.rollback, []).catch(() => {});

@@ -1,5 +1,5 @@
 // The guest half of the queue binding: sends messages. How they come in is events/queue.ts. A module of lazy.ts.
-import type { LazyParts } from '../lazy.ts';
+import type { BindingModule, LazyParts } from '../lazy.ts';
 
 /** How a message is sent; checked on the host. */
 interface SendOptions {
@@ -8,7 +8,7 @@ interface SendOptions {
   /** Messages with one key are delivered one after the other, in their order. */ readonly orderingKey?: string;
 }
 
-export default function createQueue({ callHost }: LazyParts): { create(name: string): object } {
+export default function createQueue({ callHost }: LazyParts): BindingModule {
   function toMessage(payload: unknown, options: SendOptions | null | undefined): object {
     if (payload === undefined || typeof payload === 'function' || typeof payload === 'symbol')
       throw new TypeError('A message must have a JSON form');
@@ -21,6 +21,11 @@ export default function createQueue({ callHost }: LazyParts): { create(name: str
 
     constructor(binding: string) {
       this.#binding = binding;
+    }
+
+    static address(binding: unknown, payload: unknown, options: unknown): { queue: string; message: object } | null {
+      if (typeof binding !== 'object' || binding === null || !(#binding in binding)) return null;
+      return { queue: binding.#binding, message: toMessage(payload, options as SendOptions) };
     }
 
     async #send(messages: readonly object[]): Promise<string[]> {
@@ -49,5 +54,5 @@ export default function createQueue({ callHost }: LazyParts): { create(name: str
     }
   }
 
-  return { create: (name) => new Queue(name) };
+  return { create: (name) => new Queue(name), address: Queue.address };
 }

@@ -1,0 +1,17 @@
+// What the host half of the db binding asks of the outbox: messages that are sent if and only if a transaction commits.
+// runtime/stores/outbox.ts is the one that does it.
+import type { DatabasePlace } from './database.ts';
+import type { EventSender, NewMessage, QueuePlace } from './queue.ts';
+
+/** Takes messages into transactions, and out of databases into their queues. */
+export interface Outbox {
+  /**
+   * Puts a message into an interactive transaction.
+   *
+   * @returns JSON of the database: `{}`, or a refusal.
+   * @throws {PlatformError} `database_unavailable`, `store_unavailable`.
+   */
+  put(place: DatabasePlace, transaction: number, queue: QueuePlace, sender: EventSender, message: NewMessage): Promise<string>;
+  /** A transaction with messages was committed, or may have been: they are taken to their queues soon. */
+  committed(place: DatabasePlace): void;
+}

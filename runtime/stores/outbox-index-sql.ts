@@ -1,0 +1,53 @@
+// Which databases may have messages in their outbox, over `Sql`: written before a message goes in, asked by the sweep of outbox.ts,
+// so that no database is opened for nothing. Knows nothing of the outboxes themselves.
+import type { DatabasePlace } from '../bindings/database.ts';
+import type { Sql } from './sql.ts';
+
+/** A database that is to be looked at. */
+export interface OutboxPlace extends DatabasePlace {
+  /** When a message was last announced. */ readonly touchedAt: number;
+}
+
+/** The index. What it has taken is durable. */
+export interface OutboxIndex {
+  /** Messages may go into this outbox from now on; it is looked at from `checkAt` on. */
+  touch(place: DatabasePlace, now: number, checkAt: number): Promise<void>;
+  /** Takes databases that were to be looked at by `now`, and has them looked at again at `next`. */
+  due(now: number, next: number, most: number): Promise<OutboxPlace[]>;
+  /** Forgets a database, unless it was touched since. */
+  drop(place: OutboxPlace): Promise<void>;
+}
+
+export function createOutboxIndex(sql: Sql): OutboxIndex {
+  const skip = sql.technology === 'postgres' ? 'FOR UPDATE SKIP LOCKED' : '';
+  return {
+    async touch({ namespace, resource }, now, checkAt) {
+      await sql.all(
+        `INSERT INTO outbox_database (namespace, resource, touched_at, check_at) VALUES ($1, $2, $3, $4)
+         ON CONFLICT (namespace, resource) DO UPDATE SET touched_at = excluded.touched_at
+         WHERE outbox_database.touched_at < excluded.touched_at`,
+        namespace,
+        resource,
+        now,
+        checkAt,
+      );
+    },
+    due: (now, next, most) =>
+      sql.all<OutboxPlace>(
+        `UPDATE outbox_database SET check_at = $2 WHERE (namespace, resource) IN (
+           SELECT namespace, resource FROM outbox_database WHERE check_at <= $1 ORDER BY check_at LIMIT $3 ${skip})
+         RETURNING namespace, resource, touched_at AS "touchedAt"`,
+        now,
+        next,
+        most,
+      ),
+    async drop({ namespace, resource, touchedAt }) {
+      await sql.all(
+        'DELETE FROM outbox_database WHERE namespace = $1 AND resource = $2 AND touched_at = $3',
+        namespace,
+        resource,
+        touchedAt,
+      );
+    },
+  };
+}

@@ -1,0 +1,252 @@
+// The outbox: messages that workers send inside a transaction of their database lie in a table of it and are taken to their queues
+// after the commit, by the engine that served it, or by the sweep of another one when that engine is gone. Each row's id is
+// remembered by the queue, so that two that take the same row store one message.
+import { outboxOps, SqlRefusal } from '#core/database-request.ts';
+import type { OutboxMessage } from '#core/database-outbox.ts';
+import type { DatabasePlace, DatabaseStore } from '../bindings/database.ts';
+import type { Outbox } from '../bindings/outbox.ts';
+import type { EventSender, NewMessage, QueuePlace, QueueStore } from '../bindings/queue.ts';
+import type { OutboxIndex, OutboxPlace } from './outbox-index-sql.ts';
+
+/** What an outbox is made of. */
+export interface OutboxParts {
+  readonly databases: DatabaseStore;
+  readonly queue: Pick<QueueStore, 'send'>;
+  readonly index: OutboxIndex;
+  readonly limits: { readonly outboxSweepMs: number; readonly delayMsMax: number };
+  /** Whether the databases of a namespace are those of a project: a row may have been forged. */
+  owns(namespace: string, project: string): boolean;
+  readonly now: () => number;
+  readonly log: (level: 'warn', message: string) => void;
+}
+
+/** An outbox at work. */
+export interface RunningOutbox extends Outbox {
+  /** Looks at every database of the index that is due; resolves when all were looked at. @param all also at those that are not due yet. */
+  sweep(all?: boolean): Promise<void>;
+  /** Stops; what is under way comes to its end or fails. */ close(): Promise<void>;
+}
+
+interface Drain {
+  again: boolean;
+  done: Promise<void>;
+}
+
+/** After its start, so that nothing waits for it. */
+const FIRST_SWEEP_MS = 500;
+const RETRY_MS = 250;
+/** Databases of one look at the index, and those that are drained at a time. */
+const SWEEP_PLACES = 100;
+const SWEEP_TOGETHER = 8;
+/** Added to the time without messages after which a database leaves the index: a transaction may still be under way. */
+const LINGER_MS = 60_000;
+const MARKS_KEPT = 10_000;
+const nameBytesMax = 128;
+
+export function createOutbox({ databases, queue, index, limits, owns, now, log }: OutboxParts): RunningOutbox {
+  const { outboxSweepMs: sweepMs } = limits;
+  /** When this process last wrote a database into the index, by the clock that only goes forward. */
+  const marks = new Map<string, number>();
+  const touching = new Map<string, Promise<void>>();
+  const drains = new Map<string, Drain>();
+  /** Databases that are emptied after a commit, and whether there was another one since. */
+  const wanted = new Map<string, boolean>();
+  const stop = Promise.withResolvers<void>();
+  let closed = false;
+  let sweeping: Promise<void> | null = null;
+  let timer = setTimeout(() => tick(true), FIRST_SWEEP_MS).unref();
+
+  function tick(all: boolean): void {
+    sweep(all)
+      .catch(() => {
+        // The store is away, and will be back.
+      })
+      .finally(() => {
+        // Spread, so that engines that were started together do not ask together.
+        if (!closed) timer = setTimeout(() => tick(false), sweepMs * (0.75 + Math.random() / 2)).unref();
+      });
+  }
+
+  async function mark(place: DatabasePlace): Promise<void> {
+    const name = nameOf(place);
+    const age = performance.now() - (marks.get(name) ?? -Infinity);
+    if (age < sweepMs) return;
+    let touched = touching.get(name);
+    if (touched === undefined) {
+      touched = touch(place, name).finally(() => touching.delete(name));
+      touching.set(name, touched);
+    }
+    // What was said a while ago still holds: a store that is away for a moment stops nobody.
+    if (age < 4 * sweepMs) touched.catch(() => {});
+    else await touched;
+  }
+
+  async function touch(place: DatabasePlace, name: string): Promise<void> {
+    const at = performance.now();
+    await index.touch(place, now(), now() + sweepMs);
+    if (marks.size >= MARKS_KEPT) marks.clear();
+    marks.set(name, at);
+  }
+
+  async function ask(place: DatabasePlace, op: number, args: unknown): Promise<Record<string, unknown>> {
+    const answer = JSON.parse((await databases.run(place, op, 0, JSON.stringify(args))) as string) as Record<string, unknown>;
+    const refusal = answer['e'] as [string, string] | undefined;
+    if (refusal !== undefined) throw new SqlRefusal(...refusal);
+    return answer;
+  }
+
+  /** Takes all that lies in an outbox to its queues. */
+  async function empty(place: DatabasePlace): Promise<void> {
+    for (let last: unknown = null; !closed;) {
+      const rows = (await ask(place, outboxOps.pending, []))['rows'] as [id: unknown, message: unknown][];
+      const [oldest] = rows;
+      if (oldest === undefined) return;
+      const first = JSON.stringify(oldest[0]);
+      if (first === last) throw new Error('its rows cannot be deleted');
+      last = first;
+      await pass(place, rows);
+      await ask(place, outboxOps.dequeue, [rows.map(([id]) => id)]);
+    }
+  }
+
+  /** Sends rows, those of one sender to one queue together. */
+  async function pass(place: DatabasePlace, rows: readonly (readonly [id: unknown, message: unknown])[]): Promise<void> {
+    const time = now();
+    const groups = new Map<string, { to: QueuePlace; sender: EventSender; messages: NewMessage[] }>();
+    for (const [id, text] of rows) {
+      const row = typeof id === 'string' && id.length <= nameBytesMax ? toMessage(text) : null;
+      if (row === null || !owns(place.namespace, row.project)) {
+        log('warn', `A message in the outbox of database ${nameOf(place)} is none and is dropped`);
+        continue;
+      }
+      const { resource, project, branch, binding, payload, dueAt, dedupeId, orderingKey } = row;
+      const key = JSON.stringify([resource, project, branch, binding]);
+      let group = groups.get(key);
+      if (group === undefined) {
+        const sender = { project, branch, binding };
+        groups.set(key, (group = { to: { namespace: place.namespace, resource }, sender, messages: [] }));
+      }
+      // Its own id where the worker gave none: a row that is taken twice is stored once.
+      group.messages.push({ id: id as string, payload, dueAt, dedupeId: dedupeId ?? (id as string), orderingKey });
+    }
+    for (const { to, sender, messages } of groups.values()) await queue.send(to, sender, messages, time);
+  }
+
+  function toMessage(text: unknown): OutboxMessage | null {
+    try {
+      const message = JSON.parse(text as string) as OutboxMessage;
+      const { resource, project, branch, binding, payload, dueAt, dedupeId, orderingKey } = message;
+      const names = [resource, project, branch, binding, dedupeId ?? '-', orderingKey ?? '-'];
+      if (!names.every(isName) || typeof payload !== 'string' || !Number.isSafeInteger(dueAt)) return null;
+      JSON.parse(payload);
+      // A clock may have been set back since.
+      return { ...message, dueAt: Math.min(dueAt, now() + limits.delayMsMax) };
+    } catch {
+      return null;
+    }
+  }
+
+  function drain(place: DatabasePlace): Promise<void> {
+    const name = nameOf(place);
+    const running = drains.get(name);
+    if (running !== undefined) {
+      running.again = true;
+      return running.done;
+    }
+    const state: Drain = { again: true, done: Promise.resolve() };
+    drains.set(name, state);
+    state.done = (async () => {
+      try {
+        while (state.again && !closed) {
+          state.again = false;
+          await empty(place);
+        }
+      } finally {
+        drains.delete(name);
+      }
+    })();
+    return state.done;
+  }
+
+  /** After a commit: tries again for as long as a sweep takes to come. */
+  async function drainPatiently(place: DatabasePlace): Promise<void> {
+    const name = nameOf(place);
+    const isAtWork = wanted.has(name);
+    wanted.set(name, true);
+    if (isAtWork) return;
+    let delayMs = RETRY_MS;
+    while (wanted.get(name) === true && !closed) {
+      wanted.set(name, false);
+      try {
+        await drain(place);
+        continue;
+      } catch (error) {
+        if (delayMs > sweepMs) {
+          log('warn', `Messages of database ${name} wait in its outbox: ${(error as Error).message}`);
+          break;
+        }
+      }
+      wanted.set(name, true);
+      await pause(delayMs);
+      delayMs *= 2;
+    }
+    wanted.delete(name);
+  }
+
+  async function pause(ms: number): Promise<void> {
+    const over = Promise.withResolvers<void>();
+    const waiting = setTimeout(over.resolve, ms).unref();
+    await Promise.race([over.promise, stop.promise]);
+    clearTimeout(waiting);
+  }
+
+  async function look(place: OutboxPlace): Promise<void> {
+    try {
+      await drain(place);
+      if (place.touchedAt < now() - 8 * sweepMs - LINGER_MS) await index.drop(place);
+    } catch (error) {
+      if (!closed) log('warn', `The outbox of database ${nameOf(place)} cannot be emptied: ${(error as Error).message}`);
+    }
+  }
+
+  async function lookAtAll(all: boolean): Promise<void> {
+    const next = now() + sweepMs;
+    const until = all ? next - 1 : now();
+    while (!closed) {
+      const places = await index.due(until, next, SWEEP_PLACES);
+      for (let at = 0; at < places.length && !closed; at += SWEEP_TOGETHER)
+        await Promise.all(places.slice(at, at + SWEEP_TOGETHER).map(look));
+      if (places.length < SWEEP_PLACES) return;
+    }
+  }
+
+  function sweep(all = false): Promise<void> {
+    sweeping ??= lookAtAll(all).finally(() => (sweeping = null));
+    return sweeping;
+  }
+
+  return {
+    async put(place, transaction, { resource }, { project, branch, binding }, { id, payload, dueAt, dedupeId, orderingKey }) {
+      await mark(place);
+      const message: OutboxMessage = { resource, project, branch, binding, payload, dueAt, dedupeId, orderingKey };
+      const request = JSON.stringify([id, JSON.stringify(message)]);
+      return (await databases.run(place, outboxOps.enqueue, transaction, request)) as string;
+    },
+    committed: (place) => void drainPatiently(place),
+    sweep,
+    async close() {
+      closed = true;
+      clearTimeout(timer);
+      stop.resolve();
+      await Promise.allSettled([sweeping, ...[...drains.values()].map(({ done }) => done)]);
+    },
+  };
+}
+
+function nameOf({ namespace, resource }: DatabasePlace): string {
+  return `${namespace}/${resource}`;
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= 200 && !value.includes('\0') && value.isWellFormed();
+}
