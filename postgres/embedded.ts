@@ -48,6 +48,8 @@ export interface EmbeddedOptions {
   readonly durable?: boolean;
   /** The server died and is started again, or cannot be. */
   readonly onTrouble?: (message: string, details: Readonly<Record<string, unknown>>) => void;
+  /** Gives the start up: what it runs is ended, and it rejects. Once it has resolved, `stop` is the way. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -73,8 +75,13 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
         'Start the version that wrote it and make a backup, or move the folder away to begin anew',
     );
   }
+  const giveUp = new AbortController();
+  const { signal } = giveUp;
+  const forward = (): void => giveUp.abort();
+  options.signal?.throwIfAborted();
+  options.signal?.addEventListener('abort', forward);
   await stopOrphan(dataFolder);
-  if (!existsSync(dataFolder)) await initialize({ bin, place, dataFolder, password, user, durable: options.durable !== false });
+  if (!existsSync(dataFolder)) await initialize({ bin, place, dataFolder, password, user, durable: options.durable !== false, signal });
   const settings: Record<string, string> = {
     listen_addresses: '',
     unix_socket_directories: sockets,
@@ -94,10 +101,10 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   async function start(): Promise<void> {
     if (existsSync(log) && statSync(log).size > logBytesMax) renameSync(log, `${log}.1`);
     const began = performance.now();
-    child = run(path.join(bin, 'postgres'), args, { user, log, cwd: place });
+    child = run(path.join(bin, 'postgres'), args, { user, log, cwd: place, signal });
     await ready(child, dataFolder, log);
     void exitOf(child).then((code) => {
-      if (stopping !== null) return;
+      if (stopping !== null || signal.aborted) return;
       deaths = performance.now() - began > 60_000 ? 1 : deaths + 1;
       options.onTrouble?.('The embedded Postgres died; starting it again', { code, deaths });
       void again();
@@ -122,6 +129,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   }
 
   await start();
+  options.signal?.removeEventListener('abort', forward);
   const url = new URL(`postgres://${owner}:${password}@localhost/${owner}`);
   url.searchParams.set('host', sockets);
   return {
@@ -177,8 +185,9 @@ async function initialize(parts: {
   password: string;
   user: RunAs | null;
   durable: boolean;
+  signal: AbortSignal;
 }): Promise<void> {
-  const { place, user } = parts;
+  const { place, user, signal } = parts;
   // Made under another name and renamed when complete, so that an interrupted first start leaves nothing that looks whole.
   const unfinished = `${parts.dataFolder}.unfinished`;
   const passwordFile = path.join(place, 'initial-password');
@@ -190,7 +199,7 @@ async function initialize(parts: {
   const child = run(
     path.join(parts.bin, 'initdb'),
     ['-D', unfinished, `--pwfile=${passwordFile}`, ...args, ...(parts.durable ? [] : ['--no-sync'])],
-    { user, log, cwd: place },
+    { user, log, cwd: place, signal },
   );
   const code = await exitOf(child);
   rmSync(passwordFile, { force: true });
@@ -200,6 +209,7 @@ async function initialize(parts: {
     user,
     log,
     cwd: place,
+    signal,
     input: `CREATE DATABASE ${owner}\n`,
   });
   const created = await exitOf(single);
@@ -263,8 +273,10 @@ async function gone(pid: number, waitMs: number): Promise<boolean> {
 function run(
   program: string,
   args: readonly string[],
-  options: { user: RunAs | null; log: string; cwd: string; input?: string },
+  options: { user: RunAs | null; log: string; cwd: string; input?: string; signal: AbortSignal },
 ): ChildProcess {
+  const { signal } = options;
+  signal.throwIfAborted();
   // A log file rather than a pipe: a pipe would end the server when we die, and keep a shell open while it lives.
   const log = openSync(options.log, 'a', 0o600);
   try {
@@ -277,6 +289,10 @@ function run(
       ...options.user,
     });
     child.on('error', () => {});
+    // Each program of Postgres tidies up after SIGTERM; a server without clients stops at once.
+    const end = (): void => void child.kill('SIGTERM');
+    signal.addEventListener('abort', end);
+    child.on('exit', () => signal.removeEventListener('abort', end));
     child.stdin?.on('error', () => {});
     if (options.input !== undefined) child.stdin!.end(options.input);
     return child;

@@ -8,6 +8,7 @@ import { migrate } from './migrate.ts';
 
 const get = (name: string): string => process.env[name]?.trim() ?? '';
 let embedded = null as EmbeddedPostgres | null;
+const stopping = new AbortController();
 
 /** One line a happening, in the form of the other processes' logs. */
 function say(level: 30 | 50, msg: string, fields: Readonly<Record<string, unknown>> = {}): void {
@@ -19,6 +20,7 @@ async function start(): Promise<void> {
   if (url === '') {
     embedded = await startEmbeddedPostgres({
       folder: join(get('FS_PATH'), 'postgres'),
+      signal: stopping.signal,
       onTrouble: (message, details) => say(50, message, details),
     });
     ({ url } = embedded);
@@ -32,6 +34,9 @@ async function start(): Promise<void> {
 }
 
 async function stop(): Promise<never> {
+  stopping.abort();
+  // A start that is under way ends its programs first; a migration is cut off by the end of its server, and rolled back.
+  if (embedded === null && get('DATABASE_URL') === '') await started.catch(() => {});
   await embedded?.stop();
   process.exit(0);
 }
@@ -42,10 +47,13 @@ process.on('disconnect', () => void stop());
 // Keeps the process where the database is another one's.
 setInterval(() => {}, 2 ** 30);
 
+const started = start();
 try {
-  await start();
+  await started;
 } catch (error) {
-  say(50, (error as Error).message);
-  await embedded?.stop();
-  process.exit(1);
+  if (!stopping.signal.aborted) {
+    say(50, (error as Error).message);
+    await embedded?.stop();
+    process.exit(1);
+  }
 }

@@ -63,6 +63,7 @@ async function start(config: SupervisorConfig): Promise<void> {
   const { limits, folder } = config;
   const claimed = await claimPort(config.host, config.port);
   const sockets = mkdtempSync(join(tmpdir().length <= SOCKET_PATH_MAX ? tmpdir() : '/tmp', 'platform-'));
+  process.on('exit', () => rmSync(sockets, { recursive: true, force: true }));
   const quarantine = new Quarantine(
     {
       backoffMs: limits.quarantineBackoffMs,
@@ -117,10 +118,7 @@ async function start(config: SupervisorConfig): Promise<void> {
       lostRequests += engine.load;
       log.error({ engine: engine.id, place: engine.place, code, signal, delayMs, lostRequests: engine.load }, 'An engine died');
     },
-    onHopeless(code) {
-      rmSync(sockets, { recursive: true, force: true });
-      process.exit(code);
-    },
+    onHopeless: (code) => process.exit(code),
     onMessage(engine, message) {
       if (message.type === 'note') {
         if (message.served > engine.served) engine.lastServedAt = Date.now();
@@ -269,7 +267,6 @@ async function start(config: SupervisorConfig): Promise<void> {
     await engines.stop();
     await services.stop();
     await privatePort?.close();
-    rmSync(sockets, { recursive: true, force: true });
     process.exit(0);
   };
   process.on('SIGTERM', () => void stop());
@@ -305,8 +302,15 @@ async function start(config: SupervisorConfig): Promise<void> {
 
   const cacheUrl = process.env['CACHE_URL']?.trim() ?? '';
   if (cacheUrl !== '' && environment['ENGINE_CACHE_URL'] === undefined) environment['ENGINE_CACHE_URL'] = await openCacheUser(cacheUrl);
-  await services.start();
-  engines.start();
+  try {
+    await services.start();
+  } catch (error) {
+    // A service that was asked to end before it was ready did what it should.
+    if (stopping) return;
+    await services.stop();
+    throw error;
+  }
+  if (!stopping) engines.start();
 }
 
 /** Where this machine reaches a port of its own. */
