@@ -98,6 +98,8 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
   let again = false;
   let closed = false;
   let timer: NodeJS.Timeout | null = null;
+  /** The time of `later` that it waits for; below all of them while they are being gone through. */
+  let armedFor = Infinity;
   let idle: (() => void) | null = null;
 
   function markReady(lane: number): void {
@@ -112,7 +114,8 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
 
   function markLater(lane: number, dueAt: number): void {
     if (dueAt < (later.get(lane) ?? Infinity)) later.set(lane, dueAt);
-    arm();
+    // Not once a lane: a look at all of them would take the square of their number.
+    if (dueAt < armedFor) arm();
   }
 
   function mark(lane: number, dueAt: number): void {
@@ -126,10 +129,12 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
     timer = null;
     let first = Infinity;
     for (const dueAt of later.values()) if (dueAt < first) first = dueAt;
+    armedFor = first;
     if (closed || first === Infinity) return;
     timer = setTimeout(
       () => {
         timer = null;
+        armedFor = -Infinity;
         for (const [lane, dueAt] of later) {
           if (dueAt > now()) continue;
           later.delete(lane);
