@@ -1,7 +1,7 @@
 // The secret that engines sign sessions and addresses of files with. It follows from AUTH_SECRET, so that all machines of an
 // installation have the same and no engine has that one itself; without it, one is made and kept in the data folder.
 import { createHmac, randomBytes } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const charsMin = 16;
@@ -16,11 +16,24 @@ export function engineSecret(environment: Readonly<Record<string, string | undef
     .digest('hex');
 }
 
+const secretBytes = 32;
+
 function ownSecret(file: string): Buffer {
-  try {
-    writeFileSync(file, randomBytes(32), { flag: 'wx', mode: 0o600 });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  }
+  const kept = read(file);
+  if (kept !== null) return kept;
+  // Whole or not at all: of an empty file, anybody could reckon the secret. The caller holds the lock of the data folder.
+  const unfinished = `${file}.unfinished`;
+  writeFileSync(unfinished, randomBytes(secretBytes), { mode: 0o600, flush: true });
+  renameSync(unfinished, file);
   return readFileSync(file);
+}
+
+function read(file: string): Buffer | null {
+  try {
+    const kept = readFileSync(file);
+    return kept.byteLength === secretBytes ? kept : null;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return null;
+  }
 }
