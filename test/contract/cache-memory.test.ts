@@ -35,3 +35,21 @@ test('memory: what is larger than all of it is not kept', async () => {
   assert.equal(await store.get('a', '2'), null);
   assert.notEqual(await store.get('a', '1'), null);
 });
+
+test('memory: what is there is listed by prefix, without what has expired or is of another project', async () => {
+  let time = 0;
+  const store = createMemoryCache({ bytesMax: 100_000, now: () => time });
+  for (const key of ['a1', 'a2', 'b1', 'a3']) await store.set('one', key, kilobyte, key === 'a2' ? 10 : 1000);
+  await store.set('two', 'a4', kilobyte, 1000);
+  await store.get('one', 'a1');
+  time = 10;
+  assert.deepEqual(
+    store.list('one', 'a', 10).map(({ key, expiresAt }) => [key, expiresAt]),
+    [
+      ['a3', 1000],
+      ['a1', 1000],
+    ],
+  );
+  assert.equal(store.list('one', '', 1).length, 1);
+  assert.deepEqual(store.list('none', '', 10), []);
+});

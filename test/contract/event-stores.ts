@@ -178,6 +178,21 @@ export function eventStoresContract(open: OpenStores): void {
     assert.equal((await queue.metrics(place, t0)).deadCount, 0);
   });
 
+  fact('a single message is dropped, unless it is being delivered', async ({ queue }) => {
+    await queue.send(place, sender, [message('a'), message('b')], t0);
+    const lane = await queue.lanes.open('shop', 'mail');
+    const [flying] = await claim(queue, [lane], t0, { perLane: 1 });
+    assert.equal(await queue.remove(place, flying!.message_id), false);
+    assert.equal(await queue.remove({ ...place, namespace: 'other' }, 'b'), false);
+    assert.equal(await queue.remove(place, 'b'), true);
+    assert.equal(await queue.remove(place, 'b'), false);
+    const { messages } = await queue.list(place, { limit: 10, after: 0 });
+    assert.deepEqual(
+      messages.map(({ id }) => id),
+      ['a'],
+    );
+  });
+
   fact('dead letters are delivered where a deployment declares their queue, and stay when they fail there too', async ({ queue }) => {
     await queue.send(place, sender, [message('bad')], t0);
     const lane = await queue.lanes.open('shop', 'mail');

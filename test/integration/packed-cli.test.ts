@@ -8,6 +8,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { pack } from '#cli/tasks/pack.ts';
 import { root } from '#cli/tasks/processes.ts';
+import { startDev } from '#test/setup/dev.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'packed-'));
 const program = path.join(folder, 'node_modules/@platform-run/cli');
@@ -53,6 +54,19 @@ test('help, init, types, build and deploy work from the packed program', () => {
   const { project } = JSON.parse(deployed.stdout) as { project: string };
   assert.equal(project, 'app');
   assert.match(readFileSync(path.join(folder, 'state/routes/app.json'), 'utf8'), /"production": "d/);
+});
+
+test('dev of the packed program has a dashboard, whose page it bundles', async () => {
+  const dev = await startDev(path.join(folder, 'app'), [], path.join(program, 'cli/run.mjs'));
+  try {
+    const [, url] = await dev.printed(/Dashboard (http:\S+)/);
+    const page = await fetch(`${url}/main.js`);
+    assert.equal(page.status, 200);
+    assert.match(await page.text(), /EventSource/);
+    assert.equal(((await (await fetch(`${url}/api/config`)).json()) as { ready: boolean }).ready, true);
+  } finally {
+    await dev.close();
+  }
 });
 
 test('no module that Node loads is TypeScript, and no test or task is packed', () => {

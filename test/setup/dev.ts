@@ -15,9 +15,13 @@ export interface TestDev {
   close(): Promise<void>;
 }
 
-/** Starts it in a project's folder, on a free port. */
-export async function startDev(folder: string, flags: readonly string[] = []): Promise<TestDev> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, '../../cli/run.mjs'), 'dev', '-p', '0', '-h', '127.0.0.1', ...flags], {
+/** Starts it in a project's folder, on a free port. @param launcher of another copy of the program. */
+export async function startDev(
+  folder: string,
+  flags: readonly string[] = [],
+  launcher = join(import.meta.dirname, '../../cli/run.mjs'),
+): Promise<TestDev> {
+  const child = spawn(process.execPath, [launcher, 'dev', '-p', '0', '-h', '127.0.0.1', ...flags], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, NO_COLOR: '1' },
