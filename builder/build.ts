@@ -127,7 +127,10 @@ async function inside(root: string, path: string): Promise<string> {
 
 /** What the handler is told. What platform.yaml leaves out is written as its default, so that ids are stable. */
 function toManifest(kind: Manifest['kind'], config: BuildConfig, worker: Bundle | null, assets: RuledAssets | null): Manifest {
-  const cron = Object.entries(config.cron).map(([name, { schedule, timezone }]) => [name, { schedule, timezone }]);
+  const cron = Object.entries(config.cron).map(([name, { schedule, timezone, overlap }]) => [
+    name,
+    { schedule, timezone, ...(overlap === 'queue' && { overlap }) },
+  ]);
   return {
     version: 1,
     kind,

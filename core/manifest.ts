@@ -61,7 +61,8 @@ export interface Manifest {
   readonly assets: AssetRules | null;
   /** Declared bindings by kind: binding name -> resource name. `auth` has one, without a resource of its own. */
   readonly bindings: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  readonly cron: Readonly<Record<string, { readonly schedule: string; readonly timezone: string }>>;
+  /** Schedules by name; one without `overlap` skips what came due while it ran. */
+  readonly cron: Readonly<Record<string, { readonly schedule: string; readonly timezone: string; readonly overlap?: 'queue' }>>;
   /** `migrations.json` beside the manifest; absent where there are none. */ readonly migrations?: { readonly hash: string };
   readonly ai: boolean;
   readonly skewProtection: boolean;

@@ -48,7 +48,7 @@ compatibility_flags: [nodejs_compat]
 db: { DB: users }
 queue: {}
 state: { KV: cache }
-cron: { NIGHTLY: 0 3 * * * }
+cron: { NIGHTLY: 0 3 * * *, OFTEN: { schedule: '* * * * *', overlap: queue } }
 ai: true
 skew_protection: false
 `),
@@ -68,7 +68,10 @@ skew_protection: false
         files: { 'index.html': { hash: hashOf('home'), bytes: 4, type: 'text/html; charset=utf-8' } },
       },
       bindings: { db: { DB: 'users' }, state: { KV: 'cache' } },
-      cron: { NIGHTLY: { schedule: '0 3 * * *', timezone: 'UTC' } },
+      cron: {
+        NIGHTLY: { schedule: '0 3 * * *', timezone: 'UTC' },
+        OFTEN: { schedule: '* * * * *', timezone: 'UTC', overlap: 'queue' },
+      },
       ai: true,
       skewProtection: false,
     },
