@@ -1,8 +1,9 @@
 // examples/guest-book on the platform as it runs in production: an engine and its spare, the database service, Postgres and a broker. What a restart
 // is in `platform dev`, is kill -9 of the engine here.
-import { readFile } from 'node:fs/promises';
+import assert from 'node:assert/strict';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before } from 'node:test';
+import { after, before, test } from 'node:test';
 import { build } from '#builder/build.ts';
 import { publish } from '#cli/publish.ts';
 import { parseProjectConfig, type ProjectConfig } from '#core/project-config.ts';
@@ -48,3 +49,9 @@ guestBookStory(() => ({
     await restarted;
   },
 }));
+
+test('its databases lie in the data folder, and all services that it needs are there', async () => {
+  assert.ok((await stat(join(platform.folder, 'databases/guest-book/guest_book.sqlite'))).isFile());
+  const { services } = await platform.state();
+  assert.deepEqual(services.map(({ name, state }) => `${name} ${state}`).sort(), ['broker ready', 'databases ready', 'postgres ready']);
+});

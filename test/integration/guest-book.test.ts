@@ -1,7 +1,8 @@
 // examples/guest-book in `platform dev`.
-import { writeFile } from 'node:fs/promises';
+import assert from 'node:assert/strict';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before } from 'node:test';
+import { after, before, test } from 'node:test';
 import { startDev, type TestDev } from '#test/setup/dev.ts';
 import { copyGuestBook, guestBookStory, guestBookVariables } from '#test/setup/guest-book.ts';
 
@@ -28,3 +29,11 @@ guestBookStory(() => ({
     dev = await startDev(project.folder);
   },
 }));
+
+test('what it keeps lies beside the project, and nowhere else', async () => {
+  const kept = await readdir(join(project.folder, '.platform/dev'));
+  assert.deepEqual(
+    ['databases', 'events.sqlite', 'state.sqlite'].filter((name) => !kept.includes(name)),
+    [],
+  );
+});

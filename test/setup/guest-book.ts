@@ -117,7 +117,7 @@ export function guestBookStory(host: () => GuestBookHost): void {
     assert.deepEqual([entry?.author, entry?.text, entry?.mine, entry?.picture], ['Ada', 'What a place!', false, null]);
     assert.equal((await ada.entries())[0]?.mine, true);
     assert.deepEqual(await owner.letters(1), ['Ada was here']);
-    assert.deepEqual(await ada.letters(1), ['Thank you']);
+    assert.equal((await ada.letters(1))[0], 'Thank you');
   });
 
   test('a workflow that sleeps goes on after a restart, with what it had done', async () => {
