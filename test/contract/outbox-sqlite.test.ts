@@ -1,0 +1,8 @@
+// The outbox of `platform dev`.
+import { openEventsSqlite } from '#runtime/stores/event-stores.ts';
+import { outboxContract } from './outbox.ts';
+
+outboxContract(async (limits) => {
+  const stores = openEventsSqlite({ file: ':memory:', limits });
+  return { stores, close: () => stores.close() };
+});

@@ -1,0 +1,168 @@
+// Messages of transactions outlive kill -9: of an engine between the commit and the queue, and of engines, the database service and
+// Postgres under load. Every committed message comes, no other does, and none is in its queue twice.
+import assert from 'node:assert/strict';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { defaultDeliveryLimits as limits } from '#core/delivery-limits.ts';
+import { openEventsSqlite } from '#runtime/stores/event-stores.ts';
+import { createOutbox } from '#runtime/stores/outbox.ts';
+import { startDatabases, type TestDatabases } from '#test/setup/databases.ts';
+import { startPlatform } from '#test/setup/platform.ts';
+
+let folder: string;
+let databases: TestDatabases;
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'platform-test-'));
+  databases = await startDatabases();
+});
+after(async () => {
+  await databases.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+for (const where of ['before', 'after']) {
+  test(`an engine that is killed ${where} the queue has the message loses and doubles nothing`, async () => {
+    const file = join(folder, `${where}.sqlite`);
+    const script = join(import.meta.dirname, '../setup/outbox-engine.ts');
+    const engine = fork(script, [databases.service.socketPath, file, where], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
+    await once(engine.stdout!, 'data');
+    engine.kill('SIGKILL');
+    await once(engine, 'exit');
+    const events = openEventsSqlite({ file, limits });
+    const outbox = createOutbox({
+      databases: databases.client,
+      queue: events.queue,
+      index: events.outboxes,
+      limits,
+      owns: (namespace, project) => namespace === project,
+      now: Date.now,
+      log: (_level, message) => assert.fail(message),
+    });
+    const mail = { namespace: 'shop', resource: 'mail' };
+    const payloads = async (): Promise<string[]> =>
+      (await events.queue.list(mail, { limit: 10, after: 0 })).messages.map(({ payload }) => payload);
+    assert.deepEqual(await payloads(), where === 'before' ? [] : ['"after"']);
+    await outbox.sweep(true);
+    assert.deepEqual(await payloads(), [`"${where}"`]);
+    await outbox.sweep(true);
+    assert.deepEqual(await payloads(), [`"${where}"`]);
+    await outbox.close();
+    await events.close();
+  });
+}
+
+const yaml = 'db: { DB: main }\nqueue: { MAIL: mail }\n';
+const worker = `
+export default {
+  async fetch(request, { DB, MAIL }) {
+    const { pathname, searchParams } = new URL(request.url);
+    const id = searchParams.get('id');
+    if (pathname === '/prepare') await DB.exec('CREATE TABLE IF NOT EXISTS sent (id TEXT); CREATE TABLE IF NOT EXISTS came (id TEXT, message TEXT)');
+    else if (pathname === '/all') {
+      const all = await DB.batch(['SELECT id FROM sent ORDER BY id', 'SELECT DISTINCT id, message FROM came ORDER BY id'].map((sql) => DB.prepare(sql)));
+      return Response.json(all.map(({ results }) => results));
+    } else if (pathname === '/send') {
+      await DB.transaction(async (tx) => {
+        await tx.prepare('INSERT INTO sent VALUES (?)').bind(id).run();
+        await tx.send(MAIL, id);
+        if (id.endsWith('7')) throw new Error('undone');
+      });
+    }
+    return new Response('ok');
+  },
+  message: ({ id, payload }, { DB }) => DB.prepare('INSERT INTO came VALUES (?, ?)').bind(payload, id).run(),
+};`;
+
+test('engines, the database service and Postgres are killed while messages are sent with transactions', { timeout: 180_000 }, async () => {
+  const platform = await startPlatform(
+    {},
+    {
+      DATABASE_URL: '',
+      HANDLER_PROCESSES: '2',
+      OUTBOX_SWEEP_MS: '500',
+      DELIVERY_BACKOFF_MS: '50',
+      DELIVERY_RETRIES: '100',
+      BROKER_POLL_MS: '200',
+      QUARANTINE_BACKOFF_MS: '10',
+    },
+  );
+  try {
+    await platform.deploy('shop', worker, yaml);
+    const insist = async (path: string): Promise<unknown> => {
+      for (;;) {
+        const answer = await platform.fetch('shop', path).catch(() => null);
+        if (answer?.status === 200) return answer.text === 'ok' ? null : answer.json();
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    };
+    await insist('/prepare');
+    const acknowledged: string[] = [];
+    let count = 0;
+    let running = true;
+    let reached: { at: number; resolve: () => void } | null = null;
+    const load = async (): Promise<void> => {
+      while (running) {
+        const id = `n${String(++count).padStart(6, '0')}`;
+        const answer = await platform.fetch('shop', `/send?id=${id}`).catch(() => null);
+        if (answer?.status === 200) acknowledged.push(id);
+        else if (!id.endsWith('7')) await insist('/');
+        if (acknowledged.length >= (reached?.at ?? Infinity)) reached!.resolve();
+      }
+    };
+    const lanes = [load(), load(), load(), load()];
+    const progress = (): Promise<void> => new Promise((resolve) => (reached = { at: acknowledged.length + 20, resolve }));
+    for (const what of ['engine', 'databases', 'postgres'] as const) {
+      await progress();
+      let pid: number | undefined;
+      while (pid === undefined) {
+        const { engines, services } = await platform.state();
+        const service = services.find(({ name, state }) => name === what && state === 'ready')?.pid;
+        pid = what === 'engine' ? engines.find(({ state }) => state === 'listening')?.pid : service == null ? undefined : childOf(service);
+      }
+      process.kill(pid, 'SIGKILL');
+    }
+    await progress();
+    running = false;
+    await Promise.all(lanes);
+    // Everything that is committed comes; what is never there would be waited for until the time of the test is up.
+    type Came = { id: string; message: string };
+    let [sent, came]: [{ id: string }[], Came[]] = [[], []];
+    do [sent, came] = (await insist('/all')) as [{ id: string }[], Came[]];
+    while (sent.length > new Set(came.map(({ id }) => id)).size);
+    const ids = sent.map(({ id }) => id);
+    assert.deepEqual(
+      acknowledged.filter((id) => !ids.includes(id)),
+      [],
+    );
+    // One message each, and none of what was undone.
+    assert.deepEqual(
+      came.map(({ id }) => id),
+      ids,
+    );
+    assert.deepEqual(
+      ids.filter((id) => id.endsWith('7')),
+      [],
+    );
+  } finally {
+    await platform.close();
+  }
+});
+
+/** The server of the Postgres service, a shard of the database service. */
+function childOf(parent: number): number | undefined {
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
+      if (Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === parent) return Number(name);
+    } catch {
+      // It has ended.
+    }
+  }
+  return undefined;
+}
