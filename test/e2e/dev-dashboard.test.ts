@@ -234,12 +234,19 @@ test('users are created and deleted', { skip }, async () => {
   await shows('Nobody has signed up yet');
 });
 
-test('the configuration is shown anew when platform.yaml is saved', { skip }, async () => {
+test('the configuration is shown anew when platform.yaml is saved, and its new binding can be called', { skip }, async () => {
   await go('Configuration', 'Configuration');
   await shows('PLATFORM_MOCK_SERVER_URL');
   await writeFile(join(folder, 'platform.yaml'), `${configuration}\n`.replace('KV: kv', 'KV: kv, SESSIONS: sessions'));
   await page.until(`[...document.querySelectorAll('nav a')].some((link) => link.textContent === 'SESSIONS')`);
   await shows('sessions');
+  const port = Number(new URL(url).port);
+  const call = {
+    method: 'POST',
+    body: '{"binding":"SESSIONS","method":"get","args":["x"]}',
+    headers: { 'content-type': 'application/json' },
+  };
+  assert.deepEqual((await send(port, `127.0.0.1:${port}`, '/rpc', call)).json(), { result: null });
 });
 
 test('every control has a name, in light and in dark text stands out, and nothing is asked of elsewhere', { skip }, async () => {
