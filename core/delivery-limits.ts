@@ -21,6 +21,7 @@ export interface DeliveryLimits {
   /** Shortest interval of a timer. */ readonly intervalMsLeast: number;
   /** JSON of a run's input, of its output, of a step's result, of an event. */ readonly workflowValueBytesMax: number;
   /** Steps of one run. */ readonly workflowStepsMax: number;
+  /** JSON of the results of all its steps: they come with each event of the run. */ readonly workflowHistoryBytesMax: number;
   /** Events of one run that nothing waits for yet. */ readonly workflowEventsMax: number;
   /** Log lines of one run. */ readonly workflowLogLinesMax: number;
   /** JSON of one of them. */ readonly workflowLogBytesMax: number;
@@ -48,6 +49,7 @@ export const defaultDeliveryLimits: DeliveryLimits = {
   intervalMsLeast: 1000,
   workflowValueBytesMax: 1024 * 1024,
   workflowStepsMax: 1024,
+  workflowHistoryBytesMax: 8 * 1024 * 1024,
   workflowEventsMax: 100,
   workflowLogLinesMax: 1000,
   workflowLogBytesMax: 16 * 1024,
@@ -74,6 +76,7 @@ export const deliveryLimitVariables: Readonly<Record<keyof DeliveryLimits, strin
   intervalMsLeast: 'TIMER_INTERVAL_MS_LEAST',
   workflowValueBytesMax: 'WORKFLOW_VALUE_BYTES_MAX',
   workflowStepsMax: 'WORKFLOW_STEPS_MAX',
+  workflowHistoryBytesMax: 'WORKFLOW_HISTORY_BYTES_MAX',
   workflowEventsMax: 'WORKFLOW_EVENTS_MAX',
   workflowLogLinesMax: 'WORKFLOW_LOG_LINES_MAX',
   workflowLogBytesMax: 'WORKFLOW_LOG_BYTES_MAX',

@@ -43,6 +43,8 @@ const shown = `execution_id AS id, CASE WHEN paused = 1 AND ${active} THEN 'paus
 const stepShown = `name, kind, status, attempts, result, error, wake_at AS "wakeAt", event_type AS "eventType",
   started_at AS "startedAt", ended_at AS "endedAt"`;
 const sweepRows = 500;
+/** JSON of a page of runs, beyond which it ends; one run is on it however large. */
+const pageBytesMax = 8 * 1024 * 1024;
 
 interface Found {
   readonly seq: number;
@@ -57,7 +59,10 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
   const claims = createClaims<ExecutionRow>({ sql, kind: 'workflow', table: 'workflow_execution', concurrency: limits.laneConcurrency });
   /** The run that a token names, as long as its lease and its namespace are right. */
   const ofRun = `workflow_execution e JOIN lane l ON l.id = e.lane_id WHERE e.seq = $1 AND e.lease = $2 AND l.namespace = $3`;
-  const room = `(SELECT count(*) FROM workflow_step s WHERE s.execution_seq = e.seq) < ${limits.workflowStepsMax}`;
+  const stepsOf = `(SELECT count(*) FROM workflow_step s WHERE s.execution_seq = e.seq)`;
+  const bytesOf = `(SELECT CAST(coalesce(sum(coalesce(octet_length(s.result), 0) + coalesce(octet_length(s.error), 0)), 0) AS bigint)
+    FROM workflow_step s WHERE s.execution_seq = e.seq)`;
+  const room = `(${stepsOf} < ${limits.workflowStepsMax} AND ${bytesOf} < ${limits.workflowHistoryBytesMax})`;
 
   const tellStep = `INSERT INTO workflow_step (execution_seq, name, kind, status, attempts, result, error, wake_at, started_at, ended_at)
      SELECT e.seq, CAST($4 AS text), CAST($5 AS text), CAST($6 AS text), $7, $8, $9, $10, CAST($11 AS bigint), CASE WHEN CAST($6 AS text) = 'waiting' THEN NULL ELSE CAST($11 AS bigint) END FROM ${ofRun} AND ${room}
@@ -105,14 +110,22 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
     wake.notify('workflow', found.lane_id, now);
   }
 
-  /** Whether the run has as many steps as it may: what it told was not written down for that reason. */
-  async function isFull(namespace: string, run: string): Promise<boolean> {
-    const [seq, lease] = parse(run);
-    return (await sql.all(`SELECT 1 FROM ${ofRun} AND NOT ${room}`, seq, lease, namespace)).length > 0;
+  /** Why the run may tell of nothing more: what it told was not written down for that reason. Null: for another one. */
+  async function refusal(on: Sql, namespace: string, run: string): Promise<PlatformError | null> {
+    const [found] = await on.all<{ steps: number; bytes: number }>(
+      `SELECT ${stepsOf} AS steps, ${bytesOf} AS bytes FROM ${ofRun}`,
+      ...parse(run),
+      namespace,
+    );
+    if (found === undefined) return null;
+    if (found.steps >= limits.workflowStepsMax)
+      return new PlatformError('invalid_argument', { reason: `A run has at most ${limits.workflowStepsMax} steps` });
+    return found.bytes >= limits.workflowHistoryBytesMax ? tooMuchHistory() : null;
   }
 
-  function tooManySteps(): PlatformError {
-    return new PlatformError('invalid_argument', { reason: `A run has at most ${limits.workflowStepsMax} steps` });
+  function tooMuchHistory(): PlatformError {
+    const reason = `The results of the steps of a run may have ${limits.workflowHistoryBytesMax} bytes as JSON together`;
+    return new PlatformError('invalid_argument', { reason });
   }
 
   async function find({ namespace, resource }: WorkflowPlace): Promise<number> {
@@ -146,15 +159,20 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
       return row ?? null;
     },
     async list(place, { status, limit, before }) {
-      const rows = await sql.all<StoredExecution & { seq: number }>(
-        `SELECT * FROM (SELECT seq, ${shown} FROM workflow_execution WHERE lane_id = $1 AND seq < $2) x
-         WHERE CAST($3 AS text) IS NULL OR status = $3 ORDER BY seq DESC LIMIT $4`,
+      const rows = await sql.all<StoredExecution & { seq: number; found: number }>(
+        `SELECT * FROM (
+           SELECT y.*, count(*) OVER () AS found, sum(y.bytes) OVER (ORDER BY y.seq DESC) AS total FROM (
+             SELECT * FROM (
+               SELECT seq, ${shown}, octet_length(input) + coalesce(octet_length(output), 0) AS bytes
+               FROM workflow_execution WHERE lane_id = $1 AND seq < $2) x
+             WHERE CAST($3 AS text) IS NULL OR status = $3 ORDER BY seq DESC LIMIT $4) y) z
+         WHERE total - bytes < ${pageBytesMax} ORDER BY seq DESC`,
         await find(place),
         before ?? Number.MAX_SAFE_INTEGER,
         status,
         limit,
       );
-      const next = rows.length === limit ? rows.at(-1)!.seq : null;
+      const next = rows.length === limit || rows.length < (rows[0]?.found ?? 0) ? rows.at(-1)!.seq : null;
       return { executions: rows.map(toExecution), next };
     },
     async history(place, id) {
@@ -243,10 +261,16 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
           );
           return;
         }
+        const result = eventJson(type, payload, now);
+        const [known] = await inside.all<{ bytes: number }>(
+          `SELECT ${bytesOf} AS bytes FROM workflow_execution e WHERE e.seq = $1`,
+          found.seq,
+        );
+        if (known!.bytes + Buffer.byteLength(result) > limits.workflowHistoryBytesMax) throw tooMuchHistory();
         await inside.all(
           `UPDATE workflow_step SET status = 'done', result = $2, wake_at = NULL, ended_at = $3 WHERE seq = $1`,
           step.seq,
-          eventJson(type, payload, now),
+          result,
           now,
         );
         await goOn(inside, found, now);
@@ -269,7 +293,8 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
         wakeAt,
         now,
       );
-      if (rows.length === 0 && (await isFull(namespace, run))) throw tooManySteps();
+      const refused = rows.length === 0 ? await refusal(sql, namespace, run) : null;
+      if (refused !== null) throw refused;
       return rows.length > 0 && rows[0]!.paused === 0;
     },
     async waitForEvent(namespace, run, { name, type, timeoutAt }, now) {
@@ -282,7 +307,8 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
           namespace,
         );
         if (found === undefined) return false;
-        if ((await inside.all(`SELECT 1 FROM ${ofRun} AND NOT ${room}`, seq, lease, namespace)).length > 0) throw tooManySteps();
+        const refused = await refusal(inside, namespace, run);
+        if (refused !== null) throw refused;
         const [event] = await inside.all<{ seq: number; payload: string; sent_at: number }>(
           'SELECT seq, payload, sent_at FROM workflow_event WHERE execution_seq = $1 AND type = $2 ORDER BY seq LIMIT 1',
           seq,

@@ -520,6 +520,41 @@ export function eventStoresContract(open: OpenStores): void {
     { workflowStepsMax: 2, workflowEventsMax: 2, workflowLogLinesMax: 2 },
   );
 
+  fact(
+    'the results of a run are bounded together, those of events too: they come with each of its stretches',
+    async ({ workflow }) => {
+      await workflow.trigger(flow, owner, { id: 'large', input: '{}' }, t0);
+      const lane = await workflow.lanes.open(flow.namespace, flow.resource);
+      const [row] = await workflow.claims.claim([lane], 10, 'me.1', t0, t0 + 60_000);
+      const { run } = (await workflow.begin(row!, t0))!;
+      const result = JSON.stringify('x'.repeat(60));
+      for (const name of ['waits', 'too'])
+        assert.equal(await workflow.waitForEvent(flow.namespace, run, { name, type: name, timeoutAt: null }, t0), null);
+      assert.equal(await workflow.step(flow.namespace, run, 'one', { kind: 'done', result }, t0), true);
+      await workflow.sendEvent(flow, 'large', { type: 'waits', payload: '1' }, t0);
+      await assert.rejects(workflow.sendEvent(flow, 'large', { type: 'too', payload: result }, t0), {
+        code: 'invalid_argument',
+        message: 'The results of the steps of a run may have 150 bytes as JSON together',
+      });
+      assert.equal(await workflow.step(flow.namespace, run, 'two', { kind: 'done', result }, t0), true);
+      await assert.rejects(workflow.step(flow.namespace, run, 'three', { kind: 'done', result }, t0), { code: 'invalid_argument' });
+    },
+    { workflowHistoryBytesMax: 150 },
+  );
+
+  fact('a page of runs ends early where they are large', async ({ workflow }) => {
+    const input = JSON.stringify('x'.repeat(900_000));
+    for (let number = 0; number < 20; number++) await workflow.trigger(flow, owner, { id: `run${number}`, input }, t0);
+    const found: number[] = [];
+    let before: number | null = null;
+    do {
+      const page = await workflow.list(flow, { status: null, limit: 100, before });
+      found.push(page.executions.length);
+      before = page.next;
+    } while (before !== null);
+    assert.deepEqual(found, [10, 10]);
+  });
+
   fact('runs are listed newest first, a page at a time, by status, and dropped long after their end', async (stores) => {
     const { workflow } = stores;
     for (const id of ['a', 'b', 'c']) await workflow.trigger(flow, owner, { id, input: '{}' }, t0);
