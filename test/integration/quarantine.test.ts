@@ -3,12 +3,14 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
 
+const killer = `export default { fetch(request) { if (new URL(request.url).pathname === '/kill') return new Response(String('x'.repeat(2 ** 28).split('').length)); return new Response('killer is well'); } };`;
+
 let platform: TestPlatform;
 
 before(async () => {
   platform = await startPlatform(
     {
-      killer: `export default { fetch(request) { if (new URL(request.url).pathname === '/kill') return new Response(String('x'.repeat(2 ** 28).split('').length)); return new Response('killer is well'); } };`,
+      killer,
       victim: `export default { fetch: () => new Response('victim is well') };`,
     },
     { HANDLER_PROCESSES: '2', QUARANTINE_BACKOFF_MS: '300', QUARANTINE_PROBATION_MS: '1500' },
@@ -49,10 +51,6 @@ test('after its second kill a deployment sits in quarantine, while its neighbour
   const first = await until(async () => (await platform.state()).ledger[0]);
   assert.match(first.deployment, /^killer\/d/);
   assert.deepEqual([first.exact, first.suspected], [1, 0]);
-  const paused = await platform.fetch('killer');
-  assert.equal(paused.status, 503);
-  assert.equal((paused.json() as { code: string }).code, 'deployment_quarantined');
-  assert.equal(paused.headers['retry-after'], '1');
 
   await platform.answers('killer', 'killer is well');
   await killed(2);
@@ -73,6 +71,18 @@ test('after its second kill a deployment sits in quarantine, while its neighbour
   over = true;
   await probe;
   assert.ok(worst <= 1, `the victim failed ${worst} times in a row`);
+});
+
+test('until its pause is over it is refused, with the time to come again', async () => {
+  const own = await startPlatform({ killer }, { QUARANTINE_BACKOFF_MS: '3600000' });
+  await own.answers('killer', 'killer is well');
+  await own.fetch('killer', '/kill').catch(() => null);
+  await until(async () => (await own.state()).ledger[0]);
+  const paused = await until(() => own.fetch('killer').catch(() => null));
+  assert.equal(paused.status, 503);
+  assert.equal((paused.json() as { code: string }).code, 'deployment_quarantined');
+  assert.match(String(paused.headers['retry-after']), /^\d+$/);
+  await own.close();
 });
 
 test('it is let back after it has behaved well for a while', async () => {

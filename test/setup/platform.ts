@@ -108,7 +108,12 @@ export async function startPlatform(
       if (message.type === type) return message;
     }
   };
-  while (engineStarts < Number(environment['HANDLER_PROCESSES'] ?? 1)) await heard('listening');
+  const ended = once(supervisor, 'exit').then(([code, signal]) => {
+    throw new Error(`The supervisor ended before it served (${signal ?? code}): ${JSON.stringify(lines.slice(-3))}`);
+  });
+  // Later on its end is what a test may want.
+  ended.catch(() => {});
+  while (engineStarts < Number(environment['HANDLER_PROCESSES'] ?? 1)) await Promise.race([heard('listening'), ended]);
   const fetch: TestPlatform['fetch'] = (project, path = '/', options = {}) => send(engine.port, `${project}.localhost`, path, options);
   return {
     folder,

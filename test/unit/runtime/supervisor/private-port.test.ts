@@ -245,7 +245,8 @@ test('a delivery goes to a home of the deployment, and its answer comes back', a
     async function (request, response) {
       let body = '';
       for await (const chunk of request.setEncoding('utf8')) body += chunk as string;
-      seen.push(`${name} ${request.method} ${request.url} ${body}`);
+      // On a slow machine it is asked for its metrics too.
+      if (request.method === 'POST') seen.push(`${name} ${request.method} ${request.url} ${body}`);
       response.writeHead(200, { 'content-type': 'application/json' }).end('{"outcome":"ok","result":{"acked":[]}}');
     };
   const engines = [await engine(t, named('first'), { place: 0 }), await engine(t, named('second'), { place: 1 })];
@@ -312,7 +313,8 @@ test('whatever a delivery holds, it is answered and never reaches an engine malf
   const eager = await engine(t, async (request, response) => {
     let body = '';
     for await (const chunk of request.setEncoding('utf8')) body += chunk as string;
-    bodies.push(body);
+    // On a slow machine it is asked for its metrics too.
+    if (request.method === 'POST') bodies.push(body);
     response.end('{}');
   });
   const port = await open(t, { engines: [eager] });
