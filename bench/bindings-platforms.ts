@@ -9,8 +9,8 @@ import { get, notInstalled, publishFolder, startServer, type Server } from './se
 const here = import.meta.dirname;
 const root = path.join(here, '..');
 const project = 'bindings';
-const ofProduction =
-  'db: { DB: main }\nstate: { KV: ledger }\nqueue: { JOBS: jobs, LATER: later }\nworkflow: { ORDERS: orders }\ntimer: { TIMER: reminders }\n';
+const declared =
+  'db: { DB: main }\nstate: { KV: ledger }\nqueue: { JOBS: jobs, LATER: later }\nworkflow: { ORDERS: orders }\ntimer: { TIMER: reminders }\nfs: { FILES: files }\n';
 /** The loops that measure are one request of many operations. */
 const unbounded = Object.fromEntries([
   ...['', 'QUEUE_', 'WORKFLOW_', 'TIMER_'].map((kind) => [`WORKER_CPU_LIMIT_MS_${kind}FREE`, '0']),
@@ -19,7 +19,7 @@ const unbounded = Object.fromEntries([
 
 /** The handler as `npm start` runs it, over Postgres, with one engine. @param databaseUrl '' for the embedded one. */
 export async function startProduction(name: string, worker = 'bindings', databaseUrl = ''): Promise<Server> {
-  const folder = await publishFolder(path.join(here, 'workers'), `main: ${worker}.js\n${ofProduction}`, [project]);
+  const folder = await publishFolder(path.join(here, 'workers'), `main: ${worker}.js\n${declared}`, [project]);
   const server = await startServer(name, `${project}.localhost`, '/up', (port) => ({
     words: [process.execPath, ...nodeFlags, path.join(root, 'runtime/supervisor/main.ts')],
     environment: {
@@ -41,7 +41,7 @@ export async function startDevelopment(name: string): Promise<Server> {
   const folder = mkdtempSync(path.join(tmpdir(), 'platform-bench-'));
   mkdirSync(path.join(folder, 'src'));
   writeFileSync(path.join(folder, 'src/index.js'), `export { default } from ${JSON.stringify(path.join(here, 'workers/bindings.js'))};\n`);
-  writeFileSync(path.join(folder, 'platform.yaml'), `main: src/index.js\n${ofProduction}fs: { FILES: files }\n`);
+  writeFileSync(path.join(folder, 'platform.yaml'), `main: src/index.js\n${declared}`);
   const server = await startServer(name, 'localhost', '/up', (port) => ({
     words: [process.execPath, path.join(root, 'cli/run.mjs'), 'dev', '-p', String(port), '-h', '127.0.0.1'],
     environment: unbounded,

@@ -43,7 +43,7 @@ for (const start of [() => startProduction('handler'), () => startDevelopment('p
   }
 }
 process.stdout.write(`${machineLine()}
-handler: supervisor, one engine over node:http, broker; db: SQLite behind the database service (WAL, synchronous=NORMAL), all else: embedded Postgres 18, synchronous_commit=on
+handler: supervisor, one engine over node:http, broker; db: SQLite behind the database service (WAL, synchronous=NORMAL), fs: files on disk, all else: embedded Postgres 18, synchronous_commit=on
 platform dev: db and state and queues and workflows: SQLite files (state, queues, workflows: synchronous=FULL), fs: files on disk
 ${peer}: its defaults with a persistence folder; queues lie in memory
 Medians of ${rounds} rounds of about ${seconds} s, in turn. CPU of all processes; latency of one operation while ${lanes.join(' or ')} go on at once.

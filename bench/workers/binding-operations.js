@@ -32,7 +32,7 @@ export async function answer(request, env, run) {
     await env.DB.exec('CREATE TABLE IF NOT EXISTS t (id INTEGER PRIMARY KEY, a TEXT, n)');
     for (let i = 0; i < 100; i++) await operations['db batch of ten'](env, i);
     for (let i = 0; i < 1000; i++) await operations['state put'](env, i);
-    if (env.FILES !== undefined) await operations['fs put 1 MB'](env);
+    await operations['fs put 1 MB'](env);
     return new Response('done');
   }
   const operation = searchParams.get('op') === 'workflow of three steps' ? run : operations[searchParams.get('op')];
