@@ -1,13 +1,14 @@
 // What the outbox keeps to over each technology of queues: a message of a transaction is in its queue once, whoever takes it there
 // and whatever fails on the way. The databases are those of a real database service.
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { databaseOps, outboxOps } from '#core/database-request.ts';
 import { defaultDeliveryLimits, type DeliveryLimits } from '#core/delivery-limits.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { NewMessage } from '#runtime/bindings/queue.ts';
 import type { EventStores } from '#runtime/stores/event-stores.ts';
 import { createOutbox, type OutboxParts, type RunningOutbox } from '#runtime/stores/outbox.ts';
+import { createSeededRandom } from '#test/setup/seeded-random.ts';
 import { startDatabases, type TestDatabases } from '#test/setup/databases.ts';
 
 const sender = { project: 'shop', branch: 'main', binding: 'MAIL' };
@@ -33,8 +34,10 @@ export function outboxContract(open: (limits: DeliveryLimits) => Promise<{ store
     // Those of other tests.
     for (const found of await stores.outboxes.due(Number.MAX_SAFE_INTEGER, 0, 1000)) await stores.outboxes.drop(found);
   });
+  afterEach(async () => {
+    for (const outbox of outboxes.splice(0)) await outbox.close();
+  });
   after(async () => {
-    for (const outbox of outboxes) await outbox.close();
     await databases.close();
     await close();
   });
@@ -176,7 +179,9 @@ export function outboxContract(open: (limits: DeliveryLimits) => Promise<{ store
     const later = outboxOf({ now: () => Date.now() + 6 * minute });
     await later.sweep(true);
     assert.deepEqual(await indexed(), []);
-    // One that was touched since it was read stays.
+  });
+
+  test('a database that was touched since it was looked up stays in the index, and is due when it was', async () => {
     await stores.outboxes.touch(place, 100, 200);
     const [found] = await stores.outboxes.due(200, 300, 10);
     await stores.outboxes.touch(place, 150, 999);
@@ -204,6 +209,46 @@ export function outboxContract(open: (limits: DeliveryLimits) => Promise<{ store
     await ask(databaseOps.commit, [], t);
     await outbox.sweep(true);
     assert.deepEqual([await queued(), await waiting(), said.length], [['good'], 0, forged.length]);
+  });
+
+  test('whatever a row holds, the outbox is emptied', async () => {
+    const random = createSeededRandom();
+    const pieces = [
+      '"',
+      '\\',
+      '\0',
+      '\ud800',
+      '\\u0000',
+      '{',
+      '}',
+      '[',
+      'null',
+      ':',
+      ',',
+      '1e999',
+      '-0',
+      'shop',
+      'ü',
+      '😀',
+      'x'.repeat(300),
+    ];
+    const good: Record<string, unknown> = { resource: 'mail', ...sender, payload: '"fuzz"', dueAt: 1, dedupeId: null, orderingKey: null };
+    const values = [null, 1, -1, 1e300, '', 'shop', {}, [], true, '"\\u0000"', '"\ud800"'];
+    const outbox = outboxOf();
+    for (let round = 0; round < 3; round++) {
+      await commit(outbox, `after${round}`);
+      const { t } = (await ask(databaseOps.begin, [])) as { t: number };
+      for (let index = 0; index < 40; index++) {
+        const field = random.pick(Object.keys(good));
+        const changed = { ...good, [field]: random.below(2) === 0 ? random.text(pieces, 4) : random.pick(values) };
+        const text = random.below(3) === 0 ? random.text(pieces, 8) : JSON.stringify(changed);
+        await ask(outboxOps.enqueue, [`fuzz${round} ${index} ${place.resource}${random.pick(['', 'ü', '\ud800', '"'])}`, text], t);
+      }
+      await ask(databaseOps.commit, [], t);
+      await outbox.sweep(true);
+      assert.equal(await waiting(), 0, `seed ${random.seed}`);
+      assert.ok((await queued()).includes(`after${round}`), `seed ${random.seed}`);
+    }
   });
 
   test('a table of the worker that refers to the outbox does not hold its rows', async () => {

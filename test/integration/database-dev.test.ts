@@ -11,10 +11,15 @@ let dev: TestDev;
 
 const worker = `
 export default {
-  async fetch(request, { DB }) {
-    try { return Response.json((await DB.prepare(await request.text()).all()).results); }
+  async fetch(request, { DB, MAIL }) {
+    const text = await request.text();
+    try {
+      if (text.startsWith('send ')) return Response.json(await DB.transaction((tx) => tx.send(MAIL, text.slice(5))));
+      return Response.json((await DB.prepare(text).all()).results);
+    }
     catch (error) { return new Response(error.message); }
   },
+  message: ({ payload }) => console.log('came', payload),
 };`;
 
 before(async () => {
@@ -22,7 +27,7 @@ before(async () => {
   await mkdir(join(folder, 'src'));
   await mkdir(join(folder, 'migrations'));
   await writeFile(join(folder, 'src/index.ts'), worker);
-  await writeFile(join(folder, 'platform.yaml'), 'db:\n  DB: guests\n');
+  await writeFile(join(folder, 'platform.yaml'), 'db:\n  DB: guests\nqueue:\n  MAIL: mail\n');
   await writeFile(join(folder, 'migrations/0001_guests.sql'), 'CREATE TABLE guests (id INTEGER PRIMARY KEY, name TEXT);');
   dev = await startDev(folder);
 });
@@ -41,6 +46,11 @@ test('migrations are applied before the first request, and what is stored stays'
   dev = await startDev(folder);
   assert.equal(await query('SELECT name FROM guests'), '[{"name":"ann"}]');
   assert.ok((await stat(join(folder, '.platform/dev/databases/local/guests.sqlite'))).isFile());
+});
+
+test('a message of a transaction is delivered', async () => {
+  assert.match(await query('send hello'), /^\{"messageId":"[0-9a-f-]{36}"\}$/);
+  await dev.printed(/came hello/);
 });
 
 test('a migration that fails is shown with its line, and one that is saved is applied', async () => {

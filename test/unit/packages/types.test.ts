@@ -43,6 +43,7 @@ async function use(env: PlatformEnv, request: Request, ctx: ExecutionContext): P
   const row: { id: number } | null = await env.DB.prepare('SELECT 1').first<{ id: number }>();
   await env.DB.batch([env.DB.prepare('SELECT 1')]);
   const left: number = await env.DB.transaction(async (tx) => (await tx.prepare('SELECT 1').bind(1n, [1, 2]).first<number>('n')) ?? 0);
+  const sent: { messageId: string } = await env.DB.transaction((tx) => tx.send(env.MAIL, { to: 'a' }, { delaySeconds: 5 }));
   const [columns] = await env.DB.prepare('SELECT 1').raw({ columnNames: true });
   const first: string | undefined = columns[0];
   const { messageId }: { messageId: string } = await env.MAIL.send({ to: 'a' }, { delaySeconds: 5 });
@@ -78,7 +79,7 @@ async function use(env: PlatformEnv, request: Request, ctx: ExecutionContext): P
   ctx.waitUntil(fetch(url));
   ctx.passThroughOnException();
   const asset: Response = await env.ASSETS.fetch(request);
-  console.log(id, name, row, left, first, messageId, status, theme, both, parsed?.a, value, metadata?.tag, bytes, stdout, user?.email, answer.choices, stream, asset);
+  console.log(id, name, row, left, first, sent, messageId, status, theme, both, parsed?.a, value, metadata?.tag, bytes, stdout, user?.email, answer.choices, stream, asset);
   return Response.json({ texts });
 }
 
