@@ -9,6 +9,7 @@ import { Forwarder } from './forwarding/forwarder.ts';
 import { Placement } from './forwarding/placement.ts';
 import { createEngineReports } from './engine-reports.ts';
 import { createHandler } from './handler.ts';
+import { createLastResort } from './last-resort.ts';
 import { internalRoutes } from './internal-routes.ts';
 import { failed, failureResponse, type Outcome } from './invocation/outcome.ts';
 import { cacheFolder } from './isolates/snapshot.ts';
@@ -187,6 +188,15 @@ async function start(): Promise<void> {
     stopping = true;
     void drain(false);
   };
+  process.on(
+    'uncaughtException',
+    createLastResort({
+      isSupervised: () => config.supervision !== null && process.connected && !stopping,
+      askForReplacement: (reason) => process.send?.({ type: 'recycle', reason, blamed: null }),
+      log: (error) => log.fatal(error),
+      end: () => end(1),
+    }),
+  );
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
   process.on('disconnect', stop);

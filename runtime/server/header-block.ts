@@ -72,7 +72,11 @@ export function headerIn(block: string, name: string): string | null {
  */
 export function hostFrom(value: string): string | null {
   const host = value.toLowerCase();
-  return /^(?:[a-z0-9_](?:[a-z0-9._-]*)|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/.test(host) && host.length <= 260 ? host : null;
+  return /^(?:[a-z0-9_](?:[a-z0-9._-]*)|\[[0-9a-f:.]{2,45}\])(?::(?:[0-5]?\d{1,4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5]))?$/.test(
+    host,
+  ) && host.length <= 260
+    ? host
+    : null;
 }
 
 /**

@@ -1,12 +1,15 @@
 // All attacks as a table: name, verdict, what the attacker got, what the victim saw. An attack that fails by time alone runs
-// up to twice more with nothing beside it, and says so: two attacks share the machine otherwise. Exit code 1 when one fails.
+// up to twice more with nothing beside it, and says so: two attacks share the machine otherwise. Where other programs use much of
+// the machine all the same, it is called `busy`: not judged. Exit code 1 when one fails or is not judged.
 import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { nodeFlags } from '#cli/node-flags.mjs';
 import { attackKinds, type Attack, type Verdict } from '#test/setup/hostile.ts';
 
-const ATTACK_MS_MAX = 60_000;
+const ATTACK_MS_MAX = 120_000;
+/** Of the machine's CPU that others may use while a waiting time is judged. */
+const OTHERS_SHARE_MAX = 0.2;
 const words = process.argv.slice(2);
 const jobs = Number(words.find((word) => word.startsWith('--jobs='))?.slice(7) ?? 2);
 const parts = words.filter((word) => !word.startsWith('--'));
@@ -23,6 +26,7 @@ const chosen = attacks
 const began = performance.now();
 process.stdout.write(`${row('attack', 'verdict', 'victim ms', 'failed', 'deaths', 'the attacker got')}\n`);
 const failed: string[] = [];
+const unjudged: string[] = [];
 const again: typeof chosen = [];
 const queue = [...chosen];
 await Promise.all(
@@ -37,16 +41,18 @@ await Promise.all(
 for (const next of again) {
   const second = await inProcess(next.name);
   if (second.passed || !second.byTimeAlone) report(next, second, ' (2nd run, alone)');
-  else report(next, await inProcess(next.name), ' (3rd run, alone)');
+  else report(next, await inProcess(next.name), ' (3rd run, alone)', true);
 }
-const passed = chosen.length - failed.length;
+const passed = chosen.length - failed.length - unjudged.length;
 process.stdout.write(`\n${passed} of ${chosen.length} attacks failed to hurt, in ${((performance.now() - began) / 1000).toFixed(0)} s\n`);
 for (const line of failed) process.stdout.write(`  ${line}\n`);
-process.exit(failed.length === 0 ? 0 : 1);
+if (unjudged.length > 0) process.stdout.write(`Not judged, the machine was busy with other work: ${unjudged.join(', ')}\n`);
+process.exit(passed === chosen.length ? 0 : 1);
 
-function report({ name, attack }: (typeof chosen)[number], verdict: Verdict, note: string): void {
+function report({ name, attack }: (typeof chosen)[number], verdict: Verdict, note: string, isAlone = false): void {
   const { victim } = verdict;
-  const state = verdict.passed ? 'held' : 'HURT';
+  const isBusy = isAlone && !verdict.passed && verdict.byTimeAlone && verdict.othersShare > OTHERS_SHARE_MAX;
+  const state = verdict.passed ? 'held' : isBusy ? 'busy' : 'HURT';
   process.stdout.write(
     `${row(
       `${attack.kind} ${name}`,
@@ -57,7 +63,8 @@ function report({ name, attack }: (typeof chosen)[number], verdict: Verdict, not
       verdict.answer.replaceAll('\n', ' ').slice(0, 90),
     )}${note}\n`,
   );
-  if (!verdict.passed) failed.push(`${name}: ${verdict.objections.join('; ')}; it got ${verdict.answer.slice(0, 400)}`);
+  if (isBusy) unjudged.push(`${name} (${Math.round(victim.longestMs)} ms, others ${Math.round(verdict.othersShare * 100)}%)`);
+  else if (!verdict.passed) failed.push(`${name}: ${verdict.objections.join('; ')}; it got ${verdict.answer.slice(0, 400)}`);
 }
 
 function inProcess(name: string): Promise<Verdict> {
@@ -81,7 +88,7 @@ function inProcess(name: string): Promise<Verdict> {
 /** An attack whose own process ended without a verdict. */
 function broken(output: string): Verdict {
   const victim = { requests: 0, failures: 0, failuresInARow: 0, longestMs: 0, lastFailure: '' };
-  return { passed: false, objections: ['no verdict'], byTimeAlone: false, answer: output, victim, engineDeaths: 0, ms: 0 };
+  return { passed: false, objections: ['no verdict'], byTimeAlone: false, answer: output, victim, engineDeaths: 0, ms: 0, othersShare: 0 };
 }
 
 function row(...cells: [string, string, string, string, string, string]): string {

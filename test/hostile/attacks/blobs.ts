@@ -6,15 +6,7 @@ export default {
   worker: attacker(
     `let blob = new Blob([new Uint8Array(1e6).fill(1)]); const all = []; for (;;) { blob = new Blob([blob, blob]); all.push(await blob.arrayBuffer()); }`,
   ),
-  environment: { WORKER_CPU_LIMIT_MS_FREE: '2000', WORKER_WALL_LIMIT_MS: '20000' },
+  environment: { WORKER_CPU_LIMIT_MS_FREE: '2000' },
   attack: ({ flood }) => flood('/attack', { clients: 1, ms: 1500 }),
-  expect: [
-    '500 memory_limit_exceeded',
-    '500 worker_threw',
-    '503 isolate_replaced',
-    '500 memory_limit_exceeded, 500 worker_threw',
-    '500 memory_limit_exceeded, 503 isolate_replaced',
-    '500 worker_threw, 503 isolate_replaced',
-    '500 memory_limit_exceeded, 500 worker_threw, 503 isolate_replaced',
-  ],
+  expect: { must: [], may: ['500 memory_limit_exceeded', '500 worker_threw', '503 isolate_replaced'] },
 } satisfies Attack;

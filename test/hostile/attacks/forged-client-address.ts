@@ -16,5 +16,5 @@ export default {
         'true-client-ip': '6.6.6.6',
       },
     }),
-  expect: ['200 0 forged'],
+  expect: '200 0 forged',
 } satisfies Attack;

@@ -4,7 +4,7 @@ import { attacker, type Attack } from '#test/setup/hostile.ts';
 export default {
   kind: 'memory',
   worker: attacker(`const all = []; for (;;) all.push(new Array(10_000).fill({ a: all.length }));`),
-  environment: { WORKER_CPU_LIMIT_MS_FREE: '2000', WORKER_WALL_LIMIT_MS: '20000' },
+  environment: { WORKER_CPU_LIMIT_MS_FREE: '2000' },
   attack: ({ flood }) => flood('/attack', { clients: 1, ms: 1500 }),
   expect: '500 memory_limit_exceeded',
 } satisfies Attack;

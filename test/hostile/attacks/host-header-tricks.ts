@@ -29,5 +29,5 @@ export default {
       );
     return [...seen].sort().join(', ');
   },
-  expect: ['400, 404'],
+  expect: '400, 404',
 } satisfies Attack;

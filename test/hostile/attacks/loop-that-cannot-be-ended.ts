@@ -9,7 +9,6 @@ export default {
   worker: attacker(
     `${long} const view = new Uint8Array(1_000_000); for (let i = 0; i < 1e5; i++) { view.fill(i); view.fill(i); view.fill(i); } return new Response('late');`,
   ),
-  environment: { WORKER_WALL_LIMIT_MS: '20000' },
   attack: ({ get }) => get(),
   expect: ['503 isolate_replaced', '500 cpu_limit_exceeded'],
 } satisfies Attack;

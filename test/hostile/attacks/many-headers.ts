@@ -7,5 +7,5 @@ export default {
   async attack({ raw }) {
     return (await raw(`GET / HTTP/1.1\r\nhost: attacker.localhost\r\n${'a: b\r\n'.repeat(100_000)}\r\n`, 1000)).slice(0, 12);
   },
-  expect: ['HTTP/1.1 431', ''],
+  expect: 'HTTP/1.1 431',
 } satisfies Attack;

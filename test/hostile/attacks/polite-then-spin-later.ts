@@ -6,7 +6,6 @@ export default {
   worker: attacker(
     `globalThis.count = (globalThis.count ?? 0) + 1; const mine = globalThis.count; await scheduler.wait(1); if (mine > 1000) for (;;); return new Response('polite');`,
   ),
-  environment: { WORKER_WALL_LIMIT_MS: '20000' },
   async attack({ get }) {
     const answers = new Set<string>();
     let left = 1050;

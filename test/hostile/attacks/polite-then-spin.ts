@@ -4,7 +4,6 @@ import { attacker, type Attack } from '#test/setup/hostile.ts';
 export default {
   kind: 'cpu',
   worker: attacker(`globalThis.count = (globalThis.count ?? 0) + 1; if (globalThis.count > 1000) for (;;); return new Response('polite');`),
-  environment: { WORKER_WALL_LIMIT_MS: '20000' },
   async attack({ get }) {
     const answers = new Set<string>();
     let left = 1050;

@@ -1,43 +1,16 @@
-// The string that ends any process with V8 in it.
+// The string that ends any process with V8 in it, until its deployment is kept apart: after its second kill at the latest it reaches
+// no engine that serves others.
 import { attacker, type Attack } from '#test/setup/hostile.ts';
 
 export default {
   kind: 'memory',
   kills: true,
   worker: attacker(`return new Response(String('x'.repeat(2 ** 28).split('').length));`),
-  environment: { WORKER_CPU_LIMIT_MS_FREE: '2000', WORKER_WALL_LIMIT_MS: '20000' },
-  attack: ({ flood }) => flood('/attack', { clients: 1, ms: 1500 }),
-  expect: [
-    '502 engine_lost',
-    '503 deployment_quarantined',
-    '503 isolate_replaced',
-    'ECONNREFUSED',
-    'ECONNRESET',
-    '502 engine_lost, 503 deployment_quarantined',
-    '502 engine_lost, 503 isolate_replaced',
-    '502 engine_lost, ECONNREFUSED',
-    '502 engine_lost, ECONNRESET',
-    '503 deployment_quarantined, 503 isolate_replaced',
-    '503 deployment_quarantined, ECONNREFUSED',
-    '503 deployment_quarantined, ECONNRESET',
-    '503 isolate_replaced, ECONNREFUSED',
-    '503 isolate_replaced, ECONNRESET',
-    'ECONNREFUSED, ECONNRESET',
-    '502 engine_lost, 503 deployment_quarantined, 503 isolate_replaced',
-    '502 engine_lost, 503 deployment_quarantined, ECONNREFUSED',
-    '502 engine_lost, 503 deployment_quarantined, ECONNRESET',
-    '502 engine_lost, 503 isolate_replaced, ECONNREFUSED',
-    '502 engine_lost, 503 isolate_replaced, ECONNRESET',
-    '502 engine_lost, ECONNREFUSED, ECONNRESET',
-    '503 deployment_quarantined, 503 isolate_replaced, ECONNREFUSED',
-    '503 deployment_quarantined, 503 isolate_replaced, ECONNRESET',
-    '503 deployment_quarantined, ECONNREFUSED, ECONNRESET',
-    '503 isolate_replaced, ECONNREFUSED, ECONNRESET',
-    '502 engine_lost, 503 deployment_quarantined, 503 isolate_replaced, ECONNREFUSED',
-    '502 engine_lost, 503 deployment_quarantined, 503 isolate_replaced, ECONNRESET',
-    '502 engine_lost, 503 deployment_quarantined, ECONNREFUSED, ECONNRESET',
-    '502 engine_lost, 503 isolate_replaced, ECONNREFUSED, ECONNRESET',
-    '503 deployment_quarantined, 503 isolate_replaced, ECONNREFUSED, ECONNRESET',
-    '502 engine_lost, 503 deployment_quarantined, 503 isolate_replaced, ECONNREFUSED, ECONNRESET',
-  ],
+  environment: { WORKER_CPU_LIMIT_MS_FREE: '2000' },
+  async attack({ get }) {
+    const answers = new Set<string>();
+    for (let i = 0; i < 50 && !answers.has('503 deployment_quarantined'); i++) answers.add(await get());
+    return [...answers].sort().join(', ');
+  },
+  expect: { must: ['503 deployment_quarantined'], may: ['503 engine_lost', 'ECONNRESET'] },
 } satisfies Attack;
