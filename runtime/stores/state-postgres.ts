@@ -2,7 +2,7 @@
 // whether they were text, since Postgres's text holds no NUL. Reads that come together go in one statement, updates of one key that
 // come together in one transaction.
 import { randomBytes } from 'node:crypto';
-import type { StatePlace, StateStore, StoredState } from '../bindings/state.ts';
+import { checkTogether, type StatePlace, type StateStore, type StoredState } from '../bindings/state.ts';
 import { likePrefix } from './sql.ts';
 import type { PostgresSql } from './sql-postgres.ts';
 
@@ -36,6 +36,8 @@ const columns = 'key, value, is_text, metadata, expires_at, version';
 /** Reads that go to the database together, and flights at a time: what comes meanwhile goes in the next. */
 const togetherMax = 32;
 const flightsMax = 4;
+/** Larger values are read by themselves: a flight of them would fill the engine, and hold up everybody else on it. */
+const smallBytesMax = 64 * 1024;
 const sweepRows = 500;
 /** One write in so many sweeps what has expired. */
 const sweepShare = 100;
@@ -69,42 +71,57 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
     while (flights < flightsMax && reads.length > 0) {
       const together = reads.splice(0, togetherMax);
       flights++;
-      void fetchRows(together)
-        .then(
-          (found) => {
-            for (const [index, { resolve }] of together.entries()) resolve(found[index] ?? null);
-          },
-          (error: unknown) => {
-            for (const { reject } of together) reject(error);
-          },
-        )
-        .finally(() => {
-          flights--;
-          fly();
-        });
+      void (together.length === 1 ? readAlone(together[0]!) : readTogether(together)).finally(() => {
+        flights--;
+        fly();
+      });
     }
   }
 
-  /** In the order of the reads; nothing where a key is not there. */
-  async function fetchRows(together: readonly Read[]): Promise<(StoredState | undefined)[]> {
-    const [first] = together as [Read, ...Read[]];
-    if (together.length === 1) {
-      const { namespace, resource } = first.place;
-      const rows = await sql.all<Row>(`SELECT ${columns} FROM state WHERE ${at} AND ${alive}`, namespace, resource, first.key, first.now);
-      return rows.map(toRecord);
+  async function readAlone({ place, key, now, resolve, reject }: Read): Promise<void> {
+    try {
+      const [row] = await sql.all<Row>(`SELECT ${columns} FROM state WHERE ${at} AND ${alive}`, place.namespace, place.resource, key, now);
+      resolve(row === undefined ? null : toRecord(row));
+    } catch (error) {
+      reject(error);
     }
-    const found: (StoredState | undefined)[] = [];
-    const rows = await sql.all<Row & { n: number }>(
-      `SELECT w.n, ${columns} FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS w (namespace, resource, key, n)
-         JOIN state USING (namespace, resource, key) WHERE ${alive}`,
-      together.map(({ place }) => place.namespace) as never,
-      together.map(({ place }) => place.resource) as never,
-      together.map(({ key }) => key) as never,
-      // The later ones began before this statement, too.
-      Math.max(...together.map(({ now }) => now)),
+  }
+
+  async function readTogether(together: readonly Read[]): Promise<void> {
+    const found: (Row | undefined)[] = [];
+    try {
+      const rows = await sql.all<Row & { n: number }>(
+        `SELECT w.n, key, CASE WHEN octet_length(value) <= ${smallBytesMax} THEN value END AS value, is_text, metadata, expires_at, version
+         FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS w (namespace, resource, key, n)
+           JOIN state USING (namespace, resource, key) WHERE ${alive}`,
+        together.map(({ place }) => place.namespace) as never,
+        together.map(({ place }) => place.resource) as never,
+        together.map(({ key }) => key) as never,
+        // The later ones began before this statement, too.
+        Math.max(...together.map(({ now }) => now)),
+      );
+      for (const row of rows) found[row.n - 1] = row;
+    } catch (error) {
+      for (const { reject } of together) reject(error);
+      return;
+    }
+    for (const [index, read] of together.entries()) {
+      const row = found[index];
+      if (row === undefined) read.resolve(null);
+      else if ((row.value as Buffer | null) === null) void readAlone(read);
+      else read.resolve(toRecord(row));
+    }
+  }
+
+  async function bytesOf({ namespace, resource }: StatePlace, keys: readonly string[]): Promise<number> {
+    const [row] = await sql.all<{ bytes: number }>(
+      `SELECT coalesce(sum(octet_length(value)), 0)::bigint AS bytes FROM unnest($3::text[]) AS w (key) JOIN state USING (key)
+       WHERE namespace = $1 AND resource = $2`,
+      namespace,
+      resource,
+      keys as never,
     );
-    for (const row of rows) found[row.n - 1] = toRecord(row);
-    return found;
+    return row!.bytes;
   }
 
   /** Applies what waits for a key, one change on top of the other; a change that throws fails alone. */
@@ -152,7 +169,10 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
   }
 
   return {
-    get: (place, keys, now) => Promise.all(keys.map((key) => read(place, key, now))),
+    async get(place, keys, now) {
+      if (keys.length > 1) checkTogether(await bytesOf(place, keys));
+      return Promise.all(keys.map((key) => read(place, key, now)));
+    },
     async put({ namespace, resource }, key, { value, metadata, expiresAt }, now, version) {
       if (expiresAt !== null) sweep(now);
       const bytes = typeof value === 'string' ? Buffer.from(value) : Buffer.from(value.buffer, value.byteOffset, value.byteLength);

@@ -1,7 +1,7 @@
 // State in one SQLite file, for `platform dev`: no server, and strongly consistent since this process is its only writer.
 import { randomBytes } from 'node:crypto';
 import Database from 'better-sqlite3';
-import type { StateStore, StoredState } from '../bindings/state.ts';
+import { checkTogether, type StateStore, type StoredState } from '../bindings/state.ts';
 
 interface Row {
   readonly value: string | Buffer;
@@ -26,6 +26,7 @@ export function openStateSqlite(file: string): StateStore & { close(): void } {
   const at = 'namespace = ? AND resource = ? AND key = ?';
   const alive = '(expires_at IS NULL OR expires_at > ?)';
   const select = db.prepare<unknown[], Row>(`SELECT value, metadata, expires_at, version FROM state WHERE ${at} AND ${alive}`);
+  const sizeOf = db.prepare<unknown[], { bytes: number }>(`SELECT octet_length(value) AS bytes FROM state WHERE ${at} AND ${alive}`);
   const write = db.prepare(
     'INSERT INTO state VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value, metadata = excluded.metadata, expires_at = excluded.expires_at, version = excluded.version',
   );
@@ -46,11 +47,15 @@ export function openStateSqlite(file: string): StateStore & { close(): void } {
   });
 
   return {
-    get: ({ namespace, resource }, keys, now) =>
-      keys.map((key): StoredState | null => {
+    get({ namespace, resource }, keys, now) {
+      let together = 0;
+      if (keys.length > 1) for (const key of keys) together += sizeOf.get(namespace, resource, key, now)?.bytes ?? 0;
+      checkTogether(together);
+      return keys.map((key): StoredState | null => {
         const row = select.get(namespace, resource, key, now);
         return row === undefined ? null : { value: row.value, metadata: row.metadata, expiresAt: row.expires_at, version: row.version };
-      }),
+      });
+    },
     put({ namespace, resource }, key, { value, metadata, expiresAt }, now, version) {
       const row = [namespace, resource, key, value, metadata, expiresAt, newVersion()];
       if (expiresAt !== null) sweep.run(now);

@@ -40,6 +40,18 @@ export function stateStoreContract(open: () => Promise<{ store: StateStore; clos
     assert.equal((await store.get(at, ['mine'], now))[0]?.value, 'a');
   });
 
+  test('several keys are read together as long as their values are not too large together', async () => {
+    const place = { namespace: 'shop', resource: 'large' };
+    const keys = ['a', 'b', 'c', 'd'];
+    for (const key of keys) await store.put(place, key, { value: 'x'.repeat(8 * 1024 * 1024), ...plain }, now);
+    assert.equal((await store.get(place, keys.slice(0, 3), now)).filter((found) => found?.value.length === 8 * 1024 * 1024).length, 3);
+    const refusal = {
+      code: 'invalid_argument',
+      message: 'The values of these keys have 33554432 bytes together, and one get may read 26214400',
+    };
+    for (const wanted of [keys, ['a', 'a', 'a', 'a']]) await assert.rejects(async () => store.get(place, wanted, now), refusal);
+  });
+
   test('what has expired is not there', async () => {
     await store.put(at, 'brief', { value: 'a', metadata: null, expiresAt: now + 1000 }, now);
     assert.equal((await store.get(at, ['brief'], now + 999))[0]?.expiresAt, now + 1000);
