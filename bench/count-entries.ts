@@ -11,3 +11,5 @@ WorkerIsolate.prototype.enter = function (this: WorkerIsolate): void {
 process.on('message', (message) => {
   if (message === 'entries') process.send?.({ entries });
 });
+// An engine without a supervisor does not see that whoever started it is gone.
+process.on('disconnect', () => process.exit(0));

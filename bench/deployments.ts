@@ -1,13 +1,13 @@
 // Data folders with many deployments, each with an artifact of its own, so that nothing made for one serves another; and a workerd
 // that loads the same bundles one by one through its Worker Loader, the closest it has to a deployment.
-import { readFileSync, rmSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { writeArtifact } from '../builder/artifact.ts';
 import { build } from '../builder/build.ts';
 import { hashOf } from '../core/artifact-id.ts';
 import type { Manifest, RouteRecord } from '../core/manifest.ts';
 import { parseProjectConfig } from '../core/project-config.ts';
+import { temporaryFolder } from './endings.ts';
 import { notInstalled, startServer, workerdBinary, type Server } from './servers.ts';
 
 /** A worker of workers/, bundled. */
@@ -22,7 +22,7 @@ const workers = path.join(import.meta.dirname, 'workers');
 /** Bundles one worker as a deploy does. */
 export async function bundleWorker(name: string): Promise<Bundle> {
   const { config } = parseProjectConfig(`main: ${name}.js\n`, { file: 'platform.yaml' });
-  const folder = mkdtempSync(path.join(tmpdir(), 'platform-bench-bundle-'));
+  const folder = temporaryFolder('platform-bench-bundle-');
   const artifact = await build({ root: workers, config: config!, artifacts: folder, durable: false });
   const code = readFileSync(path.join(artifact.folder, 'worker.js'), 'utf8');
   rmSync(folder, { recursive: true });
@@ -52,7 +52,7 @@ export async function publishCopy(folder: string, project: string, bundle: Bundl
 
 /** A fresh data folder with a project of each name. */
 export async function publishCopies(bundle: Bundle, projects: readonly string[]): Promise<string> {
-  const folder = mkdtempSync(path.join(tmpdir(), 'platform-bench-'));
+  const folder = temporaryFolder();
   for (const part of ['artifacts', 'routes']) mkdirSync(path.join(folder, part));
   for (const project of projects) await publishCopy(folder, project, bundle);
   return folder;
@@ -77,7 +77,7 @@ const loader = `export default {
 export function startWorkerLoader(name: string, bundle: Bundle): Promise<Server> | string {
   const binary = workerdBinary();
   if (binary === null) return notInstalled;
-  const folder = mkdtempSync(path.join(tmpdir(), 'platform-bench-workerd-'));
+  const folder = temporaryFolder('platform-bench-workerd-');
   writeFileSync(path.join(folder, 'loader.js'), loader);
   writeFileSync(path.join(folder, 'worker.js'), bundle.code);
   return startServer(name, 'first.localhost', '/', (port) => {

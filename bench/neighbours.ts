@@ -1,11 +1,11 @@
 // A victim and an attacker under one roof: our platform (supervisor and engines, as `npm start` runs them) and workerd, which is started
 // again at once when it dies, as an operator's supervisor would. Used by noisy-neighbour.bench.ts.
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startPlatform } from '../test/setup/platform.ts';
+import { temporaryFolder } from './endings.ts';
 import { freePort, notInstalled, status, workerdBinary } from './servers.ts';
 
 /** Both tenants on one machine. */
@@ -46,7 +46,7 @@ export async function startOurs(): Promise<Neighbours> {
 export async function startWorkerd(): Promise<Neighbours | string> {
   const binary = workerdBinary();
   if (binary === null) return notInstalled;
-  const folder = mkdtempSync(path.join(tmpdir(), 'platform-bench-workerd-'));
+  const folder = temporaryFolder('platform-bench-workerd-');
   const ports = { victim: await freePort(), attacker: await freePort() };
   for (const [name, code] of Object.entries(sources)) writeFileSync(path.join(folder, `${name}.js`), code);
   const service = (name: keyof typeof ports): string =>

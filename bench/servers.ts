@@ -2,10 +2,9 @@
 // or any program. line-up.ts starts all that a scenario is measured on.
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
@@ -13,6 +12,7 @@ import { build } from '../builder/build.ts';
 import { nodeFlags } from '../cli/node-flags.mjs';
 import { publish } from '../cli/publish.ts';
 import { parseProjectConfig } from '../core/project-config.ts';
+import { atEnd, temporaryFolder } from './endings.ts';
 import type { Target } from './load.ts';
 
 /** A worker of that name lies in workers/, and the peers know it. */
@@ -35,7 +35,7 @@ export function publishWorkers(worker: string, projects: readonly string[]): Pro
 
 /** The same of any project's folder. @param yaml text of its platform.yaml. */
 export async function publishFolder(root: string, yaml: string, projects: readonly string[]): Promise<string> {
-  const folder = mkdtempSync(path.join(tmpdir(), 'platform-bench-'));
+  const folder = temporaryFolder();
   const { config } = parseProjectConfig(yaml, { file: 'platform.yaml' });
   const artifact = await build({ root, config: config!, artifacts: path.join(folder, 'artifacts'), durable: false });
   for (const project of projects) {
@@ -88,7 +88,7 @@ export function startPackaged(
 export function startWorkerd(scenario: Scenario, target: string): Promise<Server> | string {
   const binary = workerdBinary();
   if (binary === null) return notInstalled;
-  const folder = mkdtempSync(path.join(tmpdir(), 'platform-bench-workerd-'));
+  const folder = temporaryFolder('platform-bench-workerd-');
   const file = path.join(folder, 'config.capnp');
   return startServer('workerd', `${scenario}.localhost`, target, (port) => {
     writeFileSync(path.join(folder, 'worker.js'), readFileSync(path.join(here, `workers/${scenario}.js`)));
@@ -149,6 +149,10 @@ export async function startServer(name: string, host: string, target: string, la
     ...(cwd === undefined ? {} : { cwd }),
     stdio: counts === true ? ['ignore', 'pipe', 'pipe', 'ipc'] : ['ignore', 'pipe', 'pipe'],
   });
+  child.once(
+    'exit',
+    atEnd(() => child.kill('SIGKILL')),
+  );
   let printed = '';
   for (const stream of [child.stdout!, child.stderr!])
     stream.on('data', (chunk: Buffer) => (printed = (printed + chunk.toString()).slice(-2000)));
