@@ -28,8 +28,16 @@ test('a look at many lanes with something due later reckons the first time once,
     takeOver: async () => {},
   };
   const loop = await startClaimLoop({
-    ...{ source, work: { group: () => [], run: async () => ({}) }, wake: createLocalWake(), member: 'm', isGone: () => false },
-    ...{ leaseMs: 30_000, pollMs: 30_000, inFlightMax: 10, now: Date.now, onTrouble: (_message, error) => assert.fail(String(error)) },
+    source,
+    work: { group: () => [], run: async () => ({}) },
+    wake: createLocalWake(),
+    member: 'm',
+    isGone: () => false,
+    leaseMs: 30_000,
+    pollMs: 30_000,
+    inFlightMax: 10,
+    now: Date.now,
+    onTrouble: (_message, error) => assert.fail(String(error)),
   });
   await looked;
   await loop.close(0);

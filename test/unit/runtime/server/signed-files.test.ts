@@ -14,8 +14,17 @@ function exchangeOf(method: string, address: string): Exchange {
   const { pathname } = new URL(address);
   const calls = { readBody() {}, resumeBody() {}, send() {}, begin() {}, write: () => true, end() {}, destroy() {}, upgrade: () => null };
   return {
-    ...{ method, target: pathname, host: 'shop.localhost', headerBlock: '', remoteAddress: '127.0.0.1', bodyBytes: 10, header: () => null },
-    ...{ ...calls, requestId: '', onAbort: null, onDrain: null },
+    method,
+    target: pathname,
+    host: 'shop.localhost',
+    headerBlock: '',
+    remoteAddress: '127.0.0.1',
+    bodyBytes: 10,
+    header: () => null,
+    ...calls,
+    requestId: '',
+    onAbort: null,
+    onDrain: null,
   };
 }
 
