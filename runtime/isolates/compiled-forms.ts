@@ -136,6 +136,7 @@ export class CompiledForms {
   }
 
   #keep(name: string, form: SharedArrayBuffer): void {
+    this.#keptBytes -= this.#kept.get(name)?.byteLength ?? 0;
     this.#kept.set(name, form);
     this.#keptBytes += form.byteLength;
     for (const [oldest, { byteLength }] of this.#kept) {
