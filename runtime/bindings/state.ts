@@ -35,7 +35,7 @@ type Eventually<Value> = Value | Promise<Value>;
 
 /** Where state is kept. `now` is in ms since 1970; what expired by then is not there. Every write is durable when it answers. */
 export interface StateStore {
-  /** Records in the order of the keys; null for one that is not there. @throws {PlatformError} of {@link checkTogether}. */
+  /** Records in the order of the keys; null for one that is not there. @throws {PlatformError} when several are too large together. */
   get(place: StatePlace, keys: readonly string[], now: number): Eventually<(StoredState | null)[]>;
   /**
    * @param version writes only over this version (null: only where there is nothing).
@@ -55,12 +55,6 @@ export interface StateStore {
 
 /** Limits of one record, as of a KV namespace. */
 export const stateLimits = { keyBytesMax: 512, valueBytesMax: 25 * 1024 * 1024, metadataBytesMax: 1024, keysMax: 100, pageMax: 1000 };
-
-/** For stores, before they read values: all of a `get` together may have what one value may. @throws {PlatformError} `invalid_argument`. */
-export function checkTogether(bytes: number): void {
-  const { valueBytesMax } = stateLimits;
-  if (bytes > valueBytesMax) throw invalid(`The values of these keys have ${bytes} bytes together, and one get may read ${valueBytesMax}`);
-}
 
 /** The calls of a deployment's state bindings. Arguments: `{binding, ...}`. */
 export function createStateCalls(

@@ -2,9 +2,10 @@
 // whether they were text, since Postgres's text holds no NUL. Reads that come together go in one statement, updates of one key that
 // come together in one transaction.
 import { randomBytes } from 'node:crypto';
-import { checkTogether, type StatePlace, type StateStore, type StoredState } from '../bindings/state.ts';
+import type { StatePlace, StateStore, StoredState } from '../bindings/state.ts';
 import { likePrefix } from './sql.ts';
 import type { PostgresSql } from './sql-postgres.ts';
+import { checkTogether } from './state-together.ts';
 
 interface Row {
   readonly key: string;

@@ -1,7 +1,8 @@
 // State in one SQLite file, for `platform dev`: no server, and strongly consistent since this process is its only writer.
 import { randomBytes } from 'node:crypto';
 import Database from 'better-sqlite3';
-import { checkTogether, type StateStore, type StoredState } from '../bindings/state.ts';
+import type { StateStore, StoredState } from '../bindings/state.ts';
+import { checkTogether } from './state-together.ts';
 
 interface Row {
   readonly value: string | Buffer;
