@@ -82,7 +82,9 @@ export function createQueueWork<Row extends Message>(parts: WorkParts, ledger: Q
     for (const row of live) {
       if (done.has(row.message_id)) continue;
       const word = words.get(row.message_id);
-      const delayMs = word?.delaySeconds === undefined ? undefined : Math.min(Math.max(0, word.delaySeconds) * 1000, limits.delayMsMax);
+      // Whole: the database takes no parts of a millisecond.
+      const delayMs =
+        word?.delaySeconds === undefined ? undefined : Math.round(Math.min(Math.max(0, word.delaySeconds) * 1000, limits.delayMsMax));
       await fail(row, word?.error ?? 'The handler asked for another attempt', delayMs);
     }
     return { more };

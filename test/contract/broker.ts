@@ -172,7 +172,7 @@ export function brokerContract(open: OpenBrokerStores): void {
     const seen: number[] = [];
     await start((event) => {
       seen.push((event as unknown as Messages).messages[0]!.attempt);
-      return seen.length === 1 ? done({ acked: [], retry: [{ id: 'a', delaySeconds: 3600 }] }) : done({ acked: ['a'], retry: [] });
+      return seen.length === 1 ? done({ acked: [], retry: [{ id: 'a', delaySeconds: 3600.0001 }] }) : done({ acked: ['a'], retry: [] });
     });
     await until(async () => (await stores.queue.list(mail, { limit: 1, after: 0 })).messages[0]!.dueAt! > Date.now() + 3_500_000);
     assert.deepEqual(seen, [1]);
