@@ -10,6 +10,8 @@ import { NodeExchange, type NodeConnection, type NodeListenerState } from './nod
 
 /** Beyond the idle time that clients may rely on: Node's own timeout comes first. */
 const WAIT_MS = 200;
+/** How long a connection that is cut off for pipelining stays half open. */
+const LINGER_MS = 1000;
 /** Where the limits do not say. */
 const PIPELINED_MAX = 256;
 
@@ -188,6 +190,13 @@ function accept(
   // Those that were taken are answered, and then the connection ends: what follows was not served and may be sent again.
   if (connection.pending >= (limits.pipelinedMax ?? PIPELINED_MAX)) {
     closeAfterAnswers(connection);
+    // Nothing more is read, and a reset by what is left unread would take answers from the client: the socket lingers.
+    const { socket } = connection;
+    socket.pause();
+    socket.destroySoon = () => {
+      socket.end();
+      setTimeout(() => socket.destroy(), LINGER_MS).unref();
+    };
     return;
   }
   const raw = request.rawHeaders;
