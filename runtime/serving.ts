@@ -100,6 +100,8 @@ export class Serving implements LinkEvents {
   #stuckChecks: number;
   /** Invocations whose response is an open WebSocket. */
   upgraded = 0;
+  /** It died in an entry that brought requests too: its top level need not have done it. */
+  #diedServing = false;
   #topLevelTimer: NodeJS.Timeout | undefined;
   /** The entry being read answered `start`: while a top-level `await` is pending, every other entry makes us ask again. */
   #asked = false;
@@ -485,6 +487,7 @@ export class Serving implements LinkEvents {
   }
 
   #died(reason: 'memory' | 'aborted' | 'fault' | 'stuck', error: unknown): void {
+    this.#diedServing = this.#running.size > 0;
     if (reason === 'stuck') {
       this.#deployment.log('error', 'The worker runs a loop that cannot be ended; it goes on in another isolate', null);
       this.dispose(failed('isolate_replaced', { reason: 'its code could not be ended' }));
@@ -552,7 +555,7 @@ export class Serving implements LinkEvents {
   /** The end: whatever runs or waits ends with the outcome. */
   dispose(outcome: Outcome): void {
     if (this.#state === 'gone') return;
-    if (this.#state === 'starting' && outcome.kind === 'failed') this.#hooks.onStartFailed(outcome);
+    if (this.#state === 'starting' && outcome.kind === 'failed' && !this.#diedServing) this.#hooks.onStartFailed(outcome);
     this.#state = 'gone';
     if (this.#timer !== null) clearTimeout(this.#timer);
     clearTimeout(this.#topLevelTimer);
