@@ -442,19 +442,26 @@ export class Serving implements LinkEvents {
     this.#condemn();
     // What the entry had not come to read yet is read by the next one.
     this.#link.runTimers();
-    for (const other of lost) {
-      const lostInvocation = this.#running.get(other);
-      if (lostInvocation === undefined) continue;
-      if (mayRestart(lostInvocation)) {
-        this.#running.remove(other);
-        lostInvocation.restarts++;
-        this.#parts.engineCounters.restartedRequests++;
-        lostInvocation.phase = 'waiting';
-        this.#hooks.onRestart(lostInvocation);
-      } else {
-        this.#over(other, failed('isolate_replaced', { reason: 'another request used up its CPU budget' }));
-      }
+    for (const other of lost) this.#restart(other, 1);
+  }
+
+  unstarted(id: number): void {
+    if (this.#state === 'condemned') this.#restart(id, 0);
+  }
+
+  /** Runs a request again in a fresh isolate; one that may have had an effect is answered that it is lost. */
+  #restart(id: number, restarts: 0 | 1): void {
+    const invocation = this.#running.get(id);
+    if (invocation === undefined) return;
+    if (!mayRestart(invocation)) {
+      this.#over(id, failed('isolate_replaced', { reason: 'another request used up its CPU budget' }));
+      return;
     }
+    this.#running.remove(id);
+    invocation.restarts += restarts;
+    this.#parts.engineCounters.restartedRequests++;
+    invocation.phase = 'waiting';
+    this.#hooks.onRestart(invocation);
   }
 
   hung(ids: readonly number[]): void {

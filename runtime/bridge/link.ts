@@ -20,6 +20,8 @@ export interface LinkEvents {
   socketClosed(id: number): void;
   failed(id: number, failure: Failure): void;
   done(id: number): void;
+  /** A request without effect that the isolate has not begun with, since it is condemned. */
+  unstarted(id: number): void;
   log(id: number, level: string, text: string): void;
   /** When the isolate wants to be entered for its timers: ms of the monotonic clock, -1 = not. */
   wake(at: number): void;
@@ -286,6 +288,9 @@ export class Link implements CallScope {
         }
         case toHost.failed:
           events.failed(inbox.number(), inbox.json() as Failure);
+          break;
+        case toHost.unstarted:
+          events.unstarted(inbox.number());
           break;
         case toHost.done:
           events.done(inbox.number());

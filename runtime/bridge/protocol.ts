@@ -48,6 +48,7 @@ export const toHost = {
   /** socket id, close code (1005: none), JSON reason. */ socketClose: 'w',
   /** socket id, bytes of messages that were delivered. */ socketCredit: 'j',
   /** invocation id, JSON failure: it ends without a response. */ failed: 'F',
+  /** invocation id: a request that came to an isolate after a breach, and has not run in it. */ unstarted: 'u',
   /** invocation id: its response is out, and all that `waitUntil` was given has settled. */ done: 'D',
   /** stream id, part. */ chunk: 'c',
   /** stream id. */ end: 'e',

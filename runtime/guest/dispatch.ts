@@ -120,6 +120,8 @@ export function limitRequests(cpuMs: number): void {
 
 /** The inbox being read. Still set after an entry that was ended while a handler ran: its fields are read, its record is not closed. */
 let unread: Inbox | null = null;
+/** A budget was broken here: the host has another isolate made. */
+let isCondemned = false;
 
 function enter(meta: string, text: string, ...bytes: Uint8Array[]): void {
   beginEntry();
@@ -238,6 +240,11 @@ function startRequest(inbox: Inbox): void {
   const headerBlock = inbox.part(inbox.field()) as string;
   const bodyField = inbox.field();
   const body = bodyField === NOTHING ? null : bodyField === STREAM ? incomingBody(invocation.id, invocation) : inbox.part(bodyField);
+  // Here it might only find what made the one before it spin: a fresh isolate answers it.
+  if (isCondemned && bodyField === NOTHING && (method === 'GET' || method === 'HEAD' || method === 'OPTIONS')) {
+    send(toHost.unstarted, invocation.id);
+    return;
+  }
   openInvocation(invocation);
   if (early !== null) {
     callLater(invocation, () => callFetch(invocation, method, url, headerBlock, body));
@@ -498,6 +505,7 @@ function flush(cpuMs: number, unchargedMs: number, breached: Account | undefined
 // The native half ended the entry in the middle: V8 dropped all queued continuations, so nothing that ran in this entry and
 // has not finished can be trusted to go on.
 function onBreach(account: Account, touched: Invocation | null): void {
+  isCondemned = true;
   let lost = '';
   for (let at = touched; at !== null; at = at.nextTouched) if (!at.over && at !== account) lost += (lost === '' ? '' : ',') + at.id;
   send(toHost.breach, account instanceof Invocation ? account.id : 0, account.used, lost);
