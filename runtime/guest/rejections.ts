@@ -1,6 +1,7 @@
 // Errors that no code of the worker caught: thrown values as the host and the log see them, and promises rejected without a
 // handler, which V8 names one by one through the native half.
 import type { Failure } from '../bridge/protocol.ts';
+import { enterContext } from './context.ts';
 import { fireOnGlobal } from './fetch-event.ts';
 import { currentInvocation, type Invocation } from './invocation.ts';
 import { SafeMap } from './safe.ts';
@@ -64,11 +65,14 @@ function reportLater(turn: number): void {
   isReporting = false;
   unhandled.forEach(({ reason, invocation }, promise) => {
     unhandled.delete(promise);
+    // Its listeners run on the account of whoever left the promise alone.
+    enterContext(invocation);
     const handled = fireOnGlobal(
       'unhandledrejection',
       () => new PromiseRejectionEvent('unhandledrejection', { promise, reason, cancelable: true }),
     );
     if (!handled) reportUncaught(reason, 'Uncaught (in promise)', invocation);
+    enterContext(undefined);
   });
 }
 

@@ -149,7 +149,17 @@ export class UwsExchange implements Exchange {
 
   #hold(): void {
     this.#held = [];
-    this.#native.pause();
+    this.#stopSoon();
+  }
+
+  /**
+   * Lets the socket read no more. Not in the library's own callback: what was written there goes out when it returns, and a socket that
+   * is paused by then is never told that it may write again. What comes until then is held.
+   */
+  #stopSoon(): void {
+    setImmediate(() => {
+      if (this.#held !== null && !this.#bodyEnded && this.#state < ended) this.#native.pause();
+    });
   }
 
   #receive(chunk: ArrayBuffer, isLast: boolean): void {
@@ -178,7 +188,7 @@ export class UwsExchange implements Exchange {
     if (bytes !== null && !this.#sink!.chunk(bytes)) {
       this.#paused = true;
       this.#held = [];
-      if (!isLast) this.#native.pause();
+      if (!isLast) this.#stopSoon();
       return;
     }
     if (isLast && this.#state < flushing) this.#feed();
