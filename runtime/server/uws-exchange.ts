@@ -34,6 +34,8 @@ export interface UwsListenerState {
   /** Called when `running` falls to zero while draining. */ onQuiet: (() => void) | null;
 }
 
+/** After which a socket that is paused while its client is slow is let go on. */
+const nudgeMs = 10;
 /** Unread request bodies up to this size are read and dropped, so that the connection can be used again. */
 const drainBytesMax = 64 * 1024;
 /** Bodies above it go out piece by piece as the client takes them, instead of being copied into the library's buffer. */
@@ -65,6 +67,7 @@ export class UwsExchange implements Exchange {
   /** Body that arrived before it was asked for, or while the reader pauses. */
   #held: Uint8Array[] | null = null;
   #paused = false;
+  #stopping = false;
   #bodyEnded: boolean;
   #endTold = false;
   #receivedBytes = 0;
@@ -153,13 +156,22 @@ export class UwsExchange implements Exchange {
   }
 
   /**
-   * Lets the socket read no more. Not in the library's own callback: what was written there goes out when it returns, and a socket that
-   * is paused by then is never told that it may write again. What comes until then is held.
+   * Lets the socket read no more, and not in the library's own callback: what is written there goes out when it returns. A paused
+   * socket whose client is slow is not always told that it may write again, so it is let go on from time to time.
    */
   #stopSoon(): void {
+    if (this.#stopping) return;
+    this.#stopping = true;
     setImmediate(() => {
-      if (this.#held !== null && !this.#bodyEnded && this.#state < ended) this.#native.pause();
+      this.#stopping = false;
+      if (!this.#isHolding()) return;
+      this.#native.pause();
+      if (this.#waits) setTimeout(() => this.#isHolding() && this.#waits && this.#native.resume(), nudgeMs);
     });
+  }
+
+  #isHolding(): boolean {
+    return this.#held !== null && !this.#bodyEnded && this.#state < ended;
   }
 
   #receive(chunk: ArrayBuffer, isLast: boolean): void {
@@ -183,6 +195,7 @@ export class UwsExchange implements Exchange {
     if (this.#held !== null) {
       if (bytes !== null) this.#held.push(bytes);
       if (this.#sink !== null && !this.#paused) this.#feed();
+      else if (!isLast) this.#stopSoon();
       return;
     }
     if (bytes !== null && !this.#sink!.chunk(bytes)) {
