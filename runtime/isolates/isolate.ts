@@ -151,9 +151,11 @@ export class WorkerIsolate implements Enterable {
   #enterWorker({ code, hash, owner, vars, bindings, cpuLimitMs }: WorkerCode): void {
     const { limits, compiledForms, crashDescriptor } = this.#parts;
     const config = { vars, bindings, startupCpuMs: limits.startupCpuMs, cpuLimitMs, owner, crashDescriptor: crashDescriptor ?? -1 };
-    const form = compiledForms?.find(owner, hash, code.length) ?? null;
+    // V8 checks a form against the length of the source only: without a hash of the code there is no telling what is in it.
+    const forms = hash === '' ? null : compiledForms;
+    const form = forms?.find(owner, hash, code.length) ?? null;
     this.#connection.load.applyIgnored(undefined, [config, code, form], COPY);
-    if (form === null) compiledForms?.offer(owner, hash, code.length, this);
+    if (form === null) forms?.offer(owner, hash, code.length, this);
   }
 
   /** V8's compiled form of the worker with all functions that ran so far; null where it cannot be had. */

@@ -1,4 +1,5 @@
 // Our side: each case is a worker of its own in an isolate of the real engine, and its one request answers with the result.
+import { hashOf } from '#core/artifact-id.ts';
 import type { Limits } from '#core/limits.ts';
 import { defaultLimits } from '#core/limits.ts';
 import { Deployment, type DeploymentParts } from '#runtime/deployment.ts';
@@ -51,7 +52,7 @@ export async function openIsolateSide(folder: string, origin: string, cache: str
       };
       const code = `export default { fetch: async () => new Response(await ${pageSource(folder, test, origin)}) };`;
       const config = { id: `d${String(++count).padStart(12, '0')}`, project: 'wpt', plan: 'enterprise' as const, vars: {}, bindings: {} };
-      const deployment = new Deployment({ ...config, code: () => ({ code, hash: '' }), sourceMap: () => null }, parts);
+      const deployment = new Deployment({ ...config, code: () => ({ code, hash: hashOf(code) }), sourceMap: () => null }, parts);
       live.add(deployment);
       const { status, body } = await answer(deployment);
       live.delete(deployment);
