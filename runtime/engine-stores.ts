@@ -1,5 +1,6 @@
 // The stores of an engine in production, chosen by its environment: Postgres for state and what waits for a moment, the database
-// service, a folder or S3 for files, Redis or Postgres for the cache. main.ts opens them; everything connects when a worker first asks.
+// service, a folder or S3 for files, Redis or Postgres for the cache. main.ts opens them; everything connects when a worker first asks, and
+// the libraries of what is not chosen are not loaded.
 import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
 import { databaseLimitsFrom } from '#core/database-limits.ts';
@@ -13,11 +14,9 @@ import type { FileStore } from './bindings/fs.ts';
 import { createSignedFiles, type SignedFiles } from './server/signed-files.ts';
 import { createMemoryCache } from './stores/cache-memory.ts';
 import { createCachePostgres } from './stores/cache-postgres.ts';
-import { openCacheRedis } from './stores/cache-redis.ts';
 import { createDatabaseClient, databaseAddress, type DatabaseClient } from './stores/database-service.ts';
 import { openEventsPostgres } from './stores/event-stores.ts';
 import { openFilesDisk } from './stores/files-disk.ts';
-import { openFilesS3 } from './stores/files-s3.ts';
 import { createOutbox } from './stores/outbox.ts';
 import { createStatePostgres } from './stores/state-postgres.ts';
 
@@ -61,20 +60,24 @@ export async function openEngineStores({ environment, folder, limits, log }: Eng
         });
   const secret = get('ENGINE_SECRET');
   const keyFor = (use: string): Uint8Array => createHmac('sha256', secret).update(use).digest();
-  const fs = openFiles(get, folder);
+  const fs = await openFiles(get, folder);
   const users =
     databases === null || secret === ''
       ? null
       : createUsers({ databases, secret: keyFor('auth'), sendMail: (mail) => sendMail(get('AUTH_MAIL_URL'), mail, log), log });
   const state = events === null ? null : createStatePostgres(events.sql);
+  const openCache = async (): Promise<CacheStore> => {
+    const cacheUrl = get('ENGINE_CACHE_URL');
+    if (cacheUrl === '')
+      return events === null
+        ? createMemoryCache({ bytesMax: limits.cacheBytesMax })
+        : createCachePostgres(events.sql, { recordsMax: limits.cacheRecordsMax });
+    const { openCacheRedis } = await import('./stores/cache-redis.ts');
+    return openCacheRedis(cacheUrl, (error) => log('warn', `The cache cannot be reached: ${error.message}`));
+  };
   return {
     stores: { db: databases, state, fs, auth: users, events: events === null ? null : { ...events, limits: deliveryLimits, outbox } },
-    cache:
-      get('ENGINE_CACHE_URL') !== ''
-        ? await openCacheRedis(get('ENGINE_CACHE_URL'), (error) => log('warn', `The cache cannot be reached: ${error.message}`))
-        : events === null
-          ? createMemoryCache({ bytesMax: limits.cacheBytesMax })
-          : createCachePostgres(events.sql, { recordsMax: limits.cacheRecordsMax }),
+    cache: await openCache(),
     migrate: databases === null ? null : (place, files) => databases.migrate(place, files),
     signedFiles: secret === '' ? null : createSignedFiles(fs, keyFor('files'), limits.bodyBytesMax),
     authRoutes: users === null ? null : createAuthRoutes(users),
@@ -89,7 +92,7 @@ export async function openEngineStores({ environment, folder, limits, log }: Eng
 const s3Variables = ['FILES_S3_ENDPOINT', 'FILES_S3_BUCKET', 'FILES_S3_REGION', 'FILES_S3_ACCESS_KEY_ID', 'FILES_S3_SECRET_ACCESS_KEY'];
 
 /** A bucket where one is named, and else a folder. */
-function openFiles(get: (name: string) => string, folder: string): FileStore {
+async function openFiles(get: (name: string) => string, folder: string): Promise<FileStore> {
   const missing = s3Variables.filter((name) => get(name) === '');
   if (missing.length === s3Variables.length) return openFilesDisk(join(folder, 'files'));
   if (missing.length > 0) throw new Error(`Files are to be kept in S3, but ${missing.join(' and ')} is not set`);
@@ -97,6 +100,7 @@ function openFiles(get: (name: string) => string, folder: string): FileStore {
     throw new Error(
       `FILES_S3_ENDPOINT must be an address such as https://s3.eu-central-1.amazonaws.com, but is "${get('FILES_S3_ENDPOINT')}"`,
     );
+  const { openFilesS3 } = await import('./stores/files-s3.ts');
   return openFilesS3({
     endpoint: get('FILES_S3_ENDPOINT'),
     bucket: get('FILES_S3_BUCKET'),

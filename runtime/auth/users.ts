@@ -1,14 +1,10 @@
 // The users of apps, kept by better-auth in a database of each project (`auth~users`, a name that no platform.yaml can declare). Made
 // once per engine; handler.ts hands it to the binding and to routes.ts.
 import { createHmac } from 'node:crypto';
-import { betterAuth, type BetterAuthOptions } from 'better-auth';
-import { bearer } from 'better-auth/plugins';
-import { getMigrations } from 'better-auth/db/migration';
-import { Kysely } from 'kysely';
 import { PlatformError } from '#core/errors.ts';
 import type { AuthStore, AuthUser } from '../bindings/auth.ts';
 import type { DatabaseStore } from '../bindings/database.ts';
-import { databaseDialect } from './database-dialect.ts';
+import type { Auth } from './better-auth.ts';
 
 /** A letter to a user. */
 export interface Mail {
@@ -40,69 +36,8 @@ export interface Users extends AuthStore {
 }
 
 const sitesMax = 500;
-const sessionSeconds = 7 * 24 * 60 * 60;
-
-type Auth = Awaited<ReturnType<typeof open>>;
-
-async function open(parts: UsersParts, site: AuthSite, prepared: Set<string>): Promise<ReturnType<typeof betterAuth>> {
-  const options = optionsOf(parts, site);
-  // Once a namespace: a client may say any port after the host, and each makes another site.
-  // Two engines may be at it at once: the one that loses finds the tables there.
-  for (let attempt = 1; !prepared.has(site.namespace); attempt++) {
-    try {
-      await (await getMigrations(options)).runMigrations();
-      prepared.add(site.namespace);
-    } catch (error) {
-      if (attempt === 3 || !/already exists|duplicate column/.test((error as Error).message)) throw error;
-    }
-  }
-  return betterAuth(options) as unknown as ReturnType<typeof betterAuth>;
-}
-
-function optionsOf({ databases, secret, sendMail, log }: UsersParts, { namespace, origin, vars }: AuthSite): BetterAuthOptions {
-  const requireEmailVerification = vars['AUTH_REQUIRE_VERIFICATION'] === 'true';
-  return {
-    database: { db: new Kysely({ dialect: databaseDialect(databases, { namespace, resource: 'auth~users' }) }), type: 'sqlite' },
-    secret: createHmac('sha256', secret).update(`auth ${namespace}`).digest('hex'),
-    baseURL: origin,
-    basePath: '/auth',
-    trustedOrigins: [origin],
-    telemetry: { enabled: false },
-    logger: { level: 'warn', log: (level, message) => log(level === 'error' ? 'error' : 'warn', `auth: ${message}`) },
-    emailAndPassword: {
-      enabled: true,
-      requireEmailVerification,
-      revokeSessionsOnPasswordReset: true,
-      sendResetPassword: ({ user, url, token }) =>
-        sendMail({
-          to: user.email,
-          subject: 'Set a new password',
-          text: `Open this address to set a new password:\n${url}\n\nOr give this code: ${token}\n\nIf you did not ask for it, do nothing.`,
-        }),
-    },
-    emailVerification: {
-      sendOnSignUp: requireEmailVerification,
-      autoSignInAfterVerification: true,
-      sendVerificationEmail: ({ user, url }) =>
-        sendMail({ to: user.email, subject: 'Confirm your address', text: `Open this address to confirm that it is yours:\n${url}` }),
-    },
-    socialProviders: providersOf(vars) as NonNullable<BetterAuthOptions['socialProviders']>,
-    user: { additionalFields: { metadata: { type: 'string', required: false, input: true, defaultValue: '{}' } } },
-    session: { expiresIn: sessionSeconds, updateAge: 24 * 60 * 60 },
-    // In the database: every engine counts the same guesses.
-    rateLimit: { enabled: true, storage: 'database', window: 60, max: 100 },
-    advanced: {
-      cookiePrefix: 'platform',
-      useSecureCookies: origin.startsWith('https:'),
-      defaultCookieAttributes: { httpOnly: true, sameSite: 'lax', path: '/' },
-      // Ours: what a client claims has been taken out (server/client-address.ts).
-      ipAddress: { ipAddressHeaders: ['x-real-ip'] },
-    },
-    plugins: [bearer()],
-  };
-}
-
-function providersOf(vars: Readonly<Record<string, string>>): Record<string, { clientId: string; clientSecret: string }> {
+/** The sign-in providers that a project has keys of. */
+export function providersOf(vars: Readonly<Record<string, string>>): Record<string, { clientId: string; clientSecret: string }> {
   const providers: Record<string, { clientId: string; clientSecret: string }> = {};
   for (const [name, clientId] of Object.entries(vars)) {
     const [, provider] = /^AUTH_([A-Z]+)_CLIENT_ID$/.exec(name) ?? [];
@@ -122,7 +57,7 @@ export function createUsers(parts: UsersParts): Users {
     const key = JSON.stringify([site.namespace, site.origin, providersOf(site.vars), site.vars['AUTH_REQUIRE_VERIFICATION']]);
     let found = sites.get(key);
     if (found !== undefined) return found;
-    found = open(parts, site, prepared);
+    found = import('./better-auth.ts').then(({ openAuth }) => openAuth(parts, site, prepared));
     sites.set(key, found);
     // Asked for again when it could not be opened; the oldest goes when there are many.
     found.catch(() => sites.delete(key));

@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { logLevelFrom, type LogLevel } from '#core/log-level.ts';
 import { homes } from '../forwarding/homes.ts';
-import { openCacheUser } from './cache-user.ts';
 import { supervisorConfig, type SupervisorConfig } from './configuration.ts';
 import { databaseService, databaseSockets } from './database-service.ts';
 import { EngineProcess } from './engine-process.ts';
@@ -301,7 +300,10 @@ async function start(config: SupervisorConfig): Promise<void> {
   }
 
   const cacheUrl = process.env['CACHE_URL']?.trim() ?? '';
-  if (cacheUrl !== '' && environment['ENGINE_CACHE_URL'] === undefined) environment['ENGINE_CACHE_URL'] = await openCacheUser(cacheUrl);
+  if (cacheUrl !== '' && environment['ENGINE_CACHE_URL'] === undefined) {
+    const { openCacheUser } = await import('./cache-user.ts');
+    environment['ENGINE_CACHE_URL'] = await openCacheUser(cacheUrl);
+  }
   try {
     await services.start();
   } catch (error) {

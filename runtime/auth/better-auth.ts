@@ -1,0 +1,73 @@
+// One app's better-auth: the only file that loads it, by users.ts and not before an app's first visitor. Half of an engine's start and a
+// third of its memory would be that library.
+import { createHmac } from 'node:crypto';
+import { betterAuth, type BetterAuthOptions } from 'better-auth';
+import { bearer } from 'better-auth/plugins';
+import { getMigrations } from 'better-auth/db/migration';
+import { Kysely } from 'kysely';
+import { databaseDialect } from './database-dialect.ts';
+import { providersOf, type AuthSite, type UsersParts } from './users.ts';
+
+const sessionSeconds = 7 * 24 * 60 * 60;
+
+/** An app's sign-in. */
+export type Auth = ReturnType<typeof betterAuth>;
+
+/** @param prepared namespaces whose tables are known to be there. */
+export async function openAuth(parts: UsersParts, site: AuthSite, prepared: Set<string>): Promise<Auth> {
+  const options = optionsOf(parts, site);
+  // Once a namespace: a client may say any port after the host, and each makes another site.
+  // Two engines may be at it at once: the one that loses finds the tables there.
+  for (let attempt = 1; !prepared.has(site.namespace); attempt++) {
+    try {
+      await (await getMigrations(options)).runMigrations();
+      prepared.add(site.namespace);
+    } catch (error) {
+      if (attempt === 3 || !/already exists|duplicate column/.test((error as Error).message)) throw error;
+    }
+  }
+  return betterAuth(options) as unknown as Auth;
+}
+
+function optionsOf({ databases, secret, sendMail, log }: UsersParts, { namespace, origin, vars }: AuthSite): BetterAuthOptions {
+  const requireEmailVerification = vars['AUTH_REQUIRE_VERIFICATION'] === 'true';
+  return {
+    database: { db: new Kysely({ dialect: databaseDialect(databases, { namespace, resource: 'auth~users' }) }), type: 'sqlite' },
+    secret: createHmac('sha256', secret).update(`auth ${namespace}`).digest('hex'),
+    baseURL: origin,
+    basePath: '/auth',
+    trustedOrigins: [origin],
+    telemetry: { enabled: false },
+    logger: { level: 'warn', log: (level, message) => log(level === 'error' ? 'error' : 'warn', `auth: ${message}`) },
+    emailAndPassword: {
+      enabled: true,
+      requireEmailVerification,
+      revokeSessionsOnPasswordReset: true,
+      sendResetPassword: ({ user, url, token }) =>
+        sendMail({
+          to: user.email,
+          subject: 'Set a new password',
+          text: `Open this address to set a new password:\n${url}\n\nOr give this code: ${token}\n\nIf you did not ask for it, do nothing.`,
+        }),
+    },
+    emailVerification: {
+      sendOnSignUp: requireEmailVerification,
+      autoSignInAfterVerification: true,
+      sendVerificationEmail: ({ user, url }) =>
+        sendMail({ to: user.email, subject: 'Confirm your address', text: `Open this address to confirm that it is yours:\n${url}` }),
+    },
+    socialProviders: providersOf(vars) as NonNullable<BetterAuthOptions['socialProviders']>,
+    user: { additionalFields: { metadata: { type: 'string', required: false, input: true, defaultValue: '{}' } } },
+    session: { expiresIn: sessionSeconds, updateAge: 24 * 60 * 60 },
+    // In the database: every engine counts the same guesses.
+    rateLimit: { enabled: true, storage: 'database', window: 60, max: 100 },
+    advanced: {
+      cookiePrefix: 'platform',
+      useSecureCookies: origin.startsWith('https:'),
+      defaultCookieAttributes: { httpOnly: true, sameSite: 'lax', path: '/' },
+      // Ours: what a client claims has been taken out (server/client-address.ts).
+      ipAddress: { ipAddressHeaders: ['x-real-ip'] },
+    },
+    plugins: [bearer()],
+  };
+}
