@@ -6,6 +6,8 @@ import { root, runProgram } from './processes.ts';
 
 /** One Postgres for the whole run, where a file wants it. */
 const setup = '--test-global-setup=test/setup/global.ts';
+/** A test that fails may leave sockets open: its file ends all the same, once its tests have. */
+const forceExit = '--test-force-exit';
 
 export async function run(words: readonly string[]): Promise<number> {
   const options = words.filter((word) => word.startsWith('--'));
@@ -21,7 +23,16 @@ export async function run(words: readonly string[]): Promise<number> {
   let code = 0;
   for (const [batch, concurrency] of [[others, 2] as const, [hostile, 1] as const]) {
     if (batch.length === 0) continue;
-    const args = [...nodeFlags, '--test', `--test-concurrency=${concurrency}`, '--test-reporter=spec', setup, ...options, ...batch];
+    const args = [
+      ...nodeFlags,
+      '--test',
+      `--test-concurrency=${concurrency}`,
+      '--test-reporter=spec',
+      forceExit,
+      setup,
+      ...options,
+      ...batch,
+    ];
     const ended = await runProgram(process.execPath, args, { show: true });
     code ||= ended.code;
   }

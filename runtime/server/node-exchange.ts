@@ -286,6 +286,8 @@ export class NodeExchange implements Exchange {
     if (this.#state >= ended) return;
     this.#state = gone;
     this.#leaveConnection();
+    // Waiting behind others it ends the connection at its turn: it has no answer to give.
+    this.#response.once('socket', endSocket);
     this.onAbort?.();
   }
 
@@ -368,6 +370,10 @@ export class NodeExchange implements Exchange {
 }
 
 const closedWire: SocketWire = { send() {}, close() {}, pause() {}, resume() {}, bufferedBytes: 0 };
+
+function endSocket(socket: Socket): void {
+  socket.destroySoon();
+}
 
 function flushHead(response: Response): void {
   if (!response._headerSent && !response.destroyed) response._send('');

@@ -33,6 +33,10 @@ const skip: Skip[] = [
     title: 'answers pipelined requests in order when they are answered in another',
     reason: 'cuts a connection that sends a request before the answer',
   },
+  {
+    title: 'whose body turns out malformed ends the connection after the answers to those before it',
+    reason: 'cuts a connection that sends a request before the answer',
+  },
   // The library wants to know at once whether a handshake is accepted, and a worker answers later.
   ...webSocketTitles.map((title) => ({ title, reason: 'answers WebSocket handshakes with 501' })),
 ];

@@ -582,6 +582,27 @@ export function listenerSuite(parts: { open: OpenListener; technology: 'node' | 
         assert.deepEqual([response.status, response.body], [200, 'ok']);
         await raw.closed;
       });
+
+      fact('whose body turns out malformed ends the connection after the answers to those before it', async (open) => {
+        for (const order of ['as they came', 'the other way round'] as const) {
+          const waiting: Exchange[] = [];
+          const { client } = await open((exchange) => {
+            waiting.push(exchange);
+            // The third has a body that the parser gives up on in this very turn.
+            if (waiting.length === 2)
+              setImmediate(() => {
+                for (const each of order === 'as they came' ? waiting.slice(0, 2) : waiting.slice(0, 2).reverse())
+                  each.send(200, '', each.target);
+              });
+          });
+          const raw = await client();
+          const two = ['/1', '/2'].map((path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`).join('');
+          raw.send(`${two}${post}Transfer-Encoding: chunked\r\n\r\n5,\r\nhello\r\n0\r\n\r\n`);
+          raw.socket.on('end', () => raw.socket.end());
+          for (const path of ['/1', '/2']) assert.equal((await raw.response()).body, path);
+          await raw.closed;
+        }
+      });
     });
 
     describe('a connection', () => {
