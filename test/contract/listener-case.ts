@@ -1,5 +1,6 @@
-// What the cases of the listener contract are written with: limits, answers, and the shape of a case. Used only by
-// listener.ts and listener-responses.ts.
+// What the cases of the listener contract are written with: limits, answers, and the shape of a case. Used only by listener.ts
+// and the files of its chapters, listener-*.ts.
+import assert from 'node:assert/strict';
 import type { Exchange, Listener, ListenerOptions } from '#runtime/server/listener.ts';
 import type { RawClient } from './raw-client.ts';
 
@@ -56,3 +57,22 @@ export type Fact = (
   title: string,
   run: (open: (onExchange: (exchange: Exchange) => void, options?: Partial<ListenerOptions>) => Promise<Open>) => Promise<void>,
 ) => void;
+
+/** Writes cases of requests that are refused before the handler sees them. */
+export function refusedBy(fact: Fact): (title: string, request: string, status: number | readonly number[]) => void {
+  return (title, request, status) =>
+    fact(title, async (open) => {
+      let exchanges = 0;
+      const { client } = await open((exchange) => {
+        exchanges++;
+        ok(exchange);
+      });
+      const raw = await client();
+      raw.send(request);
+      const response = await raw.response();
+      assert.ok(([] as number[]).concat(status).includes(response.status), `answered ${response.status}`);
+      raw.socket.end();
+      await raw.closed;
+      assert.equal(exchanges, 0);
+    });
+}
