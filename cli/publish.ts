@@ -106,11 +106,18 @@ function updateRoute(publication: Publication): Published {
     const before = readRoute(file) ?? emptyRoute(project);
     const newest = before.deployments[before.branches[branch] ?? ''];
     if (publication.onlyWhenChanged === true && newest?.artifact === artifact) return { deployment: newest, route: before, changed: false };
-    const deployment: DeploymentRecord = { id: newDeploymentId(before), artifact, branch, createdAt: new Date().toISOString() };
+    const production = publication.production || before.production === null;
+    const deployment: DeploymentRecord = {
+      id: newDeploymentId(before),
+      artifact,
+      branch,
+      createdAt: new Date().toISOString(),
+      target: production ? 'production' : 'preview',
+    };
     const route: RouteRecord = {
       ...before,
       vars: publication.vars ?? before.vars,
-      production: publication.production || before.production === null ? deployment.id : before.production,
+      production: production ? deployment.id : before.production,
       branches: { ...before.branches, [branch]: deployment.id },
       deployments: { ...before.deployments, [deployment.id]: deployment },
     };

@@ -13,6 +13,7 @@ export interface DatabaseLimits {
   /** One answer. */ readonly resultBytesMax: number;
   /** `dump`. */ readonly dumpBytesMax: number;
   /** One database file. */ readonly databaseBytesMax: number;
+  /** A database that is copied for a preview, where the file system does not share blocks. */ readonly branchBytesMax: number;
   /** A statement or a batch, before its database gets a process of its own, where it begins again. */ readonly sharedStatementMs: number;
   /** A statement or a batch. */ readonly statementMs: number;
   /** An interactive transaction from `begin` to the end. */ readonly transactionMs: number;
@@ -38,6 +39,7 @@ export const defaultDatabaseLimits: DatabaseLimits = {
   resultBytesMax: 16 * 1024 * 1024,
   dumpBytesMax: 64 * 1024 * 1024,
   databaseBytesMax: 10_000_000_000,
+  branchBytesMax: 1_000_000_000,
   sharedStatementMs: 1000,
   statementMs: 30_000,
   transactionMs: 5000,
@@ -64,6 +66,7 @@ export const databaseLimitVariables = {
   resultBytesMax: 'DB_MAX_RESULT_BYTES',
   dumpBytesMax: 'DB_MAX_DUMP_BYTES',
   databaseBytesMax: 'DB_MAX_DATABASE_BYTES',
+  branchBytesMax: 'DB_MAX_BRANCH_BYTES',
   sharedStatementMs: 'DB_SHARED_STATEMENT_MS',
   statementMs: 'DB_STATEMENT_MS',
   transactionMs: 'DB_TRANSACTION_MS',

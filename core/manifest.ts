@@ -74,6 +74,7 @@ export interface DeploymentRecord {
   /** Artifact id: folder `artifacts/<id>` under `FS_PATH`. */ readonly artifact: string;
   readonly branch: string;
   /** ISO 8601. */ readonly createdAt: string;
+  /** What it was deployed as; absent in older records. */ readonly target?: 'production' | 'preview';
 }
 
 /** `routes/<project>.json` under `FS_PATH`: everything the handler needs to route to a project. */

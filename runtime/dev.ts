@@ -135,7 +135,7 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
     openArtifact: (id) => dashboard?.openArtifact(id) ?? openArtifact(folder, id),
     assets: createAssetServer(),
     stores,
-    migrate: null,
+    databases: null,
     authRoutes: createAuthRoutes(users),
     signedFiles: local.stores.fs && createSignedFiles(local.stores.fs, local.signingKey, limits.bodyBytesMax),
     hostOf: () => `${options.host}:${listener.port}`,
@@ -192,6 +192,7 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
         branch: 'dev',
         // Its migrations are applied above, before it is there.
         isProduction: false,
+        preview: null,
       };
       const opened = openArtifact(folder, artifact);
       handler.retain([route, ...(dashboard?.show(route, opened, config) ?? [])]);

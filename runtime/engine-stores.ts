@@ -25,7 +25,7 @@ export interface EngineStores {
   readonly stores: BindingStores;
   readonly cache: CacheStore;
   readonly signedFiles: SignedFiles | null;
-  /** Applies migrations; null without a database service. */ readonly migrate: DatabaseClient['migrate'] | null;
+  /** Null without a database service. */ readonly databases: DatabaseClient | null;
   readonly authRoutes: AuthRoutes | null;
   /** Lets go of what is connected; nothing is waited for. */ close(): void;
 }
@@ -78,7 +78,7 @@ export async function openEngineStores({ environment, folder, limits, log }: Eng
   return {
     stores: { db: databases, state, fs, auth: users, events: events === null ? null : { ...events, limits: deliveryLimits, outbox } },
     cache: await openCache(),
-    migrate: databases === null ? null : (place, files) => databases.migrate(place, files),
+    databases,
     signedFiles: secret === '' ? null : createSignedFiles(fs, keyFor('files'), limits.bodyBytesMax),
     authRoutes: users === null ? null : createAuthRoutes(users),
     close() {

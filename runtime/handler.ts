@@ -3,6 +3,7 @@
 import { PlatformError, type ErrorDetails } from '#core/errors.ts';
 import type { DatabaseMigrations } from '#core/manifest.ts';
 import type { Limits } from '#core/limits.ts';
+import { ofPreview } from '#core/preview.ts';
 import { authPath, type AuthRoutes } from './auth/routes.ts';
 import { createAssetCalls } from './bindings/assets.ts';
 import { createBindingCalls, type BindingStores, type BindingTools } from './bindings/bindings.ts';
@@ -28,6 +29,14 @@ import { signedFilesPath, type SignedFiles } from './server/signed-files.ts';
 import { hostNotFound } from './server/pages.ts';
 import { Shedder } from './shedding.ts';
 
+/** What a deployment's databases need before it is served. */
+export interface ProjectDatabases {
+  /** Applies migrations that were not applied yet. */
+  migrate(place: DatabasePlace, files: DatabaseMigrations['files']): Promise<unknown>;
+  /** Makes a database with the content of another. */
+  branch(place: DatabasePlace, resource: string, options: { readonly unlessThere: true }): Promise<unknown>;
+}
+
 /** What a handler is made of. */
 export interface HandlerParts {
   readonly engine: Engine;
@@ -40,8 +49,7 @@ export interface HandlerParts {
   readonly assets: AssetServer;
   readonly cache: CacheStore;
   readonly stores: BindingStores;
-  /** Applies migrations that were not applied yet; null without a database service. */
-  readonly migrate: ((place: DatabasePlace, files: DatabaseMigrations['files']) => Promise<unknown>) | null;
+  /** Null without a database service, and where deployments come with their databases ready. */ readonly databases: ProjectDatabases | null;
   /** Null: no `/auth/*`. */ readonly authRoutes: AuthRoutes | null;
   /** Null: no signed addresses of files. */ readonly signedFiles: SignedFiles | null;
   /** Host that a project's production answers on. */ readonly hostOf: (project: string) => string;
@@ -126,8 +134,8 @@ export function createHandler(parts: HandlerParts): Handler {
   function callsOf(route: Route, artifact: OpenArtifact): HostHandlers {
     const { handlers } = parts.engine;
     const cache = createCacheCalls(route.project, parts.cache, { entryBytesMax: parts.limits.cacheEntryBytesMax });
-    const { project, branch, deployment } = route;
-    const owner = { namespace: parts.namespaceOf(project), project, branch, deployment };
+    const { project, branch, deployment, preview } = route;
+    const owner = { namespace: parts.namespaceOf(project), project, branch, deployment, preview };
     const bindings = createBindingCalls(owner, artifact.manifest.bindings, parts.stores, {
       signUrl: signUrlOf(route),
       cache: parts.cache,
@@ -157,23 +165,34 @@ export function createHandler(parts: HandlerParts): Handler {
     });
   }
 
-  /** The migrations of what production serves; a preview takes the databases as they are. */
-  function prepareOf(route: Route, artifact: OpenArtifact): NonNullable<DeploymentConfig['prepare']> | null {
-    const { migrate } = parts;
-    if (!route.isProduction || artifact.manifest.migrations === undefined || migrate === null) return null;
-    let done: Promise<void> | null = null;
+  /** The migrations of what production serves, and of a preview, in copies of production's databases made when it is first asked for. */
+  function prepareOf(route: Route, { manifest, migrations }: OpenArtifact): NonNullable<DeploymentConfig['prepare']> | null {
+    const { databases } = parts;
+    const { preview, project, deployment } = route;
+    const copies = preview === null ? [] : [...new Set(Object.values(manifest.bindings['db'] ?? {}))];
+    const isMigrated = manifest.migrations !== undefined && (route.isProduction || preview !== null);
+    if (databases === null || (copies.length === 0 && !isMigrated)) return null;
+    const namespace = parts.namespaceOf(project);
+    const unavailable =
+      (what: string) =>
+      ({ message }: Error): never => {
+        throw new PlatformError('deployment_unavailable', { deployment, reason: `${what} failed: ${message}` });
+      };
     const run = async (): Promise<void> => {
-      for (const { resource, files } of artifact.migrations())
-        await migrate({ namespace: parts.namespaceOf(route.project), resource }, files);
+      for (const resource of copies)
+        await databases
+          .branch({ namespace, resource }, ofPreview(resource, preview), { unlessThere: true })
+          .catch(unavailable(`the copy of database ${resource}`));
+      if (!isMigrated) return;
+      for (const { resource, files } of migrations())
+        await databases.migrate({ namespace, resource: ofPreview(resource, preview) }, files).catch(unavailable('its migrations'));
     };
+    let done: Promise<void> | null = null;
     return () =>
       (done ??= run().catch((error: Error) => {
         // Tried again with the next request: the database may be away.
         done = null;
-        throw new PlatformError('deployment_unavailable', {
-          deployment: route.deployment,
-          reason: `its migrations failed: ${error.message}`,
-        });
+        throw error;
       }));
   }
 
@@ -225,7 +244,11 @@ export function createHandler(parts: HandlerParts): Handler {
       return;
     }
     if (parts.authRoutes !== null && exchange.target.startsWith(authPath) && found.artifact.manifest.bindings['auth'] !== undefined) {
-      const site = { namespace: parts.namespaceOf(route.project), origin: `${parts.protocol}://${exchange.host}`, vars: route.vars };
+      const site = {
+        namespace: ofPreview(parts.namespaceOf(route.project), route.preview),
+        origin: `${parts.protocol}://${exchange.host}`,
+        vars: route.vars,
+      };
       parts.authRoutes.serve(exchange, site, deploymentParts.clientHeaders(exchange.headerBlock, exchange.remoteAddress));
       return;
     }

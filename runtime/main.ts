@@ -90,7 +90,7 @@ async function start(): Promise<void> {
     refuse: (exchange, strikes, retryAfterSeconds) =>
       answerFailure(exchange, failed('deployment_quarantined', { strikes, retryAfterSeconds })),
   });
-  const { stores, cache, signedFiles, authRoutes, migrate, close: closeStores } = await openStores(config.folder, config.limits);
+  const { stores, cache, signedFiles, authRoutes, databases, close: closeStores } = await openStores(config.folder, config.limits);
   const handler = createHandler({
     engine,
     limits: config.limits,
@@ -101,7 +101,7 @@ async function start(): Promise<void> {
     assets: createAssetServer(),
     stores,
     cache,
-    migrate,
+    databases,
     authRoutes,
     signedFiles,
     hostOf: (project) => `${project}.${config.domains[0]}`,

@@ -3,6 +3,7 @@
 import type { DeliveryLimits } from '#core/delivery-limits.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { Manifest } from '#core/manifest.ts';
+import { ofPreview } from '#core/preview.ts';
 import type { HostHandler } from '../bridge/host-calls.ts';
 import { hostCalls } from '../bridge/protocol.ts';
 import { createAuthCalls, type AuthStore } from './auth.ts';
@@ -52,11 +53,12 @@ type Calls = Readonly<Record<string, HostHandler>>;
 const kinds: Readonly<
   Record<string, (scope: BindingScope, stores: BindingStores, tools: BindingTools, queues: BindingScope) => Calls | null>
 > = {
-  auth: (scope, { auth }) => (auth ? createAuthCalls(scope.namespace, auth) : null),
+  auth: (scope, { auth }) => (auth ? createAuthCalls(ofPreview(scope.namespace, scope.preview), auth) : null),
   cache: (scope, _stores, { cache, cacheEntryBytesMax }) => createCacheValueCalls(scope, cache, { entryBytesMax: cacheEntryBytesMax }),
   db(scope, { db, events }, _tools, queues) {
     const messages = events?.outbox ? { outbox: events.outbox, queues, limits: events.limits } : null;
-    return db ? createDatabaseCalls(scope, db, messages) : null;
+    const own = { ...scope, resource: (binding: unknown) => ofPreview(scope.resource(binding), scope.preview) };
+    return db ? createDatabaseCalls(own, db, messages) : null;
   },
   fs: (scope, { fs }, { signUrl }) => fs && createFileCalls(scope, fs, signUrl),
   queue: (scope, { events }) => (events ? createQueueCalls(scope, events.queue, events.limits) : null),

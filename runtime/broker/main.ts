@@ -7,6 +7,7 @@ import { deliveryLimitsFrom } from '#core/delivery-limits.ts';
 import { limitsFrom } from '#core/limits.ts';
 import { logLevelFrom } from '#core/log-level.ts';
 import type { RouteRecord } from '#core/manifest.ts';
+import { recipientOf } from '#core/preview.ts';
 import { openArtifact } from '../router/artifact-source.ts';
 import { openRouteFiles } from '../router/route-source-files.ts';
 import { nextTime } from '#core/timer-next.ts';
@@ -43,7 +44,7 @@ function resolve({ kind, project, branch, deployment }: Recipient): string | nul
   if (record === undefined) return null;
   // A run goes on with the code that started it, as long as that is kept.
   if (kind === 'workflow') return deployment !== undefined && Object.hasOwn(record.deployments, deployment) ? deployment : null;
-  return (Object.hasOwn(record.branches, branch) ? record.branches[branch] : undefined) ?? record.production;
+  return recipientOf(record, branch);
 }
 
 /** Schedules run for production, and dead letters are delivered where production declares their queue. */

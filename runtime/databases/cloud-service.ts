@@ -20,7 +20,7 @@ export interface CloudDatabases {
   run(place: Place, op: number, transaction: number, payload: string): Promise<string | Uint8Array>;
   migrate(place: Place, files: readonly (readonly [string, string])[]): Promise<string[]>;
   backup(place: Place, file: string): Promise<{ bytes: number }>;
-  branch(place: Place, resource: string): Promise<void>;
+  branch(place: Place, resource: string, options: { unlessThere: boolean }): Promise<{ bytes: number; shared: boolean; made: boolean }>;
   remove(place: Place): Promise<void>;
   close(): void;
 }
@@ -61,8 +61,7 @@ export async function startCloudService({
       case ops.backup:
         return JSON.stringify(await databases.backup(place, String(args[0])));
       case ops.branch:
-        await databases.branch(place, String(args[0]).split('/')[1] ?? '');
-        return '{"bytes":0,"shared":true}';
+        return JSON.stringify(await databases.branch(place, String(args[0]).split('/')[1] ?? '', { unlessThere: args[1] === true }));
       case ops.remove:
         await databases.remove(place);
         return '{}';

@@ -3,6 +3,7 @@
 import { constants, copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
+import { findOutbox, outboxTable } from '#core/database-outbox.ts';
 import { SqlRefusal } from '#core/database-request.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { Connection } from './connection.ts';
@@ -87,29 +88,70 @@ export async function backupTo(file: string, target: string): Promise<number> {
   return sizeOf(target);
 }
 
+/** What became of a branch. */
+export interface Branch {
+  readonly bytes: number;
+  /** The file system shares the blocks. */ readonly shared: boolean;
+  /** False: it was there. */ readonly made: boolean;
+}
+
 /**
- * Makes a new database with the content of this one: the file system shares the blocks where it can (Btrfs, XFS), and
- * otherwise a backup is made.
+ * Makes a new database with the content of this one, but for messages on their way to a queue: the file system shares the blocks
+ * where it can (Btrfs, XFS), and otherwise a backup is made. The new file is there whole or not at all.
  *
- * @throws {SqlRefusal} when there is a database of that name.
+ * @param unlessThere one that is there already is good, too.
+ * @throws {SqlRefusal} when there is a database of that name; when a copy would be larger than `branchBytesMax`.
  */
-export async function branchTo(connection: Connection, file: string, target: string): Promise<{ bytes: number; shared: boolean }> {
-  if (existsSync(target) || existsSync(marker(target))) throw new SqlRefusal('SQLITE_MISUSE', 'there is a database of that name already');
+export async function branchTo(
+  connection: Connection,
+  file: string,
+  target: string,
+  { branchBytesMax, unlessThere }: { readonly branchBytesMax: number; readonly unlessThere: boolean },
+): Promise<Branch> {
+  if (existsSync(target) || existsSync(marker(target))) {
+    if (!unlessThere) throw new SqlRefusal('SQLITE_MISUSE', 'there is a database of that name already');
+    return { bytes: sizeOf(target), shared: false, made: false };
+  }
   mkdirSync(path.dirname(target), { recursive: true, mode: 0o700 });
+  const unfinished = `${target}.branch`;
+  const shared = cloneTo(connection, file, unfinished);
+  if (!shared) {
+    const bytes = sizeOf(file);
+    if (bytes > branchBytesMax)
+      throw new SqlRefusal('SQLITE_TOOBIG', `a copy of the database, ${bytes} bytes, exceeds DB_MAX_BRANCH_BYTES (${branchBytesMax})`);
+    await backupTo(file, unfinished);
+  }
+  emptyOutbox(unfinished);
+  renameSync(unfinished, target);
+  return { bytes: sizeOf(target), shared, made: true };
+}
+
+/** Whether the file system could share the blocks. */
+function cloneTo(connection: Connection, file: string, target: string): boolean {
+  rmSync(target, { force: true });
   connection.own('PRAGMA wal_checkpoint(TRUNCATE)');
   // The file is whole when its log is empty, and stays so while nobody may write.
   connection.own('BEGIN IMMEDIATE');
   try {
-    if (sizeOf(`${file}-wal`) === 0) {
-      copyFileSync(file, target, constants.COPYFILE_FICLONE_FORCE | constants.COPYFILE_EXCL);
-      return { bytes: sizeOf(target), shared: true };
-    }
+    if (sizeOf(`${file}-wal`) !== 0) return false;
+    copyFileSync(file, target, constants.COPYFILE_FICLONE_FORCE | constants.COPYFILE_EXCL);
+    return true;
   } catch {
     rmSync(target, { force: true });
+    return false;
   } finally {
     connection.own('ROLLBACK');
   }
-  return { bytes: await backupTo(file, target), shared: false };
+}
+
+/** They are on their way from the other database: sent from both, they would come twice. */
+function emptyOutbox(file: string): void {
+  const db = new DatabaseSync(file);
+  try {
+    if (db.prepare(findOutbox).get() !== undefined) db.exec(`PRAGMA foreign_keys=OFF; DELETE FROM ${outboxTable}`);
+  } finally {
+    db.close();
+  }
 }
 
 /**

@@ -66,6 +66,8 @@ export class DatabaseFile {
   #version: number;
   /** A copy is being made: the file must not be closed. */
   #copying = 0;
+  /** Branches that are being made, by their paths. */
+  readonly #branches = new Map<string, Promise<string>>();
 
   /**
    * @throws {PlatformError} `database_corrupt` for a damaged file, which is set aside.
@@ -435,10 +437,23 @@ export class DatabaseFile {
       case ops.backup:
         return this.#copy(backupTo(path, textOf(args[0])).then((bytes) => JSON.stringify({ bytes })));
       case ops.branch:
-        return this.#copy(branchTo(this.#main, path, this.#parts.pathOf(textOf(args[0]))).then((branch) => JSON.stringify(branch)));
+        return this.#branch(this.#parts.pathOf(textOf(args[0])), args[1] === true);
       default:
         throw new SqlRefusal('SQLITE_MISUSE', `there is no operation ${op}`);
     }
+  }
+
+  /** Engines that ask for one branch at a time share it. */
+  #branch(target: string, unlessThere: boolean): Promise<string> {
+    const underWay = unlessThere ? this.#branches.get(target) : undefined;
+    if (underWay !== undefined) return underWay;
+    const { path, limits } = this.#parts;
+    const copy = branchTo(this.#main, path, target, { branchBytesMax: limits.branchBytesMax, unlessThere });
+    const branch = this.#copy(copy.then((made) => JSON.stringify(made)));
+    this.#branches.set(target, branch);
+    const over = (): void => void this.#branches.delete(target);
+    branch.then(over, over);
+    return branch;
   }
 
   #copy(copy: Promise<string>): Promise<string> {

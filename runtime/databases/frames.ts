@@ -12,7 +12,7 @@ export const ops = {
   /** `[[name, sql], ...]` -> `{applied}`. */ migrate: 20,
   /** `[file]` -> `{bytes}`: a copy of the database in that file of the host. */ backup: 21,
   /** `[file]` -> `{}`: that file takes the database's place. */ restore: 22,
-  /** `[name]` -> `{bytes, shared}`: a new database with the same content; `shared` when the file system shares the blocks. */ branch: 23,
+  /** `[name, unlessThere]` -> `{bytes, shared, made}` (copies.ts): a new database with the same content. */ branch: 23,
   /** `[]` -> `{}`: the database is gone. */ remove: 24,
   /** `[]` -> `{bytes, path}`. */ describe: 25,
   /** The first frame: `{key, token?, shard?}` -> `{}`; `key` is a number that names the connection. */ hello: 40,

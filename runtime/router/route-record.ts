@@ -18,7 +18,13 @@ const schema = Compile(
       deployments: Type.Record(
         Type.String(),
         Type.Object(
-          { id: Type.String(), artifact: Type.String(), branch: Type.String(), createdAt: Type.String() },
+          {
+            id: Type.String(),
+            artifact: Type.String(),
+            branch: Type.String(),
+            createdAt: Type.String(),
+            target: Type.Optional(Type.Union([Type.Literal('production'), Type.Literal('preview')])),
+          },
           { additionalProperties: false },
         ),
       ),

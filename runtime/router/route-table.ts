@@ -2,6 +2,7 @@
 import type { RouteRecord } from '#core/manifest.ts';
 import { branchSlug } from '#core/names.ts';
 import type { Plan } from '#core/plans.ts';
+import { previewOf } from '#core/preview.ts';
 
 /** Where a host leads. One object serves all hosts of a deployment, and stays the same object while nothing of it changes. */
 export interface Route {
@@ -12,6 +13,7 @@ export interface Route {
   readonly vars: Readonly<Record<string, string>>;
   readonly branch: string;
   /** It is what its project serves: its migrations are to be applied. */ readonly isProduction: boolean;
+  /** Slug of the branch whose own databases and users it has; null: production's. */ readonly preview: string | null;
 }
 
 /** Two projects claim one custom host (the one whose name sorts first has it), or one claims a host of the platform. */
@@ -70,6 +72,7 @@ export function createRouteTable(domains: readonly string[]): RouteTable {
           vars,
           branch: deployment.branch,
           isProduction: deployment.id === record.production,
+          preview: previewOf(record, deployment.id),
         };
         const key = JSON.stringify(made);
         const same = nextKnown.get(key) ?? known.get(key) ?? made;

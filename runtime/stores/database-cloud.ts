@@ -4,7 +4,7 @@ import { randomInt } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { defaultDatabaseLimits, type DatabaseLimits } from '#core/database-limits.ts';
 import { appliedMigrations, migrationLedger, pendingMigrations, rememberMigration } from '#core/database-migrations.ts';
-import { createOutbox, findOutbox, insertOutbox, outboxPage, readOutbox, removeOutbox } from '#core/database-outbox.ts';
+import { createOutbox, findOutbox, insertOutbox, outboxPage, outboxTable, readOutbox, removeOutbox } from '#core/database-outbox.ts';
 import { databaseOps, fromWire, outboxOps, SqlRefusal } from '#core/database-request.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { DatabasePlace, DatabaseStore } from '../bindings/database.ts';
@@ -28,8 +28,12 @@ import {
 
 /** Beside what every store does. */
 export interface DatabaseCloud extends DatabaseStore, Pick<DatabaseOwner, 'migrate' | 'backup' | 'remove'> {
-  /** A new database with the content of another, now or at a moment within the retention. */
-  branch(place: DatabasePlace, resource: string, at?: Date): Promise<void>;
+  /** A new database with the content of another, now or `at` a moment within the retention. */
+  branch(
+    place: DatabasePlace,
+    resource: string,
+    options?: { readonly unlessThere?: boolean; readonly at?: Date },
+  ): Promise<{ bytes: number; shared: boolean; made: boolean }>;
   close(): void;
 }
 
@@ -319,7 +323,7 @@ export function createDatabaseCloud(settings: DatabaseCloudSettings, limits: Dat
       await writeFile(file, bytes, { mode: 0o600 });
       return { bytes: bytes.length };
     },
-    async branch(place, resource, at) {
+    async branch(place, resource, { unlessThere = false, at } = {}) {
       const { retentionDays, prefix } = settings;
       if (at !== undefined && retentionDays !== null && Date.now() - at.getTime() > retentionDays * 86_400_000) {
         throw new PlatformError('invalid_argument', {
@@ -327,7 +331,18 @@ export function createDatabaseCloud(settings: DatabaseCloudSettings, limits: Dat
         });
       }
       const name = cloudName(prefix, place);
-      await api.create({ ...place, resource }, { type: 'database', name, ...(at === undefined ? {} : { timestamp: at.toISOString() }) });
+      const branch = { ...place, resource };
+      // What is not there has no content to begin with.
+      await api.addressOf(place);
+      try {
+        await api.create(branch, { type: 'database', name, ...(at === undefined ? {} : { timestamp: at.toISOString() }) });
+      } catch (error) {
+        if (!unlessThere || (error as PlatformError).code !== 'conflict') throw error;
+        return { bytes: 0, shared: true, made: false };
+      }
+      // Messages on their way from the other database would be sent from both.
+      if ((await owned(branch, 0, findOutbox)).length > 0) await owned(branch, 0, `DELETE FROM ${outboxTable}`);
+      return { bytes: 0, shared: true, made: true };
     },
     remove: (place) => api.remove(place),
     close() {

@@ -43,8 +43,16 @@ export interface DatabaseOwner {
   backup(place: DatabasePlace, file: string): Promise<{ bytes: number }>;
   /** Puts a backup in the place of the database. */
   restore(place: DatabasePlace, file: string): Promise<void>;
-  /** A new database with the same content; `shared` when the file system shares the blocks. */
-  branch(place: DatabasePlace, resource: string): Promise<{ bytes: number; shared: boolean }>;
+  /**
+   * A new database with the same content; `shared` when the file system shares the blocks.
+   *
+   * @param options.unlessThere one of that name is left as it is, and `made` is false.
+   */
+  branch(
+    place: DatabasePlace,
+    resource: string,
+    options?: { readonly unlessThere?: boolean },
+  ): Promise<{ bytes: number; shared: boolean; made: boolean }>;
   remove(place: DatabasePlace): Promise<void>;
   describe(place: DatabasePlace): Promise<{ bytes: number; path: string }>;
 }
@@ -232,7 +240,7 @@ export function createDatabaseClient(address: DatabaseAddress, limits: DatabaseL
     async restore(place, file) {
       await own(place, ops.restore, [file]);
     },
-    branch: (place, resource) => own(place, ops.branch, [`${place.namespace}/${resource}`]),
+    branch: (place, resource, { unlessThere = false } = {}) => own(place, ops.branch, [`${place.namespace}/${resource}`, unlessThere]),
     async remove(place) {
       await own(place, ops.remove, []);
     },

@@ -107,7 +107,8 @@ test('migrations are applied once each, and a branch begins with the content of 
   await query(store, 'DELETE FROM t', branch);
   assert.deepEqual(await query(store, 'SELECT a FROM t'), [[1], [2]]);
   await assert.rejects(store.branch(at, 'preview'), { code: 'conflict' });
-  await assert.rejects(store.branch(at, 'old', new Date(Date.now() - 11 * 86_400_000)), {
+  assert.equal((await store.branch(at, 'preview', { unlessThere: true })).made, false);
+  await assert.rejects(store.branch(at, 'old', { at: new Date(Date.now() - 11 * 86_400_000) }), {
     message: 'The database cloud keeps 10 days (DBCLOUD_PITR_RETENTION_DAYS)',
   });
   await store.remove(branch);

@@ -128,6 +128,50 @@ test('migrations are applied before a deployment serves, and what is wrong with 
   assert.match(refused.text, /its migrations failed: .*0001_typo\.sql/);
 });
 
+test('a preview works on copies of the databases, with its own migrations, and has users of its own', async () => {
+  const code = `export default { async fetch(request, { DB, PLATFORM_AUTH }) {
+    const { pathname } = new URL(request.url);
+    if (pathname === '/users') return Response.json((await PLATFORM_AUTH.listUsers()).users.map(({ email }) => email));
+    if (request.method === 'POST') await DB.prepare('INSERT INTO wishes (text) VALUES (?)').bind(pathname).run();
+    return Response.json((await DB.prepare('SELECT * FROM wishes ORDER BY rowid').all()).results);
+  } };`;
+  const bindings = 'db: { DB: wishes }\nauth: { binding: PLATFORM_AUTH }\n';
+  const first = { 'migrations/0001_wishes.sql': 'CREATE TABLE wishes (text TEXT);' };
+  const get = async (host: string, path = '/', method = 'GET'): Promise<unknown> => {
+    const answer = await platform.fetch(host, path, { method });
+    assert.equal(answer.status, 200, answer.text);
+    return answer.json();
+  };
+  await platform.deploy('wishes', code, bindings, first);
+  await served('wishes');
+  assert.deepEqual(await get('wishes', '/production', 'POST'), [{ text: '/production' }]);
+
+  await platform.deploy('wishes', code, bindings, { ...first, 'migrations/0002_stars.sql': 'ALTER TABLE wishes ADD stars INT;' }, 'login');
+  await served('wishes--login');
+  // Both engines at once: one copy is made.
+  const both = await Promise.all([1, 2, 3, 4].map(() => get('wishes--login')));
+  assert.deepEqual(
+    both,
+    Array.from({ length: 4 }, () => [{ text: '/production', stars: null }]),
+  );
+  await get('wishes--login', '/preview', 'POST');
+  assert.deepEqual(await get('wishes'), [{ text: '/production' }]);
+  assert.deepEqual(await get('wishes--login'), [
+    { text: '/production', stars: null },
+    { text: '/preview', stars: null },
+  ]);
+
+  const body = JSON.stringify({ email: 'preview@example.org', password: 'password1' });
+  const up = await platform.fetch('wishes--login', '/auth/signup', {
+    method: 'POST',
+    body,
+    headers: { 'content-type': 'application/json' },
+  });
+  assert.equal(up.status, 200, up.text);
+  assert.deepEqual(await get('wishes--login', '/users'), ['preview@example.org']);
+  assert.deepEqual(await get('wishes', '/users'), []);
+});
+
 test('visitors sign in, and every engine knows their session', async () => {
   const up = await platform.fetch('shop', '/auth/signup', {
     method: 'POST',

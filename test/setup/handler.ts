@@ -131,7 +131,7 @@ export async function startHandler(
     openArtifact: (id) => openArtifact(folder, id),
     assets: createAssetServer(),
     stores: options.stores ?? noStores,
-    migrate: null,
+    databases: null,
     authRoutes: options.authRoutes ?? null,
     signedFiles: options.stores?.fs ? createSignedFiles(options.stores.fs, Buffer.alloc(32, 7), limits.bodyBytesMax) : null,
     hostOf: (project) => `${project}.localhost`,

@@ -31,8 +31,8 @@ export interface TestPlatform {
   readonly engineStarts: number;
   /** Resolves when another engine listens. */
   restarted(): Promise<void>;
-  /** `files`: further ones of the project, by path. */
-  deploy(name: string, code: string, yaml?: string, files?: Readonly<Record<string, string>>): Promise<void>;
+  /** `files`: further ones of the project, by path; `branch`: of a preview, default production's. */
+  deploy(name: string, code: string, yaml?: string, files?: Readonly<Record<string, string>>, branch?: string): Promise<void>;
   fetch(project: string, path?: string, options?: TestRequest): Promise<TestResponse>;
   /** Asks until the project answers with this text; an engine that is being replaced refuses or cuts connections meanwhile. */
   answers(project: string, text: string, path?: string): Promise<void>;
@@ -51,8 +51,8 @@ export async function startPlatform(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<TestPlatform> {
   const folder = await mkdtemp(join(tmpdir(), 'platform-test-'));
-  const deploy: TestPlatform['deploy'] = async (name, code, yaml = '', files = {}) => {
-    const root = join(folder, 'sources', name);
+  const deploy: TestPlatform['deploy'] = async (name, code, yaml = '', files = {}, branch = 'main') => {
+    const root = join(folder, 'sources', name, branch);
     for (const [path, text] of Object.entries({ 'src/index.ts': code, ...files })) {
       await mkdir(dirname(join(root, path)), { recursive: true });
       await writeFile(join(root, path), text);
@@ -62,8 +62,8 @@ export async function startPlatform(
     publish({
       dataFolder: folder,
       project: name,
-      branch: 'main',
-      production: true,
+      branch,
+      production: branch === 'main',
       artifactFolder: artifact.folder,
       artifactId: artifact.id,
     });

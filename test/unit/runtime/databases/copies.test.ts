@@ -114,6 +114,45 @@ test('a branch has the content of its database, and goes its own way', async (t)
   assert.deepEqual(await query(client, 'SELECT a FROM t', [], branch), [['both'], ['branch']]);
   assert.deepEqual(await query(client, 'SELECT a FROM t'), [['both'], ['main']]);
   await assert.rejects(client.branch(at, 'preview'), { message: 'there is a database of that name already' });
+  assert.equal((await client.branch(at, 'preview', { unlessThere: true })).made, false);
+  assert.deepEqual(await query(client, 'SELECT a FROM t', [], branch), [['both'], ['branch']]);
   await client.remove(branch);
   assert.deepEqual(await query(client, 'SELECT name FROM sqlite_schema', [], branch), []);
+});
+
+test('engines that ask for one branch at a time get one, whole', async (t) => {
+  const { client, directory } = await start(t);
+  const fill =
+    'INSERT INTO t WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 20000) SELECT randomblob(500) FROM c';
+  await ask(client, ops.exec, [`CREATE TABLE t (a); ${fill}`]);
+  const made = await Promise.all([1, 2, 3].map(() => client.branch(at, 'preview~x', { unlessThere: true })));
+  assert.deepEqual([...new Set(made.map((branch) => branch.made))], [true]);
+  const branch = { namespace: 'shop', resource: 'preview~x' };
+  assert.deepEqual(await query(client, 'SELECT count(*) FROM t', [], branch), [[20_000]]);
+  assert.deepEqual(await query(client, 'PRAGMA quick_check', [], branch), [['ok']]);
+  assert.deepEqual(
+    readdirSync(join(directory, 'shop')).filter((name) => name.endsWith('.branch') || name.endsWith('.unfinished')),
+    [],
+  );
+});
+
+test('messages on their way to a queue stay with the database that they were sent from', async (t) => {
+  const { client } = await start(t);
+  const { t: transaction } = (await ask(client, ops.begin, [])) as { t: number };
+  await ask(client, ops.enqueue, ['message-1', '{}'], at, transaction);
+  await ask(client, ops.commit, [], at, transaction);
+  await client.branch(at, 'preview');
+  assert.deepEqual(await ask(client, ops.pending, []), { rows: [['message-1', '{}']] });
+  assert.deepEqual(await ask(client, ops.pending, [], { namespace: 'shop', resource: 'preview' }), { rows: [] });
+});
+
+test('a database that is too large to be copied is not, and leaves nothing', async (t) => {
+  const { client, directory } = await start(t, { branchBytesMax: 8192 });
+  await ask(client, ops.exec, ['CREATE TABLE t (a)']);
+  await query(client, 'INSERT INTO t VALUES (randomblob(20000))');
+  await assert.rejects(client.branch(at, 'preview'), { code: 'SQLITE_TOOBIG', message: /exceeds DB_MAX_BRANCH_BYTES \(8192\)/ });
+  assert.deepEqual(
+    readdirSync(join(directory, 'shop')).filter((name) => name.startsWith('preview')),
+    [],
+  );
 });

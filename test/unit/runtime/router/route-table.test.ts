@@ -59,6 +59,7 @@ test('a route carries plan, variables, branch and artifact', () => {
     vars: { A: '1' },
     branch: 'main',
     isProduction: true,
+    preview: null,
   });
 });
 

@@ -1,0 +1,63 @@
+// Which deployments are previews, and who gets what a branch sent.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { DeploymentRecord, RouteRecord } from '#core/manifest.ts';
+import { ofPreview, previewOf, recipientOf } from '#core/preview.ts';
+
+function record(production: string | null, deployments: Readonly<Record<string, Partial<DeploymentRecord>>>): RouteRecord {
+  const all = Object.entries(deployments).map(([id, more]): DeploymentRecord => ({
+    id,
+    artifact: 'a'.repeat(64),
+    branch: 'main',
+    createdAt: '2026-11-21T00:00:00Z',
+    ...more,
+  }));
+  return {
+    version: 1,
+    project: 'shop',
+    plan: 'free',
+    vars: {},
+    domains: [],
+    production,
+    // The last of each branch is its newest.
+    branches: Object.fromEntries(all.map(({ id, branch }) => [branch, id])),
+    deployments: Object.fromEntries(all.map((deployment) => [deployment.id, deployment])),
+  };
+}
+
+test('a deployment of another branch than that of production is a preview, by the slug of its host', () => {
+  const shop = record('d1', { d1: {}, d2: { branch: 'login' }, d3: { branch: 'Feature/X' }, d4: {} });
+  assert.equal(previewOf(shop, 'd1'), null);
+  assert.equal(previewOf(shop, 'd2'), 'login');
+  assert.match(String(previewOf(shop, 'd3')), /^feature-x-[0-9a-f]{6}$/);
+  // An older or newer one of the branch of production.
+  assert.equal(previewOf(shop, 'd4'), null);
+  assert.equal(previewOf(shop, 'toString'), null);
+});
+
+test('a preview that is promoted works on the databases of production, and what was production before keeps them', () => {
+  const shop = record('d2', { d1: { target: 'production' }, d2: { branch: 'login', target: 'preview' }, d3: { branch: 'other' } });
+  assert.deepEqual(
+    ['d1', 'd2', 'd3'].map((id) => previewOf(shop, id)),
+    [null, null, 'other'],
+  );
+});
+
+test('without production every deployment is a preview', () => {
+  assert.equal(previewOf(record(null, { d1: {} }), 'd1'), 'main');
+});
+
+test('the copy of a preview has a name that no project can declare', () => {
+  assert.equal(ofPreview('users', 'login'), 'users~login');
+  assert.equal(ofPreview('users', null), 'users');
+});
+
+test('what a branch sent goes to its newest deployment, and of the branch of production to production', () => {
+  // Rolled back: the newest of main is not what serves.
+  const shop = record('d1', { d1: {}, d2: {}, d3: { branch: 'login' } });
+  assert.equal(recipientOf(shop, 'main'), 'd1');
+  assert.equal(recipientOf(shop, 'login'), 'd3');
+  assert.equal(recipientOf(shop, 'gone'), 'd1');
+  assert.equal(recipientOf(shop, 'constructor'), 'd1');
+  assert.equal(recipientOf(record(null, { d1: {} }), 'gone'), null);
+});
