@@ -1,5 +1,4 @@
 // WebSocket echo: CPU time per message of 64 bytes, one under way per connection. `npm run bench websocket`.
-// The listener over uWebSockets.js takes part once it opens WebSockets; until then it is left out with its answer.
 import { both, cpu, latencies, measureTables, wantsConnections, type Column, type Table } from './requests.ts';
 import { loadSockets, openSocket } from './websocket-load.ts';
 

@@ -29,29 +29,6 @@ export function isHopByHop(name: string): boolean {
   }
 }
 
-/**
- * Whether a request is a WebSocket handshake that can be answered with 101 (RFC 6455 4.2.1). Everything else that asks for an
- * upgrade is a normal request (RFC 9110 7.8). The names in lower case.
- */
-export function isWebSocketHandshake(method: string, header: (name: string) => string | null): boolean {
-  return (
-    method === 'GET' &&
-    header('upgrade')?.toLowerCase() === 'websocket' &&
-    /(?:^|[\s,])upgrade(?:[\s,]|$)/i.test(header('connection') ?? '') &&
-    header('sec-websocket-version') === '13' &&
-    /^[A-Za-z0-9+/]{21}[AQgw]==$/.test(header('sec-websocket-key') ?? '') &&
-    header('content-length') === null &&
-    header('transfer-encoding') === null &&
-    areTokens(header('sec-websocket-protocol'))
-  );
-}
-
-function areTokens(list: string | null): boolean {
-  if (list === null) return true;
-  const tokens = list.split(',').map((token) => token.trim());
-  return tokens.every((token) => /^[a-z0-9!#$%&'*+\-.^_`|~]+$/i.test(token)) && new Set(tokens).size === tokens.length;
-}
-
 /** First value of a header in a block; the name in lower case. */
 export function headerIn(block: string, name: string): string | null {
   let at = 0;

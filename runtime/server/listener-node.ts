@@ -4,7 +4,8 @@ import { createServer, IncomingMessage, ServerResponse, STATUS_CODES, type Serve
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { errorMessage, errorTable, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
-import { DateHeader, HeadCache, hostFrom, isHopByHop, isWebSocketHandshake, targetParts } from './header-block.ts';
+import { isWebSocketHandshake } from './handshake.ts';
+import { DateHeader, HeadCache, hostFrom, isHopByHop, targetParts } from './header-block.ts';
 import type { Listener, ListenerOptions } from './listener.ts';
 import { NodeExchange, type NodeConnection, type NodeListenerState } from './node-exchange.ts';
 

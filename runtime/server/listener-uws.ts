@@ -4,9 +4,11 @@ import { METHODS } from 'node:http';
 import { createRequire } from 'node:module';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { defaultLimits } from '#core/limits.ts';
-import { HeadCache, hostFrom, isHopByHop, isWebSocketHandshake } from './header-block.ts';
+import { isWebSocketHandshake } from './handshake.ts';
+import { HeadCache, hostFrom, isHopByHop } from './header-block.ts';
 import type { Listener, ListenerOptions, OpenListener } from './listener.ts';
 import { UwsExchange, type UwsListenerState, type UwsResponse } from './uws-exchange.ts';
+import { uwsBehavior, type UwsBehavior } from './uws-socket.ts';
 
 /** The request object: valid only while the native callback runs. */
 interface UwsRequest {
@@ -17,7 +19,10 @@ interface UwsRequest {
   forEach(callback: (name: string, value: string) => void): void;
 }
 
+type UwsUpgrade = (response: UwsResponse, request: UwsRequest, context: object) => void;
+
 interface UwsApp {
+  ws(pattern: string, behavior: UwsBehavior<UwsUpgrade>): UwsApp;
   any(pattern: string, handler: (response: UwsResponse, request: UwsRequest) => void): UwsApp;
   listen(host: string, port: number, options: number, callback: (socket: object | false) => void): UwsApp;
   close(): UwsApp;
@@ -29,6 +34,8 @@ export interface UwsModule {
   us_listen_socket_close(socket: object): void;
   us_socket_local_port(socket: object): number;
   readonly LIBUS_LISTEN_EXCLUSIVE_PORT: number;
+  readonly SHARED_COMPRESSOR: number;
+  readonly SHARED_DECOMPRESSOR: number;
   _cfg(key: string): void;
 }
 
@@ -57,11 +64,22 @@ export function loadUws(where: 'installed' | 'anywhere' = 'anywhere'): { uws: Uw
 /** As `OpenListener`, on a loaded uWebSockets.js. */
 export function openUwsListener(uws: UwsModule): OpenListener {
   return async (options) => {
-    const state: UwsListenerState = { options, heads: new HeadCache(), draining: false, running: 0, onQuiet: null };
+    const state: UwsListenerState = {
+      options,
+      heads: new HeadCache(),
+      draining: false,
+      running: 0,
+      onQuiet: null,
+      sockets: new Set(),
+      waitingBytesMax: options.limits.webSocketBufferedBytesMax ?? defaultLimits.webSocketBufferedBytesMax,
+    };
     // Otherwise every response names the library.
     uws._cfg('silent');
     const app = uws.App();
-    app.any('/*', (response, request) => accept(state, response, request));
+    const compression = uws.SHARED_COMPRESSOR | uws.SHARED_DECOMPRESSOR;
+    const upgrade: UwsUpgrade = (response, request, context) => accept(state, response, request, context);
+    app.ws('/*', uwsBehavior(options.limits, compression, upgrade));
+    app.any('/*', (response, request) => accept(state, response, request, null));
 
     let listening: object | null = null;
     const sharing = options.reusePort === true ? 0 : uws.LIBUS_LISTEN_EXCLUSIVE_PORT;
@@ -95,6 +113,7 @@ export function openUwsListener(uws: UwsModule): OpenListener {
       async drain(deadlineMs, idle = 'close') {
         state.draining = true;
         stopAccepting();
+        for (const socket of state.sockets) socket.close(1012, 'Service restart');
         const until = performance.now() + deadlineMs;
         if (idle === 'wait') await new Promise((resolve) => setTimeout(resolve, Math.min(deadlineMs, options.limits.idleMs)));
         if (state.running > 0) {
@@ -121,7 +140,7 @@ export function openUwsListener(uws: UwsModule): OpenListener {
 const methods = new Set(METHODS);
 
 /** Copies what the request object holds and hands it over as an exchange. */
-function accept(state: UwsListenerState, response: UwsResponse, request: UwsRequest): void {
+function accept(state: UwsListenerState, response: UwsResponse, request: UwsRequest, context: object | null): void {
   const { limits } = state.options;
   const method = request.getCaseSensitiveMethod();
   const query = request.getQuery();
@@ -133,7 +152,7 @@ function accept(state: UwsListenerState, response: UwsResponse, request: UwsRequ
   let bodyBytes = 0;
   let chunked = false;
   let closes = false;
-  let upgrades = false;
+  const isHandshake = context !== null && isWebSocketHandshake(method, (name) => request.getHeader(name) || null);
   request.forEach((name, value) => {
     headerBytes += name.length + value.length + 4;
     switch (name.length) {
@@ -142,9 +161,6 @@ function accept(state: UwsListenerState, response: UwsResponse, request: UwsRequ
           if (hostHeader !== null) problem = 'there are several Host headers';
           hostHeader = value;
         }
-        break;
-      case 7:
-        if (name === 'upgrade') upgrades = true;
         break;
       case 10:
         if (name === 'connection' && value.toLowerCase() === 'close') closes = true;
@@ -162,7 +178,7 @@ function accept(state: UwsListenerState, response: UwsResponse, request: UwsRequ
         }
         break;
     }
-    if (!isHopByHop(name)) headerBlock += `${name}\0${value}\0`;
+    if (!isHopByHop(name) || (isHandshake && name === 'upgrade')) headerBlock += `${name}\0${value}\0`;
   });
   if (chunked) {
     if (bodyBytes !== 0) problem = 'a body is framed by length or by chunks, not both';
@@ -179,9 +195,8 @@ function accept(state: UwsListenerState, response: UwsResponse, request: UwsRequ
   else if (headerBytes > limits.headerBytesMax) exchange.refuse('headers_too_large', { limit: limits.headerBytesMax });
   else if (problem !== '') exchange.refuse('bad_request', { reason: problem });
   else if (bodyBytes > limits.bodyBytesMax) exchange.refuse('body_too_large', { limit: limits.bodyBytesMax });
-  else if (upgrades && isWebSocketHandshake(method, (name) => request.getHeader(name) || null))
-    exchange.refuse('not_supported', { what: 'WebSocket with uWebSockets.js as the listener' });
   else {
+    if (isHandshake) exchange.offerUpgrade(context);
     exchange.attach();
     state.options.onExchange(exchange);
   }

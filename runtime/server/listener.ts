@@ -72,6 +72,7 @@ export interface ListenerOptions {
     /** Unanswered requests on one connection, above which it is closed after them. Default 256. */ readonly pipelinedMax?: number;
     /** Default 32 MB. */ readonly webSocketMessageBytesMax?: number;
     /** Between pings. Default 30,000. */ readonly webSocketIdleMs?: number;
+    /** Messages that wait for a worker, where a connection cannot be paused; uWebSockets.js only. Default 16 MB. */ readonly webSocketBufferedBytesMax?: number;
   };
   /** Several engine processes on one port. Default false: a second opener gets EADDRINUSE. */
   readonly reusePort?: boolean;

@@ -2,9 +2,12 @@
 // The native response object dies with the response or the connection, and every write must happen inside a cork.
 import { STATUS_CODES } from 'node:http';
 import { errorMessage, errorTable, PlatformError, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
-import type { SocketWire } from '../bridge/sockets.ts';
+import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
+import { chosenProtocol, handshakeHeaders } from './handshake.ts';
 import { hasBody, headerIn, type HeadCache, type ResponseHead } from './header-block.ts';
 import type { BodySink, Exchange, ListenerOptions } from './listener.ts';
+import { UwsWire, type UwsSocketOwner } from './uws-socket.ts';
+import { latin1, utf8 } from './uws-text.ts';
 
 /** The part of the library's response object that is used. */
 export interface UwsResponse {
@@ -23,6 +26,7 @@ export interface UwsResponse {
   resume(): unknown;
   cork(callback: () => void): unknown;
   getRemoteAddressAsText(): ArrayBuffer;
+  upgrade(owner: UwsSocketOwner, key: string, protocol: string, extensions: string, context: object): void;
 }
 
 /** What all exchanges of a listener share. */
@@ -32,6 +36,8 @@ export interface UwsListenerState {
   draining: boolean;
   /** Exchanges whose response is not with the kernel yet. */ running: number;
   /** Called when `running` falls to zero while draining. */ onQuiet: (() => void) | null;
+  /** Open WebSockets. */ readonly sockets: Set<UwsWire>;
+  /** Bytes of messages that a worker is too slow for. */ readonly waitingBytesMax: number;
 }
 
 /** After which a socket that is paused while its client is slow is let go on. */
@@ -74,6 +80,7 @@ export class UwsExchange implements Exchange {
   #closes = false;
   #clientCloses = false;
   #remoteAddress: string | null = null;
+  #upgradeContext: object | null = null;
   #sendsBody = true;
   /** Content-length of a streamed response; -1 without one. */
   #totalBytes = -1;
@@ -225,7 +232,7 @@ export class UwsExchange implements Exchange {
     }
     if (body === null || body.length <= wholeBytesMax || this.#closes) {
       this.#finish(ended);
-      native.end(body ?? '', this.#closes);
+      native.end(typeof body === 'string' ? utf8(body) : (body ?? ''), this.#closes);
       return;
     }
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
@@ -299,9 +306,34 @@ export class UwsExchange implements Exchange {
     this.#clientCloses = true;
   }
 
-  /** The listener refuses handshakes with 501: the library asks for its own decision about the upgrade before anything is awaited. */
-  upgrade(): SocketWire | null {
-    return null;
+  /** A WebSocket handshake: the connection is the library's context of it, and can become a WebSocket. */
+  offerUpgrade(context: object): void {
+    this.#upgradeContext = context;
+    // A client that wanted a WebSocket has no further request.
+    this.#closes = true;
+  }
+
+  upgrade(headerBlock: string, events: SocketEvents): SocketWire | null {
+    const context = this.#upgradeContext;
+    if (this.#state !== open || context === null) return null;
+    const head = this.#listener.heads.get(headerBlock);
+    const { sockets, waitingBytesMax } = this.#listener;
+    const wire = new UwsWire({ events, open: sockets, waitingBytesMax });
+    const handshake = handshakeHeaders(this.headerBlock);
+    this.#finish(ended);
+    this.#native.cork(() => {
+      this.#writeHead(101, head);
+      this.#native.upgrade(
+        { wire },
+        handshake['sec-websocket-key'] ?? '',
+        chosenProtocol(head, handshake) ?? '',
+        handshake['sec-websocket-extensions'] ?? '',
+        context,
+      );
+    });
+    // The listener sheds its clients.
+    if (this.#listener.draining) wire.close(1012, 'Service restart');
+    return wire;
   }
 
   /** Answers with an error of the table and closes the connection. */
@@ -323,8 +355,8 @@ export class UwsExchange implements Exchange {
     if (this.#clientCloses) this.#native.writeHeader('connection', 'close');
     const { pairs } = head;
     for (let i = 0; i < pairs.length; i += 2) {
-      // The library writes a date of its own, and strings as UTF-8.
-      if (pairs[i] === 'date') continue;
+      // The library writes a date and what belongs to a handshake itself.
+      if (pairs[i] === 'date' || (status === 101 && pairs[i]!.startsWith('sec-websocket-'))) continue;
       this.#native.writeHeader(pairs[i]!, latin1(pairs[i + 1]!));
     }
     if (!head.hasRequestId && this.requestId !== '') this.#native.writeHeader('x-request-id', this.requestId);
@@ -390,12 +422,6 @@ export class UwsExchange implements Exchange {
     this.#state = state;
     if (--this.#listener.running === 0) this.#listener.onQuiet?.();
   }
-}
-
-/** Header values are Latin-1 on the wire. */
-function latin1(value: string): string | Uint8Array {
-  for (let i = 0; i < value.length; i++) if (value.charCodeAt(i) > 0x7f) return Buffer.from(value, 'latin1');
-  return value;
 }
 
 /** The library writes IPv6 in full and IPv4 of a dual-stack socket as a mapped address. */

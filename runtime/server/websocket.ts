@@ -1,8 +1,9 @@
-// WebSockets over the `ws` package: which requests are a handshake, answering one, and any connection of the package as the
+// WebSockets over the `ws` package: answering a handshake, and any connection of the package as the
 // wire that the bridge uses. Loaded when the first handshake comes. Knows nothing of workers.
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
+import { chosenProtocol, handshakeHeaders } from './handshake.ts';
 import type { ResponseHead } from './header-block.ts';
 
 /** Bounds of a listener's WebSockets. */
@@ -52,9 +53,9 @@ export function createUpgrader(limits: WebSocketLimits): Upgrader {
     maxPayload: limits.webSocketMessageBytesMax ?? 32 * 1024 * 1024,
     perMessageDeflate: deflateOptions,
     ...closeOptions,
-    handleProtocols: (offered, request) => {
-      const chosen = protocolOf((request as unknown as Handshake).head);
-      return chosen !== null && offered.has(chosen) ? chosen : false;
+    handleProtocols: (_offered, request) => {
+      const { head, headers } = request as unknown as Handshake;
+      return chosenProtocol(head, headers) ?? false;
     },
   });
   server.on('headers', (lines, request) => {
@@ -92,23 +93,6 @@ export function createUpgrader(limits: WebSocketLimits): Upgrader {
     },
     stop: () => clearInterval(sweep),
   };
-}
-
-// Lists may come in several lines.
-function handshakeHeaders(block: string): Record<string, string | undefined> {
-  const headers: Record<string, string> = {};
-  const fields = block.split('\0');
-  for (let at = 0; at + 1 < fields.length; at += 2) {
-    const name = fields[at] as string;
-    if (name !== 'upgrade' && !name.startsWith('sec-websocket-')) continue;
-    headers[name] = name in headers ? `${headers[name]}, ${fields[at + 1]}` : (fields[at + 1] as string);
-  }
-  return headers;
-}
-
-function protocolOf(head: ResponseHead): string | null {
-  const at = head.pairs.indexOf('sec-websocket-protocol');
-  return at < 0 || at % 2 === 1 ? null : (head.pairs[at + 1] as string);
 }
 
 /** A connection of the package as the bridge uses it. */

@@ -15,6 +15,15 @@ export function wholeResponseCases(fact: Fact): void {
       assert.equal(Buffer.from(response.body, 'latin1').toString(), 'Zür €');
     });
 
+    fact('is UTF-8, whatever range the letters of its text are from', async (open) => {
+      for (const text of ['grüße', 'ÿ', '🦊 grüße', `${'a'.repeat(70_000)}é`]) {
+        const { client } = await open((exchange) => exchange.send(200, '', text));
+        const raw = await client();
+        raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+        assert.equal(Buffer.from((await raw.response()).body, 'latin1').toString('utf8'), text);
+      }
+    });
+
     fact('may be bytes, or empty, or null', async (open) => {
       const bodies = [new Uint8Array([0, 255, 10]), '', null, new Uint8Array(0)];
       const { client } = await open((exchange) => exchange.send(200, '', bodies.shift()!));

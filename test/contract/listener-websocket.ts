@@ -286,11 +286,6 @@ const handshakes: readonly (readonly [title: string, run: (open: OpenListener) =
   ],
 ];
 
-/** Titles of all cases, for a listener that has no WebSockets. */
-export const webSocketTitles: readonly string[] = [...handshakes, ...talks, ...groups]
-  .map(([title]) => title)
-  .concat('frames may come byte by byte');
-
 export function webSocketCases(fact: Fact): void {
   for (const [title, run] of handshakes) fact(title, run);
   for (const [title, frames, said] of talks) {

@@ -1,0 +1,124 @@
+// An open WebSocket on uWebSockets.js as the wire that the bridge uses, and what the library is told about all of a listener.
+// Used by listener-uws.ts and uws-exchange.ts. Knows nothing of workers.
+import type { Part } from '../bridge/protocol.ts';
+import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
+import { utf8 } from './uws-text.ts';
+import type { WebSocketLimits } from './websocket.ts';
+
+/** The part of the library's socket object that is used. It throws once the socket is closed. */
+interface UwsSocket {
+  getUserData(): UwsSocketOwner;
+  send(message: string | Uint8Array, isBinary: boolean, compress: boolean): number;
+  getBufferedAmount(): number;
+  end(code: number, reason: string | Uint8Array): void;
+}
+
+/** Whom a socket belongs to: the library copies its properties, and not its methods. */
+export interface UwsSocketOwner {
+  readonly wire: UwsWire;
+}
+
+/** The library's record of what happens with sockets; `upgrade` is listener-uws.ts. */
+export interface UwsBehavior<Upgrade> {
+  readonly maxPayloadLength: number;
+  readonly maxBackpressure: number;
+  readonly idleTimeout: number;
+  readonly sendPingsAutomatically: boolean;
+  readonly compression: number;
+  readonly upgrade: Upgrade;
+  readonly open: (socket: UwsSocket) => void;
+  readonly message: (socket: UwsSocket, message: ArrayBuffer, isBinary: boolean) => void;
+  readonly close: (socket: UwsSocket, code: number, reason: ArrayBuffer) => void;
+}
+
+/** Shorter messages cost more to deflate than they save. */
+const COMPRESS_BYTES_MIN = 1024;
+/** What a message that waits costs beside its bytes. */
+const MESSAGE_BYTES = 512;
+/** What the library takes for a timeout, in seconds. */
+const IDLE_SECONDS = [8, 960] as const;
+
+/** @param compression the library's number for how messages are deflated. */
+export function uwsBehavior<Upgrade>(limits: WebSocketLimits, compression: number, upgrade: Upgrade): UwsBehavior<Upgrade> {
+  const idleSeconds = Math.ceil((2 * (limits.webSocketIdleMs ?? 30_000)) / 1000);
+  return {
+    maxPayloadLength: limits.webSocketMessageBytesMax ?? 32 * 1024 * 1024,
+    // The bridge bounds what waits.
+    maxBackpressure: 0,
+    idleTimeout: Math.min(Math.max(idleSeconds, IDLE_SECONDS[0]), IDLE_SECONDS[1]),
+    sendPingsAutomatically: true,
+    compression,
+    upgrade,
+    open: (socket) => socket.getUserData().wire.opened(socket),
+    message: (socket, message, isBinary) => socket.getUserData().wire.received(message, isBinary),
+    close: (socket, code, reason) => socket.getUserData().wire.closed(code, reason),
+  };
+}
+
+/** Handed to the library with the handshake, which then says by it what comes. */
+export class UwsWire implements SocketWire {
+  readonly #events: SocketEvents;
+  readonly #waitingBytesMax: number;
+  readonly #open: Set<UwsWire>;
+  #socket: UwsSocket | null = null;
+  #paused = false;
+  /** Messages that came meanwhile: the library cannot be told to stop. */
+  #held: Part[] = [];
+  #heldBytes = 0;
+
+  constructor(parts: { readonly events: SocketEvents; readonly open: Set<UwsWire>; readonly waitingBytesMax: number }) {
+    this.#events = parts.events;
+    this.#open = parts.open;
+    this.#waitingBytesMax = parts.waitingBytesMax;
+  }
+
+  opened(socket: UwsSocket): void {
+    this.#socket = socket;
+    this.#open.add(this);
+  }
+
+  received(message: ArrayBuffer, isBinary: boolean): void {
+    // The library detaches the buffer when this call returns.
+    const data = isBinary ? new Uint8Array(message.slice(0)) : Buffer.from(message).toString('utf8');
+    if (!this.#paused) {
+      this.#events.message(data);
+      return;
+    }
+    this.#held.push(data);
+    this.#heldBytes += data.length + MESSAGE_BYTES;
+    if (this.#heldBytes > this.#waitingBytesMax) this.close(1013, 'Too fast');
+  }
+
+  closed(code: number, reason: ArrayBuffer): void {
+    this.#socket = null;
+    this.#open.delete(this);
+    this.resume();
+    this.#events.closed(code === 0 ? 1005 : code, Buffer.from(reason).toString('utf8'), code !== 1006);
+  }
+
+  send(data: Part): void {
+    const isText = typeof data === 'string';
+    this.#socket?.send(isText ? utf8(data) : data, !isText, data.length >= COMPRESS_BYTES_MIN);
+  }
+
+  close(code: number, reason: string): void {
+    this.#socket?.end(code === 1005 ? 0 : code, utf8(reason));
+  }
+
+  pause(): void {
+    this.#paused = true;
+  }
+
+  resume(): void {
+    this.#paused = false;
+    while (this.#held.length > 0 && !this.#paused) {
+      const data = this.#held.shift() as Part;
+      this.#heldBytes -= data.length + MESSAGE_BYTES;
+      this.#events.message(data);
+    }
+  }
+
+  get bufferedBytes(): number {
+    return this.#socket?.getBufferedAmount() ?? 0;
+  }
+}
