@@ -9,7 +9,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pack } from '../cli/tasks/pack.ts';
 import { root, runProgram } from '../cli/tasks/processes.ts';
-import { freePort } from './servers.ts';
+import { freePort } from '../test/setup/free-port.ts';
 import { formatTable, machineLine, median } from './statistics.ts';
 
 const starts = 5;

@@ -4,9 +4,10 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from '../test/setup/free-port.ts';
 import { startPlatform } from '../test/setup/platform.ts';
 import { temporaryFolder } from './endings.ts';
-import { freePort, notInstalled, status, workerdBinary } from './servers.ts';
+import { notInstalled, status, workerdBinary } from './servers.ts';
 
 /** Both tenants on one machine. */
 export interface Neighbours {

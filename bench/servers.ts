@@ -4,7 +4,6 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
-import { createServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
@@ -12,6 +11,7 @@ import { build } from '../builder/build.ts';
 import { nodeFlags } from '../cli/node-flags.mjs';
 import { publish } from '../cli/publish.ts';
 import { parseProjectConfig } from '../core/project-config.ts';
+import { freePort } from '../test/setup/free-port.ts';
 import { atEnd, temporaryFolder } from './endings.ts';
 import type { Target } from './load.ts';
 
@@ -208,14 +208,4 @@ export function get(url: string, host: string): Promise<{ readonly status: numbe
     sent.on('error', failed);
     sent.end();
   });
-}
-
-/** A port that nobody listens on at the moment. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

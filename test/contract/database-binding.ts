@@ -1,14 +1,14 @@
 // What the db binding keeps to from inside a worker, over every store: the shape of D1, interactive transactions, and messages that
-// are sent with them. Each store
-// runs it from a test file of its own.
+// are sent with them. Each store runs it from a test file of its own.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { defaultDeliveryLimits } from '#core/delivery-limits.ts';
 import { noStores } from '#runtime/bindings/bindings.ts';
 import type { DatabasePlace, DatabaseStore } from '#runtime/bindings/database.ts';
 import { openEventsSqlite } from '#runtime/stores/event-stores.ts';
-import { createOutbox, type RunningOutbox } from '#runtime/stores/outbox.ts';
+import type { RunningOutbox } from '#runtime/stores/outbox.ts';
 import { startHandler, type TestHandler } from '#test/setup/handler.ts';
+import { openOutbox } from '#test/setup/outbox.ts';
 
 /** A store, and what only it does. */
 export interface DatabaseBindingCase {
@@ -39,15 +39,7 @@ export function databaseBindingContract(open: () => Promise<DatabaseBindingCase>
 
   before(async () => {
     subject = await open();
-    outbox = createOutbox({
-      databases: subject.store,
-      queue: events.queue,
-      index: events.outboxes,
-      limits,
-      owns: (namespace, project) => namespace === project,
-      now: Date.now,
-      log: (_level, message) => assert.fail(message),
-    });
+    outbox = openOutbox(subject.store, events, limits);
     const stores = { ...noStores, db: subject.store, events: { ...events, limits, outbox } };
     handler = await startHandler({ shop: { files: worker, yaml }, rival: { files: worker, yaml } }, {}, { stores });
   });

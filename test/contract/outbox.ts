@@ -7,9 +7,10 @@ import { defaultDeliveryLimits, type DeliveryLimits } from '#core/delivery-limit
 import { PlatformError } from '#core/errors.ts';
 import type { NewMessage } from '#runtime/bindings/queue.ts';
 import type { EventStores } from '#runtime/stores/event-stores.ts';
-import { createOutbox, type OutboxParts, type RunningOutbox } from '#runtime/stores/outbox.ts';
+import type { OutboxParts, RunningOutbox } from '#runtime/stores/outbox.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
 import { startDatabases, type TestDatabases } from '#test/setup/databases.ts';
+import { openOutbox } from '#test/setup/outbox.ts';
 
 const sender = { project: 'shop', branch: 'main', binding: 'MAIL' };
 const mail = { namespace: 'shop', resource: 'mail' };
@@ -43,16 +44,7 @@ export function outboxContract(open: (limits: DeliveryLimits) => Promise<{ store
   });
 
   function outboxOf(parts: Partial<OutboxParts> = {}): RunningOutbox {
-    const outbox = createOutbox({
-      databases: databases.client,
-      queue: stores.queue,
-      index: stores.outboxes,
-      limits: defaultDeliveryLimits,
-      owns: (namespace, project) => namespace === project,
-      now: Date.now,
-      log: () => {},
-      ...parts,
-    });
+    const outbox = openOutbox(databases.client, stores, defaultDeliveryLimits, { log: () => {}, ...parts });
     outboxes.push(outbox);
     return outbox;
   }

@@ -1,10 +1,10 @@
 // The dashboard's page in a real browser, used as a person does: every view, and what can be done in it, against a real `platform dev`.
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { chromium, openBrowser, type BrowserPage } from '#test/setup/browser.ts';
+import { configuration, createDashboardProject } from '#test/setup/dashboard-project.ts';
 import { startDev, type TestDev } from '#test/setup/dev.ts';
 import { send } from '#test/setup/handler.ts';
 
@@ -33,20 +33,6 @@ export default {
   },
 };`;
 
-const configuration = `
-name: shop
-db: {DB: guests}
-queue: {JOBS: jobs}
-state: {KV: kv}
-cache: {CACHE: texts}
-fs: {FILES: files}
-timer: {TIMER: timers}
-workflow: {ORDER: order}
-auth: {binding: PLATFORM_AUTH}
-cron:
-  NIGHTLY: '0 3 1 1 *'
-`;
-
 const skip = chromium === null ? 'Chromium is not installed' : false;
 let folder: string;
 let dev: TestDev;
@@ -55,12 +41,10 @@ let url: string;
 
 before(async () => {
   if (chromium === null) return;
-  folder = await mkdtemp(join(tmpdir(), 'platform-dashboard-'));
-  await mkdir(join(folder, 'src'));
-  await mkdir(join(folder, 'migrations'));
-  await writeFile(join(folder, 'src/index.ts'), worker);
-  await writeFile(join(folder, 'platform.yaml'), configuration);
-  await writeFile(join(folder, 'migrations/0001_guests.sql'), 'CREATE TABLE guests (id INTEGER PRIMARY KEY, name TEXT);');
+  folder = await createDashboardProject({
+    'src/index.ts': worker,
+    'migrations/0001_guests.sql': 'CREATE TABLE guests (id INTEGER PRIMARY KEY, name TEXT);',
+  });
   Object.assign(process.env, { DELIVERY_RETRIES: '1', DELIVERY_BACKOFF_MS: '1', DELIVERY_BACKOFF_MS_MAX: '1' });
   dev = await startDev(folder);
   [, url] = (await dev.printed(/Dashboard (http:\/\/127\.0\.0\.1:\d+)/)) as unknown as [string, string];

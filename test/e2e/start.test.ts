@@ -5,12 +5,12 @@ import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
+import { freePort } from '#test/setup/free-port.ts';
 import { send } from '#test/setup/handler.ts';
 
 const launcher = join(import.meta.dirname, '../../cli/run.mjs');
@@ -41,11 +41,7 @@ async function stop(child: ChildProcess): Promise<number | null> {
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'platform-test-'));
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  port = (probe.address() as AddressInfo).port;
-  probe.close();
-  await once(probe, 'close');
+  port = await freePort();
 });
 after(async () => {
   if (running !== null) await stop(running);

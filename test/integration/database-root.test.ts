@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { databaseOps as ops } from '#core/database-request.ts';
 import { createDatabaseClient, type DatabaseClient } from '#runtime/stores/database-service.ts';
-import { startDatabaseCloud } from '#test/setup/database-cloud.ts';
+import { cloudEnvironment, startDatabaseCloud } from '#test/setup/database-cloud.ts';
 
 const script = join(import.meta.dirname, '../../runtime/databases/main.ts');
 const at = { namespace: 'shop', resource: 'main' };
@@ -78,13 +78,7 @@ test('with a managed cloud the service alone holds its tokens', async (t) => {
   t.after(() => cloud.close());
   const { child } = start(t, {
     DB_STORAGE_MODE: 'managed-cloud',
-    DBCLOUD_ORGANIZATION: 'acme',
-    DBCLOUD_GROUP_NAME: 'default',
-    DBCLOUD_PRIMARY_LOCATION: 'fra',
-    DBCLOUD_DATABASE_PREFIX: 'apps',
-    DBCLOUD_API_TOKEN: cloud.apiToken,
-    DBCLOUD_GROUP_AUTH_TOKEN: cloud.groupToken,
-    DBCLOUD_API_URL: cloud.apiUrl,
+    ...cloudEnvironment(cloud),
   });
   const [{ socketPath }] = (await once(child, 'message')) as [{ socketPath: string }];
   const client = createDatabaseClient({ socketPath });

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
+import { createDashboardProject } from '#test/setup/dashboard-project.ts';
 import { startDev, type TestDev } from '#test/setup/dev.ts';
 import { send, type TestRequest, type TestResponse } from '#test/setup/handler.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
@@ -35,32 +36,16 @@ export default {
   },
 };`;
 
-const configuration = `
-name: shop
-db: {DB: guests}
-queue: {JOBS: jobs}
-state: {KV: kv}
-cache: {CACHE: texts}
-fs: {FILES: files}
-timer: {TIMER: timers}
-workflow: {ORDER: order}
-auth: {binding: PLATFORM_AUTH}
-cron:
-  NIGHTLY: '0 3 1 1 *'
-`;
-
 let folder: string;
 let dev: TestDev;
 let port: number;
 
 before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'platform-dashboard-'));
-  await mkdir(join(folder, 'src'));
-  await mkdir(join(folder, 'migrations'));
-  await writeFile(join(folder, 'src/index.ts'), worker);
-  await writeFile(join(folder, 'platform.yaml'), configuration);
-  await writeFile(join(folder, '.env'), 'SECRET=hunter2\n');
-  await writeFile(join(folder, 'migrations/0001_guests.sql'), 'CREATE TABLE guests (id INTEGER PRIMARY KEY, name TEXT, photo BLOB);');
+  folder = await createDashboardProject({
+    'src/index.ts': worker,
+    'migrations/0001_guests.sql': 'CREATE TABLE guests (id INTEGER PRIMARY KEY, name TEXT, photo BLOB);',
+    '.env': 'SECRET=hunter2\n',
+  });
   dev = await startDev(folder);
   const [, found] = await dev.printed(/Dashboard http:\/\/127\.0\.0\.1:(\d+)/);
   port = Number(found);

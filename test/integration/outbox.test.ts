@@ -3,15 +3,15 @@
 import assert from 'node:assert/strict';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { defaultDeliveryLimits as limits } from '#core/delivery-limits.ts';
 import { openEventsSqlite } from '#runtime/stores/event-stores.ts';
-import { createOutbox } from '#runtime/stores/outbox.ts';
+import { childOf } from '#test/setup/child-process.ts';
 import { startDatabases, type TestDatabases } from '#test/setup/databases.ts';
+import { openOutbox } from '#test/setup/outbox.ts';
 import { startPlatform } from '#test/setup/platform.ts';
 
 let folder: string;
@@ -34,15 +34,7 @@ for (const where of ['before', 'after']) {
     engine.kill('SIGKILL');
     await once(engine, 'exit');
     const events = openEventsSqlite({ file, limits });
-    const outbox = createOutbox({
-      databases: databases.client,
-      queue: events.queue,
-      index: events.outboxes,
-      limits,
-      owns: (namespace, project) => namespace === project,
-      now: Date.now,
-      log: (_level, message) => assert.fail(message),
-    });
+    const outbox = openOutbox(databases.client, events, limits);
     const mail = { namespace: 'shop', resource: 'mail' };
     const payloads = async (): Promise<string[]> =>
       (await events.queue.list(mail, { limit: 10, after: 0 })).messages.map(({ payload }) => payload);
@@ -152,17 +144,3 @@ test('engines, the database service and Postgres are killed while messages are s
     await platform.close();
   }
 });
-
-/** The server of the Postgres service, a shard of the database service. */
-function childOf(parent: number): number | undefined {
-  for (const name of readdirSync('/proc')) {
-    if (!/^\d+$/.test(name)) continue;
-    try {
-      const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
-      if (Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === parent) return Number(name);
-    } catch {
-      // It has ended.
-    }
-  }
-  return undefined;
-}

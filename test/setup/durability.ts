@@ -1,7 +1,7 @@
 // Rounds of kill -9 under load, for test/integration/durability.test.ts: queue, workflow, timer, state and database are used at once
 // while engines, Postgres, the broker and the database service die, and every acknowledgement is held against what came of it.
-import { readdirSync, readFileSync } from 'node:fs';
 import type { SupervisorState } from '#runtime/supervisor/state.ts';
+import { childOf } from './child-process.ts';
 import { startPlatform } from './platform.ts';
 
 export const kinds = ['queue', 'timer', 'workflow', 'state', 'counter', 'db'] as const;
@@ -243,18 +243,4 @@ function victim(what: string, { engines, services }: SupervisorState): number | 
   const service = services.find((each) => each.name === name && each.state === 'ready');
   if (service?.pid == null) return undefined;
   return what === 'broker' ? service.pid : childOf(service.pid);
-}
-
-/** The server of the Postgres service, a shard of the database service. */
-function childOf(parent: number): number | undefined {
-  for (const name of readdirSync('/proc')) {
-    if (!/^\d+$/.test(name)) continue;
-    try {
-      const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
-      if (Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === parent) return Number(name);
-    } catch {
-      // It has ended.
-    }
-  }
-  return undefined;
 }

@@ -4,14 +4,13 @@ import { databaseOps } from '#core/database-request.ts';
 import { defaultDeliveryLimits as limits } from '#core/delivery-limits.ts';
 import { createDatabaseClient } from '#runtime/stores/database-service.ts';
 import { openEventsSqlite } from '#runtime/stores/event-stores.ts';
-import { createOutbox } from '#runtime/stores/outbox.ts';
+import { openOutbox } from './outbox.ts';
 
 const [socketPath, file, where] = process.argv.slice(2) as [string, string, string];
 const databases = createDatabaseClient({ socketPath });
 const events = openEventsSqlite({ file, limits });
 const place = { namespace: 'shop', resource: 'main' };
-const outbox = createOutbox({
-  databases,
+const outbox = openOutbox(databases, events, limits, {
   queue: {
     async send(...args) {
       if (where === 'after') await events.queue.send(...args);
@@ -19,11 +18,6 @@ const outbox = createOutbox({
       return new Promise(() => {});
     },
   },
-  index: events.outboxes,
-  limits,
-  owns: () => true,
-  now: Date.now,
-  log: () => {},
 });
 const { t } = JSON.parse((await databases.run(place, databaseOps.begin, 0, '[]')) as string) as { t: number };
 const message = { id: where, payload: JSON.stringify(where), dueAt: 1, dedupeId: null, orderingKey: null };

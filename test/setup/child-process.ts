@@ -1,0 +1,16 @@
+// Processes that a test wants to kill and nobody tells it of, as the system knows them.
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** A child of a process: the server of the Postgres service, a shard of the database service. */
+export function childOf(parent: number): number | undefined {
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
+      if (Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === parent) return Number(name);
+    } catch {
+      // It has ended.
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,24 @@
+// An outbox between databases and queues for tests: of one project, and whatever it complains of fails the test.
+import assert from 'node:assert/strict';
+import type { DeliveryLimits } from '#core/delivery-limits.ts';
+import type { EventStores } from '#runtime/stores/event-stores.ts';
+import { createOutbox, type OutboxParts, type RunningOutbox } from '#runtime/stores/outbox.ts';
+
+/** @param parts what is otherwise than usual. */
+export function openOutbox(
+  databases: OutboxParts['databases'],
+  events: EventStores,
+  limits: DeliveryLimits,
+  parts: Partial<OutboxParts> = {},
+): RunningOutbox {
+  return createOutbox({
+    databases,
+    queue: events.queue,
+    index: events.outboxes,
+    limits,
+    owns: (namespace, project) => namespace === project,
+    now: Date.now,
+    log: (_level, message) => assert.fail(message),
+    ...parts,
+  });
+}
