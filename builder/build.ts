@@ -149,6 +149,7 @@ function toManifest(kind: Manifest['kind'], config: BuildConfig, worker: Bundle 
         ([, declared]) => Object.keys(declared).length > 0,
       ),
     ),
+    ...(Object.keys(config.queues).length > 0 ? { queues: config.queues } : {}),
     cron: Object.fromEntries(cron),
     ai: config.ai,
     skewProtection: config.skewProtection,

@@ -6,7 +6,10 @@ export type EntryConfig = Pick<ProjectConfig, 'kind' | 'main' | 'build' | 'out'>
 
 /** The fields of platform.yaml that an artifact depends on. */
 export type BuildConfig = EntryConfig &
-  Pick<ProjectConfig, 'assets' | 'compatibilityDate' | 'compatibilityFlags' | 'bindings' | 'auth' | 'cron' | 'ai' | 'skewProtection'>;
+  Pick<
+    ProjectConfig,
+    'assets' | 'compatibilityDate' | 'compatibilityFlags' | 'bindings' | 'queues' | 'auth' | 'cron' | 'ai' | 'skewProtection'
+  >;
 
 /** Whether Node's modules are served: on, unless a flag switches it off. */
 export function hasNodeCompat(config: Pick<ProjectConfig, 'compatibilityFlags'>): boolean {

@@ -1,6 +1,7 @@
 // What the builder hands the handler: an artifact's manifest.json, and the route records that point at artifacts.
 // Written by builder/ and cli/, read by runtime/. Data only; no I/O.
 import type { Plan } from './plans.ts';
+import type { QueuesSettings } from './queue-settings.ts';
 
 /** A file of `assets/` in an artifact. */
 export interface AssetFile {
@@ -61,6 +62,7 @@ export interface Manifest {
   readonly assets: AssetRules | null;
   /** Declared bindings by kind: binding name -> resource name. `auth` has one, without a resource of its own. */
   readonly bindings: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** Queues of which more is said than their names, by resource name; absent where there are none. */ readonly queues?: QueuesSettings;
   /** Schedules by name; one without `overlap` skips what came due while it ran. */
   readonly cron: Readonly<Record<string, { readonly schedule: string; readonly timezone: string; readonly overlap?: 'queue' }>>;
   /** `migrations.json` beside the manifest; absent where there are none. */ readonly migrations?: { readonly hash: string };

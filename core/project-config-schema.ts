@@ -22,6 +22,49 @@ function bindingMap<const Description extends string>(description: Description) 
   } as const;
 }
 
+const seconds = { type: 'integer', minimum: 0, maximum: 86_400, expects: 'a whole number of seconds, at most 86400 (a day)' } as const;
+
+/** A queue: its name, or a map with what else is said of it. */
+const queueMap = {
+  type: 'object',
+  description: 'Message queues.',
+  patternProperties: {
+    '^[A-Z][A-Z0-9_]{0,63}$': {
+      anyOf: [
+        resourceName,
+        {
+          type: 'object',
+          additionalProperties: false,
+          required: ['name'],
+          properties: {
+            name: resourceName,
+            max_retries: {
+              type: 'integer',
+              minimum: 0,
+              maximum: 100,
+              description: 'Attempts after the first.',
+              expects: 'a whole number from 0 to 100',
+            },
+            retry_delay: { ...seconds, description: 'Seconds before the second attempt; doubled for each further one.' },
+            max_concurrency: {
+              type: 'integer',
+              minimum: 1,
+              maximum: 1000,
+              description: 'Messages that are worked on at a time.',
+              expects: 'a whole number from 1 to 1000',
+            },
+            dead_letter: { ...resourceName, description: 'Queue that takes what could not be delivered, instead of `<queue>_dlq`.' },
+          },
+        },
+      ],
+      expects: 'a resource name, such as "mail", or a map with the key "name"',
+    },
+  },
+  additionalProperties: false,
+  expects: 'a map from binding names to queues, such as "MAIL: mail"',
+  expectsNames: 'a binding name (upper-case letters, digits and underscores, starting with a letter, at most 64)',
+} as const;
+
 const relativePath = { type: 'string', minLength: 1, expects: 'a relative path inside the repository' } as const;
 
 const schema = {
@@ -106,7 +149,7 @@ const schema = {
       },
     },
     db: bindingMap('SQL databases.'),
-    queue: bindingMap('Message queues.'),
+    queue: queueMap,
     workflow: bindingMap('Durable workflows.'),
     state: bindingMap('Key-value state.'),
     fs: bindingMap('File storage.'),

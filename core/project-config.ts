@@ -2,6 +2,7 @@
 // Called by the builder, `platform dev` and `platform types`. No I/O; never throws on bad input.
 import type { Node } from 'yaml';
 import { parseCronSchedule } from './cron-schedule.ts';
+import type { QueueSettings, QueuesSettings } from './queue-settings.ts';
 import { hasErrors, quoted, type Problem } from './problem.ts';
 import { bindingKinds, projectFileSchema, type BindingKind, type ProjectFile } from './project-config-schema.ts';
 import { checkSource, type Checked } from './schema-check.ts';
@@ -38,6 +39,7 @@ export interface ProjectConfig {
   readonly dev: { readonly port: number; readonly host: string };
   /** By kind: binding name -> resource name, those of the agent library included (spec 2.2). */
   readonly bindings: Readonly<Record<BindingKind, Readonly<Record<string, string>>>>;
+  /** Queues of which more is said than their names, by resource name. */ readonly queues: QueuesSettings;
   readonly auth: { readonly binding: string } | null;
   /** Also true when `agentSDK` is. */ readonly ai: boolean;
   /** By name. */ readonly cron: Readonly<Record<string, CronConfig>>;
@@ -118,6 +120,7 @@ export function parseProjectConfig(text: string, options: { readonly file: strin
   rules.checkBuild(written);
   rules.checkCompatibility(written, options.now ?? new Date());
   rules.checkNames(written);
+  rules.checkQueues(written);
   rules.checkAssets(written);
   rules.checkCron(written);
   if (written.agentSDK && written.ai === false) {
@@ -135,7 +138,8 @@ function resolved(written: ProjectFile): ProjectConfig {
   for (const kind of bindingKinds) {
     const added: Readonly<Record<string, string>> =
       written.agentSDK && kind in agentBindings ? agentBindings[kind as keyof typeof agentBindings] : {};
-    bindings[kind] = { ...written[kind], ...added };
+    const declared = Object.entries(written[kind] ?? {}).map(([name, value]) => [name, resourceOf(value)]);
+    bindings[kind] = { ...(Object.fromEntries(declared) as Record<string, string>), ...added };
   }
   const { assets, dev } = written;
   return {
@@ -159,9 +163,36 @@ function resolved(written: ProjectFile): ProjectConfig {
     compatibilityFlags: [...new Set(written.compatibility_flags)],
     dev: { port: dev?.port ?? 3000, host: dev?.host ?? 'localhost' },
     bindings,
+    queues: resolvedQueues(written),
     auth: written.auth === undefined ? null : { binding: written.auth.binding },
     ai: written.agentSDK === true || written.ai === true,
     cron: Object.fromEntries(Object.entries(written.cron ?? {}).map(([name, value]) => [name, resolvedCron(value)])),
+  };
+}
+
+type WrittenQueue = NonNullable<ProjectFile['queue']>[string];
+
+function resourceOf(value: WrittenQueue): string {
+  return typeof value === 'string' ? value : value.name;
+}
+
+function resolvedQueues({ queue }: ProjectFile): QueuesSettings {
+  const queues: Record<string, QueueSettings> = {};
+  for (const value of Object.values(queue ?? {})) {
+    if (typeof value === 'string') continue;
+    const settings = settingsOf(value);
+    if (Object.keys(settings).length > 0) queues[value.name] = settings;
+  }
+  return queues;
+}
+
+function settingsOf(value: Exclude<WrittenQueue, string>): QueueSettings {
+  const { max_retries: maxRetries, retry_delay: delay, max_concurrency: maxConcurrency, dead_letter: deadLetter } = value;
+  return {
+    ...(maxRetries === undefined ? {} : { maxRetries }),
+    ...(delay === undefined ? {} : { retryDelayMs: delay * 1000 }),
+    ...(maxConcurrency === undefined ? {} : { maxConcurrency }),
+    ...(deadLetter === undefined ? {} : { deadLetter }),
   };
 }
 
@@ -241,7 +272,8 @@ function rulesOf(source: YamlSource, { entries }: Checked) {
     };
     if (written.ai || written.agentSDK) owners.set('AI', written.ai ? 'ai' : 'agentSDK');
     for (const kind of bindingKinds) {
-      for (const [name, resource] of Object.entries(written[kind] ?? {})) {
+      for (const [name, value] of Object.entries(written[kind] ?? {})) {
+        const resource = resourceOf(value);
         const path = `${kind}.${name}`;
         const own: Readonly<Record<string, string>> = kind in agentBindings ? agentBindings[kind as keyof typeof agentBindings] : {};
         if (!Object.hasOwn(own, name)) refuseReserved(name, keyOf(path), path);
@@ -266,6 +298,27 @@ function rulesOf(source: YamlSource, { entries }: Checked) {
     source.report(`The binding name ${name} is reserved`, node, path, { hint: 'Names that begin with PLATFORM_ belong to the platform.' });
   }
 
+  function checkQueues(written: ProjectFile): void {
+    const said = new Map<string, string>();
+    const queues = Object.entries(written.queue ?? {}).filter((entry): entry is [string, Exclude<WrittenQueue, string>] => {
+      // One without a name has been reported.
+      return typeof entry[1] !== 'string' && entry[1].name !== undefined;
+    });
+    const dead = new Map(queues.map(([name, { dead_letter: deadLetter }]) => [deadLetter, name]));
+    for (const [name, value] of queues) {
+      const path = `queue.${name}`;
+      const text = JSON.stringify(Object.entries(settingsOf(value)));
+      const before = said.get(value.name);
+      said.set(value.name, text);
+      if (before !== undefined && before !== text) fail(`Two bindings of the queue ${quoted(value.name)} say different things of it`, path);
+      if (value.dead_letter === undefined) continue;
+      const inner = `${path}.dead_letter`;
+      if (value.dead_letter === value.name) fail(`${quoted(value.name)} cannot take its own dead letters`, inner);
+      else if (dead.has(value.name))
+        fail(`${quoted(value.name)} takes the dead letters of ${dead.get(value.name)}: what fails there stays there`, inner);
+    }
+  }
+
   function checkAssets(written: ProjectFile): void {
     const patterns = written.assets?.run_worker_first;
     if (Array.isArray(patterns) && patterns.length > 0 && patterns.every((pattern) => pattern?.startsWith('!'))) {
@@ -287,7 +340,7 @@ function rulesOf(source: YamlSource, { entries }: Checked) {
     }
   }
 
-  return { checkPaths, checkBuild, checkCompatibility, checkNames, checkAssets, checkCron, warn };
+  return { checkPaths, checkBuild, checkCompatibility, checkNames, checkQueues, checkAssets, checkCron, warn };
 }
 
 function isTimeZone(name: string): boolean {

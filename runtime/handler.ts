@@ -136,7 +136,7 @@ export function createHandler(parts: HandlerParts): Handler {
     const cache = createCacheCalls(route.project, parts.cache, { entryBytesMax: parts.limits.cacheEntryBytesMax });
     const { project, branch, deployment, preview } = route;
     const owner = { namespace: parts.namespaceOf(project), project, branch, deployment, preview };
-    const bindings = createBindingCalls(owner, artifact.manifest.bindings, parts.stores, {
+    const bindings = createBindingCalls(owner, artifact.manifest, parts.stores, {
       signUrl: signUrlOf(route),
       cache: parts.cache,
       cacheEntryBytesMax: parts.limits.cacheEntryBytesMax,

@@ -86,12 +86,7 @@ export async function openLocalDashboard(parts: LocalDashboardParts): Promise<Lo
       own = { route: { ...route, deployment: `${route.deployment}${ownSuffix}`, artifact: ownArtifact.id }, artifact: ownArtifact };
       const { branch, deployment } = route;
       const tools = { signUrl: null, cache, cacheEntryBytesMax: limits.cacheEntryBytesMax };
-      const calls = createBindingCalls(
-        { namespace, project, branch, deployment, preview: route.preview },
-        manifest.bindings,
-        stores,
-        tools,
-      );
+      const calls = createBindingCalls({ namespace, project, branch, deployment, preview: route.preview }, manifest, stores, tools);
       const owner = { countSubrequest: () => {}, host: () => null, id: 0, trace: null };
       const { signal } = new AbortController();
       shown = {

@@ -4,6 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { deliveryLimitsFrom } from '#core/delivery-limits.ts';
 import type { Manifest } from '#core/manifest.ts';
+import type { QueuesSettings } from '#core/queue-settings.ts';
 import type { EventBindingStores } from './bindings/bindings.ts';
 import { nextTime } from '#core/timer-next.ts';
 import { startBroker, type Broker } from './broker/broker.ts';
@@ -44,6 +45,9 @@ export function openLocalEvents(options: LocalEventsOptions): LocalEvents {
   const { namespace, project, branch } = options;
   let current: string | null = null;
   let broker: Promise<Broker> | null = null;
+  let queues: QueuesSettings = {};
+  /** Queues whose concurrency this project has said; others may be said by another project of the workspace. */
+  const limited = new Set<string>();
 
   async function start(): Promise<Broker> {
     const presence = await stores.join(() => {});
@@ -56,6 +60,7 @@ export function openLocalEvents(options: LocalEventsOptions): LocalEvents {
       resolve: (recipient) => ((recipient.kind === 'timer' || recipient.kind === 'cron') && recipient.project !== project ? null : current),
       deliver: async (deployment, kind, event) => toEventEnd(await options.deliver(deployment, kind, event)),
       othersMayTake: true,
+      queues: () => queues,
       limits,
       now: Date.now,
       random: Math.random,
@@ -74,6 +79,10 @@ export function openLocalEvents(options: LocalEventsOptions): LocalEvents {
       const crons = Object.entries(manifest.cron).map(([name, cron]) => ({ name, ...cron }));
       await stores.cron.declare({ namespace, resource: project }, { project, branch }, crons, Date.now());
       await stores.queue.lanes.consume(namespace, Object.values(manifest.bindings['queue'] ?? {}));
+      queues = manifest.queues ?? {};
+      for (const [resource, { maxConcurrency }] of Object.entries(queues)) if (maxConcurrency !== undefined) limited.add(resource);
+      const atATime = [...limited].map((resource) => [resource, queues[resource]?.maxConcurrency ?? 0]);
+      await stores.queue.lanes.limit(namespace, Object.fromEntries(atATime) as Record<string, number>);
       await (broker ??= start());
     },
     async stop() {

@@ -47,11 +47,16 @@ export interface BindingTools {
   readonly cacheEntryBytesMax: number;
 }
 
+/** What a deployment says of its bindings. */
+type Declared = Pick<Manifest, 'bindings' | 'queues'>;
 type Calls = Readonly<Record<string, HostHandler>>;
 
 /** Kind in platform.yaml -> its calls; null where its store is missing. */
 const kinds: Readonly<
-  Record<string, (scope: BindingScope, stores: BindingStores, tools: BindingTools, queues: BindingScope) => Calls | null>
+  Record<
+    string,
+    (scope: BindingScope, stores: BindingStores, tools: BindingTools, queues: BindingScope, manifest: Declared) => Calls | null
+  >
 > = {
   auth: (scope, { auth }) => (auth ? createAuthCalls(ofPreview(scope.namespace, scope.preview), auth) : null),
   cache: (scope, _stores, { cache, cacheEntryBytesMax }) => createCacheValueCalls(scope, cache, { entryBytesMax: cacheEntryBytesMax }),
@@ -61,20 +66,21 @@ const kinds: Readonly<
     return db ? createDatabaseCalls(own, db, messages) : null;
   },
   fs: (scope, { fs }, { signUrl }) => fs && createFileCalls(scope, fs, signUrl),
-  queue: (scope, { events }) => (events ? createQueueCalls(scope, events.queue, events.limits) : null),
+  queue: (scope, { events }, _tools, _queues, { queues }) => (events ? createQueueCalls(scope, events.queue, events.limits, queues) : null),
   state: (scope, { state }) => state && createStateCalls(scope, state),
   timer: (scope, { events }) => (events ? createTimerCalls(scope, events.timer, events.limits) : null),
   workflow: (scope, { events }) => (events ? createWorkflowCalls(scope, events.workflow, events.limits) : null),
 };
 
-/** @param declared kind -> binding name -> resource name. */
-export function createBindingCalls(owner: BindingOwner, declared: Manifest['bindings'], stores: BindingStores, tools: BindingTools): Calls {
+/** @param manifest of the deployment. */
+export function createBindingCalls(owner: BindingOwner, manifest: Declared, stores: BindingStores, tools: BindingTools): Calls {
+  const { bindings: declared } = manifest;
   let calls: Calls = {};
   const queues = createScope(owner, 'queue', declared['queue'] ?? {});
   for (const [kind, names] of Object.entries(declared)) {
     const create = Object.hasOwn(kinds, kind) ? kinds[kind] : undefined;
     if (create === undefined) continue;
-    calls = { ...calls, ...(create(createScope(owner, kind, names), stores, tools, queues) ?? unavailable(kind)) };
+    calls = { ...calls, ...(create(createScope(owner, kind, names), stores, tools, queues, manifest) ?? unavailable(kind)) };
   }
   return calls;
 }

@@ -2,6 +2,7 @@
 // affair (runtime/stores/queue-sql.ts), and who gets them the broker's (runtime/broker/queue-work.ts).
 import { randomUUID } from 'node:crypto';
 import type { DeliveryLimits } from '#core/delivery-limits.ts';
+import { deadLettersOf, type QueuesSettings } from '#core/queue-settings.ts';
 import type { HostHandler } from '../bridge/host-calls.ts';
 import { invalid, toJsonText, toName, toRecord, toWhole } from './arguments.ts';
 import type { BindingScope } from './scope.ts';
@@ -10,6 +11,7 @@ import type { BindingScope } from './scope.ts';
 export interface QueuePlace {
   readonly namespace: string;
   readonly resource: string;
+  /** Where its dead letters lie; default `<resource>_dlq`. */ readonly deadLetter?: string | null;
 }
 
 /** Who sends; decides who receives. */
@@ -69,6 +71,7 @@ export function createQueueCalls(
   scope: BindingScope,
   store: QueueStore,
   limits: DeliveryLimits,
+  queues: QueuesSettings = {},
   now: () => number = Date.now,
 ): Readonly<Record<string, HostHandler>> {
   return {
@@ -92,9 +95,10 @@ export function createQueueCalls(
       return { value: { messageIds: await store.send(place, sender, taken, time) } };
     },
     async 'queue.metrics'(call) {
-      const place = { namespace: scope.namespace, resource: scope.resource(toRecord(call.args)['binding']) };
+      const resource = scope.resource(toRecord(call.args)['binding']);
       call.owner.countSubrequest();
-      return { value: await store.metrics(place, now()) };
+      const deadLetter = deadLettersOf(queues, resource);
+      return { value: await store.metrics({ namespace: scope.namespace, resource, deadLetter }, now()) };
     },
   };
 }

@@ -1,6 +1,7 @@
 // What a broker needs from outside to deliver an event, and how it reads what became of it. Shared by the works of all kinds.
 import type { DeliveryLimits } from '#core/delivery-limits.ts';
 import { errorMessage } from '#core/errors.ts';
+import type { QueuesSettings } from '#core/queue-settings.ts';
 import type { DeliveryEnd, EventKind } from '../invocation/delivery.ts';
 
 /** Which deployment gets an event. */
@@ -40,6 +41,7 @@ export interface WorkParts {
   /** Brokers over the same database deliver to other deployments: what nobody takes here is theirs at once. */
   readonly othersMayTake?: boolean;
   readonly limits: DeliveryLimits;
+  /** What is said of the queues of a namespace beside the limits. */ readonly queues?: (namespace: string) => QueuesSettings;
   readonly now: () => number;
   readonly random: () => number;
   /** Something about an event that its author or the operator should know. */

@@ -8,6 +8,7 @@ import { limitsFrom } from '#core/limits.ts';
 import { logLevelFrom } from '#core/log-level.ts';
 import type { RouteRecord } from '#core/manifest.ts';
 import { recipientOf } from '#core/preview.ts';
+import type { QueuesSettings } from '#core/queue-settings.ts';
 import { openArtifact } from '../router/artifact-source.ts';
 import { openRouteFiles } from '../router/route-source-files.ts';
 import { nextTime } from '#core/timer-next.ts';
@@ -38,6 +39,8 @@ const engines = createEngineDelivery({
 let projects = new Map<string, RouteRecord>();
 /** What was declared of a project last: its production deployment. */
 const declared = new Map<string, string>();
+/** What production says of its queues. */
+const settings = new Map<string, QueuesSettings>();
 
 function resolve({ kind, project, branch, deployment }: Recipient): string | null {
   const record = projects.get(project);
@@ -52,10 +55,14 @@ async function declare(record: RouteRecord): Promise<void> {
   const { project, production } = record;
   if (production === null || declared.get(project) === production) return;
   const { artifact, branch } = record.deployments[production]!;
-  const { cron, bindings } = openArtifact(folder, artifact).manifest;
+  const { cron, bindings, queues = {} } = openArtifact(folder, artifact).manifest;
+  settings.set(project, queues);
   const crons = Object.entries(cron).map(([name, schedule]) => ({ name, ...schedule }));
   await stores.cron.declare({ namespace: project, resource: project }, { project, branch }, crons, Date.now());
-  await stores.queue.lanes.consume(project, Object.values(bindings['queue'] ?? {}));
+  const declaredQueues = Object.values(bindings['queue'] ?? {});
+  await stores.queue.lanes.consume(project, declaredQueues);
+  const atATime = declaredQueues.map((resource) => [resource, queues[resource]?.maxConcurrency ?? 0]);
+  await stores.queue.lanes.limit(project, Object.fromEntries(atATime) as Record<string, number>);
   declared.set(project, production);
 }
 
@@ -71,6 +78,7 @@ function update(): void {
       if (projects.has(project)) continue;
       await stores.cron.declare({ namespace: project, resource: project }, { project, branch: '' }, [], Date.now()).catch(() => {});
       declared.delete(project);
+      settings.delete(project);
     }
   });
 }
@@ -86,6 +94,7 @@ const broker = await startBroker({
   presence,
   nextTime,
   resolve,
+  queues: (namespace) => settings.get(namespace) ?? {},
   deliver: engines.deliver,
   cpu: limitsFrom(process.env).cpu,
   limits,

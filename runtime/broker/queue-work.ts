@@ -1,6 +1,6 @@
 // What the broker does with claimed messages: puts those of one sender together, delivers them, and settles each: acknowledged, tried
 // again later, or moved to the dead letters.
-import { backoffMs } from '#core/delivery-limits.ts';
+import { deadLettersOf, retryDelayMs, type QueueSettings } from '#core/queue-settings.ts';
 import type { LaneAdvice, Work } from '#postgres/claim-loop.ts';
 import type { Wake } from '#postgres/wake.ts';
 import { persist, tryDeliver, type WorkParts } from './delivery.ts';
@@ -28,14 +28,15 @@ export interface Message {
 export interface QueueLedger<Row extends Message> {
   readonly claims: { release(row: Row, dueAt: number, counted: boolean): Promise<boolean> };
   acknowledge(rows: readonly Row[]): Promise<void>;
-  bury(row: Row, reason: string, now: number): Promise<void>;
+  bury(row: Row, reason: string, now: number, deadLetter: string | null): Promise<void>;
 }
 
 const laneRestMsMax = 1000;
 
 interface Verdicts {
   readonly acked?: readonly string[];
-  readonly retry?: readonly { readonly id: string; readonly delaySeconds?: number; readonly error?: string }[];
+  /** `final`: another attempt would not help. */
+  readonly retry?: readonly { readonly id: string; readonly delaySeconds?: number; readonly error?: string; readonly final?: boolean }[];
 }
 
 export function createQueueWork<Row extends Message>(parts: WorkParts, ledger: QueueLedger<Row>, wake: Wake): Work<Row> {
@@ -45,10 +46,13 @@ export function createQueueWork<Row extends Message>(parts: WorkParts, ledger: Q
     if (await persist(() => ledger.claims.release(row, dueAt, counted))) wake.notify('queue', row.lane_id, dueAt);
   }
 
-  async function fail(row: Row, reason: string, delayMs?: number): Promise<void> {
-    if (row.attempt <= limits.retries) return again(row, now() + (delayMs ?? backoffMs(limits, row.attempt, parts.random)), true);
+  async function fail(row: Row, reason: string, { delayMs, final = false }: { delayMs?: number; final?: boolean } = {}): Promise<void> {
+    const queues = parts.queues?.(row.namespace) ?? {};
+    const settings = Object.hasOwn(queues, row.resource) ? (queues[row.resource] as QueueSettings) : {};
+    const usual = final ? null : retryDelayMs(settings, limits, row.attempt, parts.random);
+    if (usual !== null) return again(row, now() + (delayMs ?? usual), true);
     parts.onEvent('warn', 'A message failed for good and lies with the dead letters', about(row, { reason }));
-    await persist(() => ledger.bury(row, reason, now()));
+    await persist(() => ledger.bury(row, reason, now(), deadLettersOf(queues, row.resource)));
   }
 
   async function run(rows: readonly Row[], signal: AbortSignal): Promise<LaneAdvice> {
@@ -85,7 +89,8 @@ export function createQueueWork<Row extends Message>(parts: WorkParts, ledger: Q
       // Whole: the database takes no parts of a millisecond.
       const delayMs =
         word?.delaySeconds === undefined ? undefined : Math.round(Math.min(Math.max(0, word.delaySeconds) * 1000, limits.delayMsMax));
-      await fail(row, word?.error ?? 'The handler asked for another attempt', delayMs);
+      const reason = word?.error ?? 'The handler asked for another attempt';
+      await fail(row, reason, { ...(delayMs === undefined ? {} : { delayMs }), final: word?.final === true });
     }
     return { more };
   }

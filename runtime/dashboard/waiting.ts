@@ -1,4 +1,5 @@
 // What waits for a moment: messages and dead letters, timers, schedules, runs of workflows.
+import { deadLettersOf } from '#core/queue-settings.ts';
 import { invalid } from '../bindings/arguments.ts';
 import type { ExecutionHistory, StoredExecution } from '../bindings/workflow.ts';
 import type { QueuePlace } from '../bindings/queue.ts';
@@ -8,12 +9,18 @@ const pageMax = 200;
 
 /** The queue `:b`, or with `?dead=true` the one that its dead letters go to. */
 function queueOf(asked: Asked): QueuePlace {
+  const place = placed(asked);
+  // One of dead letters has none of its own: a queue that nothing goes to.
+  return asked.query.get('dead') === 'true' ? { ...place, resource: place.deadLetter ?? `${place.resource}_dlq` } : place;
+}
+
+function placed(asked: Asked): QueuePlace & { deadLetter: string | null } {
   const place = placeOf(asked, 'queue');
-  return asked.query.get('dead') === 'true' ? { ...place, resource: `${place.resource}_dlq` } : place;
+  return { ...place, deadLetter: deadLettersOf(deploymentOf(asked).manifest.queues ?? {}, place.resource) };
 }
 
 const queueRoutes: readonly Route[] = [
-  ['GET', '/api/queue/:b/metrics', (asked) => asked.parts.events.queue.metrics(placeOf(asked, 'queue'), Date.now())],
+  ['GET', '/api/queue/:b/metrics', (asked) => asked.parts.events.queue.metrics(placed(asked), Date.now())],
   [
     'GET',
     '/api/queue/:b/messages',
@@ -42,11 +49,7 @@ const queueRoutes: readonly Route[] = [
       if (!removed) throw notFound('The queue has no such message that could be deleted: it is gone, or being delivered');
     },
   ],
-  [
-    'POST',
-    '/api/queue/:b/redrive',
-    async (asked) => ({ count: await asked.parts.events.queue.redrive(placeOf(asked, 'queue'), Date.now()) }),
-  ],
+  ['POST', '/api/queue/:b/redrive', async (asked) => ({ count: await asked.parts.events.queue.redrive(placed(asked), Date.now()) })],
   ['POST', '/api/queue/:b/purge', async (asked) => ({ count: await asked.parts.events.queue.purge(queueOf(asked)) })],
 ];
 

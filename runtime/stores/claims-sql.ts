@@ -21,6 +21,8 @@ export interface Lanes {
   find(namespace: string, resource: string): Promise<number | null>;
   /** Notes that somebody takes what comes in: dead letters are delivered from then on. */
   consume(namespace: string, resources: readonly string[]): Promise<void>;
+  /** How much of each resource is worked on at a time; 0: as the platform's limits say. */
+  limit(namespace: string, concurrency: Readonly<Record<string, number>>): Promise<void>;
   set(lane: number, settings: { concurrency?: number; paused?: boolean }): Promise<void>;
 }
 
@@ -47,11 +49,9 @@ export function createLanes(sql: Sql, kind: LaneKind): Lanes {
     return row.id;
   }
 
-  return {
-    find,
-    async open(namespace, resource, options = {}) {
-      const found = await find(namespace, resource);
-      if (found !== null) return found;
+  async function open(namespace: string, resource: string, options: { consumed?: boolean } = {}): Promise<number> {
+    const found = await find(namespace, resource);
+    if (found === null)
       await sql.all(
         'INSERT INTO lane (kind, namespace, resource, consumed) VALUES ($1, $2, $3, $4) ON CONFLICT (kind, namespace, resource) DO NOTHING',
         kind,
@@ -59,7 +59,15 @@ export function createLanes(sql: Sql, kind: LaneKind): Lanes {
         resource,
         options.consumed === false ? 0 : 1,
       );
-      return (await find(namespace, resource))!;
+    return found ?? (await find(namespace, resource))!;
+  }
+
+  return {
+    find,
+    open,
+    async limit(namespace, concurrency) {
+      for (const [resource, most] of Object.entries(concurrency))
+        await sql.all('UPDATE lane SET concurrency = $2 WHERE id = $1 AND concurrency <> $2', await open(namespace, resource), most);
     },
     async consume(namespace, resources) {
       for (const resource of resources)

@@ -1,8 +1,9 @@
 // Queues over `Sql`: what workers send, and what the broker claims and settles. Sends that come while one is on its way to the
 // database go together in the next.
 import type { DeliveryLimits } from '#core/delivery-limits.ts';
+import { deadLettersOf } from '#core/queue-settings.ts';
 import type { Wake } from '#postgres/wake.ts';
-import type { EventSender, NewMessage, QueueStore, StoredMessage } from '../bindings/queue.ts';
+import type { EventSender, NewMessage, QueuePlace, QueueStore, StoredMessage } from '../bindings/queue.ts';
 import { createClaims, createLanes, type Claims, type LaneRow, type Lanes } from './claims-sql.ts';
 import { oneOf, type Sql } from './sql.ts';
 
@@ -23,8 +24,12 @@ export interface QueueDeliveries {
   readonly lanes: Lanes;
   readonly claims: Claims<MessageRow>;
   acknowledge(rows: readonly MessageRow[]): Promise<void>;
-  /** Moves a message to the dead letters of its queue; one of a dead-letter queue stays there and is not delivered again. */
-  bury(row: MessageRow, reason: string, now: number): Promise<void>;
+  /**
+   * Moves a message to the dead letters of its queue.
+   *
+   * @param deadLetter default `<queue>_dlq`; null: it stays where it is, and is not delivered again.
+   */
+  bury(row: MessageRow, reason: string, now: number, deadLetter?: string | null): Promise<void>;
   /** Drops what has been kept too long where nobody claims. */
   sweep(now: number): Promise<void>;
 }
@@ -41,11 +46,6 @@ const togetherMax = 500;
 const flightsMax = 4;
 const reasonCharsMax = 500;
 const columns = 'lane_id, message_id, payload, sent_at, due_at, expires_at, ordering_key, project, branch, binding';
-
-/** The queue that takes what could not be delivered. */
-function deadLetterQueue(resource: string): string {
-  return `${resource}_dlq`;
-}
 
 export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): QueueStore & QueueDeliveries {
   const lanes = createLanes(sql, 'queue');
@@ -142,8 +142,9 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
     });
   }
 
-  async function deadLane(namespace: string, resource: string): Promise<number> {
-    return lanes.open(namespace, deadLetterQueue(resource), { consumed: false });
+  /** The lane of a queue's dead letters, if there is one. */
+  async function deadLane({ namespace, resource, deadLetter = deadLettersOf({}, resource) }: QueuePlace): Promise<number | null> {
+    return deadLetter === null ? null : lanes.find(namespace, deadLetter);
   }
 
   return {
@@ -163,9 +164,9 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
       wake.notify('queue', lane, Math.min(...messages.map(({ dueAt }) => dueAt)));
       return ids;
     },
-    async metrics({ namespace, resource }, now) {
-      const lane = (await lanes.find(namespace, resource)) ?? 0;
-      const dead = (await lanes.find(namespace, deadLetterQueue(resource))) ?? 0;
+    async metrics(place, now) {
+      const lane = (await lanes.find(place.namespace, place.resource)) ?? 0;
+      const dead = (await deadLane(place)) ?? 0;
       const [row] = await sql.all<{ n: number; bytes: number; flying: number; oldest: number | null; dead: number }>(
         `SELECT count(*) AS n, CAST(coalesce(sum(octet_length(payload)), 0) AS bigint) AS bytes, min(sent_at) AS oldest,
            count(CASE WHEN lease IS NOT NULL AND due_at > $3 THEN 1 END) AS flying,
@@ -204,10 +205,10 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
           .length > 0
       );
     },
-    async redrive({ namespace, resource }, now) {
-      const dead = await lanes.find(namespace, deadLetterQueue(resource));
+    async redrive(place, now) {
+      const dead = await deadLane(place);
       if (dead === null) return 0;
-      const lane = await lanes.open(namespace, resource);
+      const lane = await lanes.open(place.namespace, place.resource);
       const rows = await sql.all(
         `UPDATE queue_message SET lane_id = $1, due_at = $2, attempt = 0, dead_reason = NULL, expires_at = $3
          WHERE lane_id = $4 AND (lease IS NULL OR due_at <= $2) RETURNING seq`,
@@ -234,9 +235,9 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
       );
       await sql.all(`DELETE FROM queue_message WHERE ${condition}`, value);
     },
-    async bury(row, reason, now) {
-      const isDead = row.resource.endsWith(deadLetterQueue(''));
-      const lane = isDead ? row.lane_id : await deadLane(row.namespace, row.resource);
+    async bury(row, reason, now, deadLetter = deadLettersOf({}, row.resource)) {
+      const isDead = deadLetter === null;
+      const lane = isDead ? row.lane_id : await lanes.open(row.namespace, deadLetter, { consumed: false });
       await sql.all(
         `UPDATE queue_message SET lane_id = $1, due_at = $2, lease = NULL, attempt = 0, dead_reason = $3, expires_at = $4
          WHERE seq = $5 AND lease = $6`,
@@ -252,8 +253,8 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
     async sweep(now) {
       await sql.all('DELETE FROM queue_dedupe WHERE expires_at <= $1', now);
       await sql.all(
-        `DELETE FROM queue_message WHERE expires_at <= $1 AND (lease IS NULL OR due_at <= $1) AND lane_id IN
-           (SELECT id FROM lane WHERE kind = 'queue' AND (paused = 1 OR consumed = 0 OR resource LIKE '%!_dlq' ESCAPE '!'))`,
+        `DELETE FROM queue_message WHERE expires_at <= $1 AND (lease IS NULL OR due_at <= $1) AND (due_at IS NULL OR lane_id IN
+           (SELECT id FROM lane WHERE kind = 'queue' AND (paused = 1 OR consumed = 0)))`,
         now,
       );
     },

@@ -255,6 +255,53 @@ export function brokerContract(open: OpenBrokerStores): void {
     { inFlightMax: 20 },
   );
 
+  fact('a queue has attempts, pauses and dead letters of its own', async ({ stores, start, now, pass }) => {
+    await send(stores, message('poison'));
+    const seen: string[] = [];
+    const at: number[] = [];
+    await stores.queue.lanes.consume('shop', ['lost']);
+    await start(
+      (event) => {
+        seen.push((event as unknown as Messages).queueName);
+        at.push(now());
+        return end('worker_threw');
+      },
+      { queues: (namespace) => (namespace === 'shop' ? { mail: { maxRetries: 1, retryDelayMs: 60_000, deadLetter: 'lost' } } : {}) },
+    );
+    await until(() => seen.length === 1);
+    await until(async () => (await stores.queue.metrics(mail, now())).inFlightCount === 0);
+    pass(75_000);
+    // There it is tried as often as any message is, and stays.
+    await until(async () => (await stores.queue.list({ ...mail, resource: 'lost' }, { limit: 5, after: 0 })).messages[0]?.dueAt === null);
+    assert.deepEqual(seen, ['mail', 'mail', 'lost', 'lost', 'lost', 'lost']);
+    assert.ok(at[1]! - at[0]! >= 60_000);
+    assert.deepEqual(await stores.queue.metrics({ ...mail, deadLetter: 'lost' }, now()), {
+      backlogCount: 0,
+      backlogBytes: 0,
+      inFlightCount: 0,
+      oldestMessageTimestamp: null,
+      deadCount: 1,
+    });
+    assert.equal(await stores.queue.redrive({ ...mail, deadLetter: 'lost' }, now()), 1);
+  });
+
+  fact('a message that says that another attempt would not help gets none', async ({ stores, start }) => {
+    await send(stores, message('poison'), message('good'));
+    let deliveries = 0;
+    await start((event) => {
+      deliveries++;
+      const acked = ids(event).filter((id) => id !== 'poison');
+      return done({ acked, retry: [{ id: 'poison', error: 'does not fit', final: true }] });
+    });
+    await until(async () => (await backlog(stores)) === 0);
+    assert.equal(deliveries, 1);
+    const { messages } = await stores.queue.list({ ...mail, resource: 'mail_dlq' }, { limit: 5, after: 0 });
+    assert.deepEqual(
+      messages.map(({ id, deadReason }) => [id, deadReason]),
+      [['poison', 'does not fit']],
+    );
+  });
+
   fact('a queue works on so many messages at a time as it may', async ({ stores, start }) => {
     await send(stores, ...Array.from({ length: 30 }, (_, n) => message(`m${n}`)));
     await stores.queue.lanes.set(await stores.queue.lanes.open('shop', 'mail'), { concurrency: 3 });

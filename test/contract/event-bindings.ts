@@ -49,6 +49,7 @@ export default {
   message(event) {
     console.log('message', JSON.stringify([event.queueName, event.payload, event.attempt]));
     if (event.payload === 'poison' && event.queueName === 'mail') throw new Error('cannot be read');
+    if (event.payload === 'hopeless' && event.queueName === 'mail') throw Object.assign(new Error('never'), { name: 'NonRetryableError' });
     if (event.payload === 'spin' && event.attempt === 1) for (;;);
   },
   timer(event) {
@@ -165,6 +166,12 @@ export function eventBindingsContract(open: (limits: DeliveryLimits) => Promise<
     await call('send', 'poison');
     await logged(/^message \["mail_dlq","poison",1\]$/);
     assert.equal(count(/^message \["mail","poison"/), 4);
+  });
+
+  test('a message whose handler throws a NonRetryableError goes to the dead letters at once', async () => {
+    await call('send', 'hopeless');
+    await logged(/^message \["mail_dlq","hopeless",1\]$/);
+    assert.equal(count(/^message \["mail","hopeless"/), 1);
   });
 
   test('a message that uses up its CPU is tried again in a fresh isolate', async () => {

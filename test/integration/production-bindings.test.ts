@@ -9,7 +9,7 @@ db: { DB: guests }
 state: { KV: counters }
 fs: { FILES: uploads }
 cache: { CACHE: pages }
-queue: { MAIL: mail }
+queue: { MAIL: mail, JOBS: { name: jobs, max_retries: 0, dead_letter: lost_jobs }, LOST: lost_jobs }
 timer: { CLOCK: clock }
 workflow: { ORDER: order }
 auth: { binding: PLATFORM_AUTH }
@@ -34,13 +34,17 @@ export default {
         await caches.default.put('https://cached.example/', new Response('cached', { headers: { 'cache-control': 'max-age=60' } }));
         return text(null);
       }
+      case '/job': return text(await env.JOBS.send({ job: 1 }));
       case '/send': return text(await env.MAIL.send({ to: 'ada' }));
       case '/timer': return text(await env.CLOCK.set('soon', { afterMs: 10 }, { payload: 'tick' }));
       case '/run': return text(await env.ORDER.trigger({ item: 7 }, { id: 'order-7' }));
       case '/session': return text(await env.PLATFORM_AUTH.getSession(request));
     }
   },
-  async message({ payload, id }, env) { await env.KV.setJSON('mailed', payload); },
+  async message({ payload, id, queueName, attempt }, env) {
+    if (queueName === 'jobs') throw new Error('cannot');
+    await env.KV.setJSON(queueName === 'mail' ? 'mailed' : queueName, queueName === 'mail' ? payload : { payload, attempt });
+  },
   async timer({ id, payload }, env) { await env.KV.setJSON('ticked', [id, payload]); },
   workflows: {
     order: {
@@ -104,6 +108,11 @@ test('a message, a timer and a workflow reach their handlers', async () => {
   assert.deepEqual(await seen('mailed'), { to: 'ada' });
   assert.deepEqual(await seen('ticked'), ['soon', 'tick']);
   assert.equal(await seen('ordered'), 14);
+});
+
+test('a queue has the attempts and the dead letters that platform.yaml says', async () => {
+  await json('/job');
+  assert.deepEqual(await seen('lost_jobs'), { payload: { job: 1 }, attempt: 1 });
 });
 
 test('migrations are applied before a deployment serves, and what is wrong with one is told', async () => {

@@ -14,7 +14,14 @@ interface RetryOptions {
   delaySeconds?: number;
 }
 
-type Verdict = { readonly ack: true } | { readonly ack: false; readonly delaySeconds?: number; readonly error?: string };
+type Verdict =
+  | { readonly ack: true }
+  | {
+      readonly ack: false;
+      readonly delaySeconds?: number;
+      readonly error?: string;
+      /** Another attempt would not help. */ readonly final?: true;
+    };
 
 export default function createQueueEvents({ currentInvocation, noHandler, reportUncaught }: LazyParts): { handle: EventHandler } {
   const acknowledged: Verdict = { ack: true };
@@ -28,7 +35,8 @@ export default function createQueueEvents({ currentInvocation, noHandler, report
 
   function failure(error: unknown): Verdict {
     reportUncaught(error, 'Uncaught', currentInvocation());
-    return { ack: false, error: String((error as { message?: unknown } | null)?.message ?? error) };
+    const { message, name } = (error ?? {}) as { message?: unknown; name?: unknown };
+    return { ack: false, error: String(message ?? error), ...(name === 'NonRetryableError' ? { final: true } : {}) };
   }
 
   return {
@@ -79,7 +87,7 @@ export default function createQueueEvents({ currentInvocation, noHandler, report
         messages.forEach((_, index) => decide(index, rest));
       } else throw noHandler('message');
       const acked: string[] = [];
-      const retry: { id: string; delaySeconds?: number; error?: string }[] = [];
+      const retry: { id: string; delaySeconds?: number; error?: string; final?: true }[] = [];
       for (const [index, { id }] of messages.entries()) {
         const { ack, ...why } = verdicts[index] as Verdict;
         if (ack) acked.push(id);

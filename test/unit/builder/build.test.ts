@@ -46,7 +46,7 @@ assets: { binding: ASSETS, not_found_handling: single-page-application, run_work
 compatibility_date: "2026-01-31"
 compatibility_flags: [nodejs_compat]
 db: { DB: users }
-queue: {}
+queue: { MAIL: { name: mail, max_retries: 1 }, PLAIN: plain }
 state: { KV: cache }
 cron: { NIGHTLY: 0 3 * * *, OFTEN: { schedule: '* * * * *', overlap: queue } }
 ai: true
@@ -67,7 +67,8 @@ skew_protection: false
         runWorkerFirst: ['/api/*'],
         files: { 'index.html': { hash: hashOf('home'), bytes: 4, type: 'text/html; charset=utf-8' } },
       },
-      bindings: { db: { DB: 'users' }, state: { KV: 'cache' } },
+      bindings: { db: { DB: 'users' }, queue: { MAIL: 'mail', PLAIN: 'plain' }, state: { KV: 'cache' } },
+      queues: { mail: { maxRetries: 1 } },
       cron: {
         NIGHTLY: { schedule: '0 3 * * *', timezone: 'UTC' },
         OFTEN: { schedule: '* * * * *', timezone: 'UTC', overlap: 'queue' },

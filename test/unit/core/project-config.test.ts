@@ -36,6 +36,7 @@ const defaults: ProjectConfig = {
   compatibilityFlags: [],
   dev: { port: 3000, host: 'localhost' },
   bindings: { db: {}, queue: {}, workflow: {}, state: {}, fs: {}, timer: {}, cache: {}, sandbox: {} },
+  queues: {},
   auth: null,
   ai: false,
   cron: {},
@@ -64,7 +65,7 @@ compatibility_date: "2026-11-21"
 compatibility_flags: [nodejs_compat]
 dev: { port: 4000, host: 0.0.0.0 }
 db: { DB: users }
-queue: { MAIL: email_queue }
+queue: { MAIL: email_queue, JOBS: { name: jobs, max_retries: 0, retry_delay: 60, max_concurrency: 5, dead_letter: lost_jobs } }
 workflow: { ORDER: order_flow }
 state: { KV: settings }
 fs: { FILES: uploads }
@@ -92,7 +93,7 @@ cron:
     dev: { port: 4000, host: '0.0.0.0' },
     bindings: {
       db: { DB: 'users' },
-      queue: { MAIL: 'email_queue' },
+      queue: { MAIL: 'email_queue', JOBS: 'jobs' },
       workflow: { ORDER: 'order_flow' },
       state: { KV: 'settings' },
       fs: { FILES: 'uploads' },
@@ -100,6 +101,7 @@ cron:
       cache: { CACHE: 'pages' },
       sandbox: { BOX: 'builds' },
     },
+    queues: { jobs: { maxRetries: 0, retryDelayMs: 60_000, maxConcurrency: 5, deadLetter: 'lost_jobs' } },
     auth: { binding: 'PLATFORM_AUTH' },
     ai: true,
     cron: {
@@ -299,6 +301,23 @@ const wrong: readonly (readonly [string, string])[] = [
   [
     'compatibility_flags: [nodejs_compat, no_nodejs_compat]',
     '1:38 compatibility_flags[1]: The flags "nodejs_compat" and "no_nodejs_compat" contradict each other',
+  ],
+  // Queues.
+  ['queue: { MAIL: 5 }', '1:16 queue.MAIL: queue.MAIL must be a resource name, such as "mail", or a map with the key "name", not 5'],
+  ['queue: { MAIL: { max_retries: 1 } }', '1:16 queue.MAIL: queue.MAIL needs the key "name"'],
+  [
+    'queue: { MAIL: { name: mail, max_retries: -1 } }',
+    '1:43 queue.MAIL.max_retries: queue.MAIL.max_retries must be a whole number from 0 to 100, not -1',
+  ],
+  ['queue: { MAIL: { name: mail, retries: 1 } }', '1:30 queue.MAIL.retries: Unknown key "retries" in queue.MAIL'],
+  ['queue: { MAIL: { name: mail, dead_letter: mail } }', '1:43 queue.MAIL.dead_letter: "mail" cannot take its own dead letters'],
+  [
+    'queue: { MAIL: { name: mail, dead_letter: lost }, LOST: { name: lost, dead_letter: more } }',
+    '1:84 queue.LOST.dead_letter: "lost" takes the dead letters of MAIL: what fails there stays there',
+  ],
+  [
+    'queue: { A: { name: mail, max_retries: 1 }, B: { name: mail, max_retries: 2 } }',
+    '1:48 queue.B: Two bindings of the queue "mail" say different things of it',
   ],
   // Cron.
   ['cron: "* * * * *"', '1:7 cron: cron must be a map from names to schedules, such as CLEANUP: "0 3 * * *", not "* * * * *"'],
