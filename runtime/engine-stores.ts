@@ -60,7 +60,7 @@ export async function openEngineStores({ environment, folder, limits, log }: Eng
         });
   const secret = get('ENGINE_SECRET');
   const keyFor = (use: string): Uint8Array => createHmac('sha256', secret).update(use).digest();
-  const fs = await openFiles(get, folder);
+  const fs = await openFiles(get, folder, limits);
   const users =
     databases === null || secret === ''
       ? null
@@ -92,9 +92,9 @@ export async function openEngineStores({ environment, folder, limits, log }: Eng
 const s3Variables = ['FILES_S3_ENDPOINT', 'FILES_S3_BUCKET', 'FILES_S3_REGION', 'FILES_S3_ACCESS_KEY_ID', 'FILES_S3_SECRET_ACCESS_KEY'];
 
 /** A bucket where one is named, and else a folder. */
-async function openFiles(get: (name: string) => string, folder: string): Promise<FileStore> {
+async function openFiles(get: (name: string) => string, folder: string, limits: Limits): Promise<FileStore> {
   const missing = s3Variables.filter((name) => get(name) === '');
-  if (missing.length === s3Variables.length) return openFilesDisk(join(folder, 'files'));
+  if (missing.length === s3Variables.length) return openFilesDisk(join(folder, 'files'), { namespaceBytesMax: limits.projectFileBytesMax });
   if (missing.length > 0) throw new Error(`Files are to be kept in S3, but ${missing.join(' and ')} is not set`);
   if (!/^https?:\/\/[^/]+\/?$/.test(get('FILES_S3_ENDPOINT')))
     throw new Error(
@@ -108,6 +108,7 @@ async function openFiles(get: (name: string) => string, folder: string): Promise
     accessKeyId: get('FILES_S3_ACCESS_KEY_ID'),
     secretAccessKey: get('FILES_S3_SECRET_ACCESS_KEY'),
     prefix: get('FILES_S3_PREFIX').replace(/^\/+|\/+$/g, ''),
+    uploadBytesHeldMax: limits.uploadBytesHeldMax,
   });
 }
 

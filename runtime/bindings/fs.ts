@@ -1,6 +1,7 @@
 // The host half of the file binding: an object store per resource, with conditions, ranges, folders by delimiter and uploads in
 // parts (spec 2.1; shapes as of R2). What a worker says is checked here; where bytes lie is the store's affair (runtime/stores/files-*).
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
+import { giveBack } from '#core/give-back.ts';
 import type { HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
 import { invalid, toName, toRecord, toWhole } from './arguments.ts';
 import type { BindingScope } from './scope.ts';
@@ -59,24 +60,37 @@ export interface FilePage {
   /** Continues after this page; null at the end. */ readonly cursor: string | null;
 }
 
+/** The bytes of a file on their way. */
+export interface FileBody extends Readable {
+  /** All of them at once, instead of reading the stream: they are the caller's own. */
+  whole?(): Promise<Uint8Array>;
+}
+
 /** Where files are kept. Keys are in byte order. A write is durable, and seen whole or not at all. */
 export interface FileStore {
   /** @returns null when `onlyIf` does not hold. @throws {PlatformError} `invalid_argument` for a digest that differs or too many bytes. */
-  put(place: FilePlace, key: string, body: Readable, write: FileWrite): Promise<FileHead | null>;
+  put(place: FilePlace, key: string, body: Readable | Uint8Array, write: FileWrite): Promise<FileHead | null>;
   head(place: FilePlace, key: string): Promise<FileHead | null>;
   /** `body` null: the condition does not hold. `range`: what of it comes, in bytes. */
   get(
     place: FilePlace,
     key: string,
     options: { readonly range: FileRange | null; readonly onlyIf: FileCondition | null },
-  ): Promise<{ readonly head: FileHead; readonly range: { offset: number; length: number }; readonly body: Readable | null } | null>;
+  ): Promise<{ readonly head: FileHead; readonly range: { offset: number; length: number }; readonly body: FileBody | null } | null>;
   delete(place: FilePlace, keys: readonly string[]): Promise<void>;
   list(
     place: FilePlace,
     page: { readonly prefix: string; readonly delimiter: string; readonly cursor: string | null; readonly limit: number },
   ): Promise<FilePage>;
   createUpload(place: FilePlace, key: string, write: Pick<FileWrite, 'headers' | 'metadata'>): Promise<string>;
-  putPart(place: FilePlace, key: string, upload: string, part: number, body: Readable, bytesMax: number): Promise<{ etag: string }>;
+  putPart(
+    place: FilePlace,
+    key: string,
+    upload: string,
+    part: number,
+    body: Readable | Uint8Array,
+    bytesMax: number,
+  ): Promise<{ etag: string }>;
   completeUpload(place: FilePlace, key: string, upload: string, parts: readonly { part: number; etag: string }[]): Promise<FileHead>;
   abortUpload(place: FilePlace, key: string, upload: string): Promise<void>;
 }
@@ -110,12 +124,15 @@ export function createFileCalls(
     const place = { namespace: scope.namespace, resource: scope.resource(args['binding']) };
     return { place, args, key: args['key'] === undefined ? '' : toKey(args['key']) };
   };
-  const bodyOf = (call: HostCall, { stream }: Readonly<Record<string, unknown>>): Readable => {
+  const bodyOf = (call: HostCall, { stream }: Readonly<Record<string, unknown>>): Readable | Uint8Array => {
     if (Number.isSafeInteger(stream)) return receiveBody(call, stream as number, (reason) => invalid(`The body failed: ${reason}`));
     const [part] = call.parts;
     if (part === undefined) throw invalid('put takes a value');
-    return Readable.from([typeof part === 'string' ? Buffer.from(part) : part], { objectMode: false });
+    return typeof part === 'string' ? Buffer.from(part) : part;
   };
+  /** Nobody reads it any more. */
+  const done = (body: Readable | Uint8Array): void => void (body instanceof Uint8Array ? giveBack(body) : body.destroy());
+  let wholeBytes = 0;
 
   return {
     /** -> the head, or null. */
@@ -125,7 +142,7 @@ export function createFileCalls(
         const { place, args, key } = parse(call);
         return { value: await store.put(place, toKey(key), body, toWrite(args)) };
       } finally {
-        body.destroy();
+        done(body);
       }
     },
     async 'fs.head'(call) {
@@ -139,10 +156,14 @@ export function createFileCalls(
       if (found === null) return { value: null };
       const { head, range, body } = found;
       if (body === null) return { value: { head, range, stream: null } };
-      if (range.length > smallBytesMax) return { value: { head, range, stream: sendBody(call, body, 'The file cannot be read') } };
-      const chunks: Uint8Array[] = [];
-      for await (const chunk of body) chunks.push(chunk as Uint8Array);
-      return { value: { head, range, stream: null }, parts: [new Uint8Array(Buffer.concat(chunks))] };
+      if (range.length > wholeBytesMax || wholeBytes + range.length > wholeBytesAtOnceMax || !call.isolate.hasRoom(range.length))
+        return { value: { head, range, stream: sendBody(call, body, 'The file cannot be read') } };
+      wholeBytes += range.length;
+      try {
+        return { value: { head, range, stream: null }, parts: [await wholeOf(body)], spent: true };
+      } finally {
+        wholeBytes -= range.length;
+      }
     },
     async 'fs.delete'(call) {
       const { place, args } = parse(call);
@@ -177,7 +198,7 @@ export function createFileCalls(
         const part = toPart(args['part']);
         return { value: await store.putPart(place, toKey(key), toUpload(args['upload']), part, body, fileLimits.putBytesMax) };
       } finally {
-        body.destroy();
+        done(body);
       }
     },
     /** `{upload, parts: {part, etag}[]}` -> the head. */
@@ -213,8 +234,17 @@ export function createFileCalls(
   };
 }
 
-/** Bodies up to this size come with their head. */
-const smallBytesMax = 64 * 1024;
+/** Bodies up to this size come with their head: one entry for all of it, and no copy. */
+const wholeBytesMax = 1024 * 1024;
+/** What of them is being read for a deployment at a time; others come as streams. */
+const wholeBytesAtOnceMax = 16 * 1024 * 1024;
+
+async function wholeOf(body: FileBody): Promise<Uint8Array> {
+  if (body.whole !== undefined) return body.whole();
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk as Uint8Array);
+  return new Uint8Array(Buffer.concat(chunks));
+}
 
 const toKey = (value: unknown): string => toName(value, 'The key', fileLimits.keyBytesMax);
 const toPart = (value: unknown): number => toWhole(value, 'The number of a part', { least: 1, most: fileLimits.partsMax });

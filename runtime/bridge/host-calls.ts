@@ -11,6 +11,8 @@ import type { ByteSink, ByteSource } from './streams.ts';
 export interface HostReply {
   readonly value?: unknown;
   readonly parts?: readonly Part[];
+  /** The parts are nobody's any more: their memory may go over instead of a copy. */
+  readonly spent?: boolean;
   /** Thread CPU of the pool that it cost, as far as it is known; charged to a guest that waited. */
   readonly cpuMs?: number;
 }
@@ -18,7 +20,7 @@ export interface HostReply {
 /** A stream into the guest that a handler has opened. */
 export interface GuestStream {
   readonly id: number;
-  /** False: the guest has enough until `source.resume()`. `spent`: the chunk is nobody's any more, its memory goes once it is copied. */
+  /** False: the guest has enough until `source.resume()`. `spent`: the chunk is nobody's any more, its memory may go over instead of a copy. */
   write(chunk: Uint8Array, spent?: boolean): boolean;
   end(): void;
   break(failure: Failure): void;
@@ -30,6 +32,8 @@ export interface CallScope {
   readonly handles: HandleTable;
   /** @throws {PlatformError} `quota_exceeded`. */
   openStream(source: ByteSource): GuestStream;
+  /** Whether so many bytes more may wait outside of the isolate for it to take them. */
+  hasRoom(bytes: number): boolean;
   /** Directs the bytes of a stream from the guest. */
   receiveStream(id: number, sink: ByteSink): { drained(): void };
   /**

@@ -177,6 +177,10 @@ export class Link implements CallScope {
     };
   }
 
+  hasRoom(bytes: number): boolean {
+    return this.outbox.size + bytes <= this.#parts.limits.bufferedBytesMax / 2;
+  }
+
   receiveStream(id: number, sink: ByteSink): IncomingStream {
     // A guest that uses a number twice must leave nobody waiting.
     this.#incoming.get(id)?.sink.destroy('Another stream took its number');
@@ -393,7 +397,10 @@ export class Link implements CallScope {
     }
     this.#calls.delete(id);
     if (this.#closed) return;
-    const fields = (reply.parts ?? []).map((part) => this.outbox.part(part));
+    const fields = (reply.parts ?? []).map((part) => {
+      if (reply.spent === true && typeof part !== 'string') (this.outbox.spent ??= []).push(part);
+      return this.outbox.part(part);
+    });
     this.outbox.record(toGuest.result, id, JSON.stringify(reply.value ?? null), ...fields);
     // Answers cannot be held back as streams can.
     if (this.outbox.size > this.#parts.limits.bufferedBytesMax) this.#parts.events.overflowed();

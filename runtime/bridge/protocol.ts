@@ -76,7 +76,7 @@ export class Outbox {
   size = 0;
   /** Requests and other events among the records. */
   requests = 0;
-  /** Host to guest: those of `bytes` whose memory may go once they are copied. */
+  /** Host to guest: those of `bytes`, in their order, that nobody needs any more: their memory goes over instead of a copy. */
   spent: Uint8Array[] | null = null;
 
   /** Adds a record of ready-made fields. */

@@ -1,7 +1,6 @@
 // One V8 isolate with the guest in it: made blank from the snapshot, given a worker, entered with batches, disposed. It knows
 // nothing of requests; what comes out goes to the `IsolateEvents` it was given.
 import ivm from 'isolated-vm';
-import { giveBack } from '#core/give-back.ts';
 import type { CompiledForms } from './compiled-forms.ts';
 import type { Conduct, Enterable, EntryScheduler, EntryState } from './entry.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -39,7 +38,7 @@ export interface Batch {
   bytes: Uint8Array[];
   /** Of what is in it. */ size: number;
   /** Requests and other events that come with it. */ requests: number;
-  /** Those of `bytes` that nobody needs once they are copied. */ spent: Uint8Array[] | null;
+  /** Those of `bytes`, in their order, that nobody needs any more: their memory goes over instead of a copy. */ spent: Uint8Array[] | null;
 }
 
 /** Who hears of what an isolate does. */
@@ -190,13 +189,11 @@ export class WorkerIsolate implements Enterable {
     if (bytes.length === 0) {
       this.#connection.run.applyIgnored(undefined, [meta, text]);
     } else {
-      batch.bytes = [];
-      this.#connection.run.applyIgnored(undefined, [meta, text, ...bytes], COPY);
       const { spent } = batch;
-      if (spent !== null) {
-        batch.spent = null;
-        for (const chunk of spent) giveBack(chunk);
-      }
+      batch.bytes = [];
+      batch.spent = null;
+      if (spent === null) this.#connection.run.applyIgnored(undefined, [meta, text, ...bytes], COPY);
+      else this.#connection.run.applyIgnored(undefined, [meta, text, ...handOver(bytes, spent)]);
     }
   }
 
@@ -258,4 +255,19 @@ export class WorkerIsolate implements Enterable {
     }
     if (!this.#isolate.isDisposed) this.#isolate.dispose();
   }
+}
+
+/** Below it a copy is cheaper than a handle; one that is left to the garbage collector makes a full collection come sooner. */
+const HANDED_BYTES_MIN = 16 * 1024;
+
+/** What crosses for chunks: of the spent ones their memory itself, so that 1 MB costs 30 us instead of 280, and nothing to collect. */
+function handOver(bytes: readonly Uint8Array[], spent: readonly Uint8Array[]): ivm.Copy<Uint8Array>[] {
+  let at = 0;
+  return bytes.map((chunk) => {
+    const isSpent = chunk === spent[at];
+    if (isSpent) at++;
+    const { buffer, byteLength } = chunk;
+    const isHanded = isSpent && byteLength >= HANDED_BYTES_MIN && byteLength === buffer.byteLength && buffer instanceof ArrayBuffer;
+    return new ivm.ExternalCopy(chunk, { transferOut: isHanded }).copyInto({ release: true, transferIn: isHanded });
+  });
 }

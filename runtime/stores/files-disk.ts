@@ -1,15 +1,15 @@
-// Files in a folder: each content a file of its own under a random name, and an index in SQLite, which several processes may
-// open at once. A write is on the disk before its row is, and its row replaces the old one in one transaction, so that a reader, and
-// a crash at any moment, finds the old file or the new one. What a crash leaves without a row is swept when it is a day old.
+// Files in a folder: contents (files-disk-contents.ts), and an index of them in SQLite, which several processes may open at once. A
+// content is on the disk before its row is, and its row replaces the old one in one transaction, so that a reader, and a crash at any
+// moment, finds the old file or the new one. What a crash leaves without a row is swept when it is a day old.
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { open, rm, type FileHandle } from 'node:fs/promises';
+import { mkdirSync } from 'node:fs';
+import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import Database from 'better-sqlite3';
 import { PlatformError } from '#core/errors.ts';
-import type { FileHead, FilePlace, FileStore, FileWrite } from '../bindings/fs.ts';
+import type { FileBody, FileHead, FilePlace, FileStore, FileWrite } from '../bindings/fs.ts';
 import { holds, resolveRange } from './file-conditions.ts';
+import { openAtOnce, openContents, type Content } from './files-disk-contents.ts';
 
 interface Row {
   readonly key: string;
@@ -20,11 +20,6 @@ interface Row {
   readonly headers: string;
   readonly metadata: string;
   /** JSON: names of the content's files, in order. */ readonly contents: string;
-}
-
-interface Content {
-  readonly name: string;
-  readonly size: number;
 }
 
 const schema = `
@@ -39,22 +34,35 @@ CREATE TABLE IF NOT EXISTS uploads (
 CREATE TABLE IF NOT EXISTS parts (
   upload TEXT NOT NULL REFERENCES uploads ON DELETE CASCADE, part INTEGER NOT NULL, etag TEXT NOT NULL, size INTEGER NOT NULL, name TEXT NOT NULL,
   PRIMARY KEY (upload, part)
-) WITHOUT ROWID, STRICT`;
+) WITHOUT ROWID, STRICT;
+CREATE TABLE IF NOT EXISTS dropped (name TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID, STRICT;
+CREATE TABLE IF NOT EXISTS used (namespace TEXT PRIMARY KEY, bytes INTEGER NOT NULL) WITHOUT ROWID, STRICT`;
 
-/** Files of one body that are open before it is read. */
-const openAtOnce = 64;
-const orphanMs = 24 * 60 * 60 * 1000;
+/** How long contents that a reader opens one after the other stay once their file is gone. */
+const droppedMs = 60 * 60 * 1000;
+/** A reader that finds its contents gone asks for the row again, as often as it has changed meanwhile. */
+const attemptsMax = 100;
 const at = 'namespace = ? AND resource = ? AND key = ?';
 
+/** How {@link openFilesDisk} keeps files. */
+export interface FilesDiskOptions {
+  /** What a namespace may keep, parts of uploads included. */ readonly namespaceBytesMax?: number;
+  readonly now?: () => number;
+}
+
 /** Opens the folder, and makes it where there is none. */
-export function openFilesDisk(folder: string, now: () => number = Date.now): FileStore & { close(): void } {
-  mkdirSync(join(folder, 'content'), { recursive: true, mode: 0o700 });
-  const db = new Database(join(folder, 'index.sqlite'), { timeout: 10_000 });
+export function openFilesDisk(folder: string, options: FilesDiskOptions = {}): FileStore & { close(): void } {
+  const { namespaceBytesMax = Number.MAX_SAFE_INTEGER, now = Date.now } = options;
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const content = openContents(join(folder, 'content'), now);
+  const index = join(folder, 'index.sqlite');
+  const db = new Database(index, { timeout: 10_000 });
   db.pragma('journal_mode = WAL');
-  db.pragma('synchronous = FULL');
+  // A commit is made durable by `flushed`, off the main thread and for all that wait at once.
+  db.pragma('synchronous = NORMAL');
   db.pragma('foreign_keys = ON');
   db.exec(schema);
-  const pathOf = (name: string): string => join(folder, 'content', name.slice(0, 2), name);
+  const flushed = createFlush(`${index}-wal`);
   const find = db.prepare<unknown[], Row>(`SELECT * FROM files WHERE ${at}`);
   const insert = db.prepare('INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
   const remove = db.prepare<unknown[], Pick<Row, 'contents'>>(`DELETE FROM files WHERE ${at} RETURNING contents`);
@@ -69,63 +77,48 @@ export function openFilesDisk(folder: string, now: () => number = Date.now): Fil
     'SELECT part, etag, size, name FROM parts WHERE upload = ?',
   );
 
-  sweep();
+  const dropLater = db.prepare('INSERT OR REPLACE INTO dropped VALUES (?, ?)');
+  const dropDue = db.prepare<unknown[], { name: string }>('DELETE FROM dropped WHERE at <= ? RETURNING name');
+  const findUsed = db.prepare<unknown[], { bytes: number }>('SELECT bytes FROM used WHERE namespace = ?');
+  const addUsed = db.prepare(
+    'INSERT INTO used VALUES (?, ?) ON CONFLICT (namespace) DO UPDATE SET bytes = max(0, used.bytes + excluded.bytes)',
+  );
+
+  db.transaction(countOnce).immediate();
+  content.sweep(db.transaction(knownContents)());
+
+  /** Files of before there was a count. */
+  function countOnce(): void {
+    if (db.pragma('user_version', { simple: true }) !== 0) return;
+    db.exec(`
+      INSERT OR REPLACE INTO used SELECT namespace, sum(size) FROM (
+        SELECT namespace, size FROM files UNION ALL SELECT namespace, size FROM parts JOIN uploads ON uploads.id = parts.upload
+      ) GROUP BY namespace`);
+    db.pragma('user_version = 1');
+  }
 
   /** What rows name, at one moment: parts may become a file meanwhile. */
   function knownContents(): Set<string> {
     const known = new Set<string>();
     for (const { contents } of db.prepare<unknown[], Row>('SELECT contents FROM files').iterate())
       for (const { name } of JSON.parse(contents) as Content[]) known.add(name);
-    for (const { name } of db.prepare<unknown[], { name: string }>('SELECT name FROM parts').iterate()) known.add(name);
+    for (const table of ['parts', 'dropped'])
+      for (const { name } of db.prepare<unknown[], { name: string }>(`SELECT name FROM ${table}`).iterate()) known.add(name);
     return known;
   }
 
-  /** Contents that no row names: of writes that a crash cut off. Younger ones may be on their way. */
-  function sweep(): void {
-    const known = db.transaction(knownContents)();
-    for (const group of readdirSync(join(folder, 'content'))) {
-      for (const name of readdirSync(join(folder, 'content', group))) {
-        if (known.has(name)) continue;
-        const found = statSync(pathOf(name), { throwIfNoEntry: false });
-        if (found !== undefined && now() - found.mtimeMs > orphanMs) rmSync(pathOf(name), { force: true });
-      }
-    }
-  }
-
-  async function write(body: Readable, bytesMax: number, digests: FileWrite['digests'] = {}): Promise<Content & { md5: string }> {
-    const name = randomBytes(16).toString('hex');
-    mkdirSync(join(folder, 'content', name.slice(0, 2)), { recursive: true });
-    const file = await open(pathOf(name), 'wx', 0o600);
-    const md5 = createHash('md5');
-    const sha256 = digests.sha256 === undefined ? null : createHash('sha256');
-    let size = 0;
-    try {
-      for await (const chunk of body as AsyncIterable<Uint8Array>) {
-        size += chunk.byteLength;
-        if (size > bytesMax) throw new PlatformError('invalid_argument', { reason: `The file is larger than ${bytesMax} bytes` });
-        md5.update(chunk);
-        sha256?.update(chunk);
-        await file.writeFile(chunk);
-      }
-      await file.sync();
-      const found = { md5: md5.digest('hex'), sha256: sha256?.digest('hex') };
-      for (const kind of ['md5', 'sha256'] as const) {
-        if (digests[kind] !== undefined && digests[kind] !== found[kind])
-          throw new PlatformError('invalid_argument', { reason: `The ${kind} of the file is ${found[kind]}, not ${digests[kind]}` });
-      }
-      return { name, size, md5: found.md5 };
-    } catch (error) {
-      await rm(pathOf(name), { force: true });
-      throw full(error);
-    } finally {
-      await file.close();
-    }
+  /** @throws {PlatformError} `quota_exceeded`, when a namespace would keep more than it may. */
+  function use(namespace: string, bytes: number): void {
+    if (bytes > 0 && (findUsed.get(namespace)?.bytes ?? 0) + bytes > namespaceBytesMax)
+      throw new PlatformError('quota_exceeded', { what: 'The files of this project', limit: `${namespaceBytesMax} bytes` });
+    if (bytes !== 0) addUsed.run(namespace, bytes);
   }
 
   const replace = db.transaction(
     (place: FilePlace, key: string, condition: FileWrite['onlyIf'], row: Omit<Row, 'key'>): { old: readonly Content[] } | null => {
       const before = find.get(place.namespace, place.resource, key);
       if (!holds(condition, before === undefined ? null : toHead(before))) return null;
+      use(place.namespace, row.size - (before?.size ?? 0));
       insert.run(
         place.namespace,
         place.resource,
@@ -144,7 +137,7 @@ export function openFilesDisk(folder: string, now: () => number = Date.now): Fil
 
   function rowOf(contents: readonly Content[], etag: string, { headers, metadata }: Pick<Row, 'headers' | 'metadata'>): Omit<Row, 'key'> {
     return {
-      size: contents.reduce((sum, { size }) => sum + size, 0),
+      size: sizeOf(contents),
       etag,
       version: randomBytes(12).toString('hex'),
       uploaded_at: now(),
@@ -168,6 +161,8 @@ export function openFilesDisk(folder: string, now: () => number = Date.now): Fil
     for (const { etag } of chosen) digest.update(etag, 'hex');
     const contents = chosen.map(({ name, size }) => ({ name, size }));
     const row = rowOf(contents, `${digest.digest('hex')}-${chosen.length}`, texts);
+    // From now on the file stands for them.
+    use(place.namespace, -sizeOf([...chosen, ...unused.values()]));
     const { old } = replace(place, key, null, row) as { old: readonly Content[] };
     dropUpload.run(upload);
     return { head: toHead({ key, ...row }), dropped: [...old, ...unused.values()] };
@@ -177,6 +172,7 @@ export function openFilesDisk(folder: string, now: () => number = Date.now): Fil
   const setPart = db.transaction((place: FilePlace, key: string, upload: string, part: number, etag: string, { name, size }: Content) => {
     uploadOf(place, key, upload);
     const old = partsOf.all(upload).filter((known) => known.part === part);
+    use(place.namespace, size - sizeOf(old));
     addPart.run(upload, part, etag, size, name);
     return old;
   });
@@ -184,13 +180,33 @@ export function openFilesDisk(folder: string, now: () => number = Date.now): Fil
   const giveUp = db.transaction((place: FilePlace, key: string, upload: string) => {
     uploadOf(place, key, upload);
     const parts = partsOf.all(upload);
+    use(place.namespace, -sizeOf(parts));
     dropUpload.run(upload);
     return parts;
   });
 
-  // A reader that has the file open reads it to its end.
+  const removeAll = db.transaction(({ namespace, resource }: FilePlace, keys: readonly string[]): Content[][] =>
+    keys.flatMap((key) => {
+      const row = remove.get(namespace, resource, key);
+      if (row === undefined) return [];
+      const contents = JSON.parse(row.contents) as Content[];
+      use(namespace, -sizeOf(contents));
+      return [contents];
+    }),
+  );
+
+  /** To be called once the row that no longer names them is on the disk. */
   async function drop(contents: readonly Content[]): Promise<void> {
-    await Promise.all(contents.map(({ name }) => rm(pathOf(name), { force: true })));
+    if (contents.length <= openAtOnce) {
+      await content.drop(contents);
+      return;
+    }
+    // Somebody may be reading them, here or in another process, and has not opened all of them.
+    const due = db.transaction(() => {
+      for (const { name } of contents) dropLater.run(name, now());
+      return dropDue.all(now() - droppedMs);
+    })();
+    await content.drop(due.map(({ name }) => ({ name, size: 0 })));
   }
 
   function uploadOf(place: FilePlace, key: string, upload: string): { headers: string; metadata: string } {
@@ -199,51 +215,19 @@ export function openFilesDisk(folder: string, now: () => number = Date.now): Fil
     return found;
   }
 
-  /** The bytes of several files as one stream. The first are opened at once: a write may take their names away while they are read. */
-  async function read(contents: readonly Content[], offset: number, length: number): Promise<Readable> {
-    const slices: { name: string; start: number; end: number; file: FileHandle | null }[] = [];
-    let skip = offset;
-    let left = length;
-    for (const { name, size } of contents) {
-      if (left > 0 && skip < size) {
-        const take = Math.min(size - skip, left);
-        slices.push({ name, start: skip, end: skip + take - 1, file: null });
-        left -= take;
-      }
-      skip = Math.max(0, skip - size);
-    }
-    const close = async (): Promise<void> => void (await Promise.all(slices.map(({ file }) => file?.close())));
-    try {
-      for (const slice of slices.slice(0, openAtOnce)) slice.file = await open(pathOf(slice.name));
-    } catch (error) {
-      await close();
-      throw error;
-    }
-    async function* bytes(): AsyncGenerator<Uint8Array> {
-      try {
-        for (const slice of slices) {
-          slice.file ??= await open(pathOf(slice.name));
-          const { file, start, end } = slice;
-          yield* file.createReadStream({ start, end, highWaterMark: 256 * 1024 }) as AsyncIterable<Uint8Array>;
-          slice.file = null;
-        }
-      } finally {
-        await close();
-      }
-    }
-    const body = Readable.from(bytes(), { objectMode: false });
-    // A generator that never began does not run its `finally`.
-    body.once('close', () => void close());
-    return body;
-  }
-
   return {
-    async put(place, key, body, options) {
-      const { md5, ...content } = await write(body, options.bytesMax, options.digests);
-      const texts = { headers: JSON.stringify(options.headers), metadata: JSON.stringify(options.metadata) };
-      const row = rowOf([content], md5, texts);
-      const done = replace.immediate(place, key, options.onlyIf, row);
-      await drop(done === null ? [content] : done.old);
+    async put(place, key, body, { onlyIf, headers, metadata, bytesMax, digests }) {
+      const { md5, ...written } = await content.write(body, bytesMax, digests);
+      const row = rowOf([written], md5, { headers: JSON.stringify(headers), metadata: JSON.stringify(metadata) });
+      let done: { old: readonly Content[] } | null;
+      try {
+        done = replace.immediate(place, key, onlyIf, row);
+      } catch (error) {
+        await content.drop([written]);
+        throw error;
+      }
+      if (done !== null) await flushed();
+      await drop(done === null ? [written] : done.old);
       return done === null ? null : toHead({ key, ...row });
     },
     async head({ namespace, resource }, key) {
@@ -251,21 +235,30 @@ export function openFilesDisk(folder: string, now: () => number = Date.now): Fil
       return row === undefined ? null : toHead(row);
     },
     async get({ namespace, resource }, key, { range, onlyIf }) {
-      const row = find.get(namespace, resource, key);
-      if (row === undefined) return null;
-      const head = toHead(row);
-      const bytes = resolveRange(range, row.size);
-      if (bytes === null)
-        throw new PlatformError('invalid_argument', { reason: `The range begins behind the end of the file (${row.size} bytes)` });
-      if (!holds(onlyIf, head)) return { head, range: bytes, body: null };
-      const contents = JSON.parse(row.contents) as Content[];
-      return { head, range: bytes, body: await read(contents, bytes.offset, bytes.length) };
-    },
-    async delete({ namespace, resource }, keys) {
-      for (const key of keys) {
-        const row = remove.get(namespace, resource, key);
-        if (row !== undefined) await drop(JSON.parse(row.contents) as Content[]);
+      let last: Row | undefined;
+      for (let attempt = 1; ; attempt++) {
+        const row = find.get(namespace, resource, key);
+        if (row === undefined) return null;
+        const head = toHead(row);
+        const bytes = resolveRange(range, row.size);
+        if (bytes === null)
+          throw new PlatformError('invalid_argument', { reason: `The range begins behind the end of the file (${row.size} bytes)` });
+        if (!holds(onlyIf, head)) return { head, range: bytes, body: null };
+        try {
+          const body: FileBody = await content.read(JSON.parse(row.contents) as Content[], bytes.offset, bytes.length);
+          return { head, range: bytes, body };
+        } catch (error) {
+          // Replaced, or deleted, between a look at its row and the opening of its contents.
+          const isReplaced = (error as NodeJS.ErrnoException).code === 'ENOENT' && row.version !== last?.version;
+          if (!isReplaced || attempt === attemptsMax) throw error;
+          last = row;
+        }
       }
+    },
+    async delete(place, keys) {
+      const removed = removeAll.immediate(place, keys);
+      if (removed.length > 0) await flushed();
+      for (const contents of removed) await drop(contents);
     },
     async list({ namespace, resource }, { prefix, delimiter, cursor, limit }) {
       const files: FileHead[] = [];
@@ -297,30 +290,38 @@ export function openFilesDisk(folder: string, now: () => number = Date.now): Fil
     async createUpload({ namespace, resource }, key, { headers, metadata }) {
       const id = randomBytes(16).toString('hex');
       addUpload.run(id, namespace, resource, key, JSON.stringify(headers), JSON.stringify(metadata));
+      await flushed();
       return id;
     },
     async putPart(place, key, upload, part, body, bytesMax) {
       uploadOf(place, key, upload);
-      const { name, size, md5 } = await write(body, bytesMax);
+      const { name, size, md5 } = await content.write(body, bytesMax);
       let old: readonly Content[];
       try {
         old = setPart.immediate(place, key, upload, part, md5, { name, size });
       } catch (error) {
-        await drop([{ name, size }]);
+        await content.drop([{ name, size }]);
         throw error;
       }
+      await flushed();
       await drop(old);
       return { etag: md5 };
     },
     async completeUpload(place, key, upload, named) {
       const { head, dropped } = complete.immediate(place, key, upload, named);
+      await flushed();
       await drop(dropped);
       return head;
     },
     async abortUpload(place, key, upload) {
-      await drop(giveUp.immediate(place, key, upload));
+      const parts = giveUp.immediate(place, key, upload);
+      await flushed();
+      await drop(parts);
     },
-    close: () => void db.close(),
+    close() {
+      db.close();
+      flushed.close();
+    },
   };
 }
 
@@ -342,8 +343,28 @@ function lastOf(files: readonly FileHead[], prefixes: readonly string[]): string
   return Buffer.compare(Buffer.from(file), Buffer.from(prefix)) > 0 ? file : prefix;
 }
 
-function full(error: unknown): unknown {
-  return (error as NodeJS.ErrnoException).code === 'ENOSPC'
-    ? new PlatformError('quota_exceeded', { what: 'The file', limit: 'the space of the disk' })
-    : error;
+function sizeOf(contents: readonly { readonly size: number }[]): number {
+  return contents.reduce((sum, { size }) => sum + size, 0);
+}
+
+/** Puts all that is committed on the disk: one sync of SQLite's log for all who ask while another is under way. */
+function createFlush(log: string): { (): Promise<void>; close(): void } {
+  let file: Promise<FileHandle> | null = null;
+  let last: Promise<unknown> = Promise.resolve();
+  let next: Promise<void> | null = null;
+  async function sync(): Promise<void> {
+    // It is there from the first commit until the last process closes the index.
+    file ??= open(log, 'r+');
+    await (await file).datasync();
+  }
+  const flushed = (): Promise<void> => {
+    next ??= last.then(() => {
+      next = null;
+      const syncing = sync();
+      last = syncing.catch(() => {});
+      return syncing;
+    });
+    return next;
+  };
+  return Object.assign(flushed, { close: () => void file?.then((handle) => handle.close()).catch(() => {}) });
 }

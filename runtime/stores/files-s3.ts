@@ -6,6 +6,7 @@ import { AwsV4Signer } from 'aws4fetch';
 import { Agent, fetch, type Headers, type Response } from 'undici';
 import { PlatformError } from '#core/errors.ts';
 import type { FileHead, FileHeaders, FilePlace, FileStore, FileWrite } from '../bindings/fs.ts';
+import { ByteBudget, type Share } from './byte-budget.ts';
 import { holds, resolveRange } from './file-conditions.ts';
 
 /** A bucket, and a key that may read and write it. */
@@ -16,6 +17,7 @@ export interface S3Options {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   /** Below which all keys lie, without slashes at its ends; '' for none. */ readonly prefix: string;
+  /** What the uploads of a namespace hold in memory, before all but the eldest wait. */ readonly uploadBytesHeldMax: number;
 }
 
 /** Pieces of an upload of unknown length; storage takes parts of at least 5 MB. */
@@ -45,6 +47,7 @@ export function openFilesS3(options: S3Options): FileStore & { close(): Promise<
   const base = `${options.endpoint.replace(/\/+$/, '')}/${options.bucket}`;
   const root = options.prefix === '' ? '' : `${options.prefix}/`;
   const agent = new Agent({ connections: 64 });
+  const budget = new ByteBudget(options.uploadBytesHeldMax);
 
   async function send({ method, key, query = {}, headers = {}, body }: Request): Promise<Response> {
     const url = new URL(key === undefined ? `${base}/` : `${base}/${key.split('/').map(encodeSegment).join('/')}`);
@@ -141,14 +144,20 @@ export function openFilesS3(options: S3Options): FileStore & { close(): Promise<
   }
 
   /** Sends a body in pieces; what was kept of one that breaks off is given up. */
-  async function upload(key: string, body: Readable, write: FileWrite, condition: Record<string, string>): Promise<void> {
+  async function upload(
+    key: string,
+    body: Readable | Uint8Array,
+    share: Share,
+    write: FileWrite,
+    condition: Record<string, string>,
+  ): Promise<void> {
     const fields = fieldsOf(write);
     const sums = { md5: createHash('md5'), sha256: createHash('sha256') };
     let size = 0;
     let id = '';
     const parts: { part: number; etag: string }[] = [];
     try {
-      for await (const { bytes, isLast } of pieces(body)) {
+      for await (const { bytes, isLast } of pieces(body, share)) {
         size += bytes.byteLength;
         if (size > write.bytesMax)
           throw new PlatformError('invalid_argument', { reason: `The file is larger than ${write.bytesMax} bytes` });
@@ -185,11 +194,14 @@ export function openFilesS3(options: S3Options): FileStore & { close(): Promise<
       const condition: Record<string, string> = {};
       if (onlyIf?.etagDoesNotMatch?.includes('*')) condition['if-none-match'] = '*';
       else if (onlyIf?.etagMatches?.length === 1) condition['if-match'] = `"${onlyIf.etagMatches[0]}"`;
+      const share = budget.open(place.namespace);
       try {
-        await upload(name, body, write, condition);
+        await upload(name, body, share, write, condition);
       } catch (error) {
         if ((error as PlatformError).details?.['status'] === 412) return null;
         throw error;
+      } finally {
+        share.close();
       }
       return head(place, key);
     },
@@ -263,16 +275,22 @@ export function openFilesS3(options: S3Options): FileStore & { close(): Promise<
       return Buffer.from(await startUpload(keyOf(place, key), fieldsOf(write))).toString('base64url');
     },
     async putPart(place, key, id, part, body, bytesMax) {
-      const chunks: Uint8Array[] = [];
-      let size = 0;
-      for await (const chunk of body as AsyncIterable<Uint8Array>) {
-        size += chunk.byteLength;
-        if (size > Math.min(bytesMax, partBytesMax))
-          throw new PlatformError('invalid_argument', { reason: `A part may have ${Math.min(bytesMax, partBytesMax)} bytes` });
-        chunks.push(chunk);
-      }
       const query = { partNumber: String(part), uploadId: Buffer.from(id, 'base64url').toString() };
-      return { etag: await putPiece(keyOf(place, key), Buffer.concat(chunks), {}, query) };
+      const most = Math.min(bytesMax, partBytesMax);
+      const share = budget.open(place.namespace);
+      try {
+        const chunks: Uint8Array[] = [];
+        let size = 0;
+        for await (const chunk of chunksOf(body)) {
+          size += chunk.byteLength;
+          if (size > most) throw new PlatformError('invalid_argument', { reason: `A part may have ${most} bytes` });
+          await share.take(chunk.byteLength);
+          chunks.push(chunk);
+        }
+        return { etag: await putPiece(keyOf(place, key), joined(chunks), {}, query) };
+      } finally {
+        share.close();
+      }
     },
     async completeUpload(place, key, id, parts) {
       await complete(keyOf(place, key), Buffer.from(id, 'base64url').toString(), parts);
@@ -291,20 +309,30 @@ export function openFilesS3(options: S3Options): FileStore & { close(): Promise<
 const partBytesMax = 128 * 1024 * 1024;
 
 /** A body in pieces; the last is marked, and is the only one that may be short. */
-async function* pieces(body: Readable): AsyncGenerator<{ bytes: Uint8Array; isLast: boolean }> {
+async function* pieces(body: Readable | Uint8Array, share: Share): AsyncGenerator<{ bytes: Uint8Array; isLast: boolean }> {
   let chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of body as AsyncIterable<Uint8Array>) {
+  for await (const chunk of chunksOf(body)) {
+    await share.take(chunk.byteLength);
     chunks.push(chunk);
     size += chunk.byteLength;
     while (size > pieceBytes) {
-      const all = Buffer.concat(chunks);
+      const all = joined(chunks);
       yield { bytes: all.subarray(0, pieceBytes), isLast: false };
       chunks = [all.subarray(pieceBytes)];
       size -= pieceBytes;
+      share.give(pieceBytes);
     }
   }
-  yield { bytes: Buffer.concat(chunks), isLast: true };
+  yield { bytes: joined(chunks), isLast: true };
+}
+
+function chunksOf(body: Readable | Uint8Array): AsyncIterable<Uint8Array> | Iterable<Uint8Array> {
+  return body instanceof Uint8Array ? [body] : (body as AsyncIterable<Uint8Array>);
+}
+
+function joined(chunks: readonly Uint8Array[]): Uint8Array {
+  return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
 }
 
 function toHead(key: string, fields: Headers): FileHead {

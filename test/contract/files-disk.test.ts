@@ -1,10 +1,14 @@
 // Files in a folder, as `platform dev` and a handler without S3 keep them.
 import assert from 'node:assert/strict';
+import { pbkdf2 } from 'node:crypto';
+import { readdirSync, rmSync } from 'node:fs';
 import { mkdtemp, readdir, rm, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
+import { promisify } from 'node:util';
+import Database from 'better-sqlite3';
 import { openFilesDisk } from '#runtime/stores/files-disk.ts';
 import { fileStoreContract } from './file-store.ts';
 
@@ -43,5 +47,122 @@ test('what a crash left without a row goes when it is a day old', async () => {
   store = openFilesDisk(folder);
   store.close();
   assert.deepEqual((await contents()).toSorted(), [...known, join(folder, 'content/ff/ffyoung')].toSorted());
+  await rm(folder, { recursive: true });
+});
+
+const pbkdf2Later = promisify(pbkdf2);
+const write = { headers: {}, metadata: {}, onlyIf: null, digests: {}, bytesMax: 1e9 };
+const everything = { range: null, onlyIf: null };
+
+async function withStore(work: (store: ReturnType<typeof openFilesDisk>, folder: string) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'platform-files-'));
+  const store = openFilesDisk(folder);
+  try {
+    await work(store, folder);
+  } finally {
+    store.close();
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function bytesOf(stream: Readable): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}
+
+test('a file that another process replaces while it is being opened comes whole, as the new one', () =>
+  withStore(async (store, folder) => {
+    const place = { namespace: 'a', resource: 'b' };
+    await store.put(place, 'busy', Buffer.alloc(100_000, '0'), write);
+    await store.put(place, 'new', Buffer.alloc(50_000, '1'), write);
+    // Every thread that opens files is held up until the other process is through.
+    const threads = Array.from({ length: 8 }, () => pbkdf2Later('password', 'salt', 100_000, 64, 'sha512'));
+    const getting = store.get(place, 'busy', everything);
+    const index = new Database(join(folder, 'index.sqlite'));
+    const [old] = JSON.parse(index.prepare("SELECT contents FROM files WHERE key = 'busy'").pluck().get() as string) as { name: string }[];
+    index.exec("DELETE FROM files WHERE key = 'busy'; UPDATE files SET key = 'busy' WHERE key = 'new'");
+    index.close();
+    rmSync(join(folder, 'content', old!.name.slice(0, 2), old!.name));
+    const found = await getting;
+    assert.equal(found?.head.size, 50_000);
+    assert.match((await bytesOf(found!.body!)).toString(), /^1{50000}$/);
+    await Promise.all(threads);
+  }));
+
+test('a file that another process deletes while it is being opened is not there', () =>
+  withStore(async (store, folder) => {
+    const place = { namespace: 'a', resource: 'b' };
+    await store.put(place, 'gone', Buffer.from('gone'), write);
+    const threads = Array.from({ length: 8 }, () => pbkdf2Later('password', 'salt', 100_000, 64, 'sha512'));
+    const getting = store.get(place, 'gone', everything);
+    const contents = readdirSync(join(folder, 'content'), { recursive: true, withFileTypes: true });
+    const index = new Database(join(folder, 'index.sqlite'));
+    index.exec("DELETE FROM files WHERE key = 'gone'");
+    index.close();
+    for (const entry of contents) if (entry.isFile()) rmSync(join(entry.parentPath, entry.name));
+    assert.equal(await getting, null);
+    await Promise.all(threads);
+  }));
+
+test('a file of more parts than are opened at once is read to its end after it was replaced', () =>
+  withStore(async (store) => {
+    const place = { namespace: 'a', resource: 'b' };
+    const upload = await store.createUpload(place, 'many', write);
+    const parts: { part: number; etag: string }[] = [];
+    for (let part = 1; part <= 100; part++)
+      parts.push({ part, ...(await store.putPart(place, 'many', upload, part, Buffer.alloc(1000, part), 1e9)) });
+    await store.completeUpload(place, 'many', upload, parts);
+    const found = await store.get(place, 'many', everything);
+    await store.put(place, 'many', Buffer.from('new'), write);
+    const content = await bytesOf(found!.body!);
+    assert.ok(content.equals(Buffer.concat(Array.from({ length: 100 }, (_, at) => Buffer.alloc(1000, at + 1)))));
+    const after = await store.get(place, 'many', everything);
+    assert.equal((await bytesOf(after!.body!)).toString(), 'new');
+  }));
+
+test('a namespace keeps no more bytes than it may, parts of uploads and other processes included', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'platform-files-'));
+  const [store, other] = [openFilesDisk(folder, { namespaceBytesMax: 100 }), openFilesDisk(folder, { namespaceBytesMax: 100 })];
+  const place = { namespace: 'a', resource: 'b' };
+  const refused = { code: 'quota_exceeded', message: 'The files of this project would exceed 100 bytes' };
+  const bytes = (count: number): Buffer => Buffer.alloc(count, 'x');
+  await store.put(place, 'one', bytes(60), write);
+  await assert.rejects(other.put(place, 'two', bytes(41), write), refused);
+  assert.equal(await store.head(place, 'two'), null);
+  await other.put({ ...place, namespace: 'other' }, 'two', bytes(100), write);
+  await other.put(place, 'one', bytes(90), write);
+  const upload = await store.createUpload(place, 'large', write);
+  const parts = [{ part: 1, ...(await store.putPart(place, 'large', upload, 1, bytes(10), 100)) }];
+  await assert.rejects(store.putPart(place, 'large', upload, 2, bytes(1), 100), refused);
+  await store.delete(place, ['one', 'none']);
+  parts.push({ part: 2, ...(await other.putPart(place, 'large', upload, 2, bytes(90), 100)) });
+  await store.completeUpload(place, 'large', upload, parts);
+  await assert.rejects(store.put(place, 'more', bytes(1), write), refused);
+  await store.put(place, 'large', bytes(1), write);
+  await store.put(place, 'more', bytes(99), write);
+  const contents = (await readdir(join(folder, 'content'), { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+  assert.equal(contents.length, 3);
+  store.close();
+  other.close();
+  await rm(folder, { recursive: true });
+});
+
+test('files of before there was a count are counted once', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'platform-files-'));
+  const place = { namespace: 'a', resource: 'b' };
+  let store = openFilesDisk(folder);
+  await store.put(place, 'one', Buffer.alloc(60), write);
+  const upload = await store.createUpload(place, 'two', write);
+  await store.putPart(place, 'two', upload, 1, Buffer.alloc(30), 100);
+  store.close();
+  const index = new Database(join(folder, 'index.sqlite'));
+  index.exec('DROP TABLE used; DROP TABLE dropped; PRAGMA user_version = 0');
+  index.close();
+  for (let opened = 0; opened < 2; opened++) {
+    store = openFilesDisk(folder, { namespaceBytesMax: 100 });
+    await assert.rejects(store.put(place, 'three', Buffer.alloc(11), write), { code: 'quota_exceeded' });
+    store.close();
+  }
   await rm(folder, { recursive: true });
 });

@@ -22,6 +22,7 @@ fileStoreContract(
       accessKeyId: 'S3RVER',
       secretAccessKey: 'S3RVER',
       prefix: 'a/b',
+      uploadBytesHeldMax: 1024 * 1024,
     });
     return {
       store,

@@ -1,0 +1,79 @@
+// How much memory the uploads of one namespace hold at a time, whatever their number: over it only the eldest of them goes on, the others
+// wait with their clients. So the most is the bound and one upload, and none waits for one that waits itself. Pure.
+
+/** One upload. */
+export interface Share {
+  /** Answers when so many bytes more may be held. @throws {Error} once it is closed. */
+  take(bytes: number): Promise<void>;
+  /** So many of them are not held any more. */
+  give(bytes: number): void;
+  /** The upload is over; what it still holds is given back. */
+  close(): void;
+}
+
+interface Waiting {
+  readonly bytes: number;
+  readonly go: (error?: Error) => void;
+}
+
+interface Member {
+  held: number;
+  waiting: Waiting | null;
+}
+
+/** Bytes by namespace. */
+export class ByteBudget {
+  #bytesMax: number;
+  #namespaces = new Map<string, Set<Member>>();
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  /** Bytes that uploads of a namespace hold. */
+  held(namespace: string): number {
+    let held = 0;
+    for (const member of this.#namespaces.get(namespace) ?? []) held += member.held;
+    return held;
+  }
+
+  open(namespace: string): Share {
+    const members = this.#namespaces.get(namespace) ?? new Set<Member>();
+    this.#namespaces.set(namespace, members);
+    const member: Member = { held: 0, waiting: null };
+    members.add(member);
+    const mayHold = (one: Member, bytes: number): boolean =>
+      this.held(namespace) + bytes <= this.#bytesMax || members.values().next().value === one;
+    const letOn = (): void => {
+      for (const one of members) {
+        const { waiting } = one;
+        if (waiting === null || !mayHold(one, waiting.bytes)) continue;
+        one.waiting = null;
+        one.held += waiting.bytes;
+        waiting.go();
+      }
+    };
+    return {
+      take(bytes) {
+        if (!members.has(member)) return Promise.reject(new Error('The upload is over'));
+        if (mayHold(member, bytes)) {
+          member.held += bytes;
+          return Promise.resolve();
+        }
+        return new Promise((resolve, reject) => {
+          member.waiting = { bytes, go: (error) => (error === undefined ? resolve() : reject(error)) };
+        });
+      },
+      give(bytes) {
+        member.held -= bytes;
+        letOn();
+      },
+      close: () => {
+        if (!members.delete(member)) return;
+        member.waiting?.go(new Error('The upload is over'));
+        if (members.size === 0) this.#namespaces.delete(namespace);
+        letOn();
+      },
+    };
+  }
+}

@@ -1,0 +1,208 @@
+// The bytes of files-disk.ts: each content a file of its own under a random name, written once and never changed. Nothing here knows
+// keys; whoever loses a name to another process before it has the file open gets ENOENT, and asks its index again.
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { open, unlink, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { PlatformError } from '#core/errors.ts';
+import type { FileBody, FileWrite } from '../bindings/fs.ts';
+
+/** One content, or one of several that are a file together. */
+export interface Content {
+  readonly name: string;
+  readonly size: number;
+}
+
+/** Contents of one body that are open before it is read; the names of the others have to stay for a while after the file is gone. */
+export const openAtOnce = 64;
+const chunkBytes = 256 * 1024;
+const orphanMs = 24 * 60 * 60 * 1000;
+
+/** Files below a folder. */
+export interface Contents {
+  /** Durable when it answers. @throws {PlatformError} `invalid_argument` for a digest that differs or too many bytes. */
+  write(body: Readable | Uint8Array, bytesMax: number, digests?: FileWrite['digests']): Promise<Content & { readonly md5: string }>;
+  /** Bytes of several contents as one; the first are open when it answers. @throws {Error} ENOENT when one of these is gone. */
+  read(contents: readonly Content[], offset: number, length: number): Promise<FileBody>;
+  /** A reader that has them open reads them to their end. */
+  drop(contents: readonly Content[]): Promise<void>;
+  /** Removes what a crash has left: contents that are not known, and older than a day. */
+  sweep(known: ReadonlySet<string>): void;
+}
+
+/** Opens the folder, and makes it where there is none. */
+export function openContents(folder: string, now: () => number): Contents {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const pathOf = (name: string): string => join(folder, name.slice(0, 2), name);
+
+  async function create(): Promise<{ name: string; file: FileHandle }> {
+    const name = randomBytes(16).toString('hex');
+    try {
+      return { name, file: await open(pathOf(name), 'wx', 0o600) };
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      mkdirSync(join(folder, name.slice(0, 2)), { recursive: true, mode: 0o700 });
+      return { name, file: await open(pathOf(name), 'wx', 0o600) };
+    }
+  }
+
+  return {
+    async write(body, bytesMax, digests = {}) {
+      const { name, file } = await create();
+      const md5 = createHash('md5');
+      const sha256 = digests.sha256 === undefined ? null : createHash('sha256');
+      let size = 0;
+      let writing: Promise<void> = Promise.resolve();
+      try {
+        for await (const chunk of body instanceof Uint8Array ? [body] : (body as AsyncIterable<Uint8Array>)) {
+          size += chunk.byteLength;
+          if (size > bytesMax) throw new PlatformError('invalid_argument', { reason: `The file is larger than ${bytesMax} bytes` });
+          await writing;
+          // Another thread writes it while this one computes its digest, and lets others have their turn: a megabyte takes 2 ms.
+          writing = writeAll(file, chunk);
+          writing.catch(() => {});
+          for (let at = 0; at < chunk.byteLength; at += chunkBytes) {
+            if (at > 0) await new Promise((resolve) => setImmediate(resolve));
+            const piece = chunk.byteLength > chunkBytes ? chunk.subarray(at, at + chunkBytes) : chunk;
+            md5.update(piece);
+            sha256?.update(piece);
+          }
+        }
+        await writing;
+        await file.datasync();
+        const found = { md5: md5.digest('hex'), sha256: sha256?.digest('hex') };
+        for (const kind of ['md5', 'sha256'] as const) {
+          if (digests[kind] !== undefined && digests[kind] !== found[kind])
+            throw new PlatformError('invalid_argument', { reason: `The ${kind} of the file is ${found[kind]}, not ${digests[kind]}` });
+        }
+        await file.close();
+        return { name, size, md5: found.md5 };
+      } catch (error) {
+        await writing.catch(() => {});
+        await file.close().catch(() => {});
+        await remove(pathOf(name));
+        throw full(error);
+      }
+    },
+
+    async read(contents, offset, length) {
+      const slices: Slice[] = [];
+      let skip = offset;
+      let left = length;
+      for (const { name, size } of contents) {
+        if (left > 0 && skip < size) {
+          const take = Math.min(size - skip, left);
+          slices.push({ path: pathOf(name), at: skip, left: take, file: null });
+          left -= take;
+        }
+        skip = Math.max(0, skip - size);
+      }
+      const body = new DiskBody(slices, length);
+      try {
+        for (const slice of slices.slice(0, openAtOnce)) slice.file = await open(slice.path);
+      } catch (error) {
+        body.destroy();
+        throw error;
+      }
+      return body;
+    },
+
+    async drop(contents) {
+      for (const { name } of contents) await remove(pathOf(name));
+    },
+
+    sweep(known) {
+      for (const group of readdirSync(folder)) {
+        for (const name of readdirSync(join(folder, group))) {
+          if (known.has(name)) continue;
+          const found = statSync(pathOf(name), { throwIfNoEntry: false });
+          if (found !== undefined && now() - found.mtimeMs > orphanMs) rmSync(pathOf(name), { force: true });
+        }
+      }
+    },
+  };
+}
+
+interface Slice {
+  readonly path: string;
+  at: number;
+  left: number;
+  file: FileHandle | null;
+}
+
+/** Reads slices of files one after the other. */
+class DiskBody extends Readable implements FileBody {
+  #slices: Slice[];
+  #bytes: number;
+
+  constructor(slices: Slice[], bytes: number) {
+    super({ highWaterMark: chunkBytes });
+    this.#slices = slices;
+    this.#bytes = bytes;
+  }
+
+  async whole(): Promise<Uint8Array> {
+    const bytes = Buffer.allocUnsafeSlow(this.#bytes);
+    try {
+      for (let at = 0; at < bytes.byteLength;) at += await this.#fill(bytes, at);
+    } finally {
+      this.destroy();
+    }
+    return bytes;
+  }
+
+  override _read(): void {
+    const slice = this.#slices[0];
+    if (slice === undefined) {
+      this.push(null);
+      return;
+    }
+    const bytes = Buffer.allocUnsafeSlow(Math.min(chunkBytes, slice.left));
+    this.#fill(bytes, 0).then(
+      (count) => {
+        if (!this.destroyed) this.push(count < bytes.byteLength ? bytes.subarray(0, count) : bytes);
+      },
+      (error: Error) => this.destroy(error),
+    );
+  }
+
+  /** Reads on into a buffer, at most to the end of the slice. */
+  async #fill(bytes: Uint8Array, at: number): Promise<number> {
+    const slice = this.#slices[0];
+    if (slice === undefined) throw new Error('The file was closed');
+    slice.file ??= await open(slice.path);
+    const { bytesRead } = await slice.file.read(bytes, at, Math.min(slice.left, bytes.byteLength - at), slice.at);
+    if (bytesRead === 0) throw new Error('A stored file is shorter than it was');
+    slice.at += bytesRead;
+    slice.left -= bytesRead;
+    if (slice.left === 0) {
+      this.#slices.shift();
+      await slice.file.close();
+    }
+    return bytesRead;
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    // A handle that is being read closes when the read is through.
+    void Promise.allSettled(this.#slices.splice(0).map(({ file }) => file?.close())).then(() => done(error));
+  }
+}
+
+async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
+  for (let at = 0; at < bytes.byteLength;) at += (await file.write(bytes, at)).bytesWritten;
+}
+
+async function remove(path: string): Promise<void> {
+  try {
+    await unlink(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+}
+
+function full(error: unknown): unknown {
+  return (error as NodeJS.ErrnoException).code === 'ENOSPC'
+    ? new PlatformError('quota_exceeded', { what: 'The file', limit: 'the space of the disk' })
+    : error;
+}
