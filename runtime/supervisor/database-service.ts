@@ -8,7 +8,7 @@ import type { ServiceSpec } from './services.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What the service gets of the operator's environment: what is its own, and nothing of other services. */
-const kept = /^(?:PATH|TZ|TMPDIR|HOST|NODE_ENV|NODE_EXTRA_CA_CERTS|DB_[A-Z_]+|DBCLOUD_[A-Z_]+)$/;
+const kept = /^(?:PATH|TZ|TMPDIR|HOST|NODE_(?:ENV|EXTRA_CA_CERTS|COMPILE_CACHE)|DB_[A-Z_]+|DBCLOUD_[A-Z_]+)$/;
 
 /** The service of this machine; null where `DB_URL` names that of another. @param sockets private folder of the platform's sockets. */
 export function databaseService(environment: Environment, folder: string, sockets: string): ServiceSpec | null {

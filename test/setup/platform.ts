@@ -75,6 +75,7 @@ export async function startPlatform(
       PATH: process.env['PATH'],
       HOME: process.env['HOME'],
       PLATFORM_CACHE_DIR: process.env['PLATFORM_CACHE_DIR'],
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       FS_PATH: folder,
       HANDLER_PORT: '0',
       HANDLER_PRIVATE_PORT: '0',
