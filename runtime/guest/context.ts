@@ -36,6 +36,7 @@ export interface Native {
   utf8Encode(text: string): Uint8Array;
   utf8Decode(bytes: Uint8Array): string;
   digest(bytes: Uint8Array, bits: number): ArrayBuffer;
+  plainUrl(text: string, base: string | undefined, places: Uint32Array): string | undefined;
 }
 
 /** CPU milliseconds used and allowed (0 = no limit). The native watch reads and writes both by name. */

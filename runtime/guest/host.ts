@@ -40,6 +40,8 @@ export interface Host {
   utf8Decode(bytes: Uint8Array): string;
   /** The SHA digest of 160 (SHA-1), 256, 384 or 512 bits. */
   digest(bytes: Uint8Array, bits: number): ArrayBuffer;
+  /** An ordinary http or https URL, or what a path and such a base give together; where its components begin goes into `places`. */
+  plainUrl(text: string, base: string | undefined, places: Uint32Array): string | undefined;
 }
 
 function missing(): never {
@@ -59,4 +61,6 @@ export const host: Host = {
   utf8Encode: missing,
   utf8Decode: missing,
   digest: missing,
+  // Without it the whole parser says the same.
+  plainUrl: () => undefined,
 };

@@ -102,6 +102,7 @@ scope['connect'] = (native: Native, leave: Leave, callSync: typeof host.callSync
   host.utf8Encode = native.utf8Encode;
   host.utf8Decode = native.utf8Decode;
   host.digest = native.digest;
+  host.plainUrl = native.plainUrl;
   const startup = { account: { used: 0, limit: 0 }, stores: null };
   let environment: unknown = {};
   let loaded: ReturnType<Native['load']>;

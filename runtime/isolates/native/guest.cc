@@ -17,7 +17,10 @@
 
 #include <new>
 
-#include "codecs.h"
+#include "base64.h"
+#include "sha.h"
+#include "url.h"
+#include "utf8.h"
 
 using namespace v8;
 
@@ -404,10 +407,12 @@ void CompiledForm(const FunctionCallbackInfo<Value>& info) {
   auto* form = ScriptCompiler::CreateCodeCache(engine->script.Get(isolate));
   engine->script.Reset();
   if (form == nullptr) return;
-  auto buffer = ArrayBuffer::New(isolate, form->length);
-  memcpy(buffer->Data(), form->data, form->length);
+  Local<ArrayBuffer> buffer;
+  if (ArrayBuffer::MaybeNew(isolate, form->length).ToLocal(&buffer)) {
+    memcpy(buffer->Data(), form->data, form->length);
+    info.GetReturnValue().Set(buffer);
+  }
   delete form;
-  info.GetReturnValue().Set(buffer);
 }
 
 // trim(): gives back what an isolate that has been idle does not need. Twice: V8 keeps the pages that the first collection empties.
@@ -483,17 +488,6 @@ void RandomFill(const FunctionCallbackInfo<Value>& info) {
   }
 }
 
-// utf8Encode(text): Uint8Array, lone surrogates as U+FFFD.
-void Utf8Encode(const FunctionCallbackInfo<Value>& info) {
-  Isolate* isolate = info.GetIsolate();
-  if (!info[0]->IsString()) return;
-  auto text = info[0].As<String>();
-  size_t size = text->Utf8LengthV2(isolate);
-  auto buffer = ArrayBuffer::New(isolate, size);
-  text->WriteUtf8V2(isolate, static_cast<char*>(buffer->Data()), size, String::WriteFlags::kReplaceInvalidUtf8);
-  info.GetReturnValue().Set(Uint8Array::New(buffer, 0, size));
-}
-
 // Memory for the length of a call: of the thread for all but the largest, since asking the system for it takes longer than the work.
 class Room {
  public:
@@ -524,6 +518,38 @@ struct Bytes {
 void ReturnBytes(const FunctionCallbackInfo<Value>& info, const uint8_t* bytes, size_t length) {
   Local<String> text;
   if (String::NewFromOneByte(info.GetIsolate(), bytes, NewStringType::kNormal, static_cast<int>(length)).ToLocal(&text)) info.GetReturnValue().Set(text);
+}
+
+// A new buffer, not filled; where there is no memory for it, that is thrown, and it is empty.
+MaybeLocal<ArrayBuffer> NewBuffer(Isolate* isolate, size_t size) {
+  auto buffer = ArrayBuffer::MaybeNew(isolate, size, BackingStoreInitializationMode::kUninitialized);
+  if (buffer.IsEmpty()) isolate->ThrowException(Exception::RangeError(String::NewFromUtf8Literal(isolate, "Array buffer allocation failed")));
+  return buffer;
+}
+
+// utf8Encode(text): Uint8Array, lone surrogates as U+FFFD.
+void Utf8Encode(const FunctionCallbackInfo<Value>& info) {
+  Isolate* isolate = info.GetIsolate();
+  if (!info[0]->IsString()) return;
+  auto text = info[0].As<String>();
+  size_t units = text->Length(), size = 0;
+  Room room(units * 3 + codecs::kEncodeSpare);
+  if (room.bytes() == nullptr) return;
+  bool ascii = false;
+  {
+    String::ValueView view(isolate, text);
+    if (view.is_one_byte()) {
+      ascii = codecs::AsciiPrefix(view.data8(), units) == units;
+      size = ascii ? units : codecs::FromLatin1(view.data8(), units, room.bytes());
+    } else {
+      size = codecs::FromUtf16(view.data16(), units, room.bytes());
+    }
+  }
+  Local<ArrayBuffer> buffer;
+  if (!NewBuffer(isolate, size).ToLocal(&buffer)) return;
+  if (ascii) text->WriteOneByteV2(isolate, 0, units, static_cast<uint8_t*>(buffer->Data()));
+  else if (size > 0) memcpy(buffer->Data(), room.bytes(), size);
+  info.GetReturnValue().Set(Uint8Array::New(buffer, 0, size));
 }
 
 // utf8Decode(bytes): text, malformed sequences as U+FFFD as the Encoding Standard says; no byte order mark handling.
@@ -614,6 +640,42 @@ void Digest(const FunctionCallbackInfo<Value>& info) {
   auto buffer = ArrayBuffer::New(info.GetIsolate(), length);
   memcpy(buffer->Data(), digest, length);
   info.GetReturnValue().Set(buffer);
+}
+
+// plainUrl(text, base, places): the text where it is an ordinary URL, or what a path and an ordinary base (undefined: none) give
+// together, with the places of its components in a Uint32Array of six; undefined where it takes the whole parser.
+void PlainUrl(const FunctionCallbackInfo<Value>& info) {
+  Isolate* isolate = info.GetIsolate();
+  if (!info[0]->IsString() || !info[2]->IsUint32Array()) return;
+  auto text = info[0].As<String>();
+  url::Places places;
+  if (!info[1]->IsString()) {
+    String::ValueView view(isolate, text);
+    if (!view.is_one_byte() || !url::Scan(view.data8(), view.length(), &places)) return;
+  } else {
+    auto base = info[1].As<String>();
+    Room room(static_cast<size_t>(base->Length()) + text->Length());
+    if (room.bytes() == nullptr) return;
+    size_t joined = 0;
+    // Makes it flat: no string may move while another is looked at.
+    { String::ValueView flat(isolate, text); }
+    {
+      String::ValueView base_view(isolate, base);
+      url::Places base_places;
+      if (!base_view.is_one_byte() || !url::Scan(base_view.data8(), base_view.length(), &base_places)) return;
+      String::ValueView view(isolate, text);
+      if (!view.is_one_byte()) return;
+      if (!url::Scan(view.data8(), view.length(), &places)) {
+        joined = url::Join(base_view.data8(), base_places, view.data8(), view.length(), room.bytes());
+        if (joined == 0 || !url::Scan(room.bytes(), joined, &places)) return;
+      }
+    }
+    if (joined > 0 && !String::NewFromOneByte(isolate, room.bytes(), NewStringType::kNormal, static_cast<int>(joined)).ToLocal(&text)) return;
+  }
+  auto view = info[2].As<Uint32Array>();
+  if (view->ByteLength() < sizeof places) return;
+  memcpy(static_cast<char*>(view->Buffer()->Data()) + view->ByteOffset(), &places, sizeof places);
+  info.GetReturnValue().Set(text);
 }
 
 // evaluate(code, name, cache): the value of a script of the guest's own, with V8's compiled form of it as one character a byte;
@@ -708,4 +770,5 @@ extern "C" __attribute__((visibility("default"))) void InitForContext(Isolate* i
   define("utf8Encode", Utf8Encode);
   define("utf8Decode", Utf8Decode);
   define("digest", Digest);
+  define("plainUrl", PlainUrl);
 }

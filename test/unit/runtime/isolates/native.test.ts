@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import ivm from 'isolated-vm';
 import { loadNative } from '#runtime/isolates/native.ts';
+import { createSeededRandom } from '#test/setup/seeded-random.ts';
 
 const folder = join(import.meta.dirname, '../../../../runtime/isolates/native');
 
 test('the prebuilt binaries are built from the source beside them', () => {
   const hash = createHash('sha256');
-  for (const name of ['codecs.h', 'guest.cc', 'snapshot.cc']) hash.update(readFileSync(join(folder, name)));
+  for (const name of readdirSync(folder).toSorted()) if (/\.(cc|h)$/.test(name)) hash.update(readFileSync(join(folder, name)));
   assert.equal(
     readFileSync(join(folder, 'prebuilt/source.sha256'), 'utf8').trim(),
     hash.digest('hex'),
@@ -70,24 +71,68 @@ test('UTF-8 is encoded and decoded as the Encoding Standard says', () => {
   ]);
 });
 
+const pieces = [
+  'a',
+  'plain text ',
+  'gr\u00fc\u00dfe',
+  '\u20ac\u4f60\u597d',
+  '\u{1F600}\u{10FFFF}',
+  '\ufeff',
+  '\u07ff\u0800\uffff\u0080',
+  'only ASCII for a while, so that it is skipped',
+];
+
 test('utf8Decode agrees with TextDecoder on random bytes, well-formed and not', () => {
   const context = new ivm.Isolate({ memoryLimit: 64 }).createContextSync();
   const functions = loadNative().createSync(context) as ivm.Reference<Record<string, unknown>>;
   const decode = functions.getSync('utf8Decode', { reference: true }) as unknown as ivm.Reference<(bytes: Uint8Array) => string>;
-  const seed = Math.floor(Math.random() * 2 ** 31);
-  let state = seed;
-  const random = (below: number): number => ((state = (Math.imul(state, 1103515245) + 12345) & 0x7fffffff) >> 8) % below;
-  const texts = ['a', 'plain text ', 'gr\u00fc\u00dfe', '\u20ac\u4f60\u597d', '\u{1F600}\u{10FFFF}', '\ufeff', '\u07ff\u0800\uffff\u0080'];
+  const random = createSeededRandom();
   const expected = new TextDecoder('utf-8', { ignoreBOM: true });
-  for (let round = 0; round < 3000; round++) {
-    const bytes = Buffer.from(Array.from({ length: random(12) }, () => texts[random(texts.length)]).join(''));
-    for (let changes = round % 3 === 0 ? 0 : random(4); changes > 0 && bytes.length > 0; changes--)
-      bytes[random(bytes.length)] = random(256);
-    const view = new Uint8Array(bytes.subarray(0, bytes.length - (round % 5 === 0 ? random(3) : 0)));
+  for (let round = 0; round < 6000; round++) {
+    const bytes = Buffer.from(random.text(pieces, round % 2 === 0 ? 12 : 60));
+    for (let changes = round % 3 === 0 ? 0 : random.below(4); changes > 0 && bytes.length > 0; changes--)
+      bytes[random.below(bytes.length)] = random.below(256);
+    const view = new Uint8Array(bytes.subarray(0, Math.max(0, bytes.length - (round % 5 === 0 ? random.below(3) : 0))));
     assert.equal(
       decode.applySync(undefined, [view], { arguments: { copy: true } }),
       expected.decode(view),
-      `seed ${seed}: ${Buffer.from(view).toString('hex')}`,
+      `seed ${random.seed}: ${Buffer.from(view).toString('hex')}`,
+    );
+  }
+});
+
+test('every character is decoded and encoded at every place of a block', () => {
+  const context = new ivm.Isolate({ memoryLimit: 64 }).createContextSync();
+  const functions = loadNative().createSync(context) as ivm.Reference<Record<string, unknown>>;
+  const decode = functions.getSync('utf8Decode', { reference: true }) as unknown as ivm.Reference<(bytes: Uint8Array) => string>;
+  const encode = functions.getSync('utf8Encode', { reference: true }) as unknown as ivm.Reference<(text: string) => Uint8Array>;
+  let code = 0;
+  for (let before = 0; code <= 0x10ffff; before = (before + 1) % 67) {
+    let text = 'x'.repeat(before);
+    for (let count = 0; count < 2000 && code <= 0x10ffff; code++, count++)
+      if (code < 0xd800 || code > 0xdfff) text += String.fromCodePoint(code);
+    const bytes = new Uint8Array(Buffer.from(text));
+    assert.ok(decode.applySync(undefined, [bytes], { arguments: { copy: true } }) === text, `decoded before U+${code.toString(16)}`);
+    const made = encode.applySync(undefined, [text], { result: { copy: true } }) as Uint8Array;
+    assert.ok(Buffer.from(made).equals(bytes), `encoded before U+${code.toString(16)}`);
+  }
+});
+
+test('utf8Encode agrees with TextEncoder on random texts, with halves of surrogate pairs too', () => {
+  const context = new ivm.Isolate({ memoryLimit: 64 }).createContextSync();
+  const functions = loadNative().createSync(context) as ivm.Reference<Record<string, unknown>>;
+  const encode = functions.getSync('utf8Encode', { reference: true }) as unknown as ivm.Reference<(text: string) => Uint8Array>;
+  const random = createSeededRandom();
+  const expected = new TextEncoder();
+  for (let round = 0; round < 6000; round++) {
+    const from =
+      round % 3 === 0 ? ['a', 'gr\u00fc\u00dfe', '\xff\x80', 'plain text '] : [...pieces, '\ud800', '\udbff', '\udc00', '\udfff'];
+    const text = random.text(from, round % 2 === 0 ? 8 : 60);
+    const made = encode.applySync(undefined, [text], { result: { copy: true } }) as Uint8Array;
+    assert.equal(
+      Buffer.from(made).toString('hex'),
+      Buffer.from(expected.encode(text)).toString('hex'),
+      `seed ${random.seed}: ${JSON.stringify(text)}`,
     );
   }
 });
@@ -104,7 +149,7 @@ test('digest agrees with Node for every length around a block', () => {
     ['sha384', 384],
     ['sha512', 512],
   ] as const) {
-    for (let length = 0; length < 300; length++) {
+    for (const length of [...Array(300).keys(), 4096, 65_537]) {
       const bytes = Uint8Array.from({ length }, (_, at) => (at * 31 + length) & 255);
       const made = digest.applySync(undefined, [bytes, bits], { arguments: { copy: true }, result: { copy: true } }) as ArrayBuffer;
       assert.equal(Buffer.from(made).toString('hex'), createHash(name).update(bytes).digest('hex'), `${name} of ${length} bytes`);

@@ -1,10 +1,36 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import ivm from 'isolated-vm';
+import { host } from '#runtime/guest/host.ts';
 import { URL as GuestUrl } from '#runtime/guest/web/url.ts';
+import { loadNative } from '#runtime/isolates/native.ts';
 import { connectGuestHost } from '#test/setup/guest-host.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
 
 connectGuestHost();
+const withoutNative = host.plainUrl;
+host.plainUrl = nativePlainUrl();
+
+/** The native half's own, in an isolate. */
+function nativePlainUrl(): typeof host.plainUrl {
+  const context = new ivm.Isolate({ memoryLimit: 32 }).createContextSync();
+  context.global.setSync('native', (loadNative().createSync(context) as ivm.Reference<object>).derefInto());
+  const ask = context.evalSync(
+    `const places = new Uint32Array(6);
+    (text, base) => {
+      const href = native.plainUrl(text, base, places);
+      return href === undefined ? undefined : JSON.stringify([href, ...places]);
+    }`,
+    { reference: true },
+  ) as ivm.Reference<(text: string, base?: string) => string | undefined>;
+  return (text, base, places) => {
+    const answer = ask.applySync(undefined, [text, base]);
+    if (answer === undefined) return undefined;
+    const [href, ...at] = JSON.parse(answer) as [string, ...number[]];
+    places.set(at);
+    return href;
+  };
+}
 
 const members = ['href', 'origin', 'protocol', 'username', 'password', 'host', 'hostname', 'port', 'pathname', 'search', 'hash'] as const;
 const settable = members.filter((name) => name !== 'origin');
@@ -140,6 +166,77 @@ test('parses and changes random URLs exactly as Node does', () => {
       note,
     );
   }
+});
+
+test('the native half says of ordinary URLs what the whole parser says, and knows them', () => {
+  const random = createSeededRandom();
+  const paths = [
+    '/',
+    'a',
+    'b.c',
+    '.',
+    '..',
+    '-',
+    '%20',
+    '%2e',
+    '~',
+    ':',
+    '@',
+    '(',
+    "'",
+    '^',
+    '|',
+    '.well-known',
+    'items/42',
+    '[',
+    ']',
+    '\\',
+  ];
+  const tails = ['', '?', '?x=1&y=a%20b', "?it's", '?a?b', '#', '#top', '?q#f', '#f?q#g', '?`', '#`', '? ', '?{}', '#é'];
+  const hosts = [
+    'h',
+    'example.com',
+    'a-b.c',
+    'xn--a.b',
+    'a.1',
+    '1.a',
+    'a.',
+    'A.b',
+    'h:81',
+    'h:80',
+    'h:',
+    'h:08',
+    'h:65535',
+    'h:65536',
+    'h:x',
+    '',
+  ];
+  let known = 0;
+  for (let round = 0; round < 10_000; round++) {
+    const base =
+      random.below(2) === 0
+        ? undefined
+        : `http${random.pick(['', 's'])}://${random.pick(hosts)}/${random.text(paths, 4)}${random.pick(tails)}`;
+    const path = random.text(paths, 6) + random.pick(tails);
+    const text = base === undefined ? `http${random.pick(['', 's'])}://${random.pick(hosts)}/${path}` : path;
+    const native = describe(() => new GuestUrl(text, base) as AnyUrl);
+    if (host.plainUrl(text, base, new Uint32Array(6)) !== undefined) known++;
+    const given = host.plainUrl;
+    host.plainUrl = withoutNative;
+    const whole = describe(() => new GuestUrl(text, base) as AnyUrl);
+    host.plainUrl = given;
+    assert.equal(native, whole, JSON.stringify({ seed: random.seed, text, base }));
+  }
+  assert.ok(known > 500, `only ${known} of 10000 were known as ordinary`);
+  for (const [text, base] of [
+    ['https://shop.example.com/items/42?page=2#top'],
+    ['/', 'https://a.test/b'],
+    ['/a/../b?c', 'https://a.test/'],
+    ['../c/./d', 'https://a.test/a/b/c'],
+    ['?x', 'https://a.test/a?y#z'],
+    ['#x', 'https://a.test/a?y#z'],
+  ] as [string, string?][])
+    assert.notEqual(host.plainUrl(text, base, new Uint32Array(6)), undefined, text);
 });
 
 test('gives an ordinary URL back as it is', () => {
