@@ -1,6 +1,6 @@
 // The outbox of a project's database: messages that are sent to queues if and only if the transaction that wrote them commits.
 // Its SQL, the same wherever the database is, and what a row holds. Pure.
-import { ownTablePrefix } from './database-request.ts';
+import { ownTablePrefix, SqlRefusal } from './database-request.ts';
 
 /** The table; workers' SQL may read it and nothing else. */
 export const outboxTable = `${ownTablePrefix}outbox`;
@@ -12,9 +12,22 @@ export const createOutbox = `CREATE TABLE IF NOT EXISTS ${outboxTable} (
 /** One row when there is an outbox. */
 export const findOutbox = `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '${outboxTable}'`;
 
-/** Takes id, message and how many rows there may be; gives one row, or none when there are as many. */
-export const insertOutbox = `INSERT INTO ${outboxTable} (id, message) SELECT ?, ?
-  WHERE (SELECT coalesce(max(seq), 0) FROM ${outboxTable}) - (SELECT coalesce(min(seq), 1) FROM ${outboxTable}) + 1 < ? RETURNING seq`;
+/** Takes what {@link outboxList} gives, and how many rows there may be; gives a row for each, or none when they do not all fit. */
+export const insertOutbox = `WITH given (list) AS (SELECT ?)
+  INSERT INTO ${outboxTable} (id, message)
+  SELECT value ->> 0, value ->> 1 FROM given, json_each(given.list)
+  WHERE json_array_length(given.list)
+    + (SELECT coalesce(max(seq), 0) FROM ${outboxTable}) - (SELECT coalesce(min(seq), 1) FROM ${outboxTable}) + 1 <= ?
+  ORDER BY key RETURNING seq`;
+
+/** @param args ids and messages in turn. @returns them as a JSON list of pairs. @throws {SqlRefusal} for anything else. */
+export function outboxList(args: readonly unknown[]): string {
+  if (args.length === 0 || args.length % 2 !== 0 || !args.every((value) => typeof value === 'string'))
+    throw new SqlRefusal('SQLITE_MISUSE', 'messages are ids and texts in turn');
+  // SQLite would make other text of a lone surrogate than it makes of one in a list of ids to remove.
+  const texts = args.map((text) => text.toWellFormed());
+  return JSON.stringify(Array.from({ length: texts.length / 2 }, (_, index) => texts.slice(2 * index, 2 * index + 2)));
+}
 
 /** Takes how many rows; gives ids and messages, the oldest first. */
 export const readOutbox = `SELECT id, message FROM ${outboxTable} ORDER BY seq LIMIT ?`;

@@ -14,7 +14,7 @@ export const databaseOps = {
 
 /** What only the platform asks of a database, for its outbox (core/database-outbox.ts). */
 export const outboxOps = {
-  /** `[id, message]`, inside an interactive transaction -> `{}`. */ enqueue: 10,
+  /** `[id, message, ...]`, inside an interactive transaction, all or none -> `{}`. */ enqueue: 10,
   /** `[]` -> `{rows: [id, message][]}`: the oldest rows. */ pending: 11,
   /** `[ids]` -> `{}`: they are gone. */ dequeue: 12,
 } as const;

@@ -74,6 +74,16 @@ export interface DatabaseTransaction {
    * });
    */
   send<Payload>(queue: QueueBinding<Payload>, payload: Payload, options?: QueueSendOptions): Promise<{ messageId: string }>;
+  /**
+   * Sends up to 100 messages, all or none, if and only if the transaction commits; as `send`, and as `queue.sendBatch`.
+   *
+   * @example await tx.sendBatch(env.MAIL, guests.map((guest) => ({ payload: { to: guest } })));
+   */
+  sendBatch<Payload>(
+    queue: QueueBinding<Payload>,
+    messages: Iterable<({ payload: Payload } | { body: Payload }) & QueueSendOptions>,
+    options?: QueueSendOptions,
+  ): Promise<{ messageIds: string[] }>;
 }
 
 /** A view of the database that never goes back behind what it has seen. */

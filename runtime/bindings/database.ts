@@ -6,7 +6,7 @@ import { PlatformError } from '#core/errors.ts';
 import type { HostHandler, HostReply } from '../bridge/host-calls.ts';
 import { invalid, toRecord, toWhole } from './arguments.ts';
 import type { Outbox } from './outbox.ts';
-import { toNewMessage } from './queue.ts';
+import { toNewMessages } from './queue.ts';
 import type { BindingScope } from './scope.ts';
 
 /** One database. */
@@ -42,7 +42,7 @@ export interface DatabaseMessages {
 
 /**
  * The calls of a deployment's db bindings: `{binding, op, transaction}` and the payload as a part -> the answer as a part;
- * `{binding, transaction, queue, message}` -> `{messageId}` and the answer as a part.
+ * `{binding, transaction, queue, messages}` -> `{messageIds}` and the answer as a part.
  *
  * @param messages null: there are no queues.
  */
@@ -70,16 +70,16 @@ export function createDatabaseCalls(
       });
     },
     async 'db.send'(call) {
-      const { binding, transaction, queue, message } = toRecord(call.args);
+      const { binding, transaction, queue, messages: given } = toRecord(call.args);
       const place = { namespace: scope.namespace, resource: scope.resource(binding) };
       call.owner.countSubrequest();
       if (messages === null)
         throw new PlatformError('binding_unavailable', { kind: 'queue', reason: 'this handler was started without a store for them' });
       const to = { namespace: scope.namespace, resource: messages.queues.resource(queue) };
       const number = toWhole(transaction, 'transaction', { least: 1, most: 2 ** 31 });
-      const taken = toNewMessage(message, now(), messages.limits);
+      const taken = toNewMessages(given, now(), messages.limits);
       const sender = { project: scope.project, branch: scope.branch, binding: queue as string };
-      return { value: { messageId: taken.id }, parts: [await messages.outbox.put(place, number, to, sender, taken)] };
+      return { value: { messageIds: taken.map(({ id }) => id) }, parts: [await messages.outbox.put(place, number, to, sender, ...taken)] };
     },
   };
 }

@@ -6,12 +6,12 @@ import type { EventSender, NewMessage, QueuePlace } from './queue.ts';
 /** Takes messages into transactions, and out of databases into their queues. */
 export interface Outbox {
   /**
-   * Puts a message into an interactive transaction.
+   * Puts messages into an interactive transaction, all or none.
    *
    * @returns JSON of the database: `{}`, or a refusal.
    * @throws {PlatformError} `database_unavailable`, `store_unavailable`.
    */
-  put(place: DatabasePlace, transaction: number, queue: QueuePlace, sender: EventSender, message: NewMessage): Promise<string>;
+  put(place: DatabasePlace, transaction: number, queue: QueuePlace, sender: EventSender, ...messages: NewMessage[]): Promise<string>;
   /** A transaction with messages was committed, or may have been: they are taken to their queues soon. */
   committed(place: DatabasePlace): void;
 }

@@ -80,17 +80,8 @@ export function createQueueCalls(
       const { binding, messages } = toRecord(call.args);
       const place = { namespace: scope.namespace, resource: scope.resource(binding) };
       call.owner.countSubrequest();
-      if (!Array.isArray(messages) || messages.length === 0) throw invalid('There must be at least one message');
-      if (messages.length > limits.batchMessagesMax)
-        throw invalid(`A batch has ${messages.length} messages, and may have ${limits.batchMessagesMax}`);
       const time = now();
-      let bytes = 0;
-      const taken = messages.map((message) => {
-        const checked = toNewMessage(message, time, limits);
-        bytes += Buffer.byteLength(checked.payload);
-        return checked;
-      });
-      if (bytes > limits.batchBytesMax) throw invalid(`The batch has ${bytes} bytes as JSON, and may have ${limits.batchBytesMax}`);
+      const taken = toNewMessages(messages, time, limits);
       const sender = { project: scope.project, branch: scope.branch, binding: binding as string };
       return { value: { messageIds: await store.send(place, sender, taken, time) } };
     },
@@ -103,8 +94,22 @@ export function createQueueCalls(
   };
 }
 
-/** A message as a worker says it: `{payload, delaySeconds?, dedupeId?, orderingKey?}`. @throws {PlatformError} `invalid_argument`. */
-export function toNewMessage(message: unknown, time: number, limits: DeliveryLimits): NewMessage {
+/** Messages as a worker says them: `{payload, delaySeconds?, dedupeId?, orderingKey?}` each. @throws {PlatformError} `invalid_argument`. */
+export function toNewMessages(messages: unknown, time: number, limits: DeliveryLimits): NewMessage[] {
+  if (!Array.isArray(messages) || messages.length === 0) throw invalid('There must be at least one message');
+  if (messages.length > limits.batchMessagesMax)
+    throw invalid(`A batch has ${messages.length} messages, and may have ${limits.batchMessagesMax}`);
+  let bytes = 0;
+  const taken = messages.map((message) => {
+    const checked = toNewMessage(message, time, limits);
+    bytes += Buffer.byteLength(checked.payload);
+    return checked;
+  });
+  if (bytes > limits.batchBytesMax) throw invalid(`The batch has ${bytes} bytes as JSON, and may have ${limits.batchBytesMax}`);
+  return taken;
+}
+
+function toNewMessage(message: unknown, time: number, limits: DeliveryLimits): NewMessage {
   const { payload, delaySeconds, dedupeId, orderingKey } = toRecord(message);
   return {
     id: randomUUID(),

@@ -3,7 +3,7 @@
 import { randomInt } from 'node:crypto';
 import { statSync } from 'node:fs';
 import type { DatabaseLimits } from '#core/database-limits.ts';
-import { createOutbox, findOutbox, insertOutbox, outboxPage, readOutbox, removeOutbox } from '#core/database-outbox.ts';
+import { createOutbox, findOutbox, insertOutbox, outboxList, outboxPage, readOutbox, removeOutbox } from '#core/database-outbox.ts';
 import { SqlRefusal, type StoredValue, toWire } from '#core/database-request.ts';
 import { PlatformError } from '#core/errors.ts';
 import { Connection, type Prepared, type StatementRun } from './connection.ts';
@@ -372,16 +372,18 @@ export class DatabaseFile {
     return sends === 0 ? `{"m":[${this.#version}]}` : `{"m":[${this.#version}],"o":${sends}}`;
   }
 
-  #enqueue(connection: Connection, [id, message]: readonly unknown[]): string {
+  #enqueue(connection: Connection, args: readonly unknown[]): string {
     if (this.#transaction === null || connection !== this.#second)
       throw new SqlRefusal('SQLITE_MISUSE', 'messages are sent in a transaction');
     const { outboxMax } = this.#parts.limits;
+    const list = outboxList(args);
     connection.own(createOutbox);
-    if (connection.own(insertOutbox, textOf(id), textOf(message), outboxMax).length === 0) {
+    const { length } = connection.own(insertOutbox, list, outboxMax);
+    if (length === 0) {
       throw new SqlRefusal('SQLITE_FULL', `more than DB_OUTBOX_MAX (${outboxMax}) messages wait to be taken over by their queues`);
     }
     this.#touched(connection, false);
-    this.#transaction.sends++;
+    this.#transaction.sends += length;
     return begun;
   }
 

@@ -150,8 +150,17 @@ sockets.socketClasses.load = () => (loaded['web-socket'] ?? load('web-socket')) 
 export interface BindingModule {
   /** @param name as `env` has it: host calls name it, and the host knows its resource. */
   create(name: string): object;
-  /** Of queues: name and message as a call takes them; null for anything that `create` did not make. */
-  address?(binding: unknown, payload: unknown, options: unknown): { readonly queue: string; readonly message: object } | null;
+  /**
+   * Of queues: name and messages as a call takes them; null for anything that `create` did not make.
+   *
+   * @param given a payload, or with `isBatch` a list as `sendBatch` takes it.
+   */
+  address?(
+    binding: unknown,
+    given: unknown,
+    options: unknown,
+    isBatch: boolean,
+  ): { readonly queue: string; readonly messages: readonly object[] } | null;
 }
 
 /** The module of a kind of binding. */

@@ -4,7 +4,16 @@ import { randomInt } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { defaultDatabaseLimits, type DatabaseLimits } from '#core/database-limits.ts';
 import { appliedMigrations, migrationLedger, pendingMigrations, rememberMigration } from '#core/database-migrations.ts';
-import { createOutbox, findOutbox, insertOutbox, outboxPage, outboxTable, readOutbox, removeOutbox } from '#core/database-outbox.ts';
+import {
+  createOutbox,
+  findOutbox,
+  insertOutbox,
+  outboxList,
+  outboxPage,
+  outboxTable,
+  readOutbox,
+  removeOutbox,
+} from '#core/database-outbox.ts';
 import { databaseOps, fromWire, outboxOps, SqlRefusal } from '#core/database-request.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { DatabasePlace, DatabaseStore } from '../bindings/database.ts';
@@ -220,16 +229,17 @@ export function createDatabaseCloud(settings: DatabaseCloudSettings, limits: Dat
     return ((await ask(place, transaction, { type: 'execute', stmt })) as HranaResult).rows.map((row) => row.map(fromHrana));
   }
 
-  async function enqueue(place: DatabasePlace, transaction: number, [id, message]: readonly unknown[]): Promise<string> {
-    if (transaction === 0 || typeof id !== 'string' || typeof message !== 'string')
-      throw new SqlRefusal('SQLITE_MISUSE', 'messages are sent in a transaction');
+  async function enqueue(place: DatabasePlace, transaction: number, args: readonly unknown[]): Promise<string> {
+    if (transaction === 0) throw new SqlRefusal('SQLITE_MISUSE', 'messages are sent in a transaction');
+    const list = outboxList(args);
     await owned(place, transaction, createOutbox);
-    if ((await owned(place, transaction, insertOutbox, id, message, limits.outboxMax)).length === 0) {
+    const { length } = await owned(place, transaction, insertOutbox, list, limits.outboxMax);
+    if (length === 0) {
       const most = `DB_OUTBOX_MAX (${limits.outboxMax})`;
       throw new SqlRefusal('SQLITE_FULL', `more than ${most} messages wait to be taken over by their queues`);
     }
     const stream = streams.get(transaction);
-    if (stream !== undefined) stream.sends++;
+    if (stream !== undefined) stream.sends += length;
     return '{}';
   }
 

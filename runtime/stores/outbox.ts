@@ -226,11 +226,13 @@ export function createOutbox({ databases, queue, index, limits, owns, now, log }
   }
 
   return {
-    async put(place, transaction, { resource }, { project, branch, binding }, { id, payload, dueAt, dedupeId, orderingKey }) {
+    async put(place, transaction, { resource }, { project, branch, binding }, ...messages) {
       await mark(place);
-      const message: OutboxMessage = { resource, project, branch, binding, payload, dueAt, dedupeId, orderingKey };
-      const request = JSON.stringify([id, JSON.stringify(message)]);
-      return (await databases.run(place, outboxOps.enqueue, transaction, request)) as string;
+      const rows = messages.flatMap(({ id, payload, dueAt, dedupeId, orderingKey }) => {
+        const message: OutboxMessage = { resource, project, branch, binding, payload, dueAt, dedupeId, orderingKey };
+        return [id, JSON.stringify(message)];
+      });
+      return (await databases.run(place, outboxOps.enqueue, transaction, JSON.stringify(rows))) as string;
     },
     committed: (place) => void drainPatiently(place),
     sweep,

@@ -298,6 +298,28 @@ export function databaseBindingContract(open: () => Promise<DatabaseBindingCase>
     assert.ok(late!.dueAt! >= now + 60_000 && late!.dueAt! <= Date.now() + 60_000);
   });
 
+  test('sendBatch of a transaction sends all of its messages or none, in their order, as that of a queue does', async () => {
+    const [ids, ...refused] = (await run(`
+      const said = async (work) => { try { return await work(); } catch (error) { return error.message; } };
+      return DB.transaction(async (tx) => {
+        const { messageIds } = await tx.sendBatch(MAIL, new Set([{ payload: 'a' }, { body: 'b' }]), { orderingKey: 'k' });
+        const found = [messageIds];
+        for (const list of [[], [{ payload: 'x' }, { payload: 'x'.repeat(2000) }], Array.from({ length: 101 }, () => ({ payload: 1 }))])
+          found.push([await said(() => tx.sendBatch(MAIL, list)), await said(() => MAIL.sendBatch(list))]);
+        found.push(await said(() => tx.sendBatch(DB, [{ payload: 1 }])));
+        await tx.sendBatch(MAIL, [{ payload: 'c' }]);
+        return found;
+      });`)) as [string[], ...unknown[]];
+    assert.deepEqual(await mailed(3), ['a', 'b', 'c']);
+    const { messages } = await events.queue.list(mail, { limit: 100, after: 0 });
+    assert.deepEqual(
+      messages.slice(0, 2).map(({ id }) => id),
+      ids,
+    );
+    assert.equal(refused.pop(), 'sendBatch takes a queue of env, such as tx.sendBatch(env.MAIL, [{ payload }])');
+    for (const [outbox, queue] of refused as [string, string][]) assert.equal(outbox, queue);
+  });
+
   test('a message that a queue would refuse is refused in the same words, and the transaction goes on', async () => {
     assert.deepEqual(
       await run(`

@@ -207,6 +207,19 @@ export function databaseStoreContract(
     assert.deepEqual(Object.keys(await ask(ops.commit, [], plain)), ['m']);
   });
 
+  test('messages that go into the outbox together go in all or none, in their order, whatever text they are', async () => {
+    fresh();
+    const { t } = await ask(ops.begin, []);
+    const texts = ['"\\u0000"', '{"a":"\u{1f600}\\ud800 \\" \\\\ \u2028"}', '[]'];
+    const pairs = Array.from({ length: 12 }, (_, index) => [`m${index}`, texts[index % 3] as string]);
+    assert.deepEqual(await ask(outboxOps.enqueue, pairs.flat(), t), {});
+    assert.equal((await ask(outboxOps.enqueue, ['new', '1', 'm3', '2'], t)).e[0], 'SQLITE_CONSTRAINT_UNIQUE');
+    for (const args of [[], ['a'], ['a', 1], ['a', '1', 'b'], [['a', '1']]])
+      assert.equal((await ask(outboxOps.enqueue, args, t)).e[0], 'SQLITE_MISUSE');
+    assert.equal(((await ask(ops.commit, [], t)) as unknown as { o: number }).o, 12);
+    assert.deepEqual((await ask(outboxOps.pending, [])) as unknown, { rows: pairs });
+  });
+
   test('namespaces and resources see nothing of each other', async () => {
     fresh();
     await query('CREATE TABLE mine (a)');

@@ -69,13 +69,18 @@ export const entries = platform<PlatformEnv>()
   .post('/', { body: z.object({ text: z.string().trim().min(1).max(1000) }), response: { 201: Entry } }, async (ctx) => {
     const { env, body, state } = ctx;
     const { user } = state;
-    const row = await env.DB.prepare('INSERT INTO entries (user_id, author, text, created_at) VALUES (?, ?, ?, ?) RETURNING *')
-      .bind(user.id, user.name === '' ? user.email.replace(/@.*/, '') : user.name, body.text, Date.now())
-      .first<Row>();
-    await greetOnce(env, user);
     const host = ctx.vars['HOST_EMAIL'];
-    if (host !== undefined) await env.MAIL.send({ to: host, subject: `${row!.author} was here`, text: body.text });
-    return ctx.json(await toEntry(env, row!, user), 201);
+    // The letter belongs to the entry: both are there or neither.
+    const row = await env.DB.transaction(async (tx) => {
+      const written = await tx
+        .prepare('INSERT INTO entries (user_id, author, text, created_at) VALUES (?, ?, ?, ?) RETURNING *')
+        .bind(user.id, user.name === '' ? user.email.replace(/@.*/, '') : user.name, body.text, Date.now())
+        .first<Row>();
+      if (host !== undefined) await tx.send(env.MAIL, { to: host, subject: `${written!.author} was here`, text: body.text });
+      return written!;
+    });
+    await greetOnce(env, user);
+    return ctx.json(await toEntry(env, row, user), 201);
   })
   .delete('/:id', { params: Id, response: { 204: null } }, async ({ env, params, state }) => {
     const { id } = await ownEntry(env, params.id, state.user);

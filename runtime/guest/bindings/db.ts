@@ -163,12 +163,12 @@ export default function createDb({ atob, btoa, callHost, fromJson, givenBinding,
       return this.#read<Answer>(reply.parts[0]);
     }
 
-    /** Puts a message into the transaction; what is wrong with the message is said as `queue.send` says it. */
-    async send(queue: string, message: object): Promise<{ messageId: string }> {
+    /** Puts messages into the transaction; what is wrong with one is said as `queue.send` says it. */
+    async send(queue: string, messages: readonly object[]): Promise<string[]> {
       const { binding, transaction } = this;
-      const { value, parts } = await callHost('db.send', { binding, transaction, queue, message });
+      const { value, parts } = await callHost('db.send', { binding, transaction, queue, messages });
       this.#read(parts[0]);
-      return value as { messageId: string };
+      return (value as { messageIds: string[] }).messageIds;
     }
 
     #read<Answer>(part: unknown): Answer {
@@ -305,9 +305,21 @@ export default function createDb({ atob, btoa, callHost, fromJson, givenBinding,
 
     /** To a queue, if and only if the transaction commits. */
     async send(queue: unknown, payload: unknown, options?: unknown): Promise<{ messageId: string }> {
-      const addressed = givenBinding('queue')?.address?.(queue, payload, options);
-      if (addressed == null) throw new TypeError('send takes a queue of env, such as tx.send(env.MAIL, payload)');
-      const sent = this.#channel.send(addressed.queue, addressed.message);
+      return { messageId: (await this.#send('send', queue, payload, options))[0] as string };
+    }
+
+    /** The same for several messages, all or none. */
+    async sendBatch(queue: unknown, messages: unknown, options?: unknown): Promise<{ messageIds: string[] }> {
+      return { messageIds: await this.#send('sendBatch', queue, messages, options) };
+    }
+
+    #send(name: 'send' | 'sendBatch', queue: unknown, given: unknown, options: unknown): Promise<string[]> {
+      const addressed = givenBinding('queue')?.address?.(queue, given, options, name === 'sendBatch');
+      if (addressed == null) {
+        const example = name === 'send' ? 'payload' : '[{ payload }]';
+        throw new TypeError(`${name} takes a queue of env, such as tx.${name}(env.MAIL, ${example})`);
+      }
+      const sent = this.#channel.send(addressed.queue, addressed.messages);
       this.#sends.push(sent);
       return sent;
     }

@@ -8,12 +8,18 @@ interface SendOptions {
   /** Messages with one key are delivered one after the other, in their order. */ readonly orderingKey?: string;
 }
 
+type Batch = Iterable<SendOptions & { readonly payload?: unknown; readonly body?: unknown }>;
+
 export default function createQueue({ callHost }: LazyParts): BindingModule {
   function toMessage(payload: unknown, options: SendOptions | null | undefined): object {
     if (payload === undefined || typeof payload === 'function' || typeof payload === 'symbol')
       throw new TypeError('A message must have a JSON form');
     const { delaySeconds, dedupeId, orderingKey } = options ?? {};
     return { payload, delaySeconds, dedupeId, orderingKey };
+  }
+
+  function toMessages(messages: Batch, options: SendOptions | undefined): object[] {
+    return Array.from(messages, (message) => toMessage('payload' in message ? message.payload : message.body, { ...options, ...message }));
   }
 
   class Queue {
@@ -23,9 +29,9 @@ export default function createQueue({ callHost }: LazyParts): BindingModule {
       this.#binding = binding;
     }
 
-    static address(binding: unknown, payload: unknown, options: unknown): { queue: string; message: object } | null {
-      if (typeof binding !== 'object' || binding === null || !(#binding in binding)) return null;
-      return { queue: binding.#binding, message: toMessage(payload, options as SendOptions) };
+    /** Null: that is no queue. */
+    static nameOf(binding: unknown): string | null {
+      return typeof binding === 'object' && binding !== null && #binding in binding ? binding.#binding : null;
     }
 
     async #send(messages: readonly object[]): Promise<string[]> {
@@ -38,11 +44,8 @@ export default function createQueue({ callHost }: LazyParts): BindingModule {
     }
 
     /** Messages are `{payload, ...options}`, or `{body, ...options}` as workers of other platforms write them. */
-    async sendBatch(messages: Iterable<SendOptions & { payload?: unknown; body?: unknown }>, options?: SendOptions): Promise<object> {
-      const list = Array.from(messages, (message) =>
-        toMessage('payload' in message ? message.payload : message.body, { ...options, ...message }),
-      );
-      return { messageIds: await this.#send(list) };
+    async sendBatch(messages: Batch, options?: SendOptions): Promise<object> {
+      return { messageIds: await this.#send(toMessages(messages, options)) };
     }
 
     /** Messages that wait, run and have failed for good. */
@@ -54,5 +57,13 @@ export default function createQueue({ callHost }: LazyParts): BindingModule {
     }
   }
 
-  return { create: (name) => new Queue(name), address: Queue.address };
+  return {
+    create: (name) => new Queue(name),
+    address(binding, given, options, isBatch) {
+      const queue = Queue.nameOf(binding);
+      if (queue === null) return null;
+      const messages = isBatch ? toMessages(given as Batch, options as SendOptions) : [toMessage(given, options as SendOptions)];
+      return { queue, messages };
+    },
+  };
 }

@@ -43,6 +43,7 @@ async function use(env: PlatformEnv, request: Request, ctx: ExecutionContext): P
   const row: { id: number } | null = await env.DB.prepare('SELECT 1').first<{ id: number }>();
   await env.DB.batch([env.DB.prepare('SELECT 1')]);
   const left: number = await env.DB.transaction(async (tx) => (await tx.prepare('SELECT 1').bind(1n, [1, 2]).first<number>('n')) ?? 0);
+  const all: { messageIds: string[] } = await env.DB.transaction((tx) => tx.sendBatch(env.MAIL, [{ payload: { to: 'a' }, delaySeconds: 5 }]));
   const sent: { messageId: string } = await env.DB.transaction((tx) => tx.send(env.MAIL, { to: 'a' }, { delaySeconds: 5 }));
   const [columns] = await env.DB.prepare('SELECT 1').raw({ columnNames: true });
   const first: string | undefined = columns[0];
