@@ -1,0 +1,49 @@
+// What the cases of the broker's contract are written with: how an engine answers, messages, and the shape of a case. Used by
+// broker.ts and the files of its chapters, broker-*.ts.
+import type { DeliveryLimits } from '#core/delivery-limits.ts';
+import type { NewMessage } from '#runtime/bindings/queue.ts';
+import type { Broker } from '#runtime/broker/broker.ts';
+import type { WorkParts } from '#runtime/broker/delivery.ts';
+import type { DeliveryEnd, EventKind } from '#runtime/invocation/delivery.ts';
+import { failed, ok, type FailureCode } from '#runtime/invocation/outcome.ts';
+import type { EventStores } from '#runtime/stores/event-stores.ts';
+
+export type Deliver = (
+  event: Record<string, unknown>,
+  kind: EventKind,
+  signal: AbortSignal,
+  deployment: string,
+) => Promise<DeliveryEnd> | DeliveryEnd;
+
+export const sender = { project: 'shop', branch: 'main', binding: 'MAIL' };
+export const owner = { project: 'shop', branch: 'main', deployment: 'd000000000001' };
+export const mail = { namespace: 'shop', resource: 'mail' };
+
+export const done = (result: unknown = null): DeliveryEnd => ({ outcome: ok, result: JSON.stringify(result), cpuMs: 1 });
+export const end = (code: FailureCode): DeliveryEnd => ({ outcome: failed(code), result: null, cpuMs: 1 });
+
+export interface Messages {
+  readonly queueName: string;
+  readonly messages: readonly { readonly id: string; readonly payload: unknown; readonly attempt: number; readonly timestamp: number }[];
+}
+
+export function message(id: string, fields: Partial<NewMessage> = {}): NewMessage {
+  return { id, payload: JSON.stringify(id), dueAt: Date.now(), dedupeId: null, orderingKey: null, ...fields };
+}
+
+/** Waits until something is so; the condition is looked at whenever something may have changed. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** What a case works with. */
+export interface Setting {
+  readonly stores: EventStores;
+  readonly said: string[];
+  /** Moves the broker's clock. */ pass(ms: number): void;
+  now(): number;
+  start(deliver: Deliver, parts?: Partial<WorkParts>): Promise<Broker>;
+}
+
+/** One case: a fact, and how it is shown. */
+export type Fact = (title: string, run: (setting: Setting) => Promise<void>, changed?: Partial<DeliveryLimits>) => void;

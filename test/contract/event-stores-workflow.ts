@@ -1,0 +1,251 @@
+// The cases of the event stores' contract about runs of workflows. Run by event-stores.ts.
+import assert from 'node:assert/strict';
+import type { EventStores } from '#runtime/stores/event-stores.ts';
+import { day, owner, t0, type Fact } from './event-stores-case.ts';
+
+export function workflowCases(fact: Fact): void {
+  const flow = { namespace: 'shop', resource: 'orders' };
+  const claimRun = async ({ workflow }: EventStores, at: number, lease = 'me'): ReturnType<EventStores['workflow']['claims']['claim']> =>
+    workflow.claims.claim([await workflow.lanes.open('shop', 'orders')], 10, `${lease}.${at}`, at, at + 60_000);
+
+  fact('a run is started once, however often its id is triggered', async (stores) => {
+    const { workflow } = stores;
+    await Promise.all([1, 2, 3].map((n) => workflow.trigger(flow, owner, { id: 'order-7', input: `${n}` }, t0)));
+    const found = await workflow.get(flow, 'order-7');
+    assert.deepEqual([found!.status, found!.deployment, found!.createdAt, found!.startedAt], ['pending', 'd000000000001', t0, null]);
+    assert.equal((await claimRun(stores, t0)).length, 1);
+    assert.equal(await workflow.get({ ...flow, namespace: 'other' }, 'order-7'), null);
+  });
+
+  fact('steps are written down, given back, and done once', async (stores) => {
+    const { workflow } = stores;
+    await workflow.trigger(flow, owner, { id: 'r', input: '{}' }, t0);
+    const [row] = await claimRun(stores, t0);
+    const begun = await workflow.begin(row!, t0);
+    assert.deepEqual(begun?.steps, []);
+    const { run } = begun!;
+    assert.equal(await workflow.step('shop', run, '__proto__', { kind: 'done', result: '{"ok":true}' }, t0 + 1), true);
+    const failure = { kind: 'failed', error: '{"name":"Error","message":"no"}', attempts: 1, wakeAt: t0 + 5000 } as const;
+    assert.equal(await workflow.step('shop', run, 'flaky', failure, t0 + 2), true);
+    assert.equal(await workflow.step('shop', run, 'nap', { kind: 'sleep', wakeAt: t0 + 3000 }, t0 + 2), true);
+    assert.equal(await workflow.hasProgressed(row!, t0 + 1), true);
+    await workflow.settle(row!, { status: 'suspended' }, t0 + 3);
+    assert.deepEqual(await claimRun(stores, t0 + 2999), []);
+    const [again] = await claimRun(stores, t0 + 3000);
+    assert.equal(again!.attempt, 1);
+    const later = await workflow.begin(again!, t0 + 3000);
+    assert.deepEqual(
+      later!.steps.map(({ name, kind, status, attempts, result, wakeAt }) => [name, kind, status, attempts, result, wakeAt]),
+      [
+        ['__proto__', 'run', 'done', 0, '{"ok":true}', null],
+        ['flaky', 'run', 'waiting', 1, null, t0 + 5000],
+        ['nap', 'sleep', 'done', 0, null, t0 + 3000],
+      ],
+    );
+    await workflow.step('shop', later!.run, 'flaky', { kind: 'done', result: '1' }, t0 + 3001);
+    await workflow.settle(again!, { status: 'completed', output: '"fin"' }, t0 + 3002);
+    const ended = await workflow.get(flow, 'r');
+    assert.deepEqual([ended!.status, ended!.output, ended!.startedAt, ended!.completedAt], ['completed', '"fin"', t0, t0 + 3002]);
+    const history = await workflow.history(flow, 'r');
+    assert.deepEqual(
+      history!.steps.map(({ name, status, attempts }) => [name, status, attempts]),
+      [
+        ['__proto__', 'done', 0],
+        ['flaky', 'done', 1],
+        ['nap', 'done', 0],
+      ],
+    );
+  });
+
+  fact('a stretch whose lease is gone changes nothing any more, and no namespace writes into another', async (stores) => {
+    const { workflow } = stores;
+    await workflow.trigger(flow, owner, { id: 'r', input: '{}' }, t0);
+    const [old] = await claimRun(stores, t0, 'old');
+    const { run: oldRun } = (await workflow.begin(old!, t0))!;
+    const [row] = await claimRun(stores, t0 + 60_000, 'new');
+    assert.equal(await workflow.begin(old!, t0 + 60_000), null);
+    const { run } = (await workflow.begin(row!, t0 + 60_000))!;
+    assert.equal(await workflow.step('shop', oldRun, 'late', { kind: 'done', result: '1' }, t0 + 60_001), false);
+    assert.equal(await workflow.waitForEvent('shop', oldRun, { name: 'e', type: 'x', timeoutAt: null }, t0), false);
+    assert.equal(await workflow.step('thief', run, 'mine', { kind: 'done', result: '1' }, t0 + 60_001), false);
+    await workflow.log('thief', run, { message: 'hello', content: null }, t0);
+    await workflow.settle(old!, { status: 'completed', output: '1' }, t0 + 60_002);
+    assert.equal((await workflow.get(flow, 'r'))!.status, 'running');
+    assert.deepEqual(await workflow.history(flow, 'r'), { steps: [], log: [] });
+  });
+
+  fact('an event that comes first waits for the run, one that comes later wakes it, a late one is for the next wait', async (stores) => {
+    const { workflow } = stores;
+    await workflow.trigger(flow, owner, { id: 'r', input: '{}' }, t0);
+    await workflow.sendEvent(flow, 'r', { type: 'paid', payload: '1' }, t0);
+    await workflow.sendEvent(flow, 'r', { type: 'paid', payload: '2' }, t0 + 1);
+    const [row] = await claimRun(stores, t0 + 1);
+    const { run } = (await workflow.begin(row!, t0 + 1))!;
+    const wait = (name: string, type: string, timeoutAt: number | null = null): ReturnType<typeof workflow.waitForEvent> =>
+      workflow.waitForEvent('shop', run, { name, type, timeoutAt }, t0 + 2);
+    assert.equal(await wait('first', 'paid'), `{"type":"paid","payload":1,"timestamp":${t0}}`);
+    assert.equal(await wait('second', 'paid'), `{"type":"paid","payload":2,"timestamp":${t0 + 1}}`);
+    assert.equal(await wait('third', 'shipped'), null);
+    await workflow.settle(row!, { status: 'suspended' }, t0 + 3);
+    assert.deepEqual(await claimRun(stores, t0 + day), []);
+    await workflow.sendEvent(flow, 'r', { type: 'shipped', payload: '"x"' }, t0 + day);
+    const [again] = await claimRun(stores, t0 + day);
+    const { steps } = (await workflow.begin(again!, t0 + day))!;
+    assert.equal(steps[2]!.result, `{"type":"shipped","payload":"x","timestamp":${t0 + day}}`);
+  });
+
+  fact('an event that comes while the stretch still runs is not lost when it suspends', async (stores) => {
+    const { workflow } = stores;
+    await workflow.trigger(flow, owner, { id: 'r', input: '{}' }, t0);
+    const [row] = await claimRun(stores, t0);
+    const { run } = (await workflow.begin(row!, t0))!;
+    assert.equal(await workflow.waitForEvent('shop', run, { name: 'e', type: 'go', timeoutAt: t0 + day }, t0), null);
+    await workflow.sendEvent(flow, 'r', { type: 'go', payload: 'null' }, t0 + 1);
+    await workflow.settle(row!, { status: 'suspended' }, t0 + 2);
+    const [again] = await claimRun(stores, t0 + 2);
+    assert.equal((await workflow.begin(again!, t0 + 2))!.steps[0]!.status, 'done');
+  });
+
+  fact('a wait that nothing ends in time fails', async (stores) => {
+    const { workflow } = stores;
+    await workflow.trigger(flow, owner, { id: 'r', input: '{}' }, t0);
+    const [row] = await claimRun(stores, t0);
+    const { run } = (await workflow.begin(row!, t0))!;
+    await workflow.waitForEvent('shop', run, { name: 'e', type: 'go', timeoutAt: t0 + 1000 }, t0);
+    await workflow.settle(row!, { status: 'suspended' }, t0 + 1);
+    const [again] = await claimRun(stores, t0 + 1000);
+    const { steps } = (await workflow.begin(again!, t0 + 1000))!;
+    assert.deepEqual([steps[0]!.status, JSON.parse(steps[0]!.error!)['name']], ['failed', 'TimeoutError']);
+  });
+
+  fact('a run that is cancelled ends at once, and what it tells afterwards does not count', async (stores) => {
+    const { workflow } = stores;
+    await workflow.trigger(flow, owner, { id: 'r', input: '{}' }, t0);
+    const [row] = await claimRun(stores, t0);
+    const { run } = (await workflow.begin(row!, t0))!;
+    await workflow.cancel(flow, 'r', t0 + 1);
+    await workflow.cancel(flow, 'r', t0 + 2);
+    assert.equal(await workflow.step('shop', run, 's', { kind: 'done', result: '1' }, t0 + 2), false);
+    await workflow.settle(row!, { status: 'completed', output: '1' }, t0 + 3);
+    const found = await workflow.get(flow, 'r');
+    assert.deepEqual([found!.status, found!.completedAt], ['cancelled', t0 + 1]);
+    await assert.rejects(workflow.cancel(flow, 'none', t0), { code: 'execution_not_found' });
+    await assert.rejects(workflow.sendEvent(flow, 'r', { type: 'x', payload: '1' }, t0), { code: 'execution_state' });
+  });
+
+  fact('a run that is paused keeps what its step returned, and goes on when it is resumed', async (stores) => {
+    const { workflow } = stores;
+    await workflow.trigger(flow, owner, { id: 'r', input: '{}' }, t0);
+    const [row] = await claimRun(stores, t0);
+    const { run } = (await workflow.begin(row!, t0))!;
+    await workflow.pause(flow, 'r');
+    assert.equal((await workflow.get(flow, 'r'))!.status, 'paused');
+    assert.equal(await workflow.step('shop', run, 's', { kind: 'done', result: '1' }, t0 + 1), false);
+    await workflow.settle(row!, { status: 'suspended' }, t0 + 2);
+    assert.deepEqual(await claimRun(stores, t0 + day), []);
+    await workflow.resume(flow, 'r', t0 + day);
+    const [again] = await claimRun(stores, t0 + day);
+    assert.equal((await workflow.begin(again!, t0 + day))!.steps[0]!.status, 'done');
+  });
+
+  fact('a run restarts from the beginning, or from a step, on the deployment that is named', async (stores) => {
+    const { workflow } = stores;
+    await workflow.trigger(flow, owner, { id: 'r', input: '{}' }, t0);
+    const [row] = await claimRun(stores, t0);
+    const { run } = (await workflow.begin(row!, t0))!;
+    for (const name of ['a', 'b', 'c']) await workflow.step('shop', run, name, { kind: 'done', result: '1' }, t0);
+    await workflow.settle(row!, { status: 'failed', error: '{"name":"Error","message":"x"}' }, t0 + 1);
+    await assert.rejects(workflow.restart(flow, 'r', { fromStep: 'z', deployment: null }, t0), /has no step z/);
+    await workflow.restart(flow, 'r', { fromStep: 'b', deployment: 'd000000000002' }, t0 + 2);
+    const found = await workflow.get(flow, 'r');
+    assert.deepEqual([found!.status, found!.error, found!.deployment], ['pending', null, 'd000000000002']);
+    const [again] = await claimRun(stores, t0 + 2);
+    assert.deepEqual(
+      (await workflow.begin(again!, t0 + 2))!.steps.map(({ name }) => name),
+      ['a'],
+    );
+    await workflow.restart(flow, 'r', { fromStep: null, deployment: null }, t0 + 3);
+    const [third] = await claimRun(stores, t0 + 3);
+    assert.deepEqual((await workflow.begin(third!, t0 + 3))!.steps, []);
+  });
+
+  fact(
+    'steps, waiting events and log lines of a run have their bounds',
+    async (stores) => {
+      const { workflow } = stores;
+      await workflow.trigger(flow, owner, { id: 'r', input: '{}' }, t0);
+      const [row] = await claimRun(stores, t0);
+      const { run } = (await workflow.begin(row!, t0))!;
+      for (const name of ['a', 'b']) await workflow.step('shop', run, name, { kind: 'done', result: '1' }, t0);
+      await assert.rejects(workflow.step('shop', run, 'c', { kind: 'sleep', wakeAt: t0 }, t0), /at most 2 steps/);
+      await assert.rejects(workflow.waitForEvent('shop', run, { name: 'd', type: 'x', timeoutAt: null }, t0), /at most 2 steps/);
+      for (const n of [1, 2]) await workflow.sendEvent(flow, 'r', { type: 'x', payload: `${n}` }, t0);
+      await assert.rejects(workflow.sendEvent(flow, 'r', { type: 'x', payload: '3' }, t0), /has 2 events that nothing waits for/);
+      for (const n of [1, 2, 3]) await workflow.log('shop', run, { message: `line ${n}`, content: n === 1 ? '{"n":1}' : null }, t0 + n);
+      assert.deepEqual(
+        (await workflow.history(flow, 'r'))!.log.map((line) => ({ ...line })),
+        [
+          { at: t0 + 1, message: 'line 1', content: '{"n":1}' },
+          { at: t0 + 2, message: 'line 2', content: null },
+        ],
+      );
+    },
+    { workflowStepsMax: 2, workflowEventsMax: 2, workflowLogLinesMax: 2 },
+  );
+
+  fact(
+    'the results of a run are bounded together, those of events too: they come with each of its stretches',
+    async ({ workflow }) => {
+      await workflow.trigger(flow, owner, { id: 'large', input: '{}' }, t0);
+      const lane = await workflow.lanes.open(flow.namespace, flow.resource);
+      const [row] = await workflow.claims.claim([lane], 10, 'me.1', t0, t0 + 60_000);
+      const { run } = (await workflow.begin(row!, t0))!;
+      const result = JSON.stringify('x'.repeat(60));
+      for (const name of ['waits', 'too'])
+        assert.equal(await workflow.waitForEvent(flow.namespace, run, { name, type: name, timeoutAt: null }, t0), null);
+      assert.equal(await workflow.step(flow.namespace, run, 'one', { kind: 'done', result }, t0), true);
+      await workflow.sendEvent(flow, 'large', { type: 'waits', payload: '1' }, t0);
+      await assert.rejects(workflow.sendEvent(flow, 'large', { type: 'too', payload: result }, t0), {
+        code: 'invalid_argument',
+        message: 'The results of the steps of a run may have 150 bytes as JSON together',
+      });
+      assert.equal(await workflow.step(flow.namespace, run, 'two', { kind: 'done', result }, t0), true);
+      await assert.rejects(workflow.step(flow.namespace, run, 'three', { kind: 'done', result }, t0), { code: 'invalid_argument' });
+    },
+    { workflowHistoryBytesMax: 150 },
+  );
+
+  fact('a page of runs ends early where they are large', async ({ workflow }) => {
+    const input = JSON.stringify('x'.repeat(900_000));
+    for (let number = 0; number < 20; number++) await workflow.trigger(flow, owner, { id: `run${number}`, input }, t0);
+    const found: number[] = [];
+    let before: number | null = null;
+    do {
+      const page = await workflow.list(flow, { status: null, limit: 100, before });
+      found.push(page.executions.length);
+      before = page.next;
+    } while (before !== null);
+    assert.deepEqual(found, [10, 10]);
+  });
+
+  fact('runs are listed newest first, a page at a time, by status, and dropped long after their end', async (stores) => {
+    const { workflow } = stores;
+    for (const id of ['a', 'b', 'c']) await workflow.trigger(flow, owner, { id, input: '{}' }, t0);
+    await workflow.cancel(flow, 'b', t0);
+    const { executions, next } = await workflow.list(flow, { status: null, limit: 2, before: null });
+    assert.deepEqual(
+      executions.map(({ id }) => id),
+      ['c', 'b'],
+    );
+    const rest = await workflow.list(flow, { status: null, limit: 2, before: next });
+    assert.deepEqual([rest.executions.map(({ id }) => id), rest.next], [['a'], null]);
+    const cancelled = await workflow.list(flow, { status: 'cancelled', limit: 5, before: null });
+    assert.deepEqual(
+      cancelled.executions.map(({ id }) => id),
+      ['b'],
+    );
+    await workflow.sweep(t0 + 30 * day);
+    assert.equal(await workflow.get(flow, 'b'), null);
+    assert.equal((await workflow.get(flow, 'a'))?.status, 'pending');
+  });
+}
