@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
 import type { FileBody, FileWrite } from '../bindings/fs.ts';
+import { keptBytesMax, KeptFiles, type KeptFile } from './kept-files.ts';
 
 /** One content, or one of several that are a file together. */
 export interface Content {
@@ -29,12 +30,14 @@ export interface Contents {
   drop(contents: readonly Content[]): Promise<void>;
   /** Removes what a crash has left: contents that are not known, and older than a day. */
   sweep(known: ReadonlySet<string>): void;
+  close(): void;
 }
 
 /** Opens the folder, and makes it where there is none. */
 export function openContents(folder: string, now: () => number): Contents {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const pathOf = (name: string): string => join(folder, name.slice(0, 2), name);
+  const kept = new KeptFiles();
 
   async function create(): Promise<{ name: string; file: FileHandle }> {
     const name = randomBytes(16).toString('hex');
@@ -88,6 +91,8 @@ export function openContents(folder: string, now: () => number): Contents {
 
     async read(contents, offset, length) {
       const slices: Slice[] = [];
+      const [first] = contents;
+      const isKept = contents.length === 1 && first!.size <= keptBytesMax;
       let skip = offset;
       let left = length;
       for (const { name, size } of contents) {
@@ -100,7 +105,7 @@ export function openContents(folder: string, now: () => number): Contents {
       }
       const body = new DiskBody(slices, length);
       try {
-        for (const slice of slices.slice(0, openAtOnce)) slice.file = await open(slice.path);
+        for (const slice of slices.slice(0, openAtOnce)) slice.file = isKept ? await kept.open(slice.path) : await openAlone(slice.path);
       } catch (error) {
         body.destroy();
         throw error;
@@ -109,7 +114,10 @@ export function openContents(folder: string, now: () => number): Contents {
     },
 
     async drop(contents) {
-      for (const { name } of contents) await remove(pathOf(name));
+      for (const { name } of contents) {
+        kept.forget(pathOf(name));
+        await remove(pathOf(name));
+      }
     },
 
     sweep(known) {
@@ -121,6 +129,8 @@ export function openContents(folder: string, now: () => number): Contents {
         }
       }
     },
+
+    close: () => kept.close(),
   };
 }
 
@@ -128,7 +138,16 @@ interface Slice {
   readonly path: string;
   at: number;
   left: number;
-  file: FileHandle | null;
+  file: KeptFile | null;
+}
+
+async function openAlone(path: string): Promise<KeptFile> {
+  const file = await open(path);
+  return {
+    read: async (...where) => (await file.read(...where)).bytesRead,
+    // One that is being read closes when the read is through.
+    close: () => void file.close().catch(() => {}),
+  };
 }
 
 /** Reads slices of files one after the other. */
@@ -145,7 +164,10 @@ class DiskBody extends Readable implements FileBody {
   async whole(): Promise<Uint8Array> {
     const bytes = Buffer.allocUnsafeSlow(this.#bytes);
     try {
-      for (let at = 0; at < bytes.byteLength;) at += await this.#fill(bytes, at);
+      for (let at = 0; at < bytes.byteLength;) {
+        const count = this.#fill(bytes, at);
+        at += typeof count === 'number' ? count : await count;
+      }
     } finally {
       this.destroy();
     }
@@ -159,7 +181,7 @@ class DiskBody extends Readable implements FileBody {
       return;
     }
     const bytes = Buffer.allocUnsafeSlow(Math.min(chunkBytes, slice.left));
-    this.#fill(bytes, 0).then(
+    Promise.resolve(this.#fill(bytes, 0)).then(
       (count) => {
         if (!this.destroyed) this.push(count < bytes.byteLength ? bytes.subarray(0, count) : bytes);
       },
@@ -168,24 +190,35 @@ class DiskBody extends Readable implements FileBody {
   }
 
   /** Reads on into a buffer, at most to the end of the slice. */
-  async #fill(bytes: Uint8Array, at: number): Promise<number> {
+  #fill(bytes: Uint8Array, at: number): number | Promise<number> {
     const slice = this.#slices[0];
-    if (slice === undefined) throw new Error('The file was closed');
-    slice.file ??= await open(slice.path);
-    const { bytesRead } = await slice.file.read(bytes, at, Math.min(slice.left, bytes.byteLength - at), slice.at);
-    if (bytesRead === 0) throw new Error('A stored file is shorter than it was');
-    slice.at += bytesRead;
-    slice.left -= bytesRead;
-    if (slice.left === 0) {
-      this.#slices.shift();
-      await slice.file.close();
+    if (slice === undefined) return Promise.reject(new Error('The file was closed'));
+    if (slice.file === null) {
+      return openAlone(slice.path).then((file) => {
+        slice.file = file;
+        // Closed meanwhile.
+        if (this.#slices[0] !== slice) file.close();
+        return this.#fill(bytes, at);
+      });
     }
-    return bytesRead;
+    const count = slice.file.read(bytes, at, Math.min(slice.left, bytes.byteLength - at), slice.at);
+    return typeof count === 'number' ? this.#filled(slice, count) : count.then((bytesRead) => this.#filled(slice, bytesRead));
+  }
+
+  #filled(slice: Slice, count: number): number {
+    if (count === 0) throw new Error('A stored file is shorter than it was');
+    slice.at += count;
+    slice.left -= count;
+    if (slice.left === 0 && this.#slices[0] === slice) {
+      this.#slices.shift();
+      slice.file?.close();
+    }
+    return count;
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    // A handle that is being read closes when the read is through.
-    void Promise.allSettled(this.#slices.splice(0).map(({ file }) => file?.close())).then(() => done(error));
+    for (const { file } of this.#slices.splice(0)) file?.close();
+    done(error);
   }
 }
 

@@ -320,6 +320,7 @@ export function openFilesDisk(folder: string, options: FilesDiskOptions = {}): F
     },
     close() {
       db.close();
+      content.close();
       flushed.close();
     },
   };
