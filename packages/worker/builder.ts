@@ -1,10 +1,11 @@
 // The builder: a chain of immutable steps, flattened into tables by `build`. Types are in app-types.ts; here everything is loose.
-import type { App, OpenApiOptions, RouteOptions, StateProvider } from './app-types.ts';
+import type { App, OpenApiOptions } from './app-types.ts';
 import type { ErrorHandler, Link } from './chain.ts';
 import { createEventExports, type EventHandler } from './events.ts';
 import { describeApi } from './openapi.ts';
 import { pageRoutes } from './openapi-page.ts';
 import { createFetch, declareRoute, type Declared, type Miss, type Route, type RouteHandler } from './requests.ts';
+import type { RouteOptions, StateProvider } from './route-types.ts';
 import { readPattern } from './router.ts';
 import { prepareSchema } from './schema.ts';
 

@@ -1,9 +1,9 @@
 // Middleware and state around an answer. A step that throws becomes an answer right there, so that the steps outside of it (CORS
 // headers, logs) see a Response and never an exception.
-import type { Answer } from './app-types.ts';
 import { HttpError } from './failure.ts';
 import { AnswerError, mutable, toResponse } from './reply.ts';
 import { HandlerContext, Reply } from './request-context.ts';
+import type { Answer } from './route-types.ts';
 import { isThenable } from './schema.ts';
 
 /** One step around the routes that come after it. */

@@ -1,5 +1,6 @@
 // A typed client for an app, without generated code: the types come from `typeof app`, and nothing of the app is imported.
-import type { BuiltWorker, ErrorBody, FailureStatus, Mountable, PathParams, PlainJson, RouteType, SuccessStatus } from './app-types.ts';
+import type { BuiltWorker, Mountable } from './app-types.ts';
+import type { ErrorBody, FailureStatus, PathParams, PlainJson, RouteType, SuccessStatus } from './route-types.ts';
 import type { InputOf, Json, OutputOf } from './schema-types.ts';
 import type { BodyLike, HeadersLike } from './web-types.ts';
 

@@ -1,6 +1,6 @@
 // `withOrm`: a drizzle database over a `db` binding, in `ctx.state.db`. A file of its own, so that only those who use it need drizzle.
 import { drizzle, type DrizzleD1Database } from 'drizzle-orm/d1';
-import type { BaseContext } from './app-types.ts';
+import type { BaseContext } from './route-types.ts';
 
 /** Names of the `db` bindings; any name where the environment is not typed. */
 type DatabaseName<Env> = unknown extends Env

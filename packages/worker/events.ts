@@ -1,10 +1,10 @@
 // `message`, `timer`, `scheduled` and `workflows` of a built app: finds the handler by the binding's name, checks the payload, hands
 // over `state`. A handler that throws leaves the retry to the platform.
-import type { ExecutionLike } from './app-types.ts';
 import type { Link } from './chain.ts';
 import type { QueueMessageLike, ScheduledEventLike, TimerEventLike, WorkflowContextLike } from './event-types.ts';
 import { invalidEvent } from './failure.ts';
 import { keepAlive, variablesOf } from './request-context.ts';
+import type { ExecutionLike } from './route-types.ts';
 import type { Checked, Checker } from './schema.ts';
 
 /** A handler of something other than requests. */

@@ -1,6 +1,6 @@
 // Failures as answers: the error a handler throws on purpose, and the JSON bodies of everything the app refuses by itself.
-import type { ErrorBody } from './app-types.ts';
 import type { Issue } from './json-schema.ts';
+import type { ErrorBody } from './route-types.ts';
 import type { HeadersLike } from './web-types.ts';
 
 /**

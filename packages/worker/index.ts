@@ -9,5 +9,7 @@ export { middleware } from './middleware/middleware.ts';
 export { rateLimit, type RateLimitOptions } from './middleware/rate-limit.ts';
 export type { CountingBinding, Counts, RateLimitStore } from './middleware/rate-limit-store.ts';
 export type * from './app-types.ts';
+export type * from './handler-types.ts';
+export type * from './route-types.ts';
 export type * from './event-types.ts';
 export type { FromJsonSchema, InputOf, Json, OutputOf, Schema, StandardIssue, StandardResult, StandardSchema } from './schema-types.ts';

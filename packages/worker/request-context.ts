@@ -1,6 +1,6 @@
 // What handlers and middleware receive for a request. Everything that costs something is made when it is first asked for.
-import type { ExecutionLike, JsonReply } from './app-types.ts';
 import { parseQuery } from './body.ts';
+import type { ExecutionLike, JsonReply } from './route-types.ts';
 import type { HeadersLike } from './web-types.ts';
 
 /** The route a context belongs to, as far as the context shows it. */

@@ -1,11 +1,11 @@
 // `fetch` of a built app: finds the route, checks what came in, calls the handler, checks what goes out. The hot path: a route
 // without schemas and middleware is answered without a promise.
-import type { Answer, ExecutionLike, RouteOptions } from './app-types.ts';
 import { bodyBytesMax, readBody, type BodyRule } from './body.ts';
 import { runChain, type Surroundings } from './chain.ts';
 import { HttpError, invalidRequest, type RequestPart } from './failure.ts';
 import { prepareAnswers, toResponse, type Answers } from './reply.ts';
 import { HandlerContext } from './request-context.ts';
+import type { Answer, ExecutionLike, RouteOptions } from './route-types.ts';
 import { createRouter, parameterNames, readPattern, type Segment } from './router.ts';
 import { isThenable, prepareSchema, type Checked, type Checker } from './schema.ts';
 

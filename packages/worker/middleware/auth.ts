@@ -1,8 +1,8 @@
 // Who asks: by the platform's sign-in (`auth` in platform.yaml), a bearer token, or a function of the author's. Puts `user` and
 // `session` into `ctx.state`.
 import { HttpError } from '../failure.ts';
-import type { Middleware, Next, RequestContext } from '../app-types.ts';
 import { createJwtVerifier, type JwtClaims, type JwtOptions } from './jwt.ts';
+import type { Middleware, Next, RequestContext } from '../route-types.ts';
 
 /** A user as the platform's sign-in knows them. */
 export interface AuthUser {

@@ -1,5 +1,5 @@
 // Cross-origin requests: the headers that let a browser's page of another origin read answers, and the answers to its preflights.
-import type { Middleware, RequestContext } from '../app-types.ts';
+import type { Middleware, RequestContext } from '../route-types.ts';
 
 /** Which origins may read answers, and what of them. */
 export interface CorsOptions {

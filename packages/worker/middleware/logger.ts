@@ -1,5 +1,5 @@
 // One log line a request. Never a header, a body or the values of a query.
-import type { Middleware, RequestContext } from '../app-types.ts';
+import type { Middleware, RequestContext } from '../route-types.ts';
 
 /** What is logged, and how. */
 export interface LoggerOptions {

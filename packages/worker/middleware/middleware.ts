@@ -1,5 +1,5 @@
 // Names what a middleware adds to `ctx.state`.
-import type { Middleware, Next, RequestContext } from '../app-types.ts';
+import type { Middleware, Next, RequestContext } from '../route-types.ts';
 
 /**
  * Middleware that adds to `ctx.state`, with the type of what it adds.

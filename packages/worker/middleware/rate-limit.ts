@@ -1,7 +1,7 @@
 // Refuses clients that ask too often: 429 with `Retry-After`, and on every answer what is left.
 import { mutable } from '../reply.ts';
-import type { Answer, Middleware, RequestContext } from '../app-types.ts';
 import { bindingStore, memoryStore, type CountingBinding, type Counts, type RateLimitStore } from './rate-limit-store.ts';
+import type { Answer, Middleware, RequestContext } from '../route-types.ts';
 
 // oxlint-disable-next-line typescript/no-explicit-any -- the state is whatever was added before
 type AnyRequest = RequestContext<any, any>;
@@ -53,7 +53,9 @@ export function rateLimit(options: RateLimitOptions): Middleware {
     const now = Date.now();
     const window = Math.floor(now / windowMs);
     const store = storeOf(options.store, ctx.env, memory);
-    const counts = await store.count(`${name}:${encodeURIComponent(who.slice(0, 256))}`, window, windowMs, algorithm === 'sliding');
+    // A cut may leave half a character, which has no encoding; names of a store are bounded in bytes.
+    const key = encodeURIComponent(who.slice(0, 256).toWellFormed()).slice(0, 400);
+    const counts = await store.count(`${name}:${key}`, window, windowMs, algorithm === 'sliding');
     const { used, resetMs } = usage(counts, now, windowMs, limit, algorithm);
     const reset = Math.max(1, Math.ceil(resetMs / 1000));
     const isOver = used > limit;
