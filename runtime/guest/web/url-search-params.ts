@@ -6,24 +6,40 @@ import { finishInterface, finishIterator, internal, requireArguments, toUsvStrin
 /** Parses `a=b&c=d` to a flat list of names and values. */
 export function parseUrlencoded(text: string): string[] {
   const list: string[] = [];
-  if (text === '') return list;
-  const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text;
-  for (let from = 0; from <= spaced.length;) {
-    let end = spaced.indexOf('&', from);
-    if (end < 0) end = spaced.length;
-    if (end > from) {
-      const equals = spaced.indexOf('=', from);
-      if (equals < 0 || equals >= end) list.push(percentDecode(spaced.slice(from, end)), '');
-      else list.push(percentDecode(spaced.slice(from, equals)), percentDecode(spaced.slice(equals + 1, end)));
+  const { length } = text;
+  // Of the pair that is read: where it and its value begin, and whether what is read of them needs to be decoded.
+  let from = 0;
+  let valueFrom = -1;
+  let name = '';
+  let encoded = false;
+  for (let at = 0; at <= length; at++) {
+    const unit = at < length ? text.charCodeAt(at) : 38;
+    if (unit === 37 || unit === 43) encoded = true;
+    else if (unit === 61 && valueFrom < 0) {
+      name = encoded ? decodeForm(text.slice(from, at)) : text.slice(from, at);
+      valueFrom = at + 1;
+      encoded = false;
+    } else if (unit === 38) {
+      if (at > from) {
+        const start = valueFrom < 0 ? from : valueFrom;
+        const last = encoded ? decodeForm(text.slice(start, at)) : text.slice(start, at);
+        if (valueFrom < 0) list.push(last, '');
+        else list.push(name, last);
+      }
+      from = at + 1;
+      valueFrom = -1;
+      encoded = false;
     }
-    from = end + 1;
   }
   return list;
 }
 
+function decodeForm(text: string): string {
+  return percentDecode(text.includes('+') ? text.replaceAll('+', ' ') : text);
+}
+
 function encodeForm(text: string): string {
-  const encoded = percentEncode(text, encodeSets.form);
-  return encoded.includes(' ') ? encoded.replaceAll(' ', '+') : encoded;
+  return percentEncode(text, encodeSets.form, true);
 }
 
 /** Serialises a flat list of names and values. */

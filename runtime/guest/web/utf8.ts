@@ -12,10 +12,23 @@ export function encodeUtf8(text: string): Uint8Array<ArrayBuffer> {
   const ascii = new Uint8Array(length);
   for (let at = 0; at < length; at++) {
     const unit = text.charCodeAt(at);
-    if (unit > 0x7f) return host.utf8Encode(text) as Uint8Array<ArrayBuffer>;
+    if (unit > 0x7f) return encodeShort(text);
     ascii[at] = unit;
   }
   return ascii;
+}
+
+// What short texts are encoded into first. An array of up to 64 bytes lies on V8's heap, for which only its own code can make one.
+let short: Uint8Array | null = null;
+const shortUnitsMax = 21;
+
+function encodeShort(text: string): Uint8Array<ArrayBuffer> {
+  if (text.length > shortUnitsMax) return host.utf8Encode(text) as Uint8Array<ArrayBuffer>;
+  short ??= new Uint8Array(shortUnitsMax * 3);
+  const { written } = encodeInto(text, short);
+  const bytes = new Uint8Array(written);
+  for (let at = 0; at < written; at++) bytes[at] = short[at]!;
+  return bytes;
 }
 
 /** Writes as many whole characters as fit: code units read, bytes written. */

@@ -8,9 +8,27 @@
 
 namespace codecs {
 
+#if defined(__x86_64__)
+#define AVX2_TARGET __attribute__((target("avx2,bmi2,popcnt")))
+
+AVX2_TARGET inline size_t AsciiBlocksAvx2(const uint8_t* at, size_t size) {
+  size_t done = 0;
+  for (; done + 128 <= size; done += 128) {
+    auto* block = reinterpret_cast<const __m256i*>(at + done);
+    __m256i first = _mm256_or_si256(_mm256_loadu_si256(block), _mm256_loadu_si256(block + 1));
+    __m256i second = _mm256_or_si256(_mm256_loadu_si256(block + 2), _mm256_loadu_si256(block + 3));
+    if (_mm256_movemask_epi8(_mm256_or_si256(first, second)) != 0) break;
+  }
+  return done;
+}
+#endif
+
 // Length of the ASCII at the beginning.
 inline size_t AsciiPrefix(const uint8_t* at, size_t size) {
   size_t done = 0;
+#if defined(__x86_64__)
+  if (size >= 256 && processor::kFeatures.avx2) done = AsciiBlocksAvx2(at, size);
+#endif
   // Of 16 bytes each, so that every machine has instructions for them.
   typedef uint64_t Words __attribute__((vector_size(16)));
   for (Words words[4]; done + 64 <= size; done += 64) {
@@ -115,8 +133,6 @@ struct Gatherings {
   }
 };
 alignas(16) constexpr Gatherings kGatherings;
-
-#define AVX2_TARGET __attribute__((target("avx2,bmi2,popcnt")))
 
 AVX2_TARGET inline __m128i AtLeast(__m128i bytes, int least) {
   __m128i limit = _mm_set1_epi8(static_cast<char>(least));
