@@ -15,6 +15,9 @@ export interface EngineConfig {
   readonly port: number;
   readonly listener: 'auto' | 'node' | 'uws';
   readonly protocol: 'http' | 'https';
+  /** `PUBLIC_PORT`: port of the addresses that are given to others, 443 with https; null: as requests say. */ readonly publicPort:
+    | number
+    | null;
   readonly limits: Limits;
   readonly egress: EgressPolicy;
   /** `TRUSTED_PROXIES`: addresses and CIDR ranges whose word on their clients' addresses is taken. */ readonly trustedProxies: readonly string[];
@@ -42,6 +45,9 @@ export function engineConfig(environment: Readonly<Record<string, string | undef
   const port = get('HANDLER_PORT') === '' ? 4001 : Number(get('HANDLER_PORT'));
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw new ConfigurationError(`HANDLER_PORT must be a port from 0 to 65535, but is "${get('HANDLER_PORT')}"`);
+  const publicPort = get('PUBLIC_PORT') === '' ? (protocol === 'https' ? 443 : null) : Number(get('PUBLIC_PORT'));
+  if (publicPort !== null && !(Number.isInteger(publicPort) && publicPort >= 1 && publicPort <= 65_535))
+    throw new ConfigurationError(`PUBLIC_PORT must be a port from 1 to 65535, but is "${get('PUBLIC_PORT')}"`);
   const domains = (get('HANDLER_DOMAIN') || 'localhost').split(',').map((domain) => domain.trim().toLowerCase());
   for (const domain of domains) {
     if (!/^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/.test(domain))
@@ -70,6 +76,7 @@ export function engineConfig(environment: Readonly<Record<string, string | undef
     port,
     listener: choice('HANDLER_LISTENER', get('HANDLER_LISTENER'), ['auto', 'node', 'uws'], 'auto'),
     protocol,
+    publicPort,
     limits,
     egress: { loopback: allowed.includes('loopback'), private: allowed.includes('private') },
     trustedProxies,

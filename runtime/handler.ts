@@ -27,6 +27,7 @@ import { createProxyRequestIds } from './server/request-id.ts';
 import type { Exchange } from './server/listener.ts';
 import { signedFilesPath, type SignedFiles } from './server/signed-files.ts';
 import { hostNotFound } from './server/pages.ts';
+import { publicOrigin } from './server/public-origin.ts';
 import { Shedder } from './shedding.ts';
 
 /** What a deployment's databases need before it is served. */
@@ -42,6 +43,7 @@ export interface HandlerParts {
   readonly engine: Engine;
   readonly limits: Limits;
   readonly protocol: 'http' | 'https';
+  /** Port of the addresses that are given to others; null: as requests say. */ readonly publicPort?: number | null;
   /** Addresses and CIDR ranges. */ readonly trustedProxies: readonly string[];
   readonly findRoute: (host: string) => Route | null;
   /** @throws {PlatformError} `artifact_corrupt`, `deployment_unavailable`. */
@@ -145,12 +147,14 @@ export function createHandler(parts: HandlerParts): Handler {
     return { ...handlers, async: { ...handlers.async, ...own } };
   }
 
+  const originOf = (host: string): string => publicOrigin(parts.protocol, parts.publicPort ?? null, host);
+
   function signUrlOf({ project }: Route): BindingTools['signUrl'] {
-    const { signedFiles, protocol } = parts;
+    const { signedFiles } = parts;
     if (signedFiles === null) return null;
     return (host) =>
       (...grant) =>
-        signedFiles.sign(`${protocol}://${host ?? parts.hostOf(project)}`, ...grant);
+        signedFiles.sign(originOf(host ?? parts.hostOf(project)), ...grant);
   }
 
   // `env.ASSETS.fetch` answers what the asset layer would.
@@ -246,7 +250,8 @@ export function createHandler(parts: HandlerParts): Handler {
     if (parts.authRoutes !== null && exchange.target.startsWith(authPath) && found.artifact.manifest.bindings['auth'] !== undefined) {
       const site = {
         namespace: ofPreview(parts.namespaceOf(route.project), route.preview),
-        origin: `${parts.protocol}://${exchange.host}`,
+        origin: originOf(exchange.host),
+        askedAt: `${parts.protocol}://${exchange.host}`,
         vars: route.vars,
       };
       parts.authRoutes.serve(exchange, site, deploymentParts.clientHeaders(exchange.headerBlock, exchange.remoteAddress));

@@ -95,6 +95,7 @@ async function start(): Promise<void> {
     engine,
     limits: config.limits,
     protocol: config.protocol,
+    publicPort: config.publicPort,
     trustedProxies: config.trustedProxies,
     findRoute: (host) => table.find(host),
     openArtifact: (id) => openArtifact(config.folder, id),
@@ -104,7 +105,11 @@ async function start(): Promise<void> {
     databases,
     authRoutes,
     signedFiles,
-    hostOf: (project) => `${project}.${config.domains[0]}`,
+    // Of requests that come straight here, the port is known.
+    hostOf: (project) => {
+      const port = config.protocol === 'http' && config.trustedProxies.length === 0 ? config.port : 0;
+      return `${project}.${config.domains[0]}${port === 0 || port === 80 ? '' : `:${port}`}`;
+    },
     namespaceOf: (project) => project,
     findDeployment: (id) => table.findDeployment(id),
     ...(config.supervision === null ? {} : { remoteOf: placement.remoteOf.bind(placement) }),

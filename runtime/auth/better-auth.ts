@@ -29,14 +29,17 @@ export async function openAuth(parts: UsersParts, site: AuthSite, prepared: Set<
   return betterAuth(options) as unknown as Auth;
 }
 
-function optionsOf({ databases, secret, sendMail, log }: UsersParts, { namespace, origin, vars }: AuthSite): BetterAuthOptions {
+function optionsOf(
+  { databases, secret, sendMail, log }: UsersParts,
+  { namespace, origin, askedAt = origin, vars }: AuthSite,
+): BetterAuthOptions {
   const requireEmailVerification = vars['AUTH_REQUIRE_VERIFICATION'] === 'true';
   return {
     database: { db: new Kysely({ dialect: databaseDialect(databases, { namespace, resource: 'auth~users' }) }), type: 'sqlite' },
     secret: createHmac('sha256', secret).update(`auth ${namespace}`).digest('hex'),
     baseURL: origin,
     basePath: '/auth',
-    trustedOrigins: [origin],
+    trustedOrigins: [origin, askedAt],
     telemetry: { enabled: false },
     logger: { level: 'warn', log: (level, message) => log(level === 'error' ? 'error' : 'warn', `auth: ${message}`) },
     emailAndPassword: {
@@ -47,7 +50,7 @@ function optionsOf({ databases, secret, sendMail, log }: UsersParts, { namespace
         sendMail({
           to: user.email,
           subject: 'Set a new password',
-          text: `Open this address to set a new password:\n${url}\n\nOr give this code: ${token}\n\nIf you did not ask for it, do nothing.`,
+          text: `${howToReset(url, token)}\n\nIf you did not ask for it, do nothing.`,
         }),
     },
     emailVerification: {
@@ -57,7 +60,8 @@ function optionsOf({ databases, secret, sendMail, log }: UsersParts, { namespace
         sendMail({ to: user.email, subject: 'Confirm your address', text: `Open this address to confirm that it is yours:\n${url}` }),
     },
     socialProviders: providersOf(vars) as NonNullable<BetterAuthOptions['socialProviders']>,
-    user: { additionalFields: { metadata: { type: 'string', required: false, input: true, defaultValue: '{}' } } },
+    // What an app says of a user: no client's route takes it; signing up does, once (routes.ts).
+    user: { additionalFields: { metadata: { type: 'string', required: false, input: false, defaultValue: '{}' } } },
     session: { expiresIn: sessionSeconds, updateAge: 24 * 60 * 60 },
     // In the database: every engine counts the same guesses.
     rateLimit: { enabled: true, storage: 'database', window: 60, max: 100 },
@@ -70,4 +74,12 @@ function optionsOf({ databases, secret, sendMail, log }: UsersParts, { namespace
     },
     plugins: [bearer()],
   };
+}
+
+/** An address leads somewhere only when the app said which of its pages sets passwords. */
+function howToReset(url: string, token: string): string {
+  const leads = (new URL(url).searchParams.get('callbackURL') ?? '') !== '';
+  return leads
+    ? `Open this address to set a new password:\n${url}\n\nOr give this code: ${token}`
+    : `Set a new password with this code: ${token}`;
 }

@@ -40,6 +40,13 @@ export function createAuthRoutes(users: Users): AuthRoutes {
     return reply(response, { user: toUser(user), token });
   };
 
+  /** Keeps what a user says of itself when it signs up; later only the app changes it. */
+  const withMetadata = async (site: AuthSite, answered: Response, metadata: string): Promise<Response> => {
+    const { user, token } = (await answered.json()) as { user: { id: string }; token: string | null };
+    await users.setMetadata(site.namespace, user.id, metadata);
+    return reply(answered, { user: { ...user, metadata: JSON.parse(metadata) as unknown }, token });
+  };
+
   const shorts: Readonly<Record<string, Short>> = {
     async 'POST signup'(site, request) {
       const { email, password, name, metadata } = await bodyOf(request);
@@ -48,7 +55,8 @@ export function createAuthRoutes(users: Users): AuthRoutes {
       if (metadata !== undefined && (typeof metadata !== 'object' || Array.isArray(metadata)))
         return refusal(400, 'metadata must be an object');
       if (text.length > metadataBytesMax) return refusal(400, `metadata may have ${metadataBytesMax} bytes as JSON`);
-      return signIn(site, request, '/sign-up/email', { email, password, name: typeof name === 'string' ? name : '', metadata: text });
+      const answered = await signIn(site, request, '/sign-up/email', { email, password, name: typeof name === 'string' ? name : '' });
+      return metadata === undefined || !answered.ok ? answered : withMetadata(site, answered, text);
     },
     async 'POST signin'(site, request) {
       const { email, password } = await bodyOf(request);
@@ -73,12 +81,13 @@ export function createAuthRoutes(users: Users): AuthRoutes {
       return response.status === 429 ? failure(response) : reply(response, { success: true });
     },
     async 'POST reset-password'(site, request) {
-      const { email, token, password } = await bodyOf(request);
+      const { email, token, password, redirectTo } = await bodyOf(request);
       const sends = typeof email === 'string';
+      const page = typeof redirectTo === 'string' ? { redirectTo } : {};
       if (!sends && (typeof token !== 'string' || typeof password !== 'string'))
         return refusal(400, 'email, or token and password, are required');
       const response = sends
-        ? await forward(site, request, '/request-password-reset', { email })
+        ? await forward(site, request, '/request-password-reset', { email, ...page })
         : await forward(site, request, '/reset-password', { token, newPassword: password });
       return response.ok ? reply(response, { success: true }) : failure(response);
     },

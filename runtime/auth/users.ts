@@ -24,7 +24,8 @@ export interface UsersParts {
 /** An app as its visitors see it. */
 export interface AuthSite {
   readonly namespace: string;
-  /** Such as `https://shop.example.org`. */ readonly origin: string;
+  /** Such as `https://shop.example.org`: in letters, and where providers send visitors back to. */ readonly origin: string;
+  /** Where the request says it was sent to, when that is another: its pages may ask as well. */ readonly askedAt?: string;
   /** Variables of the project: `AUTH_<PROVIDER>_CLIENT_ID` and `_CLIENT_SECRET` switch providers on, `AUTH_REQUIRE_VERIFICATION=true` the check of addresses. */
   readonly vars: Readonly<Record<string, string>>;
 }
@@ -33,6 +34,8 @@ export interface AuthSite {
 export interface Users extends AuthStore {
   /** Answers a request below `/auth/` as better-auth does. */
   handle(site: AuthSite, request: Request): Promise<Response>;
+  /** @param metadata JSON. Nothing where there is no such user. */
+  setMetadata(namespace: string, id: string, metadata: string): Promise<void>;
 }
 
 const sitesMax = 500;
@@ -54,7 +57,7 @@ export function createUsers(parts: UsersParts): Users {
   const prepared = new Set<string>();
 
   function authOf(site: AuthSite): Promise<Auth> {
-    const key = JSON.stringify([site.namespace, site.origin, providersOf(site.vars), site.vars['AUTH_REQUIRE_VERIFICATION']]);
+    const key = JSON.stringify([site.namespace, site.origin, site.askedAt, providersOf(site.vars), site.vars['AUTH_REQUIRE_VERIFICATION']]);
     let found = sites.get(key);
     if (found !== undefined) return found;
     found = import('./better-auth.ts').then(({ openAuth }) => openAuth(parts, site, prepared));
@@ -71,6 +74,9 @@ export function createUsers(parts: UsersParts): Users {
   return {
     async handle(site, request) {
       return (await authOf(site)).handler(request);
+    },
+    async setMetadata(namespace, id, metadata) {
+      await (await contextOf(namespace)).internalAdapter.updateUser(id, { metadata });
     },
     async getUser(namespace, token) {
       const found = await (await contextOf(namespace)).internalAdapter.findSession(token);

@@ -20,6 +20,8 @@ const yaml = 'auth:\n  binding: PLATFORM_AUTH\n';
 
 let databases: TestDatabases;
 let handler: TestHandler;
+/** Behind a proxy whose port is another. */
+let proxied: TestHandler;
 const mails: Mail[] = [];
 
 before(async () => {
@@ -44,9 +46,15 @@ before(async () => {
     {},
     { stores: { ...noStores, auth: users }, authRoutes: createAuthRoutes(users), trustedProxies: ['127.0.0.1'] },
   );
+  proxied = await startHandler(
+    { proxied: { files: worker, yaml, vars: { AUTH_GITHUB_CLIENT_ID: 'id', AUTH_GITHUB_CLIENT_SECRET: 'secret' } } },
+    {},
+    { stores: { ...noStores, auth: users }, authRoutes: createAuthRoutes(users), publicPort: 8080 },
+  );
 });
 after(async () => {
   await handler.close();
+  await proxied.close();
   await databases.close();
 });
 
@@ -137,6 +145,58 @@ test('where addresses must be confirmed, nobody is signed in before', async () =
   assert.equal(address.host, 'strict.localhost');
   assert.equal((await handler.fetch('strict', address.pathname + address.search)).status, 302);
   assert.equal((await post('strict', '/auth/signin', { email: 'new@example.org', password: 'password1' })).status, 200);
+});
+
+test('the letter leads to the page that the app names, and without one says the code alone', async () => {
+  await post('shop', '/auth/signup', { email: 'paged@example.org', password: 'password1' });
+  const lettersOf = (): string[] => mails.filter(({ to }) => to === 'paged@example.org').map(({ text }) => text);
+  await post('shop', '/auth/reset-password', { email: 'paged@example.org' });
+  assert.doesNotMatch(lettersOf().at(-1) as string, /http/);
+  await post('shop', '/auth/reset-password', { email: 'paged@example.org', redirectTo: '/new-password' });
+  const address = new URL(/(http\S+)/.exec(lettersOf().at(-1) as string)?.[1] as string);
+  const led = await handler.fetch('shop', address.pathname + address.search);
+  assert.equal(led.status, 302);
+  assert.match(String(led.headers.location), /^http:\/\/shop\.localhost\/new-password\?token=/);
+  const away = await post('shop', '/auth/reset-password', { email: 'paged@example.org', redirectTo: 'https://evil.example/' });
+  assert.equal(away.status, 403);
+  assert.equal(lettersOf().length, 2);
+});
+
+test('where the operator says the port, letters and providers lead there, whatever the client wrote behind the host', async () => {
+  const ask = (host: string, path: string, body: unknown, headers: Record<string, string> = {}): Promise<TestResponse> =>
+    send(proxied.port, host, path, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json', ...headers },
+    });
+  const email = 'far@example.org';
+  const up = await ask('proxied.localhost:1337', '/auth/signup', { email, password: 'password1' });
+  assert.equal(up.status, 200, up.text);
+  await ask('proxied.localhost:1337', '/auth/reset-password', { email, redirectTo: '/new' });
+  const address = new URL(/(http\S+)/.exec(mails.at(-1)!.text)?.[1] as string);
+  assert.equal(address.origin, 'http://proxied.localhost:8080');
+  const target = new URL(String((await send(proxied.port, 'proxied.localhost', '/auth/oauth/github')).headers.location));
+  assert.equal(target.searchParams.get('redirect_uri'), 'http://proxied.localhost:8080/auth/callback/github');
+  // Pages of the app itself, under the port that the proxy took away and without.
+  for (const [origin, status] of [
+    ['http://proxied.localhost:8080', 200],
+    ['http://proxied.localhost', 200],
+    ['http://proxied.localhost:1337', 403],
+  ] as const) {
+    const cookie = cookieOf(await ask('proxied.localhost', '/auth/signin', { email, password: 'password1' }, { 'x-real-ip': origin }));
+    assert.equal((await ask('proxied.localhost', '/auth/signout', {}, { cookie, origin })).status, status, origin);
+  }
+});
+
+test("what an app says of a user is not the user's to change", async () => {
+  const given = { plan: 'free' };
+  const up = await post('shop', '/auth/signup', { email: 'own@example.org', password: 'password1', metadata: given });
+  const headers = { cookie: cookieOf(up), origin: 'http://shop.localhost' };
+  const changed = await post('shop', '/auth/update-user', { metadata: '{"plan":"pro"}' }, headers);
+  assert.equal(changed.status, 400, changed.text);
+  assert.equal((await post('shop', '/auth/update-user', { name: 'Own' }, headers)).status, 200);
+  const { user } = (await handler.fetch('shop', '/auth/me', { headers })).json() as { user: Record<string, unknown> };
+  assert.deepEqual([user['name'], user['metadata']], ['Own', given]);
 });
 
 test('a provider that the project has keys of is asked; another one is not there', async () => {

@@ -23,7 +23,7 @@ import { openArtifact } from '#runtime/router/artifact-source.ts';
 import { createRouteTable } from '#runtime/router/route-table.ts';
 import { createSignedFiles } from '#runtime/server/signed-files.ts';
 import { createAssetServer } from '#runtime/server/assets.ts';
-import { openNodeListener } from '#runtime/server/listener-node.ts';
+import { chooseListener } from '#runtime/server/choose-listener.ts';
 import { createMemoryCache } from '#runtime/stores/cache-memory.ts';
 
 /** A worker to serve: its files by path, or the text of its `src/index.ts`. */
@@ -75,7 +75,12 @@ const sourceRoot = join(import.meta.dirname, '../..');
 export async function startHandler(
   workers: Readonly<Record<string, WorkerSource | string>>,
   overrides: Partial<Limits> = {},
-  options: { readonly trustedProxies?: readonly string[]; readonly stores?: BindingStores; readonly authRoutes?: AuthRoutes } = {},
+  options: {
+    readonly trustedProxies?: readonly string[];
+    readonly stores?: BindingStores;
+    readonly authRoutes?: AuthRoutes;
+    readonly publicPort?: number;
+  } = {},
 ): Promise<TestHandler> {
   const folder = await mkdtemp(join(tmpdir(), 'platform-test-'));
   // Sources lie below the checkout's own node_modules where they import packages.
@@ -126,6 +131,7 @@ export async function startHandler(
     engine,
     limits,
     protocol: 'http',
+    publicPort: options.publicPort ?? null,
     trustedProxies: options.trustedProxies ?? [],
     findRoute: (host) => table.find(host),
     openArtifact: (id) => openArtifact(folder, id),
@@ -144,7 +150,9 @@ export async function startHandler(
     },
     onRequest: (record) => requests.push(record),
   });
-  const listener = await openNodeListener({ port: 0, host: '127.0.0.1', limits, onExchange: handler.onExchange });
+  // CI runs some of the files over uWebSockets.js as well.
+  const { open: openListener } = await chooseListener(process.env['TEST_LISTENER'] === 'uws' ? 'uws' : 'node');
+  const listener = await openListener({ port: 0, host: '127.0.0.1', limits, onExchange: handler.onExchange });
   return {
     port: listener.port,
     engine,

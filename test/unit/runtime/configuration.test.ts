@@ -19,11 +19,20 @@ test('workers see https in production unless PUBLIC_PROTOCOL says otherwise', ()
   assert.equal(engineConfig({ FS_PATH: '/srv', NODE_ENV: 'production', PUBLIC_PROTOCOL: 'http' }).protocol, 'http');
 });
 
+test('addresses that are given to others have port 443 with https, and without it that of the request, unless PUBLIC_PORT says another', () => {
+  const port = (environment: Record<string, string>): number | null => engineConfig({ FS_PATH: '/srv', ...environment }).publicPort;
+  assert.equal(port({}), null);
+  assert.equal(port({ PUBLIC_PROTOCOL: 'https' }), 443);
+  assert.equal(port({ PUBLIC_PROTOCOL: 'https', PUBLIC_PORT: '8443' }), 8443);
+  assert.equal(port({ PUBLIC_PORT: '80' }), 80);
+});
+
 test('each bad variable is named with its value and what it takes', () => {
   for (const [environment, message] of [
     [{}, 'FS_PATH is not set: name the folder that holds artifacts and routes'],
     [{ FS_PATH: '/srv', HANDLER_PORT: 'http' }, 'HANDLER_PORT must be a port from 0 to 65535, but is "http"'],
     [{ FS_PATH: '/srv', HANDLER_PORT: '70000' }, 'HANDLER_PORT must be a port from 0 to 65535, but is "70000"'],
+    [{ FS_PATH: '/srv', PUBLIC_PORT: '0' }, 'PUBLIC_PORT must be a port from 1 to 65535, but is "0"'],
     [{ FS_PATH: '/srv', PUBLIC_PROTOCOL: 'ftp' }, 'PUBLIC_PROTOCOL must be one of http, https, but is "ftp"'],
     [{ FS_PATH: '/srv', HANDLER_LISTENER: 'fast' }, 'HANDLER_LISTENER must be one of auto, node, uws, but is "fast"'],
     [{ FS_PATH: '/srv', HANDLER_DOMAIN: 'a b' }, 'HANDLER_DOMAIN must be host names, comma-separated, but has "a b"'],

@@ -307,6 +307,18 @@ test('rateLimit: isolates that share a state binding share the count', async (t)
   assert.match(lines.join('\n'), /KV is no state binding/);
 });
 
+test('rateLimit: whatever text tells clients apart is a short name in the store', async () => {
+  const env = { KV: stateDouble() };
+  let key = '';
+  const app = platform()
+    .use(rateLimit({ limit: 1, window: 60, store: 'KV', key: () => key }))
+    .get('/', () => 'x')
+    .build();
+  for (key of ['x'.repeat(255) + '\u{1f600}', '\ud800', '\u{1f600}'.repeat(200), ''])
+    assert.equal((await call(app, 'GET /', { env })).status, 200, JSON.stringify(key.slice(-3)));
+  for (const name of env.KV.values.keys()) assert.ok(name.length <= 512, String(name.length));
+});
+
 test('rateLimit: skip, message, onLimit and bad settings', async () => {
   const app = platform()
     .route(
