@@ -28,8 +28,10 @@ import {
   flushPumps,
   hasOpenStreams,
   incomingBody,
+  inPieces,
   openPump,
   pushChunk,
+  WHOLE_BYTES_MAX,
 } from './streams.ts';
 import { reportUncaught } from './web/console.ts';
 import { createIncomingRequest } from './web/request.ts';
@@ -336,23 +338,6 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 
 /** Characters of a response's header block; what listeners send at most is less. */
 const HEADERS_MAX = 1024 * 1024;
-/** Longer bodies cross as a stream: the main thread, which everybody shares, would stand still while it takes one in. */
-const WHOLE_BODY_MAX = 1024 * 1024;
-const PIECE_BYTES = 64 * 1024;
-
-function inPieces(bytes: Uint8Array): HostBody {
-  let at = 0;
-  return {
-    read() {
-      const piece = at < bytes.byteLength ? bytes.subarray(at, at + PIECE_BYTES) : null;
-      at += PIECE_BYTES;
-      return Promise.resolve(piece);
-    },
-    cancel() {
-      at = bytes.byteLength;
-    },
-  };
-}
 
 function answer(invocation: Invocation, value: unknown): void {
   if (invocation.answered) return;
@@ -381,7 +366,7 @@ function answer(invocation: Invocation, value: unknown): void {
   }
   invocation.answered = true;
   let { body, headerBlock } = taken;
-  if ((typeof body === 'string' || body instanceof Uint8Array) && body.length > WHOLE_BODY_MAX) {
+  if ((typeof body === 'string' || body instanceof Uint8Array) && body.length > WHOLE_BYTES_MAX) {
     const bytes = typeof body === 'string' ? native.utf8Encode(body) : body;
     if (!/(?:^|\0)content-length\0/.test(headerBlock)) headerBlock += `content-length\0${bytes.byteLength}\0`;
     body = inPieces(bytes);
@@ -500,6 +485,7 @@ function flush(cpuMs: number, unchargedMs: number, breached: Account | undefined
   parameters[3] = cpuMs;
   for (let at = 0; at < bytes.length; at++) parameters[at + 4] = bytes[at];
   apply(leave, undefined, parameters as ArrayLike<never> as never);
+  outbox.release();
 }
 
 // The native half ended the entry in the middle: V8 dropped all queued continuations, so nothing that ran in this entry and

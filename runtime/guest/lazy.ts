@@ -17,7 +17,8 @@ import { currentInvocation } from './invocation.ts';
 import { noHandler } from './missing-handler.ts';
 import { fromJson, toJson } from './safe.ts';
 import * as sockets from './sockets.ts';
-import { cancelPump, incomingBody, openPump } from './streams.ts';
+import { outbox } from './outbox.ts';
+import { cancelPump, incomingBody, inPieces, openPump, WHOLE_BYTES_MAX } from './streams.ts';
 import { AbortController } from './web/abort.ts';
 import { atob, btoa } from './web/base64.ts';
 import { blobBytes, createBlob, isBlob } from './web/blob.ts';
@@ -56,6 +57,7 @@ const lazyParts = {
   TextDecoder,
   TextEncoder,
   URL,
+  WHOLE_BYTES_MAX,
   atob,
   blobBytes,
   btoa,
@@ -79,6 +81,7 @@ const lazyParts = {
   fetch,
   fromJson,
   host,
+  inPieces,
   incomingBody,
   /** The module of a kind of binding, where `env` gave one out already. */
   givenBinding: (kind: string): BindingModule | undefined => loaded[`bindings/${kind}`] as unknown as BindingModule | undefined,
@@ -93,6 +96,8 @@ const lazyParts = {
   setImmediate,
   setTimeout,
   sockets,
+  /** Of a part that was sent in this entry: nobody reads it any more. */
+  spend: (part: Uint8Array): void => outbox.spend(part),
   startCall,
   toBytes,
   toJson,

@@ -12,6 +12,9 @@ const viewLength = getter(Object.getPrototypeOf(Uint8Array.prototype) as object,
 const bufferLength = getter(ArrayBuffer.prototype, 'byteLength');
 const isResizable = getter(ArrayBuffer.prototype, 'resizable');
 const Bytes = Uint8Array;
+const transfer = Function.prototype.call.bind(ArrayBuffer.prototype.transfer) as (buffer: unknown, bytes: number) => void;
+/** Below it the garbage collector is cheaper. */
+const SPENT_BYTES_MIN = 64 * 1024;
 
 /** Whether a view shows all of a plain ArrayBuffer. @throws {TypeError} when it is no view. */
 function isWhole(view: Uint8Array): boolean {
@@ -26,7 +29,34 @@ function isWhole(view: Uint8Array): boolean {
 class GuestOutbox extends Outbox {
   /** Views cross with all of the memory behind them, so those of a part of it are copied first. */
   override part(part: Part | null): string {
-    return super.part(part === null || typeof part === 'string' || isWhole(part) ? part : new Bytes(part));
+    if (part === null || typeof part === 'string' || isWhole(part)) return super.part(part);
+    const copy = new Bytes(part);
+    this.spend(copy);
+    return super.part(copy);
+  }
+
+  /**
+   * Says of a part that neither we nor the worker read it any more: its memory goes when the entry has ended. Left to the collector,
+   * every few megabytes would cost a full collection.
+   */
+  spend(part: Uint8Array): void {
+    if ((viewLength(part) as number) < SPENT_BYTES_MIN || !isWhole(part)) return;
+    const spent = (this.spent ??= []);
+    spent[spent.length] = part;
+  }
+
+  /** The entry has ended. Nothing of it can be a tenant's. */
+  release(): void {
+    const { spent } = this;
+    if (spent === null) return;
+    this.spent = null;
+    for (let at = 0; at < spent.length; at++) {
+      try {
+        transfer(bufferOf(spent[at]), 0);
+      } catch {
+        // A worker that tampers with arrays has got hold of it.
+      }
+    }
   }
 }
 

@@ -261,10 +261,13 @@ export function flushPumps(): void {
 /** Passes on a body that lies on the host. */
 class BodyPump extends Pump {
   #body: HostBody;
+  /** Nobody else sees its chunks. */
+  #isOurs: boolean;
 
   constructor(id: number, onEnd: () => void, body: HostBody) {
     super(id, onEnd);
     this.#body = body;
+    this.#isOurs = body instanceof IncomingBody;
   }
 
   run(): void {
@@ -277,7 +280,10 @@ class BodyPump extends Pump {
         const chunk = await this.#body.read();
         if (this.stopped) return;
         if (chunk === null) this.end();
-        else this.take(chunk);
+        else {
+          this.take(chunk);
+          if (this.#isOurs) outbox.spend(chunk);
+        }
       }
     } catch (error) {
       this.break(error);
@@ -327,6 +333,25 @@ class StreamPump extends Pump {
   protected cancelSource(reason: unknown): void {
     this.#reader.cancel(reason);
   }
+}
+
+/** Longer bodies cross in pieces. */
+export const WHOLE_BYTES_MAX = 1024 * 1024;
+const PIECE_BYTES = 64 * 1024;
+
+/** Bytes as a body that is sent in pieces: the host's main thread, which everybody shares, would stand still while it takes all in. */
+export function inPieces(bytes: Uint8Array): HostBody {
+  let at = 0;
+  return {
+    read() {
+      const piece = at < bytes.byteLength ? bytes.subarray(at, at + PIECE_BYTES) : null;
+      at += PIECE_BYTES;
+      return Promise.resolve(piece);
+    },
+    cancel() {
+      at = bytes.byteLength;
+    },
+  };
 }
 
 function toChunk(value: unknown): Uint8Array {

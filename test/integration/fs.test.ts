@@ -72,6 +72,47 @@ test('every kind of value is stored and read in every form', async () => {
   );
 });
 
+test('what is put is what it was at that moment, whatever its size and whatever becomes of the bytes', async () => {
+  assert.deepEqual(
+    await run(`
+      const sizes = [0, 1, 65536, 1024 * 1024, 1024 * 1024 + 1, 3_000_000];
+      const put = sizes.map((size) => {
+        const bytes = new Uint8Array(size + 7).fill(1);
+        const done = FILES.put('sized ' + size, bytes.subarray(7));
+        bytes.fill(2);
+        return done.then(() => bytes.length - 7 === size && bytes.every((byte) => byte === 2));
+      });
+      const kept = await Promise.all(put);
+      const read = await Promise.all(sizes.map(async (size) => {
+        const file = await FILES.get('sized ' + size);
+        const bytes = await file.bytes();
+        return file.size === size && bytes.length === size && bytes.every((byte) => byte === 1);
+      }));
+      const text = 'ü'.repeat(1_000_000);
+      await FILES.put('text', text);
+      const large = new Blob([new Uint8Array(2_000_000).fill(3)]);
+      await FILES.put('blob', large);
+      await FILES.put('blob', large);
+      const blob = await (await FILES.get('blob')).bytes();
+      return [kept, read, (await (await FILES.get('text')).text()) === text, blob.length, blob.every((byte) => byte === 3)];`),
+    [Array(6).fill(true), Array(6).fill(true), true, 2_000_000, true],
+  );
+});
+
+test('a hundred files at once come whole', async () => {
+  assert.deepEqual(
+    await run(`
+      const bytes = new Uint8Array(900_000);
+      for (let n = 0; n < 4; n++) await FILES.put('many ' + n, bytes.fill(n));
+      const read = await Promise.all(Array.from({ length: 100 }, async (_, n) => {
+        const file = await (await FILES.get('many ' + n % 4)).bytes();
+        return file.length === 900_000 && [0, 65535, 262144, 700_000, 899_999].every((at) => file[at] === n % 4);
+      }));
+      return read.filter((isWhole) => !isWhole).length;`),
+    0,
+  );
+});
+
 test('an upload and a download stream through the worker, with ranges and conditions', async () => {
   const content = Buffer.alloc(3_000_000, 'abcdefghij');
   const put = await handler.fetch('app', '/large.bin', { method: 'PUT', body: content, headers: { 'content-type': 'text/plain' } });

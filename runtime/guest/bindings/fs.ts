@@ -30,8 +30,8 @@ const headerFields: Readonly<Record<string, string>> = {
 };
 
 export default function createFiles(parts: LazyParts): { create(name: string): object } {
-  const { callHost, startCall, cancelPump, incomingBody, newStreamId, openPump, takeResponse } = parts;
-  const { Headers, Response, createIncomingResponse, isBlob, isAnyArrayBuffer } = parts;
+  const { callHost, startCall, cancelPump, incomingBody, inPieces, newStreamId, openPump, spend, takeResponse } = parts;
+  const { Headers, Response, createIncomingResponse, encodeUtf8, isBlob, isAnyArrayBuffer, toBytes, WHOLE_BYTES_MAX } = parts;
 
   const isHeaders = (value: unknown): value is InstanceType<typeof Headers> => value instanceof Headers;
 
@@ -45,9 +45,28 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
       (typeof value === 'object' && !('getReader' in value) && !isBlob(value) && !isAnyArrayBuffer(value) && !ArrayBuffer.isView(value))
     )
       throw new TypeError('A file is a string, an ArrayBuffer, a view of one, a Blob or a ReadableStream');
+    if (ArrayBuffer.isView(value) || isAnyArrayBuffer(value)) {
+      // As it is now: the worker may write into it before this entry ends.
+      const copy = new Uint8Array(toBytes(value, 'A file'));
+      if (copy.byteLength <= WHOLE_BYTES_MAX) {
+        const sent = send(null, [copy]);
+        spend(copy);
+        return sent;
+      }
+      return pumped(inPieces(copy), send);
+    }
     const { body } = takeResponse(new Response(value as never))!;
     if (body === null) return send(null, ['']);
-    if (typeof body === 'string' || body instanceof Uint8Array) return send(null, [body]);
+    if (typeof body !== 'string' && !(body instanceof Uint8Array)) return pumped(body, send);
+    if (body.length <= WHOLE_BYTES_MAX) return send(null, [body]);
+    return pumped(inPieces(typeof body === 'string' ? encodeUtf8(body) : body), send);
+  }
+
+  /** Sends a body as a stream. */
+  async function pumped(
+    body: Parameters<typeof openPump>[1],
+    send: (stream: number | null, parts: Part[]) => Promise<HostReply>,
+  ): Promise<HostReply> {
     const stream = newStreamId();
     openPump(stream, body, () => {});
     try {
