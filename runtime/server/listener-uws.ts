@@ -7,6 +7,7 @@ import { defaultLimits } from '#core/limits.ts';
 import { isWebSocketHandshake } from './handshake.ts';
 import { HeadCache, hostFrom, isHopByHop } from './header-block.ts';
 import type { Listener, ListenerOptions, OpenListener } from './listener.ts';
+import { openCorkHolder } from './uws-cork.ts';
 import { UwsExchange, type UwsListenerState, type UwsResponse } from './uws-exchange.ts';
 import { uwsBehavior, type UwsBehavior } from './uws-socket.ts';
 
@@ -64,17 +65,19 @@ export function loadUws(where: 'installed' | 'anywhere' = 'anywhere'): { uws: Uw
 /** As `OpenListener`, on a loaded uWebSockets.js. */
 export function openUwsListener(uws: UwsModule): OpenListener {
   return async (options) => {
+    // Otherwise every response names the library.
+    uws._cfg('silent');
+    const holder = await openCorkHolder(uws);
     const state: UwsListenerState = {
       options,
       heads: new HeadCache(),
       draining: false,
       running: 0,
       onQuiet: null,
+      holder,
       sockets: new Set(),
       waitingBytesMax: options.limits.webSocketBufferedBytesMax ?? defaultLimits.webSocketBufferedBytesMax,
     };
-    // Otherwise every response names the library.
-    uws._cfg('silent');
     const app = uws.App();
     const compression = uws.SHARED_COMPRESSOR | uws.SHARED_DECOMPRESSOR;
     const upgrade: UwsUpgrade = (response, request, context) => accept(state, response, request, context);
@@ -89,7 +92,10 @@ export function openUwsListener(uws: UwsModule): OpenListener {
       listening = socket === false ? null : socket;
     });
     chosen?.server.close();
-    if (listening === null) throw await listenError(options);
+    if (listening === null) {
+      holder.close();
+      throw await listenError(options);
+    }
     const listenSocket: object = listening;
 
     function stopAccepting(): void {
@@ -103,6 +109,7 @@ export function openUwsListener(uws: UwsModule): OpenListener {
       closed = true;
       stopAccepting();
       app.close();
+      holder.close();
     }
     const port = uws.us_socket_local_port(listenSocket);
 

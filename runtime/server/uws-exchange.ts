@@ -6,6 +6,7 @@ import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import { chosenProtocol, handshakeHeaders } from './handshake.ts';
 import { hasBody, headerIn, type HeadCache, type ResponseHead } from './header-block.ts';
 import type { BodySink, Exchange, ListenerOptions } from './listener.ts';
+import type { CorkHolder } from './uws-cork.ts';
 import { UwsWire, type UwsSocketOwner } from './uws-socket.ts';
 import { latin1, utf8 } from './uws-text.ts';
 
@@ -36,6 +37,7 @@ export interface UwsListenerState {
   draining: boolean;
   /** Exchanges whose response is not with the kernel yet. */ running: number;
   /** Called when `running` falls to zero while draining. */ onQuiet: (() => void) | null;
+  /** What becomes a WebSocket is written inside its cork. */ readonly holder: CorkHolder;
   /** Open WebSockets. */ readonly sockets: Set<UwsWire>;
   /** Bytes of messages that a worker is too slow for. */ readonly waitingBytesMax: number;
 }
@@ -321,7 +323,7 @@ export class UwsExchange implements Exchange {
     const wire = new UwsWire({ events, open: sockets, waitingBytesMax });
     const handshake = handshakeHeaders(this.headerBlock);
     this.#finish(ended);
-    this.#native.cork(() => {
+    this.#listener.holder.cork(() => {
       this.#writeHead(101, head);
       this.#native.upgrade(
         { wire },

@@ -43,8 +43,8 @@ export function uwsBehavior<Upgrade>(limits: WebSocketLimits, compression: numbe
   const idleSeconds = Math.ceil((2 * (limits.webSocketIdleMs ?? 30_000)) / 1000);
   return {
     maxPayloadLength: limits.webSocketMessageBytesMax ?? 32 * 1024 * 1024,
-    // The bridge bounds what waits.
-    maxBackpressure: 0,
+    // The bridge bounds what waits: above this the library would drop messages, and 0 is a bound as well.
+    maxBackpressure: 2 ** 30,
     idleTimeout: Math.min(Math.max(idleSeconds, IDLE_SECONDS[0]), IDLE_SECONDS[1]),
     sendPingsAutomatically: true,
     compression,
@@ -93,7 +93,9 @@ export class UwsWire implements SocketWire {
     this.#socket = null;
     this.#open.delete(this);
     this.resume();
-    this.#events.closed(code === 0 ? 1005 : code, Buffer.from(reason).toString('utf8'), code !== 1006);
+    // Where no close frame came, the library gives a reason of its own.
+    const isClean = code !== 1006;
+    this.#events.closed(code === 0 ? 1005 : code, isClean ? Buffer.from(reason).toString('utf8') : '', isClean);
   }
 
   send(data: Part): void {

@@ -1,6 +1,6 @@
-// All attacks as a table: name, verdict, what the attacker got, what the victim saw. An attack that fails by time alone runs
-// up to twice more with nothing beside it, and says so: two attacks share the machine otherwise. Where other programs use much of
-// the machine all the same, it is called `busy`: not judged. Exit code 1 when one fails or is not judged.
+// All attacks as a table: name, verdict, what the attacker got, what the victim saw. An attack that fails runs once more with
+// nothing beside it, one that fails by time alone twice, and says so: two attacks share the machine otherwise. Where other programs
+// use much of the machine all the same, a waiting time is called `busy`: not judged. Exit code 1 when one fails or is not judged.
 import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,8 +33,8 @@ await Promise.all(
   Array.from({ length: jobs }, async () => {
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       const verdict = await inProcess(next.name);
-      if (!verdict.passed && verdict.byTimeAlone) again.push(next);
-      else report(next, verdict, '');
+      if (verdict.passed) report(next, verdict, '');
+      else again.push(next);
     }
   }),
 );

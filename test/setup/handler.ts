@@ -26,6 +26,14 @@ import { createAssetServer } from '#runtime/server/assets.ts';
 import { chooseListener } from '#runtime/server/choose-listener.ts';
 import { createMemoryCache } from '#runtime/stores/cache-memory.ts';
 
+/** CI runs some of the files over uWebSockets.js as well. */
+const overUws = process.env['TEST_LISTENER'] === 'uws';
+
+/** Options of a test that the listener over uWebSockets.js cannot pass; what it does instead is the reason. */
+export function notOverUws(reason: string): { skip: string | false } {
+  return { skip: overUws && `uWebSockets.js ${reason}` };
+}
+
 /** A worker to serve: its files by path, or the text of its `src/index.ts`. */
 export interface WorkerSource {
   readonly files: Readonly<Record<string, string>> | string;
@@ -150,8 +158,7 @@ export async function startHandler(
     },
     onRequest: (record) => requests.push(record),
   });
-  // CI runs some of the files over uWebSockets.js as well.
-  const { open: openListener } = await chooseListener(process.env['TEST_LISTENER'] === 'uws' ? 'uws' : 'node');
+  const { open: openListener } = await chooseListener(overUws ? 'uws' : 'node');
   const listener = await openListener({ port: 0, host: '127.0.0.1', limits, onExchange: handler.onExchange });
   return {
     port: listener.port,
