@@ -40,8 +40,8 @@ export function openPostgres({ url, name, connectionsMax = 10, statementMs = 30_
   }) as unknown as Postgres;
 }
 
-/** A URL without libpq's `host` parameter, which the driver does not know. */
-function splitUrl(url: string): { address: string; socketFolder: string | null } {
+/** A URL without libpq's `host` parameter, which the driver does not know, and the folder of a Unix socket that it named. */
+export function splitUrl(url: string): { address: string; socketFolder: string | null } {
   const parsed = URL.parse(url);
   if (parsed === null || !/^postgres(?:ql)?:$/.test(parsed.protocol))
     throw new Error('The connection URL of the database must have the form postgres://user:password@host:port/database');

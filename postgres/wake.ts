@@ -1,6 +1,7 @@
 // How those who write something that is due wake those who wait for it. A word that is lost costs a poll's time, never a
 // delivery, so it goes out after the commit and not inside: NOTIFY in a transaction makes all commits take turns.
-import { isConnectionTrouble, type Postgres } from './connection.ts';
+import { randomBytes } from 'node:crypto';
+import type { Postgres } from './connection.ts';
 
 /** Something in a lane is due at `dueAt`, ms since 1970. */
 export type WakeListener = (kind: string, lane: number, dueAt: number) => void;
@@ -16,8 +17,12 @@ export interface Wake {
 const channel = 'platform_wake';
 /** A payload has less than 8,000 bytes. */
 const wordsMax = 150;
-/** Words of this long go out together. */
-const gatherMs = 2;
+/** The first word goes out at once, those of this long after it together: what is sent all the time is taken by the dozen. */
+const gatherMs = 10;
+/** What is due later than this is said once: whoever wakes then looks for what comes next. Longer than clocks go apart. */
+const aheadMs = 2000;
+/** Lanes whose next time is remembered as said; beyond, all are forgotten. */
+const saidMax = 10_000;
 
 /** A server that is away is not waited for. */
 const closeMsMax = 1000;
@@ -35,49 +40,92 @@ export function atMost(ms: number, work: Promise<unknown>): Promise<void> {
   ]).finally(() => clearTimeout(timer));
 }
 
-/** Over NOTIFY; several words for a lane within a moment become one. */
-export function createPostgresWake(sql: Postgres): Wake {
-  const waiting = new Set<string>();
+/**
+ * Over NOTIFY; several words for a lane within a moment become one. Who listens in this process hears of it without the database.
+ *
+ * @param notify sends one NOTIFY with this payload on a channel.
+ * @param sql a connection to listen on; belongs to the wake.
+ */
+export function createPostgresWake(notify: (channel: string, payload: string) => Promise<unknown>, sql: Postgres): Wake {
+  const self = randomBytes(6).toString('base64url');
+  const here = createLocalWake();
+  let listeners = 0;
+  let waiting = new Set<string>();
+  /** The next time that was said of a lane, as long as it lies well ahead. */
+  const said = new Map<string, number>();
   let timer: NodeJS.Timeout | null = null;
+  let isPending = false;
+  let sentAt = -Infinity;
   let sending: Promise<void> = Promise.resolve();
 
   async function send(): Promise<void> {
-    timer = null;
+    isPending = false;
+    sentAt = performance.now();
     const words = [...waiting];
-    waiting.clear();
+    waiting = new Set();
     for (let at = 0; at < words.length; at += wordsMax) {
       try {
-        await sql`SELECT pg_notify(${channel}, ${words.slice(at, at + wordsMax).join(',')})`;
-      } catch (error) {
+        await notify(channel, `${self}|${words.slice(at, at + wordsMax).join(',')}`);
+      } catch {
         // The poll finds it.
-        if (!isConnectionTrouble(error)) throw error;
       }
     }
   }
 
+  function sendSoon(): void {
+    sending = sending.then(send);
+  }
+
+  /** Whether somebody who was told of an earlier time will look at the lane by then anyway. */
+  function isSaid(lane: string, dueAt: number, now: number): boolean {
+    const before = said.get(lane);
+    if (before !== undefined && before > now + aheadMs && before <= dueAt) return true;
+    if (said.size >= saidMax) said.clear();
+    said.set(lane, dueAt);
+    return false;
+  }
+
   return {
     notify(kind, lane, dueAt) {
+      here.notify(kind, lane, dueAt);
+      const now = Date.now();
+      if (dueAt > now + aheadMs) {
+        // Others find it with their poll, should this process be gone by then.
+        if (listeners > 0 || isSaid(`${kind}:${lane}`, dueAt, now)) return;
+      }
       // What is due by now is one word a lane, whenever exactly it was due.
-      waiting.add(`${kind}:${lane}:${dueAt <= Date.now() ? 0 : dueAt}`);
-      timer ??= setTimeout(() => {
-        sending = sending.then(send).catch(() => {});
-      }, gatherMs);
+      waiting.add(`${kind}:${lane}:${dueAt <= now ? 0 : dueAt}`);
+      if (isPending) return;
+      isPending = true;
+      const waitMs = sentAt + gatherMs - performance.now();
+      if (waitMs > 0) timer = setTimeout(sendSoon, waitMs);
+      else setImmediate(sendSoon);
     },
     async listen(listener) {
+      listeners++;
+      const local = await here.listen(listener);
       const { unlisten } = await sql.listen(channel, (payload) => {
-        for (const word of payload.split(',')) {
+        const bar = payload.indexOf('|');
+        if (payload.slice(0, bar) === self) return;
+        for (const word of payload.slice(bar + 1).split(',')) {
           const [kind, lane, dueAt] = word.split(':');
           if (kind !== undefined) listener(kind, Number(lane), Number(dueAt));
         }
       });
-      return { close: () => atMost(closeMsMax, unlisten()) };
+      return {
+        async close() {
+          listeners--;
+          await local.close();
+          await atMost(closeMsMax, unlisten());
+        },
+      };
     },
     async close() {
-      if (timer !== null) {
-        clearTimeout(timer);
-        sending = sending.then(send).catch(() => {});
-      }
-      await sending;
+      if (timer !== null) clearTimeout(timer);
+      if (isPending) sendSoon();
+      await atMost(closeMsMax, sending);
+      await here.close();
+      await atMost(closeMsMax, sql.end({ timeout: 1 }));
     },
   };
 }

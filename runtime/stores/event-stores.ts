@@ -35,7 +35,7 @@ export function openEventsPostgres(options: {
   const sql = openPostgresSql(options);
   // Of its own: it listens on, whatever becomes of the others.
   const words = openPostgres({ url: options.url, name: `${options.name} words`, connectionsMax: 1 });
-  const wake = createPostgresWake(words);
+  const wake = createPostgresWake((channel, payload) => sql.all('SELECT pg_notify($1, $2)', channel, payload), words);
   return {
     ...stores(sql, wake, options.limits),
     sql,

@@ -1,4 +1,5 @@
-// `Sql` over a pool of Postgres connections. Opened by the roots and handed to the stores.
+// `Sql` over pools of Postgres connections: a lean one for statements that stand alone, the driver's for transactions. Opened by the
+// roots and handed to the stores.
 //
 // The driver does not survive every death of the server by itself: a connection that closes between a write and its flush sends
 // nothing any more, and one that closes inside a transaction must not be written to. So a pool that has seen trouble is replaced, and
@@ -6,6 +7,8 @@
 import { PlatformError } from '#core/errors.ts';
 import { isConnectionTrouble, openPostgres, type Postgres, type Transaction } from '#postgres/connection.ts';
 import { atMost } from '#postgres/wake.ts';
+import { openWire } from '#postgres/wire.ts';
+import type { WireValue } from '#postgres/wire-values.ts';
 import type { Sql, SqlValue } from './sql.ts';
 
 /** The tables of bindings. */
@@ -15,13 +18,17 @@ export interface PostgresSql extends Sql {
   close(): Promise<void>;
 }
 
+/** What a caller gets to see of an error. */
+function toStoreError(error: unknown): unknown {
+  return isConnectionTrouble(error) ? new PlatformError('store_unavailable', {}, { cause: error }) : error;
+}
+
 /** Runs a statement; what means that the server is away becomes `store_unavailable`. */
 export async function guarded<Result>(run: () => Promise<Result>): Promise<Result> {
   try {
     return await run();
   } catch (error) {
-    if (isConnectionTrouble(error)) throw new PlatformError('store_unavailable', {}, { cause: error });
-    throw error;
+    throw toStoreError(error);
   }
 }
 
@@ -32,6 +39,8 @@ const closeMsMax = 5000;
 /** @param options.url of the engines' role, or of the owner. */
 export function openPostgresSql(options: { url: string; name: string; connectionsMax?: number }): PostgresSql {
   const open = (): Postgres => openPostgres({ ...options, schema: 'binding' });
+  // Statements that stand alone, which nearly all are.
+  const wire = openWire({ ...options, schema: 'binding', errorOf: toStoreError });
   let pool = open();
   let replacedAt = 0;
   const retired = new Set<Promise<void>>();
@@ -58,13 +67,14 @@ export function openPostgresSql(options: { url: string; name: string; connection
   return {
     technology: 'postgres',
     lock: ' FOR UPDATE',
-    all: <Row>(text: string, ...parameters: readonly SqlValue[]) => onPool((on) => query<Row>(on, text, parameters)),
+    all: <Row>(text: string, ...parameters: readonly SqlValue[]) => wire.all<Row>(text, parameters as readonly WireValue[]),
     transaction: (work) => onPool((on) => transact(on, work)),
     pool: new Proxy(pool, {
       apply: (_first, self, given) => Reflect.apply(pool, self, given) as unknown,
       get: (_first, name) => Reflect.get(pool, name) as unknown,
     }),
     async close() {
+      await wire.close();
       await pool.end({ timeout: 5 });
       await atMost(closeMsMax, Promise.all(retired));
     },

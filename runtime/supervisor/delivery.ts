@@ -1,9 +1,9 @@
 // `POST /_platform/deliver` on the private port: takes one event (queue message, timer, cron run, workflow step), picks an engine,
 // and hands its answer back. It does not read events, and it never delivers one twice: only an engine that was not reached is
 // replaced by another.
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Agent, IncomingMessage, ServerResponse } from 'node:http';
 import { errorMessage, errorTable, PlatformError, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
-import { askEngine, type EngineCallError, type EngineAnswer } from './engine-calls.ts';
+import { askEngine, createEngineConnections, type EngineCallError, type EngineAnswer } from './engine-calls.ts';
 import type { DeploymentKey, EngineState, SupervisorState } from './state.ts';
 
 /** What deliveries need. */
@@ -34,6 +34,7 @@ const eventKinds = ['queue', 'timer', 'cron', 'workflow'];
 
 /** A function that takes deliveries; it never rejects: what went wrong is the answer. */
 export function createDelivery(parts: DeliveryParts): (request: IncomingMessage, response: ServerResponse) => Promise<DeliveryAnswer> {
+  const connections = createEngineConnections();
   let running = 0;
   return async (request, response) => {
     if (running >= parts.deliveriesMax) return refusal('none', 'deliveries_overloaded', { limit: parts.deliveriesMax });
@@ -45,7 +46,7 @@ export function createDelivery(parts: DeliveryParts): (request: IncomingMessage,
       response.once('close', () => gone.abort());
       const { body, envelope } = await readEnvelope(request, parts.bodyBytesMax);
       kind = envelope.kind;
-      const answer = await send(envelope, body, parts, gone.signal);
+      const answer = await send(envelope, body, parts, gone.signal, connections);
       return { kind, status: answer.status, contentType: answer.contentType || 'application/json', body: answer.body };
     } catch (error) {
       if (error instanceof PlatformError) return refusal(kind, error.code, error.details);
@@ -56,11 +57,17 @@ export function createDelivery(parts: DeliveryParts): (request: IncomingMessage,
   };
 }
 
-async function send(envelope: Envelope, body: Buffer, parts: DeliveryParts, signal: AbortSignal): Promise<EngineAnswer> {
+async function send(
+  envelope: Envelope,
+  body: Buffer,
+  parts: DeliveryParts,
+  signal: AbortSignal,
+  connections: Agent,
+): Promise<EngineAnswer> {
   const timeoutMs = parts.eventWallMs + marginMs;
   for (const { socketPath } of candidates(envelope, parts)) {
     try {
-      return await askEngine({ socketPath, path: '/_platform/deliver', body, timeoutMs, bytesMax: answerBytesMax, signal });
+      return await askEngine({ socketPath, path: '/_platform/deliver', body, timeoutMs, bytesMax: answerBytesMax, signal, connections });
     } catch (error) {
       if ((error as EngineCallError).reason !== 'unreached' || signal.aborted) throw new PlatformError('engine_lost', {}, { cause: error });
     }

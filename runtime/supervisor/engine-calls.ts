@@ -1,6 +1,6 @@
 // Asks an engine over its Unix socket: `/_platform/...`, answered by main.ts of the engine. Used by the private port. Nothing an
 // engine answers is trusted: sizes and times are bounded here.
-import { request } from 'node:http';
+import { Agent, request } from 'node:http';
 
 /** One question. */
 export interface EngineCall {
@@ -10,7 +10,16 @@ export interface EngineCall {
   /** Until the whole answer is there. */ readonly timeoutMs: number;
   readonly bytesMax: number;
   readonly signal?: AbortSignal;
+  /** Of {@link createEngineConnections}; without it the connection is one of its own. */ readonly connections?: Agent;
 }
+
+/** Connections to engines that are kept between questions: opening one costs more than a small question. Idle ones keep nobody alive. */
+export function createEngineConnections(): Agent {
+  return new Agent({ keepAlive: true, maxFreeSockets: keptMax });
+}
+
+/** Idle connections to one engine. */
+const keptMax = 64;
 
 /** Its answer. */
 export interface EngineAnswer {
@@ -42,7 +51,7 @@ export function askEngine(call: EngineCall): Promise<EngineAnswer> {
       headers: isPost
         ? { host: 'engine', 'content-type': 'application/json', 'content-length': call.body!.byteLength }
         : { host: 'engine' },
-      agent: false,
+      agent: call.connections ?? false,
       ...(call.signal === undefined ? {} : { signal: call.signal }),
     });
     const timer = setTimeout(
@@ -55,7 +64,11 @@ export function askEngine(call: EngineCall): Promise<EngineAnswer> {
       sent.destroy();
     };
     const broken = (error: Error): void => fail(new EngineCallError(connected ? 'lost' : 'unreached', error.message));
-    sent.on('socket', (socket) => socket.once('connect', () => (connected = true)));
+    sent.on('socket', (socket) => {
+      // What breaks on a connection that was kept may have been begun with.
+      if (sent.reusedSocket) connected = true;
+      else socket.once('connect', () => (connected = true));
+    });
     sent.on('error', broken);
     sent.on('response', (response) => {
       const chunks: Buffer[] = [];
