@@ -31,11 +31,6 @@ export function message(id: string, fields: Partial<NewMessage> = {}): NewMessag
   return { id, payload: JSON.stringify(id), dueAt: Date.now(), dedupeId: null, orderingKey: null, ...fields };
 }
 
-/** Waits until something is so; the condition is looked at whenever something may have changed. */
-export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await new Promise((resolve) => setImmediate(resolve));
-}
-
 /** What a case works with. */
 export interface Setting {
   readonly stores: EventStores;

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { defaultDeliveryLimits } from '#core/delivery-limits.ts';
 import type { NewMessage } from '#runtime/bindings/queue.ts';
 import type { EventStores } from '#runtime/stores/event-stores.ts';
-import { done, end, mail, message, owner, sender, until, type Deliver, type Fact, type Messages } from './broker-case.ts';
+import { until } from '#test/setup/until.ts';
+import { done, end, mail, message, owner, sender, type Deliver, type Fact, type Messages } from './broker-case.ts';
 
 export function queueCases(fact: Fact): void {
   const send = (stores: EventStores, ...messages: NewMessage[]): Promise<string[]> => stores.queue.send(mail, sender, messages, Date.now());

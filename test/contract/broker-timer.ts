@@ -1,7 +1,8 @@
 // The cases of the broker's contract about timers and schedules. Run by broker.ts.
 import assert from 'node:assert/strict';
 import type { Recipient } from '#runtime/broker/delivery.ts';
-import { done, end, owner, sender, until, type Deliver, type Fact } from './broker-case.ts';
+import { until } from '#test/setup/until.ts';
+import { done, end, owner, sender, type Deliver, type Fact } from './broker-case.ts';
 
 export function timerCases(fact: Fact): void {
   const reminders = { namespace: 'shop', resource: 'reminders' };

@@ -1,7 +1,8 @@
 // The cases of the broker's contract about runs of workflows. Run by broker.ts.
 import assert from 'node:assert/strict';
 import type { EventStores } from '#runtime/stores/event-stores.ts';
-import { done, end, owner, until, type Fact } from './broker-case.ts';
+import { until } from '#test/setup/until.ts';
+import { done, end, owner, type Fact } from './broker-case.ts';
 
 export function workflowCases(fact: Fact): void {
   const orders = { namespace: 'shop', resource: 'orders' };
@@ -35,6 +36,26 @@ export function workflowCases(fact: Fact): void {
       ['workflow', 'd000000000001', 'r', { n: 1 }, steps],
     ]);
   });
+
+  fact(
+    'a broker holds no more history of runs at a time than it may, and comes to all of them',
+    async ({ stores, start, now }) => {
+      let running = 0;
+      let most = 0;
+      await start(async () => {
+        most = Math.max(most, ++running);
+        await new Promise((resolve) => setImmediate(resolve));
+        running--;
+        return done({ status: 'completed', output: 1 });
+      });
+      const input = JSON.stringify('x'.repeat(900));
+      const ids = Array.from({ length: 12 }, (_, index) => `run${index}`);
+      for (const id of ids) await stores.workflow.trigger(orders, owner, { id, input }, now());
+      await until(async () => (await Promise.all(ids.map((id) => statusOf(stores, id)))).every((status) => status === 'completed'));
+      assert.ok(most <= 2, `${most} at a time`);
+    },
+    { workflowHistoryBytesMax: 1000, workflowValueBytesMax: 1000, inFlightBytesMax: 3000 },
+  );
 
   fact('a run that ends its invocation is tried again, and failed with the reason when it gets nowhere', async ({ stores, start, now }) => {
     let stretches = 0;

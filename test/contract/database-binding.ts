@@ -9,6 +9,7 @@ import { openEventsSqlite } from '#runtime/stores/event-stores.ts';
 import type { RunningOutbox } from '#runtime/stores/outbox.ts';
 import { startHandler, type TestHandler } from '#test/setup/handler.ts';
 import { openOutbox } from '#test/setup/outbox.ts';
+import { until } from '#test/setup/until.ts';
 
 /** A store, and what only it does. */
 export interface DatabaseBindingCase {
@@ -254,11 +255,10 @@ export function databaseBindingContract(open: () => Promise<DatabaseBindingCase>
 
   /** Payloads in the queue, once there are as many. */
   async function mailed(count: number): Promise<unknown[]> {
-    for (;;) {
+    return until(async () => {
       const { messages } = await events.queue.list(mail, { limit: 100, after: 0 });
-      if (messages.length >= count) return messages.map(({ payload }) => JSON.parse(payload) as unknown);
-      await new Promise((resolve) => setImmediate(resolve));
-    }
+      return messages.length >= count && messages.map(({ payload }) => JSON.parse(payload) as unknown);
+    });
   }
 
   test('a message is sent if and only if its transaction commits', async () => {

@@ -7,7 +7,7 @@ import { startBroker, type Broker } from '#runtime/broker/broker.ts';
 import { toEventEnd } from '#runtime/broker/delivery.ts';
 import type { EventStores } from '#runtime/stores/event-stores.ts';
 import { startHandler, type TestHandler } from '#test/setup/handler.ts';
-import { until } from './broker-case.ts';
+import { until } from '#test/setup/until.ts';
 
 const yaml = `
 queue: { MAIL: mail, DEAD: mail_dlq }

@@ -11,6 +11,7 @@ import type { OutboxParts, RunningOutbox } from '#runtime/stores/outbox.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
 import { startDatabases, type TestDatabases } from '#test/setup/databases.ts';
 import { openOutbox } from '#test/setup/outbox.ts';
+import { until } from '#test/setup/until.ts';
 
 const sender = { project: 'shop', branch: 'main', binding: 'MAIL' };
 const mail = { namespace: 'shop', resource: 'mail' };
@@ -71,10 +72,6 @@ export function outboxContract(open: (limits: DeliveryLimits) => Promise<{ store
   const waiting = async (): Promise<number> => ((await ask(outboxOps.pending, []))['rows'] as unknown[]).length;
   const indexed = async (): Promise<string[]> =>
     (await stores.outboxes.due(Number.MAX_SAFE_INTEGER, 0, 1000)).map(({ resource }) => resource);
-
-  async function until(condition: () => Promise<boolean>): Promise<void> {
-    while (!(await condition())) await new Promise((resolve) => setImmediate(resolve));
-  }
 
   test('what was committed is in the queue shortly after, in its order, and no longer in the outbox', async () => {
     const outbox = outboxOf();

@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test';
 import { openPostgres, type Postgres } from '#postgres/connection.ts';
 import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
 import { createTestDatabase } from '#test/setup/postgres.ts';
+import { until } from '#test/setup/until.ts';
 
 const yaml = 'queue: { JOBS: jobs }\ntimer: { TIMER: reminders }\nworkflow: { ORDER: orders }\nstate: { KV: ledger }\n';
 const worker = `
@@ -64,9 +65,6 @@ const seen = async (): Promise<string[]> => {
   const response = await platform.fetch('shop').catch(() => null);
   return response?.status === 200 ? (response.json() as { ids: string[] }).ids : [];
 };
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  while (!(await condition())) await new Promise((resolve) => setImmediate(resolve));
-}
 /** Asks until it is taken: an engine that died just now refuses. */
 async function insist(path: string): Promise<void> {
   await until(async () => (await platform.fetch('shop', path).catch(() => null))?.status === 200);

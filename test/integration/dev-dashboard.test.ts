@@ -12,6 +12,7 @@ import { createDashboardProject } from '#test/setup/dashboard-project.ts';
 import { startDev, type TestDev } from '#test/setup/dev.ts';
 import { send, type TestRequest, type TestResponse } from '#test/setup/handler.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
+import { until } from '#test/setup/until.ts';
 
 const worker = `
 export default {
@@ -62,12 +63,11 @@ const write = (method: string, path: string, body: unknown = {}): Promise<TestRe
 const post = (path: string, body?: unknown): Promise<TestResponse> => write('POST', path, body);
 
 /** Asks until an answer is as it should be. */
-async function until(path: string, isDone: (answer: any) => boolean): Promise<any> {
-  for (;;) {
+function untilAnswer(path: string, isDone: (answer: any) => boolean): Promise<any> {
+  return until(async () => {
     const answer = await json(path);
-    if (isDone(answer)) return answer;
-    await new Promise((resolve) => setImmediate(resolve));
-  }
+    return isDone(answer) && answer;
+  });
 }
 
 test('the configuration names bindings and variables, and gives no value of one', async () => {
@@ -184,13 +184,13 @@ test('a timer is set, run now and gone; a schedule is run now', async () => {
   );
   assert.equal((await post('/api/timer/TIMER/entries/t1/trigger')).status, 200);
   await dev.printed(/timer t1 7/);
-  const { executions } = await until('/api/timer/TIMER/executions', (answer) => answer.executions.length === 1);
+  const { executions } = await untilAnswer('/api/timer/TIMER/executions', (answer) => answer.executions.length === 1);
   assert.deepEqual([executions[0].id, executions[0].outcome], ['t1', 'ok']);
-  await until('/api/timer/TIMER/entries', (answer) => answer.timers.length === 0);
+  await untilAnswer('/api/timer/TIMER/entries', (answer) => answer.timers.length === 0);
   assert.deepEqual(await json('/api/timer/TIMER/metrics'), { count: 0, more: false, firedCount: 1, failedCount: 0 });
   assert.deepEqual((await post('/api/cron/NIGHTLY/trigger')).json(), { name: 'NIGHTLY', triggered: true });
   await dev.printed(/cron ran/);
-  const ran = await until('/api/cron/NIGHTLY/executions', (answer) => answer.cron.lastOutcome !== null);
+  const ran = await untilAnswer('/api/cron/NIGHTLY/executions', (answer) => answer.cron.lastOutcome !== null);
   assert.deepEqual([ran.cron.lastOutcome, ran.executions.length], ['ok', 1]);
   assert.equal((await post('/api/cron/hourly/trigger')).status, 404);
 });
@@ -198,7 +198,7 @@ test('a timer is set, run now and gone; a schedule is run now', async () => {
 test('a run is started, shown step by step, sent its event, and restarted from a step', async () => {
   const { executionId } = (await post('/api/workflow/ORDER/executions', { input: { a: 1 } })).json() as any;
   const path = `/api/workflow/ORDER/executions/${executionId}`;
-  const waiting = await until(path, (run) => run.steps?.some(({ status }: any) => status === 'waiting'));
+  const waiting = await untilAnswer(path, (run) => run.steps?.some(({ status }: any) => status === 'waiting'));
   assert.deepEqual(
     waiting.steps.map(({ name, kind, status, eventType }: any) => [name, kind, status, eventType]),
     [
@@ -207,11 +207,11 @@ test('a run is started, shown step by step, sent its event, and restarted from a
     ],
   );
   assert.equal((await post(`${path}/events`, { type: 'approved', payload: { n: 41 } })).status, 204);
-  const done = await until(path, (run) => run.status === 'completed');
+  const done = await untilAnswer(path, (run) => run.status === 'completed');
   assert.deepEqual([done.input, done.output], [{ a: 1 }, 42]);
   assert.equal((await post(`${path}/events`, { type: 'approved' })).status, 409);
   assert.equal((await post(`${path}/restart`, { fromStep: 'approval' })).status, 204);
-  const again = await until(path, (run) => run.steps?.some(({ status }: any) => status === 'waiting'));
+  const again = await untilAnswer(path, (run) => run.steps?.some(({ status }: any) => status === 'waiting'));
   assert.equal(again.status, 'running');
   assert.equal((await post(`${path}/cancel`)).status, 204);
   assert.equal((await json(path)).status, 'cancelled');

@@ -10,6 +10,7 @@ import { nodeFlags } from '#cli/node-flags.mjs';
 import { send } from '#test/setup/handler.ts';
 import { startLoad } from '#test/setup/load.ts';
 import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
+import { until } from '#test/setup/until.ts';
 
 const supervisorScript = join(import.meta.dirname, '../../runtime/supervisor/main.ts');
 let platform: TestPlatform;
@@ -35,9 +36,7 @@ const isReady = async (): Promise<boolean> => {
   const { engines } = await platform.state();
   return (await serving()).length === 2 && engines.some(({ state }) => state === 'ready');
 };
-const ready = async (): Promise<void> => {
-  while (!(await isReady())) await new Promise((resolve) => setTimeout(resolve, 20));
-};
+const ready = (): Promise<true> => until(isReady);
 
 test('all engines answer on one port, and each has a place of its own', async () => {
   const engines = await serving();
@@ -125,7 +124,7 @@ test('while the only engine is dead, connections wait for the next one instead o
     for (let death = 1; death <= 2; death++) {
       process.kill(alone.enginePid, 'SIGKILL');
       const restarted = alone.restarted();
-      while ((await alone.state()).deaths < death) await new Promise((resolve) => setImmediate(resolve));
+      await until(async () => (await alone.state()).deaths >= death);
       const answers = await Promise.all(Array.from({ length: 20 }, () => alone.fetch('hello')));
       assert.deepEqual(new Set(answers.map(({ text }) => text)), new Set(['hello']));
       await restarted;

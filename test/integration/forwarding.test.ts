@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
+import { until } from '#test/setup/until.ts';
 
 const counting = `let count = 0; export default { async fetch(request) {
   const { pathname } = new URL(request.url);
@@ -17,10 +18,6 @@ async function counts(platform: TestPlatform, requests: number): Promise<number[
   const seen: number[] = [];
   for (let i = 0; i < requests; i++) seen.push(Number((await platform.fetch('app', '/count', { headers: { connection: 'close' } })).text));
   return seen;
-}
-
-async function until(look: () => Promise<boolean>): Promise<void> {
-  while (!(await look())) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
 let platform: TestPlatform;

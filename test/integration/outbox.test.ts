@@ -13,6 +13,7 @@ import { childOf } from '#test/setup/child-process.ts';
 import { startDatabases, type TestDatabases } from '#test/setup/databases.ts';
 import { openOutbox } from '#test/setup/outbox.ts';
 import { startPlatform } from '#test/setup/platform.ts';
+import { until } from '#test/setup/until.ts';
 
 let folder: string;
 let databases: TestDatabases;
@@ -86,11 +87,11 @@ test('engines, the database service and Postgres are killed while messages are s
   try {
     await platform.deploy('shop', worker, yaml);
     const insist = async (path: string): Promise<unknown> => {
-      for (;;) {
-        const answer = await platform.fetch('shop', path).catch(() => null);
-        if (answer?.status === 200) return answer.text === 'ok' ? null : answer.json();
-        await new Promise((resolve) => setImmediate(resolve));
-      }
+      const answer = await until(async () => {
+        const given = await platform.fetch('shop', path).catch(() => null);
+        return given?.status === 200 && given;
+      });
+      return answer.text === 'ok' ? null : answer.json();
     };
     await insist('/prepare');
     const acknowledged: string[] = [];

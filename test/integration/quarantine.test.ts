@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
+import { until } from '#test/setup/until.ts';
 
 const killer = `export default { fetch(request) { if (new URL(request.url).pathname === '/kill') return new Response(String('x'.repeat(2 ** 28).split('').length)); return new Response('killer is well'); } };`;
 
@@ -17,15 +18,6 @@ before(async () => {
   );
 });
 after(() => platform.close());
-
-/** Asks until the state fits. */
-async function until<T>(look: () => Promise<T | null | undefined | false>): Promise<T> {
-  for (;;) {
-    const found = await look();
-    if (found !== null && found !== undefined && found !== false) return found;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
 
 const killed = async (deaths: number): Promise<void> => {
   await platform.fetch('killer', '/kill').catch(() => null);

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { nodeFlags } from '#cli/node-flags.mjs';
+import { until } from '#test/setup/until.ts';
 
 let folder = '';
 before(async () => {
@@ -43,10 +44,6 @@ async function ofFolder(): Promise<string[]> {
     if (command.includes(folder)) found.push(command.replaceAll('\0', ' '));
   }
   return found;
-}
-
-async function until(look: () => Promise<boolean>): Promise<void> {
-  while (!(await look())) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 for (const [moment, file] of [

@@ -3,6 +3,7 @@
 import type { SupervisorState } from '#runtime/supervisor/state.ts';
 import { childOf } from './child-process.ts';
 import { startPlatform } from './platform.ts';
+import { until } from './until.ts';
 
 export const kinds = ['queue', 'timer', 'workflow', 'state', 'counter', 'db'] as const;
 export type Kind = (typeof kinds)[number];
@@ -110,11 +111,11 @@ export async function runDurability(rounds: number, tell: (line: string) => void
 
   /** An answer of the worker, however long it takes until there is one. */
   async function insist(path: string): Promise<unknown> {
-    for (;;) {
-      const answer = await platform.fetch('shop', path).catch(() => null);
-      if (answer?.status === 200) return answer.text === 'ok' ? null : answer.json();
-      await new Promise((resolve) => setImmediate(resolve));
-    }
+    const answer = await until(async () => {
+      const given = await platform.fetch('shop', path).catch(() => null);
+      return given?.status === 200 && given;
+    });
+    return answer.text === 'ok' ? null : answer.json();
   }
 
   async function load(): Promise<void> {

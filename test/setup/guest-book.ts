@@ -6,11 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestRequest, TestResponse } from './handler.ts';
+import { until } from './until.ts';
 
 const root = join(import.meta.dirname, '../..');
 
 /** Variables of the project: a day's sleep would be long. */
-export const guestBookVariables = { FOLLOW_UP_MS: '6000', HOST_EMAIL: 'host@example.org' };
+export const guestBookVariables = { FOLLOW_UP_MS: '2000', HOST_EMAIL: 'host@example.org' };
 
 /** A copy of the example, whose night comes every second. What it keeps lies in its folder. */
 export async function copyGuestBook(): Promise<{ folder: string; remove(): Promise<void> }> {
@@ -67,11 +68,10 @@ export function guestBookStory(host: () => GuestBookHost): void {
         return (response.json() as { entries: Entry[] }).entries;
       },
       async letters(count) {
-        for (;;) {
+        return until(async () => {
           const { mails } = (await ask('GET', '/api/mails')).json() as { mails: { subject: string }[] };
-          if (mails.length >= count) return mails.map(({ subject }) => subject);
-          await new Promise((resolve) => setImmediate(resolve));
-        }
+          return mails.length >= count && mails.map(({ subject }) => subject);
+        });
       },
     };
   }

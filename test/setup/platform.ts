@@ -12,6 +12,7 @@ import { publish } from '#cli/publish.ts';
 import { parseProjectConfig, type ProjectConfig } from '#core/project-config.ts';
 import type { SupervisorState } from '#runtime/supervisor/state.ts';
 import { send, type TestRequest, type TestResponse } from './handler.ts';
+import { until } from './until.ts';
 
 /** A line of the log, as pino writes it: `level` 20 debug, 30 info, 40 warn, 50 error. */
 export type LogRecord = Readonly<Record<string, unknown>>;
@@ -148,11 +149,7 @@ export async function startPlatform(
     deploy,
     fetch,
     async answers(project, text, path = '/') {
-      for (;;) {
-        const answer = await fetch(project, path).catch(() => null);
-        if (answer?.text === text) return;
-        await new Promise((resolve) => setImmediate(resolve));
-      }
+      await until(async () => (await fetch(project, path).catch(() => null))?.text === text);
     },
     async close() {
       if (supervisor.exitCode === null) {

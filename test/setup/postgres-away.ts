@@ -11,6 +11,7 @@ import { openEngineRole } from '#postgres/engine-role.ts';
 import { migrate } from '#postgres/migrate.ts';
 import { startBroker } from '#runtime/broker/broker.ts';
 import { openEventsPostgres } from '#runtime/stores/event-stores.ts';
+import { until } from './until.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'platform-pg-'));
 const postgres = await startEmbeddedPostgres({ folder });
@@ -54,7 +55,7 @@ for (let n = 0; n < 300; n++) {
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
-while (!taken.every((id) => delivered.has(id))) await new Promise((resolve) => setImmediate(resolve));
+await until(() => taken.every((id) => delivered.has(id)));
 await broker.close(1000);
 await presence.close();
 await stores.close();
