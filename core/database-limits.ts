@@ -20,6 +20,7 @@ export interface DatabaseLimits {
   /** How long a write waits for an interactive transaction of somebody else. */ readonly waitMs: number;
   /** Requests of one database that wait for a transaction. */ readonly waitingMax: number;
   /** Messages in the outbox of a database that are not in their queue yet. */ readonly outboxMax: number;
+  /** How long an engine on another machine may take to greet the service, and to agree on TLS before. */ readonly greetingMs: number;
   /** Requests of one engine that wait for one process of the service. */ readonly inFlightMax: number;
   /** Memory that one statement may add to its process. */ readonly statementMemoryMb: number;
   /** Databases that one process holds open. */ readonly openMax: number;
@@ -46,6 +47,7 @@ export const defaultDatabaseLimits: DatabaseLimits = {
   waitMs: 10_000,
   waitingMax: 1000,
   outboxMax: 10_000,
+  greetingMs: 5000,
   inFlightMax: 4096,
   statementMemoryMb: 512,
   openMax: 128,
@@ -73,6 +75,7 @@ export const databaseLimitVariables = {
   waitMs: 'DB_WAIT_MS',
   waitingMax: 'DB_WAITING_MAX',
   outboxMax: 'DB_OUTBOX_MAX',
+  greetingMs: 'DB_GREETING_MS',
   inFlightMax: 'DB_IN_FLIGHT_MAX',
   statementMemoryMb: 'DB_STATEMENT_MEMORY_MB',
   openMax: 'DB_OPEN_MAX',

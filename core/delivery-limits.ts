@@ -15,6 +15,7 @@ export interface DeliveryLimits {
   readonly backoffMsMax: number;
   /** Events of one queue, resource of timers or workflow that are worked on at a time. */ readonly laneConcurrency: number;
   /** Events of one kind that one broker works on at a time. */ readonly inFlightMax: number;
+  /** JSON of the runs of workflows that one broker has under way, with the results of their steps. */ readonly inFlightBytesMax: number;
   /** A broker looks for due work this often, should no word of it have come. */ readonly pollMs: number;
   /** Outboxes of databases are looked at this often, should whoever filled them be gone. */ readonly outboxSweepMs: number;
   /** Timers of one resource. */ readonly timersMax: number;
@@ -43,6 +44,7 @@ export const defaultDeliveryLimits: DeliveryLimits = {
   backoffMsMax: 300_000,
   laneConcurrency: 100,
   inFlightMax: 200,
+  inFlightBytesMax: 256 * 1024 * 1024,
   pollMs: 1000,
   outboxSweepMs: 30_000,
   timersMax: 100_000,
@@ -70,6 +72,7 @@ export const deliveryLimitVariables: Readonly<Record<keyof DeliveryLimits, strin
   backoffMsMax: 'DELIVERY_BACKOFF_MS_MAX',
   laneConcurrency: 'DELIVERY_CONCURRENCY',
   inFlightMax: 'BROKER_IN_FLIGHT_MAX',
+  inFlightBytesMax: 'BROKER_IN_FLIGHT_BYTES_MAX',
   pollMs: 'BROKER_POLL_MS',
   outboxSweepMs: 'OUTBOX_SWEEP_MS',
   timersMax: 'TIMERS_PER_RESOURCE_MAX',

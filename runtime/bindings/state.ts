@@ -1,6 +1,5 @@
 // The host half of the state binding: key-value pairs with a life, metadata and atomic JSON updates, strongly consistent.
 // What a worker says is checked here; stores get clean values. Where they lie is the store's affair (runtime/stores/state-*).
-import { PlatformError } from '#core/errors.ts';
 import type { HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
 import { invalid, toJsonText, toName, toRecord, toWhole } from './arguments.ts';
 import type { BindingScope } from './scope.ts';
@@ -160,7 +159,8 @@ function toVersion(version: unknown): string | null | undefined {
 
 function fromCursor(cursor: unknown): string | null {
   if (cursor === undefined || cursor === null || cursor === '') return null;
-  if (typeof cursor !== 'string' || !/^[\w-]{1,800}$/.test(cursor))
-    throw new PlatformError('invalid_argument', { reason: 'The cursor is not valid' });
-  return Buffer.from(cursor, 'base64url').toString();
+  if (typeof cursor !== 'string' || !/^[\w-]{1,800}$/.test(cursor)) throw invalid('The cursor is not valid');
+  const key = Buffer.from(cursor, 'base64url').toString();
+  if (key.includes('\0')) throw invalid('The cursor is not valid');
+  return key;
 }

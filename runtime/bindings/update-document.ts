@@ -43,11 +43,12 @@ function isOperator(name: string): name is Operator {
 /**
  * The value after an update. An absent value counts as `{}`.
  *
- * @throws {PlatformError} `invalid_argument` when a field has a type that the operator cannot change; nothing is changed then.
+ * @param before becomes the result: it may have 25 MB, which nobody waits to see copied. Not to be used any more, also after an error.
+ * @throws {PlatformError} `invalid_argument` when a field has a type that the operator cannot change.
  * @example applyUpdate({ visits: 1 }, parseUpdate({ $inc: { visits: 1 } })) // { visits: 2 }
  */
 export function applyUpdate(before: unknown, update: UpdateDocument): unknown {
-  const root = before === undefined ? {} : structuredClone(before);
+  const root = before === undefined ? {} : before;
   if (root === null || typeof root !== 'object') throw invalid('The value is no JSON object, so it has no fields to update');
   for (const { operator, path, value } of update) {
     const parent = parentOf(root as Fields, path, operator !== '$unset' && operator !== '$pop');

@@ -3,7 +3,8 @@
 import { backoffMs } from '#core/delivery-limits.ts';
 import type { LaneAdvice, Work } from '#postgres/claim-loop.ts';
 import type { Wake } from '#postgres/wake.ts';
-import { persist, tryDeliver, type WorkParts } from './delivery.ts';
+import { ByteGate } from './byte-gate.ts';
+import { persist, tryDeliver, type Delivered, type WorkParts } from './delivery.ts';
 
 /** How long a lane rests of which others may take what nobody takes here. */
 const othersMs = 1000;
@@ -56,17 +57,31 @@ interface Result {
 
 export function createWorkflowWork<Row extends Run>(parts: WorkParts, ledger: WorkflowLedger<Row>, wake: Wake): Work<Row> {
   const { limits, now } = parts;
+  const gate = new ByteGate(limits.inFlightBytesMax);
 
   async function again(row: Row, dueAt: number, counted: boolean): Promise<void> {
     if (await persist(() => ledger.claims.release(row, dueAt, counted))) wake.notify('workflow', row.lane_id, dueAt);
   }
 
+  /** Begins a stretch and has it worked on. The history is held meanwhile, and no more of them than fit. */
+  async function deliver(run: Row, began: number, signal: AbortSignal): Promise<Delivered | null> {
+    const hold = await gate.take(limits.workflowHistoryBytesMax + limits.workflowValueBytesMax);
+    try {
+      const stretch = await persist(() => ledger.begin(run, began));
+      if (stretch === null) return null;
+      const event = toEvent(run, stretch, began);
+      hold.keep(event.length);
+      return await tryDeliver(parts, { ...run, kind: 'workflow' }, event, signal);
+    } finally {
+      hold.release();
+    }
+  }
+
   async function work([row]: readonly Row[], signal: AbortSignal): Promise<LaneAdvice> {
     const run = row!;
     const began = now();
-    const stretch = await persist(() => ledger.begin(run, began));
-    if (stretch === null) return {};
-    const delivered = await tryDeliver(parts, { ...run, kind: 'workflow' }, toEvent(run, stretch, began), signal);
+    const delivered = await deliver(run, began, signal);
+    if (delivered === null) return {};
     const fields = { namespace: run.namespace, workflow: run.resource, project: run.project, execution: run.execution_id };
     if (delivered.kind === 'done') {
       const end = toEnd((delivered.result ?? {}) as Result, limits.workflowValueBytesMax);

@@ -133,6 +133,10 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
       }
     };
     socket.on('data', onData);
+    if (isTrusted) return;
+    // Whoever says nothing holds a descriptor for nothing.
+    const waiting = setTimeout(() => greeted || socket.destroy(), limits.greetingMs);
+    socket.on('close', () => clearTimeout(waiting));
   };
 
   const answer = async (op: number, name: string, args: Record<string, unknown>): Promise<unknown> => {
@@ -180,7 +184,9 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
     if (options.tcp !== undefined) {
       const { tls, host } = options.tcp;
       const far =
-        tls === undefined ? createServer((socket) => serve(socket, false)) : createTlsServer(tls, (socket) => serve(socket, false));
+        tls === undefined
+          ? createServer((socket) => serve(socket, false))
+          : createTlsServer({ ...tls, handshakeTimeout: limits.greetingMs }, (socket) => serve(socket, false));
       servers.push(far);
       await listening(far, { host, port: options.tcp.port });
       port = (far.address() as { port: number }).port;

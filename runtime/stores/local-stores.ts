@@ -1,6 +1,6 @@
 // The stores of `platform dev`: SQLite files and folders below `.platform/`, with nothing to install. dev.ts opens them.
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BindingStores } from '../bindings/bindings.ts';
 import { openFilesDisk } from './files-disk.ts';
@@ -28,12 +28,28 @@ export function openLocalStores(folder: string): LocalStores {
   };
 }
 
+const keyBytes = 32;
+
+/** The key in a file, which is whole or not there: one that is cut short, by a full disk say, would sign for everybody. */
 function readKey(file: string): Uint8Array {
+  const found = readWhole(file);
+  if (found !== null) return found;
+  const beside = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`;
+  writeFileSync(beside, randomBytes(keyBytes), { flag: 'wx', mode: 0o600 });
   try {
-    // Another `platform dev` of the workspace may have made it at the same moment.
-    writeFileSync(file, randomBytes(32), { flag: 'wx', mode: 0o600 });
+    // Another `platform dev` of the workspace may have made it at the same moment: then it is that one.
+    linkSync(beside, file);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    // Some file systems know no second names.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || readWhole(file) === null) renameSync(beside, file);
+  } finally {
+    rmSync(beside, { force: true });
   }
-  return readFileSync(file);
+  return readWhole(file) ?? readKey(file);
+}
+
+function readWhole(file: string): Uint8Array | null {
+  if (!existsSync(file)) return null;
+  const key = readFileSync(file);
+  return key.byteLength === keyBytes ? key : null;
 }

@@ -60,6 +60,8 @@ export interface CronStore extends TimerDeliveries {
 }
 
 const select = `timer_id AS id, scheduled_at AS "scheduledTime", coalesce(payload, 'null') AS payload, interval_ms AS "intervalMs", cron, timezone`;
+/** Payloads of a page of timers, beyond which it ends; one timer is on it however large. */
+const pageBytesMax = 4 * 1024 * 1024;
 /** How long a count of a lane's timers is trusted. */
 const countMs = 60_000;
 
@@ -114,14 +116,21 @@ export function createTimerStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
     },
     async list({ namespace, resource }, { prefix, after, limit }) {
       const lane = (await base.lanes.find(namespace, resource)) ?? 0;
-      const rows = await sql.all<StoredTimer>(
-        `SELECT ${select} FROM timer WHERE lane_id = $1 AND timer_id > $2 AND timer_id LIKE $3 ESCAPE '!' ORDER BY timer_id LIMIT $4`,
+      const rows = await sql.all<StoredTimer & { found: number; total: number; bytes: number }>(
+        `SELECT * FROM (
+           SELECT y.*, count(*) OVER () AS found, sum(y.bytes) OVER (ORDER BY y.id) AS total FROM (
+             SELECT ${select}, coalesce(octet_length(payload), 0) AS bytes FROM timer
+             WHERE lane_id = $1 AND timer_id > $2 AND timer_id LIKE $3 ESCAPE '!' ORDER BY timer_id LIMIT $4) y) z
+         WHERE total - bytes < ${pageBytesMax} ORDER BY id`,
         lane,
         after,
         likePrefix(prefix),
         limit + 1,
       );
-      return { timers: rows.slice(0, limit), more: rows.length > limit };
+      const timers = rows
+        .slice(0, limit)
+        .map(({ id, scheduledTime, payload, intervalMs, cron, timezone }) => ({ id, scheduledTime, payload, intervalMs, cron, timezone }));
+      return { timers, more: timers.length < (rows[0]?.found ?? 0) };
     },
   };
 }

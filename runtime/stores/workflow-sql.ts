@@ -62,7 +62,9 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
   const stepsOf = `(SELECT count(*) FROM workflow_step s WHERE s.execution_seq = e.seq)`;
   const bytesOf = `(SELECT CAST(coalesce(sum(coalesce(octet_length(s.result), 0) + coalesce(octet_length(s.error), 0)), 0) AS bigint)
     FROM workflow_step s WHERE s.execution_seq = e.seq)`;
-  const room = `(${stepsOf} < ${limits.workflowStepsMax} AND ${bytesOf} < ${limits.workflowHistoryBytesMax})`;
+  // Of a step that is known already, its word about how it ended is no further one.
+  const isKnown = `EXISTS (SELECT 1 FROM workflow_step s WHERE s.execution_seq = e.seq AND s.name = $4)`;
+  const room = `((${stepsOf} < ${limits.workflowStepsMax} OR ${isKnown}) AND ${bytesOf} < ${limits.workflowHistoryBytesMax})`;
 
   const tellStep = `INSERT INTO workflow_step (execution_seq, name, kind, status, attempts, result, error, wake_at, started_at, ended_at)
      SELECT e.seq, CAST($4 AS text), CAST($5 AS text), CAST($6 AS text), $7, $8, $9, $10, CAST($11 AS bigint), CASE WHEN CAST($6 AS text) = 'waiting' THEN NULL ELSE CAST($11 AS bigint) END FROM ${ofRun} AND ${room}
@@ -111,14 +113,15 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
   }
 
   /** Why the run may tell of nothing more: what it told was not written down for that reason. Null: for another one. */
-  async function refusal(on: Sql, namespace: string, run: string): Promise<PlatformError | null> {
-    const [found] = await on.all<{ steps: number; bytes: number }>(
-      `SELECT ${stepsOf} AS steps, ${bytesOf} AS bytes FROM ${ofRun}`,
+  async function refusal(on: Sql, namespace: string, run: string, name: string): Promise<PlatformError | null> {
+    const [found] = await on.all<{ steps: number; bytes: number; known: number }>(
+      `SELECT ${stepsOf} AS steps, ${bytesOf} AS bytes, CASE WHEN ${isKnown} THEN 1 ELSE 0 END AS known FROM ${ofRun}`,
       ...parse(run),
       namespace,
+      name,
     );
     if (found === undefined) return null;
-    if (found.steps >= limits.workflowStepsMax)
+    if (found.steps >= limits.workflowStepsMax && found.known === 0)
       return new PlatformError('invalid_argument', { reason: `A run has at most ${limits.workflowStepsMax} steps` });
     return found.bytes >= limits.workflowHistoryBytesMax ? tooMuchHistory() : null;
   }
@@ -293,7 +296,7 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
         wakeAt,
         now,
       );
-      const refused = rows.length === 0 ? await refusal(sql, namespace, run) : null;
+      const refused = rows.length === 0 ? await refusal(sql, namespace, run, name) : null;
       if (refused !== null) throw refused;
       return rows.length > 0 && rows[0]!.paused === 0;
     },
@@ -307,7 +310,7 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
           namespace,
         );
         if (found === undefined) return false;
-        const refused = await refusal(inside, namespace, run);
+        const refused = await refusal(inside, namespace, run, name);
         if (refused !== null) throw refused;
         const [event] = await inside.all<{ seq: number; payload: string; sent_at: number }>(
           'SELECT seq, payload, sent_at FROM workflow_event WHERE execution_seq = $1 AND type = $2 ORDER BY seq LIMIT 1',

@@ -30,6 +30,24 @@ export function timerCases(fact: Fact): void {
     assert.equal(await timers.get(at, 'b'), null);
   });
 
+  fact('a page of timers ends early where their payloads are large', async ({ timer: timers }) => {
+    const at = { namespace: 'shop', resource: 'large' };
+    const payload = JSON.stringify('x'.repeat(120_000));
+    const ids = Array.from({ length: 80 }, (_, index) => `t${String(index).padStart(2, '0')}`);
+    for (const id of ids) await timers.set(at, sender, { ...timer, id, payload }, t0);
+    const seen: string[] = [];
+    const pages: number[] = [];
+    for (let more = true, after = ''; more;) {
+      const page = await timers.list(at, { prefix: 't', after, limit: 100 });
+      seen.push(...page.timers.map(({ id }) => id));
+      pages.push(page.timers.length);
+      ({ more } = page);
+      after = seen.at(-1)!;
+    }
+    assert.deepEqual(seen, ids);
+    assert.deepEqual(pages, [35, 35, 10]);
+  });
+
   fact('a timer that is set anew while it fires stays as it was set', async ({ timer: timers }) => {
     const at = { namespace: 'shop', resource: 'reminders' };
     await timers.set(at, sender, { ...timer, id: 'a' }, t0);

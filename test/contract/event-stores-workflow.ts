@@ -1,5 +1,6 @@
 // The cases of the event stores' contract about runs of workflows. Run by event-stores.ts.
 import assert from 'node:assert/strict';
+import type { StepWord } from '#runtime/bindings/workflow.ts';
 import type { EventStores } from '#runtime/stores/event-stores.ts';
 import { day, owner, t0, type Fact } from './event-stores-case.ts';
 
@@ -213,6 +214,28 @@ export function workflowCases(fact: Fact): void {
       await assert.rejects(workflow.step(flow.namespace, run, 'three', { kind: 'done', result }, t0), { code: 'invalid_argument' });
     },
     { workflowHistoryBytesMax: 150 },
+  );
+
+  fact(
+    'a run with as many steps as it may have is told how those end that it has, and of no further one',
+    async ({ workflow }) => {
+      await workflow.trigger(flow, owner, { id: 'long', input: '{}' }, t0);
+      const lane = await workflow.lanes.open(flow.namespace, flow.resource);
+      const [row] = await workflow.claims.claim([lane], 10, 'me.1', t0, t0 + 60_000);
+      const { run } = (await workflow.begin(row!, t0))!;
+      const tell = (name: string, word: StepWord): Promise<boolean> => workflow.step(flow.namespace, run, name, word, t0);
+      const again = { kind: 'failed', error: '{}', attempts: 1, wakeAt: t0 + 5 } as const;
+      assert.equal(await tell('one', again), true);
+      assert.equal(await tell('two', { kind: 'done', result: '2' }), true);
+      const full = { code: 'invalid_argument', message: 'A run has at most 2 steps' };
+      await assert.rejects(tell('three', { kind: 'done', result: '3' }), full);
+      await assert.rejects(workflow.waitForEvent(flow.namespace, run, { name: 'four', type: 'x', timeoutAt: null }, t0), full);
+      assert.equal(await tell('one', { ...again, attempts: 2 }), true);
+      assert.equal(await tell('one', { kind: 'done', result: '1' }), true);
+      // What is done stays as it is.
+      assert.equal(await tell('one', { kind: 'done', result: '9' }), false);
+    },
+    { workflowStepsMax: 2 },
   );
 
   fact('a page of runs ends early where they are large', async ({ workflow }) => {

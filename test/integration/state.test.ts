@@ -123,6 +123,8 @@ test('arguments that cannot be are refused by name', async () => {
     [`await KV.put('a', 'b', { metadata: 'm'.repeat(1023) })`, 'TypeError: The metadata has 1025 bytes as JSON, and may have 1024'],
     [`await KV.list({ limit: 1001 })`, 'TypeError: limit must be a whole number from 1 to 1000'],
     [`await KV.list({ cursor: '!' })`, 'TypeError: The cursor is not valid'],
+    // It would be a key with a NUL.
+    [`await KV.list({ cursor: 'YQBi' })`, 'TypeError: The cursor is not valid'],
     [
       `await KV.put('text', 'no json'); await KV.update('text', { $set: { a: 1 } })`,
       'TypeError: The value is not JSON, so it cannot be updated',

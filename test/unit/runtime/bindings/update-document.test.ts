@@ -16,10 +16,13 @@ test('each operator changes its fields, by path, and makes what is missing', () 
   assert.deepEqual(update({ list: [{ n: 1 }] }, { $inc: { 'list.0.n': 1 }, $unset: { 'list.0.m': 1 } }), { list: [{ n: 2 }] });
 });
 
-test('the value before is left as it was', () => {
+test('the value before becomes the one after, uncopied; the document stays as it is', () => {
   const before = { a: { b: [1] } };
-  update(before, { $push: { 'a.b': 2 } });
-  assert.deepEqual(before, { a: { b: [1] } });
+  const document = parseUpdate({ $set: { c: { d: [] } }, $push: { 'a.b': 2, 'c.d': 3 } });
+  const after = applyUpdate(before, document);
+  assert.equal(after, before);
+  assert.deepEqual(after, { a: { b: [1, 2] }, c: { d: [3] } });
+  assert.deepEqual(applyUpdate({}, document), { a: { b: [2] }, c: { d: [3] } });
 });
 
 test('a document or a field that cannot be is refused with its name', () => {

@@ -230,6 +230,27 @@ test('engines on other machines need the token, and reach the same databases', a
   await once(silent, 'close');
 });
 
+test('a connection from outside that does not greet is cut, one that has greeted is not', async (t) => {
+  const token = 'a secret of the operator';
+  const { client, service } = await start(t, { greetingMs: 100 }, { tcp: { host: '127.0.0.1', port: 0, token } });
+  const port = service.port as number;
+  const greeted = connect(port, '127.0.0.1');
+  t.after(() => greeted.destroy());
+  greeted.write(requestFrame(1, ops.hello, '', 0, JSON.stringify({ token })));
+  await once(greeted, 'data');
+  for (const first of ['', 'half of a fra']) {
+    const silent = connect(port, '127.0.0.1');
+    silent.on('error', () => {});
+    silent.resume();
+    if (first !== '') silent.write(first);
+    await once(silent, 'close');
+  }
+  // After both were cut it is still there, and so are those of this machine.
+  greeted.write(requestFrame(2, ops.route, 'shop/main', 0, '{}'));
+  await once(greeted, 'data');
+  assert.deepEqual(await query(client, 'SELECT 1'), [[1]]);
+});
+
 test('engines on other machines speak TLS where there is a certificate', { skip: !existsSync('/usr/bin/openssl') }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'platform-test-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
