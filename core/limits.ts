@@ -54,6 +54,8 @@ export interface Limits {
   /** The Cache API's store in memory, of all projects together. */ readonly cacheBytesMax: number;
   /** Records of the cache in Postgres. */ readonly cacheRecordsMax: number;
   /** One response in it; larger ones are not kept. */ readonly cacheEntryBytesMax: number;
+  /** What a project keeps in state, counted now and then. */ readonly projectStateBytesMax: number;
+  /** Messages that wait in the queues of a project, and their dead letters, counted now and then. */ readonly projectQueueBytesMax: number;
   /** Files of one project on this handler's disk, parts of uploads included. */ readonly projectFileBytesMax: number;
   /** What uploads of one project to S3 hold in memory, before all but the eldest of them wait. */ readonly uploadBytesHeldMax: number;
 }
@@ -107,6 +109,8 @@ export const defaultLimits: Limits = {
   cacheBytesMax: 64 * 1024 * 1024,
   cacheRecordsMax: 100_000,
   cacheEntryBytesMax: 8 * 1024 * 1024,
+  projectStateBytesMax: 10 * 1024 ** 3,
+  projectQueueBytesMax: 10 * 1024 ** 3,
   projectFileBytesMax: 100 * 1024 ** 3,
   uploadBytesHeldMax: 256 * 1024 * 1024,
 };
@@ -159,6 +163,8 @@ export const limitVariables = {
   cacheBytesMax: 'CACHE_MEMORY_BYTES_MAX',
   cacheRecordsMax: 'CACHE_RECORDS_MAX',
   cacheEntryBytesMax: 'CACHE_ENTRY_BYTES_MAX',
+  projectStateBytesMax: 'STATE_PROJECT_BYTES_MAX',
+  projectQueueBytesMax: 'QUEUE_PROJECT_BYTES_MAX',
   projectFileBytesMax: 'FILES_PROJECT_BYTES_MAX',
   uploadBytesHeldMax: 'FILES_UPLOAD_BYTES_HELD_MAX',
 } as const satisfies Partial<Record<keyof Limits, string>>;

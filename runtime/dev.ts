@@ -77,7 +77,7 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
     activity.note({ type: 'log', level, message });
     options.log({ level, message });
   };
-  const local = openLocalStores(options.stateFolder);
+  const local = openLocalStores(options.stateFolder, limits);
   const databases = openLocalDatabases(join(options.stateFolder, 'databases'), (message) => log('warn', message));
   const users = createUsers({
     databases: databases.store,

@@ -18,6 +18,7 @@ import { createDatabaseClient, databaseAddress, type DatabaseClient } from './st
 import { openEventsPostgres } from './stores/event-stores.ts';
 import { openFilesDisk } from './stores/files-disk.ts';
 import { createOutbox } from './stores/outbox.ts';
+import { boundQueue, boundState, queueBounds, stateBounds } from './stores/project-bounds.ts';
 import { createStatePostgres } from './stores/state-postgres.ts';
 
 /** What the handler gets. */
@@ -65,7 +66,8 @@ export async function openEngineStores({ environment, folder, limits, log }: Eng
     databases === null || secret === ''
       ? null
       : createUsers({ databases, secret: keyFor('auth'), sendMail: (mail) => sendMail(get('AUTH_MAIL_URL'), mail, log), log });
-  const state = events === null ? null : createStatePostgres(events.sql);
+  const state = events === null ? null : boundState(createStatePostgres(events.sql), stateBounds(events.sql, limits.projectStateBytesMax));
+  const queue = events === null ? null : boundQueue(events.queue, queueBounds(events.sql, limits.projectQueueBytesMax));
   const openCache = async (): Promise<CacheStore> => {
     const cacheUrl = get('ENGINE_CACHE_URL');
     if (cacheUrl === '')
@@ -76,7 +78,13 @@ export async function openEngineStores({ environment, folder, limits, log }: Eng
     return openCacheRedis(cacheUrl, (error) => log('warn', `The cache cannot be reached: ${error.message}`));
   };
   return {
-    stores: { db: databases, state, fs, auth: users, events: events === null ? null : { ...events, limits: deliveryLimits, outbox } },
+    stores: {
+      db: databases,
+      state,
+      fs,
+      auth: users,
+      events: events === null || queue === null ? null : { ...events, queue, limits: deliveryLimits, outbox },
+    },
     cache: await openCache(),
     databases,
     signedFiles: secret === '' ? null : createSignedFiles(fs, keyFor('files'), limits.bodyBytesMax),

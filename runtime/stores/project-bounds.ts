@@ -1,0 +1,148 @@
+// What a project may keep in state and in queues: an estimate per project, so that no write waits for a count. It is counted when a
+// project first writes and once an hour, and whatever is written in between is added, as if it replaced nothing; only where that
+// reaches the bound does a write wait for a new count before it is refused. Engines know of each other's writes by these counts only.
+import { PlatformError } from '#core/errors.ts';
+import type { QueueStore } from '../bindings/queue.ts';
+import type { StateStore } from '../bindings/state.ts';
+import type { Sql } from './sql.ts';
+
+interface Estimate {
+  bytes: number;
+  countedAt: number;
+  counting: Promise<void> | null;
+}
+
+const recountMs = 60 * 60 * 1000;
+/** A project at its bound is counted again so often at most. */
+const recountMsLeast = 2000;
+const projectsMax = 10_000;
+/** What a row takes beside its text. */
+const rowBytes = 100;
+
+/** What projects keep in one kind of store. */
+export class ProjectBounds {
+  #what: string;
+  #bytesMax: number;
+  #count: (namespace: string) => Promise<number>;
+  #now: () => number;
+  #estimates = new Map<string, Estimate>();
+
+  /** @param what as errors name it. `count` answers with bytes. */
+  constructor(what: string, bytesMax: number, count: (namespace: string) => Promise<number>, now: () => number = () => performance.now()) {
+    this.#what = what;
+    this.#bytesMax = bytesMax;
+    this.#count = count;
+    this.#now = now;
+  }
+
+  /** Counts bytes that are about to be written; a promise where a count has to come first. @throws {PlatformError} `quota_exceeded`. */
+  admit(namespace: string, bytes: number): void | Promise<void> {
+    const estimate = this.#of(namespace);
+    if (estimate.bytes + bytes <= this.#bytesMax) estimate.bytes += bytes;
+    else return this.#counted(namespace, estimate).then(() => this.add(namespace, bytes));
+  }
+
+  /** As `admit`, for a moment that cannot wait: `settled` comes before it. */
+  add(namespace: string, bytes: number): void {
+    const estimate = this.#of(namespace);
+    if (bytes > 0 && estimate.bytes + bytes > this.#bytesMax)
+      throw new PlatformError('quota_exceeded', { what: this.#what, limit: `${this.#bytesMax} bytes` });
+    estimate.bytes += bytes;
+  }
+
+  /** A promise where the estimate has reached the bound, and may be out of date. */
+  settled(namespace: string): void | Promise<void> {
+    const estimate = this.#of(namespace);
+    if (estimate.bytes >= this.#bytesMax) return this.#counted(namespace, estimate);
+  }
+
+  /** Bytes as far as it is known here. */
+  estimate(namespace: string): number {
+    return this.#estimates.get(namespace)?.bytes ?? 0;
+  }
+
+  #of(namespace: string): Estimate {
+    let estimate = this.#estimates.get(namespace);
+    if (estimate === undefined) {
+      estimate = { bytes: 0, countedAt: -Infinity, counting: null };
+      if (this.#estimates.size >= projectsMax) this.#estimates.delete(this.#estimates.keys().next().value as string);
+      this.#estimates.set(namespace, estimate);
+    }
+    if (this.#now() - estimate.countedAt > recountMs) void this.#counted(namespace, estimate);
+    return estimate;
+  }
+
+  #counted(namespace: string, estimate: Estimate): Promise<void> {
+    if (estimate.counting === null && this.#now() - estimate.countedAt < recountMsLeast) return Promise.resolve();
+    estimate.counting ??= this.#recount(namespace, estimate);
+    return estimate.counting;
+  }
+
+  async #recount(namespace: string, estimate: Estimate): Promise<void> {
+    // What is written while it counts is in the count, or is added to it.
+    const before = estimate.bytes;
+    try {
+      const counted = await this.#count(namespace);
+      estimate.bytes = counted + Math.max(0, estimate.bytes - before);
+    } catch {
+      // The store is away: what it answers to the write says so.
+    }
+    estimate.countedAt = this.#now();
+    estimate.counting = null;
+  }
+}
+
+/** A store of state in which no project keeps more than it may. */
+export function boundState(store: StateStore, bounds: ProjectBounds): StateStore {
+  const within = <Result>(ready: void | Promise<void>, work: () => Result | Promise<Result>): Result | Promise<Result> =>
+    ready === undefined ? work() : ready.then(work);
+  return {
+    get: (...call) => store.get(...call),
+    delete: (...call) => store.delete(...call),
+    list: (...call) => store.list(...call),
+    put(place, key, record, ...rest) {
+      const bytes = key.length + record.value.length + (record.metadata?.length ?? 0) + rowBytes;
+      return within(bounds.admit(place.namespace, bytes), () => store.put(place, key, record, ...rest));
+    },
+    update(place, key, change, now) {
+      const changed = (before: string | undefined): string => {
+        const after = change(before);
+        bounds.add(place.namespace, after.length - (before === undefined ? -key.length - rowBytes : before.length));
+        return after;
+      };
+      return within(bounds.settled(place.namespace), () => store.update(place, key, changed, now));
+    },
+  };
+}
+
+/** A store of queues in which no project keeps more than it may: messages that wait, and dead letters. */
+export function boundQueue(store: QueueStore, bounds: ProjectBounds): QueueStore {
+  return {
+    ...store,
+    async send(place, sender, messages, now) {
+      let bytes = 0;
+      for (const { payload } of messages) bytes += payload.length + rowBytes;
+      await bounds.admit(place.namespace, bytes);
+      return store.send(place, sender, messages, now);
+    },
+  };
+}
+
+/** What projects keep in the table of state. */
+export function stateBounds(sql: Sql, bytesMax: number): ProjectBounds {
+  const text = `SELECT coalesce(sum(octet_length(key) + octet_length(value) + coalesce(octet_length(metadata), 0) + ${rowBytes}), 0) AS bytes
+    FROM state WHERE namespace = $1`;
+  return new ProjectBounds('The state of this project', bytesMax, (namespace) => bytesOf(sql, text, namespace));
+}
+
+/** What projects keep in the table of messages. */
+export function queueBounds(sql: Sql, bytesMax: number): ProjectBounds {
+  const text = `SELECT coalesce(sum(octet_length(payload) + ${rowBytes}), 0) AS bytes
+    FROM queue_message WHERE lane_id IN (SELECT id FROM lane WHERE kind = 'queue' AND namespace = $1)`;
+  return new ProjectBounds('The messages of this project', bytesMax, (namespace) => bytesOf(sql, text, namespace));
+}
+
+async function bytesOf(sql: Sql, text: string, namespace: string): Promise<number> {
+  const [row] = await sql.all<{ bytes: number | string }>(text, namespace);
+  return Number(row?.bytes ?? 0);
+}
