@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Limits } from '#core/limits.ts';
+import { defaultLimits, type Limits } from '#core/limits.ts';
 import type { BindingStores } from '../bindings/bindings.ts';
 import { openFilesDisk } from './files-disk.ts';
 import { openStateSqlite } from './state-sqlite.ts';
@@ -15,7 +15,7 @@ export interface LocalStores {
 }
 
 /** @param folder where they lie; made where it is not there. */
-export function openLocalStores(folder: string, limits: Pick<Limits, 'projectFileBytesMax'>): LocalStores {
+export function openLocalStores(folder: string, limits: Pick<Limits, 'projectFileBytesMax'> = defaultLimits): LocalStores {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const state = openStateSqlite(join(folder, 'state.sqlite'));
   const fs = openFilesDisk(join(folder, 'files'), { namespaceBytesMax: limits.projectFileBytesMax });
