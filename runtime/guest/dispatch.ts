@@ -1,13 +1,13 @@
 // One entry into the isolate: reads the records the host sent, starts requests, resumes what waited, and at the end of all
 // microtasks (`flush`, called by the native half) shares out the CPU and sends everything back at once. Hot path: each
 // object here is made per request only where the request needs it.
-import { FIELD, Inbox, NOTHING, RECORD, STREAM, toGuest, toHost, type Failure, type Part } from '../bridge/protocol.ts';
+import { Inbox, NOTHING, STREAM, toGuest, toHost, type Failure, type Part } from '../bridge/protocol.ts';
+import { answer, answerEvent, fail, finish, onSettled } from './answers.ts';
 import { failCall, pendingCalls, settleCall } from './calls.ts';
 import { enterContext, type Account, type Native } from './context.ts';
 import {
   beginEntry,
   closeInvocation,
-  currentInvocation,
   findInvocation,
   Invocation,
   openInvocation,
@@ -16,26 +16,12 @@ import {
   touchedInvocations,
 } from './invocation.ts';
 import { onRejection, threw } from './rejections.ts';
-import { fromJson, safeArray, toJson } from './safe.ts';
-import type { HostBody } from './host.ts';
+import { fromJson, safeArray } from './safe.ts';
 import { outbox, send } from './outbox.ts';
-import { hasOpenSockets, sendWebSocket, socketClasses, socketClosed, socketFailed, socketMessage } from './sockets.ts';
-import {
-  breakStream,
-  cancelPump,
-  creditPump,
-  endStream,
-  flushPumps,
-  hasOpenStreams,
-  incomingBody,
-  inPieces,
-  openPump,
-  pushChunk,
-  WHOLE_BYTES_MAX,
-} from './streams.ts';
+import { hasOpenSockets, socketClosed, socketFailed, socketMessage } from './sockets.ts';
+import { breakStream, cancelPump, creditPump, endStream, flushPumps, hasOpenStreams, incomingBody, pushChunk } from './streams.ts';
 import { reportUncaught } from './web/console.ts';
 import { createIncomingRequest } from './web/request.ts';
-import { takeResponse } from './web/response.ts';
 import { URL } from './web/url.ts';
 import { dueTimers, hasTimers, nextWake } from './web/timers.ts';
 import { ExecutionContext } from './execution-context.ts';
@@ -286,6 +272,10 @@ function callFetch(
   }
 }
 
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return value !== null && typeof value === 'object' && typeof (value as { then?: unknown }).then === 'function';
+}
+
 function startEvent(inbox: Inbox): void {
   const id = inbox.number();
   const kind = inbox.field();
@@ -315,131 +305,6 @@ function callEvent(invocation: Invocation, kind: string, text: string): void {
   } finally {
     enterContext(undefined);
   }
-}
-
-function answerEvent(invocation: Invocation, result: unknown): void {
-  if (invocation.answered) return;
-  let text: string;
-  try {
-    text = toJson(result ?? null);
-  } catch (error) {
-    fail(invocation, threw(error));
-    return;
-  }
-  invocation.answered = true;
-  const isOver = invocation.waiting === 0;
-  send(toHost.eventResult, invocation.id, outbox.part(text), isOver ? '1' : '');
-  if (isOver) closeInvocation(invocation);
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return value !== null && typeof value === 'object' && typeof (value as { then?: unknown }).then === 'function';
-}
-
-/** Characters of a response's header block; what listeners send at most is less. */
-const HEADERS_MAX = 1024 * 1024;
-
-function answer(invocation: Invocation, value: unknown): void {
-  if (invocation.answered) return;
-  let taken;
-  try {
-    taken = takeResponse(value);
-  } catch (error) {
-    fail(invocation, threw(error));
-    return;
-  }
-  if (taken === null) {
-    fail(invocation, { code: 'no_response', name: 'TypeError', message: describe(value) });
-    return;
-  }
-  if (taken.webSocket !== null) {
-    answerWithSocket(invocation, taken.webSocket, taken.headerBlock);
-    return;
-  }
-  if (taken.headerBlock.length > HEADERS_MAX) {
-    fail(invocation, {
-      code: 'worker_threw',
-      name: 'RangeError',
-      message: `Response headers of ${taken.headerBlock.length} characters cannot be sent`,
-    });
-    return;
-  }
-  invocation.answered = true;
-  let { body, headerBlock } = taken;
-  if ((typeof body === 'string' || body instanceof Uint8Array) && body.length > WHOLE_BYTES_MAX) {
-    const bytes = typeof body === 'string' ? native.utf8Encode(body) : body;
-    if (!/(?:^|\0)content-length\0/.test(headerBlock)) headerBlock += `content-length\0${bytes.byteLength}\0`;
-    body = inPieces(bytes);
-  }
-  const streamed = body !== null && typeof body !== 'string' && !(body instanceof Uint8Array);
-  // Written by hand: this is the one record of every plain request.
-  outbox.meta +=
-    toHost.response +
-    FIELD +
-    invocation.id +
-    FIELD +
-    taken.status +
-    FIELD +
-    outbox.part(headerBlock) +
-    FIELD +
-    (streamed ? STREAM : outbox.part(body as Part | null)) +
-    FIELD;
-  if (streamed) {
-    outbox.meta += FIELD + RECORD;
-    invocation.waiting++;
-    openPump(invocation.id, body as HostBody, () => onSettled(invocation));
-  } else if (invocation.waiting === 0) {
-    outbox.meta += `1${FIELD}${RECORD}`;
-    closeInvocation(invocation);
-  } else {
-    outbox.meta += FIELD + RECORD;
-  }
-}
-
-/** The invocation goes on for as long as the socket is open. */
-function answerWithSocket(invocation: Invocation, socket: unknown, headerBlock: string): void {
-  const internals = socketClasses.internalsOf(socket)!;
-  try {
-    internals.checkSendable();
-  } catch (error) {
-    fail(invocation, threw(error));
-    return;
-  }
-  // Before the messages that wait in the socket.
-  send(toHost.upgrade, invocation.id, outbox.part(headerBlock));
-  sendWebSocket(internals, invocation, () => {
-    invocation.isSocketOpen = false;
-    onSettled(invocation);
-  });
-  invocation.answered = true;
-  invocation.isSocketOpen = true;
-  invocation.waiting++;
-}
-
-function fail(invocation: Invocation, failure: Failure): void {
-  if (invocation.answered) return;
-  invocation.answered = true;
-  send(toHost.failed, invocation.id, toJson(invocation.passThrough ? { ...failure, passThrough: true } : failure));
-  if (invocation.waiting === 0) finish(invocation);
-}
-
-/** `waitUntil` of the invocation whose code runs. */
-export function waitUntil(promise: unknown): void {
-  const invocation = currentInvocation();
-  if (invocation === undefined) throw new Error('waitUntil was called outside of an invocation');
-  new ExecutionContext(invocation, onSettled).waitUntil(promise);
-}
-
-/** One thing less to wait for: a promise of `waitUntil` has settled, or the response's stream has ended. */
-function onSettled(invocation: Invocation): void {
-  invocation.waiting--;
-  if (invocation.waiting === 0 && invocation.answered) finish(invocation);
-}
-
-function finish(invocation: Invocation): void {
-  if (invocation.over) return;
-  send(toHost.done, invocation.id);
-  closeInvocation(invocation);
 }
 
 function flush(cpuMs: number, unchargedMs: number, breached: Account | undefined): void {
@@ -511,12 +376,6 @@ function endHung(): void {
     at = next;
   }
   if (hung !== '') send(toHost.hung, hung);
-}
-
-function describe(value: unknown): string {
-  if (value === null) return 'null';
-  if (typeof value === 'object') return 'an object';
-  return typeof value === 'undefined' ? 'undefined' : `a ${typeof value}`;
 }
 
 function abortReason(failure: Failure): unknown {

@@ -1,0 +1,143 @@
+// What becomes of an invocation: its response or its event's result goes out, or why there is none; and it is over when nothing
+// that it was to wait for is left. Used by dispatch.ts. Hot path: each object here is made only where the answer needs it.
+import { FIELD, RECORD, STREAM, toHost, type Failure, type Part } from '../bridge/protocol.ts';
+import { ExecutionContext } from './execution-context.ts';
+import { host, type HostBody } from './host.ts';
+import { closeInvocation, currentInvocation, type Invocation } from './invocation.ts';
+import { outbox, send } from './outbox.ts';
+import { threw } from './rejections.ts';
+import { toJson } from './safe.ts';
+import { sendWebSocket, socketClasses } from './sockets.ts';
+import { inPieces, openPump, WHOLE_BYTES_MAX } from './streams.ts';
+import { takeResponse } from './web/response.ts';
+
+/** Sends what became of an event that is no request. */
+export function answerEvent(invocation: Invocation, result: unknown): void {
+  if (invocation.answered) return;
+  let text: string;
+  try {
+    text = toJson(result ?? null);
+  } catch (error) {
+    fail(invocation, threw(error));
+    return;
+  }
+  invocation.answered = true;
+  const isOver = invocation.waiting === 0;
+  send(toHost.eventResult, invocation.id, outbox.part(text), isOver ? '1' : '');
+  if (isOver) closeInvocation(invocation);
+}
+
+/** Characters of a response's header block; what listeners send at most is less. */
+const HEADERS_MAX = 1024 * 1024;
+
+/** Sends a handler's response. */
+export function answer(invocation: Invocation, value: unknown): void {
+  if (invocation.answered) return;
+  let taken;
+  try {
+    taken = takeResponse(value);
+  } catch (error) {
+    fail(invocation, threw(error));
+    return;
+  }
+  if (taken === null) {
+    fail(invocation, { code: 'no_response', name: 'TypeError', message: describe(value) });
+    return;
+  }
+  if (taken.webSocket !== null) {
+    answerWithSocket(invocation, taken.webSocket, taken.headerBlock);
+    return;
+  }
+  if (taken.headerBlock.length > HEADERS_MAX) {
+    fail(invocation, {
+      code: 'worker_threw',
+      name: 'RangeError',
+      message: `Response headers of ${taken.headerBlock.length} characters cannot be sent`,
+    });
+    return;
+  }
+  invocation.answered = true;
+  let { body, headerBlock } = taken;
+  if ((typeof body === 'string' || body instanceof Uint8Array) && body.length > WHOLE_BYTES_MAX) {
+    const bytes = typeof body === 'string' ? host.utf8Encode(body) : body;
+    if (!/(?:^|\0)content-length\0/.test(headerBlock)) headerBlock += `content-length\0${bytes.byteLength}\0`;
+    body = inPieces(bytes);
+  }
+  const streamed = body !== null && typeof body !== 'string' && !(body instanceof Uint8Array);
+  // Written by hand: this is the one record of every plain request.
+  outbox.meta +=
+    toHost.response +
+    FIELD +
+    invocation.id +
+    FIELD +
+    taken.status +
+    FIELD +
+    outbox.part(headerBlock) +
+    FIELD +
+    (streamed ? STREAM : outbox.part(body as Part | null)) +
+    FIELD;
+  if (streamed) {
+    outbox.meta += FIELD + RECORD;
+    invocation.waiting++;
+    openPump(invocation.id, body as HostBody, () => onSettled(invocation));
+  } else if (invocation.waiting === 0) {
+    outbox.meta += `1${FIELD}${RECORD}`;
+    closeInvocation(invocation);
+  } else {
+    outbox.meta += FIELD + RECORD;
+  }
+}
+
+/** The invocation goes on for as long as the socket is open. */
+function answerWithSocket(invocation: Invocation, socket: unknown, headerBlock: string): void {
+  const internals = socketClasses.internalsOf(socket)!;
+  try {
+    internals.checkSendable();
+  } catch (error) {
+    fail(invocation, threw(error));
+    return;
+  }
+  // Before the messages that wait in the socket.
+  send(toHost.upgrade, invocation.id, outbox.part(headerBlock));
+  sendWebSocket(internals, invocation, () => {
+    invocation.isSocketOpen = false;
+    onSettled(invocation);
+  });
+  invocation.answered = true;
+  invocation.isSocketOpen = true;
+  invocation.waiting++;
+}
+
+/** Says why there is no answer. */
+export function fail(invocation: Invocation, failure: Failure): void {
+  if (invocation.answered) return;
+  invocation.answered = true;
+  send(toHost.failed, invocation.id, toJson(invocation.passThrough ? { ...failure, passThrough: true } : failure));
+  if (invocation.waiting === 0) finish(invocation);
+}
+
+/** `waitUntil` of the invocation whose code runs. */
+export function waitUntil(promise: unknown): void {
+  const invocation = currentInvocation();
+  if (invocation === undefined) throw new Error('waitUntil was called outside of an invocation');
+  new ExecutionContext(invocation, onSettled).waitUntil(promise);
+}
+
+/** One thing less to wait for: a promise of `waitUntil` has settled, or the response's stream has ended. */
+export function onSettled(invocation: Invocation): void {
+  invocation.waiting--;
+  if (invocation.waiting === 0 && invocation.answered) finish(invocation);
+}
+
+/** Nothing is left of it. */
+export function finish(invocation: Invocation): void {
+  if (invocation.over) return;
+  send(toHost.done, invocation.id);
+  closeInvocation(invocation);
+}
+
+function describe(value: unknown): string {
+  if (value === null) return 'null';
+  if (typeof value === 'object') return 'an object';
+  return typeof value === 'undefined' ? 'undefined' : `a ${typeof value}`;
+}
