@@ -2,6 +2,7 @@
 import { get, path, send } from '../api.ts';
 import { button, dialog } from '../components/controls.ts';
 import { json, moment, size, table } from '../components/display.ts';
+import { element } from '../components/element.ts';
 import { live, type Live } from '../components/live.ts';
 import type { View } from './view.ts';
 
@@ -11,12 +12,14 @@ interface Entry {
   readonly expiresAt: number;
 }
 
+const shownMax = 500;
+
 export const cacheView: View = (place) => {
   const base = path`/api/cache/${place.binding}/entries`;
   const shown: Live = live(
     place,
-    () => get<{ entries: Entry[] }>(`${base}?limit=500`),
-    ({ entries }) =>
+    () => get<{ entries: Entry[] }>(`${base}?limit=${shownMax}`),
+    ({ entries }) => [
       table<Entry>(
         'Entries',
         [
@@ -35,6 +38,8 @@ export const cacheView: View = (place) => {
         entries,
         'The cache is empty',
       ),
+      entries.length === shownMax && element('p', { class: 'faint' }, `Only ${shownMax} are shown.`),
+    ],
   );
   async function show(key: string): Promise<void> {
     const { value } = await get<{ value: string }>(base + path`/${key}`);

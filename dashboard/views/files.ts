@@ -4,6 +4,7 @@ import { button, confirmed, field, problem } from '../components/controls.ts';
 import { moment, size, table } from '../components/display.ts';
 import { element, fill } from '../components/element.ts';
 import { live, type Live } from '../components/live.ts';
+import { createPages } from '../components/pages.ts';
 import type { View } from './view.ts';
 
 interface File {
@@ -26,9 +27,13 @@ export const filesView: View = (place) => {
   const chosen = element('input', { type: 'file', name: 'file', multiple: true });
   let folder = '';
 
+  const pages = createPages('files', () => shown.refresh());
   const shown: Live = live(
     place,
-    () => get<Page>(`${base}?prefix=${encodeURIComponent(folder)}&limit=500`),
+    async () => ({
+      ...(await get<Page>(`${base}?prefix=${encodeURIComponent(folder)}&limit=500${pages.query}`)),
+      page: pages.number,
+    }),
     ({ files, prefixes, cursor }) => {
       const rows = [...prefixes.map((prefix) => ({ prefix, file: null })), ...files.map((file) => ({ prefix: file.key, file }))];
       return [
@@ -66,13 +71,14 @@ export const filesView: View = (place) => {
           rows,
           'No files here',
         ),
-        cursor !== null && element('p', { class: 'faint' }, `Only the first ${rows.length} are shown.`),
+        pages.bar(cursor),
       ];
     },
   );
 
   function enter(to: string): Promise<void> {
     folder = to;
+    pages.reset();
     const names = folder.split('/').slice(0, -1);
     fill(
       crumbs,

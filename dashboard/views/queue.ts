@@ -4,6 +4,7 @@ import { button, confirmed, dialog, field } from '../components/controls.ts';
 import { figures, json, moment, size, table } from '../components/display.ts';
 import { element } from '../components/element.ts';
 import { live, type Live } from '../components/live.ts';
+import { createPages } from '../components/pages.ts';
 import type { View } from './view.ts';
 
 interface Message {
@@ -23,10 +24,20 @@ interface Metrics {
   readonly deadCount: number;
 }
 
+interface List {
+  readonly messages: readonly Message[];
+  /** Number of the last, where more follow. */ readonly next: number | null;
+  readonly page: number;
+}
+
 export const queueView: View = (place) => {
   const base = path`/api/queue/${place.binding}`;
-  const list = (dead: boolean): Promise<{ messages: Message[]; next: number | null }> =>
-    get(`${base}/messages?limit=100${dead ? '&dead=true' : ''}`);
+  const refresh = (): Promise<void> => shown.refresh();
+  const pages = { waiting: createPages('messages', refresh, 'after'), dead: createPages('dead letters', refresh, 'after') };
+  const list = async (dead: boolean): Promise<List> => {
+    const { query, number: page } = dead ? pages.dead : pages.waiting;
+    return { ...(await get<Omit<List, 'page'>>(`${base}/messages?limit=100${dead ? '&dead=true' : ''}${query}`)), page };
+  };
   const shown: Live = live(
     place,
     async () => {
@@ -61,7 +72,7 @@ export const queueView: View = (place) => {
     await shown.refresh();
   };
 
-  function messages(caption: string, { messages: rows, next }: { messages: Message[]; next: number | null }, dead: boolean): HTMLElement {
+  function messages(caption: string, { messages: rows, next }: List, dead: boolean): HTMLElement {
     return element(
       'div',
       {},
@@ -90,7 +101,7 @@ export const queueView: View = (place) => {
         rows,
         dead ? 'No dead letters' : 'No messages wait',
       ),
-      next !== null && element('p', { class: 'faint' }, `Only the first ${rows.length} are shown.`),
+      (dead ? pages.dead : pages.waiting).bar(next),
     );
   }
 

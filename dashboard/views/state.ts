@@ -4,6 +4,7 @@ import { button, confirmed, dialog, field } from '../components/controls.ts';
 import { json, moment, table } from '../components/display.ts';
 import { element } from '../components/element.ts';
 import { live, type Live } from '../components/live.ts';
+import { createPages } from '../components/pages.ts';
 import type { View } from './view.ts';
 
 interface Key {
@@ -24,9 +25,13 @@ interface Entry {
 export const stateView: View = (place) => {
   const base = path`/api/state/${place.binding}/entries`;
   const prefix = element('input', { type: 'search', name: 'prefix', autocomplete: 'off' });
+  const pages = createPages('entries', () => shown.refresh());
   const shown: Live = live(
     place,
-    () => get<{ keys: Key[]; cursor: string | null }>(`${base}?limit=200&prefix=${encodeURIComponent(prefix.value)}`),
+    async () => ({
+      ...(await get<{ keys: Key[]; cursor: string | null }>(`${base}?limit=200&prefix=${encodeURIComponent(prefix.value)}${pages.query}`)),
+      page: pages.number,
+    }),
     ({ keys, cursor }) => [
       table<Key>(
         'Entries',
@@ -53,7 +58,7 @@ export const stateView: View = (place) => {
         keys,
         'No entries',
       ),
-      cursor !== null && element('p', { class: 'faint' }, `Only the first ${keys.length} are shown: narrow them by a prefix.`),
+      pages.bar(cursor),
     ],
   );
 
@@ -89,7 +94,10 @@ export const stateView: View = (place) => {
     );
     await shown.refresh();
   }
-  prefix.addEventListener('input', () => void shown.refresh());
+  prefix.addEventListener('input', () => {
+    pages.reset();
+    void shown.refresh();
+  });
   place.root.append(
     element('div', { class: 'panel row' }, field('Prefix', prefix, true), button('Add an entry', add, { kind: 'main' })),
     shown.node,

@@ -4,6 +4,7 @@ import { button, confirmed, dialog, field } from '../components/controls.ts';
 import { json, milliseconds, moment, statusBadge, table } from '../components/display.ts';
 import { element } from '../components/element.ts';
 import { live, type Live } from '../components/live.ts';
+import { createPages } from '../components/pages.ts';
 import type { View } from './view.ts';
 
 interface Timer {
@@ -42,14 +43,16 @@ export function executions(list: readonly Execution[]): HTMLElement {
 
 export const timersView: View = (place) => {
   const base = path`/api/timer/${place.binding}`;
+  const pages = createPages('timers', () => shown.refresh());
   const shown: Live = live(
     place,
     async () => {
+      const page = pages.number;
       const [set, fired] = await Promise.all([
-        get<{ timers: Timer[]; cursor: string | null }>(`${base}/entries?limit=200`),
+        get<{ timers: Timer[]; cursor: string | null }>(`${base}/entries?limit=200${pages.query}`),
         get<{ executions: Execution[] }>(`${base}/executions`),
       ]);
-      return { ...set, ...fired };
+      return { ...set, ...fired, page };
     },
     ({ timers, cursor, executions: fired }) => [
       element('h3', {}, 'Set'),
@@ -83,7 +86,7 @@ export const timersView: View = (place) => {
         timers,
         'No timer is set',
       ),
-      cursor !== null && element('p', { class: 'faint' }, `Only the first ${timers.length} are shown.`),
+      pages.bar(cursor),
       element('h3', {}, 'Fired'),
       executions(fired),
     ],

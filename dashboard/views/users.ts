@@ -4,6 +4,7 @@ import { button, confirmed, dialog, field } from '../components/controls.ts';
 import { badge, moment, pairs, panel, table } from '../components/display.ts';
 import { element } from '../components/element.ts';
 import { live, type Live } from '../components/live.ts';
+import { createPages } from '../components/pages.ts';
 import type { View } from './view.ts';
 
 interface User {
@@ -20,14 +21,16 @@ interface Settings {
 }
 
 export const usersView: View = (place) => {
+  const pages = createPages('users', () => shown.refresh());
   const shown: Live = live(
     place,
     async () => {
+      const page = pages.number;
       const [{ users, cursor }, settings] = await Promise.all([
-        get<{ users: User[]; cursor: string | null }>('/api/auth/users?limit=200'),
+        get<{ users: User[]; cursor: string | null }>(`/api/auth/users?limit=200${pages.query}`),
         get<Settings>('/api/auth/settings'),
       ]);
-      return { users, cursor, settings };
+      return { users, cursor, settings, page };
     },
     ({ users, cursor, settings }) => [
       panel(
@@ -64,7 +67,7 @@ export const usersView: View = (place) => {
         users,
         'Nobody has signed up yet',
       ),
-      cursor !== null && element('p', { class: 'faint' }, `Only the newest ${users.length} are shown.`),
+      pages.bar(cursor),
     ],
   );
 

@@ -4,6 +4,7 @@ import { button, confirmed, dialog, field } from '../components/controls.ts';
 import { json, moment, pairs, panel, statusBadge, table } from '../components/display.ts';
 import { element, fill } from '../components/element.ts';
 import { live, type Live } from '../components/live.ts';
+import { createPages } from '../components/pages.ts';
 import type { View } from './view.ts';
 
 interface Execution {
@@ -43,10 +44,14 @@ export const workflowView: View = (place) => {
   let detailEnds = new AbortController();
   place.signal.addEventListener('abort', () => detailEnds.abort());
 
+  const pages = createPages('runs', () => shown.refresh());
   const shown: Live = live(
     place,
-    () => get<{ executions: Execution[] }>(`${base}?limit=100`),
-    ({ executions }) =>
+    async () => ({
+      ...(await get<{ executions: Execution[]; cursor: string | null }>(`${base}?limit=100${pages.query}`)),
+      page: pages.number,
+    }),
+    ({ executions, cursor }) => [
       table<Execution>(
         'Runs',
         [
@@ -59,6 +64,8 @@ export const workflowView: View = (place) => {
         executions,
         'The workflow has not run yet',
       ),
+      pages.bar(cursor),
+    ],
   );
 
   function open(id: string): void {

@@ -1,6 +1,6 @@
 // The project as the dashboard shows it, and what happens in it: configuration, requests, logs, live events.
 import { PlatformError } from '#core/errors.ts';
-import { answered, countOf, notFound, type Asked, type DashboardParts, type Route } from './api.ts';
+import { answered, countOf, deploymentOf, notFound, type Asked, type DashboardParts, type Route } from './api.ts';
 import type { Noted } from './activity.ts';
 
 /** Bytes that a listener has not taken: above it, it is cut off and comes again. */
@@ -84,7 +84,9 @@ export const projectRoutes: readonly Route[] = [
   [
     'GET',
     '/api/sandboxes',
-    () => {
+    (asked) => {
+      // Where none is declared, there is none; where one is, nobody runs it yet.
+      if (deploymentOf(asked).manifest.bindings['sandbox'] === undefined) return { sandboxes: [] };
       throw new PlatformError('not_supported', { what: 'A list of sandboxes' });
     },
   ],

@@ -6,6 +6,7 @@ import type { QueuePlace } from '../bindings/queue.ts';
 import { callBinding, countOf, deploymentOf, notFound, placeOf, type Asked, type Route } from './api.ts';
 
 const pageMax = 200;
+const timersCounted = 1000;
 
 /** The queue `:b`, or with `?dead=true` the one that its dead letters go to. */
 function queueOf(asked: Asked): QueuePlace {
@@ -99,10 +100,19 @@ const timerRoutes: readonly Route[] = [
     'GET',
     '/api/timer/:b/metrics',
     async (asked) => {
-      const { timers, more } = await asked.parts.events.timer.list(placeOf(asked, 'timer'), { prefix: '', after: '', limit: 1000 });
+      const place = placeOf(asked, 'timer');
+      let count = 0;
+      let more = true;
+      // A page ends early where payloads are large.
+      for (let after = ''; more && count < timersCounted;) {
+        const page = await asked.parts.events.timer.list(place, { prefix: '', after, limit: timersCounted - count });
+        count += page.timers.length;
+        ({ more } = page);
+        after = page.timers.at(-1)?.id ?? '';
+      }
       const runs = ended(asked, 'timer', asked.params['b'] as string) as { outcome: string }[];
       const failedCount = runs.filter(({ outcome }) => outcome !== 'ok').length;
-      return { count: timers.length, more, firedCount: runs.length, failedCount };
+      return { count, more, firedCount: runs.length, failedCount };
     },
   ],
   [
