@@ -121,6 +121,9 @@ export function createClaims<Row extends LaneRow>({ sql, kind, table, concurrenc
     UPDATE ${table} t SET due_at = $2, lease = $3, attempt = t.attempt + 1
     FROM picked WHERE t.seq = picked.seq RETURNING t.*, picked.namespace, picked.resource, picked.room`;
 
+  /** A claim that the server forgets is made again. What should happen once, a timer, is claimed for good all the same. */
+  const run: Sql['all'] = kind === 'timer' || kind === 'cron' ? sql.all : sql.fleeting;
+
   async function claimSqlite(lanes: readonly number[], perLane: number, lease: string, now: number, until: number): Promise<Row[]> {
     return sql.transaction(async (inside) => {
       const rows: Row[] = [];
@@ -161,13 +164,13 @@ export function createClaims<Row extends LaneRow>({ sql, kind, table, concurrenc
       const rows =
         sql.technology === 'sqlite'
           ? await claimSqlite(lanes, perLane, lease, now, until)
-          : await sql.all<Row>(claimPostgres, now, until, lease, `{${lanes.join(',')}}`, perLane);
+          : await run<Row>(claimPostgres, now, until, lease, `{${lanes.join(',')}}`, perLane);
       // RETURNING has no order of its own.
       return rows.sort((a, b) => a.seq - b.seq);
     },
     async renew(seqs, member, until) {
       const { condition, value } = oneOf(sql, 'seq', 3, seqs);
-      const rows = await sql.all<{ seq: number }>(
+      const rows = await run<{ seq: number }>(
         `UPDATE ${table} SET due_at = $1 WHERE lease LIKE $2 ESCAPE '!' AND ${condition} RETURNING seq`,
         until,
         likePrefix(`${member}.`),

@@ -5,6 +5,7 @@ import { deadLettersOf } from '#core/queue-settings.ts';
 import type { Wake } from '#postgres/wake.ts';
 import type { EventSender, NewMessage, QueuePlace, QueueStore, StoredMessage } from '../bindings/queue.ts';
 import { createClaims, createLanes, type Claims, type LaneRow, type Lanes } from './claims-sql.ts';
+import { createFlights } from './flights.ts';
 import { oneOf, type Sql } from './sql.ts';
 
 /** A claimed message. */
@@ -41,9 +42,10 @@ interface Sending {
   readonly reject: (error: unknown) => void;
 }
 
-/** Messages that go to the database together, and flights at a time. */
+/** Messages that go to the database together, trips at a time, and how long others wait for one before they make their own. */
 const togetherMax = 500;
 const flightsMax = 4;
+const patienceMs = 5;
 const reasonCharsMax = 500;
 const columns = 'lane_id, message_id, payload, sent_at, due_at, expires_at, ordering_key, project, branch, binding';
 
@@ -56,8 +58,14 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
     concurrency: limits.laneConcurrency,
     ordered: true,
   });
-  const waiting: Sending[] = [];
-  let flights = 0;
+  const sendings = createFlights<Sending>({
+    fly,
+    togetherMax,
+    flightsMax,
+    patienceMs,
+    sizeOf: ({ rows }) => rows.length,
+    sizeMax: togetherMax,
+  });
 
   async function insert(on: Sql, sendings: readonly Pick<Sending, 'rows' | 'now'>[]): Promise<void> {
     const rows = sendings.flatMap(({ rows: list, now }) =>
@@ -87,28 +95,17 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
     });
   }
 
-  function fly(): void {
-    while (flights < flightsMax && waiting.length > 0) {
-      let count = 0;
-      let size = 0;
-      while (count < waiting.length && (count === 0 || size + waiting[count]!.rows.length <= togetherMax))
-        size += waiting[count++]!.rows.length;
-      const together = waiting.splice(0, count);
-      flights++;
-      void insert(sql, together)
-        .then(
-          () => {
-            for (const { resolve } of together) resolve();
-          },
-          (error: unknown) => {
-            for (const { reject } of together) reject(error);
-          },
-        )
-        .finally(() => {
-          flights--;
-          fly();
-        });
+  async function fly(together: readonly Sending[]): Promise<void> {
+    try {
+      await insert(sql, together);
+    } catch (error) {
+      // One of them may be to blame; but nobody knows what became of a lost connection.
+      if (together.length === 1 || (error as { code?: unknown }).code === 'store_unavailable')
+        for (const { reject } of together) reject(error);
+      else for (const sending of together) await fly([sending]);
+      return;
     }
+    for (const { resolve } of together) resolve();
   }
 
   /** Stores messages with a dedupe id, unless it is remembered. */
@@ -156,8 +153,7 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
       if (messages.some(({ dedupeId }) => dedupeId !== null)) ids = await sendOnce(lane, sender, messages, now);
       else {
         await new Promise<void>((resolve, reject) => {
-          waiting.push({ rows: messages.map((message) => [lane, sender, message] as const), now, resolve, reject });
-          fly();
+          sendings.add({ rows: messages.map((message) => [lane, sender, message] as const), now, resolve, reject });
         });
         ids = messages.map(({ id }) => id);
       }
@@ -233,7 +229,8 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
         1,
         rows.map(({ seq }) => seq),
       );
-      await sql.all(`DELETE FROM queue_message WHERE ${condition}`, value);
+      // Should it be forgotten in a crash, the messages come once more.
+      await sql.fleeting(`DELETE FROM queue_message WHERE ${condition}`, value);
     },
     async bury(row, reason, now, deadLetter = deadLettersOf({}, row.resource)) {
       const isDead = deadLetter === null;

@@ -86,6 +86,7 @@ export function openSqliteSql(file: string): SqliteSql {
     technology: 'sqlite',
     lock: '',
     all: async (text, ...parameters) => run(text, parameters),
+    fleeting: async (text, ...parameters) => run(text, parameters),
     transaction: (work) => work(inside),
   };
 
@@ -109,14 +110,17 @@ export function openSqliteSql(file: string): SqliteSql {
     }
   }
 
+  async function all<Row>(text: string, ...parameters: readonly SqlValue[]): Promise<Row[]> {
+    while (busy !== null) await busy;
+    return run(text, parameters);
+  }
+
   return {
     ...inside,
     technology: 'sqlite',
     transaction,
-    async all(text, ...parameters) {
-      while (busy !== null) await busy;
-      return run(text, parameters);
-    },
+    all,
+    fleeting: all,
     async close() {
       while (busy !== null) await busy;
       db.close();

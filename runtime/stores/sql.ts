@@ -11,6 +11,8 @@ export interface Sql {
   readonly lock: ' FOR UPDATE' | '';
   /** @throws {PlatformError} `store_unavailable` when the database cannot be reached. */
   all<Row>(text: string, ...parameters: readonly SqlValue[]): Promise<Row[]>;
+  /** The same for changes that may be undone when the server crashes a moment later, as if they had never been: claims. */
+  fleeting<Row>(text: string, ...parameters: readonly SqlValue[]): Promise<Row[]>;
   /** All or nothing. What `work` throws rolls back. */
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>;
 }

@@ -3,6 +3,7 @@
 // come together in one transaction.
 import { randomBytes } from 'node:crypto';
 import type { StatePlace, StateStore, StoredState } from '../bindings/state.ts';
+import { createFlights } from './flights.ts';
 import { likePrefix } from './sql.ts';
 import type { PostgresSql } from './sql-postgres.ts';
 import { checkTogether } from './state-together.ts';
@@ -24,6 +25,15 @@ interface Read {
   readonly reject: (error: unknown) => void;
 }
 
+interface Write {
+  readonly place: StatePlace;
+  readonly key: string;
+  /** The columns of a row in their order; null deletes it. */ readonly row: readonly unknown[] | null;
+  readonly bytes: number;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
 interface Update {
   readonly change: (before: string | undefined) => string;
   readonly now: number;
@@ -33,12 +43,27 @@ interface Update {
 
 const insert = `INSERT INTO state (namespace, resource, key, value, is_text, metadata, expires_at, version)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`;
+const replace = `ON CONFLICT (namespace, resource, key) DO UPDATE SET value = excluded.value, is_text = excluded.is_text,
+  metadata = excluded.metadata, expires_at = excluded.expires_at, version = excluded.version`;
+const insertAll = `INSERT INTO state (namespace, resource, key, value, is_text, metadata, expires_at, version)
+  SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bytea[], $5::boolean[], $6::text[], $7::bigint[], $8::text[]) ${replace}`;
+const deleteAll = `DELETE FROM state s USING unnest($1::text[], $2::text[], $3::text[]) AS w (namespace, resource, key)
+  WHERE s.namespace = w.namespace AND s.resource = w.resource AND s.key = w.key`;
 const columns = 'key, value, is_text, metadata, expires_at, version';
-/** Reads that go to the database together, and flights at a time: what comes meanwhile goes in the next. */
-const togetherMax = 32;
-const flightsMax = 4;
-/** Larger values are read by themselves: a flight of them would fill the engine, and hold up everybody else on it. */
+/** Larger values are read and written by themselves: a flight of them would fill the engine, and hold up everybody else on it. */
 const smallBytesMax = 64 * 1024;
+const small = `key, CASE WHEN octet_length(value) <= ${smallBytesMax} THEN value END AS value, is_text, metadata, expires_at, version`;
+const readAny = `SELECT ${small} FROM state
+  WHERE namespace = $1 AND resource = $2 AND key = ANY($3::text[]) AND (expires_at IS NULL OR expires_at > $4)`;
+const readAnywhere = `SELECT namespace, resource, ${small} FROM unnest($1::text[], $2::text[], $3::text[]) AS w (namespace, resource, key)
+  JOIN state USING (namespace, resource, key) WHERE (expires_at IS NULL OR expires_at > $4)`;
+/** Reads that go to the database together, writes, and how long others wait for a trip before they make one of their own. */
+const readsMax = 32;
+const writesMax = 100;
+const flightsMax = 4;
+const [readPatienceMs, writePatienceMs] = [2, 5];
+/** Bytes of one trip of writes. */
+const writeBytesMax = 1024 * 1024;
 const sweepRows = 500;
 /** One write in so many sweeps what has expired. */
 const sweepShare = 100;
@@ -48,8 +73,20 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
   const at = 'namespace = $1 AND resource = $2 AND key = $3';
   const alive = '(expires_at IS NULL OR expires_at > $4)';
   const waiting = new Map<string, Update[]>();
-  const reads: Read[] = [];
-  let flights = 0;
+  const reads = createFlights<Read>({
+    fly: (items) => (items.length === 1 ? readAlone(items[0] as Read) : readTogether(items)),
+    togetherMax: readsMax,
+    flightsMax,
+    patienceMs: readPatienceMs,
+  });
+  const changes = createFlights<Write>({
+    fly: (items) => (items.length === 1 ? writeAlone(items[0] as Write) : writeTogether(items)),
+    togetherMax: writesMax,
+    flightsMax,
+    patienceMs: writePatienceMs,
+    sizeOf: ({ bytes }) => bytes,
+    sizeMax: writeBytesMax,
+  });
   let writes = 0;
 
   const newVersion = (): string => randomBytes(9).toString('base64url');
@@ -61,22 +98,50 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
       .catch(() => {});
   }
 
-  /** Takes off with what one turn of the event loop has asked for. */
   function read(place: StatePlace, key: string, now: number): Promise<StoredState | null> {
+    return new Promise((resolve, reject) => reads.add({ place, key, now, resolve, reject }));
+  }
+
+  function write(place: StatePlace, key: string, row: readonly unknown[] | null): Promise<void> {
+    const bytes = row === null ? 0 : (row[3] as Buffer).byteLength;
     return new Promise((resolve, reject) => {
-      if (reads.push({ place, key, now, resolve, reject }) === 1) queueMicrotask(fly);
+      const change = { place, key, row, bytes, resolve, reject };
+      if (bytes > smallBytesMax) void writeAlone(change);
+      else changes.add(change);
     });
   }
 
-  function fly(): void {
-    while (flights < flightsMax && reads.length > 0) {
-      const together = reads.splice(0, togetherMax);
-      flights++;
-      void (together.length === 1 ? readAlone(together[0]!) : readTogether(together)).finally(() => {
-        flights--;
-        fly();
-      });
+  async function writeAlone({ place, key, row, resolve, reject }: Write): Promise<void> {
+    try {
+      if (row === null) await sql.all(`DELETE FROM state WHERE ${at}`, place.namespace, place.resource, key);
+      else await sql.all(`${insert} ${replace}`, ...(row as never[]));
+      resolve();
+    } catch (error) {
+      reject(error);
     }
+  }
+
+  /** The last word on each key counts; those before it are as good as written over. */
+  async function writeTogether(together: readonly Write[]): Promise<void> {
+    const last = new Map<string, Write>();
+    for (const change of together) last.set(toId(change.place, change.key), change);
+    // In one order everywhere, so that two engines never wait for each other.
+    const ordered = [...last].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, change]) => change);
+    const rows = ordered.flatMap(({ row }) => (row === null ? [] : [row]));
+    const gone = ordered.filter(({ row }) => row === null);
+    try {
+      if (rows.length > 0) await sql.all(insertAll, ...(rows[0]!.map((_, column) => rows.map((row) => row[column])) as never[]));
+      if (gone.length > 0) {
+        const keys = [gone.map(({ place }) => place.namespace), gone.map(({ place }) => place.resource), gone.map(({ key }) => key)];
+        await sql.all(deleteAll, ...(keys as never[]));
+      }
+    } catch (error) {
+      // One of them may be to blame, and the others must not suffer from it; but nobody knows what became of a lost connection.
+      if ((error as { code?: unknown }).code === 'store_unavailable') for (const { reject } of together) reject(error);
+      else for (const change of together) await writeAlone(change);
+      return;
+    }
+    for (const { resolve } of together) resolve();
   }
 
   async function readAlone({ place, key, now, resolve, reject }: Read): Promise<void> {
@@ -89,25 +154,28 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
   }
 
   async function readTogether(together: readonly Read[]): Promise<void> {
-    const found: (Row | undefined)[] = [];
+    const { namespace, resource } = together[0]!.place;
+    const isOnePlace = together.every(({ place }) => place.namespace === namespace && place.resource === resource);
+    const found = new Map<string, Row>();
+    // The later ones began before this statement, too.
+    const now = Math.max(...together.map(({ now: time }) => time));
     try {
-      const rows = await sql.all<Row & { n: number }>(
-        `SELECT w.n, key, CASE WHEN octet_length(value) <= ${smallBytesMax} THEN value END AS value, is_text, metadata, expires_at, version
-         FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS w (namespace, resource, key, n)
-           JOIN state USING (namespace, resource, key) WHERE ${alive}`,
-        together.map(({ place }) => place.namespace) as never,
-        together.map(({ place }) => place.resource) as never,
-        together.map(({ key }) => key) as never,
-        // The later ones began before this statement, too.
-        Math.max(...together.map(({ now }) => now)),
-      );
-      for (const row of rows) found[row.n - 1] = row;
+      const rows = isOnePlace
+        ? await sql.all<Row>(readAny, namespace, resource, together.map(({ key }) => key) as never, now)
+        : await sql.all<Row & StatePlace>(
+            readAnywhere,
+            together.map(({ place }) => place.namespace) as never,
+            together.map(({ place }) => place.resource) as never,
+            together.map(({ key }) => key) as never,
+            now,
+          );
+      for (const row of rows) found.set(isOnePlace ? row.key : toId(row as Row & StatePlace, row.key), row);
     } catch (error) {
       for (const { reject } of together) reject(error);
       return;
     }
-    for (const [index, read] of together.entries()) {
-      const row = found[index];
+    for (const read of together) {
+      const row = found.get(isOnePlace ? read.key : toId(read.place, read.key));
       if (row === undefined) read.resolve(null);
       else if ((row.value as Buffer | null) === null) void readAlone(read);
       else read.resolve(toRecord(row));
@@ -151,7 +219,7 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
       }
       if (!written) return true;
       const values = [namespace, resource, key, Buffer.from(text!), true, metadata, expiresAt, newVersion()];
-      if (row !== undefined) await write(inside, values);
+      if (row !== undefined) await inside.all(`${insert} ${replace}`, ...(values as never[]));
       else return (await inside.all(`${insert} ON CONFLICT DO NOTHING RETURNING 1`, ...(values as never[]))).length > 0;
       return true;
     });
@@ -179,7 +247,7 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
       const bytes = typeof value === 'string' ? Buffer.from(value) : Buffer.from(value.buffer, value.byteOffset, value.byteLength);
       const row = [namespace, resource, key, bytes, typeof value === 'string', metadata, expiresAt, newVersion()];
       if (version === undefined) {
-        await write(sql, row);
+        await write({ namespace, resource }, key, row);
         return true;
       }
       if (version !== null) {
@@ -192,18 +260,10 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
         );
         return written.length > 0;
       }
-      const written = await sql.all(
-        `${insert} ON CONFLICT (namespace, resource, key) DO UPDATE SET value = excluded.value, is_text = excluded.is_text,
-           metadata = excluded.metadata, expires_at = excluded.expires_at, version = excluded.version
-         WHERE state.expires_at <= $9 RETURNING 1`,
-        ...(row as never[]),
-        now,
-      );
+      const written = await sql.all(`${insert} ${replace} WHERE state.expires_at <= $9 RETURNING 1`, ...(row as never[]), now);
       return written.length > 0;
     },
-    async delete({ namespace, resource }, key) {
-      await sql.all(`DELETE FROM state WHERE ${at}`, namespace, resource, key);
-    },
+    delete: (place, key) => write(place, key, null),
     async list({ namespace, resource }, { prefix, after, limit }, now) {
       const rows = await sql.all<Pick<Row, 'key' | 'metadata' | 'expires_at'>>(
         `SELECT key, metadata, expires_at FROM state WHERE namespace = $1 AND resource = $2 AND key > $3 AND key >= $4
@@ -235,12 +295,9 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
   };
 }
 
-async function write(sql: Pick<PostgresSql, 'all'>, row: readonly unknown[]): Promise<void> {
-  await sql.all(
-    `${insert} ON CONFLICT (namespace, resource, key) DO UPDATE SET value = excluded.value, is_text = excluded.is_text,
-       metadata = excluded.metadata, expires_at = excluded.expires_at, version = excluded.version`,
-    ...(row as never[]),
-  );
+/** No part of a place has a NUL. */
+function toId({ namespace, resource }: StatePlace, key: string): string {
+  return `${namespace}\0${resource}\0${key}`;
 }
 
 function toRecord({ value, is_text: isText, metadata, expires_at: expiresAt, version }: Row): StoredState {

@@ -52,6 +52,24 @@ export function stateStoreContract(open: () => Promise<{ store: StateStore; clos
     for (const wanted of [keys, ['a', 'a', 'a', 'a']]) await assert.rejects(async () => store.get(place, wanted, now), refusal);
   });
 
+  test('of writes that come together, the last word on each key counts', async () => {
+    const place = { namespace: 'shop', resource: 'together' };
+    const keys = Array.from({ length: 50 }, (_, n) => `k${n}`);
+    await Promise.all([
+      ...keys.map((key) => store.put(place, key, { value: 'first', metadata: '{"n":1}', expiresAt: now + 1000 }, now)),
+      ...keys.map((key, n) => store.put(place, key, { value: n % 2 === 0 ? `v${n}` : new Uint8Array([n]), ...plain }, now)),
+      ...keys.slice(0, 10).map((key) => store.delete(place, key)),
+      store.put(place, 'k3', { value: 'again', ...plain }, now),
+    ]);
+    const found = await Promise.all(keys.map(async (key) => (await store.get(place, [key], now + 1000))[0]));
+    const expected = keys.map((_, n) => (n === 3 ? 'again' : n < 10 ? undefined : n % 2 === 0 ? `v${n}` : String.fromCharCode(n)));
+    assert.deepEqual(
+      found.map((record) => (record?.value === undefined ? undefined : Buffer.from(record.value as string).toString())),
+      expected,
+    );
+    assert.deepEqual(new Set(found.slice(10).map((record) => `${record?.metadata} ${record?.expiresAt}`)), new Set(['null null']));
+  });
+
   test('what has expired is not there', async () => {
     await store.put(at, 'brief', { value: 'a', metadata: null, expiresAt: now + 1000 }, now);
     assert.equal((await store.get(at, ['brief'], now + 999))[0]?.expiresAt, now + 1000);
