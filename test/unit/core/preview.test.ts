@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeploymentRecord, RouteRecord } from '#core/manifest.ts';
 import { ofPreview, previewOf, recipientOf } from '#core/preview.ts';
+import { isDatabaseName } from '#runtime/databases/database-name.ts';
+import { createSeededRandom } from '#test/setup/seeded-random.ts';
 
 function record(production: string | null, deployments: Readonly<Record<string, Partial<DeploymentRecord>>>): RouteRecord {
   const all = Object.entries(deployments).map(([id, more]): DeploymentRecord => ({
@@ -60,4 +62,20 @@ test('what a branch sent goes to its newest deployment, and of the branch of pro
   assert.equal(recipientOf(shop, 'gone'), 'd1');
   assert.equal(recipientOf(shop, 'constructor'), 'd1');
   assert.equal(recipientOf(record(null, { d1: {} }), 'gone'), null);
+});
+
+test('whatever a branch is called, its databases and users have names that lie in their folders, each branch its own', () => {
+  const random = createSeededRandom();
+  const seen = new Map<string, string>();
+  for (let round = 0; round < 2000; round++) {
+    const branch = random.text(['/', '..', '~', 'a', 'B', '-', 'é', '\u{1f600}', '\0', ' ', 'x'.repeat(90)], 6);
+    const preview = previewOf(record('d1', { d1: {}, d2: { branch } }), 'd2');
+    const name = `shop/${ofPreview('r'.repeat(64), preview)}`;
+    assert.ok(
+      preview !== null && isDatabaseName(name) && isDatabaseName(`${ofPreview('shop', preview)}/auth~users`),
+      `seed ${random.seed}`,
+    );
+    assert.equal(seen.get(name) ?? branch, branch, `seed ${random.seed}`);
+    seen.set(name, branch);
+  }
 });
