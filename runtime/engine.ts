@@ -15,6 +15,7 @@ import { textCalls } from './bindings/text.ts';
 import { urlCalls } from './bindings/url.ts';
 import type { HostHandlers } from './bridge/host-calls.ts';
 import { EngineCounters } from './metrics/counters.ts';
+import { CompileAhead } from './isolates/compile-ahead.ts';
 import { CompiledForms } from './isolates/compiled-forms.ts';
 import { EntryScheduler } from './isolates/entry.ts';
 import { loadNative } from './isolates/native.ts';
@@ -36,6 +37,7 @@ export interface EngineOptions {
 /** The running engine. */
 export interface Engine {
   readonly pool: Pool;
+  readonly compileAhead: CompileAhead;
   readonly handlers: HostHandlers;
   readonly scheduler: EntryScheduler;
   readonly counters: EngineCounters;
@@ -55,6 +57,7 @@ export interface Engine {
 export async function createEngine(options: EngineOptions): Promise<Engine> {
   const snapshot = await loadSnapshot(options.cacheFolder);
   const compiledForms = new CompiledForms({ folder: options.cacheFolder, key: snapshot.key, limits: options.limits });
+  const compileAhead = new CompileAhead({ snapshot, forms: compiledForms, memoryLimitMb: options.limits.isolateMemoryMb });
   // One entry a core: more would only take turns at the system's mercy instead of ours.
   const scheduler = new EntryScheduler({ runningMax: Math.max(2, availableParallelism()), defer: setImmediate });
   const counters = new EngineCounters({ deploymentsMax: options.limits.metricsDeploymentsMax });
@@ -87,6 +90,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   });
   return {
     pool,
+    compileAhead,
     handlers: {
       async: calls.count({ ...fetch.calls, ...webSockets.calls, ...cryptoCalls, ...compressionCalls, ...nodeCalls }),
       sync: calls.count({ ...createLazyCalls(snapshot.lazy), ...textCalls, ...urlCalls, ...webSockets.sync }),
@@ -105,6 +109,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     },
     async close() {
       pool.close();
+      compileAhead.close();
       await compiledForms.close();
       await fetch.close();
     },

@@ -61,6 +61,7 @@ export interface HandlerParts {
   /** The route of a deployment by its id. */ readonly findDeployment: (id: string) => Route | null;
   /** Where a deployment's requests go instead; null: all are served here. `before`: what it said last. */
   readonly remoteOf?: (deployment: string, placed: Placed, before: Remote | null) => Remote | null;
+  /** Whether workers of new routes are compiled before anybody asks for them. */ readonly compilesAhead?: boolean;
   readonly onLog: (deployment: DeploymentConfig, line: LogLine) => void;
   readonly onRequest: ((record: RequestRecord) => void) | null;
   /** Whether `onRequest` wants only those that failed. */ readonly onlyFailures?: boolean;
@@ -87,7 +88,7 @@ export interface Handler {
   running(): string[];
   /** Compiles and starts a route's worker ahead of its first request. */
   warm(route: Route): void;
-  /** Lets go of deployments that no route names any more, once they are idle. */
+  /** Lets go of deployments that no route names any more, once they are idle, and has new ones compiled. */
   retain(routes: Iterable<Route>): void;
   /** Requests that run or wait. */
   readonly load: number;
@@ -110,6 +111,7 @@ export function createHandler(parts: HandlerParts): Handler {
   // By route object: a route whose variables, plan or artifact change is another object, and so another deployment.
   let served = new Map<Route, Served>();
   const leaving = new Map<Deployment, DeploymentCounters>();
+  const known = new WeakSet<Route>();
   let closed = false;
 
   const engineCounters = parts.engine.counters;
@@ -224,6 +226,15 @@ export function createHandler(parts: HandlerParts): Handler {
     const opened: Served = { artifact, deployment, counters, remote };
     served.set(route, opened);
     return opened;
+  }
+
+  /** Looked up when it is its turn: a change of routes reads no artifact. */
+  function compileLater(route: Route): void {
+    parts.engine.compileAhead.add(() => {
+      const artifact = parts.openArtifact(route.artifact);
+      const { worker } = artifact.manifest;
+      return worker === null ? null : { owner: keyOf(route), ...worker, code: () => artifact.workerCode() ?? '' };
+    });
   }
 
   function onExchange(exchange: Exchange): void {
@@ -350,6 +361,11 @@ export function createHandler(parts: HandlerParts): Handler {
     },
     retain(routes) {
       const kept = new Set(routes);
+      for (const route of parts.compilesAhead === true ? kept : []) {
+        if (known.has(route) || served.has(route)) continue;
+        known.add(route);
+        compileLater(route);
+      }
       const next = new Map<Route, Served>();
       for (const [route, entry] of served) {
         if (kept.has(route)) next.set(route, entry);

@@ -113,6 +113,7 @@ async function start(): Promise<void> {
     namespaceOf: (project) => project,
     findDeployment: (id) => table.findDeployment(id),
     ...(config.supervision === null ? {} : { remoteOf: placement.remoteOf.bind(placement) }),
+    compilesAhead: true,
     ...logging,
   });
   const update = (): void => {

@@ -3,7 +3,7 @@
 // own, kept where nobody else can write, found by the hash of exactly the code it was made of, and checked before it is used.
 // It belongs to one project: what a broken-into isolate made of its own code is never given to anybody else.
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -83,6 +83,22 @@ export class CompiledForms {
     this.#wait();
   }
 
+  /** Whether there is a form of this code, or it is too short for one. */
+  has(owner: string, hash: string, length: number): boolean {
+    const name = this.#nameOf(owner, hash);
+    return length < CODE_MIN || this.#kept.has(name) || existsSync(join(this.#folder, name));
+  }
+
+  /** Milliseconds until no isolate has started for a while; 0 when none has. */
+  get quietInMs(): number {
+    return Math.max(0, this.#startedAt + (this.#options.quietMs ?? QUIET_MS) - performance.now());
+  }
+
+  /** A form that was made by compiling alone (compile-ahead.ts). Settles when it is kept, or cannot be. */
+  async keep(owner: string, hash: string, form: ArrayBuffer): Promise<void> {
+    await this.#store(this.#nameOf(owner, hash), form).catch(() => {});
+  }
+
   /** Ends after what is being written. */
   async close(): Promise<void> {
     this.#closed = true;
@@ -99,14 +115,13 @@ export class CompiledForms {
 
   #wait(): void {
     if (this.#timer !== null || this.#closed || this.#waiting.length === 0) return;
-    const { quietMs = QUIET_MS } = this.#options;
     this.#timer = setTimeout(
       () => {
         this.#timer = null;
-        if (performance.now() - this.#startedAt >= quietMs) this.#work(() => this.#takeNext());
+        if (this.quietInMs === 0) this.#work(() => this.#takeNext());
         else this.#wait();
       },
-      Math.max(1, this.#startedAt + quietMs - performance.now()),
+      Math.max(1, this.quietInMs),
     ).unref();
   }
 
@@ -121,12 +136,16 @@ export class CompiledForms {
   async #takeNext(): Promise<void> {
     const next = this.#waiting.shift();
     const form = await next?.source.compiledForm();
-    if (next === undefined || form === null || form === undefined || this.#closed) return;
+    if (next !== undefined && form !== null && form !== undefined) await this.#store(next.name, form);
+  }
+
+  async #store(name: string, form: ArrayBuffer): Promise<void> {
+    if (this.#closed) return;
     const shared = new SharedArrayBuffer(form.byteLength);
     const bytes = new Uint8Array(shared);
     bytes.set(new Uint8Array(form));
-    this.#keep(next.name, shared);
-    const file = join(this.#folder, next.name);
+    this.#keep(name, shared);
+    const file = join(this.#folder, name);
     const partial = `${file}.${randomBytes(4).toString('hex')}`;
     const hash = createHash('sha256').update(bytes).digest();
     await writeFile(partial, Buffer.concat([hash, bytes]), { mode: 0o600 });

@@ -1,0 +1,90 @@
+// Compiles the workers of new deployments before anybody asks for them, while the engine has nothing to start, so that the first
+// request finds V8's compiled form. Nothing of a worker runs: it is compiled in a blank isolate that is thrown away. handler.ts adds
+// deployments when routes change.
+import type ivm from 'isolated-vm';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { CompiledForms } from './compiled-forms.ts';
+import type { Snapshot } from './snapshot.ts';
+
+/** A worker whose form may be missing. */
+export interface AheadWorker {
+  /** `<project>/<deployment id>`. */ readonly owner: string;
+  /** Of the code. */ readonly hash: string;
+  readonly bytes: number;
+  /** @throws when it cannot be read. */ code(): string;
+}
+
+/** What compiling ahead needs. */
+export interface CompileAheadOptions {
+  readonly snapshot: Snapshot;
+  readonly forms: CompiledForms;
+  readonly memoryLimitMb: number;
+}
+
+/** Deployments that wait. Those that were added first are forgotten first. */
+const WAITING_MAX = 2000;
+/** Larger workers are compiled when they are asked for, on their own account. */
+const CODE_MAX = 4 * 1024 * 1024;
+/** V8's parser cannot be ended: after one that takes so long no more are compiled. */
+const COMPILE_MS_MAX = 10_000;
+
+/** The queue of one engine. */
+export class CompileAhead {
+  #options: CompileAheadOptions;
+  #waiting: (() => AheadWorker | null)[] = [];
+  #isWorking = false;
+  #closed = false;
+
+  constructor(options: CompileAheadOptions) {
+    this.#options = options;
+  }
+
+  /** @param find looks a worker up when it is its turn; null where there is none. */
+  add(find: () => AheadWorker | null): void {
+    if (this.#closed) return;
+    this.#waiting.push(find);
+    if (this.#waiting.length > WAITING_MAX) this.#waiting.shift();
+    if (!this.#isWorking) void this.#work();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#waiting = [];
+  }
+
+  async #work(): Promise<void> {
+    this.#isWorking = true;
+    // What one request needs at once is not kept waiting: one worker at a time, and none while isolates start.
+    for (;;) {
+      await delay(Math.max(1, this.#options.forms.quietInMs), undefined, { ref: false });
+      if (this.#options.forms.quietInMs > 0) continue;
+      // Engines of one machine share what they compile: they begin at different ends.
+      const find = this.#waiting.splice(Math.floor(Math.random() * this.#waiting.length), 1)[0];
+      if (find === undefined) break;
+      // One that cannot be read or compiled says so when it is asked for.
+      await this.#compile(find).catch(() => {});
+    }
+    this.#isWorking = false;
+  }
+
+  async #compile(find: () => AheadWorker | null): Promise<void> {
+    const { snapshot, forms, memoryLimitMb } = this.#options;
+    const worker = find();
+    if (worker === null || worker.bytes > CODE_MAX || forms.has(worker.owner, worker.hash, worker.bytes)) return;
+    const code = worker.code();
+    const { isolate } = snapshot.open({ memoryLimit: memoryLimitMb, onCatastrophicError: () => this.close() });
+    try {
+      const compiled = isolate.compileModule(code, { filename: 'worker.js', produceCachedData: true } as ivm.ScriptInfo);
+      const late = delay(COMPILE_MS_MAX, null, { ref: false });
+      const module = await Promise.race([compiled, late]);
+      if (module === null) this.close();
+      else {
+        const { cachedData } = module as unknown as { readonly cachedData: ivm.ExternalCopy<ArrayBuffer> };
+        await forms.keep(worker.owner, worker.hash, cachedData.copy());
+        cachedData.release();
+      }
+    } finally {
+      if (!isolate.isDisposed) isolate.dispose();
+    }
+  }
+}
