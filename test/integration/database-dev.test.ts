@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { startDev, type TestDev } from '#test/setup/dev.ts';
+import { until } from '#test/setup/until.ts';
 
 let folder: string;
 let dev: TestDev;
@@ -57,9 +58,10 @@ test('a migration that fails is shown with its line, and one that is saved is ap
   await writeFile(join(folder, 'migrations/0002_age.sql'), '-- more\nALTER TABLE nobody ADD COLUMN age INTEGER;');
   await dev.printed(/Migration 0002_age\.sql, line 2: no such table: nobody/);
   await writeFile(join(folder, 'migrations/0002_age.sql'), 'ALTER TABLE guests ADD COLUMN age INTEGER;');
-  for (;;) {
+  await until(async () => {
     const found = await query('SELECT age FROM guests');
-    if (found === '[{"age":null}]') break;
+    if (found === '[{"age":null}]') return true;
     assert.equal(found, 'D1_ERROR: no such column: age at offset 7: SQLITE_ERROR');
-  }
+    return false;
+  });
 });

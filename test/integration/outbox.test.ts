@@ -111,12 +111,11 @@ test('engines, the database service and Postgres are killed while messages are s
     const progress = (): Promise<void> => new Promise((resolve) => (reached = { at: acknowledged.length + 20, resolve }));
     for (const what of ['engine', 'databases', 'postgres'] as const) {
       await progress();
-      let pid: number | undefined;
-      while (pid === undefined) {
+      const pid = await until(async () => {
         const { engines, services } = await platform.state();
         const service = services.find(({ name, state }) => name === what && state === 'ready')?.pid;
-        pid = what === 'engine' ? engines.find(({ state }) => state === 'listening')?.pid : service == null ? undefined : childOf(service);
-      }
+        return what === 'engine' ? engines.find(({ state }) => state === 'listening')?.pid : service == null ? undefined : childOf(service);
+      });
       process.kill(pid, 'SIGKILL');
     }
     await progress();
@@ -124,9 +123,10 @@ test('engines, the database service and Postgres are killed while messages are s
     await Promise.all(lanes);
     // Everything that is committed comes; what is never there would be waited for until the time of the test is up.
     type Came = { id: string; message: string };
-    let [sent, came]: [{ id: string }[], Came[]] = [[], []];
-    do [sent, came] = (await insist('/all')) as [{ id: string }[], Came[]];
-    while (sent.length > new Set(came.map(({ id }) => id)).size);
+    const [sent, came] = await until(async () => {
+      const all = (await insist('/all')) as [{ id: string }[], Came[]];
+      return all[0].length <= new Set(all[1].map(({ id }) => id)).size && all;
+    });
     const ids = sent.map(({ id }) => id);
     assert.deepEqual(
       acknowledged.filter((id) => !ids.includes(id)),

@@ -9,6 +9,7 @@ import { test } from 'node:test';
 import { canEnter } from '#postgres/embedded-binaries.ts';
 import { openPostgres, type Postgres } from '#postgres/connection.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '#postgres/embedded.ts';
+import { until } from '#test/setup/until.ts';
 
 async function withFolder(run: (folder: string) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), 'platform-pg-'));
@@ -75,8 +76,7 @@ test('a server that dies is started again under the same address, with all that 
         // Not acknowledged: may be there or not.
       }
     }
-    let rows: { n: number }[] | null = null;
-    while (rows === null) rows = await sql<{ n: number }[]>`SELECT n FROM ledger`.then((found) => [...found]).catch(() => null);
+    const rows = await until(() => sql<{ n: number }[]>`SELECT n FROM ledger`.then((found) => [...found]).catch(() => null));
     const found = rows.map(({ n }) => n);
     assert.ok(acknowledged.length >= 100);
     assert.deepEqual(

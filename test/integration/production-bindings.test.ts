@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
 import type { TestResponse } from '#test/setup/handler.ts';
+import { until } from '#test/setup/until.ts';
 
 const yaml = `
 db: { DB: guests }
@@ -69,7 +70,7 @@ after(() => platform.close());
 
 /** The route is followed: the first answers may still be that nobody is there. */
 async function served(project: string): Promise<void> {
-  while ((await platform.fetch(project, '/seen?key=none')).status === 404) await new Promise((resolve) => setTimeout(resolve, 10));
+  await until(async () => (await platform.fetch(project, '/seen?key=none')).status !== 404);
 }
 
 async function json(path: string, options?: Parameters<TestPlatform['fetch']>[2]): Promise<unknown> {
@@ -79,12 +80,8 @@ async function json(path: string, options?: Parameters<TestPlatform['fetch']>[2]
 }
 
 /** What a handler wrote under a key, once it has. */
-async function seen(key: string): Promise<unknown> {
-  for (;;) {
-    const value = await json(`/seen?key=${key}`);
-    if (value !== null) return value;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+function seen(key: string): Promise<unknown> {
+  return until(() => json(`/seen?key=${key}`));
 }
 
 test('db, state, files and the cache keep what a worker puts into them', async () => {
@@ -127,7 +124,7 @@ test('migrations are applied before a deployment serves, and what is wrong with 
     'migrations/0001_notes.sql': "CREATE TABLE notes (text TEXT); INSERT INTO notes VALUES ('first');",
     'migrations/0002_more.sql': 'ALTER TABLE notes ADD COLUMN stars INTEGER DEFAULT 5;',
   });
-  while (!(await platform.fetch('notes')).text.includes('stars')) await new Promise((resolve) => setTimeout(resolve, 20));
+  await until(async () => (await platform.fetch('notes')).text.includes('stars'));
   assert.deepEqual((await platform.fetch('notes')).json(), [{ text: 'first', stars: 5 }]);
 
   await platform.deploy('broken', notes(list), 'db: { DB: broken }\n', { 'migrations/0001_typo.sql': 'CREATE TABEL notes (text TEXT);' });

@@ -136,9 +136,7 @@ export async function runDurability(rounds: number, tell: (line: string) => void
   const progress = (): Promise<void> => new Promise((resolve) => (waiting = { at: total + acknowledgedBetween, resolve }));
 
   async function kill(what: 'engine' | 'Postgres' | 'broker' | 'database service'): Promise<void> {
-    let pid: number | undefined;
-    while (pid === undefined) pid = victim(what, await platform.state());
-    process.kill(pid, 'SIGKILL');
+    process.kill(await until(async () => victim(what, await platform.state())), 'SIGKILL');
     kills[what] = (kills[what] ?? 0) + 1;
   }
 
@@ -150,15 +148,15 @@ export async function runDurability(rounds: number, tell: (line: string) => void
   }
 
   /** Resolves when every acknowledged event has come and every run that is there has ended. */
-  async function settled(): Promise<void> {
-    for (;;) {
+  function settled(): Promise<true> {
+    return until(async () => {
       const came = new Set(((await insist('/came')) as Row[]).map(({ kind, id }) => `${kind} ${id}`));
       const has = (kind: Kind): boolean => acknowledged.get(kind)!.every((id) => came.has(`${kind} ${id}`));
       const { backlogCount, inFlightCount } = (await insist('/queue')) as { backlogCount: number; inFlightCount: number };
       const runs = await all<{ status: string }>([...acknowledged.get('workflow')!, ...unknown.get('workflow')!], '/runs');
       const over = runs.every((run) => run === null || !['pending', 'running', 'paused'].includes(run.status));
-      if ((has('queue') || backlogCount === 0) && inFlightCount === 0 && backlogCount === 0 && has('timer') && over) return;
-    }
+      return (has('queue') || backlogCount === 0) && inFlightCount === 0 && backlogCount === 0 && has('timer') && over;
+    });
   }
 
   try {

@@ -1,5 +1,6 @@
 // Clients that keep asking while a test does something to the platform: each on connections of its own, and each answer counted.
 import { Agent, request } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
 
 /** What the clients have seen. */
 export interface Load {
@@ -38,6 +39,8 @@ export function startLoad(options: {
       });
       state.answers++;
       if (outcome !== '') state.failures.push(outcome);
+      // The platform has something else to do as well: what the test does to it.
+      await pause(1);
     }
     agent.destroy();
   };
