@@ -36,6 +36,8 @@ export interface Native {
   utf8Encode(text: string): Uint8Array;
   utf8Decode(bytes: Uint8Array): string;
   digest(bytes: Uint8Array, bits: number): ArrayBuffer;
+  /** Lets the text of the guest's own script lie in memory that all isolates share. */
+  shareSource(text: unknown): void;
   plainUrl(text: string, base: string | undefined, places: Uint32Array): string | undefined;
 }
 

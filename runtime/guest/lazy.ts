@@ -1,9 +1,9 @@
 // APIs that few workers use: each module of lazy/ (not of its folders) is bundled into a script of its own (isolates/snapshot-build.ts), which lies
 // on the host until its globals are asked for the first time, and so costs neither the snapshot nor any other isolate a byte.
 //
-// A module of lazy/ exports one function, which gets what it needs of the guest as LazyParts and returns the values of its
-// globals. It imports types only from the guest: a value would be a second copy of it, with classes of its own. To add one:
-// its file, its name and globals in `lazyGlobals`.
+// A module of lazy/ exports its globals by their names. What it imports of the guest's other files is no copy of them: its script
+// gets it as LazyParts, which must have it (a test compares). Older ones, and those of bindings/ and events/, export one function
+// instead, which gets LazyParts itself, and import types only. To add one: its file, its name and globals in `lazyGlobals`.
 //
 // bindings/ and events/ hold modules of the same making: one a kind of binding, with `create(name)`, loaded when `env.<NAME>` is
 // read for the first time; one a kind of event, with `handle`, loaded when the first comes.
@@ -21,23 +21,26 @@ import { outbox } from './outbox.ts';
 import { cancelPump, incomingBody, inPieces, openPump, WHOLE_BYTES_MAX } from './streams.ts';
 import { AbortController } from './web/abort.ts';
 import { atob, btoa } from './web/base64.ts';
-import { blobBytes, createBlob, isBlob } from './web/blob.ts';
-import { DOMException } from './web/dom-exception.ts';
+import { loader, loadedModule, provideModule, useModule } from './modules.ts';
+import { Blob, blobBytes, createBlob, File, isBlob, isFile } from './web/blob.ts';
+import { platformSteps, registerCloneSteps } from './web/clone-steps.ts';
+import { DOMException, QuotaExceededError } from './web/dom-exception.ts';
 import { CloseEvent, ErrorEvent, MessageEvent } from './web/event-classes.ts';
 import { defineEventHandler, dispatchTrusted, Event, EventTarget } from './web/events.ts';
 import { Headers } from './web/headers.ts';
 import { isRequest, Request, takeRequest } from './web/request.ts';
 import { provideStreams, streamModule } from './web/streams.ts';
 import { fetch, newStreamId } from './web/fetch.ts';
-import { isAnyArrayBuffer, isUnsharedBufferSource, TextDecoder, TextEncoder, toBytes } from './web/text.ts';
+import { decodeWhole, isAnyArrayBuffer, isUnsharedBufferSource, TextDecoder, TextEncoder, toBytes } from './web/text.ts';
+import { parseUrlencoded } from './web/url-search-params.ts';
 import { reportUncaught } from './web/console.ts';
 import { clearTimeout, setImmediate, setTimeout } from './web/timers.ts';
 import { URL } from './web/url.ts';
-import { encodeUtf8 } from './web/utf8.ts';
+import { decodeUtf8, encodeUtf8, fromUnits } from './web/utf8.ts';
 import * as webidl from './web/webidl.ts';
 
 /** What modules of lazy/ may use of the guest. */
-const lazyParts = {
+export const lazyParts = {
   get ReadableStream() {
     return streamsModule().ReadableStream;
   },
@@ -45,13 +48,16 @@ const lazyParts = {
     return streamsModule().WritableStream;
   },
   AbortController,
+  Blob,
   CloseEvent,
   DOMException,
   ErrorEvent,
   Event,
   EventTarget,
+  File,
   Headers,
   MessageEvent,
+  QuotaExceededError,
   Request,
   Response,
   TextDecoder,
@@ -76,21 +82,31 @@ const lazyParts = {
   createBlob,
   currentContext,
   currentInvocation,
+  decodeUtf8,
+  decodeWhole,
   dropCall,
   encodeUtf8,
   fetch,
   fromJson,
+  fromUnits,
   host,
   inPieces,
   incomingBody,
   /** The module of a kind of binding, where `env` gave one out already. */
   givenBinding: (kind: string): BindingModule | undefined => loaded[`bindings/${kind}`] as unknown as BindingModule | undefined,
   isAnyArrayBuffer,
+  isFile,
   isUnsharedBufferSource,
+  loadedModule,
+  loader,
   newStreamId,
   noHandler,
   openPump,
+  parseUrlencoded,
+  platformSteps,
+  provideModule,
   provideStreams,
+  registerCloneSteps,
   reportUncaught,
   runInContext,
   setImmediate,
@@ -101,11 +117,24 @@ const lazyParts = {
   startCall,
   toBytes,
   toJson,
+  useModule,
 };
 export type LazyParts = typeof lazyParts;
 
 /** Globals of each module: name -> whether `for in` over the global object shows it. */
 const lazyGlobals: Readonly<Record<string, Readonly<Record<string, boolean>>>> = {
+  crypto: { Crypto: false, CryptoKey: false, SubtleCrypto: false, crypto: true },
+  'form-data': { FormData: false },
+  messages: { BroadcastChannel: false, MessageChannel: false, MessagePort: false, structuredClone: true },
+  performance: {
+    Performance: false,
+    PerformanceEntry: false,
+    PerformanceMark: false,
+    PerformanceMeasure: false,
+    PerformanceObserver: false,
+    PerformanceObserverEntryList: false,
+    performance: true,
+  },
   'file-reader': { FileReader: false, ProgressEvent: false },
   cache: { Cache: false, CacheStorage: false, caches: true },
   'html-rewriter': { HTMLRewriter: false },
@@ -141,13 +170,21 @@ function load(module: string): Record<string, unknown> {
   const code = host.callSync('lazy.source', { module }) as string;
   const cache = host.callSync('lazy.cache', { module }) as string;
   const create = host.evaluate(code, `platform:${module}`, cache) as (parts: LazyParts) => Record<string, unknown>;
-  return (loaded[module] ??= create(lazyParts));
+  const made = (loaded[module] ??= create(lazyParts));
+  if (module === 'crypto')
+    host.defineLazy(made['crypto'] as object, 'DigestStream', false, (name) => (loaded['digest-stream'] ?? load('digest-stream'))[name]);
+  for (const [name, value] of Object.entries(made)) {
+    // A bundler renames what shares its name with a global.
+    if (typeof value === 'function' && value.name !== name) Object.defineProperty(value, 'name', { value: name, configurable: true });
+  }
+  return made;
 }
 
 function streamsModule(): typeof polyfill {
   return (loaded['streams'] ?? load('streams')) as unknown as typeof polyfill;
 }
 
+loader.load = (name) => loaded[name] ?? load(name);
 streamModule.load = () => void streamsModule();
 sockets.socketClasses.load = () => (loaded['web-socket'] ?? load('web-socket')) as { create(): object };
 
@@ -189,10 +226,4 @@ export function installLazyGlobals(target: object): void {
   for (const { names, load: valueOf } of lazyProperties) {
     for (const [name, enumerable] of names) host.defineLazy(target, name, enumerable, valueOf);
   }
-  host.defineLazy(
-    (target as { crypto: object }).crypto,
-    'DigestStream',
-    false,
-    () => (loaded['digest-stream'] ?? load('digest-stream'))['DigestStream'],
-  );
 }

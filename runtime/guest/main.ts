@@ -85,6 +85,8 @@ for (const [name, value] of Object.entries({ AsyncLocalStorage, console })) {
 scope['connect'] = (native: Native, leave: Leave, callSync: typeof host.callSync, waiting: WaitingReference, limits: GuestLimits) => {
   // No tenant may find it on its global object.
   delete scope['connect'];
+  native.shareSource(scope['source']);
+  delete scope['source'];
   connectContext(native);
   connectStreams({ windowBytes: limits.streamWindowBytes });
   connectTimers(limits);

@@ -1,7 +1,7 @@
 // Child process of snapshot.ts: bundles the guest and writes its snapshot, with the lazy scripts before it. `snapshot-build.ts <main.ts> <partial> <file> <magic> <key>`.
 import { createHash } from 'node:crypto';
 import { readdirSync, renameSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import ivm from 'isolated-vm';
 import { rolldown } from 'rolldown';
 import { nativeFile } from './native.ts';
@@ -11,10 +11,23 @@ import type { LazyScript } from './snapshot.ts';
 
 const [entry, partial, file, magic, key] = process.argv.slice(2) as [string, string, string, string, string];
 
-/** A module of the guest with all it imports, as one script. */
+const folders = ['lazy', 'bindings', 'events'];
+
+/** Whether a file is in the snapshot: lazy scripts get what they import of it as a parameter, `parts` (LazyParts of guest/lazy.ts). */
+function isPart(file: string): boolean {
+  const path = relative(dirname(entry), file);
+  return path.endsWith('.ts') && !path.startsWith('..') && !folders.includes(path.split(sep)[0]!);
+}
+
+function partsOf(file: string): string {
+  return basename(file) === 'webidl.ts' ? 'parts.webidl' : 'parts';
+}
+
+/** A module of the guest with all it imports, as one script; of a lazy one (`name`) without what is a part. */
 async function scriptOf(input: string, name?: string): Promise<string> {
   const bundle = await rolldown({
     input,
+    external: (id, importer) => importer !== undefined && name !== undefined && isPart(resolve(dirname(importer), id)),
     platform: 'neutral',
     resolve: { mainFields: ['module', 'main'], conditionNames: ['import', 'default'] },
     transform: { target: 'es2024' },
@@ -28,7 +41,7 @@ async function scriptOf(input: string, name?: string): Promise<string> {
     mangle: { toplevel: false, keepNames: { function: true, class: true } },
     codegen: { removeWhitespace: true },
   };
-  const shape = name === undefined ? {} : { name, exports: 'default' as const };
+  const shape = name === undefined ? {} : { name, exports: 'auto' as const, globals: partsOf };
   const { output } = await bundle.generate({ format: 'iife', codeSplitting: false, comments: { legal: false }, minify, ...shape });
   await bundle.close();
   // The bundler leaves the directive of its modules out. A sloppy function shows its caller, its arguments and, to
@@ -38,13 +51,13 @@ async function scriptOf(input: string, name?: string): Promise<string> {
 
 // Modules of lazy/ go by their names, those of the other folders by their paths.
 const scriptsByName: Record<string, string> = {};
-for (const folder of ['lazy', 'bindings', 'events']) {
+for (const folder of folders) {
   for (const file of readdirSync(join(dirname(entry), folder))) {
     if (!file.endsWith('.ts')) continue;
     const name = folder === 'lazy' ? basename(file, '.ts') : `${folder}/${basename(file, '.ts')}`;
     const script = await scriptOf(join(dirname(entry), folder, file), 'created');
-    // Evaluates to the function that the module exports, and leaves no variable behind.
-    scriptsByName[name] = `(()=>{${script}\nreturn created})()`;
+    // Evaluates to a function that makes the module's exports, and leaves no variable behind.
+    scriptsByName[name] = `(parts=>{${script}\nreturn typeof created==='function'?created(parts):created})`;
   }
 }
 

@@ -8,13 +8,25 @@ import { urlCalls } from '#runtime/bindings/url.ts';
 import { HandleTable } from '#runtime/bridge/handle-table.ts';
 import { toFailure, type CallScope, type HostCall } from '#runtime/bridge/host-calls.ts';
 import { host } from '#runtime/guest/host.ts';
+import * as cryptoModule from '#runtime/guest/lazy/crypto.ts';
+import * as formDataModule from '#runtime/guest/lazy/form-data.ts';
+import * as inspectModule from '#runtime/guest/lazy/inspect.ts';
+import * as messagesModule from '#runtime/guest/lazy/messages.ts';
+import * as performanceModule from '#runtime/guest/lazy/performance.ts';
 import createStreams from '#runtime/guest/lazy/streams.ts';
 import { installLazyGlobals } from '#runtime/guest/lazy.ts';
 
 const asyncCalls = { ...cryptoCalls, ...compressionCalls };
 const syncCalls = { ...textCalls, ...urlCalls };
 /** Modules of guest/lazy as they are, without a script in between. */
-const lazyModules: Record<string, unknown> = { streams: createStreams };
+const lazyModules: Record<string, unknown> = {
+  streams: createStreams,
+  crypto: () => cryptoModule,
+  inspect: () => inspectModule,
+  messages: () => messagesModule,
+  performance: () => performanceModule,
+  'form-data': () => formDataModule,
+};
 
 /** Connects `host`; returns the handle table that the calls use. */
 export function connectGuestHost(handlesMax = 1000): HandleTable {

@@ -40,7 +40,7 @@ const context = isolate.createContextSync();
 const answer: unknown = context.evalSync(`
   const response = new Response('Hello', { headers: { 'x-a': '1' } });
   const url = new URL('/b?c=d', 'https://a.test');
-  [response.status, response.headers.get('x-a'), url.href, structuredClone({ a: 1 }).a, new TextDecoder().decode(new TextEncoder().encode('x'))].join(' ');
+  [response.status, response.headers.get('x-a'), url.href, new TextDecoder().decode(new TextEncoder().encode('x'))].join(' ');
 `);
 console.log(
   JSON.stringify({

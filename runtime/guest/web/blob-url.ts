@@ -1,8 +1,8 @@
 // The blob URLs of this isolate: `URL.createObjectURL` (File API section 8). Used by URL, Request and fetch. Bounded, since
 // nothing but `revokeObjectURL` lets go of a blob.
 import { SafeMap } from '../safe.ts';
+import { useModule } from '../modules.ts';
 import { isBlob, type Blob } from './blob.ts';
-import { crypto } from './crypto.ts';
 
 const blobUrlsMax = 10_000;
 const blobs = new SafeMap<string, Blob>();
@@ -11,7 +11,7 @@ const blobs = new SafeMap<string, Blob>();
 export function createBlobUrl(blob: unknown): string {
   if (!isBlob(blob)) throw new TypeError('URL.createObjectURL needs a Blob');
   if (blobs.size >= blobUrlsMax) throw new TypeError(`An isolate holds at most ${blobUrlsMax} blob URLs: revoke those that are done with`);
-  const url = `blob:null/${crypto.randomUUID()}`;
+  const url = `blob:null/${useModule('crypto').crypto.randomUUID()}`;
   blobs.set(url, blob);
   return url;
 }

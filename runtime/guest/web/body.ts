@@ -2,7 +2,8 @@
 // handed on as it is; a ReadableStream exists only once `.body` was read. Nothing here knows requests or responses.
 import type { HostBody } from '../host.ts';
 import { Blob, blobBytes, isBlob } from './blob.ts';
-import { FormData, isFormData, parseFormBody, toMultipart } from './form-data.ts';
+import type { FormData } from '../lazy/form-data.ts';
+import { loadedModule, useModule } from '../modules.ts';
 import {
   createSpentStream,
   isDisturbed,
@@ -53,7 +54,8 @@ export function extractBody(init: unknown): { content: Exclude<BodyContent, null
     if (ArrayBuffer.isView(init) || isAnyArrayBuffer(init)) return { content: toBytes(init, 'A body').slice(), type: null };
     if (isUrlSearchParams(init)) return { content: init.toString(), type: 'application/x-www-form-urlencoded;charset=UTF-8' };
     if (isBlob(init)) return { content: blobBytes(init), type: init.type === '' ? null : init.type };
-    if (isFormData(init)) return toMultipart(init);
+    const forms = loadedModule('form-data');
+    if (forms?.isFormData(init) === true) return forms.toMultipart(init);
   }
   return { content: toUsvString(init), type: textType };
 }
@@ -190,7 +192,7 @@ export function installBodyMembers(
     async formData(): Promise<FormData> {
       const body = bodyOf(this);
       const type = typeOf(this);
-      return parseFormBody(await consumeBytes(body), type);
+      return useModule('form-data').parseFormBody(await consumeBytes(body), type);
     },
     async json(): Promise<unknown> {
       return JSON.parse(await consumeText(bodyOf(this)));

@@ -4,7 +4,7 @@ import { host } from '../host.ts';
 import { currentInvocation, type Invocation } from '../invocation.ts';
 import { send } from '../outbox.ts';
 import { toJson } from '../safe.ts';
-import { format, inspect } from './inspect.ts';
+import { useModule } from '../modules.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
@@ -35,6 +35,16 @@ export function reportUncaught(error: unknown, prefix: string, invocation: Invoc
     text = 'a value that cannot be shown';
   }
   write('error', `${prefix} ${text}`, invocation);
+}
+
+/** The text of values; text alone, which most lines are, needs no more. */
+function format(values: readonly unknown[]): string {
+  const [first] = values;
+  return values.length === 1 && typeof first === 'string' && !first.includes('%') ? first : useModule('inspect').format(values);
+}
+
+function inspect(value: unknown): string {
+  return useModule('inspect').inspect(value);
 }
 
 const counts = new Map<string, number>();

@@ -5,25 +5,10 @@ import { Blob, File } from './blob.ts';
 import { DOMException, QuotaExceededError } from './dom-exception.ts';
 import { CloseEvent, CustomEvent, ErrorEvent, MessageEvent, PromiseRejectionEvent } from './event-classes.ts';
 import { Event, EventTarget } from './events.ts';
-import { FormData } from './form-data.ts';
 import { Headers } from './headers.ts';
 import { atob, btoa } from './base64.ts';
-import { Crypto, crypto } from './crypto.ts';
-import { CryptoKey } from './crypto-key.ts';
-import { SubtleCrypto } from './crypto-subtle.ts';
-import { BroadcastChannel, MessageChannel, MessagePort } from './message-channel.ts';
 import { Navigator, navigator } from './navigator.ts';
-import {
-  Performance,
-  performance,
-  PerformanceEntry,
-  PerformanceMark,
-  PerformanceMeasure,
-  PerformanceObserver,
-  PerformanceObserverEntryList,
-} from './performance.ts';
 import { queueMicrotask } from './queue-microtask.ts';
-import { structuredClone } from './structured-clone.ts';
 import { reportError } from './report-error.ts';
 import { Request } from './request.ts';
 import { Response } from './response.ts';
@@ -35,33 +20,20 @@ const interfaces = {
   AbortController,
   AbortSignal,
   Blob,
-  BroadcastChannel,
   CloseEvent,
-  Crypto,
-  CryptoKey,
   CustomEvent,
   DOMException,
   ErrorEvent,
   Event,
   EventTarget,
   File,
-  FormData,
   Headers,
-  MessageChannel,
   MessageEvent,
-  MessagePort,
   Navigator,
-  Performance,
-  PerformanceEntry,
-  PerformanceMark,
-  PerformanceMeasure,
-  PerformanceObserver,
-  PerformanceObserverEntryList,
   PromiseRejectionEvent,
   QuotaExceededError,
   Request,
   Response,
-  SubtleCrypto,
   TextDecoder,
   TextEncoder,
   URL,
@@ -69,8 +41,8 @@ const interfaces = {
 };
 
 /** Methods and attributes of the global, enumerable as the members of WindowOrWorkerGlobalScope are. */
-const members = { atob, btoa, queueMicrotask, reportError, structuredClone };
-const attributes = { crypto, navigator, performance };
+const members = { atob, btoa, queueMicrotask, reportError };
+const attributes = { navigator };
 
 function define(target: object, name: string, value: unknown, enumerable: boolean): void {
   // A bundler renames what shares its name with a global that some other module mentions.

@@ -31,10 +31,11 @@ struct Source {
   }
 };
 
-bool Compile(Local<Context> context, const Source& source, const char* name, Local<UnboundScript>* unbound) {
+bool Compile(Local<Context> context, const Source& source, const char* name, Local<UnboundScript>* unbound, Local<String>* text = nullptr) {
   Isolate* isolate = context->GetIsolate();
   Local<String> code, label;
   if (!String::NewFromUtf8(isolate, source.bytes, NewStringType::kNormal, source.length).ToLocal(&code)) return false;
+  if (text != nullptr) *text = code;
   if (!String::NewFromUtf8(isolate, name).ToLocal(&label)) return false;
   ScriptOrigin origin(label);
   Local<Script> script;
@@ -50,7 +51,11 @@ bool Run(Local<Context> guest, Local<Context> other, const Source& code, const S
   Local<Value> result;
   {
     Context::Scope scope(guest);
-    if (!Compile(guest, code, "platform:guest", &script) || !script->BindToCurrentContext()->Run(guest).ToLocal(&result)) return false;
+    // The guest's own text, for guest.cc to share between isolates: shareSource.
+    Local<String> text;
+    if (!Compile(guest, code, "platform:guest", &script, &text)) return false;
+    if (guest->Global()->Set(guest, String::NewFromUtf8Literal(isolate, "source"), text).IsNothing()) return false;
+    if (!script->BindToCurrentContext()->Run(guest).ToLocal(&result)) return false;
   }
   Context::Scope scope(other);
   if (!script->BindToCurrentContext()->Run(other).ToLocal(&result)) return false;

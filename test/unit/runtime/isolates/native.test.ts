@@ -170,3 +170,22 @@ test('texts that V8 keeps in two bytes a character are encoded and decoded too',
     'undefined',
   ]);
 });
+
+test('a text whose memory is shared stays what it was, in this isolate and in the next; another text keeps its own', () => {
+  const read = (letter: string): unknown => {
+    const context = new ivm.Isolate({ memoryLimit: 32 }).createContextSync();
+    context.global.setSync('native', (loadNative().createSync(context) as ivm.Reference<object>).derefInto());
+    return context.evalClosureSync(
+      `const make = () => JSON.parse('"' + '${letter}bcdefgh'.repeat(25000) + '"');
+      const text = make();
+      const slice = text.slice(1000, 190000);
+      native.shareSource(text);
+      const garbage = [];
+      for (let i = 0; i < 50; i++) garbage.push('y'.repeat(100000) + i);
+      return [text === make(), slice === make().slice(1000, 190000), text.length].join(' ');`,
+    );
+  };
+  assert.equal(read('a'), 'true true 200000');
+  assert.equal(read('a'), 'true true 200000');
+  assert.equal(read('z'), 'true true 200000');
+});

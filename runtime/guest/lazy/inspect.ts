@@ -1,5 +1,6 @@
 // Values as text for `console`: the format string of the Console Standard, and objects the way Node shows them. Bounded in
-// depth, width and length; a hostile getter or Proxy costs its own invocation only.
+// depth, width and length; a hostile getter or Proxy costs its own invocation only. A module of lazy.ts.
+import { provideModule } from '../modules.ts';
 
 const DEPTH_MAX = 4;
 const ENTRIES_MAX = 100;
@@ -166,3 +167,5 @@ function wrap(prefix: string, open: string, items: string[], close: string, dept
   }
   return `${prefix}${open}\n  ${items.map((item) => item.replaceAll('\n', '\n  ')).join(',\n  ')}\n${close}`;
 }
+
+provideModule('inspect', { format, inspect });

@@ -1,10 +1,11 @@
 // FormData with the codecs of its two wire forms, used by bodies. Multipart parts are found with byte searches; names and
-// values are decoded one by one, files are slices of the body.
-import { Blob, blobBytes, createBlob, File, isBlob, isFile } from './blob.ts';
-import { parseUrlencoded } from './url-search-params.ts';
-import { decodeWhole } from './text.ts';
-import { decodeUtf8, encodeUtf8, fromUnits } from './utf8.ts';
-import { finishInterface, finishIterator, requireArguments, toUsvString } from './webidl.ts';
+// values are decoded one by one, files are slices of the body. A module of lazy.ts.
+import { provideModule } from '../modules.ts';
+import { Blob, blobBytes, createBlob, File, isBlob, isFile } from '../web/blob.ts';
+import { parseUrlencoded } from '../web/url-search-params.ts';
+import { decodeWhole } from '../web/text.ts';
+import { decodeUtf8, encodeUtf8, fromUnits } from '../web/utf8.ts';
+import { finishInterface, finishIterator, requireArguments, toUsvString } from '../web/webidl.ts';
 
 type Entry = string | File;
 
@@ -223,3 +224,5 @@ function dispositionValue(disposition: string, key: string): string | null {
         .replace(/%0[Dd]/g, '\r')
         .replaceAll('%22', '"');
 }
+
+provideModule('form-data', { isFormData, parseFormBody, toMultipart });

@@ -1,11 +1,11 @@
 // SubtleCrypto: every operation is an asynchronous host call; keys go as numbers, bytes as parts beside the arguments.
 // Arguments are read and copied here at once, and judged on the host, which follows the Web Cryptography API to the letter.
-import { host, type HostReply } from '../host.ts';
-import type { HostCallName } from '../../bridge/protocol.ts';
-import { createCryptoKey, isCryptoKey, linkOf, type CryptoKey, type KeyDescription, type KeyLink } from './crypto-key.ts';
-import { DOMException } from './dom-exception.ts';
-import { isAnyArrayBuffer, toBytes } from './text.ts';
-import { finishInterface, internal, requireArguments, toDomString, toEnumeration } from './webidl.ts';
+import { host, type HostReply } from '../../host.ts';
+import type { HostCallName } from '../../../bridge/protocol.ts';
+import { createCryptoKey, isCryptoKey, linkOf, type CryptoKey, type KeyDescription, type KeyLink } from './key.ts';
+import { DOMException } from '../../web/dom-exception.ts';
+import { isAnyArrayBuffer, toBytes } from '../../web/text.ts';
+import { finishInterface, internal, requireArguments, toDomString, toEnumeration } from '../../web/webidl.ts';
 
 const keyFormats = ['raw', 'pkcs8', 'spki', 'jwk'] as const;
 const algorithmMembers = [

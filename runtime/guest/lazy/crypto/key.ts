@@ -1,7 +1,7 @@
 // CryptoKey: the host's key seen from the guest. The material of a non-extractable key never enters the isolate, except
 // that an imported key remembers what it was imported from, so that the host may forget it and ask again.
-import { registerCloneSteps } from './structured-clone.ts';
-import { finishInterface, internal } from './webidl.ts';
+import { registerCloneSteps } from '../../web/clone-steps.ts';
+import { finishInterface, internal } from '../../web/webidl.ts';
 
 /** How to import a key once more. */
 export interface KeyRecipe {

@@ -1,26 +1,9 @@
 // structuredClone within one realm: a deep copy that keeps cycles and identities. Used by the global, by message ports
 // and by bindings that store values. Transferred buffers are detached only after everything was copied.
-import { Blob, blobBytes, createBlob, File, isBlob, isFile } from './blob.ts';
-import { DOMException } from './dom-exception.ts';
-import { captureStackTrace, isPlatformPrototype, requireArguments, toDictionary } from './webidl.ts';
-
-type Copy = (value: object, walk: Walk) => object | undefined;
-
-/** How a kind of platform object is cloned or transferred; message-channel.ts and crypto.ts add theirs. */
-export interface CloneSteps {
-  /** A copy, or undefined when the value is of another kind. */
-  clone?: Copy;
-  /** Whether the value is of this kind and can be transferred; throws when it no longer can. */
-  canTransfer?(value: object): boolean;
-  /** Moves the value to a new object once everything was copied. */
-  transfer?(value: object): object;
-}
-
-const platformSteps: CloneSteps[] = [];
-
-export function registerCloneSteps(steps: CloneSteps): void {
-  platformSteps.push(steps);
-}
+import { Blob, blobBytes, createBlob, File, isBlob, isFile } from '../../web/blob.ts';
+import { platformSteps, registerCloneSteps } from '../../web/clone-steps.ts';
+import { DOMException } from '../../web/dom-exception.ts';
+import { captureStackTrace, isPlatformPrototype, requireArguments, toDictionary } from '../../web/webidl.ts';
 
 function dataClone(what: string): DOMException {
   return new DOMException(`${what} cannot be cloned`, 'DataCloneError');
@@ -111,7 +94,7 @@ class Walk {
 
   #special(value: object, prototype: object | null): object {
     for (const { clone } of platformSteps) {
-      const made = clone?.(value, this);
+      const made = clone?.(value);
       if (made !== undefined) return this.note(value, made);
     }
     const copied = this.#builtIn(value);

@@ -1,10 +1,11 @@
 // MessageChannel, MessagePort and BroadcastChannel within one isolate. Messages are cloned when they are sent and
 // delivered as tasks of their own.
-import { MessageEvent } from './event-classes.ts';
-import { defineEventHandler, dispatchTrusted, EventTarget } from './events.ts';
-import { DOMException } from './dom-exception.ts';
-import { cloneWithTransfer, registerCloneSteps, structuredClone, transferList } from './structured-clone.ts';
-import { finishInterface, internal, requireArguments, toDomString } from './webidl.ts';
+import { MessageEvent } from '../../web/event-classes.ts';
+import { defineEventHandler, dispatchTrusted, EventTarget } from '../../web/events.ts';
+import { DOMException } from '../../web/dom-exception.ts';
+import { registerCloneSteps } from '../../web/clone-steps.ts';
+import { cloneWithTransfer, structuredClone, transferList } from './structured-clone.ts';
+import { finishInterface, internal, requireArguments, toDomString } from '../../web/webidl.ts';
 
 interface TaskGlobals {
   setImmediate?(run: () => void): unknown;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { createHash, createHmac } from 'node:crypto';
 import { test } from 'node:test';
-import { crypto } from '#runtime/guest/web/crypto.ts';
-import type { CryptoKey as GuestKey } from '#runtime/guest/web/crypto-key.ts';
-import { structuredClone as clone } from '#runtime/guest/web/structured-clone.ts';
+import { crypto } from '#runtime/guest/lazy/crypto.ts';
+import type { CryptoKey as GuestKey } from '#runtime/guest/lazy/crypto/key.ts';
+import { structuredClone as clone } from '#runtime/guest/lazy/messages/structured-clone.ts';
 import { connectGuestHost } from '#test/setup/guest-host.ts';
 
 const handles = connectGuestHost();

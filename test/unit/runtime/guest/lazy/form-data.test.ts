@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Blob as GuestBlob, File as GuestFile } from '#runtime/guest/web/blob.ts';
-import { FormData as GuestForm } from '#runtime/guest/web/form-data.ts';
+import { FormData as GuestForm } from '#runtime/guest/lazy/form-data.ts';
 import { Response as GuestResponse } from '#runtime/guest/web/response.ts';
 import { connectGuestHost } from '#test/setup/guest-host.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';

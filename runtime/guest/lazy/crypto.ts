@@ -1,8 +1,13 @@
-// crypto: randomness from the host, drawn in batches where it is needed in small pieces; subtle is in crypto-subtle.ts.
+// crypto: randomness from the host, drawn in batches where it is needed in small pieces; subtle is in crypto/subtle.ts. A module of
+// lazy.ts.
 import { host } from '../host.ts';
-import { SubtleCrypto } from './crypto-subtle.ts';
-import { DOMException, QuotaExceededError } from './dom-exception.ts';
-import { finishInterface, internal, requireArguments } from './webidl.ts';
+import { provideModule } from '../modules.ts';
+import { DOMException, QuotaExceededError } from '../web/dom-exception.ts';
+import { finishInterface, internal, requireArguments } from '../web/webidl.ts';
+import { CryptoKey } from './crypto/key.ts';
+import { SubtleCrypto } from './crypto/subtle.ts';
+
+export { CryptoKey, SubtleCrypto };
 
 const uuidBatch = 64;
 let pool: Uint8Array | null = null;
@@ -69,3 +74,4 @@ export class Crypto {
 finishInterface(Crypto);
 
 export const crypto = new Crypto(internal);
+provideModule('crypto', { crypto });

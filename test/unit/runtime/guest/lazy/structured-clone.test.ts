@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { Blob as GuestBlob, File as GuestFile } from '#runtime/guest/web/blob.ts';
 import { DOMException as GuestException } from '#runtime/guest/web/dom-exception.ts';
 import { Headers as GuestHeaders } from '#runtime/guest/web/headers.ts';
-import { MessageChannel as GuestChannel } from '#runtime/guest/web/message-channel.ts';
-import { structuredClone as clone } from '#runtime/guest/web/structured-clone.ts';
+import { MessageChannel as GuestChannel } from '#runtime/guest/lazy/messages/message-channel.ts';
+import { structuredClone as clone } from '#runtime/guest/lazy/messages/structured-clone.ts';
 import { connectGuestHost } from '#test/setup/guest-host.ts';
 import { createSeededRandom, type SeededRandom } from '#test/setup/seeded-random.ts';
 

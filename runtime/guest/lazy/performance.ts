@@ -1,10 +1,10 @@
 // performance: the clock and user timing (marks and measures). Entries are kept until cleared, the oldest going first
-// beyond a bound. PerformanceObserver is told in a microtask.
+// beyond a bound. PerformanceObserver is told in a microtask. A module of lazy.ts.
 import { host } from '../host.ts';
-import { DOMException } from './dom-exception.ts';
-import { EventTarget } from './events.ts';
-import { structuredClone } from './structured-clone.ts';
-import { finishInterface, internal, requireArguments, toDictionary, toDomString } from './webidl.ts';
+import { useModule } from '../modules.ts';
+import { DOMException } from '../web/dom-exception.ts';
+import { EventTarget } from '../web/events.ts';
+import { finishInterface, internal, requireArguments, toDictionary, toDomString } from '../web/webidl.ts';
 
 const entriesMax = 1000;
 
@@ -57,7 +57,7 @@ export class PerformanceMark extends PerformanceEntry {
       entryType: 'mark',
       startTime: time,
       duration: 0,
-      detail: detail === undefined || detail === null ? null : structuredClone(detail),
+      detail: detail === undefined || detail === null ? null : useModule('messages').structuredClone(detail),
     });
   }
   get detail(): unknown {
@@ -159,7 +159,7 @@ export class Performance extends EventTarget {
     let startTime = 0;
     if (start !== undefined) startTime = timeOfMark(start);
     else if (duration !== undefined) startTime = endTime - Number(duration);
-    const kept = detail === undefined || detail === null ? null : structuredClone(detail);
+    const kept = detail === undefined || detail === null ? null : useModule('messages').structuredClone(detail);
     const measure = new PerformanceMeasure(internal, {
       name: label,
       entryType: 'measure',

@@ -1,0 +1,8 @@
+// structuredClone and the channels that clone what they carry. A module of lazy.ts.
+import { provideModule } from '../modules.ts';
+import { structuredClone } from './messages/structured-clone.ts';
+
+export { BroadcastChannel, MessageChannel, MessagePort } from './messages/message-channel.ts';
+export { structuredClone };
+
+provideModule('messages', { structuredClone });
