@@ -6,7 +6,8 @@ import { PlatformError } from '#core/errors.ts';
 import type { Wake } from '#postgres/wake.ts';
 import type { StepWord, StoredExecution, StoredStep, WorkflowPlace, WorkflowStore } from '../bindings/workflow.ts';
 import { createClaims, createLanes, type Claims, type LaneRow, type Lanes } from './claims-sql.ts';
-import type { Sql } from './sql.ts';
+import { createFlights } from './flights.ts';
+import type { Sql, SqlValue } from './sql.ts';
 
 /** A claimed run. */
 export interface ExecutionRow extends LaneRow {
@@ -16,6 +17,7 @@ export interface ExecutionRow extends LaneRow {
   readonly project: string;
   readonly branch: string;
   readonly created_at: number;
+  /** Null: no stretch of it has begun. */ readonly started_at: number | null;
 }
 
 /** What became of a stretch of a run. */
@@ -36,6 +38,20 @@ export interface WorkflowDeliveries {
   /** Drops runs that ended long ago. */
   sweep(now: number): Promise<void>;
 }
+
+/** What a run tells of a step, on its way. */
+interface Telling {
+  /** The parameters of one statement, in their order. */ readonly row: readonly SqlValue[];
+  /** Whether the run is paused; null: it was not written down. */ readonly resolve: (paused: number | null) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const [nameColumn, resultColumn] = [3, 7];
+/** Words of runs that go to the database together, trips at a time, and how long others wait for one before they make their own. */
+const tellingsMax = 100;
+const tellingCharsMax = 1024 * 1024;
+const flightsMax = 4;
+const patienceMs = 5;
 
 const active = `status IN ('pending', 'running')`;
 const shown = `execution_id AS id, CASE WHEN paused = 1 AND ${active} THEN 'paused' ELSE status END AS status, input, output, error,
@@ -66,13 +82,66 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
   const isKnown = `EXISTS (SELECT 1 FROM workflow_step s WHERE s.execution_seq = e.seq AND s.name = $4)`;
   const room = `((${stepsOf} < ${limits.workflowStepsMax} OR ${isKnown}) AND ${bytesOf} < ${limits.workflowHistoryBytesMax})`;
 
-  const tellStep = `INSERT INTO workflow_step (execution_seq, name, kind, status, attempts, result, error, wake_at, started_at, ended_at)
-     SELECT e.seq, CAST($4 AS text), CAST($5 AS text), CAST($6 AS text), $7, $8, $9, $10, CAST($11 AS bigint), CASE WHEN CAST($6 AS text) = 'waiting' THEN NULL ELSE CAST($11 AS bigint) END FROM ${ofRun} AND ${room}
-     ON CONFLICT (execution_seq, name) DO UPDATE SET status = excluded.status, attempts = CASE WHEN excluded.attempts = 0
+  const onConflict = `ON CONFLICT (execution_seq, name) DO UPDATE SET status = excluded.status, attempts = CASE WHEN excluded.attempts = 0
          THEN workflow_step.attempts ELSE excluded.attempts END,
        result = excluded.result, error = excluded.error, wake_at = excluded.wake_at, ended_at = excluded.ended_at
        WHERE workflow_step.status = 'waiting'
-     RETURNING (SELECT x.paused FROM workflow_execution x WHERE x.seq = workflow_step.execution_seq) AS paused`;
+     RETURNING execution_seq, name, (SELECT x.paused FROM workflow_execution x WHERE x.seq = workflow_step.execution_seq) AS paused`;
+  const tellStep = `INSERT INTO workflow_step (execution_seq, name, kind, status, attempts, result, error, wake_at, started_at, ended_at)
+     SELECT e.seq, CAST($4 AS text), CAST($5 AS text), CAST($6 AS text), $7, $8, $9, $10, CAST($11 AS bigint), CASE WHEN CAST($6 AS text) = 'waiting' THEN NULL ELSE CAST($11 AS bigint) END FROM ${ofRun} AND ${room}
+     ${onConflict}`;
+  const tellSteps = `INSERT INTO workflow_step (execution_seq, name, kind, status, attempts, result, error, wake_at, started_at, ended_at)
+     SELECT e.seq, w.name, w.kind, w.status, w.attempts, w.result, w.error, w.wake_at, w.now, CASE WHEN w.status = 'waiting' THEN NULL ELSE w.now END
+     FROM (SELECT *, row_number() OVER (PARTITION BY seq) AS n FROM
+         unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::int[], $8::text[], $9::text[], $10::bigint[], $11::bigint[])
+           AS u (seq, lease, namespace, name, kind, status, attempts, result, error, wake_at, now)) w
+       JOIN workflow_execution e ON e.seq = w.seq AND e.lease = w.lease JOIN lane l ON l.id = e.lane_id AND l.namespace = w.namespace
+     WHERE (${stepsOf} + w.n <= ${limits.workflowStepsMax} OR EXISTS (SELECT 1 FROM workflow_step s WHERE s.execution_seq = e.seq AND s.name = w.name))
+       AND ${bytesOf} < ${limits.workflowHistoryBytesMax}
+     ${onConflict}`;
+
+  const tellings = createFlights<Telling>({
+    fly: (items) => (items.length === 1 || sql.technology === 'sqlite' ? tellAlone(items) : tellTogether(items)),
+    togetherMax: tellingsMax,
+    flightsMax,
+    patienceMs,
+    sizeOf: ({ row }) => ((row[resultColumn] as string | null) ?? '').length,
+    sizeMax: tellingCharsMax,
+  });
+
+  async function tellAlone(items: readonly Telling[]): Promise<void> {
+    for (const { row, resolve, reject } of items) {
+      try {
+        const [told] = await sql.all<{ paused: number }>(tellStep, ...row);
+        resolve(told?.paused ?? null);
+      } catch (error) {
+        reject(error);
+      }
+    }
+  }
+
+  async function tellTogether(items: readonly Telling[]): Promise<void> {
+    const idOf = (seq: unknown, name: unknown): string => `${String(seq)} ${String(name)}`;
+    const first = new Map<string, Telling>();
+    const twice: Telling[] = [];
+    for (const telling of items) {
+      const id = idOf(telling.row[0], telling.row[nameColumn]);
+      if (first.has(id)) twice.push(telling);
+      else first.set(id, telling);
+    }
+    const together = [...first.values()].toSorted((a, b) => (a.row[0] as number) - (b.row[0] as number));
+    try {
+      const lists = together[0]!.row.map((_, column) => together.map(({ row }) => row[column] ?? null));
+      const rows = await sql.all<{ execution_seq: number; name: string; paused: number }>(tellSteps, ...(lists as never[]));
+      const told = new Map(rows.map(({ execution_seq: seq, name, paused }) => [idOf(seq, name), paused]));
+      for (const { row, resolve } of together) resolve(told.get(idOf(row[0], row[nameColumn])) ?? null);
+    } catch (error) {
+      // One of them may be to blame; but nobody knows what became of a lost connection.
+      if ((error as { code?: unknown }).code === 'store_unavailable') for (const { reject } of together) reject(error);
+      else await tellAlone(together);
+    }
+    await tellAlone(twice);
+  }
 
   function parse(run: string): [seq: number, lease: string] {
     const dot = run.indexOf('.');
@@ -282,23 +351,11 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
     async step(namespace, run, name, word, now) {
       const [seq, lease] = parse(run);
       const { kind, status, attempts, result, error, wakeAt } = toColumns(word);
-      const rows = await sql.all<{ paused: number }>(
-        tellStep,
-        seq,
-        lease,
-        namespace,
-        name,
-        kind,
-        status,
-        attempts,
-        result,
-        error,
-        wakeAt,
-        now,
-      );
-      const refused = rows.length === 0 ? await refusal(sql, namespace, run, name) : null;
+      const row = [seq, lease, namespace, name, kind, status, attempts, result, error, wakeAt, now];
+      const paused = await new Promise<number | null>((resolve, reject) => tellings.add({ row, resolve, reject }));
+      const refused = paused === null ? await refusal(sql, namespace, run, name) : null;
       if (refused !== null) throw refused;
-      return rows.length > 0 && rows[0]!.paused === 0;
+      return paused === 0;
     },
     async waitForEvent(namespace, run, { name, type, timeoutAt }, now) {
       const [seq, lease] = parse(run);
@@ -349,7 +406,8 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
       );
     },
     async begin(row, now) {
-      const [found] = await sql.all<{ seq: number }>(
+      // Forgotten with its claim, should the server crash: then the run is claimed anew.
+      const [found] = await sql.fleeting<{ seq: number }>(
         `UPDATE workflow_execution SET status = 'running', signalled = 0, started_at = coalesce(started_at, $3)
          WHERE seq = $1 AND lease = $2 RETURNING seq`,
         row.seq,
@@ -357,6 +415,8 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
         now,
       );
       if (found === undefined) return null;
+      // The first stretch has nothing behind it.
+      if (row.started_at === null) return { run: `${row.seq}.${row.lease}`, steps: [] };
       const read = (): Promise<StoredStep[]> =>
         sql.all<StoredStep>(`SELECT ${stepShown} FROM workflow_step WHERE execution_seq = $1 ORDER BY seq`, row.seq);
       const steps = await read();

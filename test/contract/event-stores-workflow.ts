@@ -75,6 +75,33 @@ export function workflowCases(fact: Fact): void {
     assert.deepEqual(await workflow.history(flow, 'r'), { steps: [], log: [] });
   });
 
+  fact('what many runs tell at once is written down for each, and one that lost its lease is told so', async (stores) => {
+    const { workflow } = stores;
+    const ids = Array.from({ length: 12 }, (_, n) => `r${n}`);
+    await Promise.all(ids.map((id) => workflow.trigger(flow, owner, { id, input: '{}' }, t0)));
+    const rows = [...(await claimRun(stores, t0, 'a')), ...(await claimRun(stores, t0, 'b'))];
+    const runs = await Promise.all(rows.map(async (row) => (await workflow.begin(row, t0))!.run));
+    const tell = (run: string, name: string, result: string): Promise<boolean> =>
+      workflow.step('shop', run, name, { kind: 'done', result }, t0 + 1);
+    const [first, ...others] = runs;
+    await workflow.settle(rows[0]!, { status: 'suspended' }, t0 + 1);
+    const told = await Promise.all([
+      tell(first!, 'a', '0'),
+      ...others.map((run, n) => tell(run, 'a', `${n}`)),
+      ...others.map((run, n) => tell(run, 'b', `"${'x'.repeat(n)}"`)),
+      tell(others[0]!, 'a', '"again"'),
+    ]);
+    assert.deepEqual(told, [false, ...others.map(() => true), ...others.map(() => true), false]);
+    const results = await Promise.all(
+      ids.map(async (id) => (await workflow.history(flow, id))!.steps.map(({ name, result }) => `${name}=${result}`)),
+    );
+    const expected = rows.map(({ execution_id: id }, n) => [id, n === 0 ? [] : [`a=${n - 1}`, `b="${'x'.repeat(n - 1)}"`]] as const);
+    assert.deepEqual(
+      new Map(ids.map((id, n) => [id, results[n]!.toSorted()])),
+      new Map(expected.toSorted(([a], [b]) => Number(a.slice(1)) - Number(b.slice(1)))),
+    );
+  });
+
   fact('an event that comes first waits for the run, one that comes later wakes it, a late one is for the next wait', async (stores) => {
     const { workflow } = stores;
     await workflow.trigger(flow, owner, { id: 'r', input: '{}' }, t0);
