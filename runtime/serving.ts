@@ -294,7 +294,7 @@ export class Serving implements LinkEvents {
           return;
         }
         const stream = this.#link.receiveStream(id, {
-          write: (chunk) => exchange.write(chunk),
+          write: (chunk, spent) => exchange.write(chunk, spent),
           end: () => {
             exchange.end();
             this.#link.breakBody(id, bodyGone);

@@ -6,7 +6,7 @@ import { toFailure, type CallOwner, type CallScope, type GuestStream, type HostH
 import { FIELD, Inbox, NOTHING, Outbox, RECORD, STREAM, toGuest, toHost, type Failure, type Part } from './protocol.ts';
 import { Slots } from './slots.ts';
 import { BridgedSocket, type SocketParts } from './sockets.ts';
-import { IncomingStream, OutgoingStream, type ByteSink, type ByteSource } from './streams.ts';
+import { Diversion, IncomingStream, OutgoingStream, type ByteSink, type ByteSource } from './streams.ts';
 
 /** What an isolate says about its invocations. */
 export interface LinkEvents {
@@ -160,6 +160,7 @@ export class Link implements CallScope {
       id,
       write: (chunk, spent = false) => {
         if (this.#closed) return true;
+        if (stream.diversion !== null) return stream.diversion.write(chunk, spent);
         this.outbox.record(toGuest.chunk, id, this.outbox.part(chunk));
         if (spent) (this.outbox.spent ??= []).push(chunk);
         this.#parts.request();
@@ -331,6 +332,22 @@ export class Link implements CallScope {
           const stream = this.#bodies.get(id) ?? this.#streams.remove(id);
           this.#bodies.delete(id);
           stream?.source.cancel();
+          break;
+        }
+        case toHost.splice: {
+          const id = inbox.number();
+          const to = inbox.number();
+          const from = this.#bodies.get(id) ?? this.#streams.get(id);
+          const stream = this.#incoming.get(to);
+          // Without an answer the guest passes it on by itself.
+          if (from === undefined || stream === undefined || from.diversion !== null || stream.diversion !== null) break;
+          void new Diversion(from, stream, () => this.#incoming.get(to) === stream);
+          this.#send(toGuest.spliced, id);
+          break;
+        }
+        case toHost.handOver: {
+          inbox.number();
+          this.#incoming.get(inbox.number())?.diversion?.handOver();
           break;
         }
         case toHost.call: {

@@ -29,6 +29,8 @@ export const toGuest = {
   /** stream id, JSON failure. */ broken: 'x',
   /** stream id, bytes that may be sent in addition. */ credit: 'k',
   /** stream id: nobody reads it any more. */ cancel: 'q',
+  /** stream id: no more chunks of it come (its end does); the guest answers with `handOver` when it has sent on those that have come. */
+  spliced: 'p',
   /** call id, JSON value, parts. */ result: 'r',
   /** call id, JSON failure. */ failure: 'f',
   /** no field: the worker's top level is through; answered by `started`. */ start: 'S',
@@ -55,6 +57,8 @@ export const toHost = {
   /** stream id, JSON failure. */ broken: 'x',
   /** stream id, bytes read. */ credit: 'k',
   /** stream id: the reader wants no more. */ cancel: 'q',
+  /** stream id into the guest, stream id out of it: the one only passes on what the other brings, and need not come in. */ splice: 'p',
+  /** The same ids: all chunks that came are sent on, so that the host may go on by itself. */ handOver: 'h',
   /** call id, invocation id, name, JSON arguments, parts. */ call: 'C',
   /** call id: nobody waits for the result any more. */ drop: 'Y',
   /** invocation id (0 = none), level, JSON text. */ log: 'L',

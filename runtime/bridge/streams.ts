@@ -3,8 +3,8 @@
 
 /** Where bytes from a guest go: a response's socket, or the body of an outgoing request. */
 export interface ByteSink {
-  /** False: wait for `onDrain` before the guest gets more credit. */
-  write(chunk: Uint8Array | string): boolean;
+  /** False: wait for `onDrain` before the guest gets more credit. `spent`: the chunk is nobody's any more, its memory may go. */
+  write(chunk: Uint8Array | string, spent?: boolean): boolean;
   end(): void;
   /** The guest's source failed. */
   destroy(reason: string): void;
@@ -24,6 +24,8 @@ export class OutgoingStream {
   #windowBytes: number;
   #inFlight = 0;
   #paused = false;
+  /** Where its chunks go instead of the guest. */
+  diversion: Diversion | null = null;
 
   constructor(source: ByteSource, windowBytes: number) {
     this.source = source;
@@ -45,7 +47,7 @@ export class OutgoingStream {
 
   credit(bytes: number): void {
     this.#inFlight -= checkedCredit(bytes, this.#inFlight);
-    if (!this.#paused || this.#inFlight > this.#windowBytes / 2) return;
+    if (this.diversion !== null || !this.#paused || this.#inFlight > this.#windowBytes / 2) return;
     this.#paused = false;
     this.source.resume();
   }
@@ -64,6 +66,8 @@ export function checkedCredit(bytes: number, inFlight: number): number {
 /** Credit accounting of one stream out of a guest. */
 export class IncomingStream {
   readonly sink: ByteSink;
+  /** What it gets past the guest. */
+  diversion: Diversion | null = null;
   #owed = 0;
   #blocked = false;
   #payBytes: number;
@@ -76,9 +80,19 @@ export class IncomingStream {
     this.#giveCredit = giveCredit;
   }
 
+  get isBlocked(): boolean {
+    return this.#blocked;
+  }
+
+  /** A chunk that never was in the guest; false when its source should pause. */
+  pass(chunk: Uint8Array, spent: boolean): boolean {
+    if (!this.sink.write(chunk, spent)) this.#blocked = true;
+    return !this.#blocked;
+  }
+
   chunk(chunk: Uint8Array | string): void {
     this.#owed += chunk.length;
-    if (!this.sink.write(chunk)) this.#blocked = true;
+    if (!this.sink.write(chunk, true)) this.#blocked = true;
     this.#pay();
   }
 
@@ -86,6 +100,7 @@ export class IncomingStream {
   drained(): void {
     this.#blocked = false;
     this.#pay();
+    this.diversion?.drained();
   }
 
   #pay(): void {
@@ -93,5 +108,45 @@ export class IncomingStream {
     const bytes = this.#owed;
     this.#owed = 0;
     this.#giveCredit(bytes);
+  }
+}
+
+/**
+ * A stream into a guest whose rest goes to a stream out of it without coming in: what a worker only passes on, such as a file as its
+ * response. Its end and its failure still take the way through the guest, behind the bytes.
+ */
+export class Diversion {
+  readonly #from: OutgoingStream;
+  readonly #to: IncomingStream;
+  readonly #isOpen: () => boolean;
+  /** What comes before the guest has sent on all that it got. */
+  #held: { readonly chunk: Uint8Array; readonly spent: boolean }[] | null = [];
+
+  /** @param isOpen whether anybody still takes what goes out. */
+  constructor(from: OutgoingStream, to: IncomingStream, isOpen: () => boolean) {
+    this.#from = from;
+    this.#to = to;
+    this.#isOpen = isOpen;
+    from.diversion = this;
+    to.diversion = this;
+  }
+
+  /** False when the source should pause. */
+  write(chunk: Uint8Array, spent: boolean): boolean {
+    if (this.#held === null) return this.#isOpen() && this.#to.pass(chunk, spent);
+    this.#held.push({ chunk, spent });
+    return false;
+  }
+
+  handOver(): void {
+    const held = this.#held;
+    if (held === null) return;
+    this.#held = null;
+    for (const { chunk, spent } of held) this.#to.pass(chunk, spent);
+    if (!this.#to.isBlocked) this.#from.source.resume();
+  }
+
+  drained(): void {
+    if (this.#held === null) this.#from.source.resume();
   }
 }

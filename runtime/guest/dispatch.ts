@@ -19,7 +19,17 @@ import { onRejection, threw } from './rejections.ts';
 import { fromJson, safeArray } from './safe.ts';
 import { outbox, send } from './outbox.ts';
 import { hasOpenSockets, socketClosed, socketFailed, socketMessage } from './sockets.ts';
-import { breakStream, cancelPump, creditPump, endStream, flushPumps, hasOpenStreams, incomingBody, pushChunk } from './streams.ts';
+import {
+  breakStream,
+  cancelPump,
+  creditPump,
+  endStream,
+  flushPumps,
+  hasOpenStreams,
+  incomingBody,
+  pushChunk,
+  spliceStream,
+} from './streams.ts';
 import { reportUncaught } from './web/console.ts';
 import { createIncomingRequest } from './web/request.ts';
 import { URL } from './web/url.ts';
@@ -161,6 +171,9 @@ function read(inbox: Inbox): void {
       }
       case toGuest.end:
         endStream(inbox.number());
+        break;
+      case toGuest.spliced:
+        spliceStream(inbox.number());
         break;
       case toGuest.broken:
         breakStream(inbox.number(), inbox.json() as Failure);

@@ -7,7 +7,7 @@ import { currentInvocation, touch, type Invocation } from './invocation.ts';
 import type { HostBody } from './host.ts';
 import { outbox, send } from './outbox.ts';
 import { SafeMap, toJson } from './safe.ts';
-import { isReadableStream, openReader, type ReadableStream, type ReadRequest, type StreamReader } from './web/streams.ts';
+import { isReadableStream, openReader, takeHostBody, type ReadableStream, type ReadRequest, type StreamReader } from './web/streams.ts';
 
 /** Bytes a pump may send before the host has to give credit; the same number as the host's limit. */
 let windowBytes = 256 * 1024;
@@ -24,6 +24,10 @@ class IncomingBody implements HostBody {
   #error: unknown = null;
   #ended = false;
   #waiter: { resolve(chunk: Uint8Array | null): void; reject(error: unknown): void } | null = null;
+  /** The host passes on the rest, as soon as it is told to. */
+  #isSpliced = false;
+  /** What its pump does then, when it waits for a chunk that will not come. */
+  onSpliced: (() => void) | null = null;
 
   constructor(id: number, owner: Invocation | undefined) {
     this.id = id;
@@ -48,6 +52,18 @@ class IncomingBody implements HostBody {
     this.#finish();
     this.#chunks = [];
     send(toHost.cancel, this.id);
+  }
+
+  /** All that came is read, and the host waits for word of it: true once. */
+  takeHandOver(): boolean {
+    if (!this.#isSpliced || this.#chunks.length > 0) return false;
+    this.#isSpliced = false;
+    return true;
+  }
+
+  spliced(): void {
+    this.#isSpliced = true;
+    if (this.#waiter !== null) this.onSpliced?.();
   }
 
   push(chunk: Uint8Array): void {
@@ -94,6 +110,10 @@ export function incomingBody(id: number, owner: Invocation | undefined = current
 
 export function pushChunk(id: number, chunk: Part): void {
   incoming.get(id)?.push(chunk as Uint8Array);
+}
+
+export function spliceStream(id: number): void {
+  incoming.get(id)?.spliced();
 }
 
 export function endStream(id: number): void {
@@ -258,16 +278,22 @@ export function flushPumps(): void {
   holding = null;
 }
 
+/** Bytes of a stream of the host's that its pump passes on before it asks the host to do so itself. */
+const SPLICE_BYTES_MIN = 128 * 1024;
+
 /** Passes on a body that lies on the host. */
 class BodyPump extends Pump {
   #body: HostBody;
-  /** Nobody else sees its chunks. */
-  #isOurs: boolean;
+  /** The same where it is a stream of the host's: nobody else sees its chunks. */
+  #incoming: IncomingBody | null;
+  /** Before it asks to be spliced; then 0. */
+  #bytesLeft = SPLICE_BYTES_MIN;
 
   constructor(id: number, onEnd: () => void, body: HostBody) {
     super(id, onEnd);
     this.#body = body;
-    this.#isOurs = body instanceof IncomingBody;
+    this.#incoming = body instanceof IncomingBody ? body : null;
+    if (this.#incoming !== null) this.#incoming.onSpliced = () => this.#handOver();
   }
 
   run(): void {
@@ -277,17 +303,30 @@ class BodyPump extends Pump {
   async #run(): Promise<void> {
     try {
       while (this.wantsMore()) {
+        this.#handOver();
         const chunk = await this.#body.read();
         if (this.stopped) return;
         if (chunk === null) this.end();
-        else {
-          this.take(chunk);
-          if (this.#isOurs) outbox.spend(chunk);
-        }
+        else this.#pass(chunk);
       }
     } catch (error) {
       this.break(error);
     }
+  }
+
+  #pass(chunk: Uint8Array): void {
+    this.take(chunk);
+    if (this.#incoming === null) return;
+    outbox.spend(chunk);
+    if (this.#bytesLeft === 0) return;
+    this.#bytesLeft = Math.max(0, this.#bytesLeft - chunk.byteLength);
+    if (this.#bytesLeft === 0) send(toHost.splice, this.#incoming.id, this.id);
+  }
+
+  #handOver(): void {
+    if (this.#incoming?.takeHandOver() !== true) return;
+    this.flush();
+    send(toHost.handOver, this.#incoming.id, this.id);
   }
 
   protected cancelSource(reason: unknown): void {
@@ -337,7 +376,7 @@ class StreamPump extends Pump {
 
 /** Longer bodies cross in pieces. */
 export const WHOLE_BYTES_MAX = 1024 * 1024;
-const PIECE_BYTES = 64 * 1024;
+const PIECE_BYTES = 256 * 1024;
 
 /** Bytes as a body that is sent in pieces: the host's main thread, which everybody shares, would stand still while it takes all in. */
 export function inPieces(bytes: Uint8Array): HostBody {
@@ -370,7 +409,8 @@ const pumps = new SafeMap<number, Pump>();
 
 /** Sends a body to the host under an id, chunk by chunk. */
 export function openPump(id: number, body: HostBody | ReadableStream<unknown>, onEnd: () => void): void {
-  const pump = isReadableStream(body) ? new StreamPump(id, onEnd, body) : new BodyPump(id, onEnd, body);
+  const hostBody = isReadableStream(body) ? takeHostBody(body) : body;
+  const pump = hostBody === null ? new StreamPump(id, onEnd, body as ReadableStream<unknown>) : new BodyPump(id, onEnd, hostBody);
   pumps.set(id, pump);
   void begin(pump);
 }

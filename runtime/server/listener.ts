@@ -33,8 +33,8 @@ export interface Exchange {
   send(status: number, headerBlock: string, body: string | Uint8Array | null): void;
   /** Response head of a streamed response: with `content-length` in the block it is framed by it, else chunked. */
   begin(status: number, headerBlock: string): void;
-  /** One chunk; false when the client is slower than the worker: wait for `onDrain`. */
-  write(chunk: Uint8Array | string): boolean;
+  /** One chunk; false when the client is slower than the worker: wait for `onDrain`. `spent`: it is nobody's any more, its memory may go. */
+  write(chunk: Uint8Array | string, spent?: boolean): boolean;
   end(): void;
   /**
    * Answers a WebSocket handshake with 101 and the headers of the block. Null, and nothing is sent, when the request was none.

@@ -3,6 +3,7 @@
 // ServerResponse through `_header`, which saves a sixteenth of the request's cost against `writeHead`.
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { giveBack } from '#core/give-back.ts';
 import { errorMessage, errorTable, PlatformError, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import { hasBody, type DateHeader, type HeadCache, type ResponseHead } from './header-block.ts';
@@ -44,6 +45,8 @@ type Request = IncomingMessage & { exchange?: NodeExchange };
 const drainBytesMax = 64 * 1024;
 /** How long a connection that is being closed still reads, so that the client gets the answer and not a reset. */
 const lingerMs = 1000;
+/** Smaller chunks are left to the garbage collector. */
+const freedBytesMin = 64 * 1024;
 
 const statusLines: string[] = Array.from({ length: 600 }, (_, status) => `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`);
 
@@ -215,7 +218,7 @@ export class NodeExchange implements Exchange {
     process.nextTick(flushHead, response);
   }
 
-  write(chunk: Uint8Array | string): boolean {
+  write(chunk: Uint8Array | string, spent = false): boolean {
     if (this.#state !== streaming || !this.#sendsBody || this.#connection.socket.destroyed) return true;
     const bytes = typeof chunk === 'string' ? Buffer.byteLength(chunk) : chunk.byteLength;
     if (bytes === 0) return true;
@@ -226,7 +229,9 @@ export class NodeExchange implements Exchange {
       }
       this.#owedBytes -= bytes;
     }
-    if (this.#response.write(typeof chunk === 'string' ? Buffer.from(chunk) : chunk)) return true;
+    const isFreed = spent && typeof chunk !== 'string' && bytes >= freedBytesMin;
+    if (this.#response.write(typeof chunk === 'string' ? Buffer.from(chunk) : chunk, isFreed ? () => giveBack(chunk) : undefined))
+      return true;
     if (!this.#drainHeard) {
       this.#drainHeard = true;
       this.#response.on('drain', () => this.#drained());

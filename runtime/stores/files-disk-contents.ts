@@ -6,6 +6,7 @@ import { open, unlink, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
+import { giveBack } from '#core/give-back.ts';
 import type { FileBody, FileWrite } from '../bindings/fs.ts';
 import { keptBytesMax, KeptFiles, type KeptFile } from './kept-files.ts';
 
@@ -18,11 +19,13 @@ export interface Content {
 /** Contents of one body that are open before it is read; the names of the others have to stay for a while after the file is gone. */
 export const openAtOnce = 64;
 const chunkBytes = 256 * 1024;
+/** Small chunks of a stream are written together: each write is a hand-over to another thread. */
+const gatheredBytesMin = 512 * 1024;
 const orphanMs = 24 * 60 * 60 * 1000;
 
 /** Files below a folder. */
 export interface Contents {
-  /** Durable when it answers. @throws {PlatformError} `invalid_argument` for a digest that differs or too many bytes. */
+  /** Durable when it answers; the bytes of a body are its own, and gone then. @throws {PlatformError} `invalid_argument` for a digest that differs or too many bytes. */
   write(body: Readable | Uint8Array, bytesMax: number, digests?: FileWrite['digests']): Promise<Content & { readonly md5: string }>;
   /** Bytes of several contents as one; the first are open when it answers. @throws {Error} ENOENT when one of these is gone. */
   read(contents: readonly Content[], offset: number, length: number): Promise<FileBody>;
@@ -58,20 +61,31 @@ export function openContents(folder: string, now: () => number): Contents {
       let size = 0;
       let writing: Promise<void> = Promise.resolve();
       try {
+        let gathered: Uint8Array[] = [];
+        let gatheredBytes = 0;
+        const writeGathered = async (): Promise<void> => {
+          await writing;
+          writing = writeAll(file, gathered);
+          writing.catch(() => {});
+          gathered = [];
+          gatheredBytes = 0;
+        };
         for await (const chunk of body instanceof Uint8Array ? [body] : (body as AsyncIterable<Uint8Array>)) {
           size += chunk.byteLength;
           if (size > bytesMax) throw new PlatformError('invalid_argument', { reason: `The file is larger than ${bytesMax} bytes` });
-          await writing;
-          // Another thread writes it while this one computes its digest, and lets others have their turn: a megabyte takes 2 ms.
-          writing = writeAll(file, chunk);
-          writing.catch(() => {});
+          // Another thread writes while this one computes the digest, and lets others have their turn: a megabyte takes 2 ms.
+          gathered.push(chunk);
+          gatheredBytes += chunk.byteLength;
+          if (body instanceof Uint8Array) await writeGathered();
           for (let at = 0; at < chunk.byteLength; at += chunkBytes) {
             if (at > 0) await new Promise((resolve) => setImmediate(resolve));
             const piece = chunk.byteLength > chunkBytes ? chunk.subarray(at, at + chunkBytes) : chunk;
             md5.update(piece);
             sha256?.update(piece);
           }
+          if (gatheredBytes >= gatheredBytesMin) await writeGathered();
         }
+        if (gatheredBytes > 0) await writeGathered();
         await writing;
         await file.datasync();
         const found = { md5: md5.digest('hex'), sha256: sha256?.digest('hex') };
@@ -222,8 +236,15 @@ class DiskBody extends Readable implements FileBody {
   }
 }
 
-async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
-  for (let at = 0; at < bytes.byteLength;) at += (await file.write(bytes, at)).bytesWritten;
+/** Writes chunks, whose memory is gone afterwards. */
+async function writeAll(file: FileHandle, chunks: readonly Uint8Array[]): Promise<void> {
+  for (let left = chunks; left.length > 0;) {
+    let { bytesWritten } = await file.writev(left);
+    const whole = left.findIndex((chunk) => (bytesWritten -= chunk.byteLength) < 0);
+    // Of the first that was not written whole, its last bytes are left: as many as the count is below zero.
+    left = whole < 0 ? [] : [left[whole]!.subarray(bytesWritten), ...left.slice(whole + 1)];
+  }
+  for (const chunk of chunks) giveBack(chunk);
 }
 
 async function remove(path: string): Promise<void> {

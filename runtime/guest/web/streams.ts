@@ -100,9 +100,41 @@ export function createByteStream(source: UnderlyingByteSource): ReadableStream<U
   return new (streams().ReadableStream)(source);
 }
 
+let bodyOf: (stream: object) => HostBody | null;
+
+class Returned {
+  constructor(stream: object) {
+    return stream;
+  }
+}
+
+/** Puts a stream's body where script does not find it: in a private field of the stream itself. */
+class HostStream extends Returned {
+  #body: HostBody;
+
+  constructor(stream: object, body: HostBody) {
+    super(stream);
+    this.#body = body;
+  }
+
+  static {
+    bodyOf = (stream) => (#body in stream ? (stream as HostStream).#body : null);
+  }
+}
+
+/** Takes the host's body back from a stream that nobody has read, which counts as read from then on; null for any other stream. */
+export function takeHostBody(stream: ReadableStream<unknown>): HostBody | null {
+  const slots = stream as unknown as ReadableSlots;
+  const body = bodyOf(stream);
+  if (body === null || slots._disturbed || slots._state !== 'readable') return null;
+  stream.getReader();
+  slots._disturbed = true;
+  return body;
+}
+
 /** A byte stream over bytes that lie on the host; nothing is pulled before somebody reads. */
 export function streamFromHostBody(body: HostBody): ReadableStream<Uint8Array> {
-  return createByteStream({
+  const stream = createByteStream({
     type: 'bytes',
     async pull(controller) {
       const chunk = await body.read();
@@ -116,6 +148,8 @@ export function streamFromHostBody(body: HostBody): ReadableStream<Uint8Array> {
       body.cancel(reason);
     },
   });
+  void new HostStream(stream, body);
+  return stream;
 }
 
 /** A byte stream of one chunk, made when it is asked for. The buffer is the stream's own from then on. */
