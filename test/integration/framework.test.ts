@@ -95,7 +95,12 @@ test('messages, timers, schedules and workflow runs reach the handlers of their 
     result: {
       acked: ['m1'],
       retry: [
-        { id: 'm2', error: 'A message of the queue outgoing does not fit its schema: to: Invalid input: expected string, received number' },
+        {
+          id: 'm2',
+          error: 'A message of the queue outgoing does not fit its schema: to: Invalid input: expected string, received number',
+          // Another attempt would not help.
+          final: true,
+        },
       ],
     },
   });
