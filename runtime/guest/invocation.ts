@@ -8,6 +8,13 @@ import { currentContext } from './context.ts';
 /** How often timers of an open WebSocket get the CPU budget of an event. */
 const TIMER_BUDGET_MS = 10_000;
 
+/** What ends with the invocation that opened it. */
+export interface Owned {
+  nextOwned: Owned | null;
+  previousOwned: Owned | null;
+  abandon(): void;
+}
+
 /** An invocation is the base context of its own code and its own CPU account. */
 export class Invocation implements Context, Account {
   readonly id: number;
@@ -29,6 +36,8 @@ export class Invocation implements Context, Account {
   next: Invocation | null = null;
   previous: Invocation | null = null;
   nextTouched: Invocation | null = null;
+  /** By `nextOwned`. */
+  owned: Owned | null = null;
   /** Entry in which it ran last: each entry's CPU is shared among those that ran in it. */
   entry = -1;
   logBytes = 0;
@@ -101,6 +110,26 @@ export function closeInvocation(invocation: Invocation): void {
   else first = invocation.next;
   invocation.next = null;
   invocation.previous = null;
+  while (invocation.owned !== null) {
+    const { owned } = invocation;
+    disown(invocation, owned);
+    owned.abandon();
+  }
+}
+
+/** Something ends with the invocation, unless it has ended before. */
+export function own(invocation: Invocation, owned: Owned): void {
+  owned.nextOwned = invocation.owned;
+  if (invocation.owned !== null) invocation.owned.previousOwned = owned;
+  invocation.owned = owned;
+}
+
+export function disown(invocation: Invocation, owned: Owned): void {
+  if (owned.nextOwned !== null) owned.nextOwned.previousOwned = owned.previousOwned;
+  if (owned.previousOwned !== null) owned.previousOwned.nextOwned = owned.nextOwned;
+  else if (invocation.owned === owned) invocation.owned = owned.nextOwned;
+  owned.nextOwned = null;
+  owned.previousOwned = null;
 }
 
 export function findInvocation(id: number): Invocation | null {

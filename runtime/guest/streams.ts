@@ -3,7 +3,7 @@
 import { FIELD, RECORD, toHost, type Failure, type Part } from '../bridge/protocol.ts';
 import { toError } from './calls.ts';
 import { currentContext, runInContext, type Context } from './context.ts';
-import { currentInvocation, touch, type Invocation } from './invocation.ts';
+import { currentInvocation, disown, own, touch, type Invocation, type Owned } from './invocation.ts';
 import type { HostBody } from './host.ts';
 import { outbox, send } from './outbox.ts';
 import { SafeMap, toJson } from './safe.ts';
@@ -16,7 +16,7 @@ export function connectStreams(options: { windowBytes: number }): void {
   windowBytes = options.windowBytes;
 }
 
-class IncomingBody implements HostBody {
+class IncomingBody implements HostBody, Owned {
   readonly id: number;
   #owner: Invocation | undefined;
   #chunks: Uint8Array[] = [];
@@ -28,10 +28,20 @@ class IncomingBody implements HostBody {
   #isSpliced = false;
   /** What its pump does then, when it waits for a chunk that will not come. */
   onSpliced: (() => void) | null = null;
+  nextOwned: Owned | null = null;
+  previousOwned: Owned | null = null;
 
-  constructor(id: number, owner: Invocation | undefined) {
+  constructor(id: number, owner: Invocation | undefined, isOwned: boolean) {
     this.id = id;
     this.#owner = owner;
+    if (isOwned && owner !== undefined) own(owner, this);
+  }
+
+  /** Nobody will read it: what it is read from must not stay open for it. */
+  abandon(): void {
+    if (this.#ended) return;
+    this.break(new Error('The invocation that this body came with is over'));
+    send(toHost.cancel, this.id);
   }
 
   read(): Promise<Uint8Array | null> {
@@ -96,15 +106,17 @@ class IncomingBody implements HostBody {
   #finish(): void {
     this.#ended = true;
     incoming.delete(this.id);
+    if (this.#owner !== undefined) disown(this.#owner, this);
   }
 }
 
 const incoming = new SafeMap<number, IncomingBody>();
 
-/** The body that the host sends under an id. */
-export function incomingBody(id: number, owner: Invocation | undefined = currentInvocation()): HostBody {
-  const body = new IncomingBody(id, owner);
+/** The body that the host sends under an id. @param isOwned it ends with the invocation. */
+export function incomingBody(id: number, owner: Invocation | undefined = currentInvocation(), isOwned = false): HostBody {
+  const body = new IncomingBody(id, owner, isOwned);
   incoming.set(id, body);
+  if (isOwned && owner?.over === true) body.abandon();
   return body;
 }
 

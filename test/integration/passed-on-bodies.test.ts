@@ -34,6 +34,11 @@ export default {
         await put;
         return Response.json([before, during, again]);
       }
+      case '/unread': return new Response(String((await file()).size));
+      case '/half': {
+        const reader = (await file()).body.getReader();
+        return new Response(String((await reader.read()).value.length > 0));
+      }
       case '/tee': {
         const [one, other] = (await file()).body.tee();
         const put = FILES.put('tee', one);
@@ -110,6 +115,13 @@ async function get(path: string): Promise<IncomingMessage> {
   const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage];
   return incoming;
 }
+
+test('what a worker does not read, or not to its end, is closed when it has answered', async () => {
+  await fs.put(place, 'large', Buffer.alloc(5_000_000, 'c'), write);
+  assert.equal((await handler.fetch('app', '/unread')).text, '5000000');
+  assert.equal((await handler.fetch('app', '/half')).text, 'true');
+  while ((await openContents()) > 0) await new Promise((resolve) => setImmediate(resolve));
+});
 
 test('a client that goes away in the middle leaves no file open', async () => {
   await fs.put(place, 'large', Buffer.alloc(64_000_000, 'a'), write);

@@ -283,7 +283,7 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
       // The first chunks may come in the same entry as the head: their stream is open before the entry reads on.
       const call = startCall('fs.get', args, [], (reply, owner) => {
         const stream = (reply.value as { stream: number | null } | null)?.stream ?? null;
-        if (stream !== null) incoming = incomingBody(stream, owner);
+        if (stream !== null) incoming = incomingBody(stream, owner, true);
       });
       const { value, parts: sent } = await call.reply;
       if (value === null) return null;
