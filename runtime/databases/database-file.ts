@@ -1,17 +1,17 @@
-// One open database: runs what requests ask, one after the other, and holds the single interactive transaction that writes
+// One open database: gives requests their turns, one after the other, and holds the single interactive transaction that writes
 // of others wait for. Called by the shard; runs no SQL outside a Connection, and knows no sockets.
 import { randomInt } from 'node:crypto';
 import { statSync } from 'node:fs';
 import type { DatabaseLimits } from '#core/database-limits.ts';
-import { createOutbox, findOutbox, insertOutbox, outboxList, outboxPage, readOutbox, removeOutbox } from '#core/database-outbox.ts';
-import { SqlRefusal, type StoredValue, toWire } from '#core/database-request.ts';
+import { SqlRefusal } from '#core/database-request.ts';
 import { PlatformError } from '#core/errors.ts';
-import { Connection, type Prepared, type StatementRun } from './connection.ts';
+import { Connection } from './connection.ts';
 import { backupTo, branchTo, checkFile, setAside } from './copies.ts';
 import { kinds, ops } from './frames.ts';
 import { migrate } from './migrations.ts';
-import { splitStatements } from './sql-text.ts';
+import { pendingInOutbox, putIntoOutbox, removeFromOutbox } from './outbox-rows.ts';
 import { isBusy, isCorruption, toRefusal } from './sqlite-errors.ts';
+import { Statements, textOf } from './statements.ts';
 
 /** A request on its way through a database. */
 export interface Job {
@@ -49,21 +49,18 @@ interface Waiting {
 }
 
 const begun = '{}';
-/** Rows of the outbox that are read at a time. */
-const OUTBOX_ROWS = 100;
 const alone = new Set<number>([ops.batch, ops.exec, ops.begin, ops.migrate, ops.branch, ops.dequeue]);
 
 export class DatabaseFile {
   readonly #parts: DatabaseFileParts;
   readonly #main: Connection;
+  readonly #statements: Statements;
   /** For interactive transactions: others read the committed state through the main connection meanwhile. */
   #second: Connection | null = null;
   #transaction: Transaction | null = null;
   readonly #ended = new Map<number, string>();
   #waiting: Waiting[] = [];
   #waitTimer: NodeJS.Timeout | null = null;
-  #bytes = 0;
-  #version: number;
   /** A copy is being made: the file must not be closed. */
   #copying = 0;
   /** Branches that are being made, by their paths. */
@@ -76,8 +73,17 @@ export class DatabaseFile {
     this.#parts = parts;
     checkFile(parts.path, parts.limits.checkBytesMax, parts.report);
     this.#main = this.#connect();
-    this.#bytes = this.#main.bytes;
-    this.#version = Math.round(statSync(parts.path).mtimeMs * 1000);
+    this.#statements = new Statements({
+      limits: parts.limits,
+      shard: parts.shard,
+      bytes: this.#main.bytes,
+      version: Math.round(statSync(parts.path).mtimeMs * 1000),
+      schemaChanged: () => {
+        this.#main.forget();
+        this.#second?.forget();
+        if (this.#transaction !== null) this.#transaction.schema = true;
+      },
+    });
   }
 
   get isIdle(): boolean {
@@ -213,13 +219,13 @@ export class DatabaseFile {
     const connection = transaction === 0 ? this.#main : this.#connectionOf(transaction, job.owner);
     switch (op) {
       case ops.query:
-        return this.#query(connection, args);
+        return this.#statements.query(connection, args);
       case ops.batch:
-        return this.#batch(connection, args);
+        return this.#statements.batch(connection, args);
       case ops.exec:
-        return this.#exec(connection, args);
+        return this.#statements.exec(connection, args);
       case ops.dump:
-        return this.#dump(connection);
+        return this.#statements.dump(connection);
       case ops.begin:
         return this.#begin(job.owner);
       case ops.commit:
@@ -230,7 +236,7 @@ export class DatabaseFile {
       case ops.enqueue:
         return this.#enqueue(connection, args);
       case ops.describe:
-        return JSON.stringify({ bytes: this.#bytes, path: this.#parts.path });
+        return JSON.stringify({ bytes: this.#statements.bytes, path: this.#parts.path });
       default:
         return this.#ownerOp(op, args);
     }
@@ -240,111 +246,6 @@ export class DatabaseFile {
     if (this.#transaction?.id === transaction && this.#transaction.owner === owner && this.#second !== null) return this.#second;
     const why = this.#ended.get(transaction) ?? 'it is not known here';
     throw new SqlRefusal('SQLITE_ABORT', `the transaction is over: ${why}`);
-  }
-
-  #query(connection: Connection, [sql, values, rowsMax]: readonly unknown[]): string {
-    const most = typeof rowsMax === 'number' && rowsMax >= 1 ? rowsMax : Infinity;
-    const startedAt = performance.now();
-    const prepared = connection.prepare(textOf(sql));
-    // Rows of RETURNING come after the change is made: only a transaction undoes it when they are too many.
-    const guarded = prepared.writes && prepared.columnCount > 0 && !connection.inTransaction;
-    const run = guarded ? this.#atomic(connection, () => connection.run(prepared, values)) : connection.run(prepared, values, most);
-    return this.#result(connection, prepared, run, startedAt);
-  }
-
-  #batch(connection: Connection, statements: readonly unknown[]): string {
-    const { batchStatementsMax, resultBytesMax } = this.#parts.limits;
-    if (statements.length > batchStatementsMax) {
-      throw new SqlRefusal('SQLITE_TOOBIG', `the batch exceeds DB_MAX_BATCH_STATEMENTS (${batchStatementsMax})`);
-    }
-    let json = '';
-    const all = (): void => {
-      for (const statement of statements) {
-        const startedAt = performance.now();
-        if (!Array.isArray(statement)) throw new SqlRefusal('SQLITE_MISUSE', 'a statement must be SQL text and values');
-        const [sql, values] = statement as unknown[];
-        const prepared = connection.prepare(textOf(sql));
-        json += (json === '' ? '' : ',') + this.#result(connection, prepared, connection.run(prepared, values), startedAt);
-        if (json.length > resultBytesMax) {
-          throw new SqlRefusal('SQLITE_TOOBIG', `the result exceeds DB_MAX_RESULT_BYTES (${resultBytesMax})`);
-        }
-      }
-    };
-    if (connection.inTransaction) this.#nested(connection, all);
-    else this.#atomic(connection, all);
-    return `[${json}]`;
-  }
-
-  #exec(connection: Connection, [text]: readonly unknown[]): string {
-    const startedAt = performance.now();
-    const { execBytesMax, execStatementsMax } = this.#parts.limits;
-    const sql = textOf(text);
-    const bytes = Buffer.byteLength(sql);
-    if (bytes > execBytesMax) throw new SqlRefusal('SQLITE_TOOBIG', `the SQL text exceeds DB_MAX_EXEC_BYTES (${execBytesMax})`);
-    const statements = splitStatements(sql, execStatementsMax);
-    for (const statement of statements) {
-      try {
-        const prepared = connection.compile(statement);
-        this.#result(connection, prepared, connection.run(prepared, []), startedAt);
-      } catch (error) {
-        if (isCorruption(error)) throw error;
-        const { code, message } = toRefusal(error);
-        throw new SqlRefusal(code, message, [statement.line, statement.sql.slice(0, 200)]);
-      }
-    }
-    return JSON.stringify({ n: statements.length, d: elapsed(startedAt) });
-  }
-
-  #dump(connection: Connection): Uint8Array {
-    const { dumpBytesMax } = this.#parts.limits;
-    if (this.#bytes > dumpBytesMax) throw new SqlRefusal('SQLITE_TOOBIG', `the database exceeds DB_MAX_DUMP_BYTES (${dumpBytesMax})`);
-    return connection.serialize();
-  }
-
-  #result(connection: Connection, prepared: Prepared, run: StatementRun, startedAt: number): string {
-    if (run.changed) {
-      this.#touched(connection, prepared.schema);
-    }
-    const last = toWire(run.lastRowId as StoredValue);
-    const lastJson = typeof last === 'number' ? String(last) : JSON.stringify(last);
-    const numbers = `${elapsed(startedAt)},${run.rowsRead},${run.changes},${run.changes},${lastJson},${run.changed ? 1 : 0}`;
-    return `{${run.json},"m":[${numbers},${this.#bytes},${this.#version},${this.#parts.shard}]}`;
-  }
-
-  #touched(connection: Connection, schema: boolean): void {
-    this.#bytes = connection.bytes;
-    this.#version = Math.max(this.#version + 1, Math.round(Date.now() * 1000));
-    if (!schema) return;
-    this.#main.forget();
-    this.#second?.forget();
-    if (this.#transaction !== null) this.#transaction.schema = true;
-  }
-
-  #atomic<Result>(connection: Connection, run: () => Result): Result {
-    connection.own('BEGIN');
-    try {
-      const result = run();
-      connection.own('COMMIT');
-      return result;
-    } catch (error) {
-      if (connection.inTransaction) connection.own('ROLLBACK');
-      connection.forget();
-      throw error;
-    }
-  }
-
-  #nested(connection: Connection, run: () => void): void {
-    connection.own('SAVEPOINT platform_batch');
-    try {
-      run();
-      connection.own('RELEASE platform_batch');
-    } catch (error) {
-      if (connection.inTransaction) {
-        connection.own('ROLLBACK TO platform_batch');
-        connection.own('RELEASE platform_batch');
-      }
-      throw error;
-    }
   }
 
   #begin(owner: object): string {
@@ -369,39 +270,15 @@ export class DatabaseFile {
       throw error;
     }
     this.#over('it was committed');
-    return sends === 0 ? `{"m":[${this.#version}]}` : `{"m":[${this.#version}],"o":${sends}}`;
+    return sends === 0 ? `{"m":[${this.#statements.version}]}` : `{"m":[${this.#statements.version}],"o":${sends}}`;
   }
 
   #enqueue(connection: Connection, args: readonly unknown[]): string {
     if (this.#transaction === null || connection !== this.#second)
       throw new SqlRefusal('SQLITE_MISUSE', 'messages are sent in a transaction');
-    const { outboxMax } = this.#parts.limits;
-    const list = outboxList(args);
-    connection.own(createOutbox);
-    const { length } = connection.own(insertOutbox, list, outboxMax);
-    if (length === 0) {
-      throw new SqlRefusal('SQLITE_FULL', `more than DB_OUTBOX_MAX (${outboxMax}) messages wait to be taken over by their queues`);
-    }
-    this.#touched(connection, false);
-    this.#transaction.sends += length;
-    return begun;
-  }
-
-  #pending(): string {
-    if (this.#main.own(findOutbox).length === 0) return '{"rows":[]}';
-    return JSON.stringify({ rows: outboxPage(this.#main.own(readOutbox, OUTBOX_ROWS) as [string, string][]) });
-  }
-
-  #dequeue(ids: unknown): string {
-    if (this.#main.own(findOutbox).length === 0) return begun;
-    // A table of the worker that refers to the outbox must not hold its rows back.
-    this.#main.own('PRAGMA foreign_keys=OFF');
-    try {
-      this.#main.own(removeOutbox, JSON.stringify(ids));
-    } finally {
-      this.#main.own('PRAGMA foreign_keys=ON');
-    }
-    this.#touched(this.#main, false);
+    const count = putIntoOutbox(connection, args, this.#parts.limits);
+    this.#statements.touched(connection, false);
+    this.#transaction.sends += count;
     return begun;
   }
 
@@ -411,7 +288,7 @@ export class DatabaseFile {
       this.#main.forget();
       this.#second?.forget();
     }
-    this.#bytes = this.#main.bytes;
+    this.#statements.undone(this.#main.bytes);
     this.#over(why);
   }
 
@@ -429,13 +306,14 @@ export class DatabaseFile {
     switch (op) {
       case ops.migrate: {
         const applied = migrate(this.#main, args, this.#parts.limits);
-        this.#touched(this.#main, true);
+        this.#statements.touched(this.#main, true);
         return JSON.stringify({ applied });
       }
       case ops.pending:
-        return this.#pending();
+        return pendingInOutbox(this.#main);
       case ops.dequeue:
-        return this.#dequeue(args[0]);
+        if (removeFromOutbox(this.#main, args[0])) this.#statements.touched(this.#main, false);
+        return begun;
       case ops.backup:
         return this.#copy(backupTo(path, textOf(args[0])).then((bytes) => JSON.stringify({ bytes })));
       case ops.branch:
@@ -482,13 +360,4 @@ export class DatabaseFile {
     this.#second = null;
     this.#main.close();
   }
-}
-
-function textOf(value: unknown): string {
-  if (typeof value !== 'string') throw new SqlRefusal('SQLITE_MISUSE', 'SQL must be text');
-  return value;
-}
-
-function elapsed(startedAt: number): number {
-  return Math.round((performance.now() - startedAt) * 1000) / 1000;
 }

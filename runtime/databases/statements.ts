@@ -1,0 +1,158 @@
+// The SQL of requests, run on the connection it belongs to: one statement, a batch, a text of many, the whole file; and the size and
+// version that answers carry. Called by database-file.ts, which decides whose turn it is.
+import type { DatabaseLimits } from '#core/database-limits.ts';
+import { SqlRefusal, type StoredValue, toWire } from '#core/database-request.ts';
+import type { Connection, Prepared, StatementRun } from './connection.ts';
+import { splitStatements } from './sql-text.ts';
+import { isCorruption, toRefusal } from './sqlite-errors.ts';
+
+/** What they need. */
+export interface StatementsParts {
+  readonly limits: DatabaseLimits;
+  /** Number of the process, for `meta.served_by`. */ readonly shard: number;
+  /** Size and version of the database as it is opened. */ readonly bytes: number;
+  readonly version: number;
+  /** What was compiled before must not be used any more. */ schemaChanged(): void;
+}
+
+export class Statements {
+  readonly #parts: StatementsParts;
+  #bytes: number;
+  #version: number;
+
+  constructor(parts: StatementsParts) {
+    this.#parts = parts;
+    this.#bytes = parts.bytes;
+    this.#version = parts.version;
+  }
+
+  /** Size of the database. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Grows with every change. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** A transaction was undone: the size is that of before. */
+  undone(bytes: number): void {
+    this.#bytes = bytes;
+  }
+
+  /** One statement. */
+  query(connection: Connection, [sql, values, rowsMax]: readonly unknown[]): string {
+    const most = typeof rowsMax === 'number' && rowsMax >= 1 ? rowsMax : Infinity;
+    const startedAt = performance.now();
+    const prepared = connection.prepare(textOf(sql));
+    // Rows of RETURNING come after the change is made: only a transaction undoes it when they are too many.
+    const guarded = prepared.writes && prepared.columnCount > 0 && !connection.inTransaction;
+    const run = guarded ? this.#atomic(connection, () => connection.run(prepared, values)) : connection.run(prepared, values, most);
+    return this.#result(connection, prepared, run, startedAt);
+  }
+
+  /** Statements that happen all or none. */
+  batch(connection: Connection, statements: readonly unknown[]): string {
+    const { batchStatementsMax, resultBytesMax } = this.#parts.limits;
+    if (statements.length > batchStatementsMax) {
+      throw new SqlRefusal('SQLITE_TOOBIG', `the batch exceeds DB_MAX_BATCH_STATEMENTS (${batchStatementsMax})`);
+    }
+    let json = '';
+    const all = (): void => {
+      for (const statement of statements) {
+        const startedAt = performance.now();
+        if (!Array.isArray(statement)) throw new SqlRefusal('SQLITE_MISUSE', 'a statement must be SQL text and values');
+        const [sql, values] = statement as unknown[];
+        const prepared = connection.prepare(textOf(sql));
+        json += (json === '' ? '' : ',') + this.#result(connection, prepared, connection.run(prepared, values), startedAt);
+        if (json.length > resultBytesMax) {
+          throw new SqlRefusal('SQLITE_TOOBIG', `the result exceeds DB_MAX_RESULT_BYTES (${resultBytesMax})`);
+        }
+      }
+    };
+    if (connection.inTransaction) this.#nested(connection, all);
+    else this.#atomic(connection, all);
+    return `[${json}]`;
+  }
+
+  /** A text of many statements. */
+  exec(connection: Connection, [text]: readonly unknown[]): string {
+    const startedAt = performance.now();
+    const { execBytesMax, execStatementsMax } = this.#parts.limits;
+    const sql = textOf(text);
+    const bytes = Buffer.byteLength(sql);
+    if (bytes > execBytesMax) throw new SqlRefusal('SQLITE_TOOBIG', `the SQL text exceeds DB_MAX_EXEC_BYTES (${execBytesMax})`);
+    const statements = splitStatements(sql, execStatementsMax);
+    for (const statement of statements) {
+      try {
+        const prepared = connection.compile(statement);
+        this.#result(connection, prepared, connection.run(prepared, []), startedAt);
+      } catch (error) {
+        if (isCorruption(error)) throw error;
+        const { code, message } = toRefusal(error);
+        throw new SqlRefusal(code, message, [statement.line, statement.sql.slice(0, 200)]);
+      }
+    }
+    return JSON.stringify({ n: statements.length, d: elapsed(startedAt) });
+  }
+
+  /** The file's bytes. */
+  dump(connection: Connection): Uint8Array {
+    const { dumpBytesMax } = this.#parts.limits;
+    if (this.#bytes > dumpBytesMax) throw new SqlRefusal('SQLITE_TOOBIG', `the database exceeds DB_MAX_DUMP_BYTES (${dumpBytesMax})`);
+    return connection.serialize();
+  }
+
+  #result(connection: Connection, prepared: Prepared, run: StatementRun, startedAt: number): string {
+    if (run.changed) this.touched(connection, prepared.schema);
+    const last = toWire(run.lastRowId as StoredValue);
+    const lastJson = typeof last === 'number' ? String(last) : JSON.stringify(last);
+    const numbers = `${elapsed(startedAt)},${run.rowsRead},${run.changes},${run.changes},${lastJson},${run.changed ? 1 : 0}`;
+    return `{${run.json},"m":[${numbers},${this.#bytes},${this.#version},${this.#parts.shard}]}`;
+  }
+
+  /** Notes a change that a connection made; `schema`: of more than rows. */
+  touched(connection: Connection, schema: boolean): void {
+    this.#bytes = connection.bytes;
+    this.#version = Math.max(this.#version + 1, Math.round(Date.now() * 1000));
+    if (schema) this.#parts.schemaChanged();
+  }
+
+  #atomic<Result>(connection: Connection, run: () => Result): Result {
+    connection.own('BEGIN');
+    try {
+      const result = run();
+      connection.own('COMMIT');
+      return result;
+    } catch (error) {
+      if (connection.inTransaction) connection.own('ROLLBACK');
+      connection.forget();
+      throw error;
+    }
+  }
+
+  #nested(connection: Connection, run: () => void): void {
+    connection.own('SAVEPOINT platform_batch');
+    try {
+      run();
+      connection.own('RELEASE platform_batch');
+    } catch (error) {
+      if (connection.inTransaction) {
+        connection.own('ROLLBACK TO platform_batch');
+        connection.own('RELEASE platform_batch');
+      }
+      throw error;
+    }
+  }
+}
+
+/** @throws {SqlRefusal} when a request has something else where SQL or a name belongs. */
+export function textOf(value: unknown): string {
+  if (typeof value !== 'string') throw new SqlRefusal('SQLITE_MISUSE', 'SQL must be text');
+  return value;
+}
+
+function elapsed(startedAt: number): number {
+  return Math.round((performance.now() - startedAt) * 1000) / 1000;
+}
