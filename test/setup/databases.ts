@@ -2,7 +2,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { TestContext } from 'node:test';
 import { defaultDatabaseLimits, type DatabaseLimits } from '#core/database-limits.ts';
+import { ops } from '#runtime/databases/frames.ts';
 import { startDatabaseService, type DatabaseService, type TcpOptions } from '#runtime/databases/service.ts';
 import { createDatabaseClient, type DatabaseClient } from '#runtime/stores/database-service.ts';
 
@@ -44,4 +46,31 @@ export async function startDatabases(
       await rm(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** One for a test, closed after it. */
+export async function startFor(t: TestContext, ...options: Parameters<typeof startDatabases>): Promise<TestDatabases> {
+  const databases = await startDatabases(...options);
+  t.after(() => databases.close());
+  return databases;
+}
+
+/** The database that is asked where none is named. */
+export const at = { namespace: 'shop', resource: 'main' };
+
+/** The answer to one request. */
+export async function ask(
+  client: DatabaseClient,
+  op: number,
+  args: unknown,
+  place = at,
+  transaction = 0,
+): Promise<Record<string, unknown>> {
+  return JSON.parse((await client.run(place, op, transaction, JSON.stringify(args))) as string) as Record<string, unknown>;
+}
+
+/** Rows, or the refusal. */
+export async function query(client: DatabaseClient, sql: string, values: unknown[] = [], place = at): Promise<unknown> {
+  const { e, r } = await ask(client, ops.query, [sql, values], place);
+  return e ?? r;
 }

@@ -3,37 +3,14 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
-import type { DatabaseLimits } from '#core/database-limits.ts';
+import { test } from 'node:test';
 import { ops } from '#runtime/databases/frames.ts';
-import { type DatabaseClient } from '#runtime/stores/database-service.ts';
-import { startDatabases, type TestDatabases } from '#test/setup/databases.ts';
+import { ask, at, query, startFor } from '#test/setup/databases.ts';
 
-const at = { namespace: 'shop', resource: 'main' };
 const neighbour = { namespace: 'shop', resource: 'neighbour' };
 
-async function start(
-  t: TestContext,
-  limits: Partial<DatabaseLimits> = {},
-  options: Parameters<typeof startDatabases>[1] = {},
-): Promise<TestDatabases> {
-  const databases = await startDatabases(limits, options);
-  t.after(() => databases.close());
-  return databases;
-}
-
-async function ask(client: DatabaseClient, op: number, args: unknown, place = at, transaction = 0): Promise<Record<string, unknown>> {
-  return JSON.parse((await client.run(place, op, transaction, JSON.stringify(args))) as string) as Record<string, unknown>;
-}
-
-/** Rows, or the refusal. */
-async function query(client: DatabaseClient, sql: string, values: unknown[] = [], place = at): Promise<unknown> {
-  const { e, r } = await ask(client, ops.query, [sql, values], place);
-  return e ?? r;
-}
-
 test('a damaged file is set aside, answers clearly, and can be restored', async (t) => {
-  const { client, directory, service, reports } = await start(t);
+  const { client, directory, service, reports } = await startFor(t);
   const backup = join(directory, 'backup.sqlite');
   await ask(client, ops.exec, ["CREATE TABLE t (a); INSERT INTO t VALUES ('kept'); CREATE TABLE u (b)"]);
   await client.backup(at, backup);
@@ -55,7 +32,7 @@ test('a damaged file is set aside, answers clearly, and can be restored', async 
 });
 
 test('damage that shows only while a statement runs is noticed too', async (t) => {
-  const { client, directory, reports } = await start(t);
+  const { client, directory, reports } = await startFor(t);
   await ask(client, ops.exec, ['CREATE TABLE t (a)']);
   const fill =
     'INSERT INTO t WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 2000) SELECT randomblob(500) FROM c';
@@ -73,7 +50,7 @@ test('damage that shows only while a statement runs is noticed too', async (t) =
 });
 
 test('a backup of a damaged file, or of none, replaces nothing', async (t) => {
-  const { client, directory } = await start(t);
+  const { client, directory } = await startFor(t);
   await query(client, 'CREATE TABLE t (a)');
   const bad = join(directory, 'bad.sqlite');
   writeFileSync(bad, 'nonsense'.repeat(1000));
@@ -83,7 +60,7 @@ test('a backup of a damaged file, or of none, replaces nothing', async (t) => {
 });
 
 test('a backup is one moment of the database, while others write', async (t) => {
-  const { client, directory } = await start(t);
+  const { client, directory } = await startFor(t);
   await ask(client, ops.exec, ['CREATE TABLE t (a); CREATE TABLE u (a)']);
   let writing = true;
   const writes = (async () => {
@@ -105,7 +82,7 @@ test('a backup is one moment of the database, while others write', async (t) => 
 });
 
 test('a branch has the content of its database, and goes its own way', async (t) => {
-  const { client } = await start(t);
+  const { client } = await startFor(t);
   await ask(client, ops.exec, ["CREATE TABLE t (a); INSERT INTO t VALUES ('both')"]);
   await client.branch(at, 'preview');
   const branch = { namespace: 'shop', resource: 'preview' };
@@ -121,7 +98,7 @@ test('a branch has the content of its database, and goes its own way', async (t)
 });
 
 test('engines that ask for one branch at a time get one, whole', async (t) => {
-  const { client, directory } = await start(t);
+  const { client, directory } = await startFor(t);
   const fill =
     'INSERT INTO t WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 20000) SELECT randomblob(500) FROM c';
   await ask(client, ops.exec, [`CREATE TABLE t (a); ${fill}`]);
@@ -137,7 +114,7 @@ test('engines that ask for one branch at a time get one, whole', async (t) => {
 });
 
 test('messages on their way to a queue stay with the database that they were sent from', async (t) => {
-  const { client } = await start(t);
+  const { client } = await startFor(t);
   const { t: transaction } = (await ask(client, ops.begin, [])) as { t: number };
   await ask(client, ops.enqueue, ['message-1', '{}'], at, transaction);
   await ask(client, ops.commit, [], at, transaction);
@@ -147,7 +124,7 @@ test('messages on their way to a queue stay with the database that they were sen
 });
 
 test('a database that is too large to be copied is not, and leaves nothing', async (t) => {
-  const { client, directory } = await start(t, { branchBytesMax: 8192 });
+  const { client, directory } = await startFor(t, { branchBytesMax: 8192 });
   await ask(client, ops.exec, ['CREATE TABLE t (a)']);
   await query(client, 'INSERT INTO t VALUES (randomblob(20000))');
   await assert.rejects(client.branch(at, 'preview'), { code: 'SQLITE_TOOBIG', message: /exceeds DB_MAX_BRANCH_BYTES \(8192\)/ });

@@ -1,35 +1,10 @@
 // Migrations of a database.
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
-import type { DatabaseLimits } from '#core/database-limits.ts';
-import { ops } from '#runtime/databases/frames.ts';
-import { type DatabaseClient } from '#runtime/stores/database-service.ts';
-import { startDatabases, type TestDatabases } from '#test/setup/databases.ts';
-
-const at = { namespace: 'shop', resource: 'main' };
-
-async function start(
-  t: TestContext,
-  limits: Partial<DatabaseLimits> = {},
-  options: Parameters<typeof startDatabases>[1] = {},
-): Promise<TestDatabases> {
-  const databases = await startDatabases(limits, options);
-  t.after(() => databases.close());
-  return databases;
-}
-
-async function ask(client: DatabaseClient, op: number, args: unknown, place = at, transaction = 0): Promise<Record<string, unknown>> {
-  return JSON.parse((await client.run(place, op, transaction, JSON.stringify(args))) as string) as Record<string, unknown>;
-}
-
-/** Rows, or the refusal. */
-async function query(client: DatabaseClient, sql: string, values: unknown[] = [], place = at): Promise<unknown> {
-  const { e, r } = await ask(client, ops.query, [sql, values], place);
-  return e ?? r;
-}
+import { test } from 'node:test';
+import { at, query, startFor } from '#test/setup/databases.ts';
 
 test('migrations are applied once each, in the order of their names', async (t) => {
-  const { client } = await start(t);
+  const { client } = await startFor(t);
   const first = ['0001_users.sql', 'CREATE TABLE users (id INTEGER PRIMARY KEY);\nCREATE INDEX i ON users (id);'] as const;
   const second = ['0002_name.sql', 'ALTER TABLE users ADD COLUMN name TEXT'] as const;
   assert.deepEqual(await client.migrate(at, [second, first]), ['0001_users.sql', '0002_name.sql']);
@@ -47,7 +22,7 @@ test('migrations are applied once each, in the order of their names', async (t) 
 });
 
 test('a migration that fails leaves nothing behind, and those before it stay', async (t) => {
-  const { client } = await start(t);
+  const { client } = await startFor(t);
   const files = [
     ['1.sql', 'CREATE TABLE a (x)'],
     ['2.sql', 'CREATE TABLE b (x);\n\nINSERT INTO c VALUES (1);'],
@@ -65,7 +40,7 @@ test('a migration that fails leaves nothing behind, and those before it stay', a
 });
 
 test('a migration may rebuild a table that others refer to', async (t) => {
-  const { client } = await start(t);
+  const { client } = await startFor(t);
   await client.migrate(at, [
     [
       '1.sql',

@@ -6,39 +6,17 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
-import type { DatabaseLimits } from '#core/database-limits.ts';
+import { test } from 'node:test';
 import { ops, requestFrame } from '#runtime/databases/frames.ts';
-import { createDatabaseClient, type DatabaseClient } from '#runtime/stores/database-service.ts';
+import { createDatabaseClient } from '#runtime/stores/database-service.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
-import { startDatabases, type TestDatabases } from '#test/setup/databases.ts';
+import { ask, at, query, startFor } from '#test/setup/databases.ts';
 
-const at = { namespace: 'shop', resource: 'main' };
 const neighbour = { namespace: 'shop', resource: 'neighbour' };
 const endless = 'WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c';
 
-async function start(
-  t: TestContext,
-  limits: Partial<DatabaseLimits> = {},
-  options: Parameters<typeof startDatabases>[1] = {},
-): Promise<TestDatabases> {
-  const databases = await startDatabases(limits, options);
-  t.after(() => databases.close());
-  return databases;
-}
-
-async function ask(client: DatabaseClient, op: number, args: unknown, place = at, transaction = 0): Promise<Record<string, unknown>> {
-  return JSON.parse((await client.run(place, op, transaction, JSON.stringify(args))) as string) as Record<string, unknown>;
-}
-
-/** Rows, or the refusal. */
-async function query(client: DatabaseClient, sql: string, values: unknown[] = [], place = at): Promise<unknown> {
-  const { e, r } = await ask(client, ops.query, [sql, values], place);
-  return e ?? r;
-}
-
 test('a statement that overruns begins again in a process of its own, and is ended there', async (t) => {
-  const { client, reports, service } = await start(t, { sharedStatementMs: 150, statementMs: 600 });
+  const { client, reports, service } = await startFor(t, { sharedStatementMs: 150, statementMs: 600 });
   await query(client, 'CREATE TABLE t (a)');
   const before = service.pids();
   const spin = query(client, endless);
@@ -57,7 +35,7 @@ test('a statement that overruns begins again in a process of its own, and is end
 });
 
 test('a slow statement that fits its own bound succeeds, and its neighbours keep their process', async (t) => {
-  const { client, service } = await start(t, { sharedStatementMs: 50, statementMs: 30_000 });
+  const { client, service } = await startFor(t, { sharedStatementMs: 50, statementMs: 30_000 });
   await query(client, 'CREATE TABLE t (a)');
   const slow = 'INSERT INTO t WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 1000000) SELECT count(*) FROM c';
   assert.deepEqual(await query(client, slow), []);
@@ -68,7 +46,7 @@ test('a slow statement that fits its own bound succeeds, and its neighbours keep
 });
 
 test('a write that overruns is undone before it begins again', async (t) => {
-  const { client } = await start(t, { sharedStatementMs: 100, statementMs: 400 });
+  const { client } = await startFor(t, { sharedStatementMs: 100, statementMs: 400 });
   await query(client, 'CREATE TABLE t (a)');
   const result = await ask(client, ops.batch, [
     ["INSERT INTO t VALUES ('x')", []],
@@ -79,7 +57,7 @@ test('a write that overruns is undone before it begins again', async (t) => {
 });
 
 test('a statement that takes too much memory is ended', async (t) => {
-  const { client } = await start(t, { statementMemoryMb: 128, sharedStatementMs: 20_000 });
+  const { client } = await startFor(t, { statementMemoryMb: 128, sharedStatementMs: 20_000 });
   const hungry =
     'SELECT count(DISTINCT a) FROM (WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT randomblob(100000) AS a FROM c)';
   assert.deepEqual(await query(client, hungry), ['SQLITE_NOMEM', 'the statement took too much memory and was ended']);
@@ -87,7 +65,7 @@ test('a statement that takes too much memory is ended', async (t) => {
 });
 
 test('nothing that was acknowledged is lost when a process is killed', async (t) => {
-  const { client, service } = await start(t);
+  const { client, service } = await startFor(t);
   await query(client, 'CREATE TABLE t (a UNIQUE)');
   const acknowledged: number[] = [];
   const unknown: number[] = [];
@@ -114,7 +92,7 @@ test('nothing that was acknowledged is lost when a process is killed', async (t)
 });
 
 test('reads begin again when their process is killed', async (t) => {
-  const { client, service } = await start(t);
+  const { client, service } = await startFor(t);
   await query(client, 'SELECT 1');
   const reads = Array.from({ length: 100 }, (_, index) =>
     query(client, index % 2 === 0 ? 'SELECT ?' : 'WITH x AS (SELECT ? AS a) SELECT a FROM x', [index]),
@@ -127,7 +105,7 @@ test('reads begin again when their process is killed', async (t) => {
 });
 
 test('a transaction has its time, and those that wait for it have theirs', async (t) => {
-  const { client } = await start(t, { transactionMs: 300, waitMs: 100, waitingMax: 2 });
+  const { client } = await startFor(t, { transactionMs: 300, waitMs: 100, waitingMax: 2 });
   await query(client, 'CREATE TABLE t (a)');
   const { t: transaction } = await ask(client, ops.begin, []);
   await ask(client, ops.query, ['INSERT INTO t VALUES (1)', []], at, transaction as number);
@@ -147,7 +125,7 @@ test('a transaction has its time, and those that wait for it have theirs', async
 });
 
 test('a transaction is rolled back when its engine goes away, and belongs to that engine', async (t) => {
-  const { client, service } = await start(t);
+  const { client, service } = await startFor(t);
   await query(client, 'CREATE TABLE t (a)');
   const engine = createDatabaseClient({ socketPath: service.socketPath });
   const { t: transaction } = await ask(engine, ops.begin, []);
@@ -173,7 +151,7 @@ test('every bound is named in the error that it makes', async (t) => {
     databaseBytesMax: 40_960,
     parametersMax: 3,
   };
-  const { client } = await start(t, limits);
+  const { client } = await startFor(t, limits);
   const long = `SELECT '${'x'.repeat(300)}'`;
   assert.match(String(await query(client, long)), /statement too long: 309 bytes exceeds DB_MAX_SQL_LENGTH_BYTES \(200\)/);
   const one = ['SELECT 1', []];
@@ -205,7 +183,11 @@ test('every bound is named in the error that it makes', async (t) => {
 
 test('engines on other machines need the token, and reach the same databases', async (t) => {
   const token = 'a secret of the operator';
-  const { client, service } = await start(t, { sharedStatementMs: 200, statementMs: 500 }, { tcp: { host: '127.0.0.1', port: 0, token } });
+  const { client, service } = await startFor(
+    t,
+    { sharedStatementMs: 200, statementMs: 500 },
+    { tcp: { host: '127.0.0.1', port: 0, token } },
+  );
   await query(client, 'CREATE TABLE t (a)');
   const port = service.port as number;
   const far = createDatabaseClient({ host: '127.0.0.1', port, token });
@@ -232,7 +214,7 @@ test('engines on other machines need the token, and reach the same databases', a
 
 test('a connection from outside that does not greet is cut, one that has greeted is not', async (t) => {
   const token = 'a secret of the operator';
-  const { client, service } = await start(t, { greetingMs: 100 }, { tcp: { host: '127.0.0.1', port: 0, token } });
+  const { client, service } = await startFor(t, { greetingMs: 100 }, { tcp: { host: '127.0.0.1', port: 0, token } });
   const port = service.port as number;
   const greeted = connect(port, '127.0.0.1');
   t.after(() => greeted.destroy());
@@ -278,14 +260,14 @@ test('engines on other machines speak TLS where there is a certificate', { skip:
   );
   const [key, cert] = [readFileSync(keyFile, 'utf8'), readFileSync(certFile, 'utf8')];
   const token = 'a secret of the operator';
-  const { service } = await start(t, {}, { tcp: { host: '127.0.0.1', port: 0, token, tls: { key, cert } } });
+  const { service } = await startFor(t, {}, { tcp: { host: '127.0.0.1', port: 0, token, tls: { key, cert } } });
   const far = createDatabaseClient({ host: '127.0.0.1', port: service.port as number, token, tls: { ca: cert } });
   t.after(() => far.close());
   assert.deepEqual(await query(far, 'SELECT ?', ['over TLS']), [['over TLS']]);
 });
 
 test('bytes that are no requests end their connection and nothing else', async (t) => {
-  const { client, service } = await start(t);
+  const { client, service } = await startFor(t);
   const random = createSeededRandom();
   await query(client, 'CREATE TABLE t (a)');
   const before = service.pids();
