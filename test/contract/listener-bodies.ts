@@ -6,35 +6,30 @@ import { aborted, bodyOf, limits, ok, type Fact } from './listener-case.ts';
 
 export function bodyCases(fact: Fact): void {
   describe('a request body', () => {
-    fact('with a content-length arrives whole, its length known before', async (open) => {
-      let bytes = 0;
-      const { client } = await open(async (exchange) => {
-        bytes = exchange.bodyBytes;
-        exchange.send(200, '', await bodyOf(exchange));
+    for (const [title, first, second, length] of [
+      ['with a content-length arrives whole, its length known before', 'Content-Length: 11\r\n\r\nhello', ' world', 11],
+      [
+        'in chunks arrives whole, its length unknown before',
+        'Transfer-Encoding: Chunked\r\n\r\n5\r\nhello\r\n',
+        '6\r\n world\r\n0\r\n\r\n',
+        -1,
+      ],
+    ] as const) {
+      fact(title, async (open) => {
+        let bytes = 0;
+        const { client } = await open(async (exchange) => {
+          bytes = exchange.bodyBytes;
+          exchange.send(200, '', await bodyOf(exchange));
+        });
+        const raw = await client();
+        for (let i = 0; i < 2; i++) {
+          raw.send(`POST / HTTP/1.1\r\nHost: a\r\n${first}`);
+          raw.send(second);
+          assert.equal((await raw.response()).body, 'hello world');
+        }
+        assert.equal(bytes, length);
       });
-      const raw = await client();
-      for (let i = 0; i < 2; i++) {
-        raw.send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\n\r\nhello');
-        raw.send(' world');
-        assert.equal((await raw.response()).body, 'hello world');
-      }
-      assert.equal(bytes, 11);
-    });
-
-    fact('in chunks arrives whole, its length unknown before', async (open) => {
-      let bytes = 0;
-      const { client } = await open(async (exchange) => {
-        bytes = exchange.bodyBytes;
-        exchange.send(200, '', await bodyOf(exchange));
-      });
-      const raw = await client();
-      for (let i = 0; i < 2; i++) {
-        raw.send('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\n\r\n5\r\nhello\r\n');
-        raw.send('6\r\n world\r\n0\r\n\r\n');
-        assert.equal((await raw.response()).body, 'hello world');
-      }
-      assert.equal(bytes, -1);
-    });
+    }
 
     fact('in chunks loses their extensions', async (open) => {
       const { client } = await open(async (exchange) => exchange.send(200, '', await bodyOf(exchange)));

@@ -75,35 +75,25 @@ export function lifetimeCases(fact: Fact, parts: { open: OpenListener; technolog
       await drained;
     });
 
-    fact('drains: what is not done at the deadline is cut', async (open) => {
-      let aborts = 0;
-      const arrived = Promise.withResolvers<void>();
-      const { client, listener } = await open((exchange) => {
-        exchange.onAbort = () => aborts++;
-        arrived.resolve();
+    for (const [title, end] of [
+      ['drains: what is not done at the deadline is cut', (listener: Listener) => listener.drain(100)],
+      ['cuts everything when it is closed', (listener: Listener) => listener.close()],
+    ] as const) {
+      fact(title, async (open) => {
+        let aborts = 0;
+        const arrived = Promise.withResolvers<void>();
+        const { client, listener } = await open((exchange) => {
+          exchange.onAbort = () => aborts++;
+          arrived.resolve();
+        });
+        const raw = await client();
+        raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+        await arrived.promise;
+        await end(listener);
+        await raw.closed;
+        assert.equal(aborts, 1);
+        await assert.rejects(connectRaw(listener.port), /ECONNREFUSED/);
       });
-      const raw = await client();
-      raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
-      await arrived.promise;
-      await listener.drain(100);
-      await raw.closed;
-      assert.equal(aborts, 1);
-    });
-
-    fact('cuts everything when it is closed', async (open) => {
-      let aborts = 0;
-      const arrived = Promise.withResolvers<void>();
-      const { client, listener } = await open((exchange) => {
-        exchange.onAbort = () => aborts++;
-        arrived.resolve();
-      });
-      const raw = await client();
-      raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
-      await arrived.promise;
-      await listener.close();
-      await raw.closed;
-      assert.equal(aborts, 1);
-      await assert.rejects(connectRaw(listener.port), /ECONNREFUSED/);
-    });
+    }
   });
 }

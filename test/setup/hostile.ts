@@ -97,6 +97,24 @@ export function spinner(attack: string, top = '', expect = '500 cpu_limit_exceed
   };
 }
 
+/** A worker that counts its requests, is polite to a thousand and spins in those after them; each of these has to end at its budget. */
+export function turncoat(worker: string): Attack {
+  return {
+    kind: 'cpu',
+    worker: attacker(worker),
+    async attack({ get }) {
+      const answers = new Set<string>();
+      let left = 1050;
+      const client = async (): Promise<void> => {
+        while (left-- > 0) answers.add(await get());
+      };
+      await Promise.all(Array.from({ length: 8 }, client));
+      return [...answers].sort().join(', ');
+    },
+    expect: ['200 polite, 500 cpu_limit_exceeded', '200 polite, 500 cpu_limit_exceeded, 503 isolate_replaced'],
+  };
+}
+
 /** Runs an attack to its verdict. */
 export async function runAttack(attack: Attack): Promise<Verdict> {
   const before = processorTicks();
