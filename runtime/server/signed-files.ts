@@ -70,7 +70,7 @@ export function createSignedFiles(store: FileStore, key: Uint8Array, bodyBytesMa
     exchange.onDrain = () => body.resume();
     exchange.begin(range === null ? 200 : 206, `${headOf(head)}${partial}content-length\0${length}\0`);
     body.on('data', (chunk: Uint8Array) => {
-      if (!exchange.write(chunk)) body.pause();
+      if (!exchange.write(chunk, true)) body.pause();
     });
     body.on('end', () => exchange.end());
     body.on('error', () => exchange.destroy());
@@ -112,6 +112,7 @@ export function createSignedFiles(store: FileStore, key: Uint8Array, bodyBytesMa
         const done = grant.method === 'GET' ? read(exchange, place, grant.at[2]) : write(exchange, place, grant.at[2], grant.sizeMax);
         done.catch((error: Partial<PlatformError>) => {
           if (error.code === 'invalid_argument') refuse(exchange, 400, String(error.message));
+          else if (error.code === 'quota_exceeded') refuse(exchange, 507, String(error.message));
           else refuse(exchange, 500, 'Internal error');
         });
       }

@@ -1,6 +1,7 @@
 // One request on uWebSockets.js and its response. Made by listener-uws.ts, used by the handler through `Exchange`.
 // The native response object dies with the response or the connection, and every write must happen inside a cork.
 import { STATUS_CODES } from 'node:http';
+import { giveBack } from '#core/give-back.ts';
 import { errorMessage, errorTable, PlatformError, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import { chosenProtocol, handshakeHeaders } from './handshake.ts';
@@ -258,7 +259,7 @@ export class UwsExchange implements Exchange {
     });
   }
 
-  write(chunk: Uint8Array | string): boolean {
+  write(chunk: Uint8Array | string, spent = false): boolean {
     if (this.#state !== streaming || !this.#sendsBody) return true;
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
     if (bytes.byteLength === 0) return !this.#waits;
@@ -267,6 +268,8 @@ export class UwsExchange implements Exchange {
       this.#native.cork(() => {
         taken = this.#native.write(bytes);
       });
+      // What the socket does not take now has been copied.
+      if (spent) giveBack(bytes);
       if (!taken) this.#waits = true;
       return taken;
     }

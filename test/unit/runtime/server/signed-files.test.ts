@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
+import { PlatformError } from '#core/errors.ts';
 import type { FileStore } from '#runtime/bindings/fs.ts';
 import type { Exchange } from '#runtime/server/listener.ts';
 import { createSignedFiles } from '#runtime/server/signed-files.ts';
@@ -76,4 +77,17 @@ test('a file that was opened for a client who has gone is closed unread', async 
   find();
   await closed;
   assert.equal(reads, 0);
+});
+
+test('an upload for which a project has no room is answered 507 with the bound', async () => {
+  const { promise: answered, resolve: answer } = Promise.withResolvers<[number, string]>();
+  const limit = '100 bytes';
+  const exchange = serve('PUT', {
+    async put() {
+      await Promise.resolve();
+      exchange.send = (status, _headers, body) => answer([status, String(body)]);
+      throw new PlatformError('quota_exceeded', { what: 'The files of this project', limit });
+    },
+  });
+  assert.deepEqual(await answered, [507, '{"error":"The files of this project would exceed 100 bytes"}']);
 });
