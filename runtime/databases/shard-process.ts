@@ -79,7 +79,7 @@ export class ShardProcess {
     const child = fork(script, [JSON.stringify({ ...options, socketPath } satisfies ShardOptions)], {
       execPath: program,
       execArgv: [...before, '--disable-warning=ExperimentalWarning'],
-      env: { PATH: process.env['PATH'] ?? '', TZ: process.env['TZ'] ?? '' },
+      env: { PATH: process.env['PATH'] ?? '', TZ: process.env['TZ'] ?? '', NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc', 'pipe'],
     });
     this.#child = child;
