@@ -40,9 +40,10 @@ export async function startBareQueue(): Promise<BareQueue> {
       const work = async (): Promise<void> => {
         while (done < count) {
           const rows = await sql<{ seq: number }[]>`
-            UPDATE message SET due_at = ${Date.now() + 30_000}, lease = 'bench' WHERE seq IN
-              (SELECT seq FROM message WHERE due_at <= ${Date.now()} ORDER BY due_at, seq LIMIT ${claimedTogether} FOR UPDATE SKIP LOCKED)
-            RETURNING seq, payload`;
+            WITH picked AS MATERIALIZED (
+              SELECT seq FROM message WHERE due_at <= ${Date.now()} ORDER BY due_at, seq LIMIT ${claimedTogether} FOR UPDATE SKIP LOCKED)
+            UPDATE message m SET due_at = ${Date.now() + 30_000}, lease = 'bench' FROM picked WHERE m.seq = picked.seq
+            RETURNING m.seq, m.payload`;
           if (rows.length === 0) continue;
           await sql`DELETE FROM message WHERE seq = ANY(${rows.map(({ seq }) => seq)}::bigint[])`;
           done += rows.length;

@@ -88,7 +88,7 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
   /** Lanes whose room was used up: they may go on when something of theirs ends. */
   const full = new Set<number>();
   const running = new Map<number, AbortController>();
-  /** Lanes that became due by time: their next time is not known yet. */
+  /** Lanes that became due by time: their next time is not known. It is looked for once nothing of theirs is due any more. */
   const elapsed = new Set<number>();
   /** Rows that were claimed anew while we work on them: a timer that its handler set again. They wait for its end. */
   const overlapping = new Map<number, Row>();
@@ -199,17 +199,20 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
       }
       for (const row of rows) if (running.has(row.seq)) overlapping.set(row.seq, row);
       for (const group of work.group(rows.filter(({ seq }) => !running.has(seq)))) void start(group);
-      const due = lanes.filter((lane) => elapsed.delete(lane));
-      if (due.length > 0) await look(due);
+      const due = lanes.filter((lane) => (counts.get(lane) ?? 0) < perLane && !full.has(lane) && elapsed.delete(lane));
+      if (due.length > 0) await look(due, counts);
     }
   }
 
-  /** Looks when something of these lanes, or of any, is due next. */
-  async function look(lanes?: readonly number[]): Promise<void> {
+  /** Looks when something of these lanes, or of any, is due next. @param claimed rows that lanes have just given. */
+  async function look(lanes?: readonly number[], claimed?: ReadonlyMap<number, number>): Promise<void> {
     try {
       for (const { lane, namespace, due_at: dueAt } of await source.scan(lanes)) {
         namespaces.set(lane, namespace);
-        if (dueAt !== null) mark(lane, dueAt);
+        if (dueAt === null) continue;
+        // Of one that gave nothing, what is due waits for something else.
+        if (dueAt <= now() && claimed?.has(lane) !== false) elapsed.add(lane);
+        mark(lane, dueAt);
       }
     } catch (error) {
       if (!closed) options.onTrouble(`${source.kind} could not be looked through`, error);

@@ -43,7 +43,9 @@ export function createDelivery(parts: DeliveryParts): (request: IncomingMessage,
     try {
       // Whoever delivers has gone: its engine is let go too.
       const gone = new AbortController();
-      response.once('close', () => gone.abort());
+      response.once('close', () => {
+        if (!response.writableFinished) gone.abort();
+      });
       const { body, envelope } = await readEnvelope(request, parts.bodyBytesMax);
       kind = envelope.kind;
       const answer = await send(envelope, body, parts, gone.signal, connections);

@@ -43,3 +43,87 @@ test('a look at many lanes with something due later reckons the first time once,
   await loop.close(0);
   assert.ok(reads < 20 * lanes, `${reads} comparisons`);
 });
+
+test('what comes due while the loop looks for it is followed by the next as by any other, without a poll', async () => {
+  const began = Date.now();
+  const due = [5, 15, 25, 35, 45].map((ms) => began + ms);
+  const { promise: finished, resolve: finish } = Promise.withResolvers<void>();
+  let seq = 0;
+  const source: ClaimSource<ClaimedRow> = {
+    kind: 'timer',
+    async scan(lanes) {
+      const [next] = due;
+      // As long as the look takes, time passes.
+      if (lanes !== undefined && next !== undefined) while (Date.now() < next);
+      return [{ lane: 1, namespace: 'a', due_at: next ?? null }];
+    },
+    async claim(_lanes, _perLane, lease, now) {
+      const rows: ClaimedRow[] = [];
+      while (due.length > 0 && due[0]! <= now) {
+        due.shift();
+        rows.push({ seq: ++seq, lane_id: 1, lease, room: 100, attempt: 1 });
+      }
+      return rows;
+    },
+    renew: async () => [],
+    release: async () => true,
+    members: async () => [],
+    takeOver: async () => {},
+  };
+  const loop = await startClaimLoop({
+    source,
+    work: {
+      group: (rows) => rows.map((row) => [row]),
+      async run([row]) {
+        if (row!.seq === 5) finish();
+        return {};
+      },
+    },
+    wake: createLocalWake(),
+    member: 'm',
+    isGone: () => false,
+    leaseMs: 30_000,
+    pollMs: 30_000,
+    inFlightMax: 10,
+    now: Date.now,
+    onTrouble: (_message, error) => assert.fail(String(error)),
+  });
+  await finished;
+  await loop.close(0);
+});
+
+test('a lane whose due rows cannot be claimed is not asked again and again', async () => {
+  const { promise: looked, resolve: look } = Promise.withResolvers<void>();
+  let [claims, turns] = [0, 0];
+  const source: ClaimSource<ClaimedRow> = {
+    kind: 'queue',
+    scan: async () => [{ lane: 1, namespace: 'a', due_at: 1 }],
+    async claim() {
+      claims++;
+      return [];
+    },
+    renew: async () => [],
+    release: async () => true,
+    async members() {
+      look();
+      return [];
+    },
+    takeOver: async () => {},
+  };
+  const loop = await startClaimLoop({
+    source,
+    work: { group: () => [], run: async () => ({}) },
+    wake: createLocalWake(),
+    member: 'm',
+    isGone: () => false,
+    leaseMs: 30_000,
+    pollMs: 30_000,
+    inFlightMax: 10,
+    now: Date.now,
+    onTrouble: (_message, error) => assert.fail(String(error)),
+  });
+  await looked;
+  while (turns++ < 100) await new Promise((resolve) => setImmediate(resolve));
+  await loop.close(0);
+  assert.equal(claims, 2);
+});
