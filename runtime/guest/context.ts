@@ -38,6 +38,8 @@ export interface Native {
   digest(bytes: Uint8Array, bits: number): ArrayBuffer;
   /** Lets the text of the guest's own script lie in memory that all isolates share. */
   shareSource(text: unknown): void;
+  /** As `evaluate`, of a script that the host provided for all isolates of the snapshot of that key; undefined: it did not. */
+  evaluateShared(key: string, name: string, label: string): unknown;
   plainUrl(text: string, base: string | undefined, places: Uint32Array): string | undefined;
 }
 

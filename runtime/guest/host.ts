@@ -26,6 +26,8 @@ export interface Host {
   defineLazy(target: object, name: string, enumerable: boolean, load: (name: string) => unknown): void;
   /** The value of a script of our own. `cache`: V8's compiled form of it, one character a byte. */
   evaluate(code: string, name: string, cache: string): unknown;
+  /** The value of a script of lazy/ that all isolates share; undefined: the host is to be asked for it. */
+  evaluateShared(module: string): unknown;
   /** Fills bytes with cryptographic randomness, without leaving the thread where possible. */
   randomFill(bytes: Uint8Array): void;
   /** Milliseconds of a monotonic clock with a fraction. */
@@ -54,6 +56,7 @@ export const host: Host = {
   callWaiting: missing,
   defineLazy: missing,
   evaluate: missing,
+  evaluateShared: () => undefined,
   randomFill: missing,
   now: missing,
   atob: missing,

@@ -166,10 +166,14 @@ const lazyGlobals: Readonly<Record<string, Readonly<Record<string, boolean>>>> =
 
 const loaded: Record<string, Record<string, unknown>> = {};
 
-function load(module: string): Record<string, unknown> {
+function evaluateOfHost(module: string): unknown {
   const code = host.callSync('lazy.source', { module }) as string;
   const cache = host.callSync('lazy.cache', { module }) as string;
-  const create = host.evaluate(code, `platform:${module}`, cache) as (parts: LazyParts) => Record<string, unknown>;
+  return host.evaluate(code, `platform:${module}`, cache);
+}
+
+function load(module: string): Record<string, unknown> {
+  const create = (host.evaluateShared(module) ?? evaluateOfHost(module)) as (parts: LazyParts) => Record<string, unknown>;
   const made = (loaded[module] ??= create(lazyParts));
   if (module === 'crypto')
     host.defineLazy(made['crypto'] as object, 'DigestStream', false, (name) => (loaded['digest-stream'] ?? load('digest-stream'))[name]);

@@ -27,6 +27,7 @@ interface GuestLimits {
   timersMax: number;
   logBytesMax: number;
   /** Outside the heap. */ memoryBytesMax: number;
+  /** Whose scripts are shared. */ snapshotKey: string;
 }
 
 /** What a worker may export to be started at all. */
@@ -97,6 +98,7 @@ scope['connect'] = (native: Native, leave: Leave, callSync: typeof host.callSync
   installWasmStreaming();
   host.defineLazy = native.defineLazy;
   host.evaluate = native.evaluate;
+  host.evaluateShared = (module) => native.evaluateShared(limits.snapshotKey, module, `platform:${module}`);
   installLazyGlobals(globalThis);
   host.now = native.now;
   host.randomFill = native.randomFill;

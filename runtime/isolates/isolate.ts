@@ -107,6 +107,7 @@ export class WorkerIsolate implements Enterable {
     this.#isolate = isolate;
     this.#context = context;
     const native = parts.native.createSync(this.#context) as ivm.Reference<object>;
+    parts.snapshot.share(native);
     const connect = this.#context.global.getSync('connect', { reference: true }) as ivm.Reference<(...parameters: unknown[]) => unknown>;
     const { streamWindowBytes, timersMax, logBytesMax } = parts.limits;
     const connection = connect.applySync(
@@ -121,6 +122,7 @@ export class WorkerIsolate implements Enterable {
           timersMax,
           logBytesMax,
           memoryBytesMax: parts.limits.isolateMemoryMb * 1024 * 1024,
+          snapshotKey: parts.snapshot.key,
         }).copyInto({ release: true }),
       ],
       { result: { reference: true } },

@@ -34,6 +34,8 @@ export interface Snapshot {
   open(options: ivm.IsolateOptions): { readonly isolate: ivm.Isolate; readonly context: ivm.Context };
   readonly bytes: number;
   readonly key: string;
+  /** Provides the scripts of `lazy` to all isolates of the process, once. @param native of an isolate that no tenant's code has run in. */
+  share(native: ivm.Reference<object>): void;
   /** Modules of guest/lazy, by name. */
   readonly lazy: Readonly<Record<string, LazyScript>>;
 }
@@ -137,5 +139,17 @@ function read(file: string, key: string): Snapshot {
   const snapshot = body.subarray(lazyEnd);
   const buffer = new ArrayBuffer(snapshot.byteLength);
   new Uint8Array(buffer).set(snapshot);
-  return { open: createOpener(buffer), bytes: snapshot.byteLength, key, lazy };
+  let isShared = false;
+  const share = (native: ivm.Reference<object>): void => {
+    if (isShared) return;
+    isShared = true;
+    const provide = (native as ivm.Reference<Record<string, unknown>>).getSync('provideScript', {
+      reference: true,
+    }) as unknown as ivm.Reference<(...parts: string[]) => void>;
+    for (const [name, { code, cache }] of Object.entries(lazy))
+      provide.applySync(undefined, [key, name, code, Buffer.from(cache, 'base64').toString('latin1')]);
+    provide.applySync(undefined, [key]);
+    provide.release();
+  };
+  return { open: createOpener(buffer), bytes: snapshot.byteLength, share, key, lazy };
 }

@@ -11,16 +11,15 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <new>
 
 #include "base64.h"
 #include "sha.h"
+#include "shared-text.h"
 #include "url.h"
 #include "utf8.h"
 
@@ -425,52 +424,6 @@ void Trim(const FunctionCallbackInfo<Value>& info) {
   }
 }
 
-// The text of the guest's script, once a process.
-class SharedText final : public String::ExternalOneByteStringResource {
- public:
-  SharedText(const char* text, size_t length) : text_(text), length_(length) {}
-  const char* data() const override { return text_; }
-  size_t length() const override { return length_; }
-  // It outlives all isolates.
-  void Dispose() override {}
-
- private:
-  const char* text_;
-  size_t length_;
-};
-SharedText* shared_text = nullptr;
-
-// shareSource(text): lets the text of the guest's script lie in memory that all isolates share, and gives back the pages that
-// it filled in this one's heap. V8 reads it when it compiles a function for the first time.
-void ShareSource(const FunctionCallbackInfo<Value>& info) {
-  Isolate* isolate = info.GetIsolate();
-  if (!info[0]->IsString()) return;
-  auto text = info[0].As<String>();
-  const uint8_t* bytes = nullptr;
-  size_t length = text->Length();
-  SharedText* shared = nullptr;
-  {
-    String::ValueView view(isolate, text);
-    if (!view.is_one_byte()) return;
-    bytes = view.data8();
-    pthread_mutex_lock(&lock);
-    if (shared_text == nullptr) {
-      auto* copy = new (std::nothrow) char[length];
-      if (copy != nullptr) {
-        memcpy(copy, bytes, length);
-        shared_text = new (std::nothrow) SharedText(copy, length);
-      }
-    }
-    if (shared_text != nullptr && shared_text->length() == length && memcmp(shared_text->data(), bytes, length) == 0) shared = shared_text;
-    pthread_mutex_unlock(&lock);
-  }
-  if (shared == nullptr || !text->MakeExternal(isolate, shared)) return;
-  // V8 gives nothing back before its next full collection. What lies between the string's new header and its old end is nobody's.
-  auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  uintptr_t from = (reinterpret_cast<uintptr_t>(bytes) + 64 + page - 1) & ~(page - 1), to = (reinterpret_cast<uintptr_t>(bytes) + length) & ~(page - 1);
-  if (from < to) madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);
-}
-
 void Bind(const FunctionCallbackInfo<Value>& info) {
   Engine* engine = From(info);
   engine->process.Reset(engine->isolate, info[0].As<Function>());
@@ -748,6 +701,14 @@ void Evaluate(const FunctionCallbackInfo<Value>& info) {
   }
 }
 
+// evaluateShared(key, name, label): the value of a script that was provided for the snapshot of that key; undefined where there is none.
+void EvaluateShared(const FunctionCallbackInfo<Value>& info) {
+  Local<Context> context = From(info)->context.Get(info.GetIsolate());
+  Local<Script> script;
+  Local<Value> result;
+  if (shared::Find(context, info[0], info[1], info[2]).ToLocal(&script) && script->Run(context).ToLocal(&result)) info.GetReturnValue().Set(result);
+}
+
 void LoadLazy(Local<Name> name, const PropertyCallbackInfo<Value>& info) {
   Isolate* isolate = info.GetIsolate();
   Local<Value> argument = name;
@@ -819,5 +780,7 @@ extern "C" __attribute__((visibility("default"))) void InitForContext(Isolate* i
   define("utf8Decode", Utf8Decode);
   define("digest", Digest);
   define("plainUrl", PlainUrl);
-  define("shareSource", ShareSource);
+  define("shareSource", shared::ShareSource);
+  define("provideScript", shared::ProvideScript);
+  define("evaluateShared", EvaluateShared);
 }

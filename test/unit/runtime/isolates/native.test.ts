@@ -189,3 +189,25 @@ test('a text whose memory is shared stays what it was, in this isolate and in th
   assert.equal(read('a'), 'true true 200000');
   assert.equal(read('z'), 'true true 200000');
 });
+
+test('scripts that were provided for a snapshot are evaluated in all isolates of it, and nothing can be provided once they are complete', () => {
+  const isolate = (): ((code: string) => unknown) => {
+    const context = new ivm.Isolate({ memoryLimit: 32 }).createContextSync();
+    context.global.setSync('native', (loadNative().createSync(context) as ivm.Reference<object>).derefInto());
+    return (code) => context.evalSync(code);
+  };
+  const first = isolate();
+  assert.equal(first(`native.provideScript('key', 'one', '(41 + 1)', ''); native.evaluateShared('key', 'one', 'label')`), undefined);
+  first(
+    `native.provideScript('other', 'one', '(1)', ''); native.provideScript('key', 'n'.repeat(100), '(1)', ''); native.provideScript('key')`,
+  );
+  const second = isolate();
+  second(`native.provideScript('key', 'two', '(2)', ''); native.provideScript('key', 'one', '(3)', '')`);
+  for (const run of [first, second]) {
+    assert.equal(run(`native.evaluateShared('key', 'one', 'label')`), 42);
+    assert.equal(run(`native.evaluateShared('key', 'two', 'label')`), undefined);
+    assert.equal(run(`native.evaluateShared('other', 'one', 'label')`), undefined);
+    assert.equal(run(`native.evaluateShared('key', 'n'.repeat(100), 'label')`), undefined);
+    assert.equal(run(`native.evaluateShared()`), undefined);
+  }
+});
