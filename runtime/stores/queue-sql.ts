@@ -48,6 +48,7 @@ const flightsMax = 4;
 const patienceMs = 5;
 const reasonCharsMax = 500;
 const columns = 'lane_id, message_id, payload, sent_at, due_at, expires_at, ordering_key, project, branch, binding';
+const insertOne = `INSERT INTO queue_message (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`;
 
 export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): QueueStore & QueueDeliveries {
   const lanes = createLanes(sql, 'queue');
@@ -82,6 +83,10 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
         sender.binding,
       ]),
     );
+    if (rows.length === 1) {
+      await on.all(insertOne, ...(rows[0] as never[]));
+      return;
+    }
     if (on.technology === 'postgres') {
       const lists = columns.split(', ').map((_, index) => rows.map((row) => row[index]));
       const types = 'bigint[] text[] text[] bigint[] bigint[] bigint[] text[] text[] text[] text[]'.split(' ');
@@ -90,8 +95,7 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
       return;
     }
     await on.transaction(async (inside) => {
-      for (const row of rows)
-        await inside.all(`INSERT INTO queue_message (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, ...(row as never[]));
+      for (const row of rows) await inside.all(insertOne, ...(row as never[]));
     });
   }
 
