@@ -1,6 +1,5 @@
 // How those who write something that is due wake those who wait for it. A word that is lost costs a poll's time, never a
 // delivery, so it goes out after the commit and not inside: NOTIFY in a transaction makes all commits take turns.
-import { randomBytes } from 'node:crypto';
 import type { Postgres } from './connection.ts';
 
 /** Something in a lane is due at `dueAt`, ms since 1970. */
@@ -41,13 +40,12 @@ export function atMost(ms: number, work: Promise<unknown>): Promise<void> {
 }
 
 /**
- * Over NOTIFY; several words for a lane within a moment become one. Who listens in this process hears of it without the database.
+ * Over NOTIFY; several words for a lane within a moment become one. A process that listens tells itself what lies ahead.
  *
  * @param notify sends one NOTIFY with this payload on a channel.
  * @param sql a connection to listen on; belongs to the wake.
  */
 export function createPostgresWake(notify: (channel: string, payload: string) => Promise<unknown>, sql: Postgres): Wake {
-  const self = randomBytes(6).toString('base64url');
   const here = createLocalWake();
   let listeners = 0;
   let waiting = new Set<string>();
@@ -65,7 +63,7 @@ export function createPostgresWake(notify: (channel: string, payload: string) =>
     waiting = new Set();
     for (let at = 0; at < words.length; at += wordsMax) {
       try {
-        await notify(channel, `${self}|${words.slice(at, at + wordsMax).join(',')}`);
+        await notify(channel, words.slice(at, at + wordsMax).join(','));
       } catch {
         // The poll finds it.
       }
@@ -87,11 +85,11 @@ export function createPostgresWake(notify: (channel: string, payload: string) =>
 
   return {
     notify(kind, lane, dueAt) {
-      here.notify(kind, lane, dueAt);
       const now = Date.now();
       if (dueAt > now + aheadMs) {
         // Others find it with their poll, should this process be gone by then.
-        if (listeners > 0 || isSaid(`${kind}:${lane}`, dueAt, now)) return;
+        if (listeners > 0) return here.notify(kind, lane, dueAt);
+        if (isSaid(`${kind}:${lane}`, dueAt, now)) return;
       }
       // What is due by now is one word a lane, whenever exactly it was due.
       waiting.add(`${kind}:${lane}:${dueAt <= now ? 0 : dueAt}`);
@@ -105,9 +103,7 @@ export function createPostgresWake(notify: (channel: string, payload: string) =>
       listeners++;
       const local = await here.listen(listener);
       const { unlisten } = await sql.listen(channel, (payload) => {
-        const bar = payload.indexOf('|');
-        if (payload.slice(0, bar) === self) return;
-        for (const word of payload.slice(bar + 1).split(',')) {
+        for (const word of payload.split(',')) {
           const [kind, lane, dueAt] = word.split(':');
           if (kind !== undefined) listener(kind, Number(lane), Number(dueAt));
         }
