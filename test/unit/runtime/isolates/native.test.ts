@@ -211,3 +211,15 @@ test('scripts that were provided for a snapshot are evaluated in all isolates of
     assert.equal(run(`native.evaluateShared()`), undefined);
   }
 });
+
+test('a text whose encoding finds no memory is refused with a RangeError', async () => {
+  const context = new ivm.Isolate({ memoryLimit: 32 }).createContextSync();
+  context.global.setSync('native', (loadNative().createSync(context) as ivm.Reference<object>).derefInto());
+  const said = await context.evalClosure(
+    `const text = 'a\\u00e9'.repeat(3e6);
+    const kept = [];
+    try { while (kept.length < 20) kept.push(native.utf8Encode(text)); } catch (error) { return error.name + ': ' + error.message; }
+    return 'all fitted';`,
+  );
+  assert.equal(said, 'RangeError: Array buffer allocation failed');
+});
