@@ -12,6 +12,8 @@ export interface FlightOptions<Item> {
   /** What an item counts for beside its number; a trip carries up to `sizeMax`, or one item. */
   readonly sizeOf?: (item: Item) => number;
   readonly sizeMax?: number;
+  /** What only one trip at a time may carry, so that words on one thing arrive in their order. */
+  readonly keyOf?: (item: Item) => string;
 }
 
 /** Items on their way. */
@@ -20,26 +22,44 @@ export interface Flights<Item> {
 }
 
 export function createFlights<Item>(options: FlightOptions<Item>): Flights<Item> {
-  const { fly, togetherMax, flightsMax, patienceMs, sizeOf, sizeMax = Infinity } = options;
-  const waiting: Item[] = [];
+  const { fly, togetherMax, flightsMax, patienceMs, sizeOf = () => 0, sizeMax = Infinity, keyOf } = options;
+  let waiting: Item[] = [];
+  /** Keys under way. */
+  const away = new Set<string>();
   let flights = 0;
   let isBoarding = false;
   let isPatient = false;
 
+  /** What goes with the next trip; none when all that waits is about what is under way. */
   function take(): Item[] {
-    if (sizeOf === undefined) return waiting.splice(0, togetherMax);
-    let [count, size] = [0, 0];
-    while (count < waiting.length && count < togetherMax && (count === 0 || size + sizeOf(waiting[count] as Item) <= sizeMax))
-      size += sizeOf(waiting[count++] as Item);
-    return waiting.splice(0, count);
+    const taken: Item[] = [];
+    const left: Item[] = [];
+    let size = 0;
+    let at = 0;
+    for (; at < waiting.length && taken.length < togetherMax; at++) {
+      const item = waiting[at] as Item;
+      if (keyOf !== undefined && away.has(keyOf(item))) left.push(item);
+      else if (taken.length > 0 && size + sizeOf(item) > sizeMax) break;
+      else {
+        size += sizeOf(item);
+        taken.push(item);
+      }
+    }
+    for (; at < waiting.length; at++) left.push(waiting[at] as Item);
+    waiting = left;
+    return taken;
   }
 
   function takeOff(): void {
     isBoarding = false;
-    if (waiting.length === 0) return;
+    const items = take();
+    if (items.length === 0) return;
     flights++;
-    void fly(take()).finally(() => {
+    const keys = keyOf === undefined ? [] : items.map(keyOf);
+    for (const key of keys) away.add(key);
+    void fly(items).finally(() => {
       flights--;
+      for (const key of keys) away.delete(key);
       if (waiting.length > 0 && !isBoarding) takeOff();
     });
     if (waiting.length > 0) wait();

@@ -86,6 +86,7 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
     patienceMs: writePatienceMs,
     sizeOf: ({ bytes }) => bytes,
     sizeMax: writeBytesMax,
+    keyOf: ({ place, key }) => toId(place, key),
   });
   let writes = 0;
 

@@ -67,3 +67,17 @@ test('a trip that does not end holds up nobody for long', async () => {
     await turn();
   }
 });
+
+test('words on one thing are never on two trips at a time, and none overtakes another', async () => {
+  const { made, fly, end } = trips();
+  const flights = createFlights<number>({ fly, togetherMax: 2, flightsMax: 3, patienceMs: 1, keyOf: (item) => String(item % 10) });
+  for (const item of [1, 2, 11, 3, 21, 13]) flights.add(item);
+  while (made.length < 2) await new Promise((resolve) => setTimeout(resolve, 1));
+  end();
+  await turn();
+  assert.deepEqual(made, [
+    [1, 2],
+    [3, 13],
+    [11, 21],
+  ]);
+});
