@@ -9,8 +9,8 @@ import { root, runProgram } from './processes.ts';
 
 /** One Postgres for the whole run, where a file wants it. */
 const setup = '--test-global-setup=test/setup/global.ts';
-/** A test that fails may leave sockets open: its file ends all the same, once its tests have. */
-const forceExit = '--test-force-exit';
+/** No test waits for ever; one that fails may leave sockets open, and its file ends all the same, once its tests have. */
+const ends = ['--test-timeout=180000', '--test-force-exit'];
 
 export async function run(words: readonly string[]): Promise<number> {
   const options = words.filter((word) => word.startsWith('--'));
