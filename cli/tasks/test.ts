@@ -36,7 +36,7 @@ export async function run(words: readonly string[]): Promise<number> {
       '--test',
       `--test-concurrency=${concurrency}`,
       '--test-reporter=spec',
-      forceExit,
+      ...ends,
       setup,
       ...options,
       ...batch,
