@@ -68,6 +68,9 @@ const nobody: CallOwner = {
   },
 };
 
+/** Calls of one worker that begin in a turn. */
+const CALLS_A_TURN = 64;
+
 // Ids of streams the host opens lie above all ids of invocations, whose request bodies have the invocation's.
 const FIRST_STREAM = 2 ** 45;
 
@@ -85,6 +88,9 @@ export class Link implements CallScope {
   /** What the peers of all sockets have not taken, as of each one's last message. */
   readonly #held = { bytes: 0 };
   #closed = false;
+  #callsInTurn = 0;
+  /** Calls that wait for a turn. */
+  #later: (() => void)[] = [];
   #gone = new AbortController();
 
   constructor(parts: LinkParts) {
@@ -245,10 +251,22 @@ export class Link implements CallScope {
     this.#parts.request();
   }
 
+  /** Calls beyond what one turn of the event loop begins go on in the next ones, in their order: some of them take time here. */
+  #waitForTurn(begin: () => void): void {
+    this.#later.push(begin);
+    if (this.#later.length === 1) setImmediate(this.#beginLater);
+  }
+
+  #beginLater = (): void => {
+    for (const begin of this.#later.splice(0, CALLS_A_TURN)) begin();
+    if (this.#later.length > 0) setImmediate(this.#beginLater);
+  };
+
   /** Reads what an entry sent. */
   receive(meta: string, text: string, bytes: readonly Uint8Array[]): void {
     const inbox = new Inbox(meta, text, bytes);
     const { events } = this.#parts;
+    this.#callsInTurn = 0;
     for (let letter = inbox.next(); letter !== ''; letter = inbox.next()) {
       switch (letter) {
         case toHost.response: {
@@ -405,6 +423,10 @@ export class Link implements CallScope {
           reason: `More than ${this.#parts.limits.callsMax} calls of one worker are under way`,
         });
       this.#calls.set(id, abort);
+      if (this.#later.length > 0 || ++this.#callsInTurn > CALLS_A_TURN) {
+        await new Promise<void>((resolve) => this.#waitForTurn(resolve));
+        abort.signal.throwIfAborted();
+      }
       const answer = handler({ args, parts, isolate: this, owner, signal: abort.signal });
       reply = answer instanceof Promise ? await answer : answer;
     } catch (error) {

@@ -203,7 +203,7 @@ export class WorkerIsolate implements Enterable {
     if (this.#gone) return;
     this.#leaves++;
     try {
-      this.#events?.left(meta, text, shareMs, cpuMs, bytes);
+      this.#events?.left(meta, text, shareMs, cpuMs, bytes.length > 1 ? apart(bytes) : bytes);
     } catch (error) {
       // What came out makes no sense, or we cannot read it: nothing of this isolate can be trusted any more.
       this.#die('fault', error);
@@ -261,6 +261,20 @@ export class WorkerIsolate implements Enterable {
 
 /** Below it a copy is cheaper than a handle; one that is left to the garbage collector makes a full collection come sooner. */
 const HANDED_BYTES_MIN = 16 * 1024;
+
+/**
+ * What a guest sends twice in an entry arrives as one: each of its places gets memory of its own, since whoever takes a part may free
+ * it. Changes the list.
+ */
+function apart(bytes: Uint8Array[]): Uint8Array[] {
+  const seen = new Set<ArrayBufferLike>();
+  for (let at = 0; at < bytes.length; at++) {
+    const { buffer } = bytes[at] as Uint8Array;
+    if (seen.has(buffer)) bytes[at] = (bytes[at] as Uint8Array).slice();
+    else seen.add(buffer);
+  }
+  return bytes;
+}
 
 /** What crosses for chunks: of the spent ones their memory itself, so that 1 MB costs 30 us instead of 280, and nothing to collect. */
 function handOver(bytes: readonly Uint8Array[], spent: readonly Uint8Array[]): ivm.Copy<Uint8Array>[] {

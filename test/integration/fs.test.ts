@@ -201,3 +201,19 @@ test('a signed address reads or writes one file, for its time, and nothing else'
   assert.equal((await send(pathOf(get).replace(/files\/..../, 'files/AAAA'))).status, 403);
   assert.equal((await send('/_platform/files/')).status, 403);
 });
+
+test('bytes that are stored under several names in one go are whole under each', async () => {
+  assert.deepEqual(
+    await run(`
+      const bytes = new Uint8Array(700_000).fill(7);
+      await Promise.all(['one', 'two', 'three'].map((name) => FILES.put(name, bytes)));
+      const sizes = [];
+      for (const name of ['one', 'two', 'three']) {
+        const stored = await (await FILES.get(name)).bytes();
+        sizes.push([stored.length, stored.every((byte) => byte === 7)]);
+      }
+      return [bytes.length, ...sizes];
+    `),
+    [700_000, [700_000, true], [700_000, true], [700_000, true]],
+  );
+});

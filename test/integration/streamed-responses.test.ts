@@ -55,6 +55,15 @@ const bodies = {
       },
     });
   },
+  repeated() {
+    const chunk = new Uint8Array(64 * 1024).fill(97);
+    return new ReadableStream({
+      start(controller) {
+        for (let i = 0; i < 128; i++) controller.enqueue(chunk);
+        controller.close();
+      },
+    });
+  },
   detachedLater() {
     return new ReadableStream({
       start(controller) {
@@ -172,6 +181,12 @@ test('a chunk is sent as it was when the stream gave it', async () => {
   assert.equal((await handler.fetch('app', '/detachedLater')).text, 'as it was');
   const response = await handler.fetch('app', '/detached');
   assert.equal(response.text, 'before after');
+});
+
+test('a chunk that the stream gives again and again is whole each time', async () => {
+  const { body } = await handler.fetch('app', '/repeated');
+  assert.equal(body.byteLength, 8 * 1024 * 1024);
+  assert.ok(body.every((byte) => byte === 97));
 });
 
 test('a chunk that is no bytes and a source that throws cut the response off after what came before', async () => {
