@@ -42,8 +42,8 @@ export async function openCorkHolder(uws: UwsModule): Promise<CorkHolder> {
     },
     close() {
       isOpen = false;
+      // The library hears of it by itself: told to close, it would call back in the middle of whatever runs now.
       client.destroy();
-      app.close();
     },
   };
 }
