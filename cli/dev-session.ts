@@ -74,7 +74,9 @@ export async function startSession({ engine, folder, load, watching, events }: S
       compress: false,
       ...(bundle !== null && { bundle }),
     });
-    const migrations = await readMigrations(projectRoot(project), project.config.bindings.db ?? {});
+    const found = await readMigrations(projectRoot(project), project.config.bindings.db ?? {});
+    // A file that is being written is empty for a moment: applied like that, it could not be changed any more.
+    const migrations = found.map(({ resource, files }) => ({ resource, files: files.filter(([, sql]) => sql.trim() !== '') }));
     await engine.deploy({ artifactFolder: built.folder, vars: readVariables(project.folder), migrations, config: project.config });
     events.served({ first: served.length === 0, cause, buildMs: began === null ? null : performance.now() - began });
     if (served[0] !== built.folder) served.unshift(built.folder);

@@ -65,3 +65,11 @@ test('a migration that fails is shown with its line, and one that is saved is ap
     return false;
   });
 });
+
+test('a migration file that is still empty is none yet', async () => {
+  const before = dev.output.split('Reloaded').length;
+  await writeFile(join(folder, 'migrations/0003_city.sql'), '');
+  await until(async () => dev.output.split('Reloaded').length > before);
+  await writeFile(join(folder, 'migrations/0003_city.sql'), 'ALTER TABLE guests ADD COLUMN city TEXT;');
+  await until(async () => (await query('SELECT city FROM guests')) === '[{"city":null}]');
+});
