@@ -5,11 +5,11 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { PlatformError } from '#core/errors.ts';
 import type { FileBody, FileHead, FilePlace, FileStore, FileWrite } from '../bindings/fs.ts';
 import { holds, resolveRange } from './file-conditions.ts';
 import { openAtOnce, openContents, type Content } from './files-disk-contents.ts';
+import { openSqliteFile } from './sqlite-file.ts';
 
 interface Row {
   readonly key: string;
@@ -56,8 +56,7 @@ export function openFilesDisk(folder: string, options: FilesDiskOptions = {}): F
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const content = openContents(join(folder, 'content'), now);
   const index = join(folder, 'index.sqlite');
-  const db = new Database(index, { timeout: 10_000 });
-  db.pragma('journal_mode = WAL');
+  const db = openSqliteFile(index);
   // A commit is made durable by `flushed`, off the main thread and for all that wait at once.
   db.pragma('synchronous = NORMAL');
   db.pragma('foreign_keys = ON');

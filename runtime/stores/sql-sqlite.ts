@@ -1,7 +1,8 @@
 // `Sql` over one SQLite file, for `platform dev`. One statement or transaction at a time; the tables are those of
 // postgres/migrations/000001_bindings.sql, without what only Postgres needs.
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
 import type { Sql, SqlValue } from './sql.ts';
+import { openSqliteFile } from './sqlite-file.ts';
 
 const claimed =
   'seq INTEGER PRIMARY KEY AUTOINCREMENT, lane_id INTEGER NOT NULL, due_at INTEGER, lease TEXT, attempt INTEGER NOT NULL DEFAULT 0';
@@ -57,8 +58,7 @@ export interface SqliteSql extends Sql {
 
 /** Opens the file, and makes it where there is none. `:memory:` keeps nothing. */
 export function openSqliteSql(file: string): SqliteSql {
-  const db = new Database(file);
-  db.pragma('journal_mode = WAL');
+  const db = openSqliteFile(file);
   db.pragma('synchronous = FULL');
   db.pragma('foreign_keys = ON');
   db.pragma('case_sensitive_like = ON');

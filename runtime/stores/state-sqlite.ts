@@ -1,7 +1,7 @@
 // State in one SQLite file, for `platform dev`: no server, and strongly consistent since this process is its only writer.
 import { randomBytes } from 'node:crypto';
-import Database from 'better-sqlite3';
 import type { StateStore, StoredState } from '../bindings/state.ts';
+import { openSqliteFile } from './sqlite-file.ts';
 import { checkTogether } from './state-together.ts';
 
 interface Row {
@@ -20,8 +20,7 @@ CREATE TABLE IF NOT EXISTS state (
 
 /** Opens the file, and makes it where there is none. `:memory:` keeps nothing. */
 export function openStateSqlite(file: string): StateStore & { close(): void } {
-  const db = new Database(file);
-  db.pragma('journal_mode = WAL');
+  const db = openSqliteFile(file);
   db.pragma('synchronous = FULL');
   db.exec(schema);
   const at = 'namespace = ? AND resource = ? AND key = ?';
