@@ -18,7 +18,8 @@ export interface EnginesParts {
   /** An engine accepts requests. */ readonly onListening: (engine: EngineProcess) => void;
   /** An engine that nobody had asked to end. */
   readonly onDeath: (engine: EngineProcess, code: number | null, signal: NodeJS.Signals | null, delayMs: number) => void;
-  /** Cannot start as configured: starting it again would not help. */ readonly onHopeless: (code: number) => void;
+  /** None has ever served, and this one cannot start as configured: starting it again would not help. */
+  readonly onHopeless: (code: number) => void;
   /** Anything else that it says. */ readonly onMessage: (engine: EngineProcess, message: FromEngine) => void;
 }
 
@@ -44,6 +45,7 @@ export class Engines {
   #orphan: { readonly socket: SentHandle; heir: EngineProcess | null } | null = null;
   #lastId = 0;
   #youngDeaths = 0;
+  #hasServed = false;
   #waiting: NodeJS.Timeout | null = null;
   #stopping: (() => void) | null = null;
 
@@ -254,6 +256,7 @@ export class Engines {
         place.restarts++;
         engine.restarts = place.restarts;
       }
+      this.#hasServed = true;
       this.#parts.onListening(engine);
       this.#parts.onChange();
       if (old !== null && old !== engine) this.#dismiss(old);
@@ -289,7 +292,8 @@ export class Engines {
       return;
     }
     if (!engine.expected) {
-      if (code === EXIT_CONFIGURATION) {
+      // Later on it is not the configuration: something that the engine needs is away for a moment.
+      if (code === EXIT_CONFIGURATION && !this.#hasServed) {
         this.#parts.onHopeless(code);
         return;
       }

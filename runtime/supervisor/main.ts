@@ -117,7 +117,7 @@ async function start(config: SupervisorConfig): Promise<void> {
       lostRequests += engine.load;
       log.error({ engine: engine.id, place: engine.place, code, signal, delayMs, lostRequests: engine.load }, 'An engine died');
     },
-    onHopeless: (code) => process.exit(code),
+    onHopeless: (code) => void stop(code),
     onMessage(engine, message) {
       if (message.type === 'note') {
         if (message.served > engine.served) engine.lastServedAt = Date.now();
@@ -259,18 +259,18 @@ async function start(config: SupervisorConfig): Promise<void> {
     services: services.states(),
   });
 
-  const stop = async (): Promise<void> => {
+  const stop = async (code: number): Promise<void> => {
     if (stopping) process.exit(1);
     stopping = true;
     clearInterval(watch);
     await engines.stop();
     await services.stop();
     await privatePort?.close();
-    process.exit(0);
+    process.exit(code);
   };
-  process.on('SIGTERM', () => void stop());
-  process.on('SIGINT', () => void stop());
-  process.on('disconnect', () => void stop());
+  process.on('SIGTERM', () => void stop(0));
+  process.on('SIGINT', () => void stop(0));
+  process.on('disconnect', () => void stop(0));
   process.on('message', (message: { type?: string; engine?: number; reason?: string }) => {
     if (message.type === 'state') process.send?.({ type: 'state', state: state() });
     const engine = message.type === 'recycle' ? engines.serving().find(({ id }) => id === message.engine) : undefined;

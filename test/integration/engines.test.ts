@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { nodeFlags } from '#cli/node-flags.mjs';
@@ -91,6 +91,20 @@ test('a second platform on the same port ends and says why', async () => {
   const [code] = (await once(second, 'close')) as [number];
   assert.equal(code, 78);
   assert.match(said, new RegExp(`Port ${platform.port} is taken: stop what listens there, or set HANDLER_PORT`));
+  assert.equal((await platform.fetch('hello')).text, 'hello');
+});
+
+test('an engine that finds what it needs away once the platform serves is an engine that died, and not the end of the platform', async () => {
+  await ready();
+  const files = join(platform.folder, 'files');
+  await rename(files, `${files}-away`);
+  await writeFile(files, 'no folder');
+  const [victim] = await serving();
+  process.kill(victim!.pid, 'SIGKILL');
+  await platform.logged(({ msg, code }) => msg === 'An engine died' && code === 78);
+  await rm(files);
+  await rename(`${files}-away`, files);
+  await ready();
   assert.equal((await platform.fetch('hello')).text, 'hello');
 });
 

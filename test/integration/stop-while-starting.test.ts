@@ -67,3 +67,10 @@ test('one that cannot start its database says so by its exit code, and leaves no
   await until(async () => (await ofFolder()).length === 0);
   assert.deepEqual(await readdir(join(folder, 'temporary')), []);
 });
+
+test('one whose engines cannot start as configured ends its services before it says so by its exit code', async () => {
+  const child = supervisor({ FILES_S3_BUCKET: 'without-an-endpoint' });
+  assert.deepEqual(await once(child, 'exit'), [78, null]);
+  assert.deepEqual(await ofFolder(), []);
+  assert.deepEqual(await readdir(join(folder, 'temporary')), []);
+});

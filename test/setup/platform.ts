@@ -115,7 +115,13 @@ export async function startPlatform(
   });
   // Later on its end is what a test may want.
   ended.catch(() => {});
-  while (engineStarts < Number(environment['HANDLER_PROCESSES'] ?? 1)) await Promise.race([heard('listening'), ended]);
+  try {
+    while (engineStarts < Number(environment['HANDLER_PROCESSES'] ?? 1)) await Promise.race([heard('listening'), ended]);
+  } catch (error) {
+    // Whatever it left behind holds the other end, and the test file would wait for it.
+    supervisor.stdout!.destroy();
+    throw error;
+  }
   const fetch: TestPlatform['fetch'] = (project, path = '/', options = {}) => send(engine.port, `${project}.localhost`, path, options);
   return {
     folder,
