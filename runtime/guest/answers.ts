@@ -8,7 +8,7 @@ import { outbox, send } from './outbox.ts';
 import { threw } from './rejections.ts';
 import { toJson } from './safe.ts';
 import { sendWebSocket, socketClasses } from './sockets.ts';
-import { inPieces, openPump, WHOLE_BYTES_MAX } from './streams.ts';
+import { inPieces, openPump, WHOLE_BYTES_MAX } from './pumps.ts';
 import { takeResponse } from './web/response.ts';
 
 /** Sends what became of an event that is no request. */

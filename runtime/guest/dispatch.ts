@@ -19,17 +19,8 @@ import { onRejection, threw } from './rejections.ts';
 import { fromJson, safeArray } from './safe.ts';
 import { outbox, send } from './outbox.ts';
 import { hasOpenSockets, socketClosed, socketFailed, socketMessage } from './sockets.ts';
-import {
-  breakStream,
-  cancelPump,
-  creditPump,
-  endStream,
-  flushPumps,
-  hasOpenStreams,
-  incomingBody,
-  pushChunk,
-  spliceStream,
-} from './streams.ts';
+import { breakStream, endStream, incomingBody, pushChunk, spliceStream } from './incoming-bodies.ts';
+import { cancelPump, creditPump, flushPumps, hasOpenStreams } from './pumps.ts';
 import { reportUncaught } from './web/console.ts';
 import { createIncomingRequest } from './web/request.ts';
 import { URL } from './web/url.ts';

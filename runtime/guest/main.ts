@@ -13,7 +13,7 @@ import { createEnvironment, type EnvironmentConfig } from './environment.ts';
 import { host } from './host.ts';
 import { connectNodeHooks, installNodeHooks, type WaitingReference } from './node-hooks.ts';
 import { installLazyGlobals, loadEventHandler } from './lazy.ts';
-import { connectStreams } from './streams.ts';
+import { connectStreams } from './pumps.ts';
 import { connectConsole, console } from './web/console.ts';
 import { fetch } from './web/fetch.ts';
 import { installGlobals } from './web/globals.ts';

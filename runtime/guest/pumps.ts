@@ -1,10 +1,8 @@
-// The guest's end of byte streams over the bridge. Incoming: chunks from the host, read on demand, each read giving credit
-// back. Outgoing: a pump that reads a source and waits when the host's window is used up.
-import { FIELD, RECORD, toHost, type Failure, type Part } from '../bridge/protocol.ts';
-import { toError } from './calls.ts';
+// Byte streams to the host: pumps that read a source and wait when the host's window is used up. The other direction: incoming-bodies.ts.
+import { FIELD, RECORD, toHost, type Failure } from '../bridge/protocol.ts';
 import { currentContext, runInContext, type Context } from './context.ts';
-import { currentInvocation, disown, own, touch, type Invocation, type Owned } from './invocation.ts';
 import type { HostBody } from './host.ts';
+import { hasOpenBodies, IncomingBody } from './incoming-bodies.ts';
 import { outbox, send } from './outbox.ts';
 import { SafeMap, toJson } from './safe.ts';
 import { isReadableStream, openReader, takeHostBody, type ReadableStream, type ReadRequest, type StreamReader } from './web/streams.ts';
@@ -14,134 +12,6 @@ let windowBytes = 256 * 1024;
 
 export function connectStreams(options: { windowBytes: number }): void {
   windowBytes = options.windowBytes;
-}
-
-class IncomingBody implements HostBody, Owned {
-  readonly id: number;
-  #owner: Invocation | undefined;
-  #chunks: Uint8Array[] = [];
-  #failed = false;
-  #error: unknown = null;
-  #ended = false;
-  #waiter: { resolve(chunk: Uint8Array | null): void; reject(error: unknown): void } | null = null;
-  /** The host passes on the rest, as soon as it is told to. */
-  #isSpliced = false;
-  /** What its pump does then, when it waits for a chunk that will not come. */
-  onSpliced: (() => void) | null = null;
-  nextOwned: Owned | null = null;
-  previousOwned: Owned | null = null;
-
-  constructor(id: number, owner: Invocation | undefined, isOwned: boolean) {
-    this.id = id;
-    this.#owner = owner;
-    if (isOwned && owner !== undefined) own(owner, this);
-  }
-
-  /** Nobody will read it: what it is read from must not stay open for it. */
-  abandon(): void {
-    if (this.#ended) return;
-    this.break(new Error('The invocation that this body came with is over'));
-    send(toHost.cancel, this.id);
-  }
-
-  read(): Promise<Uint8Array | null> {
-    const chunk = this.#chunks.shift();
-    if (chunk !== undefined) {
-      send(toHost.credit, this.id, chunk.byteLength);
-      return Promise.resolve(chunk);
-    }
-    if (this.#failed) return Promise.reject(this.#error);
-    if (this.#ended) return Promise.resolve(null);
-    return new Promise((resolve, reject) => {
-      this.#waiter = { resolve, reject };
-    });
-  }
-
-  cancel(): void {
-    if (this.#ended) return;
-    this.#finish();
-    this.#chunks = [];
-    send(toHost.cancel, this.id);
-  }
-
-  /** All that came is read, and the host waits for word of it: true once. */
-  takeHandOver(): boolean {
-    if (!this.#isSpliced || this.#chunks.length > 0) return false;
-    this.#isSpliced = false;
-    return true;
-  }
-
-  spliced(): void {
-    this.#isSpliced = true;
-    if (this.#waiter !== null) this.onSpliced?.();
-  }
-
-  push(chunk: Uint8Array): void {
-    touch(this.#owner);
-    const waiter = this.#waiter;
-    if (waiter === null) {
-      this.#chunks.push(chunk);
-      return;
-    }
-    this.#waiter = null;
-    send(toHost.credit, this.id, chunk.byteLength);
-    waiter.resolve(chunk);
-  }
-
-  end(): void {
-    this.#finish();
-    this.#waiter?.resolve(null);
-    this.#waiter = null;
-  }
-
-  break(error: unknown): void {
-    this.#finish();
-    this.#failed = true;
-    this.#error = error;
-    this.#chunks = [];
-    this.#waiter?.reject(error);
-    this.#waiter = null;
-  }
-
-  #finish(): void {
-    this.#ended = true;
-    incoming.delete(this.id);
-    if (this.#owner !== undefined) disown(this.#owner, this);
-  }
-}
-
-const incoming = new SafeMap<number, IncomingBody>();
-
-/** The body that the host sends under an id. @param isOwned it ends with the invocation. */
-export function incomingBody(id: number, owner: Invocation | undefined = currentInvocation(), isOwned = false): HostBody {
-  const body = new IncomingBody(id, owner, isOwned);
-  incoming.set(id, body);
-  if (isOwned && owner?.over === true) body.abandon();
-  return body;
-}
-
-export function pushChunk(id: number, chunk: Part): void {
-  incoming.get(id)?.push(chunk as Uint8Array);
-}
-
-export function spliceStream(id: number): void {
-  incoming.get(id)?.spliced();
-}
-
-export function endStream(id: number): void {
-  incoming.get(id)?.end();
-}
-
-export function breakStream(id: number, failure: Failure): void {
-  incoming.get(id)?.break(toError(failure));
-}
-
-/** Ends an incoming body from this side with a reason of the worker's own. */
-export function abortIncoming(id: number, reason: unknown): void {
-  const body = incoming.get(id);
-  if (body === undefined) return;
-  body.break(reason);
-  send(toHost.cancel, id);
 }
 
 // Taken before any tenant code can replace them.
@@ -445,7 +315,7 @@ export function cancelPump(id: number): void {
 
 /** Whether the host may still have something to say about a stream: then nobody hangs. */
 export function hasOpenStreams(): boolean {
-  if (incoming.size > 0) return true;
+  if (hasOpenBodies()) return true;
   let waits = false;
   pumps.forEach((pump) => {
     waits ||= pump.waitsForCredit;

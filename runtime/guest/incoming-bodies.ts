@@ -1,0 +1,141 @@
+// Byte streams from the host: bodies whose chunks are read on demand, each read giving credit back. The other direction: pumps.ts.
+import { toHost, type Failure, type Part } from '../bridge/protocol.ts';
+import { toError } from './calls.ts';
+import { currentInvocation, disown, own, touch, type Invocation, type Owned } from './invocation.ts';
+import type { HostBody } from './host.ts';
+import { send } from './outbox.ts';
+import { SafeMap } from './safe.ts';
+
+/** What the host sends chunk by chunk. */
+export class IncomingBody implements HostBody, Owned {
+  readonly id: number;
+  #owner: Invocation | undefined;
+  #chunks: Uint8Array[] = [];
+  #failed = false;
+  #error: unknown = null;
+  #ended = false;
+  #waiter: { resolve(chunk: Uint8Array | null): void; reject(error: unknown): void } | null = null;
+  /** The host passes on the rest, as soon as it is told to. */
+  #isSpliced = false;
+  /** What its pump does then, when it waits for a chunk that will not come. */
+  onSpliced: (() => void) | null = null;
+  nextOwned: Owned | null = null;
+  previousOwned: Owned | null = null;
+
+  constructor(id: number, owner: Invocation | undefined, isOwned: boolean) {
+    this.id = id;
+    this.#owner = owner;
+    if (isOwned && owner !== undefined) own(owner, this);
+  }
+
+  /** Nobody will read it: what it is read from must not stay open for it. */
+  abandon(): void {
+    if (this.#ended) return;
+    this.break(new Error('The invocation that this body came with is over'));
+    send(toHost.cancel, this.id);
+  }
+
+  read(): Promise<Uint8Array | null> {
+    const chunk = this.#chunks.shift();
+    if (chunk !== undefined) {
+      send(toHost.credit, this.id, chunk.byteLength);
+      return Promise.resolve(chunk);
+    }
+    if (this.#failed) return Promise.reject(this.#error);
+    if (this.#ended) return Promise.resolve(null);
+    return new Promise((resolve, reject) => {
+      this.#waiter = { resolve, reject };
+    });
+  }
+
+  cancel(): void {
+    if (this.#ended) return;
+    this.#finish();
+    this.#chunks = [];
+    send(toHost.cancel, this.id);
+  }
+
+  /** All that came is read, and the host waits for word of it: true once. */
+  takeHandOver(): boolean {
+    if (!this.#isSpliced || this.#chunks.length > 0) return false;
+    this.#isSpliced = false;
+    return true;
+  }
+
+  spliced(): void {
+    this.#isSpliced = true;
+    if (this.#waiter !== null) this.onSpliced?.();
+  }
+
+  push(chunk: Uint8Array): void {
+    touch(this.#owner);
+    const waiter = this.#waiter;
+    if (waiter === null) {
+      this.#chunks.push(chunk);
+      return;
+    }
+    this.#waiter = null;
+    send(toHost.credit, this.id, chunk.byteLength);
+    waiter.resolve(chunk);
+  }
+
+  end(): void {
+    this.#finish();
+    this.#waiter?.resolve(null);
+    this.#waiter = null;
+  }
+
+  break(error: unknown): void {
+    this.#finish();
+    this.#failed = true;
+    this.#error = error;
+    this.#chunks = [];
+    this.#waiter?.reject(error);
+    this.#waiter = null;
+  }
+
+  #finish(): void {
+    this.#ended = true;
+    incoming.delete(this.id);
+    if (this.#owner !== undefined) disown(this.#owner, this);
+  }
+}
+
+const incoming = new SafeMap<number, IncomingBody>();
+
+/** The body that the host sends under an id. @param isOwned it ends with the invocation. */
+export function incomingBody(id: number, owner: Invocation | undefined = currentInvocation(), isOwned = false): HostBody {
+  const body = new IncomingBody(id, owner, isOwned);
+  incoming.set(id, body);
+  if (isOwned && owner?.over === true) body.abandon();
+  return body;
+}
+
+export function pushChunk(id: number, chunk: Part): void {
+  incoming.get(id)?.push(chunk as Uint8Array);
+}
+
+export function spliceStream(id: number): void {
+  incoming.get(id)?.spliced();
+}
+
+export function endStream(id: number): void {
+  incoming.get(id)?.end();
+}
+
+export function breakStream(id: number, failure: Failure): void {
+  incoming.get(id)?.break(toError(failure));
+}
+
+/** Ends an incoming body from this side with a reason of the worker's own. */
+export function abortIncoming(id: number, reason: unknown): void {
+  const body = incoming.get(id);
+  if (body === undefined) return;
+  body.break(reason);
+  send(toHost.cancel, id);
+}
+
+/** Whether the host may still send something of a body. */
+export function hasOpenBodies(): boolean {
+  return incoming.size > 0;
+}
