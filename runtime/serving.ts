@@ -152,8 +152,8 @@ export class Serving implements LinkEvents {
         this.#link.outbox,
         {
           left: (meta, text, shareMs, cpuMs, bytes) => this.#left(meta, text, shareMs, cpuMs, bytes),
-          sync: (name, args, part) => this.#link.callSync(name, args, part),
-          waiting: (name, args, parts) => this.#link.callWaiting(name, args, parts),
+          sync: (name, args, part) => this.#link.calls.sync(name, args, part),
+          waiting: (name, args, parts) => this.#link.calls.waiting(name, args, parts),
           died: (reason, error) => this.#died(reason, error),
         },
       );

@@ -2,7 +2,8 @@
 // calls and streams. It knows invocations by number only; what it reads about them goes to `LinkEvents`.
 import { PlatformError } from '#core/errors.ts';
 import { HandleTable } from './handle-table.ts';
-import { toFailure, type CallOwner, type CallScope, type GuestStream, type HostHandlers, type HostReply } from './host-calls.ts';
+import { GuestCalls, nobody } from './guest-calls.ts';
+import type { CallOwner, CallScope, GuestStream, HostHandlers, HostReply } from './host-calls.ts';
 import { FIELD, Inbox, NOTHING, Outbox, RECORD, STREAM, toGuest, toHost, type Failure, type Part } from './protocol.ts';
 import { Slots } from './slots.ts';
 import { BridgedSocket, type SocketParts } from './sockets.ts';
@@ -54,23 +55,6 @@ export interface LinkParts {
   readonly request: () => void;
 }
 
-/** What a waiting guest gets: copied as a whole, or why it gets nothing. */
-export type WaitingReply =
-  | { readonly value: unknown; readonly parts: readonly Uint8Array[]; readonly cpuMs: number }
-  | { readonly failure: Failure };
-
-const nobody: CallOwner = {
-  id: 0,
-  host: () => null,
-  trace: null,
-  countSubrequest() {
-    throw new PlatformError('invocation_ended', { what: 'fetch' });
-  },
-};
-
-/** Calls of one worker that begin in a turn. */
-const CALLS_A_TURN = 64;
-
 // Ids of streams the host opens lie above all ids of invocations, whose request bodies have the invocation's.
 const FIRST_STREAM = 2 ** 45;
 
@@ -78,24 +62,27 @@ const FIRST_STREAM = 2 ** 45;
 export class Link implements CallScope {
   readonly outbox = new Outbox();
   readonly handles: HandleTable;
+  readonly calls: GuestCalls;
   #parts: LinkParts;
   #streams = new Slots<OutgoingStream>(FIRST_STREAM);
   #bodies = new Map<number, OutgoingStream>();
   #incoming = new Map<number, IncomingStream>();
-  #calls = new Map<number, AbortController>();
   #sockets = new Map<number, BridgedSocket>();
   #socketParts: SocketParts;
   /** What the peers of all sockets have not taken, as of each one's last message. */
   readonly #held = { bytes: 0 };
   #closed = false;
-  #callsInTurn = 0;
-  /** Calls that wait for a turn. */
-  #later: (() => void)[] = [];
-  #gone = new AbortController();
 
   constructor(parts: LinkParts) {
     this.#parts = parts;
     this.handles = new HandleTable(parts.limits.handlesMax);
+    this.calls = new GuestCalls({
+      handlers: parts.handlers,
+      callsMax: parts.limits.callsMax,
+      isolate: this,
+      answered: (id, reply) => this.#answer(id, reply),
+      failed: (id, failure) => this.#send(toGuest.failure, id, JSON.stringify(failure)),
+    });
     this.#socketParts = {
       limits: parts.limits,
       held: this.#held,
@@ -251,22 +238,11 @@ export class Link implements CallScope {
     this.#parts.request();
   }
 
-  /** Calls beyond what one turn of the event loop begins go on in the next ones, in their order: some of them take time here. */
-  #waitForTurn(begin: () => void): void {
-    this.#later.push(begin);
-    if (this.#later.length === 1) setImmediate(this.#beginLater);
-  }
-
-  #beginLater = (): void => {
-    for (const begin of this.#later.splice(0, CALLS_A_TURN)) begin();
-    if (this.#later.length > 0) setImmediate(this.#beginLater);
-  };
-
   /** Reads what an entry sent. */
   receive(meta: string, text: string, bytes: readonly Uint8Array[]): void {
     const inbox = new Inbox(meta, text, bytes);
     const { events } = this.#parts;
-    this.#callsInTurn = 0;
+    this.calls.beginTurn();
     for (let letter = inbox.next(); letter !== ''; letter = inbox.next()) {
       switch (letter) {
         case toHost.response: {
@@ -373,11 +349,11 @@ export class Link implements CallScope {
           const owner = events.owner(inbox.number()) ?? nobody;
           const name = inbox.field();
           const args = inbox.json();
-          void this.#call(id, owner, name, args, inbox.parts());
+          void this.calls.begin(id, owner, name, args, inbox.parts());
           continue; // parts() has left the record
         }
         case toHost.drop:
-          this.#calls.get(inbox.number())?.abort();
+          this.calls.drop(inbox.number());
           break;
         case toHost.log:
           events.log(inbox.number(), inbox.field(), String(inbox.json()));
@@ -411,30 +387,7 @@ export class Link implements CallScope {
     }
   }
 
-  async #call(id: number, owner: CallOwner, name: string, args: unknown, parts: readonly Part[]): Promise<void> {
-    const abort = new AbortController();
-    let reply: HostReply;
-    try {
-      const handler = this.#parts.handlers.async[name];
-      if (handler === undefined || !Object.hasOwn(this.#parts.handlers.async, name))
-        throw new PlatformError('not_supported', { what: `Host call ${name}` });
-      if (this.#calls.size >= this.#parts.limits.callsMax)
-        throw new PlatformError('invalid_argument', {
-          reason: `More than ${this.#parts.limits.callsMax} calls of one worker are under way`,
-        });
-      this.#calls.set(id, abort);
-      if (this.#later.length > 0 || ++this.#callsInTurn > CALLS_A_TURN) {
-        await new Promise<void>((resolve) => this.#waitForTurn(resolve));
-        abort.signal.throwIfAborted();
-      }
-      const answer = handler({ args, parts, isolate: this, owner, signal: abort.signal });
-      reply = answer instanceof Promise ? await answer : answer;
-    } catch (error) {
-      this.#calls.delete(id);
-      this.#send(toGuest.failure, id, JSON.stringify(toFailure(error)));
-      return;
-    }
-    this.#calls.delete(id);
+  #answer(id: number, reply: HostReply): void {
     if (this.#closed) return;
     const fields = (reply.parts ?? []).map((part) => {
       if (reply.spent === true && typeof part !== 'string') (this.outbox.spent ??= []).push(part);
@@ -446,38 +399,15 @@ export class Link implements CallScope {
     this.#parts.request();
   }
 
-  /** A synchronous host call. */
-  callSync(name: string, args: string, part: Part | undefined): unknown {
-    const handler = this.#parts.handlers.sync[name];
-    if (handler === undefined || !Object.hasOwn(this.#parts.handlers.sync, name)) throw new TypeError(`Host call ${name} is not supported`);
-    return handler(JSON.parse(args), part, this);
-  }
-
-  /** A call that a thread of the guest waits for. Never rejects: what failed is told in the answer. */
-  async callWaiting(name: string, args: string, parts: readonly Part[]): Promise<WaitingReply> {
-    try {
-      const handler = this.#parts.handlers.waiting[name];
-      if (handler === undefined || !Object.hasOwn(this.#parts.handlers.waiting, name))
-        throw new PlatformError('not_supported', { what: `Host call ${name}` });
-      if (!parts.every((part) => part instanceof Uint8Array)) throw new TypeError('The parts must be bytes');
-      const reply = await handler({ args: JSON.parse(args) as unknown, parts, isolate: this, owner: nobody, signal: this.#gone.signal });
-      return { value: reply.value ?? null, parts: (reply.parts ?? []) as readonly Uint8Array[], cpuMs: reply.cpuMs ?? 0 };
-    } catch (error) {
-      return { failure: toFailure(error) };
-    }
-  }
-
   /** The isolate is gone: ends everything that was opened for it, sockets with a code for their peers. */
   close(code: number, reason: string): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#gone.abort();
-    for (const abort of this.#calls.values()) abort.abort();
+    this.calls.close();
     for (const stream of [...this.#bodies.values(), ...this.#streams.values()]) stream.source.cancel();
     for (const socket of this.#sockets.values()) socket.abandon(code, reason);
     this.#sockets.clear();
     for (const stream of this.#incoming.values()) stream.sink.destroy('The isolate is gone');
-    this.#calls.clear();
     this.#bodies.clear();
     this.#incoming.clear();
     this.handles.closeAll();
