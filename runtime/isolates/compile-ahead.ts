@@ -73,9 +73,10 @@ export class CompileAhead {
     if (worker === null || worker.bytes > CODE_MAX || forms.has(worker.owner, worker.hash, worker.bytes)) return;
     const code = worker.code();
     const { isolate } = snapshot.open({ memoryLimit: memoryLimitMb, onCatastrophicError: () => this.close() });
+    const settled = new AbortController();
     try {
       const compiled = isolate.compileModule(code, { filename: 'worker.js', produceCachedData: true } as ivm.ScriptInfo);
-      const late = delay(COMPILE_MS_MAX, null, { ref: false });
+      const late = delay(COMPILE_MS_MAX, null, { ref: false, signal: settled.signal }).catch(() => null);
       const module = await Promise.race([compiled, late]);
       if (module === null) this.close();
       else {
@@ -84,6 +85,7 @@ export class CompileAhead {
         cachedData.release();
       }
     } finally {
+      settled.abort();
       if (!isolate.isDisposed) isolate.dispose();
     }
   }
