@@ -1,10 +1,10 @@
-// Which deployments are previews, and what they have of their own instead of production's. Called by the handler's routes and the
-// broker. Pure.
+// Which deployments are previews, what they have of their own instead of production's, and under which names. Called by the handler's
+// routes, bindings and the broker. Pure.
 import type { RouteRecord } from './manifest.ts';
 import { branchSlug } from './names.ts';
 
 /**
- * The slug of the branch whose own databases and users a deployment has; null for one that works on production's: it is on the
+ * The slug of the branch whose own resources a deployment has; null for one that works on production's: it is on the
  * branch of what production serves, or was deployed to be production.
  */
 export function previewOf({ project, production, deployments }: RouteRecord, id: string): string | null {
@@ -14,16 +14,38 @@ export function previewOf({ project, production, deployments }: RouteRecord, id:
   return served?.branch === deployment.branch ? null : branchSlug(deployment.branch, project);
 }
 
-/** The name of a preview's own copy, which no platform.yaml can declare: `users~login`. @param preview of {@link previewOf}. */
+const separator = '~';
+
+/**
+ * A name of a preview's own, which no platform.yaml can declare. Of what is kept it is the resource (`users~login` of database, state and
+ * files: they count for their project); of users, caches and what waits for a moment the namespace (`shop~login`: queues keep their names).
+ *
+ * @param preview of {@link previewOf}.
+ */
 export function ofPreview(name: string, preview: string | null): string {
-  return preview === null ? name : `${name}~${preview}`;
+  return preview === null ? name : `${name}${separator}${preview}`;
+}
+
+/** The branch's slug in a name of {@link ofPreview}; null: it is production's. */
+export function previewIn(name: string): string | null {
+  const at = name.indexOf(separator);
+  return at < 0 ? null : name.slice(at + 1);
+}
+
+/** The name that a name of {@link ofPreview} was made of: of a namespace the project. */
+export function withoutPreview(name: string): string {
+  const at = name.indexOf(separator);
+  return at < 0 ? name : name.slice(0, at);
 }
 
 /**
- * Who gets what a branch sent: production for its own branch, whatever was deployed there since; otherwise the newest deployment of
- * the branch, or production where it has none. Null: nobody.
+ * Who gets what waits in a namespace: of production's what serves; of a preview's the newest deployment of its branch, as long as that is a
+ * preview. Null: nobody, it waits.
+ *
+ * @param branch of who sent it. @param preview of the namespace, by {@link previewIn}.
  */
-export function recipientOf({ production, branches, deployments }: RouteRecord, branch: string): string | null {
-  if (production !== null && deployments[production]?.branch === branch) return production;
-  return (Object.hasOwn(branches, branch) ? branches[branch] : undefined) ?? production;
+export function recipientOf(record: RouteRecord, branch: string, preview: string | null): string | null {
+  if (preview === null) return record.production;
+  const newest = Object.hasOwn(record.branches, branch) ? record.branches[branch] : undefined;
+  return newest !== undefined && previewOf(record, newest) === preview ? newest : null;
 }

@@ -137,8 +137,8 @@ export function createHandler(parts: HandlerParts): Handler {
   /** The engine's host calls and those that know their project: its cache, its files. */
   function callsOf(route: Route, artifact: OpenArtifact): HostHandlers {
     const { handlers } = parts.engine;
-    const cache = createCacheCalls(route.project, parts.cache, { entryBytesMax: parts.limits.cacheEntryBytesMax });
     const { project, branch, deployment, preview } = route;
+    const cache = createCacheCalls(ofPreview(project, preview), parts.cache, { entryBytesMax: parts.limits.cacheEntryBytesMax });
     const owner = { namespace: parts.namespaceOf(project), project, branch, deployment, preview };
     const bindings = createBindingCalls(owner, artifact.manifest, parts.stores, {
       signUrl: signUrlOf(route),

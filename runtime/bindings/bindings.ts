@@ -59,18 +59,30 @@ const kinds: Readonly<
   >
 > = {
   auth: (scope, { auth }) => (auth ? createAuthCalls(ofPreview(scope.namespace, scope.preview), auth) : null),
-  cache: (scope, _stores, { cache, cacheEntryBytesMax }) => createCacheValueCalls(scope, cache, { entryBytesMax: cacheEntryBytesMax }),
+  cache: (scope, _stores, { cache, cacheEntryBytesMax }) =>
+    createCacheValueCalls(apart(scope), cache, { entryBytesMax: cacheEntryBytesMax }),
   db(scope, { db, events }, _tools, queues) {
-    const messages = events?.outbox ? { outbox: events.outbox, queues, limits: events.limits } : null;
-    const own = { ...scope, resource: (binding: unknown) => ofPreview(scope.resource(binding), scope.preview) };
-    return db ? createDatabaseCalls(own, db, messages) : null;
+    const messages = events?.outbox ? { outbox: events.outbox, queues: apart(queues), limits: events.limits } : null;
+    return db ? createDatabaseCalls(renamed(scope), db, messages) : null;
   },
-  fs: (scope, { fs }, { signUrl }) => fs && createFileCalls(scope, fs, signUrl),
-  queue: (scope, { events }, _tools, _queues, { queues }) => (events ? createQueueCalls(scope, events.queue, events.limits, queues) : null),
-  state: (scope, { state }) => state && createStateCalls(scope, state),
-  timer: (scope, { events }) => (events ? createTimerCalls(scope, events.timer, events.limits) : null),
-  workflow: (scope, { events }) => (events ? createWorkflowCalls(scope, events.workflow, events.limits) : null),
+  fs: (scope, { fs }, { signUrl }) => fs && createFileCalls(renamed(scope), fs, signUrl),
+  queue: (scope, { events }, _tools, _queues, { queues }) =>
+    events ? createQueueCalls(apart(scope), events.queue, events.limits, queues) : null,
+  state: (scope, { state }) => state && createStateCalls(renamed(scope), state),
+  timer: (scope, { events }) => (events ? createTimerCalls(apart(scope), events.timer, events.limits) : null),
+  workflow: (scope, { events }) => (events ? createWorkflowCalls(apart(scope), events.workflow, events.limits) : null),
 };
+
+/** What a preview keeps is its branch's own, and counts for the project: other resources of its namespace. */
+function renamed(scope: BindingScope): BindingScope {
+  const { preview } = scope;
+  return preview === null ? scope : { ...scope, resource: (binding) => ofPreview(scope.resource(binding), preview) };
+}
+
+/** What waits for a moment in a preview goes to its branch, under the names it has everywhere: a namespace of its own. */
+function apart(scope: BindingScope): BindingScope {
+  return { ...scope, namespace: ofPreview(scope.namespace, scope.preview) };
+}
 
 /** @param manifest of the deployment. */
 export function createBindingCalls(owner: BindingOwner, manifest: Declared, stores: BindingStores, tools: BindingTools): Calls {

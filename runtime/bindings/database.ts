@@ -75,7 +75,7 @@ export function createDatabaseCalls(
       call.owner.countSubrequest();
       if (messages === null)
         throw new PlatformError('binding_unavailable', { kind: 'queue', reason: 'this handler was started without a store for them' });
-      const to = { namespace: scope.namespace, resource: messages.queues.resource(queue) };
+      const to = { namespace: messages.queues.namespace, resource: messages.queues.resource(queue) };
       const number = toWhole(transaction, 'transaction', { least: 1, most: 2 ** 31 });
       const taken = toNewMessages(given, now(), messages.limits);
       const sender = { project: scope.project, branch: scope.branch, binding: queue as string };

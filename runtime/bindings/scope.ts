@@ -9,7 +9,7 @@ export interface BindingOwner {
   readonly project: string;
   readonly branch: string;
   readonly deployment: string;
-  /** Slug of the branch whose own databases and users it has (core/preview.ts); null: production's. */ readonly preview: string | null;
+  /** Slug of the branch whose own resources it has (core/preview.ts); null: production's. */ readonly preview: string | null;
 }
 
 /** The bindings of one kind. */

@@ -6,16 +6,13 @@ import { pino } from 'pino';
 import { deliveryLimitsFrom } from '#core/delivery-limits.ts';
 import { limitsFrom } from '#core/limits.ts';
 import { logLevelFrom } from '#core/log-level.ts';
-import type { RouteRecord } from '#core/manifest.ts';
-import { recipientOf } from '#core/preview.ts';
-import type { QueuesSettings } from '#core/queue-settings.ts';
 import { openArtifact } from '../router/artifact-source.ts';
 import { openRouteFiles } from '../router/route-source-files.ts';
 import { nextTime } from '#core/timer-next.ts';
 import { openEventsPostgres } from '../stores/event-stores.ts';
 import { startBroker } from './broker.ts';
-import type { Recipient } from './delivery.ts';
 import { createEngineDelivery } from './engine-delivery.ts';
+import { createRecipients } from './recipients.ts';
 
 const DRAIN_MS = 5000;
 const get = (name: string): string => process.env[name]?.trim() ?? '';
@@ -36,52 +33,15 @@ const engines = createEngineDelivery({
   connectionsMax: limits.inFlightMax,
 });
 
-let projects = new Map<string, RouteRecord>();
-/** What was declared of a project last: its production deployment. */
-const declared = new Map<string, string>();
-/** What production says of its queues. */
-const settings = new Map<string, QueuesSettings>();
-
-function resolve({ kind, project, branch, deployment }: Recipient): string | null {
-  const record = projects.get(project);
-  if (record === undefined) return null;
-  // A run goes on with the code that started it, as long as that is kept.
-  if (kind === 'workflow') return deployment !== undefined && Object.hasOwn(record.deployments, deployment) ? deployment : null;
-  return recipientOf(record, branch);
-}
-
-/** Schedules run for production, and dead letters are delivered where production declares their queue. */
-async function declare(record: RouteRecord): Promise<void> {
-  const { project, production } = record;
-  if (production === null || declared.get(project) === production) return;
-  const { artifact, branch } = record.deployments[production]!;
-  const { cron, bindings, queues = {} } = openArtifact(folder, artifact).manifest;
-  settings.set(project, queues);
-  const crons = Object.entries(cron).map(([name, schedule]) => ({ name, ...schedule }));
-  await stores.cron.declare({ namespace: project, resource: project }, { project, branch }, crons, Date.now());
-  const declaredQueues = Object.values(bindings['queue'] ?? {});
-  await stores.queue.lanes.consume(project, declaredQueues);
-  const atATime = declaredQueues.map((resource) => [resource, queues[resource]?.maxConcurrency ?? 0]);
-  await stores.queue.lanes.limit(project, Object.fromEntries(atATime) as Record<string, number>);
-  declared.set(project, production);
-}
-
-let declaring: Promise<void> = Promise.resolve();
-function update(): void {
-  projects = new Map(routes.routes.map((record) => [record.project, record]));
-  declaring = declaring.then(async () => {
-    for (const record of projects.values())
-      await declare(record).catch((error: Error) =>
-        log.error({ project: record.project, reason: error.message }, 'The schedules of a project could not be taken over'),
-      );
-    for (const project of declared.keys()) {
-      if (projects.has(project)) continue;
-      await stores.cron.declare({ namespace: project, resource: project }, { project, branch: '' }, [], Date.now()).catch(() => {});
-      declared.delete(project);
-      settings.delete(project);
-    }
-  });
-}
+const recipients = createRecipients({
+  cron: stores.cron,
+  lanes: stores.queue.lanes,
+  manifestOf: (artifact) => openArtifact(folder, artifact).manifest,
+  now: Date.now,
+  onTrouble: (project, error) =>
+    log.error({ project, reason: error.message }, 'The schedules and queues of a project could not be taken over'),
+});
+const update = (): void => void recipients.update(routes.routes);
 update();
 routes.onChange(update);
 // What failed, while the database was away, is tried again.
@@ -93,8 +53,8 @@ const broker = await startBroker({
   wake: stores.wake,
   presence,
   nextTime,
-  resolve,
-  queues: (namespace) => settings.get(namespace) ?? {},
+  resolve: recipients.resolve,
+  queues: recipients.queues,
   deliver: engines.deliver,
   cpu: limitsFrom(process.env).cpu,
   limits,

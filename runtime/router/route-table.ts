@@ -13,7 +13,7 @@ export interface Route {
   readonly vars: Readonly<Record<string, string>>;
   readonly branch: string;
   /** It is what its project serves: its migrations are to be applied. */ readonly isProduction: boolean;
-  /** Slug of the branch whose own databases and users it has; null: production's. */ readonly preview: string | null;
+  /** Slug of the branch whose own resources it has; null: production's. */ readonly preview: string | null;
 }
 
 /** Two projects claim one custom host (the one whose name sorts first has it), or one claims a host of the platform. */

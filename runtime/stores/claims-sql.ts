@@ -1,5 +1,6 @@
 // What queues, timers, cron and workflows share: lanes, and rows of a lane that are due, claimed under a lease, renewed and let go.
 // The claim loop (postgres/claim-loop.ts) calls it; the stores of the kinds build on it. `seq` numbers a row in its table.
+import { withoutPreview } from '#core/preview.ts';
 import type { ClaimedRow, ClaimSource } from '#postgres/claim-loop.ts';
 import { likePrefix, oneOf, type Sql } from './sql.ts';
 
@@ -153,12 +154,14 @@ export function createClaims<Row extends LaneRow>({ sql, kind, table, concurrenc
     kind,
     async scan(lanes) {
       const only = lanes === undefined ? null : oneOf(sql, 'l.id', 2, lanes);
-      return sql.all(
+      const rows = await sql.all<{ lane: number; namespace: string; due_at: number | null }>(
         `SELECT l.id AS lane, l.namespace, (SELECT min(t.due_at) FROM ${table} t WHERE t.lane_id = l.id AND t.due_at IS NOT NULL) AS due_at
          FROM lane l WHERE l.kind = $1 AND ${open}${only === null ? '' : ` AND ${only.condition}`}`,
         kind,
         ...(only === null ? [] : [only.value]),
       );
+      // Turns are a project's, however many previews it has.
+      return rows.map(({ namespace, ...row }) => ({ ...row, namespace: withoutPreview(namespace) }));
     },
     async claim(lanes, perLane, lease, now, until) {
       const rows =

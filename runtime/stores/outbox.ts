@@ -3,6 +3,7 @@
 // remembered by the queue, so that two that take the same row store one message.
 import { outboxOps, SqlRefusal } from '#core/database-request.ts';
 import type { OutboxMessage } from '#core/database-outbox.ts';
+import { ofPreview, previewIn } from '#core/preview.ts';
 import type { DatabasePlace, DatabaseStore } from '../bindings/database.ts';
 import type { Outbox } from '../bindings/outbox.ts';
 import type { EventSender, NewMessage, QueuePlace, QueueStore } from '../bindings/queue.ts';
@@ -124,7 +125,9 @@ export function createOutbox({ databases, queue, index, limits, owns, now, log }
       let group = groups.get(key);
       if (group === undefined) {
         const sender = { project, branch, binding };
-        groups.set(key, (group = { to: { namespace: place.namespace, resource }, sender, messages: [] }));
+        // Those of a preview's database are for its branch's queues.
+        const namespace = ofPreview(place.namespace, previewIn(place.resource));
+        groups.set(key, (group = { to: { namespace, resource }, sender, messages: [] }));
       }
       // Its own id where the worker gave none: a row that is taken twice is stored once.
       group.messages.push({ id: id as string, payload, dueAt, dedupeId: dedupeId ?? (id as string), orderingKey });

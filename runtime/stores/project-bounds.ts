@@ -2,9 +2,10 @@
 // project first writes and once an hour, and whatever is written in between is added, as if it replaced nothing; only where that
 // reaches the bound does a write wait for a new count before it is refused. Engines know of each other's writes by these counts only.
 import { PlatformError } from '#core/errors.ts';
+import { ofPreview, withoutPreview } from '#core/preview.ts';
 import type { QueueStore } from '../bindings/queue.ts';
 import type { StateStore } from '../bindings/state.ts';
-import type { Sql } from './sql.ts';
+import { likePrefix, type Sql } from './sql.ts';
 
 interface Estimate {
   bytes: number;
@@ -122,7 +123,8 @@ export function boundQueue(store: QueueStore, bounds: ProjectBounds): QueueStore
     async send(place, sender, messages, now) {
       let bytes = 0;
       for (const { payload } of messages) bytes += payload.length + rowBytes;
-      await bounds.admit(place.namespace, bytes);
+      // Those of previews are the project's.
+      await bounds.admit(withoutPreview(place.namespace), bytes);
       return store.send(place, sender, messages, now);
     },
   };
@@ -138,11 +140,13 @@ export function stateBounds(sql: Sql, bytesMax: number): ProjectBounds {
 /** What projects keep in the table of messages. */
 export function queueBounds(sql: Sql, bytesMax: number): ProjectBounds {
   const text = `SELECT coalesce(sum(octet_length(payload) + ${rowBytes}), 0) AS bytes
-    FROM queue_message WHERE lane_id IN (SELECT id FROM lane WHERE kind = 'queue' AND namespace = $1)`;
-  return new ProjectBounds('The messages of this project', bytesMax, (namespace) => bytesOf(sql, text, namespace));
+    FROM queue_message WHERE lane_id IN (SELECT id FROM lane WHERE kind = 'queue' AND (namespace = $1 OR namespace LIKE $2 ESCAPE '!'))`;
+  return new ProjectBounds('The messages of this project', bytesMax, (project) =>
+    bytesOf(sql, text, project, likePrefix(ofPreview(project, ''))),
+  );
 }
 
-async function bytesOf(sql: Sql, text: string, namespace: string): Promise<number> {
-  const [row] = await sql.all<{ bytes: number | string }>(text, namespace);
+async function bytesOf(sql: Sql, text: string, ...names: string[]): Promise<number> {
+  const [row] = await sql.all<{ bytes: number | string }>(text, ...names);
   return Number(row?.bytes ?? 0);
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { defaultDeliveryLimits } from '#core/delivery-limits.ts';
+import type { NewMessage } from '#runtime/bindings/queue.ts';
 import { openEventsPostgres } from '#runtime/stores/event-stores.ts';
 import { boundQueue, boundState, queueBounds, stateBounds } from '#runtime/stores/project-bounds.ts';
 import { createStatePostgres } from '#runtime/stores/state-postgres.ts';
@@ -45,16 +46,34 @@ test('state that another engine has written counts, and another project is not r
 });
 
 test('messages that wait and dead letters count', async () => {
-  const send = async (store: ReturnType<typeof boundQueue>, bytes: number): Promise<string[]> => {
-    const message = { id: crypto.randomUUID(), payload: JSON.stringify('x'.repeat(bytes)), dueAt: now, dedupeId: null, orderingKey: null };
-    return store.send(place, { project: 'shop', branch: 'main', binding: 'JOBS' }, [message], now);
-  };
+  const message = (bytes: number): NewMessage => ({
+    id: crypto.randomUUID(),
+    payload: JSON.stringify('x'.repeat(bytes)),
+    dueAt: now,
+    dedupeId: null,
+    orderingKey: null,
+  });
+  const send = async (store: ReturnType<typeof boundQueue>, bytes: number): Promise<string[]> =>
+    store.send(place, { project: 'shop', branch: 'main', binding: 'JOBS' }, [message(bytes)], now);
   const bounds = queueBounds(events.sql, 10_000);
   const other = boundQueue(events.queue, bounds);
   await send(boundQueue(events.queue, queueBounds(events.sql, 10_000)), 9000);
   await send(other, 1);
   while (bounds.estimate('shop') < 9000) await new Promise((resolve) => setImmediate(resolve));
   await assert.rejects(send(other, 2000), { code: 'quota_exceeded', message: 'The messages of this project would exceed 10000 bytes' });
+  await events.queue.purge(place);
+  // Those of a preview count for its project.
+  const preview = { ...place, namespace: 'shop~login' };
+  await events.queue.send(preview, { project: 'shop', branch: 'login', binding: 'JOBS' }, [message(9000)], now);
+  const later = boundQueue(events.queue, queueBounds(events.sql, 10_000));
+  await send(later, 1);
+  await assert.rejects(
+    async () => {
+      for (;;) await later.send(preview, { project: 'shop', branch: 'login', binding: 'JOBS' }, [message(500)], now);
+    },
+    { code: 'quota_exceeded' },
+  );
+  await events.queue.purge(preview);
   await events.queue.purge(place);
   await send(boundQueue(events.queue, queueBounds(events.sql, 10_000)), 2000);
 });

@@ -178,6 +178,89 @@ test('a preview works on copies of the databases, with its own migrations, and h
   assert.deepEqual(await get('wishes', '/users'), []);
 });
 
+test('what a preview keeps, caches, sends and sets is its own, and reaches its branch', async () => {
+  const code = (version: string): string => `
+    const text = (value) => Response.json(value ?? null);
+    const seen = (env, what) => env.KV.update('seen', { $push: { all: '${version} ' + what } });
+    export default {
+      async fetch(request, env) {
+        const { pathname } = new URL(request.url);
+        if (pathname === '/version') return text('${version}');
+        if (pathname === '/seen') return text(await env.KV.get('seen', 'json'));
+        if (pathname === '/kept') {
+          const file = await env.FILES.get('a');
+          const page = await caches.default.match('https://cached.example/');
+          return text([await env.KV.get('a'), file && await file.text(), await env.CACHE.get('a'), page ? await page.text() : null]);
+        }
+        if (pathname === '/keep') {
+          await env.KV.put('a', '${version}');
+          await env.FILES.put('a', '${version}');
+          await env.CACHE.set('a', '${version}');
+          await caches.default.put('https://cached.example/', new Response('${version}', { headers: { 'cache-control': 'max-age=60' } }));
+          return text(await env.FILES.createSignedUrl('a'));
+        }
+        if (pathname === '/metrics') return text((await env.JOBS.metrics()).backlogCount);
+        if (pathname === '/begin') {
+          await env.MAIL.send('plain');
+          await env.JOBS.send('refused');
+          await env.DB.transaction(async (tx) => { await tx.exec('CREATE TABLE IF NOT EXISTS t (a)'); await tx.send(env.MAIL, 'with a transaction'); });
+          await env.CLOCK.set('soon', { afterMs: 10 });
+          return text(await env.ORDER.trigger({}, { id: 'one' }));
+        }
+      },
+      async message({ queueName, payload }, env) {
+        if (queueName === 'jobs') throw new Error('cannot');
+        await seen(env, queueName + ': ' + payload);
+      },
+      async timer({ id }, env) { await seen(env, 'timer: ' + id); },
+      workflows: { order: { async handler({ step, env }) { await step.run('seen', () => seen(env, 'workflow')); } } },
+    };`;
+  const declared = `
+db: { DB: orders }
+state: { KV: kept }
+fs: { FILES: kept }
+cache: { CACHE: kept }
+queue: { MAIL: mail, JOBS: { name: jobs, max_retries: 0, dead_letter: lost_jobs }, LOST: lost_jobs }
+timer: { CLOCK: clock }
+workflow: { ORDER: order }
+`;
+  const get = async (host: string, path: string): Promise<unknown> => {
+    const answer = await platform.fetch(host, path);
+    assert.equal(answer.status, 200, answer.text);
+    return answer.json();
+  };
+  const events = async (host: string): Promise<string[]> =>
+    until(async () => {
+      const { all } = ((await get(host, '/seen')) ?? { all: [] }) as { all: string[] };
+      return all.length === 5 ? all.toSorted() : null;
+    }) as Promise<string[]>;
+  const expected = (version: string): string[] =>
+    ['lost_jobs: refused', 'mail: plain', 'mail: with a transaction', 'timer: soon', 'workflow'].map((what) => `${version} ${what}`);
+
+  await platform.deploy('orders', code('production'), declared);
+  await served('orders');
+  await get('orders', '/keep');
+  await get('orders', '/begin');
+  assert.deepEqual(await events('orders'), expected('production'));
+
+  await platform.deploy('orders', code('first'), declared, {}, 'login');
+  await served('orders--login');
+  assert.deepEqual(await get('orders--login', '/kept'), [null, null, null, null]);
+  const address = (await get('orders--login', '/keep')) as string;
+  assert.deepEqual(await get('orders--login', '/kept'), ['first', 'first', 'first', 'first']);
+  assert.equal((await platform.fetch('orders--login', new URL(address).pathname)).text, 'first');
+  assert.deepEqual(await get('orders', '/kept'), ['production', 'production', 'production', 'production']);
+  // The ids of timer and run are those that production used.
+  await get('orders--login', '/begin');
+  assert.deepEqual(await events('orders--login'), expected('first'));
+  assert.deepEqual(await events('orders'), expected('production'));
+
+  // A later deployment of the branch goes on with it, and gets what comes from now on.
+  await platform.deploy('orders', code('second'), declared, {}, 'login');
+  await until(async () => (await get('orders--login', '/version')) === 'second');
+  assert.deepEqual(await get('orders--login', '/kept'), ['first', 'first', 'first', 'first']);
+});
+
 test('visitors sign in, and every engine knows their session', async () => {
   const up = await platform.fetch('shop', '/auth/signup', {
     method: 'POST',

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeploymentRecord, RouteRecord } from '#core/manifest.ts';
-import { ofPreview, previewOf, recipientOf } from '#core/preview.ts';
+import { ofPreview, previewIn, previewOf, recipientOf, withoutPreview } from '#core/preview.ts';
 import { isDatabaseName } from '#runtime/databases/database-name.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
 
@@ -54,14 +54,26 @@ test('the copy of a preview has a name that no project can declare', () => {
   assert.equal(ofPreview('users', null), 'users');
 });
 
-test('what a branch sent goes to its newest deployment, and of the branch of production to production', () => {
+test('events of production go to what serves, those of a preview to the newest deployment of its branch and to nobody else', () => {
   // Rolled back: the newest of main is not what serves.
-  const shop = record('d1', { d1: {}, d2: {}, d3: { branch: 'login' } });
-  assert.equal(recipientOf(shop, 'main'), 'd1');
-  assert.equal(recipientOf(shop, 'login'), 'd3');
-  assert.equal(recipientOf(shop, 'gone'), 'd1');
-  assert.equal(recipientOf(shop, 'constructor'), 'd1');
-  assert.equal(recipientOf(record(null, { d1: {} }), 'gone'), null);
+  const shop = record('d1', { d1: {}, d2: {}, d3: { branch: 'login' }, d4: { branch: 'login' } });
+  assert.equal(recipientOf(shop, 'main', null), 'd1');
+  assert.equal(recipientOf(shop, 'gone', null), 'd1');
+  assert.equal(recipientOf(shop, 'login', 'login'), 'd4');
+  assert.equal(recipientOf(shop, 'gone', 'gone'), null);
+  assert.equal(recipientOf(shop, 'constructor', 'constructor'), null);
+  assert.equal(recipientOf(record(null, { d1: {} }), 'gone', null), null);
+});
+
+test('what waits for a preview stays there when its branch becomes production', () => {
+  const shop = record('d3', { d1: { target: 'production' }, d3: { branch: 'login' } });
+  assert.equal(recipientOf(shop, 'login', 'login'), null);
+  assert.equal(recipientOf(shop, 'main', null), 'd3');
+});
+
+test('a name of a preview says whose it is and of which branch', () => {
+  assert.deepEqual([previewIn('users~login'), withoutPreview('users~login')], ['login', 'users']);
+  assert.deepEqual([previewIn('users'), withoutPreview('users')], [null, 'users']);
 });
 
 test('whatever a branch is called, its databases and users have names that lie in their folders', () => {

@@ -1,0 +1,120 @@
+// Who gets an event, and what platform.yaml says of the queues it may lie in: production in its project's namespace, the newest deployment
+// of each other branch in the branch's own (core/preview.ts). Follows the route records; used by main.ts.
+import type { Manifest, RouteRecord } from '#core/manifest.ts';
+import { ofPreview, previewIn, previewOf, recipientOf } from '#core/preview.ts';
+import { deadLettersOf, type QueuesSettings } from '#core/queue-settings.ts';
+import type { Recipient } from './delivery.ts';
+
+/** A schedule as the store takes it. */
+interface DeclaredCron {
+  readonly name: string;
+  readonly schedule: string;
+  readonly timezone: string;
+}
+
+/** What recipients are made of. */
+export interface RecipientsParts {
+  readonly cron: {
+    declare(
+      place: { namespace: string; resource: string },
+      sender: { project: string; branch: string },
+      crons: readonly DeclaredCron[],
+      now: number,
+    ): Promise<void>;
+  };
+  readonly lanes: {
+    find(namespace: string, resource: string): Promise<number | null>;
+    consume(namespace: string, resources: readonly string[]): Promise<void>;
+    limit(namespace: string, concurrency: Readonly<Record<string, number>>): Promise<void>;
+  };
+  /** The manifest of an artifact. */ readonly manifestOf: (artifact: string) => Pick<Manifest, 'bindings' | 'cron' | 'queues'>;
+  readonly now: () => number;
+  readonly onTrouble: (project: string, error: Error) => void;
+}
+
+/** Recipients as the route records say. */
+export interface Recipients {
+  /** The deployment that gets an event; null: nobody. */ resolve(recipient: Recipient): string | null;
+  /** What is said of the queues of a namespace. */ queues(namespace: string): QueuesSettings;
+  /** Takes other records; what fails is told to `onTrouble`, and tried again with the next ones. */
+  update(records: readonly RouteRecord[]): Promise<void>;
+}
+
+/** What is declared in a namespace: by which deployment, and what of it is needed later. */
+interface Declared {
+  readonly deployment: string;
+  readonly project: string;
+  readonly queues: QueuesSettings;
+}
+
+export function createRecipients({ cron, lanes, manifestOf, now, onTrouble }: RecipientsParts): Recipients {
+  let projects = new Map<string, RouteRecord>();
+  const declared = new Map<string, Declared>();
+  let declaring: Promise<void> = Promise.resolve();
+
+  async function declare(record: RouteRecord, namespace: string, deployment: string): Promise<void> {
+    if (declared.get(namespace)?.deployment === deployment) return;
+    const { project } = record;
+    const { artifact, branch } = record.deployments[deployment]!;
+    const { cron: schedules, bindings, queues = {} } = manifestOf(artifact);
+    const names = Object.values(bindings['queue'] ?? {});
+    const isProduction = namespace === project;
+    if (isProduction) {
+      const crons = Object.entries(schedules).map(([name, schedule]) => ({ name, ...schedule }));
+      await cron.declare({ namespace, resource: project }, { project, branch }, crons, now());
+    }
+    // Most previews are never opened: what nobody has sent to, and is as every queue is, has no lane.
+    const dead = new Set(names.map((name) => deadLettersOf(queues, name)));
+    const known: string[] = [];
+    for (const name of names) {
+      const isNeeded = isProduction || dead.has(name) || queues[name]?.maxConcurrency !== undefined;
+      if (isNeeded || (await lanes.find(namespace, name)) !== null) known.push(name);
+    }
+    await lanes.consume(namespace, known);
+    await lanes.limit(namespace, Object.fromEntries(known.map((name) => [name, queues[name]?.maxConcurrency ?? 0])));
+    declared.set(namespace, { deployment, project, queues });
+  }
+
+  async function declareAll(): Promise<void> {
+    const current = new Set<string>();
+    for (const record of projects.values()) {
+      for (const [namespace, deployment] of namespacesOf(record)) {
+        current.add(namespace);
+        await declare(record, namespace, deployment).catch((error: Error) => onTrouble(record.project, error));
+      }
+    }
+    for (const [namespace, { project }] of declared) {
+      // A record that names no production keeps its schedules: nothing takes them, and they are there when it does again.
+      if (current.has(namespace) || (namespace === project && projects.has(project))) continue;
+      if (namespace === project) await cron.declare({ namespace, resource: project }, { project, branch: '' }, [], now()).catch(() => {});
+      declared.delete(namespace);
+    }
+  }
+
+  return {
+    resolve({ kind, namespace, project, branch, deployment }) {
+      const record = projects.get(project);
+      if (record === undefined) return null;
+      const preview = previewIn(namespace);
+      if (kind !== 'workflow') return recipientOf(record, branch, preview);
+      // A run goes on with the code that started it, as long as that is kept, and works on what it worked on.
+      const isKept = deployment !== undefined && Object.hasOwn(record.deployments, deployment);
+      return isKept && previewOf(record, deployment) === preview ? deployment : null;
+    },
+    queues: (namespace) => declared.get(namespace)?.queues ?? {},
+    update(records) {
+      projects = new Map(records.map((record) => [record.project, record]));
+      return (declaring = declaring.then(declareAll));
+    },
+  };
+}
+
+/** The namespaces in which something of a project takes what comes, and what that is. */
+function* namespacesOf(record: RouteRecord): Generator<readonly [namespace: string, deployment: string]> {
+  const { project, production, branches } = record;
+  if (production !== null) yield [project, production];
+  for (const id of Object.values(branches)) {
+    const preview = previewOf(record, id);
+    if (preview !== null) yield [ofPreview(project, preview), id];
+  }
+}
