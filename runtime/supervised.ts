@@ -9,6 +9,7 @@ import { openReceiver, type Receiver } from './forwarding/receiver.ts';
 import type { Handler } from './handler.ts';
 import type { Listener, ListenerOptions } from './server/listener.ts';
 import { openInternal, type InternalRoutes } from './server/internal.ts';
+import type { SentHandle } from './supervisor/engine-process.ts';
 import type { FromEngine, ToEngine } from './supervisor/messages.ts';
 import type { DeploymentKey } from './supervisor/state.ts';
 
@@ -46,6 +47,8 @@ export async function superviseEngine(parts: SupervisedParts): Promise<{ drain(p
     if (process.connected) process.send?.(message, (handle ?? undefined) as never, {}, () => {});
   };
   let listener: Listener | null = null;
+  /** Leaves the sockets of dead engines, by place. */
+  const adopted = new Map<number, () => void>();
   let draining = false;
   const receiver: Receiver = await openReceiver({
     path: `${supervision.sockets}.link`,
@@ -60,7 +63,7 @@ export async function superviseEngine(parts: SupervisedParts): Promise<{ drain(p
       listener = await parts.open({ port: message.port, reusePort: true, inherited: message.inherits ? handle : null });
       parts.onListening(listener);
     }
-    // The supervisor keeps a copy: should no engine be left to listen, connections wait in its queue for the next one.
+    // The supervisor keeps a copy: should this engine die, another one answers what waits in its queue.
     say({ type: 'listening', port: listener?.port ?? 0 }, listener?.handOver());
   }
 
@@ -94,6 +97,15 @@ export async function superviseEngine(parts: SupervisedParts): Promise<{ drain(p
         break;
       case 'hand-over':
         say({ type: 'listener' }, listener?.handOver());
+        break;
+      case 'adopt':
+        adopted.get(message.place)?.();
+        if (draining || listener === null) (handle as SentHandle | undefined)?.close();
+        else adopted.set(message.place, listener.adopt(handle as object));
+        break;
+      case 'let-go':
+        adopted.get(message.place)?.();
+        adopted.delete(message.place);
         break;
       case 'drain':
         void drain(message.patient);

@@ -1,7 +1,8 @@
 // The default listener, on node:http: turns requests into exchanges and refuses the malformed ones. Opened by the roots
 // (main, dev) and handed to the handler as `OpenListener`. Knows nothing of routes or isolates; decodes no bodies.
+import { once } from 'node:events';
 import { createServer, IncomingMessage, ServerResponse, STATUS_CODES, type Server } from 'node:http';
-import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
+import { createServer as createNetServer, Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { errorMessage, errorTable, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
 import { isWebSocketHandshake } from './handshake.ts';
@@ -81,9 +82,13 @@ export async function openNodeListener(options: ListenerOptions): Promise<Listen
 
   await listen(server, options);
   const closed = new Promise<void>((resolve) => void server.once('close', () => resolve()));
+  /** Sockets of other processes, until the last connection that came by one is gone. */
+  const adopted = new Set<NetServer>();
+  const leave = (other: NetServer): void => void (other.listening && other.close());
   /** Node calls a server closed before the last sockets say so; only then all exchanges know. */
   const allClosed = async (): Promise<void> => {
     await closed;
+    await Promise.all([...adopted].map((other) => once(other, 'close')));
     while (sockets.size > 0) await new Promise((resolve) => setImmediate(resolve));
   };
 
@@ -91,8 +96,16 @@ export async function openNodeListener(options: ListenerOptions): Promise<Listen
     technology: 'node',
     port: (server.address() as AddressInfo).port,
     handOver: () => (server as unknown as { _handle: object | null })._handle,
+    adopt(socket) {
+      const other = createNetServer({ allowHalfOpen: true, noDelay: true }, (connection) => void server.emit('connection', connection));
+      adopted.add(other);
+      other.once('close', () => adopted.delete(other));
+      other.listen(socket);
+      return () => leave(other);
+    },
     async drain(deadlineMs, idle = 'close') {
       state.draining = true;
+      adopted.forEach(leave);
       if (idle === 'close') server.close();
       else stopAccepting(server);
       state.upgrader?.closeAll(1012, 'Service restart');
@@ -110,6 +123,7 @@ export async function openNodeListener(options: ListenerOptions): Promise<Listen
     },
     async close() {
       state.draining = true;
+      adopted.forEach(leave);
       server.close();
       destroyAll(sockets);
       await allClosed();

@@ -2,6 +2,7 @@
 // A spare is booted all the time, so that the place of one that dies is filled within milliseconds. Knows nothing of crash
 // ledgers: main.ts hears of every death.
 import type { EngineParts, EngineProcess, SentHandle } from './engine-process.ts';
+import { ListeningSockets } from './listening-sockets.ts';
 import type { FromEngine, ToEngine } from './messages.ts';
 import type { DeploymentKey, EngineState } from './state.ts';
 
@@ -39,10 +40,7 @@ export class Engines {
   /** Not assigned: booting, or ready. */
   #free: EngineProcess[] = [];
   #leaving = new Set<EngineProcess>();
-  /** Copies of the sockets that engines listen on, where their listener can share one. */
-  #sockets = new Map<EngineProcess, SentHandle>();
-  /** The socket of the last engine that listened: connections queue in it until the next one takes them. */
-  #orphan: { readonly socket: SentHandle; heir: EngineProcess | null } | null = null;
+  #sockets = new ListeningSockets();
   #lastId = 0;
   #youngDeaths = 0;
   #hasServed = false;
@@ -122,9 +120,7 @@ export class Engines {
   async stop(): Promise<void> {
     const gone = new Promise<void>((resolve) => (this.#stopping = resolve));
     if (this.#waiting !== null) clearTimeout(this.#waiting);
-    for (const engine of this.#sockets.keys()) this.#releaseSocket(engine);
-    this.#orphan?.socket.close();
-    this.#orphan = null;
+    this.#sockets.close();
     for (const engine of this.#free) engine.kill();
     for (const { engine, successor } of [...this.#places, ...this.#apart.values()]) {
       engine?.drain(this.#parts.drainMs + KILL_MS, false);
@@ -179,10 +175,9 @@ export class Engines {
     this.#parts.onAssigned(engine);
     const number = typeof place.key === 'number' ? place.key : null;
     const message = { type: 'assign', role, place: number, port: this.#parts.port } as const;
-    if (handle === null && number !== null && this.#orphan !== null && this.#orphan.heir === null) {
-      this.#orphan.heir = engine;
-      engine.share({ ...message, inherits: true }, this.#orphan.socket);
-    } else engine.send({ ...message, inherits: handle !== null }, handle);
+    const orphan = handle === null && number !== null ? this.#sockets.ofPlace(number) : null;
+    if (orphan !== null) engine.share({ ...message, inherits: true }, orphan);
+    else engine.send({ ...message, inherits: handle !== null }, handle);
   }
 
   /** A ready process gets the listening socket of the one it replaces, so that no connection is lost between the two. */
@@ -205,32 +200,9 @@ export class Engines {
     else handle?.close();
   }
 
-  /** Without this copy the port refuses connections while no engine listens; with it they wait for the next one. */
-  #keepSocket(engine: EngineProcess, socket: SentHandle): void {
-    this.#releaseSocket(engine);
-    if (this.#stopping !== null || engine.state !== 'listening') socket.close();
-    else this.#sockets.set(engine, socket);
-  }
-
-  #releaseSocket(engine: EngineProcess): void {
-    this.#sockets.get(engine)?.close();
-    this.#sockets.delete(engine);
-  }
-
-  /** Others listen: then a connection is better off with them at once than in a queue. */
-  #inheritSocket(engine: EngineProcess): void {
-    if (this.#orphan?.heir === engine) this.#orphan.heir = null;
-    const socket = this.#sockets.get(engine);
-    if (socket === undefined) return;
-    if (engine.expected || this.#orphan !== null || this.#stopping !== null || this.serving().length > 0) this.#releaseSocket(engine);
-    else {
-      this.#sockets.delete(engine);
-      this.#orphan = { socket, heir: null };
-    }
-  }
-
   #onMessage(engine: EngineProcess, message: FromEngine, handle: SentHandle | null): void {
     if (message.type === 'booted') {
+      if (engine.state !== 'starting') return;
       engine.state = 'booted';
       this.#fill();
     } else if (message.type === 'listener') {
@@ -238,12 +210,13 @@ export class Engines {
       if (place === undefined) handle?.close();
       else this.#inherit(place, handle);
     } else if (message.type === 'listening') {
-      engine.state = 'listening';
-      if (handle !== null) this.#keepSocket(engine, handle);
-      if (this.#orphan !== null && typeof engine.place === 'number') {
-        this.#orphan.socket.close();
-        this.#orphan = null;
+      // It may have been told to go meanwhile, or be gone.
+      if (engine.state !== 'assigned') {
+        handle?.close();
+        return;
       }
+      engine.state = 'listening';
+      this.#sockets.onListening(engine, handle);
       const place = [...this.#places, ...this.#apart.values()].find(({ successor }) => successor === engine) ?? this.#placeOf(engine);
       if (place === undefined) {
         this.#dismiss(engine);
@@ -260,12 +233,13 @@ export class Engines {
       this.#parts.onListening(engine);
       this.#parts.onChange();
       if (old !== null && old !== engine) this.#dismiss(old);
+      this.#sockets.settle(this.serving());
       this.#fill();
     } else this.#parts.onMessage(engine, message);
   }
 
   #dismiss(engine: EngineProcess): void {
-    this.#releaseSocket(engine);
+    this.#sockets.release(engine);
     this.#leaving.add(engine);
     engine.drain(this.#parts.drainMs + KILL_MS, true);
   }
@@ -286,12 +260,14 @@ export class Engines {
       // A quarantine engine comes back when it is wanted.
       if (typeof place.key !== 'number') this.#apart.delete(place.key);
     }
-    this.#inheritSocket(engine);
     if (this.#stopping !== null) {
       this.#whenGone();
       return;
     }
-    if (!engine.expected) {
+    if (engine.expected) this.#sockets.release(engine);
+    else {
+      this.#sockets.onDeath(engine);
+      this.#sockets.settle(this.serving());
       // Later on it is not the configuration: something that the engine needs is away for a moment.
       if (code === EXIT_CONFIGURATION && !this.#hasServed) {
         this.#parts.onHopeless(code);

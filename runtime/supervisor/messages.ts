@@ -32,6 +32,10 @@ export type ToEngine =
   | { readonly type: 'death'; readonly link: string; readonly blamed: DeploymentKey | null }
   /** Send your listening socket: another engine takes over. */
   | { readonly type: 'hand-over' }
+  /** The listening socket of a dead engine comes along: answer what comes to it too, until its place is taken. */
+  | { readonly type: 'adopt'; readonly place: number }
+  /** Another engine listens there again. */
+  | { readonly type: 'let-go'; readonly place: number }
   /** Finish what you have, and end. `patient`: idle connections get the time they always have. */
   | { readonly type: 'drain'; readonly patient: boolean };
 
