@@ -14,11 +14,12 @@ export function previewOf({ project, production, deployments }: RouteRecord, id:
   return served?.branch === deployment.branch ? null : branchSlug(deployment.branch, project);
 }
 
-const separator = '~';
+// Two: `auth~users` is no database of a branch that is called `users`.
+const separator = '~~';
 
 /**
- * A name of a preview's own, which no platform.yaml can declare. Of what is kept it is the resource (`users~login` of database, state and
- * files: they count for their project); of users, caches and what waits for a moment the namespace (`shop~login`: queues keep their names).
+ * A name of a preview's own, which no platform.yaml can declare. Of what is kept it is the resource (`users~~login` of database, state and
+ * files: they count for their project); of users, caches and what waits for a moment the namespace (`shop~~login`: queues keep their names).
  *
  * @param preview of {@link previewOf}.
  */
@@ -29,7 +30,7 @@ export function ofPreview(name: string, preview: string | null): string {
 /** The branch's slug in a name of {@link ofPreview}; null: it is production's. */
 export function previewIn(name: string): string | null {
   const at = name.indexOf(separator);
-  return at < 0 ? null : name.slice(at + 1);
+  return at < 0 ? null : name.slice(at + separator.length);
 }
 
 /** The name that a name of {@link ofPreview} was made of: of a namespace the project. */

@@ -5,6 +5,7 @@ import { betterAuth, type BetterAuthOptions } from 'better-auth';
 import { bearer } from 'better-auth/plugins';
 import { getMigrations } from 'better-auth/db/migration';
 import { Kysely } from 'kysely';
+import { usersResource } from '../bindings/auth.ts';
 import { databaseDialect } from './database-dialect.ts';
 import { providersOf, type AuthSite, type UsersParts } from './users.ts';
 
@@ -35,7 +36,7 @@ function optionsOf(
 ): BetterAuthOptions {
   const requireEmailVerification = vars['AUTH_REQUIRE_VERIFICATION'] === 'true';
   return {
-    database: { db: new Kysely({ dialect: databaseDialect(databases, { namespace, resource: 'auth~users' }) }), type: 'sqlite' },
+    database: { db: new Kysely({ dialect: databaseDialect(databases, { namespace, resource: usersResource }) }), type: 'sqlite' },
     secret: createHmac('sha256', secret).update(`auth ${namespace}`).digest('hex'),
     baseURL: origin,
     basePath: '/auth',

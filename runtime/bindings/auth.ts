@@ -44,6 +44,9 @@ export interface AuthStore {
   deleteUser(namespace: string, id: string): Promise<void>;
 }
 
+/** The database of a namespace's users: no platform.yaml can declare it, and no preview has a name like it (core/preview.ts). */
+export const usersResource = 'auth~users';
+
 /** JSON of a user's own fields. */
 export const metadataBytesMax = 4096;
 const tokenBytesMax = 4096;

@@ -2,6 +2,7 @@
 import { PlatformError } from '#core/errors.ts';
 import { databaseOps, type WireRefusal, type WireResult, type WireValue } from '#core/database-request.ts';
 import { invalid, toName } from '../bindings/arguments.ts';
+import { usersResource } from '../bindings/auth.ts';
 import type { DatabasePlace } from '../bindings/database.ts';
 import { countOf, deploymentOf, notFound, opened, placeOf, type Asked, type Route } from './api.ts';
 
@@ -19,7 +20,7 @@ const ofBinding = (asked: Asked): DatabasePlace => placeOf(asked, 'db');
 /** Where auth keeps users: a name that no platform.yaml can declare. */
 function ofUsers(asked: Asked): DatabasePlace {
   if (deploymentOf(asked).manifest.bindings['auth'] === undefined) throw notFound('platform.yaml declares no auth');
-  return { namespace: asked.parts.namespace, resource: 'auth~users' };
+  return { namespace: asked.parts.namespace, resource: usersResource };
 }
 
 async function ask<Result>(asked: Asked, place: DatabasePlace, op: number, payload: readonly unknown[]): Promise<Result> {

@@ -63,7 +63,7 @@ test('messages that wait and dead letters count', async () => {
   await assert.rejects(send(other, 2000), { code: 'quota_exceeded', message: 'The messages of this project would exceed 10000 bytes' });
   await events.queue.purge(place);
   // Those of a preview count for its project.
-  const preview = { ...place, namespace: 'shop~login' };
+  const preview = { ...place, namespace: 'shop~~login' };
   await events.queue.send(preview, { project: 'shop', branch: 'login', binding: 'JOBS' }, [message(9000)], now);
   const later = boundQueue(events.queue, queueBounds(events.sql, 10_000));
   await send(later, 1);

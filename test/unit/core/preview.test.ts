@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeploymentRecord, RouteRecord } from '#core/manifest.ts';
 import { ofPreview, previewIn, previewOf, recipientOf, withoutPreview } from '#core/preview.ts';
+import { usersResource } from '#runtime/bindings/auth.ts';
 import { isDatabaseName } from '#runtime/databases/database-name.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
 
@@ -50,8 +51,13 @@ test('without production every deployment is a preview', () => {
 });
 
 test('the copy of a preview has a name that no project can declare', () => {
-  assert.equal(ofPreview('users', 'login'), 'users~login');
+  assert.equal(ofPreview('users', 'login'), 'users~~login');
   assert.equal(ofPreview('users', null), 'users');
+});
+
+test('no branch and no database is called so that a preview would get the users of production', () => {
+  assert.notEqual(ofPreview('auth', previewOf(record('d1', { d1: {}, d2: { branch: 'users' } }), 'd2')), usersResource);
+  assert.equal(previewIn(usersResource), null);
 });
 
 test('events of production go to what serves, those of a preview to the newest deployment of its branch and to nobody else', () => {
@@ -72,7 +78,7 @@ test('what waits for a preview stays there when its branch becomes production', 
 });
 
 test('a name of a preview says whose it is and of which branch', () => {
-  assert.deepEqual([previewIn('users~login'), withoutPreview('users~login')], ['login', 'users']);
+  assert.deepEqual([previewIn('users~~login'), withoutPreview('users~~login')], ['login', 'users']);
   assert.deepEqual([previewIn('users'), withoutPreview('users')], [null, 'users']);
 });
 

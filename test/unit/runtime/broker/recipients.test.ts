@@ -59,9 +59,9 @@ test('a message goes to production or to the newest deployment of its branch, by
       resolve({ kind: 'queue', namespace, resource: 'mail', project: 'shop', branch });
     assert.equal(to('shop', 'main'), null);
     await update([shop('d1', main, login)]);
-    assert.deepEqual([to('shop', 'main'), to('shop~login', 'login'), to('shop~gone', 'gone')], ['d1', 'd2', null]);
+    assert.deepEqual([to('shop', 'main'), to('shop~~login', 'login'), to('shop~~gone', 'gone')], ['d1', 'd2', null]);
     await update([shop('d1', main, login, deployment('d3', 'login'))]);
-    assert.equal(to('shop~login', 'login'), 'd3');
+    assert.equal(to('shop~~login', 'login'), 'd3');
     await update([]);
     assert.equal(to('shop', 'main'), null);
   });
@@ -72,17 +72,17 @@ test('a run of a preview goes on with its deployment, and waits while that works
     const to = (namespace: string, started: string): string | null =>
       resolve({ kind: 'workflow', namespace, resource: 'order', project: 'shop', branch: 'login', deployment: started });
     await update([shop('d1', main, login, deployment('d3', 'login'))]);
-    assert.deepEqual([to('shop~login', 'd2'), to('shop', 'd1'), to('shop', 'd9'), to('shop', 'd2')], ['d2', 'd1', null, null]);
+    assert.deepEqual([to('shop~~login', 'd2'), to('shop', 'd1'), to('shop', 'd9'), to('shop', 'd2')], ['d2', 'd1', null, null]);
     await update([shop('d3', main, login, deployment('d3', 'login'))]);
-    assert.deepEqual([to('shop~login', 'd2'), to('shop', 'd2')], [null, 'd2']);
+    assert.deepEqual([to('shop~~login', 'd2'), to('shop', 'd2')], [null, 'd2']);
   });
 });
 
 test('schedules are those of production alone', async () => {
   await withRecipients({ d1: { bindings: {}, cron: {} }, d2: plain }, async ({ update }, { cron }) => {
     await update([shop('d1', main, login)]);
-    for (const namespace of ['shop', 'shop~login'])
-      for (const resource of ['shop', 'shop~login']) assert.deepEqual(await cron.list({ namespace, resource }), []);
+    for (const namespace of ['shop', 'shop~~login'])
+      for (const resource of ['shop', 'shop~~login']) assert.deepEqual(await cron.list({ namespace, resource }), []);
     await update([shop('d2', main, login)]);
     assert.deepEqual(
       (await cron.list({ namespace: 'shop', resource: 'shop' })).map(({ name }) => name),
@@ -98,18 +98,18 @@ test('what a branch says of its queues holds in its own namespace, and only what
   const preview: Declares = { bindings: { queue: { MAIL: 'mail', JOBS: 'jobs', LOST: 'lost', OTHER: 'other' } }, cron: {}, queues };
   await withRecipients({ d1: plain, d2: preview, d3: plain }, async (recipients, { queue }) => {
     await recipients.update([shop('d1', main, login)]);
-    assert.deepEqual([recipients.queues('shop'), recipients.queues('shop~login')], [{}, queues]);
+    assert.deepEqual([recipients.queues('shop'), recipients.queues('shop~~login')], [{}, queues]);
     const there = async (namespace: string): Promise<string[]> => {
       const names = await Promise.all(
         ['mail', 'jobs', 'lost', 'other'].map(async (name) => ((await queue.lanes.find(namespace, name)) ? [name] : [])),
       );
       return names.flat();
     };
-    assert.deepEqual([await there('shop'), await there('shop~login')], [['mail'], ['jobs', 'lost']]);
+    assert.deepEqual([await there('shop'), await there('shop~~login')], [['mail'], ['jobs', 'lost']]);
     await recipients.update([shop('d1', main, login, deployment('d3', 'login'))]);
-    assert.deepEqual(recipients.queues('shop~login'), {});
+    assert.deepEqual(recipients.queues('shop~~login'), {});
     await recipients.update([shop('d1', main)]);
-    assert.deepEqual(recipients.queues('shop~login'), {});
+    assert.deepEqual(recipients.queues('shop~~login'), {});
   });
 });
 
@@ -120,6 +120,6 @@ test('what a preview says wrong stops nobody else, and is tried again', async ()
     assert.deepEqual(troubles, ['shop: no d2']);
     manifests['d2'] = { ...plain, queues: { mail: { maxRetries: 1 } } };
     await update([shop('d1', main, login)]);
-    assert.deepEqual([troubles.length, queues('shop~login')], [1, { mail: { maxRetries: 1 } }]);
+    assert.deepEqual([troubles.length, queues('shop~~login')], [1, { mail: { maxRetries: 1 } }]);
   });
 });
