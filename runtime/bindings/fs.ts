@@ -93,6 +93,8 @@ export interface FileStore {
   ): Promise<{ etag: string }>;
   completeUpload(place: FilePlace, key: string, upload: string, parts: readonly { part: number; etag: string }[]): Promise<FileHead>;
   abortUpload(place: FilePlace, key: string, upload: string): Promise<void>;
+  /** Deletes all files of a resource. Uploads go too where the store keeps them itself. */
+  clear(place: FilePlace): Promise<void>;
 }
 
 /** Limits of the binding. */

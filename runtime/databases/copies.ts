@@ -174,7 +174,8 @@ export function replaceFile(file: string, source: string): void {
   rmSync(marker(file), { force: true });
 }
 
-/** Deletes a closed database. */
+/** Deletes a closed database, and the mark of a damaged one: the next begins empty. What was set aside stays. */
 export function removeFile(file: string): void {
   for (const part of parts) rmSync(file + part, { force: true });
+  rmSync(marker(file), { force: true });
 }

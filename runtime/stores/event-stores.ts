@@ -22,6 +22,11 @@ export interface EventStores {
   readonly wake: Wake;
   /** A broker's membership among those over this database. */
   join(onTrouble: (error: unknown) => void): Promise<Presence>;
+  /**
+   * Drops all messages, timers and runs of a namespace, those that are being worked on included. Its lanes stay: engines and brokers
+   * remember their numbers.
+   */
+  clear(namespace: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -59,6 +64,11 @@ function stores(sql: Sql, wake: Wake, limits: DeliveryLimits): Omit<EventStores,
     workflow: createWorkflowStore(sql, wake, limits),
     outboxes: createOutboxIndex(sql),
     wake,
+    async clear(namespace) {
+      // Steps, events and logs go with their runs.
+      for (const table of ['queue_message', 'queue_dedupe', 'timer', 'workflow_execution'])
+        await sql.all(`DELETE FROM ${table} WHERE lane_id IN (SELECT id FROM lane WHERE namespace = $1)`, namespace);
+    },
   };
 }
 

@@ -194,6 +194,19 @@ export function openFilesDisk(folder: string, options: FilesDiskOptions = {}): F
     }),
   );
 
+  /** Files and uploads of a resource. */
+  const clearAll = db.transaction(({ namespace, resource }: FilePlace): Content[][] => {
+    const rows = db.prepare<unknown[], Pick<Row, 'contents'>>('DELETE FROM files WHERE namespace = ? AND resource = ? RETURNING contents');
+    const contents = rows.all(namespace, resource).map((row) => JSON.parse(row.contents) as Content[]);
+    const uploads = db.prepare<unknown[], { id: string }>('SELECT id FROM uploads WHERE namespace = ? AND resource = ?');
+    for (const { id } of uploads.all(namespace, resource)) {
+      contents.push(partsOf.all(id));
+      dropUpload.run(id);
+    }
+    use(namespace, -sizeOf(contents.flat()));
+    return contents;
+  });
+
   /** To be called once the row that no longer names them is on the disk. */
   async function drop(contents: readonly Content[]): Promise<void> {
     if (contents.length <= openAtOnce) {
@@ -316,6 +329,11 @@ export function openFilesDisk(folder: string, options: FilesDiskOptions = {}): F
       const parts = giveUp.immediate(place, key, upload);
       await flushed();
       await drop(parts);
+    },
+    async clear(place) {
+      const cleared = clearAll.immediate(place);
+      if (cleared.length > 0) await flushed();
+      for (const contents of cleared) await drop(contents);
     },
     close() {
       db.close();

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { AwsV4Signer } from 'aws4fetch';
 import { Agent, fetch, type Headers, type Response } from 'undici';
 import { PlatformError } from '#core/errors.ts';
-import type { FileHead, FileHeaders, FilePlace, FileStore, FileWrite } from '../bindings/fs.ts';
+import type { FileHead, FileHeaders, FilePage, FilePlace, FileStore, FileWrite } from '../bindings/fs.ts';
 import { ByteBudget, type Share } from './byte-budget.ts';
 import { holds, resolveRange } from './file-conditions.ts';
 
@@ -300,6 +300,17 @@ export function openFilesS3(options: S3Options): FileStore & { close(): Promise<
       const query = { uploadId: Buffer.from(id, 'base64url').toString() };
       const response = await send({ method: 'DELETE', key: keyOf(place, key), query });
       if (!response.ok) throw refusal(response.status, await response.text());
+    },
+    // Uploads that nobody completed are the bucket's to expire: their keys are in no list of files.
+    async clear(place) {
+      for (let cursor: string | null = null; ;) {
+        const page: FilePage = await this.list(place, { prefix: '', delimiter: '', cursor, limit: 1000 });
+        await this.delete(
+          place,
+          page.files.map(({ key }) => key),
+        );
+        if ((cursor = page.cursor) === null) return;
+      }
     },
     close: () => agent.close(),
   };

@@ -16,6 +16,8 @@ export interface OutboxIndex {
   due(now: number, next: number, most: number): Promise<OutboxPlace[]>;
   /** Forgets a database, unless it was touched since. */
   drop(place: OutboxPlace): Promise<void>;
+  /** Forgets a database that is to be deleted. */
+  forget(place: DatabasePlace): Promise<void>;
 }
 
 export function createOutboxIndex(sql: Sql): OutboxIndex {
@@ -48,6 +50,9 @@ export function createOutboxIndex(sql: Sql): OutboxIndex {
         resource,
         touchedAt,
       );
+    },
+    async forget({ namespace, resource }) {
+      await sql.all('DELETE FROM outbox_database WHERE namespace = $1 AND resource = $2', namespace, resource);
     },
   };
 }

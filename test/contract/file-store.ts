@@ -207,6 +207,19 @@ export function fileStoreContract(
     assert.equal(await store.get(at, 'gone', everything), null);
   });
 
+  test('a resource that is cleared has no files, and others keep theirs', async () => {
+    const cleared = { namespace: 'shop', resource: 'cleared' };
+    const beside = { namespace: 'shop', resource: 'cleared2' };
+    for (const place of [cleared, beside]) for (const key of ['a', 'b/c']) await store.put(place, key, body(key), plain);
+    await store.clear(cleared);
+    await store.clear(cleared);
+    const keys = async (resource: string): Promise<string[]> =>
+      (await store.list({ namespace: 'shop', resource }, { prefix: '', delimiter: '', cursor: null, limit: 10 })).files.map(
+        ({ key }) => key,
+      );
+    assert.deepEqual([await keys('cleared'), await keys('cleared2')], [[], ['a', 'b/c']]);
+  });
+
   test('an empty file is a file', async () => {
     await store.put(at, 'empty', body(''), plain);
     const found = await store.get(at, 'empty', everything);

@@ -1,0 +1,63 @@
+// Takes away what a branch had of its own (bindings.ts: `renamed`, `apart`), for whoever removes its deployments. What production has is
+// out of reach: every name here has the branch in it. It may be called again where it failed half-way.
+import type { Manifest } from '#core/manifest.ts';
+import { branchSlug } from '#core/names.ts';
+import { ofPreview } from '#core/preview.ts';
+import { usersResource } from './auth.ts';
+import type { DatabasePlace } from './database.ts';
+import type { FileStore } from './fs.ts';
+import type { StateStore } from './state.ts';
+
+/** Where branches have what is taken away; null where there is no such store. */
+export interface BranchStores {
+  readonly databases: { remove(place: DatabasePlace): Promise<void> } | null;
+  readonly state: Pick<StateStore, 'list' | 'delete'> | null;
+  readonly fs: Pick<FileStore, 'clear'> | null;
+  readonly events: {
+    /** Drops messages, timers and runs of a namespace. */ clear(namespace: string): Promise<void>;
+    readonly outboxes: { forget(place: DatabasePlace): Promise<void> };
+  } | null;
+}
+
+/** A branch that is over. */
+export interface RemovedBranch {
+  readonly project: string;
+  readonly branch: string;
+  /** What each of its deployments declared, those that are long gone included. */
+  readonly bindings: readonly Manifest['bindings'][];
+}
+
+/**
+ * Deletes a branch's databases, users, state, files, messages, timers and runs; caches go by themselves. To be called once its deployments
+ * are served no more: a request that is still running makes anew what it writes to.
+ */
+export async function removeBranch({ databases, state, fs, events }: BranchStores, removed: RemovedBranch): Promise<void> {
+  const { project, branch } = removed;
+  const preview = branchSlug(branch, project);
+  const apart = ofPreview(project, preview);
+  const placesOf = (kind: string): DatabasePlace[] => {
+    const resources = new Set(removed.bindings.flatMap((bindings) => Object.values(bindings[kind] ?? {})));
+    return [...resources].map((resource) => ({ namespace: project, resource: ofPreview(resource, preview) }));
+  };
+  await events?.clear(apart);
+  for (const place of placesOf('db')) {
+    // First: whoever looks for messages in a database that is gone would make it anew, and empty.
+    await events?.outboxes.forget(place);
+    await databases?.remove(place);
+  }
+  await databases?.remove({ namespace: apart, resource: usersResource });
+  for (const place of placesOf('fs')) await fs?.clear(place);
+  if (state !== null) for (const place of placesOf('state')) await clearState(state, place);
+}
+
+const keysTogether = 1000;
+
+async function clearState(state: Pick<StateStore, 'list' | 'delete'>, place: DatabasePlace): Promise<void> {
+  for (let after: string | null = null; ;) {
+    // At the beginning of time nothing has expired: all is there.
+    const { keys, more } = await state.list(place, { prefix: '', after, limit: keysTogether }, 0);
+    await Promise.all(keys.map(({ name }) => state.delete(place, name)));
+    if (!more) return;
+    after = keys.at(-1)!.name;
+  }
+}

@@ -1,0 +1,137 @@
+// What the removal of a branch keeps to over each technology: everything that its bindings wrote is gone, and nothing else. Written through
+// the bindings themselves, so that it follows their names; databases and files are real ones.
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { databaseOps } from '#core/database-request.ts';
+import { defaultDeliveryLimits, type DeliveryLimits } from '#core/delivery-limits.ts';
+import { ofPreview } from '#core/preview.ts';
+import { usersResource } from '#runtime/bindings/auth.ts';
+import { createBindingCalls } from '#runtime/bindings/bindings.ts';
+import { removeBranch, type BranchStores } from '#runtime/bindings/branch-removal.ts';
+import type { StateStore } from '#runtime/bindings/state.ts';
+import type { CallScope, HostHandler } from '#runtime/bridge/host-calls.ts';
+import { createMemoryCache } from '#runtime/stores/cache-memory.ts';
+import type { EventStores } from '#runtime/stores/event-stores.ts';
+import { openFilesDisk } from '#runtime/stores/files-disk.ts';
+import { startDatabases, type TestDatabases } from '#test/setup/databases.ts';
+
+const bindings = {
+  db: { DB: 'main' },
+  state: { KV: 'main' },
+  fs: { FILES: 'main' },
+  queue: { MAIL: 'mail' },
+  timer: { CLOCK: 'clock' },
+  workflow: { ORDER: 'order' },
+};
+
+/** Registers the suite's tests. */
+export function branchRemovalContract(
+  open: (limits: DeliveryLimits) => Promise<{ stores: EventStores; state: StateStore; close(): Promise<void> }>,
+): void {
+  let databases: TestDatabases;
+  let opened: Awaited<ReturnType<typeof open>>;
+  let folder = '';
+  let fs: ReturnType<typeof openFilesDisk>;
+  before(async () => {
+    databases = await startDatabases();
+    opened = await open(defaultDeliveryLimits);
+    folder = await mkdtemp(join(tmpdir(), 'platform-test-'));
+    fs = openFilesDisk(folder);
+  });
+  after(async () => {
+    fs.close();
+    await opened.close();
+    await databases.close();
+    await rm(folder, { recursive: true });
+  });
+
+  const contents = async (): Promise<number> =>
+    (await readdir(join(folder, 'content'), { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile()).length;
+
+  /** The calls of a preview, or of production. */
+  function callsOf(
+    branch: string,
+    preview: string | null,
+  ): (name: string, args: object, ...parts: (string | Uint8Array)[]) => Promise<unknown> {
+    const { stores, state } = opened;
+    const calls = createBindingCalls(
+      { namespace: 'shop', project: 'shop', branch, deployment: 'd1', preview },
+      { bindings },
+      { db: databases.client, state, fs, events: { ...stores, limits: defaultDeliveryLimits } },
+      { signUrl: null, cache: createMemoryCache({ bytesMax: 1000 }), cacheEntryBytesMax: 1000 },
+    );
+    const owner = { countSubrequest: () => {}, host: () => null, id: 0, trace: null };
+    const isolate = { hasRoom: () => true } as unknown as CallScope;
+    const { signal } = new AbortController();
+    return async (name, args, ...parts) => {
+      const reply = await (calls[name] as HostHandler)({ args, parts, owner, signal, isolate });
+      return reply.value ?? reply.parts?.map((part) => (typeof part === 'string' ? part : Buffer.from(part).toString()));
+    };
+  }
+
+  async function fill(call: ReturnType<typeof callsOf>): Promise<void> {
+    await call('db.run', { binding: 'DB', op: databaseOps.exec }, JSON.stringify(['CREATE TABLE t (a); INSERT INTO t VALUES (1)']));
+    await call('state.put', { binding: 'KV', key: 'a' }, 'kept');
+    await call('state.put', { binding: 'KV', key: 'old', expiresAt: Date.now() + 60_000 }, 'kept');
+    await call('fs.put', { binding: 'FILES', key: 'a' }, 'kept');
+    const upload = await call('fs.createUpload', { binding: 'FILES', key: 'b' });
+    await call('fs.putPart', { binding: 'FILES', key: 'b', upload, part: 1 }, 'part');
+    await call('queue.send', { binding: 'MAIL', messages: [{ payload: 1, dedupeId: 'one' }] });
+    await call('timer.set', { binding: 'CLOCK', id: 'a', afterMs: 60_000 });
+    await call('workflow.trigger', { binding: 'ORDER', id: 'a', input: null });
+  }
+
+  async function kept(call: ReturnType<typeof callsOf>): Promise<unknown[]> {
+    const { keys } = (await call('state.list', { binding: 'KV' })) as { keys: { name: string }[] };
+    const { files } = (await call('fs.list', { binding: 'FILES' })) as { files: { key: string }[] };
+    const { backlogCount } = (await call('queue.metrics', { binding: 'MAIL' })) as { backlogCount: number };
+    const { timers } = (await call('timer.list', { binding: 'CLOCK' })) as { timers: unknown[] };
+    const { executions } = (await call('workflow.list', { binding: 'ORDER' })) as { executions: unknown[] };
+    return [keys.map(({ name }) => name), files.map(({ key }) => key), backlogCount, timers.length, executions.length];
+  }
+  const all = [['a', 'old'], ['a'], 1, 1, 1];
+  const nothing = [[], [], 0, 0, 0];
+  const databasesOf = async (namespace: string): Promise<string[]> =>
+    (await readdir(join(databases.directory, namespace)).catch(() => [])).filter((name) => name.endsWith('.sqlite')).toSorted();
+
+  test('what a removed branch had is gone; production and branches beside it keep theirs', async () => {
+    const production = callsOf('main', null);
+    const login = callsOf('login', 'login');
+    const beside = callsOf('log', 'log');
+    for (const call of [production, login, beside]) await fill(call);
+    await opened.stores.outboxes.touch({ namespace: 'shop', resource: ofPreview('main', 'login') }, 1, 2);
+    const users = { namespace: ofPreview('shop', 'login'), resource: usersResource };
+    await databases.client.run(users, databaseOps.exec, 0, JSON.stringify(['CREATE TABLE u (a)']));
+    assert.deepEqual(await databasesOf('shop~~login'), ['auth~users.sqlite']);
+    assert.equal(await contents(), 6);
+
+    const stores: BranchStores = { databases: databases.client, state: opened.state, fs, events: opened.stores };
+    const removed = { project: 'shop', branch: 'login', bindings: [bindings, {}, { db: { OLD: 'main', NEVER: 'never' } }] };
+    await removeBranch(stores, removed);
+    assert.deepEqual(await kept(login), nothing);
+    assert.deepEqual(await kept(production), all);
+    assert.deepEqual(await kept(beside), all);
+    assert.deepEqual(await databasesOf('shop'), ['main.sqlite', 'main~~log.sqlite']);
+    assert.deepEqual(await databasesOf('shop~~login'), []);
+    assert.deepEqual(await opened.stores.outboxes.due(Date.now() * 2, 0, 10), []);
+    assert.equal(await contents(), 4);
+
+    // Once more is no error, and the branch may come back: with nothing, and under the same names.
+    await removeBranch(stores, removed);
+    await fill(login);
+    assert.deepEqual(await kept(login), all);
+  });
+
+  test('where there is no store of a kind, the others are cleared', async () => {
+    const call = callsOf('other', 'other');
+    await fill(call);
+    await removeBranch(
+      { databases: null, state: opened.state, fs: null, events: null },
+      { project: 'shop', branch: 'other', bindings: [bindings] },
+    );
+    assert.deepEqual(await kept(call), [[], ['a'], 1, 1, 1]);
+  });
+}
