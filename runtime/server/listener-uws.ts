@@ -7,6 +7,7 @@ import { defaultLimits } from '#core/limits.ts';
 import { isWebSocketHandshake } from './handshake.ts';
 import { HeadCache, hostFrom, isHopByHop } from './header-block.ts';
 import type { Listener, ListenerOptions, OpenListener } from './listener.ts';
+import { ClientAddresses } from './uws-address.ts';
 import { openCorkHolder } from './uws-cork.ts';
 import { UwsExchange, type UwsListenerState, type UwsResponse } from './uws-exchange.ts';
 import { uwsBehavior, type UwsBehavior } from './uws-socket.ts';
@@ -71,6 +72,7 @@ export function openUwsListener(uws: UwsModule): OpenListener {
     const state: UwsListenerState = {
       options,
       heads: new HeadCache(),
+      addresses: new ClientAddresses(),
       draining: false,
       running: 0,
       onQuiet: null,

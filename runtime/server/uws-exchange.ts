@@ -7,12 +7,13 @@ import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import { chosenProtocol, handshakeHeaders } from './handshake.ts';
 import { hasBody, headerIn, type HeadCache, type ResponseHead } from './header-block.ts';
 import type { BodySink, Exchange, ListenerOptions } from './listener.ts';
+import type { ClientAddresses, UwsAddressed } from './uws-address.ts';
 import type { CorkHolder } from './uws-cork.ts';
 import { UwsWire, type UwsSocketOwner } from './uws-socket.ts';
 import { latin1, utf8 } from './uws-text.ts';
 
 /** The part of the library's response object that is used. */
-export interface UwsResponse {
+export interface UwsResponse extends UwsAddressed {
   writeStatus(status: string): unknown;
   writeHeader(name: string, value: string | Uint8Array): unknown;
   write(chunk: string | Uint8Array): boolean;
@@ -27,7 +28,6 @@ export interface UwsResponse {
   pause(): unknown;
   resume(): unknown;
   cork(callback: () => void): unknown;
-  getRemoteAddressAsText(): ArrayBuffer;
   upgrade(owner: UwsSocketOwner, key: string, protocol: string, extensions: string, context: object): void;
 }
 
@@ -35,6 +35,7 @@ export interface UwsResponse {
 export interface UwsListenerState {
   readonly options: ListenerOptions;
   readonly heads: HeadCache;
+  readonly addresses: ClientAddresses;
   draining: boolean;
   /** Exchanges whose response is not with the kernel yet. */ running: number;
   /** Called when `running` falls to zero while draining. */ onQuiet: (() => void) | null;
@@ -120,9 +121,7 @@ export class UwsExchange implements Exchange {
   }
 
   get remoteAddress(): string {
-    if (this.#remoteAddress === null)
-      this.#remoteAddress = this.#state >= ended ? '' : plainAddress(Buffer.from(this.#native.getRemoteAddressAsText()).toString());
-    return this.#remoteAddress;
+    return (this.#remoteAddress ??= this.#state >= ended ? '' : this.#listener.addresses.of(this.#native));
   }
 
   header(name: string): string | null {
@@ -427,15 +426,4 @@ export class UwsExchange implements Exchange {
     this.#state = state;
     if (--this.#listener.running === 0) this.#listener.onQuiet?.();
   }
-}
-
-/** The library writes IPv6 in full and IPv4 of a dual-stack socket as a mapped address. */
-function plainAddress(address: string): string {
-  return address.startsWith('0000:0000:0000:0000:0000:ffff:')
-    ? address
-        .slice(30)
-        .split(':')
-        .map((group) => `${Number.parseInt(group.slice(0, 2), 16)}.${Number.parseInt(group.slice(2), 16)}`)
-        .join('.')
-    : address;
 }
