@@ -1,35 +1,22 @@
 // What the loop costs beside its deliveries. What it delivers and when is test/contract/broker.ts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startClaimLoop, type ClaimedRow, type ClaimSource } from '#postgres/claim-loop.ts';
+import { startClaimLoop, type ClaimedRow, type ClaimLoop, type ClaimSource, type Work } from '#postgres/claim-loop.ts';
 import { createLocalWake } from '#postgres/wake.ts';
 
-test('a look at many lanes with something due later reckons the first time once, not once a lane', async () => {
-  const lanes = 3000;
-  const far = Date.now() + 3_600_000;
-  const { promise: looked, resolve: look } = Promise.withResolvers<void>();
-  let reads = 0;
-  const source: ClaimSource<ClaimedRow> = {
-    kind: 'timer',
-    // Times that say when they are compared.
-    scan: async () =>
-      Array.from({ length: lanes }, (_, lane) => ({
-        lane,
-        namespace: 'a',
-        due_at: { valueOf: () => (reads++, far + lane) } as unknown as number,
-      })),
-    claim: async () => [],
-    renew: async () => [],
-    release: async () => true,
-    async members() {
-      look();
-      return [];
-    },
-    takeOver: async () => {},
-  };
-  const loop = await startClaimLoop({
+/** What a source answers where a case does not care. */
+const quiet: Omit<ClaimSource<ClaimedRow>, 'kind' | 'scan'> = {
+  claim: async () => [],
+  renew: async () => [],
+  release: async () => true,
+  members: async () => [],
+  takeOver: async () => {},
+};
+
+function start(source: ClaimSource<ClaimedRow>, work: Work<ClaimedRow> = { group: () => [], run: async () => ({}) }): Promise<ClaimLoop> {
+  return startClaimLoop({
     source,
-    work: { group: () => [], run: async () => ({}) },
+    work,
     wake: createLocalWake(),
     member: 'm',
     isGone: () => false,
@@ -39,6 +26,29 @@ test('a look at many lanes with something due later reckons the first time once,
     now: Date.now,
     onTrouble: (_message, error) => assert.fail(String(error)),
   });
+}
+
+test('a look at many lanes with something due later reckons the first time once, not once a lane', async () => {
+  const lanes = 3000;
+  const far = Date.now() + 3_600_000;
+  const { promise: looked, resolve: look } = Promise.withResolvers<void>();
+  let reads = 0;
+  const source: ClaimSource<ClaimedRow> = {
+    ...quiet,
+    kind: 'timer',
+    // Times that say when they are compared.
+    scan: async () =>
+      Array.from({ length: lanes }, (_, lane) => ({
+        lane,
+        namespace: 'a',
+        due_at: { valueOf: () => (reads++, far + lane) } as unknown as number,
+      })),
+    async members() {
+      look();
+      return [];
+    },
+  };
+  const loop = await start(source);
   await looked;
   await loop.close(0);
   assert.ok(reads < 20 * lanes, `${reads} comparisons`);
@@ -50,6 +60,7 @@ test('what comes due while the loop looks for it is followed by the next as by a
   const { promise: finished, resolve: finish } = Promise.withResolvers<void>();
   let seq = 0;
   const source: ClaimSource<ClaimedRow> = {
+    ...quiet,
     kind: 'timer',
     async scan(lanes) {
       const [next] = due;
@@ -65,28 +76,13 @@ test('what comes due while the loop looks for it is followed by the next as by a
       }
       return rows;
     },
-    renew: async () => [],
-    release: async () => true,
-    members: async () => [],
-    takeOver: async () => {},
   };
-  const loop = await startClaimLoop({
-    source,
-    work: {
-      group: (rows) => rows.map((row) => [row]),
-      async run([row]) {
-        if (row!.seq === 5) finish();
-        return {};
-      },
+  const loop = await start(source, {
+    group: (rows) => rows.map((row) => [row]),
+    async run([row]) {
+      if (row!.seq === 5) finish();
+      return {};
     },
-    wake: createLocalWake(),
-    member: 'm',
-    isGone: () => false,
-    leaseMs: 30_000,
-    pollMs: 30_000,
-    inFlightMax: 10,
-    now: Date.now,
-    onTrouble: (_message, error) => assert.fail(String(error)),
   });
   await finished;
   await loop.close(0);
@@ -96,32 +92,19 @@ test('a lane whose due rows cannot be claimed is not asked again and again', asy
   const { promise: looked, resolve: look } = Promise.withResolvers<void>();
   let [claims, turns] = [0, 0];
   const source: ClaimSource<ClaimedRow> = {
+    ...quiet,
     kind: 'queue',
     scan: async () => [{ lane: 1, namespace: 'a', due_at: 1 }],
     async claim() {
       claims++;
       return [];
     },
-    renew: async () => [],
-    release: async () => true,
     async members() {
       look();
       return [];
     },
-    takeOver: async () => {},
   };
-  const loop = await startClaimLoop({
-    source,
-    work: { group: () => [], run: async () => ({}) },
-    wake: createLocalWake(),
-    member: 'm',
-    isGone: () => false,
-    leaseMs: 30_000,
-    pollMs: 30_000,
-    inFlightMax: 10,
-    now: Date.now,
-    onTrouble: (_message, error) => assert.fail(String(error)),
-  });
+  const loop = await start(source);
   await looked;
   while (turns++ < 100) await new Promise((resolve) => setImmediate(resolve));
   await loop.close(0);
