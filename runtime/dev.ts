@@ -106,6 +106,7 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
     project,
     branch: 'dev',
     environment: process.env,
+    queueBytesMax: limits.projectQueueBytesMax,
     async deliver(deployment, kind, event) {
       const began = performance.now();
       const end = await handler.deliver(deployment, kind, event);

@@ -18,7 +18,7 @@ import { createDatabaseClient, databaseAddress, type DatabaseClient } from './st
 import { openEventsPostgres } from './stores/event-stores.ts';
 import { openFilesDisk } from './stores/files-disk.ts';
 import { createOutbox } from './stores/outbox.ts';
-import { boundQueue, boundState, queueBounds, stateBounds } from './stores/project-bounds.ts';
+import { boundQueue, boundState, queueBounds, stateBounds, stateBytesOf } from './stores/project-bounds.ts';
 import { createStatePostgres } from './stores/state-postgres.ts';
 
 /** What the handler gets. */
@@ -66,7 +66,13 @@ export async function openEngineStores({ environment, folder, limits, log }: Eng
     databases === null || secret === ''
       ? null
       : createUsers({ databases, secret: keyFor('auth'), sendMail: (mail) => sendMail(get('AUTH_MAIL_URL'), mail, log), log });
-  const state = events === null ? null : boundState(createStatePostgres(events.sql), stateBounds(events.sql, limits.projectStateBytesMax));
+  const state =
+    events === null
+      ? null
+      : boundState(
+          createStatePostgres(events.sql),
+          stateBounds((namespace) => stateBytesOf(events.sql, namespace), limits.projectStateBytesMax),
+        );
   const queue = events === null ? null : boundQueue(events.queue, queueBounds(events.sql, limits.projectQueueBytesMax));
   const openCache = async (): Promise<CacheStore> => {
     const cacheUrl = get('ENGINE_CACHE_URL');

@@ -11,6 +11,7 @@ import { startBroker, type Broker } from './broker/broker.ts';
 import { toEventEnd } from './broker/delivery.ts';
 import type { DeliveryEnd, EventKind } from './invocation/delivery.ts';
 import { openEventsSqlite, type EventStores } from './stores/event-stores.ts';
+import { boundQueue, queueBounds } from './stores/project-bounds.ts';
 
 /** What waits for a moment on a developer's machine. */
 export interface LocalEvents {
@@ -30,6 +31,7 @@ export interface LocalEventsOptions {
   /** Tells the project from others of its workspace. */ readonly project: string;
   readonly branch: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** What the queues of the project, or of its workspace, may keep. */ readonly queueBytesMax: number;
   readonly deliver: (deployment: string, kind: EventKind, event: string) => Promise<DeliveryEnd>;
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
@@ -72,7 +74,12 @@ export function openLocalEvents(options: LocalEventsOptions): LocalEvents {
   }
 
   return {
-    bindings: { queue: stores.queue, timer: stores.timer, workflow: stores.workflow, limits },
+    bindings: {
+      queue: boundQueue(stores.queue, queueBounds(stores.sql, options.queueBytesMax)),
+      timer: stores.timer,
+      workflow: stores.workflow,
+      limits,
+    },
     stores,
     async deploy(deployment, manifest) {
       current = deployment;

@@ -50,10 +50,10 @@ export function openEventsPostgres(options: {
 }
 
 /** Over a SQLite file, which processes of this machine may share; `:memory:` keeps nothing. */
-export function openEventsSqlite(options: { file: string; limits: DeliveryLimits }): EventStores {
+export function openEventsSqlite(options: { file: string; limits: DeliveryLimits }): EventStores & { readonly sql: Sql } {
   const sql = openSqliteSql(options.file);
   const wake = createLocalWake();
-  return { ...stores(sql, wake, options.limits), join: async () => joinByProcess(), close: () => close(wake, sql) };
+  return { ...stores(sql, wake, options.limits), sql, join: async () => joinByProcess(), close: () => close(wake, sql) };
 }
 
 function stores(sql: Sql, wake: Wake, limits: DeliveryLimits): Omit<EventStores, 'join' | 'close'> {

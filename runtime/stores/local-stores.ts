@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { defaultLimits, type Limits } from '#core/limits.ts';
 import type { BindingStores } from '../bindings/bindings.ts';
 import { openFilesDisk } from './files-disk.ts';
+import { boundState, stateBounds } from './project-bounds.ts';
 import { openStateSqlite } from './state-sqlite.ts';
 
 /** Open stores. */
@@ -15,12 +16,16 @@ export interface LocalStores {
 }
 
 /** @param folder where they lie; made where it is not there. */
-export function openLocalStores(folder: string, limits: Pick<Limits, 'projectFileBytesMax'> = defaultLimits): LocalStores {
+export function openLocalStores(
+  folder: string,
+  limits: Pick<Limits, 'projectFileBytesMax' | 'projectStateBytesMax'> = defaultLimits,
+): LocalStores {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const state = openStateSqlite(join(folder, 'state.sqlite'));
+  const bounds = stateBounds(async (namespace) => state.bytes(namespace), limits.projectStateBytesMax);
   const fs = openFilesDisk(join(folder, 'files'), { namespaceBytesMax: limits.projectFileBytesMax });
   return {
-    stores: { state, fs },
+    stores: { state: boundState(state, bounds), fs },
     signingKey: readKey(join(folder, 'signing-key')),
     close() {
       state.close();

@@ -18,7 +18,7 @@ const recountMs = 60 * 60 * 1000;
 const recountMsLeast = 2000;
 const projectsMax = 10_000;
 /** What a row takes beside its text. */
-const rowBytes = 100;
+export const rowBytes = 100;
 
 /** What projects keep in one kind of store. */
 export class ProjectBounds {
@@ -130,11 +130,16 @@ export function boundQueue(store: QueueStore, bounds: ProjectBounds): QueueStore
   };
 }
 
-/** What projects keep in the table of state. */
-export function stateBounds(sql: Sql, bytesMax: number): ProjectBounds {
+/** What projects keep in state. @param count bytes of a namespace, as each store of state counts them. */
+export function stateBounds(count: (namespace: string) => Promise<number>, bytesMax: number): ProjectBounds {
+  return new ProjectBounds('The state of this project', bytesMax, count);
+}
+
+/** Bytes in the table of state that a namespace keeps. */
+export function stateBytesOf(sql: Sql, namespace: string): Promise<number> {
   const text = `SELECT coalesce(sum(octet_length(key) + octet_length(value) + coalesce(octet_length(metadata), 0) + ${rowBytes}), 0) AS bytes
     FROM state WHERE namespace = $1`;
-  return new ProjectBounds('The state of this project', bytesMax, (namespace) => bytesOf(sql, text, namespace));
+  return bytesOf(sql, text, namespace);
 }
 
 /** What projects keep in the table of messages. */

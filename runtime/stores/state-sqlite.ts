@@ -1,6 +1,7 @@
 // State in one SQLite file, for `platform dev`: no server, and strongly consistent since this process is its only writer.
 import { randomBytes } from 'node:crypto';
 import type { StateStore, StoredState } from '../bindings/state.ts';
+import { rowBytes } from './project-bounds.ts';
 import { openSqliteFile } from './sqlite-file.ts';
 import { checkTogether } from './state-together.ts';
 
@@ -19,7 +20,7 @@ CREATE TABLE IF NOT EXISTS state (
 ) WITHOUT ROWID, STRICT`;
 
 /** Opens the file, and makes it where there is none. `:memory:` keeps nothing. */
-export function openStateSqlite(file: string): StateStore & { close(): void } {
+export function openStateSqlite(file: string): StateStore & { bytes(namespace: string): number; close(): void } {
   const db = openSqliteFile(file);
   db.pragma('synchronous = FULL');
   db.exec(schema);
@@ -34,6 +35,10 @@ export function openStateSqlite(file: string): StateStore & { close(): void } {
   const sweep = db.prepare('DELETE FROM state WHERE expires_at <= ?');
   const page = db.prepare<unknown[], { key: string; metadata: string | null; expires_at: number | null }>(
     `SELECT key, metadata, expires_at FROM state WHERE namespace = ? AND resource = ? AND key > ? AND key >= ? AND ${alive} ORDER BY key LIMIT ?`,
+  );
+  const kept = db.prepare<unknown[], { bytes: number }>(
+    `SELECT coalesce(sum(octet_length(key) + octet_length(value) + coalesce(octet_length(metadata), 0) + ${rowBytes}), 0) AS bytes
+     FROM state WHERE namespace = ?`,
   );
   const newVersion = (): string => randomBytes(9).toString('base64url');
 
@@ -81,6 +86,7 @@ export function openStateSqlite(file: string): StateStore & { close(): void } {
       });
       return after;
     },
+    bytes: (namespace) => kept.get(namespace)!.bytes,
     close: () => void db.close(),
   };
 }

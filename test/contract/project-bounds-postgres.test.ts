@@ -1,79 +1,21 @@
 // What a project may keep in state and queues, over Postgres as the role that engines have.
-import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
 import { defaultDeliveryLimits } from '#core/delivery-limits.ts';
-import type { NewMessage } from '#runtime/bindings/queue.ts';
 import { openEventsPostgres } from '#runtime/stores/event-stores.ts';
-import { boundQueue, boundState, queueBounds, stateBounds } from '#runtime/stores/project-bounds.ts';
+import { stateBytesOf } from '#runtime/stores/project-bounds.ts';
 import { createStatePostgres } from '#runtime/stores/state-postgres.ts';
 import { createTestDatabase } from '#test/setup/postgres.ts';
+import { projectBoundsContract } from './project-bounds.ts';
 
-let database: Awaited<ReturnType<typeof createTestDatabase>>;
-let events: ReturnType<typeof openEventsPostgres>;
-before(async () => {
-  database = await createTestDatabase();
-  events = openEventsPostgres({ url: database.engineUrl, name: 'test', limits: defaultDeliveryLimits });
-});
-after(async () => {
-  await events.close();
-  await database.close();
-});
-
-const now = Date.now();
-const place = { namespace: 'shop', resource: 'ledger' };
-const record = (bytes: number): { value: Uint8Array; metadata: null; expiresAt: null } => ({
-  value: new Uint8Array(bytes),
-  metadata: null,
-  expiresAt: null,
-});
-
-test('state that another engine has written counts, and another project is not refused', async () => {
-  const bounds = stateBounds(events.sql, 10_000);
-  const one = boundState(createStatePostgres(events.sql), stateBounds(events.sql, 10_000));
-  const other = boundState(createStatePostgres(events.sql), bounds);
-  await one.put(place, 'large', record(9000), now);
-  await assert.rejects(async () => one.put(place, 'more', record(1000), now), {
-    code: 'quota_exceeded',
-    message: 'The state of this project would exceed 10000 bytes',
-  });
-  await other.put(place, 'small', record(1), now);
-  while (bounds.estimate('shop') < 9000) await new Promise((resolve) => setImmediate(resolve));
-  await assert.rejects(async () => other.put(place, 'more', record(2000), now), { code: 'quota_exceeded' });
-  await assert.rejects(async () => other.update(place, 'json', () => JSON.stringify('x'.repeat(2000)), now), { code: 'quota_exceeded' });
-  assert.deepEqual(await other.get(place, ['more', 'json'], now), [null, null]);
-  await other.put({ ...place, namespace: 'other' }, 'large', record(9000), now);
-  assert.equal(await other.update(place, 'json', () => '1', now), '1');
-});
-
-test('messages that wait and dead letters count', async () => {
-  const message = (bytes: number): NewMessage => ({
-    id: crypto.randomUUID(),
-    payload: JSON.stringify('x'.repeat(bytes)),
-    dueAt: now,
-    dedupeId: null,
-    orderingKey: null,
-  });
-  const send = async (store: ReturnType<typeof boundQueue>, bytes: number): Promise<string[]> =>
-    store.send(place, { project: 'shop', branch: 'main', binding: 'JOBS' }, [message(bytes)], now);
-  const bounds = queueBounds(events.sql, 10_000);
-  const other = boundQueue(events.queue, bounds);
-  await send(boundQueue(events.queue, queueBounds(events.sql, 10_000)), 9000);
-  await send(other, 1);
-  while (bounds.estimate('shop') < 9000) await new Promise((resolve) => setImmediate(resolve));
-  await assert.rejects(send(other, 2000), { code: 'quota_exceeded', message: 'The messages of this project would exceed 10000 bytes' });
-  await events.queue.purge(place);
-  // Those of a preview count for its project.
-  const preview = { ...place, namespace: 'shop~~login' };
-  await events.queue.send(preview, { project: 'shop', branch: 'login', binding: 'JOBS' }, [message(9000)], now);
-  const later = boundQueue(events.queue, queueBounds(events.sql, 10_000));
-  await send(later, 1);
-  await assert.rejects(
-    async () => {
-      for (;;) await later.send(preview, { project: 'shop', branch: 'login', binding: 'JOBS' }, [message(500)], now);
+projectBoundsContract(async () => {
+  const database = await createTestDatabase();
+  const events = openEventsPostgres({ url: database.engineUrl, name: 'test', limits: defaultDeliveryLimits });
+  return {
+    events,
+    state: createStatePostgres(events.sql),
+    stateBytes: (namespace) => stateBytesOf(events.sql, namespace),
+    async close() {
+      await events.close();
+      await database.close();
     },
-    { code: 'quota_exceeded' },
-  );
-  await events.queue.purge(preview);
-  await events.queue.purge(place);
-  await send(boundQueue(events.queue, queueBounds(events.sql, 10_000)), 2000);
+  };
 });

@@ -15,16 +15,17 @@ export interface TestDev {
   close(): Promise<void>;
 }
 
-/** Starts it in a project's folder, on a free port. @param launcher of another copy of the program. */
+/** Starts it in a project's folder, on a free port. @param launcher of another copy of the program. @param environment variables beside this process's. */
 export async function startDev(
   folder: string,
   flags: readonly string[] = [],
   launcher = join(import.meta.dirname, '../../cli/run.mjs'),
+  environment: Readonly<Record<string, string>> = {},
 ): Promise<TestDev> {
   const child = spawn(process.execPath, [launcher, 'dev', '-p', '0', '-h', '127.0.0.1', ...flags], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, NO_COLOR: '1' },
+    env: { ...process.env, NO_COLOR: '1', ...environment },
   });
   let output = '';
   const waiting = new Set<() => void>();
