@@ -2,12 +2,16 @@
 // Each operation gives a number that depends on its work and is summed up, so that no compiler can drop it; both sides must
 // come to the same sum. `path` marks what a usual request goes through.
 const ascii = (bytes: number): string => 'The quick brown fox, 0123456789. '.repeat(Math.ceil(bytes / 33)).slice(0, bytes);
-const mixed = (bytes: number): string =>
-  'Grüße aus Köln, 東京と大阪 🚀 '.repeat(Math.ceil(bytes / 41)).slice(0, Math.floor((bytes * 28) / 41));
 const encoder = new TextEncoder();
+/** Text of at most so many bytes, a third of its characters beyond ASCII: whole characters only. */
+const mixed = (bytes: number): string => {
+  const text = 'Grüße aus Köln, 東京と大阪 🚀 '.repeat(Math.ceil(bytes / 40));
+  return text.slice(0, encoder.encodeInto(text, new Uint8Array(bytes)).read);
+};
 const decoder = new TextDecoder();
 const sizes = [
   ['64 B', 64],
+  ['128 B', 128],
   ['1 KB', 1024],
   ['64 KB', 65_536],
 ] as const;
@@ -165,7 +169,7 @@ export const loops: readonly Loop[] = [
   },
   { name: 'structuredClone, small', operation: () => () => structuredClone(small).tags.length },
   { name: 'structuredClone, 1000 items', operation: () => () => structuredClone(thousand).length },
-  ...[sizes[0], sizes[2]].map(([size, bytes]) => ({
+  ...[sizes[0], sizes[3]].map(([size, bytes]) => ({
     name: `digest SHA-256, ${size}`,
     operation: () => {
       const value = encoder.encode(ascii(bytes));

@@ -34,6 +34,8 @@ export interface Native {
   atob(text: string): string | undefined;
   btoa(text: string): string | undefined;
   utf8Encode(text: string): Uint8Array;
+  utf8EncodeInto(text: string, target: Uint8Array): number;
+  clone<Copied extends object>(object: Copied): Copied;
   utf8Decode(bytes: Uint8Array): string;
   digest(bytes: Uint8Array, bits: number): ArrayBuffer;
   /** Lets the text of the guest's own script lie in memory that all isolates share. */

@@ -38,6 +38,10 @@ export interface Host {
   atob(text: string): string | undefined;
   /** UTF-8 bytes of a text; lone surrogates become U+FFFD. */
   utf8Encode(text: string): Uint8Array;
+  /** The same into the beginning of an array that is 64 bytes longer than three for each code unit: how many it took. */
+  utf8EncodeInto(text: string, target: Uint8Array): number;
+  /** A shallow copy of an object of our own, with the properties that it owns by definition and its private ones; undefined: not here. */
+  clone<Copied extends object>(object: Copied): Copied | undefined;
   /** Text of UTF-8 bytes; malformed sequences become U+FFFD, a byte order mark stays. */
   utf8Decode(bytes: Uint8Array): string;
   /** The SHA digest of 160 (SHA-1), 256, 384 or 512 bits. */
@@ -62,8 +66,10 @@ export const host: Host = {
   atob: missing,
   btoa: missing,
   utf8Encode: missing,
+  utf8EncodeInto: missing,
   utf8Decode: missing,
   digest: missing,
-  // Without it the whole parser says the same.
+  // Without them events define what they own, and the whole parser says the same.
+  clone: () => undefined,
   plainUrl: () => undefined,
 };

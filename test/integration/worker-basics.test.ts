@@ -30,6 +30,33 @@ before(async () => {
             case '/sync': return new Response('sync');
             case '/empty': return new Response();
             case '/redirect': return Response.redirect('https://example.com/there', 303);
+            case '/events': {
+              const first = new Event('first', { cancelable: true });
+              await scheduler.wait(2);
+              const second = new Event('second', { bubbles: true, composed: true });
+              class Own extends Event { extra = 1; }
+              const events = [first, second, new Own('own'), new CustomEvent('custom', { detail: 7 }), Reflect.construct(Event, ['made'], Own)];
+              const described = events.map((event) => Object.getOwnPropertyDescriptor(event, 'isTrusted'));
+              first.preventDefault();
+              first.note = 'kept';
+              return Response.json({
+                own: events.map((event) => Object.keys(event).join()),
+                classes: events.map((event) => event.constructor.name + ' ' + (event instanceof Event)),
+                flags: [first, second].map((event) => [event.type, event.bubbles, event.cancelable, event.composed, event.defaultPrevented, event.target].join()),
+                fixed: described.every(({ get, set, configurable }) => get === described[0].get && set === undefined && !configurable),
+                later: second.timeStamp > first.timeStamp,
+                fresh: 'note' in new Event('x'),
+              });
+            }
+            case '/encoded': {
+              const encoder = new TextEncoder();
+              const texts = Array.from({ length: 90 }, (_, length) => ['x', '\u00fc', '\u6771', '\ud800'].map((one) => one.repeat(length)));
+              const { constructor } = Uint8Array.prototype;
+              Object.defineProperty(Uint8Array.prototype, 'constructor', { get() { throw new Error('asked'); }, configurable: true });
+              const made = texts.flat().map((text) => encoder.encode(text));
+              Object.defineProperty(Uint8Array.prototype, 'constructor', { value: constructor, writable: true, configurable: true });
+              return Response.json(made.map((bytes) => [bytes.byteLength, bytes.buffer.byteLength, bytes.byteOffset, String.fromCharCode(...bytes)]));
+            }
             case '/unicode': return new Response('gr\\u00fc\\u00dfe \\u{1F600}');
             case '/timers': { const order = []; await new Promise((resolve) => { setTimeout(() => { order.push(2); Promise.resolve().then(() => order.push(3)); }, 5); setTimeout(() => { order.push(4); resolve(); }, 5); order.push(1); }); return Response.json(order); }
           }
@@ -117,6 +144,25 @@ test('statuses without a body, redirects and several cookies go out as they shou
   assert.equal((await handler.fetch('echo', '/empty')).text, '');
   assert.equal((await handler.fetch('echo', '/nowhere')).status, 404);
   assert.equal((await handler.fetch('echo', '/sync', { method: 'HEAD' })).headers['content-length'], '4');
+});
+
+test('each event owns isTrusted and keeps its own type, flags and time, of whatever class it is', async () => {
+  assert.deepEqual((await handler.fetch('echo', '/events')).json(), {
+    own: ['isTrusted,note', 'isTrusted', 'isTrusted,extra', 'isTrusted', 'isTrusted'],
+    classes: ['Event true', 'Event true', 'Own true', 'CustomEvent true', 'Own true'],
+    flags: ['first,false,true,false,true,', 'second,true,false,true,false,'],
+    fixed: true,
+    later: true,
+    fresh: false,
+  });
+});
+
+test('texts of every length and width are encoded into buffers of their own, whatever a worker did to arrays', async () => {
+  const texts = Array.from({ length: 90 }, (_, length) => ['x', 'ü', '東', '\ufffd'].map((one) => Buffer.from(one.repeat(length))));
+  assert.deepEqual(
+    (await handler.fetch('echo', '/encoded')).json(),
+    texts.flat().map((bytes) => [bytes.byteLength, bytes.byteLength, 0, bytes.toString('latin1')]),
+  );
 });
 
 test('what waitUntil was given runs on after the answer', async () => {

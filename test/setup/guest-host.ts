@@ -70,6 +70,7 @@ export function connectGuestHost(handlesMax = 1000): HandleTable {
   host.randomFill = (bytes) => void randomFillSync(bytes);
   host.now = () => performance.now();
   host.utf8Encode = (text) => new TextEncoder().encode(text);
+  host.utf8EncodeInto = (text, target) => new TextEncoder().encodeInto(text, target).written;
   host.digest = (bytes, bits) =>
     new Uint8Array(
       createHash(`sha${bits === 160 ? 1 : bits}`)

@@ -1,5 +1,6 @@
 // Event and EventTarget as far as a tree-less realm needs them: one target, no propagation path. Event classes with
 // data of their own are in event-classes.ts. Listeners that throw are handed to report-error.ts.
+import { host } from '../host.ts';
 import { DOMException } from './dom-exception.ts';
 import { reportException } from './report-error.ts';
 import { defineConstants, finishInterface, requireArguments, toDictionary, toDomString } from './webidl.ts';
@@ -9,8 +10,12 @@ const stop = 2;
 const canceled = 4;
 const passive = 8;
 const dispatching = 16;
+const bubbling = 32;
+const cancelable = 64;
+const composed = 128;
+const trusted = 256;
 
-let beginDispatch: (event: Event, target: EventTarget, trusted: boolean) => void;
+let beginDispatch: (event: Event, target: EventTarget, isTrusted: boolean) => void;
 let endDispatch: (event: Event) => boolean;
 let setPassive: (event: Event, on: boolean) => void;
 let stopped: (event: Event) => boolean;
@@ -31,28 +36,36 @@ const trustDescriptor: PropertyDescriptor = {
   configurable: false,
 };
 
+const { defineProperty } = Object;
+
+// An event that owns `isTrusted`. To copy it in the native half costs a fifth of defining that on every event.
+let pattern: Event | null = null;
+
 export class Event {
   declare readonly isTrusted: boolean;
-  #type: string;
-  #bubbles = false;
-  #cancelable = false;
-  #composed = false;
+  #type = '';
   #flags = 0;
-  #trusted = false;
   #target: EventTarget | null = null;
-  #currentTarget: EventTarget | null = null;
-  #createdMs = Date.now();
+  // Not a number from the start: V8 would keep numbers in a box, which the copies of an event would share.
+  #createdMs: number | null = null;
 
   constructor(type: string, init: unknown = undefined) {
     requireArguments(arguments.length, 1, 'Event');
-    this.#type = toDomString(type);
+    const name = toDomString(type);
+    let flags = 0;
     if (init !== undefined && init !== null) {
       const options = toDictionary(init, 'Event options');
-      this.#bubbles = Boolean(options['bubbles']);
-      this.#cancelable = Boolean(options['cancelable']);
-      this.#composed = Boolean(options['composed']);
+      if (options['bubbles']) flags |= bubbling;
+      if (options['cancelable']) flags |= cancelable;
+      if (options['composed']) flags |= composed;
     }
-    Object.defineProperty(this, 'isTrusted', trustDescriptor);
+    const copy = new.target === Event && pattern !== null ? host.clone(pattern) : undefined;
+    const event: Event = copy ?? this;
+    if (copy === undefined) defineProperty(this, 'isTrusted', trustDescriptor);
+    event.#type = name;
+    event.#flags = flags;
+    event.#createdMs = Date.now();
+    return event;
   }
 
   get type(): string {
@@ -65,10 +78,10 @@ export class Event {
     return this.#target;
   }
   get currentTarget(): EventTarget | null {
-    return this.#currentTarget;
+    return (this.#flags & dispatching) === 0 ? null : this.#target;
   }
   composedPath(): EventTarget[] {
-    return this.#currentTarget === null ? [] : [this.#currentTarget];
+    return (this.#flags & dispatching) === 0 ? [] : [this.#target!];
   }
   get eventPhase(): number {
     return (this.#flags & dispatching) === 0 ? 0 : 2;
@@ -86,10 +99,10 @@ export class Event {
     this.#flags |= stop | stopImmediate;
   }
   get bubbles(): boolean {
-    return this.#bubbles;
+    return (this.#flags & bubbling) !== 0;
   }
   get cancelable(): boolean {
-    return this.#cancelable;
+    return (this.#flags & cancelable) !== 0;
   }
   get returnValue(): boolean {
     return (this.#flags & canceled) === 0;
@@ -98,44 +111,39 @@ export class Event {
     if (!value) this.preventDefault();
   }
   preventDefault(): void {
-    if (this.#cancelable && (this.#flags & passive) === 0) this.#flags |= canceled;
+    if ((this.#flags & (cancelable | passive)) === cancelable) this.#flags |= canceled;
   }
   get defaultPrevented(): boolean {
     return (this.#flags & canceled) !== 0;
   }
   get composed(): boolean {
-    return this.#composed;
+    return (this.#flags & composed) !== 0;
   }
   /** Milliseconds since 1970: the guest has no finer clock that is free to read. */
   get timeStamp(): number {
-    return this.#createdMs;
+    return this.#createdMs!;
   }
-  initEvent(type: string, bubbles = false, cancelable = false): void {
+  initEvent(type: string, bubbles = false, isCancelable = false): void {
     requireArguments(arguments.length, 1, 'initEvent');
+    const name = toDomString(type);
     if ((this.#flags & dispatching) !== 0) return;
-    this.#flags = 0;
-    this.#trusted = false;
+    this.#flags = (this.#flags & composed) | (bubbles ? bubbling : 0) | (isCancelable ? cancelable : 0);
     this.#target = null;
-    this.#type = toDomString(type);
-    this.#bubbles = Boolean(bubbles);
-    this.#cancelable = Boolean(cancelable);
+    this.#type = name;
   }
 
   static {
-    isTrustedEvent = (event) => event.#trusted;
+    isTrustedEvent = (event) => (event.#flags & trusted) !== 0;
     isDispatching = (event) => {
       if (typeof event !== 'object' || event === null || !(#type in event)) throw new TypeError('dispatchEvent needs an Event');
       return (event.#flags & dispatching) !== 0;
     };
-    beginDispatch = (event, target, trusted) => {
-      event.#flags |= dispatching;
-      event.#trusted = trusted;
+    beginDispatch = (event, target, isTrusted) => {
+      event.#flags = (event.#flags & ~trusted) | dispatching | (isTrusted ? trusted : 0);
       event.#target = target;
-      event.#currentTarget = target;
     };
     endDispatch = (event) => {
       event.#flags &= ~(dispatching | stop | stopImmediate);
-      event.#currentTarget = null;
       return (event.#flags & canceled) === 0;
     };
     setPassive = (event, on) => {
@@ -143,6 +151,7 @@ export class Event {
       else event.#flags &= ~passive;
     };
     stopped = (event) => (event.#flags & stopImmediate) !== 0;
+    pattern = new Event('');
   }
 }
 finishInterface(Event);
@@ -249,9 +258,9 @@ function remove(listeners: Listener[] | null, listener: Listener): void {
   if (index >= 0) listeners!.splice(index, 1);
 }
 
-function dispatch(target: EventTarget, event: Event, trusted: boolean): boolean {
+function dispatch(target: EventTarget, event: Event, isTrusted: boolean): boolean {
   const listeners = listenersOf(target);
-  beginDispatch(event, target, trusted);
+  beginDispatch(event, target, isTrusted);
   if (listeners !== null && listeners.length > 0 && !event.cancelBubble) {
     const only = listeners[0]!;
     if (listeners.length > 1) dispatchToAll(target, event, listeners);

@@ -2,32 +2,44 @@
 // TextEncoder, TextDecoder, bodies and URLs.
 import { host } from '../host.ts';
 
-// Longer texts are encoded by V8, whose call costs about as much as this many ASCII characters here.
-const nativeUnitsMin = 128;
+// Below the first, and with characters beyond ASCII below the second, a call of the native half costs more than the loop here.
+const asciiUnitsMax = 16;
+const shortUnitsMax = 12;
+
+// What shorter texts are encoded into first: an array of up to 64 bytes lies on V8's heap, for which only its own code can make one,
+// and costs a quarter of one that does not.
+const scratchUnitsMax = 64;
+let scratch: Uint8Array<ArrayBuffer> | null = null;
+
+// Taken before any tenant code can replace it.
+const Bytes = Uint8Array;
 
 /** The UTF-8 of a string, lone surrogates as U+FFFD, in a buffer of its own. */
 export function encodeUtf8(text: string): Uint8Array<ArrayBuffer> {
   const { length } = text;
-  if (length >= nativeUnitsMin) return host.utf8Encode(text) as Uint8Array<ArrayBuffer>;
-  const ascii = new Uint8Array(length);
+  if (length > scratchUnitsMax) return host.utf8Encode(text) as Uint8Array<ArrayBuffer>;
+  if (length > asciiUnitsMax) return encodeByHost(text);
+  const ascii = new Bytes(length);
   for (let at = 0; at < length; at++) {
     const unit = text.charCodeAt(at);
-    if (unit > 0x7f) return encodeShort(text);
+    if (unit > 0x7f) return length > shortUnitsMax ? encodeByHost(text) : encodeShort(text);
     ascii[at] = unit;
   }
   return ascii;
 }
 
-// What short texts are encoded into first. An array of up to 64 bytes lies on V8's heap, for which only its own code can make one.
-let short: Uint8Array | null = null;
-const shortUnitsMax = 21;
+function encodeByHost(text: string): Uint8Array<ArrayBuffer> {
+  scratch ??= new Bytes(scratchUnitsMax * 3 + 64);
+  const written = host.utf8EncodeInto(text, scratch);
+  // A view that is copied, since `slice` would ask the array's constructor, which a worker may replace.
+  return new Bytes(new Bytes(scratch.buffer, 0, written));
+}
 
 function encodeShort(text: string): Uint8Array<ArrayBuffer> {
-  if (text.length > shortUnitsMax) return host.utf8Encode(text) as Uint8Array<ArrayBuffer>;
-  short ??= new Uint8Array(shortUnitsMax * 3);
-  const { written } = encodeInto(text, short);
-  const bytes = new Uint8Array(written);
-  for (let at = 0; at < written; at++) bytes[at] = short[at]!;
+  scratch ??= new Bytes(scratchUnitsMax * 3 + 64);
+  const { written } = encodeInto(text, scratch);
+  const bytes = new Bytes(written);
+  for (let at = 0; at < written; at++) bytes[at] = scratch[at]!;
   return bytes;
 }
 

@@ -553,6 +553,28 @@ void Utf8Encode(const FunctionCallbackInfo<Value>& info) {
   info.GetReturnValue().Set(Uint8Array::New(buffer, 0, size));
 }
 
+// utf8EncodeInto(text, target): how many bytes it wrote; none where three for each unit and the spare do not fit, or the target is small
+// enough to lie on V8's heap.
+void Utf8EncodeInto(const FunctionCallbackInfo<Value>& info) {
+  info.GetReturnValue().Set(0);
+  if (!info[0]->IsString() || !info[1]->IsUint8Array()) return;
+  auto text = info[0].As<String>();
+  auto target = info[1].As<Uint8Array>();
+  size_t units = text->Length(), size = 0;
+  if (!target->HasBuffer() || units * 3 + codecs::kEncodeSpare > target->ByteLength()) return;
+  uint8_t* out = static_cast<uint8_t*>(target->Buffer()->Data()) + target->ByteOffset();
+  {
+    String::ValueView view(info.GetIsolate(), text);
+    size = view.is_one_byte() ? codecs::FromLatin1(view.data8(), units, out) : codecs::FromUtf16(view.data16(), units, out);
+  }
+  info.GetReturnValue().Set(static_cast<uint32_t>(size));
+}
+
+// clone(object): a shallow copy with all properties, also those that only a definition makes, and private ones.
+void Clone(const FunctionCallbackInfo<Value>& info) {
+  if (info[0]->IsObject()) info.GetReturnValue().Set(info[0].As<Object>()->Clone(info.GetIsolate()));
+}
+
 // utf8Decode(bytes): text, malformed sequences as U+FFFD as the Encoding Standard says; no byte order mark handling.
 void Utf8Decode(const FunctionCallbackInfo<Value>& info) {
   Isolate* isolate = info.GetIsolate();
@@ -777,6 +799,8 @@ extern "C" __attribute__((visibility("default"))) void InitForContext(Isolate* i
   define("atob", Atob);
   define("btoa", Btoa);
   define("utf8Encode", Utf8Encode);
+  define("utf8EncodeInto", Utf8EncodeInto);
+  define("clone", Clone);
   define("utf8Decode", Utf8Decode);
   define("digest", Digest);
   define("plainUrl", PlainUrl);

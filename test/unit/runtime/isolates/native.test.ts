@@ -137,6 +137,46 @@ test('utf8Encode agrees with TextEncoder on random texts, with halves of surroga
   }
 });
 
+test('utf8EncodeInto writes what utf8Encode gives, and nothing where three bytes for each unit and 64 more do not fit', () => {
+  const context = new ivm.Isolate({ memoryLimit: 64 }).createContextSync();
+  context.global.setSync('native', (loadNative().createSync(context) as ivm.Reference<object>).derefInto());
+  const encode = context.evalClosureSync(
+    `const target = new Uint8Array(300);
+    return (text) => [...target.subarray(0, native.utf8EncodeInto(text, target))].join(' ');`,
+    [],
+    { result: { reference: true } },
+  ) as ivm.Reference<(text: string) => string>;
+  const random = createSeededRandom();
+  for (let round = 0; round < 2000; round++) {
+    const from = round % 3 === 0 ? ['a', 'gr\u00fc\u00dfe', '\xff\x80', 'text '] : [...pieces, '\ud800', '\udbff', '\udc00', '\udfff'];
+    const text = random.text(from, 24).slice(0, 78);
+    const expected = [...new TextEncoder().encode(text)].join(' ');
+    assert.equal(encode.applySync(undefined, [text]), expected, `seed ${random.seed}: ${JSON.stringify(text)}`);
+  }
+  const refused = `return [['x'.repeat(79), 300], ['x', 66], ['x', 10], [1, 300], ['x', null]]
+    .map(([text, size]) => native.utf8EncodeInto(text, size === null ? {} : new Uint8Array(size))).join(' ');`;
+  assert.equal(context.evalClosureSync(refused), '0 0 0 0 0');
+});
+
+test('clone copies what an object owns by definition and privately, and neither changes with the other', () => {
+  const context = new ivm.Isolate({ memoryLimit: 32 }).createContextSync();
+  context.global.setSync('native', (loadNative().createSync(context) as ivm.Reference<object>).derefInto());
+  const seen = context.evalClosureSync(`
+    class Owner {
+      #name = '';
+      #time = null;
+      constructor() { Object.defineProperty(this, 'mark', { get: () => 'marked', enumerable: true }); }
+      set(name, time) { this.#name = name; this.#time = time; return this; }
+      get all() { return this.#name + ' ' + this.#time; }
+    }
+    const pattern = new Owner();
+    const copies = [1, 2.5, 1.7e12].map((time, index) => native.clone(pattern).set('copy' + index, time));
+    const { configurable, get } = Object.getOwnPropertyDescriptor(copies[2], 'mark');
+    return [pattern.all, ...copies.map((one) => one.all), copies[0] instanceof Owner, copies[1].mark, configurable, typeof get,
+      native.clone(1)].join(', ');`);
+  assert.equal(seen, ' null, copy0 1, copy1 2.5, copy2 1700000000000, true, marked, false, function, ');
+});
+
 test('digest agrees with Node for every length around a block', () => {
   const context = new ivm.Isolate({ memoryLimit: 32 }).createContextSync();
   const functions = loadNative().createSync(context) as ivm.Reference<Record<string, unknown>>;
