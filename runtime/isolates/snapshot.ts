@@ -3,16 +3,18 @@
 // A snapshot holds machine code: it is only ever read from a folder that nobody else can write to.
 import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import ivm from 'isolated-vm';
 import { PlatformError } from '#core/errors.ts';
+import { openCacheFolder } from './cache-folder.ts';
 import { nativeFile } from './native.ts';
 import { nodeCommand } from './node-command.ts';
 import { createOpener } from './snapshot-contexts.ts';
+
+export { cacheFolder } from './cache-folder.ts';
 
 const guestFolder = join(import.meta.dirname, '../guest');
 const protocolFile = join(import.meta.dirname, '../bridge/protocol.ts');
@@ -40,12 +42,6 @@ export interface Snapshot {
   readonly lazy: Readonly<Record<string, LazyScript>>;
 }
 
-/** The folder for what can be made again: `PLATFORM_CACHE_DIR`, else the user's cache folder. */
-export function cacheFolder(environment: Readonly<Record<string, string | undefined>>): string {
-  const base = environment['XDG_CACHE_HOME'];
-  return environment['PLATFORM_CACHE_DIR'] || join(base !== undefined && base !== '' ? base : join(homedir(), '.cache'), 'platform');
-}
-
 /**
  * Loads the snapshot of this build, building it first where there is none.
  *
@@ -53,11 +49,7 @@ export function cacheFolder(environment: Readonly<Record<string, string | undefi
  * @throws {Error} when the folder can be written to by others, or the build fails (with the compiler's words).
  */
 export async function loadSnapshot(folder: string): Promise<Snapshot> {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const owner = statSync(folder);
-  if (process.getuid !== undefined && owner.uid !== process.getuid())
-    throw new Error(`${folder} belongs to another user: set PLATFORM_CACHE_DIR to a folder of your own`);
-  if ((owner.mode & 0o022) !== 0) chmodSync(folder, 0o700);
+  openCacheFolder(folder);
   const key = snapshotKey();
   const file = join(folder, `guest-${key.slice(0, 32)}.snapshot`);
   if (!existsSync(file)) await build(file, key);

@@ -1,9 +1,11 @@
 // What of the operator's environment an engine gets: the settings it reads, and nothing else. An engine shares its memory with
 // hostile code, so keys and passwords of other services must not be in it.
+import { join } from 'node:path';
 import { databaseLimitVariables } from '#core/database-limits.ts';
 import { deliveryLimitVariables } from '#core/delivery-limits.ts';
 import { limitVariables } from '#core/limits.ts';
 import { cpuLimitVariable, invocationKinds, plans } from '#core/plans.ts';
+import { cacheFolder, openCacheFolder } from '../isolates/cache-folder.ts';
 
 const system = 'PATH HOME LANG TZ TMPDIR XDG_CACHE_HOME NODE_ENV NODE_EXTRA_CA_CERTS NODE_COMPILE_CACHE';
 const handler =
@@ -11,6 +13,22 @@ const handler =
 const files = 'FILES_S3_ENDPOINT FILES_S3_BUCKET FILES_S3_REGION FILES_S3_ACCESS_KEY_ID FILES_S3_SECRET_ACCESS_KEY FILES_S3_PREFIX';
 const limits = [...Object.values(limitVariables), ...Object.values(databaseLimitVariables), ...Object.values(deliveryLimitVariables)];
 const cpuLimits = invocationKinds.flatMap((kind) => plans.map((plan) => cpuLimitVariable(kind, plan)));
+
+/**
+ * Where Node keeps what it compiled of the platform's own sources, for the next process that loads them: `NODE_COMPILE_CACHE`, else
+ * a part of the cache folder. Null where there is no folder to trust: then everything is compiled at each start.
+ */
+export function compileCache(environment: Readonly<Record<string, string | undefined>>): string | null {
+  const given = environment['NODE_COMPILE_CACHE'];
+  if (given !== undefined && given !== '') return given;
+  const folder = cacheFolder(environment);
+  try {
+    openCacheFolder(folder);
+    return join(folder, 'node');
+  } catch {
+    return null;
+  }
+}
 
 const names = new Set<string>([...system.split(' '), ...handler.split(' '), ...files.split(' '), ...limits, ...cpuLimits]);
 

@@ -58,7 +58,14 @@ const zones: readonly Zone[] = [
   { prefix: 'runtime/broker/main.ts', may: ['core/', 'postgres/', 'runtime/broker/', 'runtime/stores/', 'runtime/router/'] },
   {
     prefix: 'runtime/supervisor/',
-    may: ['core/', 'cli/node-flags.mjs', 'runtime/isolates/node-command.ts', 'runtime/metrics/', 'runtime/forwarding/homes.ts'],
+    may: [
+      'core/',
+      'cli/node-flags.mjs',
+      'runtime/isolates/node-command.ts',
+      'runtime/isolates/cache-folder.ts',
+      'runtime/metrics/',
+      'runtime/forwarding/homes.ts',
+    ],
   },
   { prefix: 'postgres/', may: ['core/'] },
   { prefix: 'builder/', may: ['core/'] },

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { chmodSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { engineEnvironment } from '#runtime/supervisor/environment.ts';
+import { compileCache, engineEnvironment } from '#runtime/supervisor/environment.ts';
 
 test('an engine gets its settings, and no secret of another service', () => {
   const environment = {
@@ -24,4 +27,20 @@ test('an engine gets its settings, and no secret of another service', () => {
     WORKER_MEMORY_MB: '64',
     TRUSTED_PROXIES: '10.0.0.1',
   });
+});
+
+test('what Node compiled is kept in the private cache folder, unless the operator names another', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'platform-cache-'));
+  try {
+    assert.equal(compileCache({ PLATFORM_CACHE_DIR: folder, NODE_COMPILE_CACHE: '/elsewhere' }), '/elsewhere');
+    chmodSync(folder, 0o777);
+    assert.equal(compileCache({ PLATFORM_CACHE_DIR: folder }), join(folder, 'node'));
+    assert.equal(statSync(folder).mode & 0o777, 0o700);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('where the cache folder cannot be had, nothing compiled is kept', () => {
+  assert.equal(compileCache({ PLATFORM_CACHE_DIR: '/dev/null/cache' }), null);
 });
