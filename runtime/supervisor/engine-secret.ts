@@ -1,8 +1,8 @@
 // The secret that engines sign sessions and addresses of files with. It follows from AUTH_SECRET, so that all machines of an
 // installation have the same and no engine has that one itself; without it, one is made and kept in the data folder.
 import { createHmac, randomBytes } from 'node:crypto';
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
 const charsMin = 16;
 
@@ -21,10 +21,19 @@ const secretBytes = 32;
 function ownSecret(file: string): Buffer {
   const kept = read(file);
   if (kept !== null) return kept;
-  // Whole or not at all: of an empty file, anybody could reckon the secret. The caller holds the lock of the data folder.
-  const unfinished = `${file}.unfinished`;
-  writeFileSync(unfinished, randomBytes(secretBytes), { mode: 0o600, flush: true });
-  renameSync(unfinished, file);
+  mkdirSync(dirname(file), { recursive: true });
+  // Whole or not at all: of an empty file, anybody could reckon the secret.
+  const unfinished = `${file}.${randomBytes(4).toString('hex')}.unfinished`;
+  writeFileSync(unfinished, randomBytes(secretBytes), { flag: 'wx', mode: 0o600, flush: true });
+  try {
+    // Another platform on the same folder may have made it at the same moment: then it is that one.
+    linkSync(unfinished, file);
+  } catch (error) {
+    // What is there is no secret; or the file system knows no second names.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || read(file) === null) renameSync(unfinished, file);
+  } finally {
+    rmSync(unfinished, { force: true });
+  }
   return readFileSync(file);
 }
 
