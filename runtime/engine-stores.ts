@@ -138,6 +138,9 @@ async function sendMail(address: string, mail: Mail, log: EngineStoresParts['log
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(mail),
     signal: AbortSignal.timeout(10_000),
+  }).catch((error: Error) => {
+    // Its own words may have the address in them, and that a password.
+    throw new Error(`The sender of letters cannot be reached (${error.name})`);
   });
   await response.body?.cancel();
   if (!response.ok) throw new Error(`The sender of letters answers ${response.status}`);

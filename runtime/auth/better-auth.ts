@@ -2,6 +2,7 @@
 // third of its memory would be that library.
 import { createHmac } from 'node:crypto';
 import { betterAuth, type BetterAuthOptions } from 'better-auth';
+import { isAPIError } from 'better-auth/api';
 import { bearer } from 'better-auth/plugins';
 import { getMigrations } from 'better-auth/db/migration';
 import { Kysely } from 'kysely';
@@ -42,7 +43,14 @@ function optionsOf(
     basePath: '/auth',
     trustedOrigins: [origin, askedAt],
     telemetry: { enabled: false },
-    logger: { level: 'warn', log: (level, message) => log(level === 'error' ? 'error' : 'warn', `auth: ${message}`) },
+    logger: { level: 'warn', log: (level, message, ...more) => log(level === 'error' ? 'error' : 'warn', lineOf(message, more)) },
+    // Without this, refusals and failures go past that logger to the console, with all that they know.
+    onAPIError: {
+      onError(error) {
+        if (!isAPIError(error)) throw error;
+        if (error.statusCode >= 500) log('error', `auth: ${error.message}`);
+      },
+    },
     emailAndPassword: {
       enabled: true,
       requireEmailVerification,
@@ -75,6 +83,12 @@ function optionsOf(
     },
     plugins: [bearer()],
   };
+}
+
+/** What it says beside the reason of an error, a visitor's address or a provider's answer, stays out of the log. */
+function lineOf(message: string, more: readonly unknown[]): string {
+  const reasons = more.flatMap((one) => (one instanceof Error ? [one.message] : []));
+  return `auth: ${[message, ...reasons].join(' ')}`;
 }
 
 /** An address leads somewhere only when the app said which of its pages sets passwords. */

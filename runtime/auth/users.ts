@@ -73,7 +73,12 @@ export function createUsers(parts: UsersParts): Users {
 
   return {
     async handle(site, request) {
-      return (await authOf(site)).handler(request);
+      try {
+        return await (await authOf(site)).handler(request);
+      } catch (error) {
+        parts.log('error', `auth: ${(error as Error).message}`);
+        throw error;
+      }
     },
     async setMetadata(namespace, id, metadata) {
       await (await contextOf(namespace)).internalAdapter.updateUser(id, { metadata });

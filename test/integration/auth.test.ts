@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createAuthRoutes } from '#runtime/auth/routes.ts';
 import { createUsers, type Mail } from '#runtime/auth/users.ts';
+import { PlatformError } from '#core/errors.ts';
 import { noStores } from '#runtime/bindings/bindings.ts';
 import { startDatabases, type TestDatabases } from '#test/setup/databases.ts';
 import { send, startHandler, type TestHandler, type TestResponse } from '#test/setup/handler.ts';
@@ -267,4 +268,59 @@ test('what a client stores as metadata by a native route is an object or nothing
   const up = await post('shop', '/auth/sign-up/email', { email: 'odd@example.org', password: 'password1', name: 'o', metadata: '"text"' });
   const { user } = (await handler.fetch('shop', '/', { headers: { cookie: cookieOf(up) } })).json() as { user: { metadata: unknown } };
   assert.deepEqual(user.metadata, {});
+});
+
+test('nothing of sign-in is printed past the log, and what goes wrong is in it without what visitors sent', async (t) => {
+  const printed: string[] = [];
+  for (const stream of [process.stdout, process.stderr]) {
+    const write = stream.write.bind(stream) as (chunk: unknown, ...rest: unknown[]) => boolean;
+    t.mock.method(stream, 'write', (chunk: unknown, ...rest: unknown[]) => {
+      if (/auth|error|hunter/i.test(String(chunk))) printed.push(String(chunk));
+      return write(chunk, ...rest);
+    });
+  }
+  for (const method of ['log', 'info', 'warn', 'error'] as const)
+    t.mock.method(console, method, (...given: unknown[]) => void printed.push(given.map(String).join(' ')));
+  const logged: string[] = [];
+  let fails: RegExp | null = null;
+  const users = createUsers({
+    databases: {
+      run(place, op, transaction, payload) {
+        if (fails?.test(payload.replaceAll('\\"', '"')))
+          return Promise.reject(new PlatformError('database_unavailable', { reason: 'of users' }));
+        return databases.client.run(place, op, transaction, payload);
+      },
+    },
+    secret: Buffer.alloc(32, 9),
+    sendMail: () => Promise.reject(new Error('no postman')),
+    log: (level, message) => logged.push(`${level} ${message}`),
+  });
+  const site = { namespace: 'quiet', origin: 'https://quiet.example.org', vars: {} };
+  let visitors = 0;
+  const ask = async (path: string, body: string): Promise<number | string> => {
+    const headers = { 'content-type': 'application/json', 'x-real-ip': `192.0.2.${++visitors}` };
+    const request = new Request(`${site.origin}/auth${path}`, { method: 'POST', body, headers });
+    return users.handle(site, request).then(
+      ({ status }) => status,
+      (error: Error) => error.message,
+    );
+  };
+  const ada = { email: 'ada@example.org', password: 'hunter2hunter2', name: '' };
+  assert.equal(await ask('/sign-up/email', JSON.stringify(ada)), 200);
+  assert.equal(await ask('/sign-in/email', JSON.stringify({ ...ada, password: 'hunter3hunter3' })), 401);
+  assert.equal(await ask('/sign-in/email', JSON.stringify({ email: 'ada' })), 400);
+  assert.equal(await ask('/sign-in/email', '{"password":hunter2'), 400);
+  assert.equal(await ask('/request-password-reset', JSON.stringify({ email: ada.email })), 200);
+  fails = /from "user"/;
+  assert.equal(await ask('/sign-in/email', JSON.stringify(ada)), 'The database cannot be reached: of users');
+  fails = /./;
+  assert.equal(await ask('/sign-in/email', JSON.stringify(ada)), 'The database cannot be reached: of users');
+  t.mock.restoreAll();
+  assert.deepEqual(printed, []);
+  assert.deepEqual(logged, [
+    'warn auth: Invalid password',
+    'error auth: Failed to run background task: no postman',
+    'error auth: The database cannot be reached: of users',
+    'error auth: The database cannot be reached: of users',
+  ]);
 });
