@@ -1,6 +1,5 @@
 // The listener on uWebSockets.js, for machines where it loads (glibc >= 2.38, `HANDLER_LISTENER`). Opened by the roots
 // as `OpenListener`. Where it cannot do what node:http does is listed in test/contract/listener-uws.test.ts.
-import { METHODS } from 'node:http';
 import { createRequire } from 'node:module';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { defaultLimits } from '#core/limits.ts';
@@ -148,7 +147,7 @@ export function openUwsListener(uws: UwsModule): OpenListener {
   };
 }
 
-const methods = new Set(METHODS);
+const methods = new Set(process.getBuiltinModule('node:http').METHODS);
 
 /** Copies what the request object holds and hands it over as an exchange. */
 function accept(state: UwsListenerState, response: UwsResponse, request: UwsRequest, context: object | null): void {

@@ -1,6 +1,5 @@
 // One request on uWebSockets.js and its response. Made by listener-uws.ts, used by the handler through `Exchange`.
 // The native response object dies with the response or the connection, and every write must happen inside a cork.
-import { STATUS_CODES } from 'node:http';
 import { giveBack } from '#core/give-back.ts';
 import { errorMessage, errorTable, PlatformError, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
@@ -51,6 +50,7 @@ const drainBytesMax = 64 * 1024;
 /** Bodies above it go out piece by piece as the client takes them, instead of being copied into the library's buffer. */
 const wholeBytesMax = 64 * 1024;
 
+const { STATUS_CODES } = process.getBuiltinModule('node:http');
 const statusTexts: string[] = Array.from({ length: 600 }, (_, status) => `${status} ${STATUS_CODES[status] ?? ''}`);
 
 // States of the response. `flushing`: ended by the handler, not all of it with the kernel.

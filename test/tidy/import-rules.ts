@@ -98,6 +98,9 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   'web-streams-polyfill': ['runtime/guest/'],
 };
 
+/** What every engine and supervisor loads when it starts. */
+const quickly = ['runtime/server/', 'runtime/supervisor/'];
+
 /** Folders whose third-party imports are judged by nobody: they try things out. */
 const unquarantined = ['test/', 'bench/'];
 
@@ -117,7 +120,7 @@ export function importFindings(sources: Sources): Finding[] {
     const targets: string[] = [];
     for (const found of imports) {
       const target = resolveOwn(file, found.specifier);
-      const message = target === null ? bareObjection(file, found.specifier, sources) : ownObjection(file, target, found, sources);
+      const message = target === null ? bareObjection(file, found, sources) : ownObjection(file, target, found, sources);
       if (message !== null) findings.push({ file, line: lineAt(text, found.start), message });
       // Types are erased and lazy imports run later: neither can close a cycle at load time.
       if (target !== null && !found.typeOnly && found.kind === 'static') targets.push(target);
@@ -154,10 +157,12 @@ function ownObjection(file: string, target: string, found: ImportSpecifier, sour
   return `imports ${target}: ${zone.prefix} may import ${listed(zone)}`;
 }
 
-function bareObjection(file: string, specifier: string, sources: Sources): string | null {
+function bareObjection(file: string, { specifier, typeOnly, kind }: ImportSpecifier, sources: Sources): string | null {
   const guest = zoneOf(file)?.prefix === 'runtime/guest/';
   if (specifier.startsWith('node:') || builtinModules.includes(specifier)) {
     if (guest) return `imports ${specifier}: guest code runs inside the isolate, where Node's modules do not exist`;
+    if (specifier === 'node:http' && !typeOnly && kind === 'static' && startsWithAny(file, quickly))
+      return `imports node:http: that loads Node's HTTP client as well, write process.getBuiltinModule('node:http')`;
     return specifier.startsWith('node:') ? null : `imports ${specifier}: write node:${specifier}`;
   }
   const name = packageName(specifier);

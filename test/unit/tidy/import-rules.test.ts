@@ -50,6 +50,18 @@ test('the guest reaches only the bridge protocol and no Node module', () => {
   ]);
 });
 
+test("what starts with every engine does not load Node's HTTP client by an import", () => {
+  const text = "import { createServer } from 'node:http';";
+  assert.deepEqual(
+    found({
+      'runtime/server/internal.ts': text,
+      'runtime/server/listener.ts': "import type { Server } from 'node:http';",
+      'runtime/dashboard/server.ts': text,
+    }),
+    ["runtime/server/internal.ts:1 imports node:http: that loads Node's HTTP client as well, write process.getBuiltinModule('node:http')"],
+  );
+});
+
 test('parts of the engine know types of each other, never values', () => {
   assert.deepEqual(
     found({
