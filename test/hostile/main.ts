@@ -8,6 +8,8 @@ import { nodeFlags } from '#cli/node-flags.mjs';
 import { attackKinds, type Attack, type Verdict } from '#test/setup/hostile.ts';
 
 const ATTACK_MS_MAX = 120_000;
+/** Where Node keeps what it compiled, as in `npm test`: more than half of the CPU of a short attack went into doing so again. */
+const compiled = process.env['NODE_COMPILE_CACHE'] ?? join(import.meta.dirname, '../../node_modules/.compiled');
 /** Of the machine's CPU that others may use while a waiting time is judged. */
 const OTHERS_SHARE_MAX = 0.2;
 const words = process.argv.slice(2);
@@ -21,10 +23,10 @@ for (const file of readdirSync(join(import.meta.dirname, 'attacks')).sort()) {
 }
 const chosen = attacks
   .filter(({ name, attack }) => parts.length === 0 || parts.some((part) => name.includes(part) || attack.kind === part))
-  .toSorted((a, b) => attackKinds.indexOf(a.attack.kind) - attackKinds.indexOf(b.attack.kind));
+  .toSorted((a, b) => turn(a.attack) - turn(b.attack));
 
 const began = performance.now();
-process.stdout.write(`${row('attack', 'verdict', 'victim ms', 'failed', 'deaths', 'the attacker got')}\n`);
+process.stdout.write(`${row('attack', 'verdict', 'victim ms', 'failed', 'deaths', 'seconds', 'the attacker got')}\n`);
 const failed: string[] = [];
 const unjudged: string[] = [];
 const again: typeof chosen = [];
@@ -60,6 +62,7 @@ function report({ name, attack }: (typeof chosen)[number], verdict: Verdict, not
       String(Math.round(victim.longestMs)),
       `${victim.failures}/${victim.requests}`,
       String(verdict.engineDeaths),
+      (verdict.ms / 1000).toFixed(1),
       verdict.answer.replaceAll('\n', ' ').slice(0, 90),
     )}${note}\n`,
   );
@@ -67,10 +70,16 @@ function report({ name, attack }: (typeof chosen)[number], verdict: Verdict, not
   else if (!verdict.passed) failed.push(`${name}: ${verdict.objections.join('; ')}; it got ${verdict.answer.slice(0, 400)}`);
 }
 
+/** Attacks that kill take longest. */
+function turn({ kind, kills }: Attack): number {
+  return kills === true ? -1 : attackKinds.indexOf(kind);
+}
+
 function inProcess(name: string): Promise<Verdict> {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, [...nodeFlags, join(import.meta.dirname, 'attack-process.ts'), name], {
       stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, NODE_COMPILE_CACHE: compiled },
     });
     const overdue = setTimeout(() => child.kill('SIGKILL'), ATTACK_MS_MAX);
     let output = '';
@@ -91,7 +100,7 @@ function broken(output: string): Verdict {
   return { passed: false, objections: ['no verdict'], byTimeAlone: false, answer: output, victim, engineDeaths: 0, ms: 0, othersShare: 0 };
 }
 
-function row(...cells: [string, string, string, string, string, string]): string {
-  const widths = [44, 7, 9, 9, 6, 0];
+function row(...cells: [string, string, string, string, string, string, string]): string {
+  const widths = [44, 7, 9, 9, 6, 7, 0];
   return cells.map((cell, at) => cell.padEnd(widths[at] as number)).join('  ');
 }

@@ -1,8 +1,6 @@
 // A whole handler in this process for integration tests: real builder, real artifacts, real isolates, a real socket. One engine
 // per test file; `close` checks that nothing is left running.
-import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { build } from '#builder/build.ts';
@@ -25,6 +23,9 @@ import { createSignedFiles } from '#runtime/server/signed-files.ts';
 import { createAssetServer } from '#runtime/server/assets.ts';
 import { chooseListener } from '#runtime/server/choose-listener.ts';
 import { createMemoryCache } from '#runtime/stores/cache-memory.ts';
+import { send, type TestRequest, type TestResponse } from './send.ts';
+
+export { send, type TestRequest, type TestResponse } from './send.ts';
 
 /** CI runs some of the files over uWebSockets.js as well. */
 const overUws = process.env['TEST_LISTENER'] === 'uws';
@@ -41,22 +42,6 @@ export interface WorkerSource {
   /** Text of its platform.yaml. */ readonly yaml?: string;
   readonly vars?: Readonly<Record<string, string>>;
   readonly plan?: Plan;
-}
-
-/** A response as tests look at it. */
-export interface TestResponse {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: Buffer;
-  readonly text: string;
-  json(): unknown;
-}
-
-/** Options of a request. */
-export interface TestRequest {
-  readonly method?: string;
-  readonly headers?: Readonly<Record<string, string | string[]>>;
-  readonly body?: string | Uint8Array;
 }
 
 /** A handler under test. */
@@ -187,16 +172,4 @@ export async function startHandler(
       await rm(folder, { recursive: true, force: true });
     },
   };
-}
-
-/** One HTTP request to this machine with a Host header. */
-export async function send(port: number, host: string, path: string, options: TestRequest = {}): Promise<TestResponse> {
-  const sent = httpRequest({ host: '127.0.0.1', port, path, method: options.method ?? 'GET', headers: { ...options.headers, host } });
-  sent.end(options.body);
-  const [response] = (await once(sent, 'response')) as [import('node:http').IncomingMessage];
-  const chunks: Buffer[] = [];
-  for await (const chunk of response) chunks.push(chunk as Buffer);
-  const body = Buffer.concat(chunks);
-  const text = body.toString('utf8');
-  return { status: response.statusCode ?? 0, headers: response.headers, body, text, json: () => JSON.parse(text) as unknown };
 }

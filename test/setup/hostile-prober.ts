@@ -1,6 +1,5 @@
 // The victim's client, in a thread of its own so that neither the attacker's client nor the table's process delays it: one
 // request every 20 ms, the next only when the last has ended. Started by hostile.ts; answers `stop` with what it saw.
-import { Agent, request } from 'node:http';
 import { parentPort, workerData } from 'node:worker_threads';
 
 /** What the victim's client saw. */
@@ -12,6 +11,7 @@ export interface Probed {
   readonly lastFailure: string;
 }
 
+const { Agent, request } = process.getBuiltinModule('node:http');
 const EVERY_MS = 20;
 const PATIENCE_MS = 5000;
 const { port, host } = workerData as { port: number; host: string };

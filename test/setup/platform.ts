@@ -11,7 +11,7 @@ import { nodeFlags } from '#cli/node-flags.mjs';
 import { publish } from '#cli/publish.ts';
 import { parseProjectConfig, type ProjectConfig } from '#core/project-config.ts';
 import type { SupervisorState } from '#runtime/supervisor/state.ts';
-import { send, type TestRequest, type TestResponse } from './handler.ts';
+import { send, type TestRequest, type TestResponse } from './send.ts';
 import { until } from './until.ts';
 
 /** A line of the log, as pino writes it: `level` 20 debug, 30 info, 40 warn, 50 error. */
