@@ -6,6 +6,9 @@ import type { HostBody } from './host.ts';
 import { send } from './outbox.ts';
 import { SafeMap } from './safe.ts';
 
+// Taken before any tenant code can replace it: bodies are abandoned where none may run.
+const OverError = Error;
+
 /** What the host sends chunk by chunk. */
 export class IncomingBody implements HostBody, Owned {
   readonly id: number;
@@ -28,10 +31,12 @@ export class IncomingBody implements HostBody, Owned {
     if (isOwned && owner !== undefined) own(owner, this);
   }
 
-  /** Nobody will read it: what it is read from must not stay open for it. */
+  /** It ends with its invocation, read or not: what it is read from must not stay open for it, and nothing else would bound that time. */
   abandon(): void {
     if (this.#ended) return;
-    this.break(new Error('The invocation that this body came with is over'));
+    this.break(
+      new OverError('The invocation that this body came with is over: read it before, or in a promise that is given to waitUntil'),
+    );
     send(toHost.cancel, this.id);
   }
 

@@ -47,7 +47,7 @@ export default function createCaches(parts: LazyParts): Record<string, unknown> 
       let incoming: HostBody | null = null;
       const call = startCall('cache.match', { cache: this.#name, ...asked }, [], (reply, owner) => {
         const head = reply.value as Head | null;
-        if (head !== null && head.stream !== null) incoming = incomingBody(head.stream, owner);
+        if (head !== null && head.stream !== null) incoming = incomingBody(head.stream, owner, true);
       });
       const { value, parts: replyParts } = await call.reply;
       const head = value as Head | null;

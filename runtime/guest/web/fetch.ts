@@ -70,7 +70,7 @@ async function fetchThrough(name: HostCallName, target: Record<string, string>, 
   const call = startCall(socket === null ? name : 'socket.connect', args, parts, (reply, owner) => {
     const { stream: id } = reply.value as Head;
     if (id === null) return;
-    incoming = incomingBody(id, owner);
+    incoming = incomingBody(id, owner, true);
     // The answer crossed the abort on its way: whatever it opens is closed again.
     if (signal?.aborted) incoming.cancel();
   });
