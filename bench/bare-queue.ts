@@ -22,13 +22,13 @@ export async function startBareQueue(): Promise<BareQueue> {
   const folder = mkdtempSync(path.join(tmpdir(), 'platform-bench-'));
   const postgres = await startEmbeddedPostgres({ folder: path.join(folder, 'postgres') });
   const sql = openPostgres({ url: postgres.url, name: 'bench', connectionsMax: workers + 1 });
-  await sql`CREATE TABLE message (seq bigserial PRIMARY KEY, payload text NOT NULL, due_at bigint NOT NULL, lease text)`;
-  await sql`CREATE INDEX ON message (due_at)`;
+  await sql.all('CREATE TABLE message (seq bigserial PRIMARY KEY, payload text NOT NULL, due_at bigint NOT NULL, lease text)');
+  await sql.all('CREATE INDEX ON message (due_at)');
 
   async function send(count: number): Promise<void> {
     for (let at = 0; at < count; at += sentTogether) {
       const payloads = Array.from({ length: Math.min(sentTogether, count - at) }, (_, i) => JSON.stringify({ n: at + i }));
-      await sql`INSERT INTO message (payload, due_at) SELECT p, ${Date.now()} FROM unnest(${payloads}::text[]) AS p`;
+      await sql.all('INSERT INTO message (payload, due_at) SELECT p, $1 FROM unnest($2::text[]) AS p', Date.now(), payloads);
     }
   }
 
@@ -39,13 +39,19 @@ export async function startBareQueue(): Promise<BareQueue> {
       const sending = send(count);
       const work = async (): Promise<void> => {
         while (done < count) {
-          const rows = await sql<{ seq: number }[]>`
-            WITH picked AS MATERIALIZED (
-              SELECT seq FROM message WHERE due_at <= ${Date.now()} ORDER BY due_at, seq LIMIT ${claimedTogether} FOR UPDATE SKIP LOCKED)
-            UPDATE message m SET due_at = ${Date.now() + 30_000}, lease = 'bench' FROM picked WHERE m.seq = picked.seq
-            RETURNING m.seq, m.payload`;
+          const rows = await sql.all<{ seq: number }>(
+            `WITH picked AS MATERIALIZED (
+              SELECT seq FROM message WHERE due_at <= $1 ORDER BY due_at, seq LIMIT ${claimedTogether} FOR UPDATE SKIP LOCKED)
+            UPDATE message m SET due_at = $2, lease = 'bench' FROM picked WHERE m.seq = picked.seq
+            RETURNING m.seq, m.payload`,
+            Date.now(),
+            Date.now() + 30_000,
+          );
           if (rows.length === 0) continue;
-          await sql`DELETE FROM message WHERE seq = ANY(${rows.map(({ seq }) => seq)}::bigint[])`;
+          await sql.all(
+            'DELETE FROM message WHERE seq = ANY($1::bigint[])',
+            rows.map(({ seq }) => seq),
+          );
           done += rows.length;
         }
       };
@@ -53,7 +59,7 @@ export async function startBareQueue(): Promise<BareQueue> {
       return { wallMs: performance.now() - startedAt, cpuMs: cpuMs(process.pid) - cpuBefore };
     },
     async stop() {
-      await sql.end();
+      await sql.close();
       await postgres.stop();
       rmSync(folder, { recursive: true, force: true });
     },

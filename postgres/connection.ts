@@ -1,11 +1,32 @@
-// Connections to Postgres, embedded or external: the one place that knows the driver's settings. Used by migrate.ts, by the
-// roots, and by the stores through the `Postgres` they are given.
-import postgres from 'postgres';
+// Connections to Postgres, embedded or external, over the library `pg`: the one place that knows its settings and its moods. Used by
+// migrate.ts, by the roots, and by the stores through the `Postgres` they are given.
+import pg from 'pg';
+import { toAddress, type Address } from './address.ts';
+import { internal, isConnectionTrouble, isStale, isWithoutTls, PostgresError, toPostgresError } from './postgres-error.ts';
 
-/** A pool of connections; `sql` of the driver with the types of ours: int8 is a number. */
-export type Postgres = postgres.Sql<{ bigint: number }>;
-/** What runs inside `begin`. */
-export type Transaction = postgres.TransactionSql<{ bigint: number }>;
+/** What a statement takes: an array goes where the statement wants one (`$1::text[]`). */
+export type PostgresValue = string | number | boolean | null | Uint8Array | readonly (string | number | boolean | null | Uint8Array)[];
+
+/** Runs statements with parameters `$1`, `$2`...; int8 columns are numbers, bytea are Buffers. */
+export interface Statements {
+  /** @throws {PostgresError} */
+  all<Row = Record<string, unknown>>(text: string, ...parameters: readonly PostgresValue[]): Promise<Row[]>;
+}
+
+/** One connection, for as long as its work lasts. */
+export interface Session extends Statements {
+  /** Runs a text of any number of statements. @returns the word the server has for the last (`COMMIT`). */
+  script(text: string): Promise<string>;
+}
+
+/** A pool of connections. Each statement of `all` is a transaction of its own, on whichever connection is free. */
+export interface Postgres extends Statements {
+  session<Result>(work: (session: Session) => Promise<Result>): Promise<Result>;
+  /** All or nothing. What `work` throws rolls back. */
+  transaction<Result>(work: (session: Session) => Promise<Result>): Promise<Result>;
+  /** Lets what runs end for so long, then ends it. */
+  close(msMax?: number): Promise<void>;
+}
 
 /** How a pool behaves. */
 export interface ConnectionOptions {
@@ -19,60 +40,233 @@ export interface ConnectionOptions {
   readonly statementMs?: number;
   /** Where names without a schema are looked up; `public` by default. */
   readonly schema?: string;
+  /** Further settings of each session. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+const connectMsMax = 5000;
+const keepAliveMs = 60_000;
+const idleMs = 300_000;
+const closeMsMax = 5000;
+/** Statements that wait for a connection; beyond, they are refused. */
+const waitingMax = 20_000;
+/** Texts that are kept prepared; those of stores are few, and never vary. */
+const namesMax = 400;
+const int8 = 20;
+
+/** A connection that leaves nothing of a server's death to the process. */
+export class Connection extends pg.Client {
+  /** It is of no use any more. */ isLost = false;
+
+  constructor(address: Address, name: string) {
+    super({
+      ...address,
+      application_name: name,
+      connectionTimeoutMillis: connectMsMax,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: keepAliveMs,
+      types: {
+        getTypeParser: ((type: number, format: 'text') => (type === int8 ? Number : pg.types.getTypeParser(type, format))) as never,
+      },
+    });
+    this.on('error', () => (this.isLost = true));
+    this.on('end', () => (this.isLost = true));
+  }
+}
+
+/** A statement that the server keeps under a name. The library copies a record of settings property by property: 5 us of 40. */
+class Prepared extends pg.Query {
+  name: string | undefined;
+
+  constructor(
+    name: string | undefined,
+    text: string,
+    values: PostgresValue[],
+    callback: (error: Error | null, result: { readonly rows: never[] }) => void,
+  ) {
+    super(text, values, callback as never);
+    this.name = name;
+  }
+}
+
+/** Where these options lead. @throws {Error} when the URL is none of a Postgres. */
+export function addressOf({ url, statementMs = 30_000, schema = 'public', settings }: ConnectionOptions): Address {
+  return toAddress(url, { statement_timeout: String(statementMs), TimeZone: 'UTC', search_path: schema, ...settings });
+}
+
+/** Whether it is worth another try without TLS: the library has no mode that takes either. */
+export function isLetOff(address: Address, error: unknown): boolean {
+  if (!address.isTlsOptional || address.ssl === false || !isWithoutTls(error)) return false;
+  address.ssl = false;
+  return true;
 }
 
 /** Opens a pool. Nothing is connected before the first statement, and what is lost is connected again by the next one. */
-export function openPostgres({ url, name, connectionsMax = 10, statementMs = 30_000, schema = 'public' }: ConnectionOptions): Postgres {
-  const { address, socketFolder } = splitUrl(url);
-  return postgres(address, {
-    ...(socketFolder === null ? {} : { host: socketFolder, port: 5432 }),
-    max: connectionsMax,
-    connect_timeout: 5,
-    idle_timeout: 300,
-    max_lifetime: null,
-    // A server that restarts is back in well under a second.
-    backoff: (retries: number) => Math.min(1, 0.02 * 2 ** Math.min(retries, 6)),
-    // Without it, the driver never resolves a `reserve` that has to connect first.
-    fetch_types: true,
-    onnotice: () => {},
-    connection: { application_name: name, statement_timeout: statementMs, TimeZone: 'UTC', search_path: schema },
-    types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
-  }) as unknown as Postgres;
+export function openPostgres(options: ConnectionOptions): Postgres {
+  const address = addressOf(options);
+  const connections = new Set<Connection>();
+  const pool = new pg.Pool({
+    max: options.connectionsMax ?? 10,
+    idleTimeoutMillis: idleMs,
+    Client: class extends Connection {
+      constructor() {
+        super(address, options.name);
+        connections.add(this);
+        this.on('end', () => connections.delete(this));
+      }
+    },
+  });
+  // Of a connection that nobody uses: the next statement has another.
+  pool.on('error', () => {});
+  const names = new Map<string, string>();
+  /** Statements and sessions. */
+  let running = 0;
+  let isClosing = false;
+  let isOver = false;
+  let idle: (() => void) | null = null;
+
+  function done(release: (error?: boolean) => void, isLost: boolean): void {
+    release(isLost);
+    ended();
+  }
+
+  function ended(): void {
+    if (--running === 0) idle?.();
+  }
+
+  /** A connection for a while. What it is called with must be called once. */
+  function take(use: (connection: Connection, release: (isLost: boolean) => void) => void, reject: (error: unknown) => void): void {
+    if (isClosing) return reject(over());
+    if (pool.waitingCount >= waitingMax)
+      return reject(new PostgresError('53300', `More than ${waitingMax} statements wait for a connection to the database`));
+    running++;
+    connect();
+
+    function connect(): void {
+      pool.connect((error, connection, release) => {
+        if (connection !== undefined && !isOver) return use(connection as unknown as Connection, (isLost) => done(release, isLost));
+        if (connection !== undefined) release();
+        else if (!isOver && isLetOff(address, error)) return connect();
+        ended();
+        reject(isOver ? over() : toPostgresError(error, true));
+      });
+    }
+  }
+
+  /** What is prepared once is found by its name. */
+  function nameOf(text: string): string | undefined {
+    let name = names.get(text);
+    if (name === undefined && names.size < namesMax) names.set(text, (name = `s${names.size + 1}`));
+    return name;
+  }
+
+  function run(
+    connection: Connection,
+    text: string,
+    values: PostgresValue[],
+    settle: (error: PostgresError | null, rows: never[]) => void,
+  ): void {
+    connection.query(
+      new Prepared(nameOf(text), text, values, (error, result) => {
+        if (error == null) settle(null, result.rows);
+        else settle(toPostgresError(error, connection.isLost), []);
+      }),
+    );
+  }
+
+  function all<Row>(text: string, ...parameters: readonly PostgresValue[]): Promise<Row[]> {
+    const values = parameters as PostgresValue[];
+    return new Promise((resolve, reject) => {
+      take((connection, release) => {
+        run(connection, text, values, (error, rows) => {
+          if (error === null) {
+            release(false);
+            resolve(rows);
+          } else if (isStale(error)) {
+            // The tables have changed since it was prepared: nothing was done.
+            connection.query(
+              new Prepared(undefined, text, values, (again, result) => {
+                release(true);
+                if (again == null) resolve(result.rows);
+                else reject(toPostgresError(again, connection.isLost));
+              }),
+            );
+          } else {
+            release(connection.isLost || isUnsafe(error));
+            reject(error);
+          }
+        });
+      }, reject);
+    });
+  }
+
+  async function session<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
+    let isSpoiled = false;
+    const [connection, release] = await new Promise<[Connection, (isLost: boolean) => void]>((resolve, reject) =>
+      take((...taken) => resolve(taken), reject),
+    );
+    const spoilt = (error: PostgresError): PostgresError => {
+      isSpoiled ||= isUnsafe(error) || isStale(error);
+      return error;
+    };
+    try {
+      return await work({
+        all: (text, ...parameters) =>
+          new Promise((resolve, reject) => {
+            run(connection, text, parameters as PostgresValue[], (error, rows) => (error === null ? resolve(rows) : reject(spoilt(error))));
+          }),
+        script: (text) =>
+          new Promise((resolve, reject) => {
+            connection.query(text, (error, result) => {
+              if ((error as Error | null) != null) reject(spoilt(toPostgresError(error, connection.isLost)));
+              else resolve((Array.isArray(result) ? (result.at(-1) as typeof result) : result).command);
+            });
+          }),
+      });
+    } finally {
+      release(connection.isLost || isSpoiled || connection.getTransactionStatus() !== 'I');
+    }
+  }
+
+  return {
+    all,
+    session,
+    transaction: (work) =>
+      session(async (on) => {
+        await on.script('BEGIN');
+        let result;
+        try {
+          result = await work(on);
+        } catch (error) {
+          // Where that fails, the connection is gone, and the transaction with it.
+          await on.script('ROLLBACK').catch(() => {});
+          throw error;
+        }
+        if ((await on.script('COMMIT')) !== 'COMMIT') throw new PostgresError('25P02', 'A statement of the transaction had failed');
+        return result;
+      }),
+    async close(msMax = closeMsMax) {
+      if (isClosing) return;
+      isClosing = true;
+      if (running > 0) {
+        const none = new Promise<void>((resolve) => (idle = resolve));
+        const late = setTimeout(() => {
+          isOver = true;
+          for (const connection of connections) connection.connection.stream.destroy();
+        }, msMax);
+        await none;
+        clearTimeout(late);
+      }
+      await pool.end();
+    },
+  };
 }
 
-/** A URL without libpq's `host` parameter, which the driver does not know, and the folder of a Unix socket that it named. */
-export function splitUrl(url: string): { address: string; socketFolder: string | null } {
-  const parsed = URL.parse(url);
-  if (parsed === null || !/^postgres(?:ql)?:$/.test(parsed.protocol))
-    throw new Error('The connection URL of the database must have the form postgres://user:password@host:port/database');
-  const socketFolder = parsed.searchParams.get('host');
-  parsed.searchParams.delete('host');
-  return { address: parsed.href, socketFolder: socketFolder?.startsWith('/') === true ? socketFolder : null };
+function over(): PostgresError {
+  return new PostgresError('CONNECTION_ENDED', 'The connection to the database was ended');
 }
 
-/** The same address as another user. */
-export function urlAs(url: string, user: string, password: string): string {
-  const parsed = new URL(url);
-  parsed.username = user;
-  parsed.password = password;
-  return parsed.href;
-}
-
-/** The same server, another database. */
-export function urlOfDatabase(url: string, database: string): string {
-  const parsed = new URL(url);
-  parsed.pathname = `/${database}`;
-  return parsed.href;
-}
-
-/** SQLSTATE of an error, or the driver's own code (`CONNECTION_CLOSED`, `ECONNREFUSED`). */
-export function sqlState(error: unknown): string {
-  const { code } = (error ?? {}) as { code?: unknown };
-  return typeof code === 'string' ? code : '';
-}
-
-/** Whether the server is away, or was while the statement ran: the same may succeed in a moment. */
-export function isConnectionTrouble(error: unknown): boolean {
-  const state = sqlState(error);
-  return /^(?:08...|57P0[1-3]|CONNECT\w*|CONNECTION_\w+|ECONN\w+|ENOENT|EPIPE|ETIMEDOUT)$/.test(state);
+/** After which a connection is not used again. */
+function isUnsafe(error: PostgresError): boolean {
+  return isConnectionTrouble(error) || error.code === internal;
 }

@@ -1,7 +1,9 @@
 // The role that engines connect with. They share memory with hostile code, so theirs reaches the tables of bindings (schema
 // `binding`) and nothing else; the migrations grant it that. Called by whoever starts engines, after migrate.ts.
 import { createHmac } from 'node:crypto';
-import { sqlState, urlAs, type Postgres } from './connection.ts';
+import { urlAs } from './address.ts';
+import type { Postgres } from './connection.ts';
+import { sqlState } from './postgres-error.ts';
 
 export const engineRole = 'platform_engine';
 
@@ -15,10 +17,10 @@ export async function openEngineRole(sql: Postgres, ownerUrl: string): Promise<s
   const secret = new URL(ownerUrl).password || ownerUrl;
   const password = createHmac('sha256', decodeURIComponent(secret)).update(engineRole).digest('hex');
   try {
-    await sql.begin(async (transaction) => {
-      await transaction`SELECT pg_advisory_xact_lock(7528341002)`;
+    await sql.transaction(async (transaction) => {
+      await transaction.script('SELECT pg_advisory_xact_lock(7528341002)');
       // A password cannot be a parameter here; this one is hex digits.
-      await transaction.unsafe(`ALTER ROLE ${engineRole} LOGIN PASSWORD '${password}' CONNECTION LIMIT -1`);
+      await transaction.script(`ALTER ROLE ${engineRole} LOGIN PASSWORD '${password}' CONNECTION LIMIT -1`);
     });
   } catch (error) {
     if (sqlState(error) !== '42501' && sqlState(error) !== '42704') throw error;

@@ -29,7 +29,7 @@ async function start(): Promise<void> {
   const applied = await migrate(sql);
   if (applied.length > 0) say(30, 'The database is up to date now', { applied });
   const engineUrl = get('ENGINE_DATABASE_URL') || (await openEngineRole(sql, url));
-  await sql.end();
+  await sql.close();
   process.send?.({ type: 'ready', engineUrl });
 }
 

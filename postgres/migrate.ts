@@ -3,7 +3,8 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { sqlState, type Postgres } from './connection.ts';
+import type { Postgres, Session } from './connection.ts';
+import { sqlState } from './postgres-error.ts';
 
 /** A migration as it lies in the folder. */
 export interface Migration {
@@ -37,47 +38,54 @@ export function readMigrations(from: string = folder): Migration[] {
  * @throws {Error} when a migration fails (nothing of it stays), when one that was applied has another text by now, or when the
  *   database was written by a newer version of the platform.
  */
-export async function migrate(sql: Postgres, migrations: readonly Migration[] = readMigrations()): Promise<string[]> {
-  const connection = await sql.reserve();
-  try {
-    // Whoever comes second waits as long as the first one takes.
-    await connection`SELECT set_config('statement_timeout', '0', false)`;
-    await connection`SELECT pg_advisory_lock(${lockKey}::bigint)`;
-    await connection`
-      CREATE TABLE IF NOT EXISTS public.database_migration_audit (
-        version integer PRIMARY KEY, name text NOT NULL, hash text NOT NULL,
-        applied_at timestamptz NOT NULL DEFAULT now(), duration_ms integer NOT NULL)`;
-    const ledger = await connection<{ version: number; name: string; hash: string }[]>`
-      SELECT version, name, hash FROM public.database_migration_audit ORDER BY version`;
-    const applied: string[] = [];
-    for (const row of ledger) {
-      const known = migrations[row.version - 1];
-      if (known === undefined)
-        throw new Error(
-          `The database has migration ${row.name}, which this version of the platform does not know: start the newer version`,
-        );
-      if (known.hash !== row.hash)
-        throw new Error(`Migration ${known.name} was applied with another text: applied migrations are never changed, write a new one`);
+export function migrate(sql: Postgres, migrations: readonly Migration[] = readMigrations()): Promise<string[]> {
+  return sql.session(async (session) => {
+    try {
+      // Whoever comes second waits as long as the first one takes.
+      await session.all(`SELECT set_config('statement_timeout', '0', false)`);
+      await session.all('SELECT pg_advisory_lock($1::bigint)', lockKey);
+      return await apply(session, migrations);
+    } finally {
+      await session.all('SELECT pg_advisory_unlock($1::bigint)', lockKey).catch(() => {});
+      await session.all(`SELECT set_config('statement_timeout', '30000', false)`).catch(() => {});
     }
-    for (const migration of migrations.slice(ledger.length)) {
-      const began = performance.now();
-      try {
-        await connection.unsafe('BEGIN').simple();
-        await connection.unsafe(migration.text).simple();
-        const took = Math.round(performance.now() - began);
-        await connection`INSERT INTO public.database_migration_audit (version, name, hash, duration_ms)
-          VALUES (${migration.version}, ${migration.name}, ${migration.hash}, ${took})`;
-        await connection.unsafe('COMMIT').simple();
-      } catch (error) {
-        await connection.unsafe('ROLLBACK').simple();
-        throw new Error(`Migration ${migration.name} failed: ${(error as Error).message} (${sqlState(error)})`, { cause: error });
-      }
-      applied.push(migration.name);
-    }
-    return applied;
-  } finally {
-    await connection`SELECT pg_advisory_unlock(${lockKey}::bigint)`.catch(() => {});
-    await connection`SELECT set_config('statement_timeout', '30000', false)`.catch(() => {});
-    connection.release();
+  });
+}
+
+async function apply(session: Session, migrations: readonly Migration[]): Promise<string[]> {
+  await session.script(`
+    CREATE TABLE IF NOT EXISTS public.database_migration_audit (
+      version integer PRIMARY KEY, name text NOT NULL, hash text NOT NULL,
+      applied_at timestamptz NOT NULL DEFAULT now(), duration_ms integer NOT NULL)`);
+  const ledger = await session.all<{ version: number; name: string; hash: string }>(
+    'SELECT version, name, hash FROM public.database_migration_audit ORDER BY version',
+  );
+  const applied: string[] = [];
+  for (const row of ledger) {
+    const known = migrations[row.version - 1];
+    if (known === undefined)
+      throw new Error(`The database has migration ${row.name}, which this version of the platform does not know: start the newer version`);
+    if (known.hash !== row.hash)
+      throw new Error(`Migration ${known.name} was applied with another text: applied migrations are never changed, write a new one`);
   }
+  for (const migration of migrations.slice(ledger.length)) {
+    const began = performance.now();
+    try {
+      await session.script('BEGIN');
+      await session.script(migration.text);
+      await session.all(
+        'INSERT INTO public.database_migration_audit (version, name, hash, duration_ms) VALUES ($1, $2, $3, $4)',
+        migration.version,
+        migration.name,
+        migration.hash,
+        Math.round(performance.now() - began),
+      );
+      await session.script('COMMIT');
+    } catch (error) {
+      await session.script('ROLLBACK').catch(() => {});
+      throw new Error(`Migration ${migration.name} failed: ${(error as Error).message} (${sqlState(error)})`, { cause: error });
+    }
+    applied.push(migration.name);
+  }
+  return applied;
 }

@@ -38,17 +38,22 @@ export async function joinPresence(url: string, onTrouble: (error: unknown) => v
 
   /** Takes the lock unless this session has it: a connection that was lost has lost it too. */
   async function hold(): Promise<void> {
-    await sql`
-      SELECT pg_try_advisory_lock(${lockClass}::int4, ${key}::int4) WHERE NOT EXISTS (
-        SELECT FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND classid::bigint = ${lockClass})`;
+    await sql.all(
+      `SELECT pg_try_advisory_lock($1::int4, $2::int4) WHERE NOT EXISTS (
+        SELECT FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND classid::bigint = $1)`,
+      lockClass,
+      key,
+    );
   }
 
   async function look(): Promise<void> {
     try {
       await hold();
-      const rows = await sql<{ key: number }[]>`
-        SELECT objid::bigint AS key FROM pg_locks WHERE locktype = 'advisory' AND classid::bigint = ${lockClass} AND granted
-          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+      const rows = await sql.all<{ key: number }>(
+        `SELECT objid::bigint AS key FROM pg_locks WHERE locktype = 'advisory' AND classid::bigint = $1 AND granted
+          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+        lockClass,
+      );
       // The server shows the key without its sign.
       const seen = new Set(rows.map((row) => row.key | 0));
       for (const [other, looks] of unseen) {
@@ -77,7 +82,7 @@ export async function joinPresence(url: string, onTrouble: (error: unknown) => v
       closed = true;
       if (timer !== null) clearTimeout(timer);
       await atMost(closeMsMax, looking);
-      await atMost(closeMsMax, sql.end({ timeout: 1 }));
+      await atMost(closeMsMax, sql.close(closeMsMax));
     },
   };
 }

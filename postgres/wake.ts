@@ -1,6 +1,6 @@
 // How those who write something that is due wake those who wait for it. A word that is lost costs a poll's time, never a
 // delivery, so it goes out after the commit and not inside: NOTIFY in a transaction makes all commits take turns.
-import type { Postgres } from './connection.ts';
+import type { Listener } from './listener.ts';
 
 /** Something in a lane is due at `dueAt`, ms since 1970. */
 export type WakeListener = (kind: string, lane: number, dueAt: number) => void;
@@ -43,10 +43,14 @@ export function atMost(ms: number, work: Promise<unknown>): Promise<void> {
  * Over NOTIFY; several words for a lane within a moment become one. A process that listens tells itself what lies ahead.
  *
  * @param notify sends one NOTIFY with this payload on a channel.
- * @param sql a connection to listen on; belongs to the wake.
+ * @param hear listens on a channel; asked for once.
  */
-export function createPostgresWake(notify: (channel: string, payload: string) => Promise<unknown>, sql: Postgres): Wake {
+export function createPostgresWake(
+  notify: (channel: string, payload: string) => Promise<unknown>,
+  hear: (channel: string, onPayload: (payload: string) => void) => Promise<Listener>,
+): Wake {
   const here = createLocalWake();
+  let ear: Promise<Listener> | null = null;
   let listeners = 0;
   let waiting = new Set<string>();
   /** The next time that was said of a lane, as long as it lies well ahead. */
@@ -83,6 +87,13 @@ export function createPostgresWake(notify: (channel: string, payload: string) =>
     return false;
   }
 
+  function tell(payload: string): void {
+    for (const word of payload.split(',')) {
+      const [kind, lane, dueAt] = word.split(':');
+      if (kind !== undefined) here.notify(kind, Number(lane), Number(dueAt));
+    }
+  }
+
   return {
     notify(kind, lane, dueAt) {
       const now = Date.now();
@@ -102,26 +113,29 @@ export function createPostgresWake(notify: (channel: string, payload: string) =>
     async listen(listener) {
       listeners++;
       const local = await here.listen(listener);
-      const { unlisten } = await sql.listen(channel, (payload) => {
-        for (const word of payload.split(',')) {
-          const [kind, lane, dueAt] = word.split(':');
-          if (kind !== undefined) listener(kind, Number(lane), Number(dueAt));
-        }
-      });
-      return {
-        async close() {
-          listeners--;
-          await local.close();
-          await atMost(closeMsMax, unlisten());
-        },
+      const close = (): Promise<void> => {
+        listeners--;
+        return local.close();
       };
+      try {
+        await (ear ??= hear(channel, tell));
+      } catch (error) {
+        ear = null;
+        await close();
+        throw error;
+      }
+      return { close };
     },
     async close() {
       if (timer !== null) clearTimeout(timer);
       if (isPending) sendSoon();
       await atMost(closeMsMax, sending);
       await here.close();
-      await atMost(closeMsMax, sql.end({ timeout: 1 }));
+      if (ear !== null)
+        await atMost(
+          closeMsMax,
+          ear.then((listener) => listener.close()),
+        );
     },
   };
 }

@@ -1,7 +1,7 @@
 // All that waits for a moment, in one place: queues, timers, cron and workflows over one database. Opened by the roots: the engine for
 // what workers send and set, the broker for what it claims.
 import type { DeliveryLimits } from '#core/delivery-limits.ts';
-import { openPostgres } from '#postgres/connection.ts';
+import { openListener } from '#postgres/listener.ts';
 import { joinByProcess, joinPresence, type Presence } from '#postgres/presence.ts';
 import { createLocalWake, createPostgresWake, type Wake } from '#postgres/wake.ts';
 import { createOutboxIndex, type OutboxIndex } from './outbox-index-sql.ts';
@@ -39,8 +39,11 @@ export function openEventsPostgres(options: {
 }): EventStores & { readonly sql: ReturnType<typeof openPostgresSql> } {
   const sql = openPostgresSql(options);
   // Of its own: it listens on, whatever becomes of the others.
-  const words = openPostgres({ url: options.url, name: `${options.name} words`, connectionsMax: 1 });
-  const wake = createPostgresWake((channel, payload) => sql.all('SELECT pg_notify($1, $2)', channel, payload), words);
+  const words = { url: options.url, name: `${options.name} words` };
+  const wake = createPostgresWake(
+    (channel, payload) => sql.all('SELECT pg_notify($1, $2)', channel, payload),
+    (channel, onPayload) => openListener(words, channel, onPayload),
+  );
   return {
     ...stores(sql, wake, options.limits),
     sql,

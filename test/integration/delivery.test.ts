@@ -57,7 +57,7 @@ before(async () => {
 });
 after(async () => {
   await platform.close();
-  await sql.end();
+  await sql.close();
   await database.close();
 });
 
@@ -100,7 +100,7 @@ test('a message, a timer and a run come from one engine through Postgres and the
 test('a message that kills its engine is delivered again to the next one', async () => {
   await insist('/send?id=abort');
   await until(async () => (await seen()).filter((id) => id === 'abort').length === 2);
-  const rows = await sql`SELECT 1 FROM queue_message`;
+  const rows = await sql.all('SELECT 1 FROM queue_message');
   assert.ok(rows.length <= 1);
 });
 
@@ -117,8 +117,8 @@ test('with brokers and engines killed in turn, every message comes, and every st
     const ids = new Set(await seen());
     return expected.every((id) => ids.has(id)) && [0, 10, 20, 30, 40, 50].every((n) => ids.has(`w${n} c`));
   });
-  await until(async () => (await sql`SELECT 1 FROM workflow_execution WHERE status <> 'completed'`).length === 0);
-  const dead = await sql`SELECT m.payload FROM queue_message m JOIN lane l ON l.id = m.lane_id WHERE l.resource = 'jobs_dlq'`;
+  await until(async () => (await sql.all(`SELECT 1 FROM workflow_execution WHERE status <> 'completed'`)).length === 0);
+  const dead = await sql.all(`SELECT m.payload FROM queue_message m JOIN lane l ON l.id = m.lane_id WHERE l.resource = 'jobs_dlq'`);
   assert.deepEqual([...dead], []);
   const ids = await seen();
   // A step is repeated only where its engine or its broker was killed in it: six kills at most.

@@ -8,9 +8,8 @@ import { promisify } from 'node:util';
 test('a server that is killed under load loses no message that was taken, and the broker goes on when it is back', async () => {
   // It ends when every message that was taken has been delivered.
   const { stdout } = await promisify(execFile)(process.execPath, [path.join(import.meta.dirname, '../setup/postgres-away.ts')]);
-  const { taken, refused, troubles } = JSON.parse(stdout) as { taken: number; refused: number; troubles: string[] };
-  assert.equal(taken + refused, 300);
-  assert.ok(taken >= 60);
+  const { taken, troubles } = JSON.parse(stdout) as { taken: number; troubles: string[] };
+  assert.equal(taken, 180);
   // The loops say what went wrong, and nothing else did.
   assert.deepEqual(
     troubles.filter((text) => !/could not|Nothing could/.test(text)),

@@ -25,18 +25,18 @@ async function use<T>(postgres: EmbeddedPostgres, run: (sql: Postgres) => Promis
   try {
     return await run(sql);
   } finally {
-    await sql.end();
+    await sql.close();
   }
 }
 
 test('what was written is there after a stop and a start, under the same address', async () => {
   await withFolder(async (folder) => {
     const first = await startEmbeddedPostgres({ folder });
-    await use(first, (sql) => sql`CREATE TABLE kept AS SELECT 7::int8 AS n`);
+    await use(first, (sql) => sql.all('CREATE TABLE kept AS SELECT 7::int8 AS n'));
     await first.stop();
     const second = await startEmbeddedPostgres({ folder });
     assert.equal(second.url, first.url);
-    assert.deepEqual([...(await use(second, (sql) => sql`SELECT n FROM kept`))], [{ n: 7 }]);
+    assert.deepEqual(await use(second, (sql) => sql.all('SELECT n FROM kept')), [{ n: 7 }]);
     await second.stop();
   });
 });
@@ -44,12 +44,12 @@ test('what was written is there after a stop and a start, under the same address
 test('it listens on no port, refuses a wrong password, and keeps its password to itself', async () => {
   await withFolder(async (folder) => {
     const postgres = await startEmbeddedPostgres({ folder, durable: false });
-    const [row] = await use(postgres, (sql) => sql`SELECT current_setting('listen_addresses') AS addresses`);
+    const [row] = await use(postgres, (sql) => sql.all(`SELECT current_setting('listen_addresses') AS addresses`));
     assert.equal(row!['addresses'], '');
     const url = new URL(postgres.url);
     url.password = 'wrong';
     await assert.rejects(
-      use({ ...postgres, url: url.href }, (sql) => sql`SELECT 1`),
+      use({ ...postgres, url: url.href }, (sql) => sql.all('SELECT 1')),
       { code: '28P01' },
     );
     assert.equal(statSync(path.join(folder, 'password')).mode & 0o777, 0o600);
@@ -64,19 +64,19 @@ test('a server that dies is started again under the same address, with all that 
     const troubles: string[] = [];
     const postgres = await startEmbeddedPostgres({ folder, onTrouble: (message) => troubles.push(message) });
     const sql = openPostgres({ url: postgres.url, name: 'test', connectionsMax: 2 });
-    await sql`CREATE TABLE ledger (n int)`;
+    await sql.all('CREATE TABLE ledger (n int)');
     const acknowledged: number[] = [];
     const first = postgres.pid;
     for (let n = 0; n < 200; n++) {
       if (n === 100) process.kill(first, 'SIGKILL');
       try {
-        await sql`INSERT INTO ledger VALUES (${n})`;
+        await sql.all('INSERT INTO ledger VALUES ($1)', n);
         acknowledged.push(n);
       } catch {
         // Not acknowledged: may be there or not.
       }
     }
-    const rows = await until(() => sql<{ n: number }[]>`SELECT n FROM ledger`.then((found) => [...found]).catch(() => null));
+    const rows = await until(() => sql.all<{ n: number }>('SELECT n FROM ledger').catch(() => null));
     const found = rows.map(({ n }) => n);
     assert.ok(acknowledged.length >= 100);
     assert.deepEqual(
@@ -85,7 +85,7 @@ test('a server that dies is started again under the same address, with all that 
     );
     assert.notEqual(postgres.pid, first);
     assert.deepEqual(troubles.slice(0, 1), ['The embedded Postgres died; starting it again']);
-    await sql.end();
+    await sql.close();
     await postgres.stop();
   });
 });
@@ -107,7 +107,7 @@ test('a server whose starter was killed is stopped by the next one, and nothing 
     process.kill(orphan, 0);
     const postgres = await startEmbeddedPostgres({ folder });
     assert.notEqual(postgres.pid, orphan);
-    assert.equal((await use(postgres, (sql) => sql`SELECT 1 AS one`))[0]!['one'], 1);
+    assert.equal((await use(postgres, (sql) => sql.all('SELECT 1 AS one')))[0]!['one'], 1);
     await postgres.stop();
   });
 });

@@ -12,7 +12,7 @@ function fact(title: string, run: (sql: Postgres, engineUrl: string) => Promise<
     try {
       await run(sql, database.engineUrl);
     } finally {
-      await sql.end();
+      await sql.close();
       await database.close();
     }
   });
@@ -31,16 +31,16 @@ fact('each migration has its row in the ledger, and runs once when several start
   const list = [...known, more('CREATE TABLE once (n int); INSERT INTO once VALUES (1)')];
   const applied = await Promise.all([migrate(sql, list), migrate(sql, list), migrate(sql, list)]);
   assert.deepEqual(applied.flat(), [list.at(-1)!.name]);
-  const rows = await sql`SELECT version, name, hash FROM database_migration_audit ORDER BY version DESC LIMIT 1`;
-  assert.deepEqual([...rows], [{ version: list.length, name: list.at(-1)!.name, hash: list.at(-1)!.hash }]);
-  assert.equal((await sql`SELECT * FROM once`).length, 1);
+  const rows = await sql.all('SELECT version, name, hash FROM database_migration_audit ORDER BY version DESC LIMIT 1');
+  assert.deepEqual(rows, [{ version: list.length, name: list.at(-1)!.name, hash: list.at(-1)!.hash }]);
+  assert.equal((await sql.all('SELECT * FROM once')).length, 1);
 });
 
 fact('a migration that fails leaves nothing of it, and says which and why', async (sql) => {
   const list = [...known, more('CREATE TABLE half (n int); SELECT 1/0')];
   await assert.rejects(migrate(sql, list), new RegExp(`Migration ${list.at(-1)!.name} failed: division by zero \\(22012\\)`));
-  assert.equal((await sql`SELECT to_regclass('half') AS half`)[0]!['half'], null);
-  assert.equal((await sql`SELECT count(*)::int4 AS n FROM database_migration_audit`)[0]!['n'], known.length);
+  assert.equal((await sql.all(`SELECT to_regclass('half') AS half`))[0]!['half'], null);
+  assert.equal((await sql.all('SELECT count(*)::int4 AS n FROM database_migration_audit'))[0]!['n'], known.length);
 });
 
 fact('an applied migration with another text is refused', async (sql) => {
@@ -54,20 +54,20 @@ fact('a database of a newer version is refused', async (sql) => {
 });
 
 fact("the engines' role works with the tables of bindings and reaches nothing else", async (sql, engineUrl) => {
-  await sql`CREATE TABLE secrets (value text)`;
+  await sql.all('CREATE TABLE secrets (value text)');
   const engine = openPostgres({ url: engineUrl, name: 'test', connectionsMax: 1, schema: 'binding' });
   try {
-    await engine`INSERT INTO lane (kind, namespace, resource) VALUES ('queue', 'shop', 'mail')`;
-    assert.equal((await engine`DELETE FROM lane RETURNING namespace`)[0]!['namespace'], 'shop');
-    await assert.rejects(engine`SELECT * FROM public.secrets`, { code: '42501' });
-    await assert.rejects(engine`SELECT * FROM public.database_migration_audit`, { code: '42501' });
-    await assert.rejects(engine`CREATE TABLE public.mine (n int)`, { code: '42501' });
-    await assert.rejects(engine`CREATE TABLE binding.mine (n int)`, { code: '42501' });
-    await assert.rejects(engine`DROP TABLE binding.lane`, { code: '42501' });
-    await assert.rejects(engine`CREATE ROLE other`, { code: '42501' });
-    await assert.rejects(engine`COPY lane TO PROGRAM 'cat'`, { code: '42501' });
-    await assert.rejects(engine`SELECT pg_read_file('postgresql.conf')`, { code: '42501' });
+    await engine.all(`INSERT INTO lane (kind, namespace, resource) VALUES ('queue', 'shop', 'mail')`);
+    assert.equal((await engine.all('DELETE FROM lane RETURNING namespace'))[0]!['namespace'], 'shop');
+    await assert.rejects(engine.all('SELECT * FROM public.secrets'), { code: '42501' });
+    await assert.rejects(engine.all('SELECT * FROM public.database_migration_audit'), { code: '42501' });
+    await assert.rejects(engine.all('CREATE TABLE public.mine (n int)'), { code: '42501' });
+    await assert.rejects(engine.all('CREATE TABLE binding.mine (n int)'), { code: '42501' });
+    await assert.rejects(engine.all('DROP TABLE binding.lane'), { code: '42501' });
+    await assert.rejects(engine.all('CREATE ROLE other'), { code: '42501' });
+    await assert.rejects(engine.all(`COPY lane TO PROGRAM 'cat'`), { code: '42501' });
+    await assert.rejects(engine.all(`SELECT pg_read_file('postgresql.conf')`), { code: '42501' });
   } finally {
-    await engine.end();
+    await engine.close();
   }
 });

@@ -13,7 +13,7 @@ export function eventsInPostgres(): (limits: DeliveryLimits) => Promise<{ stores
   const endWhenDone = async (): Promise<void> => {
     if (!over || open > 0 || shared === null) return;
     const { database, owner } = await shared;
-    await owner.end();
+    await owner.close();
     await database.close();
   };
   // May come before the hook that closes the last stores.
@@ -33,8 +33,8 @@ export function eventsInPostgres(): (limits: DeliveryLimits) => Promise<{ stores
       stores,
       async close() {
         await stores.close();
-        await owner`TRUNCATE binding.lane, binding.queue_message, binding.queue_dedupe, binding.timer,
-          binding.workflow_execution, binding.outbox_database CASCADE`;
+        await owner.all(`TRUNCATE binding.lane, binding.queue_message, binding.queue_dedupe, binding.timer,
+          binding.workflow_execution, binding.outbox_database CASCADE`);
         open--;
         await endWhenDone();
       },

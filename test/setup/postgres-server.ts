@@ -2,7 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { openPostgres, urlOfDatabase } from '#postgres/connection.ts';
+import { urlOfDatabase } from '#postgres/address.ts';
+import { openPostgres } from '#postgres/connection.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '#postgres/embedded.ts';
 import { openEngineRole } from '#postgres/engine-role.ts';
 import { migrate } from '#postgres/migrate.ts';
@@ -17,12 +18,12 @@ export async function startTestPostgres(): Promise<{ postgres: EmbeddedPostgres;
   const folder = mkdtempSync(path.join(tmpdir(), 'platform-pg-'));
   const postgres = await startEmbeddedPostgres({ folder, durable: false });
   const maintenance = openPostgres({ url: urlOfDatabase(postgres.url, 'postgres'), name: 'test', connectionsMax: 1 });
-  await maintenance.unsafe(`CREATE DATABASE ${template}`);
-  await maintenance.end();
+  await maintenance.all(`CREATE DATABASE ${template}`);
+  await maintenance.close();
   const sql = openPostgres({ url: urlOfDatabase(postgres.url, template), name: 'test', connectionsMax: 2 });
   await migrate(sql);
   process.env[engineVariable] = await openEngineRole(sql, postgres.url);
-  await sql.end();
+  await sql.close();
   process.env[ownerVariable] = postgres.url;
   return {
     postgres,

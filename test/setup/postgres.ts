@@ -1,7 +1,8 @@
 // Postgres for tests: one server a test run (test/setup/global.ts), or one for the file where it runs by itself; a database of
 // its own for each caller, copied from a migrated template.
 import { after } from 'node:test';
-import { openPostgres, urlOfDatabase } from '#postgres/connection.ts';
+import { urlOfDatabase } from '#postgres/address.ts';
+import { openPostgres } from '#postgres/connection.ts';
 import { engineVariable, ownerVariable, startTestPostgres, template } from './postgres-server.ts';
 
 let databases = 0;
@@ -26,13 +27,13 @@ export async function createTestDatabase(): Promise<{ url: string; engineUrl: st
   const server = process.env[ownerVariable]!;
   const name = `test_${process.pid}_${++databases}`;
   const maintenance = openPostgres({ url: urlOfDatabase(server, 'postgres'), name: 'test', connectionsMax: 1 });
-  await maintenance.unsafe(`CREATE DATABASE ${name} TEMPLATE ${template}`);
+  await maintenance.all(`CREATE DATABASE ${name} TEMPLATE ${template}`);
   return {
     url: urlOfDatabase(server, name),
     engineUrl: urlOfDatabase(process.env[engineVariable]!, name),
     async close() {
-      await maintenance.unsafe(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
-      await maintenance.end();
+      await maintenance.all(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+      await maintenance.close();
       open--;
       await stopWhenDone();
     },

@@ -1,0 +1,52 @@
+// Hears what others NOTIFY, on a connection of its own that is made again when it is lost. Opened by wake.ts. What is said meanwhile
+// is lost.
+import { addressOf, Connection, isLetOff, type ConnectionOptions } from './connection.ts';
+import { toPostgresError } from './postgres-error.ts';
+
+/** Something that listens. */
+export interface Listener {
+  close(): Promise<void>;
+}
+
+/** After a connection that was lost, or an attempt that failed, the next one waits: twice as long each time. */
+const [againMsLeast, againMsMax] = [20, 1000];
+
+/** Resolves when it listens. @param channel an identifier. @throws {PostgresError} when it cannot for the first time. */
+export async function openListener(options: ConnectionOptions, channel: string, onPayload: (payload: string) => void): Promise<Listener> {
+  const address = addressOf(options);
+  let isClosed = false;
+  let failures = 0;
+  let timer: NodeJS.Timeout | null = null;
+  let current: Connection | null = null;
+
+  async function listen(): Promise<void> {
+    const connection = new Connection(address, options.name);
+    current = connection;
+    try {
+      await connection.connect();
+      connection.on('notification', ({ payload }) => onPayload(payload ?? ''));
+      await connection.query(`LISTEN ${channel}`);
+    } catch (error) {
+      await connection.end();
+      if (isLetOff(address, error)) return listen();
+      throw toPostgresError(error, true);
+    }
+    failures = 0;
+    if (connection.isLost) return again();
+    connection.once('end', again);
+  }
+
+  function again(): void {
+    if (isClosed) return;
+    timer = setTimeout(() => void listen().catch(again), Math.min(againMsMax, againMsLeast * 2 ** Math.min(failures++, 10)));
+  }
+
+  await listen();
+  return {
+    async close() {
+      isClosed = true;
+      if (timer !== null) clearTimeout(timer);
+      await current?.end();
+    },
+  };
+}
