@@ -16,6 +16,11 @@ function marker(file: string): string {
   return `${file}.corrupt`;
 }
 
+/** Whether there is a database, or was one that was set aside. */
+export function isThere(file: string): boolean {
+  return existsSync(file) || existsSync(marker(file));
+}
+
 function sizeOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
@@ -108,7 +113,7 @@ export async function branchTo(
   target: string,
   { branchBytesMax, unlessThere }: { readonly branchBytesMax: number; readonly unlessThere: boolean },
 ): Promise<Branch> {
-  if (existsSync(target) || existsSync(marker(target))) {
+  if (isThere(target)) {
     if (!unlessThere) throw new SqlRefusal('SQLITE_MISUSE', 'there is a database of that name already');
     return { bytes: sizeOf(target), shared: false, made: false };
   }

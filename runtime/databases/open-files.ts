@@ -3,9 +3,12 @@
 import type { DatabaseLimits } from '#core/database-limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
 import { isErrorCode } from '#core/errors.ts';
-import { removeFile, replaceFile } from './copies.ts';
+import { isThere, removeFile, replaceFile } from './copies.ts';
 import { DatabaseFile, type Job } from './database-file.ts';
 import { kinds, ops } from './frames.ts';
+
+/** As of `ops.pending`. */
+const noMessages = '{"rows":[]}';
 
 export interface OpenFilesParts {
   readonly limits: DatabaseLimits;
@@ -44,6 +47,8 @@ export class OpenFiles {
     try {
       if (!this.#parts.isName(name)) throw new SqlRefusal('SQLITE_CANTOPEN', 'this is no name of a database');
       if (job.op === ops.restore || job.op === ops.remove) this.#replace(name, job);
+      // Whoever looks for messages may have been told of a database that was removed since, and must not make an empty one of it.
+      else if (job.op === ops.pending && !this.#open.has(name) && !isThere(this.#parts.pathOf(name))) job.answer(kinds.json, noMessages);
       else this.#file(name).take(job);
     } catch (error) {
       job.answer(...this.#failure(error));

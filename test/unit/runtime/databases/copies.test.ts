@@ -1,6 +1,6 @@
 // Whole database files: damaged ones, backups, restored ones, branches.
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -121,6 +121,26 @@ test('messages on their way to a queue stay with the database that they were sen
   await client.branch(at, 'preview');
   assert.deepEqual(await ask(client, ops.pending, []), { rows: [['message-1', '{}']] });
   assert.deepEqual(await ask(client, ops.pending, [], { namespace: 'shop', resource: 'preview' }), { rows: [] });
+});
+
+test('whoever looks for messages in a database that is not there makes none, and a copy may still come', async (t) => {
+  const { client, directory } = await startFor(t);
+  await query(client, 'CREATE TABLE t (a)');
+  const preview = { namespace: 'shop', resource: 'main~~login' };
+  for (const op of [ops.pending, ops.pending]) assert.deepEqual(await ask(client, op, [], preview), { rows: [] });
+  assert.equal(existsSync(join(directory, 'shop/main~~login.sqlite')), false);
+  assert.equal((await client.branch(at, preview.resource, { unlessThere: true })).made, true);
+});
+
+test('a damaged database that is removed makes room for an empty one', async (t) => {
+  const { client, directory } = await startFor(t);
+  const file = join(directory, 'shop/main.sqlite');
+  mkdirSync(join(directory, 'shop'), { recursive: true });
+  writeFileSync(file, 'no database at all '.repeat(1000));
+  await assert.rejects(query(client, 'SELECT 1'), { code: 'database_corrupt' });
+  await assert.rejects(ask(client, ops.pending, []), { code: 'database_corrupt' });
+  await client.remove(at);
+  assert.deepEqual(await query(client, 'SELECT count(*) FROM sqlite_schema'), [[0]]);
 });
 
 test('a database that is too large to be copied is not, and leaves nothing', async (t) => {
