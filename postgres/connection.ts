@@ -42,9 +42,12 @@ export interface ConnectionOptions {
   readonly schema?: string;
   /** Further settings of each session. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** A server that does not answer for so long is away. */
+  readonly connectMs?: number;
 }
 
-const connectMsMax = 5000;
+/** After an attempt to connect that failed, so long none is made: twice as long each time. A server that restarts is back in a moment. */
+const [awayMsLeast, awayMsMax] = [10, 320];
 const keepAliveMs = 60_000;
 const idleMs = 300_000;
 const closeMsMax = 5000;
@@ -58,11 +61,11 @@ const int8 = 20;
 export class Connection extends pg.Client {
   /** It is of no use any more. */ isLost = false;
 
-  constructor(address: Address, name: string) {
+  constructor(address: Address, { name, connectMs = 5000 }: ConnectionOptions) {
     super({
       ...address,
       application_name: name,
-      connectionTimeoutMillis: connectMsMax,
+      connectionTimeoutMillis: connectMs,
       keepAlive: true,
       keepAliveInitialDelayMillis: keepAliveMs,
       types: {
@@ -94,9 +97,9 @@ export function addressOf({ url, statementMs = 30_000, schema = 'public', settin
   return toAddress(url, { statement_timeout: String(statementMs), TimeZone: 'UTC', search_path: schema, ...settings });
 }
 
-/** Whether it is worth another try without TLS: the library has no mode that takes either. */
+/** Whether it is worth another try, which goes without TLS: the library has no mode that takes either. */
 export function isLetOff(address: Address, error: unknown): boolean {
-  if (!address.isTlsOptional || address.ssl === false || !isWithoutTls(error)) return false;
+  if (!address.isTlsOptional || !isWithoutTls(error)) return false;
   address.ssl = false;
   return true;
 }
@@ -105,14 +108,33 @@ export function isLetOff(address: Address, error: unknown): boolean {
 export function openPostgres(options: ConnectionOptions): Postgres {
   const address = addressOf(options);
   const connections = new Set<Connection>();
+  let [live, failures, awayUntil] = [0, 0, -Infinity];
+  let away: Error | null = null;
   const pool = new pg.Pool({
     max: options.connectionsMax ?? 10,
     idleTimeoutMillis: idleMs,
     Client: class extends Connection {
       constructor() {
-        super(address, options.name);
+        super(address, options);
+      }
+
+      /** Called by the pool. Where the server is away, all that wait hear of it at once, rather than one attempt after the other. */
+      override connect(told?: unknown): never {
+        const tell = told as (error: Error | null) => void;
+        if (live === 0 && performance.now() < awayUntil) return queueMicrotask(() => tell(away)) as never;
         connections.add(this);
         this.on('end', () => connections.delete(this));
+        return super.connect((error: Error | null) => {
+          if (error === null) {
+            failures = 0;
+            live++;
+            this.on('end', () => live--);
+          } else if (!isLetOff(address, error)) {
+            awayUntil = performance.now() + Math.min(awayMsMax, awayMsLeast * 2 ** Math.min(failures++, 10));
+            away = error;
+          }
+          tell(error);
+        }) as never;
       }
     },
   });

@@ -20,7 +20,7 @@ export async function openListener(options: ConnectionOptions, channel: string, 
   let current: Connection | null = null;
 
   async function listen(): Promise<void> {
-    const connection = new Connection(address, options.name);
+    const connection = new Connection(address, options);
     current = connection;
     try {
       await connection.connect();

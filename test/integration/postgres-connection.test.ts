@@ -228,6 +228,18 @@ test('a database that is not there, or refuses the password, is told to all who 
   await assert.rejects(open({ url: `${silent}?sslmode=verify-full` }).all('SELECT 1'), { code: 'CONNECTION_CLOSED' });
 });
 
+test('a database that does not answer is told to all who wait at once', async () => {
+  let asked = 0;
+  const url = await listen((socket) => void (asked++, socket.on('error', () => {}).resume()));
+  const silent = open({ url, connectionsMax: 1, connectMs: 50 });
+  const results = await Promise.allSettled(Array.from({ length: 200 }, () => silent.all('SELECT 1')));
+  assert.deepEqual(
+    new Set(results.map((result) => (result.status === 'rejected' ? (result.reason as { code: string }).code : ''))),
+    new Set(['CONNECT_TIMEOUT']),
+  );
+  assert.ok(asked < 100);
+});
+
 test('closing lets what runs end for a moment, and nobody waits for ever', async () => {
   const sql = openPostgres({ url: database.url, name: 'test', connectionsMax: 1 });
   const short = sql.all('SELECT pg_sleep(0.05), 1 AS n');
@@ -261,7 +273,9 @@ test('a server that offers no TLS is spoken to in the clear only where that is a
     client.pipe(server).pipe(client);
   });
   const preferring = open({ url: `${real}?sslmode=prefer` });
-  assert.deepEqual(await preferring.all('SELECT 1 AS n'), [{ n: 1 }]);
+  const rows = await Promise.all([1, 2, 3].map((n) => preferring.all('SELECT $1::int AS n', n)));
+  assert.deepEqual(rows, [[{ n: 1 }], [{ n: 2 }], [{ n: 3 }]]);
+  await (await openListener({ url: `${real}?sslmode=prefer`, name: 'test' }, 'some_words', () => {})).close();
   await assert.rejects(open({ url: `${real}?sslmode=require` }).all('SELECT 1'), { code: 'CONNECTION_CLOSED' });
 });
 
