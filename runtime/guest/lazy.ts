@@ -26,7 +26,6 @@ import { loader, loadedModule, provideModule, useModule } from './modules.ts';
 import { Blob, blobBytes, createBlob, File, isBlob, isFile } from './web/blob.ts';
 import { platformSteps, registerCloneSteps } from './web/clone-steps.ts';
 import { DOMException, QuotaExceededError } from './web/dom-exception.ts';
-import { CloseEvent, ErrorEvent, MessageEvent } from './web/event-classes.ts';
 import { defineEventHandler, dispatchTrusted, Event, EventTarget } from './web/events.ts';
 import { Headers } from './web/headers.ts';
 import { isRequest, Request, takeRequest } from './web/request.ts';
@@ -48,16 +47,22 @@ export const lazyParts = {
   get WritableStream() {
     return streamsModule().WritableStream;
   },
+  get CloseEvent() {
+    return useModule('event-classes').CloseEvent;
+  },
+  get ErrorEvent() {
+    return useModule('event-classes').ErrorEvent;
+  },
+  get MessageEvent() {
+    return useModule('event-classes').MessageEvent;
+  },
   AbortController,
   Blob,
-  CloseEvent,
   DOMException,
-  ErrorEvent,
   Event,
   EventTarget,
   File,
   Headers,
-  MessageEvent,
   QuotaExceededError,
   Request,
   Response,
@@ -125,6 +130,7 @@ export type LazyParts = typeof lazyParts;
 /** Globals of each module: name -> whether `for in` over the global object shows it. */
 const lazyGlobals: Readonly<Record<string, Readonly<Record<string, boolean>>>> = {
   crypto: { Crypto: false, CryptoKey: false, SubtleCrypto: false, crypto: true },
+  'event-classes': { CloseEvent: false, CustomEvent: false, ErrorEvent: false, MessageEvent: false, PromiseRejectionEvent: false },
   'form-data': { FormData: false },
   messages: { BroadcastChannel: false, MessageChannel: false, MessagePort: false, structuredClone: true },
   performance: {

@@ -1,12 +1,14 @@
 // What files of the guest use of modules of lazy/: each tells of itself once it runs, and is loaded by the first that asks
 // (lazy.ts fills in how). Types only from there: they are not part of the snapshot.
 import type { Crypto } from './lazy/crypto.ts';
+import type * as eventClasses from './lazy/event-classes.ts';
 import type * as formData from './lazy/form-data.ts';
 import type * as inspection from './lazy/inspect.ts';
 import type * as messages from './lazy/messages.ts';
 
 interface Modules {
   crypto: { readonly crypto: Crypto };
+  'event-classes': Pick<typeof eventClasses, 'CloseEvent' | 'ErrorEvent' | 'MessageEvent' | 'PromiseRejectionEvent'>;
   'form-data': Pick<typeof formData, 'isFormData' | 'parseFormBody' | 'toMultipart'>;
   inspect: Pick<typeof inspection, 'format' | 'inspect'>;
   messages: Pick<typeof messages, 'structuredClone'>;

@@ -6,7 +6,7 @@ import { fireOnGlobal } from './fetch-event.ts';
 import { currentInvocation, type Invocation } from './invocation.ts';
 import { SafeMap } from './safe.ts';
 import { reportUncaught } from './web/console.ts';
-import { ErrorEvent, PromiseRejectionEvent } from './web/event-classes.ts';
+import { useModule } from './modules.ts';
 import { uncaught } from './web/report-error.ts';
 
 /** What the host and the log see of a thrown value, whatever it is. */
@@ -35,7 +35,10 @@ function errorParts(error: unknown): { name: string; message: string; stack?: st
 }
 
 uncaught.report = (error) => {
-  const handled = fireOnGlobal('error', () => new ErrorEvent('error', { error, message: errorParts(error).message, cancelable: true }));
+  const handled = fireOnGlobal(
+    'error',
+    () => new (useModule('event-classes').ErrorEvent)('error', { error, message: errorParts(error).message, cancelable: true }),
+  );
   if (!handled) reportUncaught(error, 'Uncaught', currentInvocation());
 };
 
@@ -69,7 +72,7 @@ function reportLater(turn: number): void {
     enterContext(invocation);
     const handled = fireOnGlobal(
       'unhandledrejection',
-      () => new PromiseRejectionEvent('unhandledrejection', { promise, reason, cancelable: true }),
+      () => new (useModule('event-classes').PromiseRejectionEvent)('unhandledrejection', { promise, reason, cancelable: true }),
     );
     if (!handled) reportUncaught(reason, 'Uncaught (in promise)', invocation);
     enterContext(undefined);

@@ -48,6 +48,17 @@ before(async () => {
                 fresh: 'note' in new Event('x'),
               });
             }
+            case '/uncaught': {
+              const heard = (type) => new Promise((resolve) => addEventListener(type, (event) => { event.preventDefault(); resolve(event); }, { once: true }));
+              const [error, rejection] = [heard('error'), heard('unhandledrejection')];
+              reportError(new RangeError('reported'));
+              const promise = Promise.reject('left alone');
+              const [first, second] = await Promise.all([error, rejection]);
+              return Response.json([
+                [first.constructor.name, first instanceof ErrorEvent, first.message, first.error.name, first.isTrusted],
+                [second.constructor.name, second instanceof PromiseRejectionEvent, second.reason, second.promise === promise, String(second)],
+              ]);
+            }
             case '/encoded': {
               const encoder = new TextEncoder();
               const texts = Array.from({ length: 90 }, (_, length) => ['x', '\u00fc', '\u6771', '\ud800'].map((one) => one.repeat(length)));
@@ -155,6 +166,12 @@ test('each event owns isTrusted and keeps its own type, flags and time, of whate
     later: true,
     fresh: false,
   });
+});
+
+test('listeners for errors and for rejections that nobody handles get the events of the standard', async () => {
+  const [error, rejection] = (await handler.fetch('echo', '/uncaught')).json() as unknown[][];
+  assert.deepEqual(error, ['ErrorEvent', true, 'reported', 'RangeError', true]);
+  assert.deepEqual(rejection, ['PromiseRejectionEvent', true, 'left alone', true, '[object PromiseRejectionEvent]']);
 });
 
 test('texts of every length and width are encoded into buffers of their own, whatever a worker did to arrays', async () => {

@@ -1,5 +1,5 @@
 // Event and EventTarget as far as a tree-less realm needs them: one target, no propagation path. Event classes with
-// data of their own are in event-classes.ts. Listeners that throw are handed to report-error.ts.
+// data of their own are in ../lazy/event-classes.ts. Listeners that throw are handed to report-error.ts.
 import { host } from '../host.ts';
 import { DOMException } from './dom-exception.ts';
 import { reportException } from './report-error.ts';

@@ -3,7 +3,6 @@
 import { AbortController, AbortSignal } from './abort.ts';
 import { Blob, File } from './blob.ts';
 import { DOMException, QuotaExceededError } from './dom-exception.ts';
-import { CloseEvent, CustomEvent, ErrorEvent, MessageEvent, PromiseRejectionEvent } from './event-classes.ts';
 import { Event, EventTarget } from './events.ts';
 import { Headers } from './headers.ts';
 import { atob, btoa } from './base64.ts';
@@ -20,17 +19,12 @@ const interfaces = {
   AbortController,
   AbortSignal,
   Blob,
-  CloseEvent,
-  CustomEvent,
   DOMException,
-  ErrorEvent,
   Event,
   EventTarget,
   File,
   Headers,
-  MessageEvent,
   Navigator,
-  PromiseRejectionEvent,
   QuotaExceededError,
   Request,
   Response,

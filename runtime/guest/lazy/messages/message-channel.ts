@@ -1,6 +1,6 @@
 // MessageChannel, MessagePort and BroadcastChannel within one isolate. Messages are cloned when they are sent and
 // delivered as tasks of their own.
-import { MessageEvent } from '../../web/event-classes.ts';
+import { useModule } from '../../modules.ts';
 import { defineEventHandler, dispatchTrusted, EventTarget } from '../../web/events.ts';
 import { DOMException } from '../../web/dom-exception.ts';
 import { registerCloneSteps } from '../../web/clone-steps.ts';
@@ -74,7 +74,8 @@ export class MessagePort extends EventTarget {
     queueTask(() => {
       this.#scheduled = false;
       const message = this.#queue.shift();
-      if (message !== undefined && !this.#detached) dispatchTrusted(this, new MessageEvent('message', message));
+      if (message !== undefined && !this.#detached)
+        dispatchTrusted(this, new (useModule('event-classes').MessageEvent)('message', message));
       this.#schedule();
     });
   }
@@ -167,7 +168,7 @@ export class BroadcastChannel extends EventTarget {
       if (other === this) continue;
       const data = structuredClone(message);
       queueTask(() => {
-        if (!other.#closed) dispatchTrusted(other, new MessageEvent('message', { data }));
+        if (!other.#closed) dispatchTrusted(other, new (useModule('event-classes').MessageEvent)('message', { data }));
       });
     }
   }

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { Blob as GuestBlob, File as GuestFile } from '#runtime/guest/web/blob.ts';
 import { DOMException as GuestException } from '#runtime/guest/web/dom-exception.ts';
 import { Headers as GuestHeaders } from '#runtime/guest/web/headers.ts';
+import '#runtime/guest/lazy/event-classes.ts';
 import { MessageChannel as GuestChannel } from '#runtime/guest/lazy/messages/message-channel.ts';
 import { structuredClone as clone } from '#runtime/guest/lazy/messages/structured-clone.ts';
 import { connectGuestHost } from '#test/setup/guest-host.ts';

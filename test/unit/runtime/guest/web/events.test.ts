@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { AbortController as GuestController, AbortSignal as GuestSignal, abortSignal, onAbort } from '#runtime/guest/web/abort.ts';
 import { DOMException as GuestException } from '#runtime/guest/web/dom-exception.ts';
-import { CustomEvent as GuestCustomEvent } from '#runtime/guest/web/event-classes.ts';
+import { CustomEvent as GuestCustomEvent } from '#runtime/guest/lazy/event-classes.ts';
 import { Event as GuestEvent, EventTarget as GuestTarget } from '#runtime/guest/web/events.ts';
 import { uncaught } from '#runtime/guest/web/report-error.ts';
 

@@ -1,6 +1,7 @@
 // The events that carry data: CustomEvent, ErrorEvent, PromiseRejectionEvent, MessageEvent, CloseEvent. Plain readers.
-import { Event } from './events.ts';
-import { finishInterface, requireArguments, toDictionary, toDomString, toUsvString } from './webidl.ts';
+import { provideModule } from '../modules.ts';
+import { Event } from '../web/events.ts';
+import { finishInterface, requireArguments, toDictionary, toDomString, toUsvString } from '../web/webidl.ts';
 
 export class CustomEvent extends Event {
   #detail: unknown;
@@ -133,3 +134,5 @@ export class CloseEvent extends Event {
   }
 }
 finishInterface(CloseEvent);
+
+provideModule('event-classes', { CloseEvent, ErrorEvent, MessageEvent, PromiseRejectionEvent });
