@@ -9,6 +9,7 @@ import { PlatformError } from '#core/errors.ts';
 import type { GuestStream, HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
 import { mayConnect, type EgressPolicy } from './egress.ts';
 import { EgressMeter } from './egress-meter.ts';
+import { loadFetchLibrary } from './fetch-agent.ts';
 import { OpenFetches } from './open-fetches.ts';
 import { receiveBody } from './streamed-body.ts';
 import { withTrace } from './trace-headers.ts';
@@ -33,9 +34,8 @@ export function createFetch(
 ): { calls: Readonly<Record<string, HostHandler>>; close(): Promise<void> } {
   let agent: Promise<Agent> | null = null;
   const places = new OpenFetches(openMax);
-  // undici takes tens of milliseconds to load: only once something is fetched.
   const connect = (): Promise<Agent> =>
-    (agent ??= import('undici').then((undici) => {
+    (agent ??= loadFetchLibrary().then((undici) => {
       const open = undici.buildConnector({ lookup: guardedLookup(policy), allowH2: false });
       const connector: typeof open = (options, callback) =>
         open(options, (...result) => {
