@@ -30,11 +30,13 @@ process.stdout.write(`${row('attack', 'verdict', 'victim ms', 'failed', 'deaths'
 const failed: string[] = [];
 const unjudged: string[] = [];
 const again: typeof chosen = [];
+let cpuMs = 0;
 const queue = [...chosen];
 await Promise.all(
   Array.from({ length: jobs }, async () => {
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       const verdict = await inProcess(next.name);
+      cpuMs += verdict.cpuMs;
       if (verdict.passed) report(next, verdict, '');
       else again.push(next);
     }
@@ -46,7 +48,10 @@ for (const next of again) {
   else report(next, await inProcess(next.name), ' (3rd run, alone)', true);
 }
 const passed = chosen.length - failed.length - unjudged.length;
-process.stdout.write(`\n${passed} of ${chosen.length} attacks failed to hurt, in ${((performance.now() - began) / 1000).toFixed(0)} s\n`);
+const seconds = ((performance.now() - began) / 1000).toFixed(0);
+process.stdout.write(
+  `\n${passed} of ${chosen.length} attacks failed to hurt, in ${seconds} s, with ${(cpuMs / 1000).toFixed(0)} s of CPU for the first run of each\n`,
+);
 for (const line of failed) process.stdout.write(`  ${line}\n`);
 if (unjudged.length > 0) process.stdout.write(`Not judged, the machine was busy with other work: ${unjudged.join(', ')}\n`);
 process.exit(passed === chosen.length ? 0 : 1);
@@ -97,7 +102,17 @@ function inProcess(name: string): Promise<Verdict> {
 /** An attack whose own process ended without a verdict. */
 function broken(output: string): Verdict {
   const victim = { requests: 0, failures: 0, failuresInARow: 0, longestMs: 0, lastFailure: '' };
-  return { passed: false, objections: ['no verdict'], byTimeAlone: false, answer: output, victim, engineDeaths: 0, ms: 0, othersShare: 0 };
+  return {
+    passed: false,
+    objections: ['no verdict'],
+    byTimeAlone: false,
+    answer: output,
+    victim,
+    engineDeaths: 0,
+    ms: 0,
+    cpuMs: 0,
+    othersShare: 0,
+  };
 }
 
 function row(...cells: [string, string, string, string, string, string, string]): string {

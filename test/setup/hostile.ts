@@ -59,6 +59,7 @@ export interface Verdict {
   readonly victim: Probed;
   readonly engineDeaths: number;
   readonly ms: number;
+  /** CPU of all its processes, also before it began. */ readonly cpuMs: number;
   /** Part of the machine's CPU that others used meanwhile, 0 to 1: where it is much, waiting times say nothing about the platform. */
   readonly othersShare: number;
 }
@@ -127,7 +128,7 @@ export async function runAttack(attack: Attack): Promise<Verdict> {
   const after = processorTicks();
   const all = after.all - before.all;
   const others = after.busy - before.busy - (after.own - before.own);
-  return { ...verdict, othersShare: all > 0 ? Math.max(0, others / all) : 0 };
+  return { ...verdict, cpuMs: after.own * 10, othersShare: all > 0 ? Math.max(0, others / all) : 0 };
 }
 
 /** Time of all processors, busy and altogether, and of this process with the ended ones below it; zeros where the system does not say. */
@@ -143,7 +144,7 @@ function processorTicks(): { busy: number; all: number; own: number } {
   }
 }
 
-async function run(attack: Attack): Promise<Omit<Verdict, 'othersShare'>> {
+async function run(attack: Attack): Promise<Omit<Verdict, 'cpuMs' | 'othersShare'>> {
   const began = performance.now();
   const workers = typeof attack.worker === 'string' ? { attacker: attack.worker } : attack.worker;
   const environment = { ...settings, ...(attack.kills === true ? whereItKills : {}), ...attack.environment };

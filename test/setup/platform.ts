@@ -91,8 +91,8 @@ export async function startPlatform(
   const lines: LogRecord[] = [];
   const waiting: { matches: (line: LogRecord) => boolean; resolve: (line: LogRecord) => void }[] = [];
   createInterface({ input: supervisor.stdout! }).on('line', (text) => {
-    if (!text.startsWith('{')) return;
-    const line = JSON.parse(text) as LogRecord;
+    const line = parseLine(text);
+    if (line === null) return;
     lines.push(line);
     if (lines.length > LINES_MAX) lines.shift();
     for (const waiter of waiting) if (waiter.matches(line)) waiter.resolve(line);
@@ -165,4 +165,14 @@ export async function startPlatform(
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Null for what is no line of the log, or a part of one: an engine may be killed in the middle of it. */
+function parseLine(text: string): LogRecord | null {
+  if (!text.startsWith('{')) return null;
+  try {
+    return JSON.parse(text) as LogRecord;
+  } catch {
+    return null;
+  }
 }
