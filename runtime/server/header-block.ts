@@ -72,6 +72,7 @@ export function targetParts(target: string): { target: string; host: string | nu
 export interface ResponseHead {
   /** Names and values in turn, without hop-by-hop headers and `content-length`. */ readonly pairs: readonly string[];
   /** The same as header lines in Latin-1, each ended by CR LF. */ readonly lines: string;
+  /** They are ASCII. */ readonly isAscii: boolean;
   readonly hasDate: boolean;
   readonly hasRequestId: boolean;
   /** `content-length` of the block; -1 without one. */ readonly declaredBytes: number;
@@ -111,7 +112,7 @@ export function responseHead(block: string): ResponseHead {
     pairs.push(name, value);
     lines += `${name}: ${value}\r\n`;
   }
-  return { pairs, lines, hasDate, hasRequestId, declaredBytes };
+  return { pairs, lines, isAscii: Buffer.byteLength(lines) === lines.length, hasDate, hasRequestId, declaredBytes };
 }
 
 /** Which header of a block is the illegal one, for the message; never its value. */
@@ -148,7 +149,7 @@ export class HeadCache {
   }
 }
 
-const emptyHead: ResponseHead = { pairs: [], lines: '', hasDate: false, hasRequestId: false, declaredBytes: -1 };
+const emptyHead: ResponseHead = { pairs: [], lines: '', isAscii: true, hasDate: false, hasRequestId: false, declaredBytes: -1 };
 
 /** Value of a `date` header, renewed once a second by the first request that needs it. */
 export class DateHeader {
