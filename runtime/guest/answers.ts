@@ -30,6 +30,9 @@ export function answerEvent(invocation: Invocation, result: unknown): void {
 /** Characters of a response's header block; what listeners send at most is less. */
 const HEADERS_MAX = 1024 * 1024;
 
+/** Longer texts cross as bytes: as text they are put together, copied and measured on both sides. */
+const TEXT_CHARS_MAX = 32 * 1024;
+
 /** Sends a handler's response. */
 export function answer(invocation: Invocation, value: unknown): void {
   if (invocation.answered) return;
@@ -58,10 +61,13 @@ export function answer(invocation: Invocation, value: unknown): void {
   }
   invocation.answered = true;
   let { body, headerBlock } = taken;
-  if ((typeof body === 'string' || body instanceof Uint8Array) && body.length > WHOLE_BYTES_MAX) {
-    const bytes = typeof body === 'string' ? host.utf8Encode(body) : body;
-    if (!/(?:^|\0)content-length\0/.test(headerBlock)) headerBlock += `content-length\0${bytes.byteLength}\0`;
-    body = inPieces(bytes);
+  if (typeof body === 'string' && body.length > TEXT_CHARS_MAX) {
+    body = host.utf8Encode(body);
+    if (body.length <= WHOLE_BYTES_MAX) outbox.spend(body);
+  }
+  if (body instanceof Uint8Array && body.length > WHOLE_BYTES_MAX) {
+    if (!/(?:^|\0)content-length\0/.test(headerBlock)) headerBlock += `content-length\0${body.byteLength}\0`;
+    body = inPieces(body);
   }
   const streamed = body !== null && typeof body !== 'string' && !(body instanceof Uint8Array);
   // Written by hand: this is the one record of every plain request.

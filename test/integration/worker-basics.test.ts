@@ -27,6 +27,7 @@ before(async () => {
             case '/large': { const chunk = new Uint8Array(65536).fill(97); let left = 160; return new Response(new ReadableStream({ pull(controller) { if (left-- === 0) controller.close(); else controller.enqueue(chunk); } })); }
             case '/endless': { return new Response(new ReadableStream({ pull(controller) { controller.enqueue(new Uint8Array(1000)); }, cancel() { console.log('nobody reads'); } })); }
             case '/later': ctx.waitUntil((async () => { await scheduler.wait(20); console.log('after the answer'); })()); return new Response('answered');
+            case '/long': return new Response(url.searchParams.get('of').repeat(Number(url.searchParams.get('times'))));
             case '/sync': return new Response('sync');
             case '/empty': return new Response();
             case '/redirect': return Response.redirect('https://example.com/there', 303);
@@ -123,6 +124,22 @@ test('a body can be passed through without being read', async () => {
   const large = new Uint8Array(2_000_000).map((_, at) => at % 251);
   const response = await handler.fetch('echo', '/pipe', { method: 'POST', body: large });
   assert.equal(Buffer.compare(response.body, Buffer.from(large)), 0);
+});
+
+test('a text of any length goes out as UTF-8 with its length', async () => {
+  for (const [of, times] of [
+    ['a', 32 * 1024],
+    ['a', 32 * 1024 + 1],
+    ['\u00fc', 40_000],
+    ['a', 1024 * 1024],
+    ['\u6771', 1024 * 1024],
+    ['a', 3 * 1024 * 1024],
+  ] as const) {
+    const { body, headers } = await handler.fetch('echo', `/long?of=${encodeURIComponent(of)}&times=${times}`);
+    const expected = Buffer.from(of.repeat(times));
+    assert.equal(headers['content-length'], String(expected.byteLength));
+    assert.ok(body.equals(expected), `${of} ${times}`);
+  }
 });
 
 test('responses stream, small and large', async () => {
