@@ -7,23 +7,26 @@ const kills = 5;
 const spins = 5;
 
 process.stdout.write(`${machineLine()}\n\n`);
+// Each kills once: after that it is served by an engine of its own.
+const killers = Array.from({ length: kills }, (_, index) => `killer${index}`);
+const killer = `export default { fetch(request) { if (new URL(request.url).pathname === '/kill') return new Response(String('x'.repeat(2 ** 28).split('').length)); return new Response('killer'); } };`;
 const platform = await startPlatform({
-  killer: `export default { fetch(request) { if (new URL(request.url).pathname === '/kill') return new Response(String('x'.repeat(2 ** 28).split('').length)); return new Response('killer'); } };`,
+  ...Object.fromEntries(killers.map((name) => [name, killer])),
   spinner: `export default { fetch() { for (;;); } };`,
   victim: `export default { fetch: () => new Response('victim') };`,
 });
 
 const away: number[][] = [[], []];
-for (let i = 0; i < kills; i++) {
-  await Promise.all([platform.answers('victim', 'victim'), platform.answers('killer', 'killer')]);
+for (const name of killers) {
+  await Promise.all([platform.answers('victim', 'victim'), platform.answers(name, 'killer')]);
   const restarted = platform.restarted();
-  const died = platform.fetch('killer', '/kill').catch(() => {});
+  const died = platform.fetch(name, '/kill').catch(() => {});
   await died;
   const began = performance.now();
   await restarted;
   await Promise.all(
-    (['killer', 'victim'] as const).map(async (name, index) => {
-      await platform.answers(name, name);
+    [[name, 'killer'] as const, ['victim', 'victim'] as const].map(async ([project, text], index) => {
+      await platform.answers(project, text);
       away[index]?.push(performance.now() - began);
     }),
   );

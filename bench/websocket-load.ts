@@ -33,8 +33,10 @@ export async function openSocket(target: Target): Promise<Socket> {
     `Sec-WebSocket-Key: ${randomBytes(16).toString('base64')}`,
   ];
   socket.write(`${head.join('\r\n')}\r\n\r\n`);
-  const [answer] = (await once(socket, 'data')) as [Buffer];
-  const status = answer.toString('latin1', 9, 12);
+  let answer = '';
+  // A server may write it in parts.
+  while (!answer.includes('\r\n\r\n')) answer += String((await once(socket, 'data'))[0]);
+  const status = answer.slice(9, 12);
   if (status === '101') return socket;
   socket.destroy();
   throw new Error(status === '501' ? 'this listener answers WebSocket handshakes with 501 Not Implemented' : `it answers ${status}`);
