@@ -12,7 +12,7 @@ import { outcomeLabel } from './invocation/outcome.ts';
 import { isOfDashboard, nameOfEvent, openLocalDashboard, type LocalDashboard } from './local-dashboard.ts';
 import { openLocalDatabases } from './local-databases.ts';
 import type { LogLine } from './invocation/log.ts';
-import { cacheFolder } from './isolates/snapshot.ts';
+import { cacheFolder } from './isolates/cache-folder.ts';
 import { openArtifact } from './router/artifact-source.ts';
 import type { Route } from './router/route-table.ts';
 import { createAssetServer } from './server/assets.ts';
@@ -22,6 +22,7 @@ import { openLocalEvents } from './local-events.ts';
 import { createMemoryCache } from './stores/cache-memory.ts';
 import { createOutbox } from './stores/outbox.ts';
 import { openLocalStores } from './stores/local-stores.ts';
+import { secretIn } from './supervisor/secret-file.ts';
 
 /** A request or an event that ended. */
 export interface DevRequest {
@@ -78,10 +79,12 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
     options.log({ level, message });
   };
   const local = openLocalStores(options.stateFolder, limits);
+  /** Signs addresses of files, and sessions. */
+  const secret = secretIn(join(options.stateFolder, 'signing-key'));
   const databases = openLocalDatabases(join(options.stateFolder, 'databases'), (message) => log('warn', message));
   const users = createUsers({
     databases: databases.store,
-    secret: local.signingKey,
+    secret,
     // Nobody gets letters of a program in the making: they are for its author to read.
     sendMail: async ({ to, subject, text }) => log('info', `Mail to ${to}: ${subject}\n${text}`),
     log,
@@ -138,7 +141,7 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
     stores,
     databases: null,
     authRoutes: createAuthRoutes(users),
-    signedFiles: local.stores.fs && createSignedFiles(local.stores.fs, local.signingKey, limits.bodyBytesMax),
+    signedFiles: local.stores.fs && createSignedFiles(local.stores.fs, secret, limits.bodyBytesMax),
     hostOf: () => `${options.host}:${listener.port}`,
     namespaceOf: () => namespace,
     findDeployment: (id) => (route?.deployment === id ? route : (dashboard?.findDeployment(id) ?? null)),

@@ -12,7 +12,7 @@ import { createHandler } from './handler.ts';
 import { createLastResort } from './last-resort.ts';
 import { internalRoutes } from './internal-routes.ts';
 import { failed, failureResponse, type Outcome } from './invocation/outcome.ts';
-import { cacheFolder } from './isolates/snapshot.ts';
+import { cacheFolder } from './isolates/cache-folder.ts';
 import { openArtifact } from './router/artifact-source.ts';
 import { openRouteFiles } from './router/route-source-files.ts';
 import { createRouteTable } from './router/route-table.ts';

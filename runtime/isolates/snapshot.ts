@@ -14,8 +14,6 @@ import { nativeFile } from './native.ts';
 import { nodeCommand } from './node-command.ts';
 import { createOpener } from './snapshot-contexts.ts';
 
-export { cacheFolder } from './cache-folder.ts';
-
 const guestFolder = join(import.meta.dirname, '../guest');
 const protocolFile = join(import.meta.dirname, '../bridge/protocol.ts');
 /** First bytes of a cache file; the hash of the content and the key follow as hex. */

@@ -1,6 +1,5 @@
 // The stores of `platform dev`: SQLite files and folders below `.platform/`, with nothing to install. dev.ts opens them.
-import { randomBytes } from 'node:crypto';
-import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { defaultLimits, type Limits } from '#core/limits.ts';
 import type { BindingStores } from '../bindings/bindings.ts';
@@ -11,7 +10,6 @@ import { openStateSqlite } from './state-sqlite.ts';
 /** Open stores. */
 export interface LocalStores {
   readonly stores: BindingStores;
-  /** Signs addresses of files; the same after a restart. */ readonly signingKey: Uint8Array;
   close(): void;
 }
 
@@ -26,36 +24,9 @@ export function openLocalStores(
   const fs = openFilesDisk(join(folder, 'files'), { namespaceBytesMax: limits.projectFileBytesMax });
   return {
     stores: { state: boundState(state, bounds), fs },
-    signingKey: readKey(join(folder, 'signing-key')),
     close() {
       state.close();
       fs.close();
     },
   };
-}
-
-const keyBytes = 32;
-
-/** The key in a file, which is whole or not there: one that is cut short, by a full disk say, would sign for everybody. */
-function readKey(file: string): Uint8Array {
-  const found = readWhole(file);
-  if (found !== null) return found;
-  const beside = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`;
-  writeFileSync(beside, randomBytes(keyBytes), { flag: 'wx', mode: 0o600 });
-  try {
-    // Another `platform dev` of the workspace may have made it at the same moment: then it is that one.
-    linkSync(beside, file);
-  } catch (error) {
-    // Some file systems know no second names.
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || readWhole(file) === null) renameSync(beside, file);
-  } finally {
-    rmSync(beside, { force: true });
-  }
-  return readWhole(file) ?? readKey(file);
-}
-
-function readWhole(file: string): Uint8Array | null {
-  if (!existsSync(file)) return null;
-  const key = readFileSync(file);
-  return key.byteLength === keyBytes ? key : null;
 }

@@ -16,7 +16,7 @@ import { createHandler, type Handler } from '#runtime/handler.ts';
 import type { EventKind } from '#runtime/invocation/delivery.ts';
 import { outcomeLabel } from '#runtime/invocation/outcome.ts';
 import type { LogLine } from '#runtime/invocation/log.ts';
-import { cacheFolder } from '#runtime/isolates/snapshot.ts';
+import { cacheFolder } from '#runtime/isolates/cache-folder.ts';
 import { openArtifact } from '#runtime/router/artifact-source.ts';
 import { createRouteTable } from '#runtime/router/route-table.ts';
 import { createSignedFiles } from '#runtime/server/signed-files.ts';

@@ -11,7 +11,8 @@ import { CompiledForms } from '#runtime/isolates/compiled-forms.ts';
 import { EntryScheduler } from '#runtime/isolates/entry.ts';
 import { WorkerIsolate } from '#runtime/isolates/isolate.ts';
 import { loadNative } from '#runtime/isolates/native.ts';
-import { cacheFolder, loadSnapshot } from '#runtime/isolates/snapshot.ts';
+import { cacheFolder } from '#runtime/isolates/cache-folder.ts';
+import { loadSnapshot } from '#runtime/isolates/snapshot.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'platform-ahead-'));
 after(() => rmSync(folder, { recursive: true }));

@@ -7,7 +7,8 @@ import { EntryScheduler } from '#runtime/isolates/entry.ts';
 import { WorkerIsolate } from '#runtime/isolates/isolate.ts';
 import { loadNative } from '#runtime/isolates/native.ts';
 import { Pool, type Tenant } from '#runtime/isolates/pool.ts';
-import { cacheFolder, loadSnapshot } from '#runtime/isolates/snapshot.ts';
+import { cacheFolder } from '#runtime/isolates/cache-folder.ts';
+import { loadSnapshot } from '#runtime/isolates/snapshot.ts';
 
 const kept = new Map<string, SharedArrayBuffer>();
 const offered: string[] = [];

@@ -6,7 +6,8 @@ import { after, test } from 'node:test';
 import ivm from 'isolated-vm';
 import { isLoader, loaderArguments, nodeCommand } from '#runtime/isolates/node-command.ts';
 import { readContexts } from '#runtime/isolates/snapshot-contexts.ts';
-import { cacheFolder, loadSnapshot, snapshotKey } from '#runtime/isolates/snapshot.ts';
+import { cacheFolder } from '#runtime/isolates/cache-folder.ts';
+import { loadSnapshot, snapshotKey } from '#runtime/isolates/snapshot.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'platform-test-'));
 after(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,23 +1,19 @@
-// The stores of `platform dev`: what lies beside their files.
+// A secret in a file. Two that start together: engine-secret.test.ts.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openLocalStores } from '#runtime/stores/local-stores.ts';
+import { secretIn } from '#runtime/supervisor/secret-file.ts';
 
-test('the key that signs addresses is whole, the same after a restart, and made anew where its file is cut short', (t) => {
+test('a secret is whole, the same after a restart, and made anew where its file is cut short', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'platform-test-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
-  const key = (): string => {
-    const local = openLocalStores(folder);
-    local.close();
-    return Buffer.from(local.signingKey).toString('hex');
-  };
+  const file = join(folder, 'signing-key');
+  const key = (): string => secretIn(file).toString('hex');
   const first = key();
   assert.match(first, /^[0-9a-f]{64}$/);
   assert.equal(key(), first);
-  const file = join(folder, 'signing-key');
   assert.equal(statSync(file).mode & 0o777, 0o600);
   for (const cut of ['', 'short']) {
     writeFileSync(file, cut);
@@ -26,8 +22,5 @@ test('the key that signs addresses is whole, the same after a restart, and made 
     assert.notEqual(next, first);
     assert.equal(readFileSync(file).toString('hex'), next);
   }
-  assert.deepEqual(
-    readdirSync(folder).filter((name) => name.startsWith('signing-key')),
-    ['signing-key'],
-  );
+  assert.deepEqual(readdirSync(folder), ['signing-key']);
 });
