@@ -97,8 +97,8 @@ export function addressOf({ url, statementMs = 30_000, schema = 'public', settin
   return toAddress(url, { statement_timeout: String(statementMs), TimeZone: 'UTC', search_path: schema, ...settings });
 }
 
-/** Whether it is worth another try, which goes without TLS: the library has no mode that takes either. */
-export function isLetOff(address: Address, error: unknown): boolean {
+/** Takes TLS from an address whose server has none, where its URL allows that: then another try is worth it. The library has no such mode. */
+export function dropTls(address: Address, error: unknown): boolean {
   if (!address.isTlsOptional || !isWithoutTls(error)) return false;
   address.ssl = false;
   return true;
@@ -129,7 +129,7 @@ export function openPostgres(options: ConnectionOptions): Postgres {
             failures = 0;
             live++;
             this.on('end', () => live--);
-          } else if (!isLetOff(address, error)) {
+          } else if (!dropTls(address, error)) {
             awayUntil = performance.now() + Math.min(awayMsMax, awayMsLeast * 2 ** Math.min(failures++, 10));
             away = error;
           }
@@ -168,7 +168,7 @@ export function openPostgres(options: ConnectionOptions): Postgres {
       pool.connect((error, connection, release) => {
         if (connection !== undefined && !isOver) return use(connection as unknown as Connection, (isLost) => done(release, isLost));
         if (connection !== undefined) release();
-        else if (!isOver && isLetOff(address, error)) return connect();
+        else if (!isOver && dropTls(address, error)) return connect();
         ended();
         reject(isOver ? over() : toPostgresError(error, true));
       });

@@ -1,6 +1,6 @@
 // Hears what others NOTIFY, on a connection of its own that is made again when it is lost. Opened by wake.ts. What is said meanwhile
 // is lost.
-import { addressOf, Connection, isLetOff, type ConnectionOptions } from './connection.ts';
+import { addressOf, Connection, dropTls, type ConnectionOptions } from './connection.ts';
 import { toPostgresError } from './postgres-error.ts';
 
 /** Something that listens. */
@@ -28,7 +28,7 @@ export async function openListener(options: ConnectionOptions, channel: string, 
       await connection.query(`LISTEN ${channel}`);
     } catch (error) {
       await connection.end();
-      if (isLetOff(address, error)) return listen();
+      if (dropTls(address, error)) return listen();
       throw toPostgresError(error, true);
     }
     failures = 0;

@@ -108,7 +108,7 @@ export async function superviseEngine(parts: SupervisedParts): Promise<{ drain(p
         break;
       case 'adopt':
         adopted.get(message.place)?.();
-        if (draining || listener === null) (handle as SentHandle | undefined)?.close();
+        if (draining || listener === null || listener.adopt === null) (handle as SentHandle | undefined)?.close();
         else adopted.set(message.place, listener.adopt(handle as object));
         break;
       case 'let-go':

@@ -118,8 +118,7 @@ export function openUwsListener(uws: UwsModule): OpenListener {
       technology: 'uws',
       port,
       handOver: () => null,
-      // Never asked for: no engine gets a socket that did not give one.
-      adopt: () => () => {},
+      adopt: null,
       async drain(deadlineMs, idle = 'close') {
         state.draining = true;
         stopAccepting();

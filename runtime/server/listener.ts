@@ -87,8 +87,8 @@ export interface Listener {
   readonly port: number;
   /** The listening socket, for another process to go on with; null where the technology cannot part with it. */
   handOver(): object | null;
-  /** Takes what comes to another process's listening socket as well; node:http only. @returns leaves it again. */
-  adopt(socket: object): () => void;
+  /** Takes what comes to another process's listening socket as well, and returns what leaves it again; null where the technology cannot. */
+  readonly adopt: ((socket: object) => () => void) | null;
   /**
    * Stops accepting, lets running exchanges finish, closes idle connections; resolves when all are gone or at the deadline.
    *

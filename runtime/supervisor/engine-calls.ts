@@ -2,7 +2,7 @@
 // engine answers is trusted: sizes and times are bounded here.
 import type { Agent } from 'node:http';
 
-// Imported, it would load Node's HTTP client too, and every process would start later by 65 ms of CPU.
+// Not imported: that would load Node's HTTP client as well (ARCHITECTURE.md 31).
 const http = process.getBuiltinModule('node:http');
 
 /** One question. */

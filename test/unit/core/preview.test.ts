@@ -5,6 +5,7 @@ import type { DeploymentRecord, RouteRecord } from '#core/manifest.ts';
 import { ofPreview, previewIn, previewOf, recipientOf, withoutPreview } from '#core/preview.ts';
 import { usersResource } from '#runtime/bindings/auth.ts';
 import { isDatabaseName } from '#runtime/databases/database-name.ts';
+import { routeRecord } from '#test/setup/route-record.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
 
 function record(production: string | null, deployments: Readonly<Record<string, Partial<DeploymentRecord>>>): RouteRecord {
@@ -15,17 +16,7 @@ function record(production: string | null, deployments: Readonly<Record<string, 
     createdAt: '2026-11-21T00:00:00Z',
     ...more,
   }));
-  return {
-    version: 1,
-    project: 'shop',
-    plan: 'free',
-    vars: {},
-    domains: [],
-    production,
-    // The last of each branch is its newest.
-    branches: Object.fromEntries(all.map(({ id, branch }) => [branch, id])),
-    deployments: Object.fromEntries(all.map((deployment) => [deployment.id, deployment])),
-  };
+  return routeRecord(production, ...all);
 }
 
 test('a deployment of another branch than that of production is a preview, by the slug of its host', () => {

@@ -2,27 +2,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defaultDeliveryLimits } from '#core/delivery-limits.ts';
-import type { DeploymentRecord, Manifest, RouteRecord } from '#core/manifest.ts';
+import type { DeploymentRecord, Manifest } from '#core/manifest.ts';
 import { createRecipients, type Recipients } from '#runtime/broker/recipients.ts';
 import { openEventsSqlite, type EventStores } from '#runtime/stores/event-stores.ts';
+import { routeRecord } from '#test/setup/route-record.ts';
 
 type Declares = Pick<Manifest, 'bindings' | 'cron' | 'queues'>;
 
 const deployment = (id: string, branch: string): DeploymentRecord => ({ id, artifact: id, branch, createdAt: '2026-11-21T00:00:00Z' });
-
-/** The last deployment of each branch is its newest. */
-function shop(production: string | null, ...deployments: DeploymentRecord[]): RouteRecord {
-  return {
-    version: 1,
-    project: 'shop',
-    plan: 'free',
-    vars: {},
-    domains: [],
-    production,
-    branches: Object.fromEntries(deployments.map(({ id, branch }) => [branch, id])),
-    deployments: Object.fromEntries(deployments.map((one) => [one.id, one])),
-  };
-}
 
 async function withRecipients(
   manifests: Readonly<Record<string, Declares>>,
@@ -58,9 +45,9 @@ test('a message goes to production or to the newest deployment of its branch, by
     const to = (namespace: string, branch: string): string | null =>
       resolve({ kind: 'queue', namespace, resource: 'mail', project: 'shop', branch });
     assert.equal(to('shop', 'main'), null);
-    await update([shop('d1', main, login)]);
+    await update([routeRecord('d1', main, login)]);
     assert.deepEqual([to('shop', 'main'), to('shop~~login', 'login'), to('shop~~gone', 'gone')], ['d1', 'd2', null]);
-    await update([shop('d1', main, login, deployment('d3', 'login'))]);
+    await update([routeRecord('d1', main, login, deployment('d3', 'login'))]);
     assert.equal(to('shop~~login', 'login'), 'd3');
     await update([]);
     assert.equal(to('shop', 'main'), null);
@@ -71,19 +58,19 @@ test('a run of a preview goes on with its deployment, and waits while that works
   await withRecipients({ d1: plain, d2: plain, d3: plain }, async ({ resolve, update }) => {
     const to = (namespace: string, started: string): string | null =>
       resolve({ kind: 'workflow', namespace, resource: 'order', project: 'shop', branch: 'login', deployment: started });
-    await update([shop('d1', main, login, deployment('d3', 'login'))]);
+    await update([routeRecord('d1', main, login, deployment('d3', 'login'))]);
     assert.deepEqual([to('shop~~login', 'd2'), to('shop', 'd1'), to('shop', 'd9'), to('shop', 'd2')], ['d2', 'd1', null, null]);
-    await update([shop('d3', main, login, deployment('d3', 'login'))]);
+    await update([routeRecord('d3', main, login, deployment('d3', 'login'))]);
     assert.deepEqual([to('shop~~login', 'd2'), to('shop', 'd2')], [null, 'd2']);
   });
 });
 
 test('schedules are those of production alone', async () => {
   await withRecipients({ d1: { bindings: {}, cron: {} }, d2: plain }, async ({ update }, { cron }) => {
-    await update([shop('d1', main, login)]);
+    await update([routeRecord('d1', main, login)]);
     for (const namespace of ['shop', 'shop~~login'])
       for (const resource of ['shop', 'shop~~login']) assert.deepEqual(await cron.list({ namespace, resource }), []);
-    await update([shop('d2', main, login)]);
+    await update([routeRecord('d2', main, login)]);
     assert.deepEqual(
       (await cron.list({ namespace: 'shop', resource: 'shop' })).map(({ name }) => name),
       ['hourly'],
@@ -97,7 +84,7 @@ test('what a branch says of its queues holds in its own namespace, and only what
   const queues = { mail: { maxRetries: 9, deadLetter: 'lost' }, jobs: { maxConcurrency: 2 } };
   const preview: Declares = { bindings: { queue: { MAIL: 'mail', JOBS: 'jobs', LOST: 'lost', OTHER: 'other' } }, cron: {}, queues };
   await withRecipients({ d1: plain, d2: preview, d3: plain }, async (recipients, { queue }) => {
-    await recipients.update([shop('d1', main, login)]);
+    await recipients.update([routeRecord('d1', main, login)]);
     assert.deepEqual([recipients.queues('shop'), recipients.queues('shop~~login')], [{}, queues]);
     const there = async (namespace: string): Promise<string[]> => {
       const names = await Promise.all(
@@ -106,9 +93,9 @@ test('what a branch says of its queues holds in its own namespace, and only what
       return names.flat();
     };
     assert.deepEqual([await there('shop'), await there('shop~~login')], [['mail'], ['jobs', 'lost']]);
-    await recipients.update([shop('d1', main, login, deployment('d3', 'login'))]);
+    await recipients.update([routeRecord('d1', main, login, deployment('d3', 'login'))]);
     assert.deepEqual(recipients.queues('shop~~login'), {});
-    await recipients.update([shop('d1', main)]);
+    await recipients.update([routeRecord('d1', main)]);
     assert.deepEqual(recipients.queues('shop~~login'), {});
   });
 });
@@ -116,10 +103,10 @@ test('what a branch says of its queues holds in its own namespace, and only what
 test('what a preview says wrong stops nobody else, and is tried again', async () => {
   const manifests: Record<string, Declares> = { d1: plain };
   await withRecipients(manifests, async ({ update, queues }, _stores, troubles) => {
-    await update([shop('d1', main, login)]);
+    await update([routeRecord('d1', main, login)]);
     assert.deepEqual(troubles, ['shop: no d2']);
     manifests['d2'] = { ...plain, queues: { mail: { maxRetries: 1 } } };
-    await update([shop('d1', main, login)]);
+    await update([routeRecord('d1', main, login)]);
     assert.deepEqual([troubles.length, queues('shop~~login')], [1, { mail: { maxRetries: 1 } }]);
   });
 });
