@@ -2,20 +2,15 @@
 // bodies go in pieces of a few megabytes, whatever their size. Keys lie below `<namespace>/<resource>/`.
 import { createHash, randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { AwsV4Signer } from 'aws4fetch';
-import { Agent, fetch, type Headers, type Response } from 'undici';
+import type { Headers } from 'undici';
 import { PlatformError } from '#core/errors.ts';
 import type { FileHead, FileHeaders, FilePage, FilePlace, FileStore, FileWrite } from '../bindings/fs.ts';
 import { ByteBudget, type Share } from './byte-budget.ts';
 import { holds, resolveRange } from './file-conditions.ts';
+import { contentOf, escapeXml, openBucket, refusal, unavailable, unquote, type BucketOptions } from './s3-bucket.ts';
 
-/** A bucket, and a key that may read and write it. */
-export interface S3Options {
-  /** Such as `https://s3.eu-central-1.amazonaws.com`. */ readonly endpoint: string;
-  readonly bucket: string;
-  readonly region: string;
-  readonly accessKeyId: string;
-  readonly secretAccessKey: string;
+/** A bucket, and how files lie in it. */
+export interface S3Options extends BucketOptions {
   /** Below which all keys lie, without slashes at its ends; '' for none. */ readonly prefix: string;
   /** What the uploads of a namespace hold in memory, before all but the eldest wait. */ readonly uploadBytesHeldMax: number;
 }
@@ -24,7 +19,6 @@ export interface S3Options {
 const pieceBytes = 8 * 1024 * 1024;
 /** What storage takes of our own fields with a file. */
 const metadataBytesMax = 1800;
-const attemptsMax = 3;
 
 const headerOf: Readonly<Record<keyof FileHeaders, string>> = {
   contentType: 'content-type',
@@ -34,58 +28,11 @@ const headerOf: Readonly<Record<keyof FileHeaders, string>> = {
   cacheControl: 'cache-control',
 };
 
-interface Request {
-  readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE' | 'HEAD';
-  readonly key?: string;
-  readonly query?: Readonly<Record<string, string>>;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: Uint8Array;
-}
-
 /** Opens the bucket; nothing is asked of it before the first call. */
 export function openFilesS3(options: S3Options): FileStore & { close(): Promise<void> } {
-  const base = `${options.endpoint.replace(/\/+$/, '')}/${options.bucket}`;
   const root = options.prefix === '' ? '' : `${options.prefix}/`;
-  const agent = new Agent({ connections: 64 });
+  const { send, expect, close } = openBucket(options);
   const budget = new ByteBudget(options.uploadBytesHeldMax);
-
-  async function send({ method, key, query = {}, headers = {}, body }: Request): Promise<Response> {
-    const url = new URL(key === undefined ? `${base}/` : `${base}/${key.split('/').map(encodeSegment).join('/')}`);
-    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
-    const hash = createHash('sha256')
-      .update(body ?? '')
-      .digest('hex');
-    for (let attempt = 1; ; attempt++) {
-      const signed = await new AwsV4Signer({
-        ...options,
-        service: 's3',
-        method,
-        url: url.href,
-        headers: { ...headers, 'x-amz-content-sha256': hash },
-        ...(body === undefined ? {} : { body: body as Uint8Array<ArrayBuffer> }),
-      }).sign();
-      try {
-        const response = await fetch(signed.url, {
-          method,
-          headers: [...signed.headers],
-          ...(body === undefined ? {} : { body: body as Uint8Array<ArrayBuffer> }),
-          dispatcher: agent,
-        });
-        if (response.status < 500 || attempt === attemptsMax) return response;
-        await response.body?.cancel();
-      } catch (error) {
-        if (attempt === attemptsMax) throw unavailable((error as Error).message, error);
-      }
-      await new Promise((resolve) => setTimeout(resolve, 100 * 2 ** attempt));
-    }
-  }
-
-  /** An answer that must be a success; 404 as null where that means that nothing is there. */
-  async function expect(request: Request): Promise<Response> {
-    const response = await send(request);
-    if (response.ok) return response;
-    throw refusal(response.status, await response.text());
-  }
 
   const keyOf = ({ namespace, resource }: FilePlace, key: string): string => {
     if (key.split('/').some((segment) => segment === '.' || segment === '..'))
@@ -312,7 +259,7 @@ export function openFilesS3(options: S3Options): FileStore & { close(): Promise<
         if ((cursor = page.cursor) === null) return;
       }
     },
-    close: () => agent.close(),
+    close,
   };
 }
 
@@ -367,43 +314,4 @@ function toHead(key: string, fields: Headers): FileHead {
 
 function byBytes(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
-}
-
-/** Contents of all elements of a name, in a document of storage. */
-function contentOf(xml: string, name: string): string[] {
-  return [...xml.matchAll(new RegExp(`<${name}>([\\s\\S]*?)</${name}>`, 'g'))].map(([, content]) =>
-    (content as string).includes('<') ? (content as string) : unescapeXml(content as string),
-  );
-}
-
-const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
-
-function unescapeXml(text: string): string {
-  return text.replace(/&(?:#x([0-9a-f]+)|#(\d+)|(\w+));/gi, (all, hex?: string, decimal?: string, name?: string) =>
-    name === undefined ? String.fromCodePoint(Number.parseInt(hex ?? decimal ?? '', hex === undefined ? 10 : 16)) : (entities[name] ?? all),
-  );
-}
-
-function escapeXml(text: string): string {
-  return text.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);
-}
-
-function encodeSegment(segment: string): string {
-  return encodeURIComponent(segment).replace(/[!'()*]/g, (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`);
-}
-
-function unquote(etag: string | null): string {
-  return (etag ?? '').replaceAll('"', '').replaceAll('&quot;', '');
-}
-
-function refusal(status: number, text: string): PlatformError {
-  const code = contentOf(text, 'Code')[0] ?? '';
-  const message = contentOf(text, 'Message')[0] ?? '';
-  if (['NoSuchUpload', 'InvalidPart', 'InvalidPartOrder', 'EntityTooSmall'].includes(code))
-    return new PlatformError('invalid_argument', { reason: `${message || code}`, status });
-  return new PlatformError('binding_unavailable', { kind: 'fs', reason: `the storage answers ${status} ${code}`.trim(), status });
-}
-
-function unavailable(reason: string, cause?: unknown): PlatformError {
-  return new PlatformError('binding_unavailable', { kind: 'fs', reason: `the storage fails: ${reason}` }, { cause });
 }
