@@ -1,15 +1,14 @@
 // Joins the parts of the handler: a request comes in from the listener, the route table names its deployment, static assets
 // are served before the worker, and an isolate gets the rest. It chooses no implementation: main.ts and dev.ts do.
 import { PlatformError, type ErrorDetails } from '#core/errors.ts';
-import type { DatabaseMigrations } from '#core/manifest.ts';
 import type { Limits } from '#core/limits.ts';
 import { ofPreview } from '#core/preview.ts';
 import { authPath, type AuthRoutes } from './auth/routes.ts';
 import { createAssetCalls } from './bindings/assets.ts';
 import { createBindingCalls, type BindingStores, type BindingTools } from './bindings/bindings.ts';
-import type { DatabasePlace } from './bindings/database.ts';
 import { createCacheCalls, type CacheStore } from './bindings/cache.ts';
 import type { HostHandlers } from './bridge/host-calls.ts';
+import { prepareDatabases, type ProjectDatabases } from './database-preparation.ts';
 import { Deployment, type DeploymentParts, type RequestRecord } from './deployment.ts';
 import type { Engine } from './engine.ts';
 import type { Placed, Remote } from './forwarding/placement.ts';
@@ -29,14 +28,6 @@ import { signedFilesPath, type SignedFiles } from './server/signed-files.ts';
 import { hostNotFound } from './server/pages.ts';
 import { publicOrigin } from './server/public-origin.ts';
 import { Shedder } from './shedding.ts';
-
-/** What a deployment's databases need before it is served. */
-export interface ProjectDatabases {
-  /** Applies migrations that were not applied yet. */
-  migrate(place: DatabasePlace, files: DatabaseMigrations['files']): Promise<unknown>;
-  /** Makes a database with the content of another. */
-  branch(place: DatabasePlace, resource: string, options: { readonly unlessThere: true }): Promise<unknown>;
-}
 
 /** What a handler is made of. */
 export interface HandlerParts {
@@ -171,38 +162,8 @@ export function createHandler(parts: HandlerParts): Handler {
     });
   }
 
-  /** The migrations of what production serves, and of a preview, in copies of production's databases made when it is first asked for. */
-  function prepareOf(route: Route, { manifest, migrations }: OpenArtifact): NonNullable<DeploymentConfig['prepare']> | null {
-    const { databases } = parts;
-    const { preview, project, deployment } = route;
-    const copies = preview === null ? [] : [...new Set(Object.values(manifest.bindings['db'] ?? {}))];
-    const isMigrated = manifest.migrations !== undefined && (route.isProduction || preview !== null);
-    if (databases === null || (copies.length === 0 && !isMigrated)) return null;
-    const namespace = parts.namespaceOf(project);
-    const unavailable =
-      (what: string) =>
-      ({ message }: Error): never => {
-        throw new PlatformError('deployment_unavailable', { deployment, reason: `${what} failed: ${message}` });
-      };
-    const run = async (): Promise<void> => {
-      for (const resource of copies)
-        await databases
-          .branch({ namespace, resource }, ofPreview(resource, preview), { unlessThere: true })
-          .catch(unavailable(`the copy of database ${resource}`));
-      if (!isMigrated) return;
-      for (const { resource, files } of migrations())
-        await databases.migrate({ namespace, resource: ofPreview(resource, preview) }, files).catch(unavailable('its migrations'));
-    };
-    let done: Promise<void> | null = null;
-    return () =>
-      (done ??= run().catch((error: Error) => {
-        // Tried again with the next request: the database may be away.
-        done = null;
-        throw error;
-      }));
-  }
-
   function open(route: Route): Served {
+    const { databases } = parts;
     const artifact = parts.openArtifact(route.artifact);
     const { manifest } = artifact;
     const bindings: Record<string, string> = {};
@@ -216,7 +177,7 @@ export function createHandler(parts: HandlerParts): Handler {
       bindings,
       code: () => ({ code: artifact.workerCode() ?? '', hash: manifest.worker?.hash ?? '' }),
       sourceMap: () => artifact.sourceMap(),
-      prepare: prepareOf(route, artifact),
+      prepare: databases === null ? null : prepareDatabases(databases, parts.namespaceOf(route.project), route, artifact),
     };
     const counters = manifest.worker === null ? null : engineCounters.open(route.deployment, route.project);
     const deployment =
