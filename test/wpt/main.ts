@@ -2,9 +2,9 @@
 // areas or files by a part of their path; `--update` writes the expectations, `--list` names what Node passes and we do not,
 // `--failures` all that we do not. Exits with 1 when a subtest that passed does not any more.
 import { cacheFolder } from '#runtime/isolates/cache-folder.ts';
-import { areas, interfaceArea, listCases, type WptCase } from './cases.ts';
+import { areas, interfaceArea, listCases } from './cases.ts';
 import { gains, isKnown, passes, readExpectations, regressions, updateExpectations, type Comparison } from './expectations.ts';
-import { runCases } from './run.ts';
+import { runCases, runWorseAgain } from './run.ts';
 import { fetchSuite } from './suite.ts';
 
 const words = process.argv.slice(2);
@@ -25,9 +25,7 @@ const seen = await runCases({ suite, cache, cases, ...(onCase === undefined ? {}
 if (options.has('--list') || options.has('--failures')) for (const comparison of seen) list(comparison, options.has('--failures'));
 table(seen);
 
-// What looks worse now is run again by itself: a machine under load breaks promises of time.
-const suspects = seen.filter((comparison) => regressions(comparison, known).length > 0).map(({ test }) => test);
-const worse = (await again(suspects)).filter((comparison) => regressions(comparison, known).length > 0);
+const worse = options.has('--update') ? [] : await runWorseAgain(seen, known, { suite, cache });
 const gained = seen.reduce((sum, comparison) => sum + gains(comparison, known), 0);
 say(`${cases.length} files in ${((performance.now() - began) / 1000).toFixed(0)} s; suite ${suite.version}, Node ${process.version}`);
 if (options.has('--update')) {
@@ -41,10 +39,6 @@ if (options.has('--update')) {
   if (unknown > 0) say(`${unknown} files are not those the expectations were written for (suite ${known.version}): not compared`);
   if (gained > 0) say(`${gained} subtests pass that were not expected to: --update writes them down`);
   process.exitCode = worse.length > 0 ? 1 : 0;
-}
-
-async function again(tests: readonly WptCase[]): Promise<Comparison[]> {
-  return tests.length === 0 || options.has('--update') ? [] : runCases({ suite, cache, cases: tests });
 }
 
 function list({ test, ours, nodes, names }: Comparison, everything: boolean): void {
