@@ -55,7 +55,11 @@ export async function runCases({ suite, cache, cases, oursAlone = false, onCase 
 }
 
 /** Those of the seen that are worse than known; each was run again by itself: a machine under load breaks promises of time. */
-export async function runWorseAgain(seen: readonly Comparison[], known: Expectations, options: Omit<RunOptions, 'cases'>): Promise<Comparison[]> {
+export async function runWorseAgain(
+  seen: readonly Comparison[],
+  known: Expectations,
+  options: Omit<RunOptions, 'cases'>,
+): Promise<Comparison[]> {
   const isWorse = (comparison: Comparison): boolean => regressions(comparison, known).length > 0;
   const suspects = seen.filter(isWorse).map(({ test }) => test);
   return suspects.length === 0 ? [] : (await runCases({ ...options, cases: suspects })).filter(isWorse);
