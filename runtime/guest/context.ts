@@ -12,6 +12,8 @@ export interface Native {
   ): void;
   /** Whose code this is, and the descriptor on which a crash of the process says so; below 0: none. */
   own(owner: string, crashDescriptor: number): void;
+  /** How many ms of CPU code may run without a point where V8 allows an interrupt, such as a loop over slow built-ins; 0: any. */
+  stretch(ms: number): void;
   readonly run: unknown;
   /** Compiles a worker and runs its top level: `[state, error or specifier, line, column]`, see native/guest.cc. */
   load(
@@ -45,7 +47,7 @@ export interface Native {
   plainUrl(text: string, base: string | undefined, places: Uint32Array): string | undefined;
 }
 
-/** CPU milliseconds used and allowed (0 = no limit). The native watch reads and writes both by name. */
+/** CPU milliseconds used and allowed (0 = no limit; below 0, of what was ended: nobody knows whose it was). The native watch reads and writes both by name. */
 export interface Account {
   used: number;
   limit: number;

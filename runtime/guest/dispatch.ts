@@ -102,9 +102,20 @@ function callReleased(): void {
   }
 }
 
-/** The CPU limit of a request, which those that come before the worker serves have as well. */
-export function limitRequests(cpuMs: number): void {
-  cpuLimitMs = cpuMs;
+/** The longest CPU limit of all that has run here; 0 once something had none. */
+let stretchMs = 0;
+
+/** The CPU limits of a request, which those that come before the worker serves have as well, and of the top level. */
+export function limitCpu(requestMs: number, startupMs: number): void {
+  cpuLimitMs = requestMs;
+  stretchMs = requestMs === 0 || startupMs === 0 ? 0 : Math.max(requestMs, startupMs);
+  native.stretch(stretchMs);
+}
+
+function limitEvent(cpuMs: number): void {
+  if (stretchMs === 0 || (cpuMs !== 0 && cpuMs <= stretchMs)) return;
+  stretchMs = cpuMs;
+  native.stretch(stretchMs);
 }
 
 /** The inbox being read. Still set after an entry that was ended while a handler ran: its fields are read, its record is not closed. */
@@ -284,6 +295,7 @@ function startEvent(inbox: Inbox): void {
   const id = inbox.number();
   const kind = inbox.field();
   const invocation = new Invocation(id, inbox.number());
+  limitEvent(invocation.limit);
   const text = inbox.part(inbox.field()) as string;
   openInvocation(invocation);
   if (early !== null) {
@@ -311,9 +323,10 @@ function callEvent(invocation: Invocation, kind: string, text: string): void {
   }
 }
 
-function flush(cpuMs: number, unchargedMs: number, breached: Account | undefined): void {
+function flush(cpuMs: number, unchargedMs: number, charged: Account | undefined): void {
   flushPumps();
   const touched = touchedInvocations();
+  const breached = charged === undefined ? undefined : culprit(charged, touched);
   let count = 0;
   for (let at = touched; at !== null; at = at.nextTouched) count++;
   const share = count > 0 ? unchargedMs / count : 0;
@@ -355,6 +368,14 @@ function flush(cpuMs: number, unchargedMs: number, breached: Account | undefined
   for (let at = 0; at < bytes.length; at++) parameters[at + 4] = bytes[at];
   apply(leave, undefined, parameters as ArrayLike<never> as never);
   outbox.release();
+}
+
+/** Where V8 has forgotten whose code was ended, it was that of the only one that ran. */
+function culprit(account: Account, touched: Invocation | null): Account {
+  if (!(account.limit < 0)) return account;
+  if (touched === null || touched.nextTouched !== null || touched.over) return account;
+  touched.used += account.used;
+  return touched;
 }
 
 // The native half ended the entry in the middle: V8 dropped all queued continuations, so nothing that ran in this entry and

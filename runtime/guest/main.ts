@@ -5,7 +5,7 @@ import { connectContext, enterContext, type Native } from './context.ts';
 import { callHost } from './calls.ts';
 import { AsyncLocalStorage } from './context.ts';
 import { waitUntil } from './answers.ts';
-import { connectDispatch, eventHandlers, limitRequests, serve, type Worker } from './dispatch.ts';
+import { connectDispatch, eventHandlers, limitCpu, serve, type Worker } from './dispatch.ts';
 import { send } from './outbox.ts';
 import { threw, watchRejections } from './rejections.ts';
 import { toJson } from './safe.ts';
@@ -147,7 +147,7 @@ scope['connect'] = (native: Native, leave: Leave, callSync: typeof host.callSync
     load: (config: EnvironmentConfig & WorkerConfig, code: string, form: unknown) => {
       native.own(config.owner, config.crashDescriptor);
       startup.account.limit = config.startupCpuMs;
-      limitRequests(config.cpuLimitMs);
+      limitCpu(config.cpuLimitMs, config.startupCpuMs);
       environment = createEnvironment(config);
       loaded = native.load(code, form, startup, limits.memoryBytesMax);
     },

@@ -35,6 +35,8 @@ before(async () => {
           case '/spin-later': await scheduler.wait(1); for (;;);
           case '/spin-microtasks': for (;;) await null;
           case '/regex': return new Response(String(/^(a+)+$/.test('a'.repeat(40) + 'b')));
+          case '/big-int': return new Response((1n << 40_000_000n).toString());
+          case '/big-int-later': await scheduler.wait(1); return new Response((1n << 40_000_000n).toString());
           case '/background': ctx.waitUntil((async () => { await scheduler.wait(5); for (;;); })()); return new Response('ok');
           case '/memory': { const all = []; for (;;) all.push(new Array(100_000).fill(all.length)); }
           case '/logs': for (let i = 0; i < 1000; i++) console.log('line ' + i); return new Response('ok');
@@ -48,6 +50,7 @@ before(async () => {
       } };`,
       'top-throw': `function fail() { throw new Error('broken at the top'); }\nfail();\nexport default { fetch: () => new Response('no') };`,
       'top-spin': `for (;;);\nexport default { fetch: () => new Response('no') };`,
+      'top-big-int': `const digits = (1n << 40_000_000n).toString();\nexport default { fetch: () => new Response(digits) };`,
       'top-reject': `await Promise.reject(new Error('rejected at the top'));\nexport default { fetch: () => new Response('no') };`,
       'no-handler': `export const x = 1;`,
     },
@@ -79,7 +82,8 @@ for (const [path, code, logged] of [
   });
 }
 
-for (const path of ['/spin', '/spin-later', '/spin-microtasks', '/regex']) {
+// V8 allows no interrupt while it works on a BigInt, but such work does ask whether it is to end.
+for (const path of ['/spin', '/spin-later', '/spin-microtasks', '/regex', '/big-int', '/big-int-later']) {
   test(`CPU without end at ${path} ends at its budget, and the next request is served`, async () => {
     const response = await handler.fetch('bad', path);
     assert.equal(response.status, 500);
@@ -155,6 +159,7 @@ test('a response stream that fails cuts the connection, so that nobody takes it 
 for (const [name, code, logged] of [
   ['top-throw', 'worker_start_failed', /broken at the top[\s\S]*src\/index\.ts:1:/],
   ['top-spin', 'startup_cpu_limit_exceeded', /Startup CPU limit exceeded/],
+  ['top-big-int', 'startup_cpu_limit_exceeded', /Startup CPU limit exceeded/],
   ['top-reject', 'worker_start_failed', /rejected at the top/],
   ['no-handler', 'no_fetch_handler', /exports no fetch handler/],
 ] as const) {

@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include <atomic>
 #include <new>
 
 #include "base64.h"
@@ -63,8 +64,12 @@ struct Engine {
   pthread_t thread;
   clockid_t clock;
   int64_t watched;
-  // Only touched on the thread that runs the isolate. `flushing`: the thread's CPU when the answer began, or 0.
-  int64_t charged, flushing, stray, unsized;
+  // The thread's CPU when it was last charged, and when the answer began, or 0. `stretch`: how much the watch lets pass without
+  // either before it ends the entry itself, 0 for any; `forced`: it did.
+  std::atomic<int64_t> charged, flushing, stretch;
+  std::atomic<bool> forced;
+  // Only touched on the thread that runs the isolate.
+  int64_t stray, unsized;
   bool overran, oversized;
   // Bytes outside the heap that it may hold.
   size_t external_max;
@@ -91,8 +96,53 @@ bool TooLarge(Engine* engine) {
   return statistics.external_memory() > engine->external_max;
 }
 
-// Runs on the isolate's own thread, at a point where V8 allows an interrupt. Charges the CPU since the last sample to the
-// account of the code that is running now, and ends the entry when that account is over its limit.
+// Charges the CPU up to `now` to the account of the code that is running, and says whether that account, then `breached`, is over
+// its limit.
+bool Charge(Engine* engine, int64_t now) {
+  Isolate* isolate = engine->isolate;
+  int64_t used_ns = now - engine->charged;
+  if (used_ns < 0) return false;
+  double used_ms = used_ns / 1e6;
+  engine->charged = now;
+  Local<Value> data = isolate->GetContinuationPreservedEmbedderData();
+  Local<Context> context = engine->context.Get(isolate);
+  if (!data->IsObject()) {
+    engine->stray += used_ns;
+    if (engine->stray < kStrayNs) return false;
+    Local<Object> nobody = Object::New(isolate);
+    if (nobody->Set(context, engine->used_key.Get(isolate), Number::New(isolate, engine->stray / 1e6)).IsNothing()) return false;
+    engine->breached.Reset(isolate, nobody);
+    return true;
+  }
+  Local<Value> account, used, limit;
+  if (!data.As<Object>()->Get(context, engine->account_key.Get(isolate)).ToLocal(&account) || !account->IsObject()) return false;
+  Local<Object> object = account.As<Object>();
+  if (!object->Get(context, engine->used_key.Get(isolate)).ToLocal(&used) || !used->IsNumber()) return false;
+  if (!object->Get(context, engine->limit_key.Get(isolate)).ToLocal(&limit) || !limit->IsNumber()) return false;
+  used_ms += used.As<Number>()->Value();
+  if (object->Set(context, engine->used_key.Get(isolate), Number::New(isolate, used_ms)).IsNothing()) return false;
+  double limit_ms = limit.As<Number>()->Value();
+  if (limit_ms <= 0 || used_ms < limit_ms) return false;
+  engine->breached.Reset(isolate, object);
+  return true;
+}
+
+// The entry was ended by the watch, and with it everything that had not finished in it. V8 has forgotten whose microtask it was:
+// `breached` is then an account of nobody, with a limit below 0.
+void ChargeForced(Engine* engine, int64_t now) {
+  Isolate* isolate = engine->isolate;
+  isolate->CancelTerminateExecution();
+  double used_ms = (now - engine->charged) / 1e6;
+  if (!engine->breached.IsEmpty() || Charge(engine, now)) return;
+  Local<Context> context = engine->context.Get(isolate);
+  Local<Object> nobody = Object::New(isolate);
+  nobody->Set(context, engine->used_key.Get(isolate), Number::New(isolate, used_ms)).Check();
+  nobody->Set(context, engine->limit_key.Get(isolate), Number::New(isolate, -1)).Check();
+  engine->breached.Reset(isolate, nobody);
+}
+
+// Runs on the isolate's own thread, at a point where V8 allows an interrupt. Charges the CPU since the last sample, and ends the
+// entry when an account is over its limit.
 void Sample(Isolate* isolate, void* pointer) {
   auto* engine = static_cast<Engine*>(pointer);
   if (!engine->running) return;
@@ -103,38 +153,13 @@ void Sample(Isolate* isolate, void* pointer) {
     isolate->TerminateExecution();
     return;
   }
-  int64_t used_ns = now - engine->charged;
-  double used_ms = used_ns / 1e6;
-  engine->charged = now;
   HandleScope scope(isolate);
   if (TooLarge(engine)) {
     engine->oversized = true;
     isolate->TerminateExecution();
     return;
   }
-  Local<Value> data = isolate->GetContinuationPreservedEmbedderData();
-  Local<Context> context = engine->context.Get(isolate);
-  if (!data->IsObject()) {
-    engine->stray += used_ns;
-    if (engine->stray < kStrayNs) return;
-    Local<Object> nobody = Object::New(isolate);
-    if (nobody->Set(context, engine->used_key.Get(isolate), Number::New(isolate, engine->stray / 1e6)).IsNothing()) return;
-    engine->breached.Reset(isolate, nobody);
-    isolate->TerminateExecution();
-    return;
-  }
-  Local<Value> account, used, limit;
-  if (!data.As<Object>()->Get(context, engine->account_key.Get(isolate)).ToLocal(&account) || !account->IsObject()) return;
-  Local<Object> object = account.As<Object>();
-  if (!object->Get(context, engine->used_key.Get(isolate)).ToLocal(&used) || !used->IsNumber()) return;
-  if (!object->Get(context, engine->limit_key.Get(isolate)).ToLocal(&limit) || !limit->IsNumber()) return;
-  used_ms += used.As<Number>()->Value();
-  if (object->Set(context, engine->used_key.Get(isolate), Number::New(isolate, used_ms)).IsNothing()) return;
-  double limit_ms = limit.As<Number>()->Value();
-  if (limit_ms > 0 && used_ms >= limit_ms) {
-    engine->breached.Reset(isolate, object);
-    isolate->TerminateExecution();
-  }
+  if (Charge(engine, now)) isolate->TerminateExecution();
 }
 
 // Some of what hostile code can do ends the process, whatever isolates it runs in. The handler of the signal says on a descriptor,
@@ -195,6 +220,13 @@ void* Watch(void*) {
       int64_t now = Read(engine->clock);
       if (now - engine->watched < kSampleNs) continue;
       engine->watched = now;
+      // A loop over slow built-ins comes to no point where V8 allows an interrupt, for thousands of turns. Some built-ins, those of
+      // BigInt among them, do ask whether they are to end.
+      int64_t flushing = engine->flushing, stretch = flushing != 0 ? kFlushNs : engine->stretch.load();
+      if (stretch > 0 && now - (flushing != 0 ? flushing : engine->charged.load()) > stretch) {
+        engine->forced = true;
+        engine->isolate->TerminateExecution();
+      }
       engine->isolate->RequestInterrupt(Sample, engine);
     }
     pthread_mutex_unlock(&lock);
@@ -277,6 +309,13 @@ void Run(const FunctionCallbackInfo<Value>& info) {
   }
   int64_t end = Read(CLOCK_THREAD_CPUTIME_ID);
   engine->flushing = end;
+  // The watch decides under its lock: past it, it ends nothing more that it took for the worker's.
+  int64_t stretch = engine->stretch;
+  if (stretch > 0 && end - engine->charged + 2 * kSampleNs > stretch) {
+    pthread_mutex_lock(&lock);
+    pthread_mutex_unlock(&lock);
+  }
+  if (engine->forced.exchange(false)) ChargeForced(engine, end);
   engine->stray = 0;
   double cpu_ms = (end - start) / 1e6;
   engine->unsized += end - start;
@@ -305,7 +344,7 @@ void Run(const FunctionCallbackInfo<Value>& info) {
   TryCatch caught(isolate);
   bool answered = engine->flush.Get(isolate)->Call(context, Undefined(isolate), 3, results).ToLocal(&ignored);
   Leave(engine);
-  bool overran = engine->overran;
+  bool overran = engine->overran | engine->forced.exchange(false);
   engine->overran = false;
   if (overran) isolate->CancelTerminateExecution();
   if (answered || (!overran && isolate->IsExecutionTerminating())) return;
@@ -343,8 +382,9 @@ void Load(const FunctionCallbackInfo<Value>& info) {
     form = new (std::nothrow) ScriptCompiler::CachedData(static_cast<const uint8_t*>(bytes->Data()), static_cast<int>(bytes->ByteLength()));
   }
   ScriptCompiler::Source source(info[0].As<String>(), origin, form);
-  // From here on, so that a crash is blamed on it.
+  // From here on, so that a crash is blamed on it. Compiling is not the worker's own time.
   Enter(engine);
+  engine->charged = INT64_MAX;
   Local<Module> module;
   {
     TryCatch caught(isolate);
@@ -362,13 +402,13 @@ void Load(const FunctionCallbackInfo<Value>& info) {
       return;
     }
   }
-  // Compiling is not the worker's own time.
   engine->charged = Read(CLOCK_THREAD_CPUTIME_ID);
   isolate->SetContinuationPreservedEmbedderData(info[2]);
   TryCatch caught(isolate);
   Local<Value> evaluated;
   if (module->Evaluate(context).ToLocal(&evaluated)) isolate->PerformMicrotaskCheckpoint();
   Leave(engine);
+  if (engine->forced.exchange(false)) ChargeForced(engine, Read(CLOCK_THREAD_CPUTIME_ID));
   if (engine->oversized || !engine->breached.IsEmpty()) {
     isolate->CancelTerminateExecution();
     Return(info, engine->oversized ? 2 : 1);
@@ -453,6 +493,11 @@ void Own(const FunctionCallbackInfo<Value>& info) {
     }
   }
   pthread_mutex_unlock(&lock);
+}
+
+// stretch(ms): how long code may run here without a point where V8 allows an interrupt; 0: for ever.
+void Stretch(const FunctionCallbackInfo<Value>& info) {
+  if (info[0]->IsNumber()) From(info)->stretch = static_cast<int64_t>(info[0].As<Number>()->Value() * 1e6);
 }
 
 void GetContext(const FunctionCallbackInfo<Value>& info) {
@@ -789,6 +834,7 @@ extern "C" __attribute__((visibility("default"))) void InitForContext(Isolate* i
   define("trim", Trim);
   define("bind", Bind);
   define("own", Own);
+  define("stretch", Stretch);
   define("getContext", GetContext);
   define("setContext", SetContext);
   define("checkpoint", Checkpoint);
