@@ -6,11 +6,14 @@
  *
  * - `--no-node-snapshot`: isolated-vm needs it.
  * - `--no-wasm-async-compilation`: without it an asynchronous compile inside an isolate never settles.
+ * - `--no-concurrent-array-buffer-sweeping`: two threads that take and give back the same memory wait for each other: whatever makes
+ *   a buffer took up to twice as long, and some of its CPU was nobody's (ARCHITECTURE.md, 39).
  * - `--wasm-max-mem-pages`: caps each WebAssembly memory at 128 MB (it lies outside an isolate's heap limit).
  */
 export const nodeFlags = Object.freeze([
   '--no-node-snapshot',
   '--no-wasm-async-compilation',
+  '--no-concurrent-array-buffer-sweeping',
   '--wasm-max-mem-pages=2048',
   '--disable-warning=ExperimentalWarning',
 ]);
