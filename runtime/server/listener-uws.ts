@@ -75,6 +75,7 @@ export function openUwsListener(uws: UwsModule): OpenListener {
       draining: false,
       running: 0,
       onQuiet: null,
+      accepting: null,
       holder,
       sockets: new Set(),
       waitingBytesMax: options.limits.webSocketBufferedBytesMax ?? defaultLimits.webSocketBufferedBytesMax,
@@ -206,8 +207,13 @@ function accept(state: UwsListenerState, response: UwsResponse, request: UwsRequ
   else if (bodyBytes > limits.bodyBytesMax) exchange.refuse('body_too_large', { limit: limits.bodyBytesMax });
   else {
     if (isHandshake) exchange.offerUpgrade(context);
-    exchange.attach();
-    state.options.onExchange(exchange);
+    state.accepting = exchange;
+    try {
+      state.options.onExchange(exchange);
+    } finally {
+      state.accepting = null;
+      exchange.attach();
+    }
   }
 }
 

@@ -38,6 +38,7 @@ export interface UwsListenerState {
   draining: boolean;
   /** Exchanges whose response is not with the kernel yet. */ running: number;
   /** Called when `running` falls to zero while draining. */ onQuiet: (() => void) | null;
+  /** The exchange that is being accepted: the library has corked its socket, and hears of it by itself while that lasts. */ accepting: UwsExchange | null;
   /** What becomes a WebSocket is written inside its cork. */ readonly holder: CorkHolder;
   /** Open WebSockets. */ readonly sockets: Set<UwsWire>;
   /** Bytes of messages that a worker is too slow for. */ readonly waitingBytesMax: number;
@@ -113,7 +114,7 @@ export class UwsExchange implements Exchange {
     listener.running++;
   }
 
-  /** Asks for the native events; must happen before the native request callback returns. */
+  /** Asks for the native events where the response is not complete yet; must happen before the native request callback returns. */
   attach(): void {
     if (this.#state >= ended) return;
     this.#native.onAborted(() => this.#aborted());
@@ -220,7 +221,8 @@ export class UwsExchange implements Exchange {
     if (this.#state !== open) return;
     const head = this.#checkedHead(status, headerBlock);
     if (this.#unreadIsMuch() || this.#listener.draining) this.#closes = true;
-    this.#native.cork(() => this.#writeWhole(status, head, body));
+    if (this.#listener.accepting === this) this.#writeWhole(status, head, body);
+    else this.#native.cork(() => this.#writeWhole(status, head, body));
   }
 
   #writeWhole(status: number, head: ResponseHead, body: string | Uint8Array | null): void {
