@@ -104,12 +104,15 @@ export async function startPlatform(
     engine = message;
     engineStarts++;
   });
-  const heard = async (type: string): Promise<unknown> => {
-    for (;;) {
-      const [message] = (await once(supervisor, 'message')) as [{ type: string }];
-      if (message.type === type) return message;
-    }
-  };
+  // Of two messages that come together the second would be lost on whoever listens again after the first.
+  const heard = (type: string): Promise<unknown> =>
+    new Promise((resolve) => {
+      supervisor.on('message', function hear(message: { type: string }) {
+        if (message.type !== type) return;
+        supervisor.off('message', hear);
+        resolve(message);
+      });
+    });
   const ended = once(supervisor, 'exit').then(([code, signal]) => {
     throw new Error(`The supervisor ended before it served (${signal ?? code}): ${JSON.stringify(lines.slice(-3))}`);
   });
