@@ -79,6 +79,7 @@ export class UwsExchange implements Exchange {
   #held: Uint8Array[] | null = null;
   #paused = false;
   #stopping = false;
+  #stopped = false;
   #bodyEnded: boolean;
   #endTold = false;
   #receivedBytes = 0;
@@ -147,7 +148,7 @@ export class UwsExchange implements Exchange {
       const bytes = this.#held.shift();
       if (bytes === undefined) {
         this.#held = null;
-        if (!this.#bodyEnded) this.#native.resume();
+        if (!this.#bodyEnded) this.#letOn();
         break;
       }
       if (!this.#sink!.chunk(bytes)) this.#paused = true;
@@ -176,8 +177,16 @@ export class UwsExchange implements Exchange {
       this.#stopping = false;
       if (!this.#isHolding()) return;
       this.#native.pause();
-      if (this.#waits) setTimeout(() => this.#isHolding() && this.#waits && this.#native.resume(), nudgeMs);
+      this.#stopped = true;
+      if (this.#waits) setTimeout(() => this.#isHolding() && this.#waits && this.#letOn(), nudgeMs);
     });
+  }
+
+  /** A socket that was not stopped must not be let go on: it would read no more. */
+  #letOn(): void {
+    if (!this.#stopped) return;
+    this.#stopped = false;
+    this.#native.resume();
   }
 
   #isHolding(): boolean {
@@ -430,7 +439,7 @@ export class UwsExchange implements Exchange {
   #finish(state: number): void {
     if (this.#state >= ended) return;
     // A paused socket would not read the next request either.
-    if (state === ended && this.#held !== null && !this.#bodyEnded) this.#native.resume();
+    if (state === ended && !this.#bodyEnded) this.#letOn();
     this.#held = null;
     this.#state = state;
     if (--this.#listener.running === 0) this.#listener.onQuiet?.();

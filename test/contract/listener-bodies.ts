@@ -152,6 +152,24 @@ export function bodyCases(fact: Fact): void {
       assert.equal((await raw.response()).body, 'ok');
     });
 
+    fact('of which the reader has had enough lets the connection be used again', async (open) => {
+      const { client } = await open((exchange) => {
+        if (exchange.method === 'GET') return exchange.send(200, '', 'next');
+        exchange.readBody({
+          chunk: () => {
+            setImmediate(() => exchange.send(200, '', 'enough'));
+            return false;
+          },
+          end: () => {},
+        });
+      });
+      const raw = await client();
+      raw.send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n01234');
+      assert.equal((await raw.response()).body, 'enough');
+      raw.send('56789GET /next HTTP/1.1\r\nHost: a\r\n\r\n');
+      assert.equal((await raw.response()).body, 'next');
+    });
+
     fact('that is large and unread does not keep the answer from the client', async (open) => {
       const { client } = await open(ok, { limits: { ...limits, bodyBytesMax: 50_000_000 } });
       const raw = await client();
