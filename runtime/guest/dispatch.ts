@@ -82,6 +82,7 @@ function callLater(invocation: Invocation, call: () => void): void {
 export function serve(exported: Worker, bindings: unknown): void {
   worker = exported;
   env = bindings;
+  native.stretch(stretchMs);
   released = early;
   early = null;
   callReleased();
@@ -102,20 +103,20 @@ function callReleased(): void {
   }
 }
 
-/** The longest CPU limit of all that has run here; 0 once something had none. */
+/** The longest CPU limit of all that has been asked of the worker; 0 once something had none. */
 let stretchMs = 0;
 
 /** The CPU limits of a request, which those that come before the worker serves have as well, and of the top level. */
 export function limitCpu(requestMs: number, startupMs: number): void {
   cpuLimitMs = requestMs;
-  stretchMs = requestMs === 0 || startupMs === 0 ? 0 : Math.max(requestMs, startupMs);
-  native.stretch(stretchMs);
+  stretchMs = requestMs;
+  native.stretch(startupMs);
 }
 
 function limitEvent(cpuMs: number): void {
   if (stretchMs === 0 || (cpuMs !== 0 && cpuMs <= stretchMs)) return;
   stretchMs = cpuMs;
-  native.stretch(stretchMs);
+  if (early === null) native.stretch(stretchMs);
 }
 
 /** The inbox being read. Still set after an entry that was ended while a handler ran: its fields are read, its record is not closed. */
