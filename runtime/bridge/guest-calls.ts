@@ -1,7 +1,7 @@
 // The host calls of one isolate: finds the handler, begins a bounded number in a turn, and hands on what it answers. Used by link.ts,
 // which writes the answers; knows nothing of records or streams.
 import { PlatformError } from '#core/errors.ts';
-import { toFailure, type CallOwner, type CallScope, type HostHandlers, type HostReply } from './host-calls.ts';
+import { toFailure, type CallOwner, type CallScope, type HostCall, type HostHandlers, type HostReply } from './host-calls.ts';
 import type { Failure, Part } from './protocol.ts';
 
 /** What the calls of an isolate need. */
@@ -31,9 +31,37 @@ export const nobody: CallOwner = {
 /** Calls of one worker that begin in a turn. */
 const CALLS_A_TURN = 64;
 
+/** A call under way. Few handlers look at its signal, and one costs more than many a call: it is made when it is asked for. */
+class Call implements HostCall {
+  readonly args: unknown;
+  readonly parts: readonly Part[];
+  readonly isolate: CallScope;
+  readonly owner: CallOwner;
+  #controller: AbortController | null = null;
+  #isDropped = false;
+
+  constructor(args: unknown, parts: readonly Part[], isolate: CallScope, owner: CallOwner) {
+    this.args = args;
+    this.parts = parts;
+    this.isolate = isolate;
+    this.owner = owner;
+  }
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#isDropped) this.#controller.abort();
+    return this.#controller.signal;
+  }
+
+  drop(): void {
+    this.#isDropped = true;
+    this.#controller?.abort();
+  }
+}
+
 export class GuestCalls {
   #parts: GuestCallsParts;
-  #underWay = new Map<number, AbortController>();
+  #underWay = new Map<number, Call>();
   #begunInTurn = 0;
   /** Those that wait for a turn. */
   #later: (() => void)[] = [];
@@ -51,18 +79,18 @@ export class GuestCalls {
   /** Begins a call; `answered` or `failed` tells what came of it. */
   async begin(id: number, owner: CallOwner, name: string, args: unknown, parts: readonly Part[]): Promise<void> {
     const { handlers, callsMax, isolate } = this.#parts;
-    const abort = new AbortController();
+    const call = new Call(args, parts, isolate, owner);
     let reply: HostReply;
     try {
       const handler = own(handlers.async, name);
       if (this.#underWay.size >= callsMax)
         throw new PlatformError('invalid_argument', { reason: `More than ${callsMax} calls of one worker are under way` });
-      this.#underWay.set(id, abort);
+      this.#underWay.set(id, call);
       if (this.#later.length > 0 || ++this.#begunInTurn > CALLS_A_TURN) {
         await new Promise<void>((resolve) => this.#waitForTurn(resolve));
-        abort.signal.throwIfAborted();
+        call.signal.throwIfAborted();
       }
-      const answer = handler({ args, parts, isolate, owner, signal: abort.signal });
+      const answer = handler(call);
       reply = answer instanceof Promise ? await answer : answer;
     } catch (error) {
       this.#underWay.delete(id);
@@ -75,7 +103,7 @@ export class GuestCalls {
 
   /** Nobody waits for its answer any more. */
   drop(id: number): void {
-    this.#underWay.get(id)?.abort();
+    this.#underWay.get(id)?.drop();
   }
 
   /** A synchronous call. */
@@ -101,8 +129,10 @@ export class GuestCalls {
   /** The isolate is gone. */
   close(): void {
     this.#gone.abort();
-    for (const abort of this.#underWay.values()) abort.abort();
+    for (const call of this.#underWay.values()) call.drop();
     this.#underWay.clear();
+    // Nobody waits for those that have not begun.
+    this.#later.length = 0;
   }
 
   /** Calls beyond what one turn of the event loop begins go on in the next ones, in their order: some of them take time here. */
