@@ -13,6 +13,7 @@ import { Deployment, type DeploymentParts, type RequestRecord } from './deployme
 import type { Engine } from './engine.ts';
 import type { Placed, Remote } from './forwarding/placement.ts';
 import type { DeliveryEnd, EventKind } from './invocation/delivery.ts';
+import { LOOK_MS } from './giving-up.ts';
 import { createInvocationIds } from './invocation/invocation-id.ts';
 import type { LogLine } from './invocation/log.ts';
 import type { DeploymentCounters } from './metrics/counters.ts';
@@ -94,7 +95,6 @@ interface Served {
   /** Where its requests go instead. */ remote: Remote | null;
 }
 
-const ALIVE_MS = 50;
 const WALL_MS = 1000;
 const SHED_MS = 250;
 
@@ -279,7 +279,7 @@ export function createHandler(parts: HandlerParts): Handler {
 
   const alive = setInterval(() => {
     if (parts.engine.scheduler.running > 0) for (const deployment of deployments()) deployment.checkAlive();
-  }, ALIVE_MS).unref();
+  }, LOOK_MS).unref();
   const wall = setInterval(() => {
     const now = performance.now();
     for (const deployment of deployments()) deployment.checkWall(now);

@@ -13,6 +13,7 @@ import type { Invocation } from './invocation/invocation.ts';
 import type { LogLine } from './invocation/log.ts';
 import type { DeploymentCounters, EngineCounters } from './metrics/counters.ts';
 import { failed, isFailureCode, ok, type Outcome } from './invocation/outcome.ts';
+import { looksBefore } from './giving-up.ts';
 import type { WorkerIsolate } from './isolates/isolate.ts';
 import type { Exchange } from './server/listener.ts';
 
@@ -96,8 +97,6 @@ export class Serving implements LinkEvents {
   /** Ended in the entry being read: their CPU is known when all of it is read. */
   #ended: { invocation: AnyInvocation; outcome: Outcome }[] = [];
   #timer: NodeJS.Timeout | null = null;
-  /** Looks of {@link checkAlive} at one entry, 50 ms apart, before it is given up: long after any CPU limit would have ended it. */
-  #stuckChecks: number;
   /** Invocations whose response is an open WebSocket. */
   upgraded = 0;
   /** It died in an entry that brought requests too: its top level need not have done it. */
@@ -108,8 +107,6 @@ export class Serving implements LinkEvents {
 
   constructor(deployment: ServingOwner, parts: ServingParts, isolate: WorkerIsolate, hooks: ServingHooks) {
     this.#deployment = deployment;
-    const limitMs = Math.max(...Object.values(parts.limits.cpu).map((row) => row[deployment.config.plan]));
-    this.#stuckChecks = checksFor(limitMs);
     this.#parts = parts;
     this.#isolate = isolate;
     this.#hooks = hooks;
@@ -537,7 +534,15 @@ export class Serving implements LinkEvents {
   }
 
   checkAlive(): void {
-    this.#isolate.checkAlive(this.#state === 'starting' ? checksFor(this.#parts.limits.startupCpuMs) : this.#stuckChecks);
+    // The entry that starts it brings its first requests as well.
+    const startupMs = this.#state === 'starting' ? this.#parts.limits.startupCpuMs : null;
+    this.#isolate.checkAlive(looksBefore(this.#cpuLimitsMs(), startupMs));
+  }
+
+  /** Of a request, which timers and the like have as well, and of all that runs. */
+  *#cpuLimitsMs(): Generator<number> {
+    yield this.#parts.limits.cpu.http[this.#deployment.config.plan];
+    for (const invocation of this.#running.values()) yield this.#cpuLimitMs(invocation);
   }
 
   checkWall(now: number): void {
@@ -577,11 +582,6 @@ export class Serving implements LinkEvents {
     // Those that ended in an answer which makes no sense further on.
     for (const ended of this.#ended.splice(0)) this.#deployment.end(ended.invocation, ended.outcome);
   }
-}
-
-/** How often {@link Serving.checkAlive} looks at an entry under a CPU limit before it is given up. */
-function checksFor(limitMs: number): number {
-  return limitMs === 0 ? Number.POSITIVE_INFINITY : 100 + (limitMs * 2) / 50;
 }
 
 const discard = { write: () => true, end: () => {}, destroy: () => {} };
