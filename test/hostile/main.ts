@@ -17,9 +17,10 @@ const OTHERS_SHARE_MAX = 0.2;
 /** Runs of an attack that fails by time alone, and of one that never had the machine for itself. */
 const RUNS_MAX = 3;
 const BUSY_RUNS_MAX = 8;
-/** How often a machine is looked at that others are busy with, and how long a look takes. */
-const LOOKS_MAX = 20;
+/** How long a machine that others are busy with is waited for in all, and how long a look at it takes. */
+const WAITING_MS_MAX = 120_000;
 const LOOK_MS = 300;
+let waitedMs = 0;
 const words = process.argv.slice(2);
 const jobs = Number(words.find((word) => word.startsWith('--jobs='))?.slice(7) ?? 2);
 const parts = words.filter((word) => !word.startsWith('--'));
@@ -74,9 +75,9 @@ function isBusy({ passed, byTimeAlone, othersShare }: Verdict): boolean {
   return !passed && byTimeAlone && othersShare > OTHERS_SHARE_MAX;
 }
 
-/** Resolves when the machine gives a loop its time, or has not done so for long: what its host takes away shows under load alone. */
+/** Resolves when the machine gives a loop its time, or has been waited for too long: what its host takes away shows under load alone. */
 async function quiet(): Promise<void> {
-  for (let look = 0; look < LOOKS_MAX; look++) {
+  for (; waitedMs < WAITING_MS_MAX; waitedMs += LOOK_MS * 6) {
     const [before, from] = [stolenTicks(), performance.now()];
     while (performance.now() - from < LOOK_MS);
     const after = stolenTicks();

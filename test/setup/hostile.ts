@@ -251,7 +251,7 @@ function ask(port: number, path: string, options: Ask): Promise<string> {
       );
       response.on('error', (error: NodeJS.ErrnoException) => resolve(`${response.statusCode} ${error.code ?? error.message}`));
     });
-    sent.setTimeout(options.patienceMs ?? 15_000, () => sent.destroy(Object.assign(new Error(), { code: 'NO_ANSWER' })));
+    sent.setTimeout(options.patienceMs ?? 40_000, () => sent.destroy(Object.assign(new Error(), { code: 'NO_ANSWER' })));
     sent.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
     sent.end(options.body);
   });
