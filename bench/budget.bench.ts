@@ -10,14 +10,15 @@ const spinners = ['spin0', 'spin1', 'spin2'];
 const honest = ['work0', 'work1', 'work2'];
 
 process.stdout.write(`${machineLine()}\n\n`);
-const limits = { free: limitMs, pro: limitMs, enterprise: limitMs };
+const plans = { free: limitMs, pro: limitMs, enterprise: limitMs };
+const limits = { cpu: { http: plans, queue: plans, timer: plans, cron: plans, workflow: plans } };
 const work = `export default { async fetch() { let x = 1; for (let i = 0; i < 5e6; i++) x = (x * 48271) % 2147483647; await null; return new Response(String(x)); } };`;
 const handler = await startHandler(
   Object.fromEntries([
     ...spinners.map((name) => [name, 'export default { fetch() { for (;;); } };']),
     ...honest.map((name) => [name, work]),
   ]),
-  { cpu: { http: limits, queue: limits, timer: limits, cron: limits, workflow: limits } },
+  limits,
 );
 for (const name of honest) await handler.fetch(name);
 handler.requests.length = 0;
@@ -79,9 +80,7 @@ async function overshoots(): Promise<void> {
     `call${at}`,
     `export default { async fetch() { ${call} return new Response('done'); } };`,
   ]);
-  const other = await startHandler(Object.fromEntries(workers), {
-    cpu: { http: limits, queue: limits, timer: limits, cron: limits, workflow: limits },
-  });
+  const other = await startHandler(Object.fromEntries(workers), limits);
   const rows: (string | number)[][] = [];
   for (const [at, name] of Object.keys(calls).entries()) {
     const began = performance.now();

@@ -11,9 +11,9 @@ const SPARE_MS = 5000;
  * @param limitsMs CPU limits of what may run in it, 0 for none. Of invocations the longest counts, since each is charged by itself.
  * @param startupMs limit of the top level where that runs in it too.
  * @example
- * looksBefore([1000, 1000], null); // 140: 7 s
+ * looksBeforeGivingUp([1000, 1000], null); // 140: 7 s
  */
-export function looksBefore(limitsMs: Iterable<number>, startupMs: number | null): number {
+export function looksBeforeGivingUp(limitsMs: Iterable<number>, startupMs: number | null): number {
   let longestMs = 0;
   for (const limitMs of limitsMs) {
     if (limitMs === 0) return Number.POSITIVE_INFINITY;

@@ -13,7 +13,7 @@ import type { Invocation } from './invocation/invocation.ts';
 import type { LogLine } from './invocation/log.ts';
 import type { DeploymentCounters, EngineCounters } from './metrics/counters.ts';
 import { failed, isFailureCode, ok, type Outcome } from './invocation/outcome.ts';
-import { looksBefore } from './giving-up.ts';
+import { looksBeforeGivingUp } from './giving-up.ts';
 import type { WorkerIsolate } from './isolates/isolate.ts';
 import type { Exchange } from './server/listener.ts';
 
@@ -534,10 +534,14 @@ export class Serving implements LinkEvents {
   }
 
   checkAlive(): void {
+    this.#isolate.checkAlive(this.#looksMax);
+  }
+
+  #looksMax = (): number => {
     // The entry that starts it brings its first requests as well.
     const startupMs = this.#state === 'starting' ? this.#parts.limits.startupCpuMs : null;
-    this.#isolate.checkAlive(looksBefore(this.#cpuLimitsMs(), startupMs));
-  }
+    return looksBeforeGivingUp(this.#cpuLimitsMs(), startupMs);
+  };
 
   /** Of a request, which timers and the like have as well, and of all that runs. */
   *#cpuLimitsMs(): Generator<number> {

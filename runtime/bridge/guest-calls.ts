@@ -53,6 +53,10 @@ class Call implements HostCall {
     return this.#controller.signal;
   }
 
+  get isDropped(): boolean {
+    return this.#isDropped;
+  }
+
   drop(): void {
     this.#isDropped = true;
     this.#controller?.abort();
@@ -88,7 +92,7 @@ export class GuestCalls {
       this.#underWay.set(id, call);
       if (this.#later.length > 0 || ++this.#begunInTurn > CALLS_A_TURN) {
         await new Promise<void>((resolve) => this.#waitForTurn(resolve));
-        call.signal.throwIfAborted();
+        if (call.isDropped) call.signal.throwIfAborted();
       }
       const answer = handler(call);
       reply = answer instanceof Promise ? await answer : answer;

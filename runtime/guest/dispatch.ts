@@ -25,6 +25,7 @@ import { reportUncaught } from './web/console.ts';
 import { createIncomingRequest } from './web/request.ts';
 import { URL } from './web/url.ts';
 import { dueTimers, hasTimers, nextWake } from './web/timers.ts';
+import { limitEvent, limitWorker, requestLimitMs } from './cpu-limits.ts';
 import { ExecutionContext } from './execution-context.ts';
 import { isMissingHandler, missingHandler } from './missing-handler.ts';
 
@@ -48,7 +49,6 @@ const { apply } = Reflect;
 
 let worker: Worker | null = null;
 let env: unknown = null;
-let cpuLimitMs = 0;
 let start: () => void = () => {};
 let native: Native;
 let leave: (meta: string, text: string, shareMs: number, cpuMs: number, ...bytes: Uint8Array[]) => void;
@@ -82,7 +82,7 @@ function callLater(invocation: Invocation, call: () => void): void {
 export function serve(exported: Worker, bindings: unknown): void {
   worker = exported;
   env = bindings;
-  native.stretch(stretchMs);
+  limitWorker();
   released = early;
   early = null;
   callReleased();
@@ -101,22 +101,6 @@ function callReleased(): void {
     enterContext(invocation);
     call();
   }
-}
-
-/** The longest CPU limit of all that has been asked of the worker; 0 once something had none. */
-let stretchMs = 0;
-
-/** The CPU limits of a request, which those that come before the worker serves have as well, and of the top level. */
-export function limitCpu(requestMs: number, startupMs: number): void {
-  cpuLimitMs = requestMs;
-  stretchMs = requestMs;
-  native.stretch(startupMs);
-}
-
-function limitEvent(cpuMs: number): void {
-  if (stretchMs === 0 || (cpuMs !== 0 && cpuMs <= stretchMs)) return;
-  stretchMs = cpuMs;
-  if (early === null) native.stretch(stretchMs);
 }
 
 /** The inbox being read. Still set after an entry that was ended while a handler ran: its fields are read, its record is not closed. */
@@ -238,7 +222,7 @@ function serialised(url: string): string {
 }
 
 function startRequest(inbox: Inbox): void {
-  const invocation = new Invocation(inbox.number(), cpuLimitMs);
+  const invocation = new Invocation(inbox.number(), requestLimitMs());
   const method = inbox.field();
   const url = inbox.part(inbox.field()) as string;
   const headerBlock = inbox.part(inbox.field()) as string;
@@ -324,10 +308,10 @@ function callEvent(invocation: Invocation, kind: string, text: string): void {
   }
 }
 
-function flush(cpuMs: number, unchargedMs: number, charged: Account | undefined): void {
+function flush(cpuMs: number, unchargedMs: number, ended: Account | undefined): void {
   flushPumps();
   const touched = touchedInvocations();
-  const breached = charged === undefined ? undefined : culprit(charged, touched);
+  const breached = ended === undefined ? undefined : culprit(ended, touched);
   let count = 0;
   for (let at = touched; at !== null; at = at.nextTouched) count++;
   const share = count > 0 ? unchargedMs / count : 0;

@@ -5,7 +5,8 @@ import { connectContext, enterContext, type Native } from './context.ts';
 import { callHost } from './calls.ts';
 import { AsyncLocalStorage } from './context.ts';
 import { waitUntil } from './answers.ts';
-import { connectDispatch, eventHandlers, limitCpu, serve, type Worker } from './dispatch.ts';
+import { limitCpu } from './cpu-limits.ts';
+import { connectDispatch, eventHandlers, serve, type Worker } from './dispatch.ts';
 import { send } from './outbox.ts';
 import { threw, watchRejections } from './rejections.ts';
 import { toJson } from './safe.ts';
@@ -147,7 +148,7 @@ scope['connect'] = (native: Native, leave: Leave, callSync: typeof host.callSync
     load: (config: EnvironmentConfig & WorkerConfig, code: string, form: unknown) => {
       native.own(config.owner, config.crashDescriptor);
       startup.account.limit = config.startupCpuMs;
-      limitCpu(config.cpuLimitMs, config.startupCpuMs);
+      limitCpu(native, config.cpuLimitMs, config.startupCpuMs);
       environment = createEnvironment(config);
       loaded = native.load(code, form, startup, limits.memoryBytesMax);
     },

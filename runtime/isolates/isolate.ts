@@ -221,16 +221,16 @@ export class WorkerIsolate implements Enterable {
 
   /**
    * Called now and then while an entry runs: an isolate over its memory limit ends without a word, and a loop over slow built-ins
-   * comes to no point where V8 would end it, for minutes. After `checksMax` calls within one entry the isolate is given up.
+   * comes to no point where V8 would end it, for minutes. After `checksMax()` calls within one entry, asked only while one goes on, the isolate is given up.
    */
-  checkAlive(checksMax: number): void {
+  checkAlive(checksMax: () => number): void {
     if (this.#gone) return;
     if (this.#isolate.isDisposed) {
       this.#die('memory');
     } else if (this.entryState === 'idle' || this.entryState === 'ready' || this.#checkedLeaves !== this.#leaves) {
       this.#checkedLeaves = this.#leaves;
       this.#checks = 0;
-    } else if (++this.#checks > checksMax) {
+    } else if (++this.#checks > checksMax()) {
       // Its thread is lost until the loop ends, if it does.
       this.#parts.onParked(this.#owner);
       this.#die('stuck');

@@ -38,7 +38,7 @@ export interface UwsListenerState {
   draining: boolean;
   /** Exchanges whose response is not with the kernel yet. */ running: number;
   /** Called when `running` falls to zero while draining. */ onQuiet: (() => void) | null;
-  /** The exchange that is being accepted: the library has corked its socket, and hears of it by itself while that lasts. */ accepting: UwsExchange | null;
+  /** The exchange that is being accepted: meanwhile the library has corked its socket and cannot lose it. */ accepting: UwsExchange | null;
   /** What becomes a WebSocket is written inside its cork. */ readonly holder: CorkHolder;
   /** Open WebSockets. */ readonly sockets: Set<UwsWire>;
   /** Bytes of messages that a worker is too slow for. */ readonly waitingBytesMax: number;
@@ -78,7 +78,9 @@ export class UwsExchange implements Exchange {
   /** Body that arrived before it was asked for, or while the reader pauses. */
   #held: Uint8Array[] | null = null;
   #paused = false;
+  /** The socket is to be stopped in the next turn. */
   #stopping = false;
+  /** The library reads no more from it. */
   #stopped = false;
   #bodyEnded: boolean;
   #endTold = false;

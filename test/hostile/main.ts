@@ -3,11 +3,11 @@
 // or other machines of its host, use much of it all the same, it waits for them and runs again; a waiting time that was never seen
 // without them is called `busy`: not judged. Exit code 1 when one fails or is not judged.
 import { spawn } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { nodeFlags } from '#cli/node-flags.mjs';
-import { attackKinds, type Attack, type Verdict } from '#test/setup/hostile.ts';
+import { attackKinds, processorTicks, type Attack, type Verdict } from '#test/setup/hostile.ts';
 
 const ATTACK_MS_MAX = 120_000;
 /** Where Node keeps what it compiled, as in `npm test`: more than half of the CPU of a short attack went into doing so again. */
@@ -78,21 +78,11 @@ function isBusy({ passed, byTimeAlone, othersShare }: Verdict): boolean {
 /** Resolves when the machine gives a loop its time, or has been waited for too long: what its host takes away shows under load alone. */
 async function quiet(): Promise<void> {
   for (; waitedMs < WAITING_MS_MAX; waitedMs += LOOK_MS * 6) {
-    const [before, from] = [stolenTicks(), performance.now()];
+    const [before, from] = [processorTicks(), performance.now()];
     while (performance.now() - from < LOOK_MS);
-    const after = stolenTicks();
-    if (before === null || after === null || after.taken - before.taken <= (after.all - before.all) * (OTHERS_SHARE_MAX / 2)) return;
+    const after = processorTicks();
+    if (after.taken - before.taken <= (after.all - before.all) * (OTHERS_SHARE_MAX / 2)) return;
     await delay(LOOK_MS * 5);
-  }
-}
-
-/** Time of all processors, and what the machine's host took of it; null where the system does not say. */
-function stolenTicks(): { taken: number; all: number } | null {
-  try {
-    const fields = readFileSync('/proc/stat', 'latin1').split('\n', 1)[0]!.trim().split(/\s+/).slice(1, 9).map(Number);
-    return { taken: fields[7]!, all: fields.reduce((sum, ticks) => sum + ticks, 0) };
-  } catch {
-    return null;
   }
 }
 

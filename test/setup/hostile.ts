@@ -131,16 +131,16 @@ export async function runAttack(attack: Attack): Promise<Verdict> {
   return { ...verdict, cpuMs: after.own * 10, othersShare: all > 0 ? Math.max(0, others / all) : 0 };
 }
 
-/** Time of all processors, busy and altogether, and of this process with the ended ones below it; zeros where the system does not say. */
-function processorTicks(): { busy: number; all: number; own: number } {
+/** Time of all processors: busy, taken by the machine's host, altogether, and of this process with the ended ones below it; zeros where the system does not say. */
+export function processorTicks(): { busy: number; taken: number; all: number; own: number } {
   try {
     const machine = readFileSync('/proc/stat', 'latin1').split('\n', 1)[0]!.trim().split(/\s+/).slice(1, 9).map(Number);
     const fields = readFileSync('/proc/self/stat', 'latin1').split(') ')[1]!.split(' ');
     const all = machine.reduce((sum, ticks) => sum + ticks, 0);
     const own = [11, 12, 13, 14].reduce((sum, at) => sum + Number(fields[at]), 0);
-    return { busy: all - machine[3]! - machine[4]!, all, own };
+    return { busy: all - machine[3]! - machine[4]!, taken: machine[7]!, all, own };
   } catch {
-    return { busy: 0, all: 0, own: 0 };
+    return { busy: 0, taken: 0, all: 0, own: 0 };
   }
 }
 
@@ -251,7 +251,7 @@ function ask(port: number, path: string, options: Ask): Promise<string> {
       );
       response.on('error', (error: NodeJS.ErrnoException) => resolve(`${response.statusCode} ${error.code ?? error.message}`));
     });
-    sent.setTimeout(options.patienceMs ?? 40_000, () => sent.destroy(Object.assign(new Error(), { code: 'NO_ANSWER' })));
+    sent.setTimeout(options.patienceMs ?? 15_000, () => sent.destroy(Object.assign(new Error(), { code: 'NO_ANSWER' })));
     sent.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
     sent.end(options.body);
   });

@@ -4,6 +4,7 @@ import type { Limits } from '#core/limits.ts';
 import { defaultLimits } from '#core/limits.ts';
 import { Deployment, type DeploymentParts } from '#runtime/deployment.ts';
 import { createEngine } from '#runtime/engine.ts';
+import { LOOK_MS } from '#runtime/giving-up.ts';
 import type { Exchange } from '#runtime/server/listener.ts';
 import type { WptCase } from './cases.ts';
 import { pageSource, type PageResult } from './page.ts';
@@ -16,7 +17,6 @@ const limits: Limits = {
   subrequestsMax: 100_000,
   cpu: { ...defaultLimits.cpu, http: { free: 0, pro: 0, enterprise: 0 } },
 };
-const ALIVE_MS = 50;
 
 /** Runs cases in isolates. */
 export interface IsolateSide {
@@ -30,7 +30,7 @@ export async function openIsolateSide(folder: string, origin: string, cache: str
   const live = new Set<Deployment>();
   const alive = setInterval(() => {
     for (const deployment of live) deployment.checkAlive();
-  }, ALIVE_MS);
+  }, LOOK_MS);
   let count = 0;
   return {
     async run(test) {

@@ -29,7 +29,7 @@ export async function runCases({ suite, cache, cases, oursAlone = false, onCase 
   const server = await openSuiteServer(suite.folder);
   const isolates = await openIsolateSide(suite.folder, server.origin, cache);
   const node = openNodeSide(suite.folder, server.origin);
-  const store = nodeStore(cache, suite);
+  const store = oursAlone ? null : nodeStore(cache, suite);
   const comparisons: Comparison[] = Array.from({ length: cases.length });
   let next = 0;
   const lane = async (): Promise<void> => {
@@ -38,14 +38,14 @@ export async function runCases({ suite, cache, cases, oursAlone = false, onCase 
       const began = performance.now();
       const ours = await isolates.run(test);
       const wallMs = performance.now() - began;
-      const nodes = oursAlone ? unasked : (store.known[test.id] ??= await node.run(test));
+      const nodes = store === null ? unasked : (store.known[test.id] ??= await node.run(test));
       comparisons[at] = compare(test, ours, nodes);
       onCase?.(comparisons[at] as Comparison, wallMs);
     }
   };
   try {
     await Promise.all(Array.from({ length: LANES }, lane));
-    if (!oursAlone) store.write();
+    store?.write();
   } finally {
     await node.close();
     await isolates.close();

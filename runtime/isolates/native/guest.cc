@@ -96,6 +96,17 @@ bool TooLarge(Engine* engine) {
   return statistics.external_memory() > engine->external_max;
 }
 
+// Makes `breached` an account of nobody. False where V8 has no room for it.
+bool BlameNobody(Engine* engine, double used_ms, double limit_ms) {
+  Isolate* isolate = engine->isolate;
+  Local<Context> context = engine->context.Get(isolate);
+  Local<Object> nobody = Object::New(isolate);
+  if (nobody->Set(context, engine->used_key.Get(isolate), Number::New(isolate, used_ms)).IsNothing()) return false;
+  if (nobody->Set(context, engine->limit_key.Get(isolate), Number::New(isolate, limit_ms)).IsNothing()) return false;
+  engine->breached.Reset(isolate, nobody);
+  return true;
+}
+
 // Charges the CPU up to `now` to the account of the code that is running, and says whether that account, then `breached`, is over
 // its limit.
 bool Charge(Engine* engine, int64_t now) {
@@ -108,11 +119,7 @@ bool Charge(Engine* engine, int64_t now) {
   Local<Context> context = engine->context.Get(isolate);
   if (!data->IsObject()) {
     engine->stray += used_ns;
-    if (engine->stray < kStrayNs) return false;
-    Local<Object> nobody = Object::New(isolate);
-    if (nobody->Set(context, engine->used_key.Get(isolate), Number::New(isolate, engine->stray / 1e6)).IsNothing()) return false;
-    engine->breached.Reset(isolate, nobody);
-    return true;
+    return engine->stray >= kStrayNs && BlameNobody(engine, engine->stray / 1e6, 0);
   }
   Local<Value> account, used, limit;
   if (!data.As<Object>()->Get(context, engine->account_key.Get(isolate)).ToLocal(&account) || !account->IsObject()) return false;
@@ -130,15 +137,9 @@ bool Charge(Engine* engine, int64_t now) {
 // The entry was ended by the watch, and with it everything that had not finished in it. V8 has forgotten whose microtask it was:
 // `breached` is then an account of nobody, with a limit below 0.
 void ChargeForced(Engine* engine, int64_t now) {
-  Isolate* isolate = engine->isolate;
-  isolate->CancelTerminateExecution();
+  engine->isolate->CancelTerminateExecution();
   double used_ms = (now - engine->charged) / 1e6;
-  if (!engine->breached.IsEmpty() || Charge(engine, now)) return;
-  Local<Context> context = engine->context.Get(isolate);
-  Local<Object> nobody = Object::New(isolate);
-  nobody->Set(context, engine->used_key.Get(isolate), Number::New(isolate, used_ms)).Check();
-  nobody->Set(context, engine->limit_key.Get(isolate), Number::New(isolate, -1)).Check();
-  engine->breached.Reset(isolate, nobody);
+  if (engine->breached.IsEmpty() && !Charge(engine, now)) BlameNobody(engine, used_ms, -1);
 }
 
 // Runs on the isolate's own thread, at a point where V8 allows an interrupt. Charges the CPU since the last sample, and ends the
