@@ -210,7 +210,7 @@ export class Serving implements LinkEvents {
     this.#link.sendRequest(id, exchange.method, `${this.#parts.protocol}://${exchange.host}${exchange.target}`, headerBlock, body);
     if (body !== undefined) return;
     const stream = this.#link.openBody(id, { resume: () => exchange.resumeBody(), cancel: () => exchange.resumeBody() });
-    exchange.readBody({ chunk: (bytes) => stream.write(bytes), end: () => stream.end() });
+    exchange.readBody({ chunk: (bytes) => stream.write(bytes, true), end: () => stream.end() });
   }
 
   #cpuLimitMs({ kind }: AnyInvocation): number {
@@ -279,7 +279,7 @@ export class Serving implements LinkEvents {
     invocation.status = status;
     try {
       if (body !== undefined) {
-        exchange.send(status, headerBlock, body);
+        exchange.send(status, headerBlock, body, true);
         invocation.phase = 'answered';
         this.#link.breakBody(id, bodyGone);
       } else {

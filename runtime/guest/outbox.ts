@@ -1,30 +1,9 @@
 // What the guest has to tell the host, collected until the entry ends. Every part of the guest writes here; dispatch.ts
 // sends and empties it.
 import { FIELD, Outbox, RECORD, type Part } from '../bridge/protocol.ts';
+import { giveBack, isWhole, isWorthGivingBack } from './spent.ts';
 
-// As they were before any tenant code: getters, because a view may have properties of its own under their names.
-const getter = (prototype: object, name: string): ((self: unknown) => unknown) => {
-  const { get } = Object.getOwnPropertyDescriptor(prototype, name) as { get: () => unknown };
-  return Function.prototype.call.bind(get) as (self: unknown) => unknown;
-};
-const bufferOf = getter(Object.getPrototypeOf(Uint8Array.prototype) as object, 'buffer');
-const viewLength = getter(Object.getPrototypeOf(Uint8Array.prototype) as object, 'byteLength');
-const bufferLength = getter(ArrayBuffer.prototype, 'byteLength');
-const isResizable = getter(ArrayBuffer.prototype, 'resizable');
 const Bytes = Uint8Array;
-const transfer = Function.prototype.call.bind(ArrayBuffer.prototype.transfer) as (buffer: unknown, bytes: number) => void;
-/** Below it the garbage collector is cheaper. */
-const SPENT_BYTES_MIN = 64 * 1024;
-
-/** Whether a view shows all of a plain ArrayBuffer. @throws {TypeError} when it is no view. */
-function isWhole(view: Uint8Array): boolean {
-  const buffer = bufferOf(view);
-  try {
-    return bufferLength(buffer) === viewLength(view) && isResizable(buffer) === false;
-  } catch {
-    return false; // a SharedArrayBuffer
-  }
-}
 
 class GuestOutbox extends Outbox {
   /** Views cross with all of the memory behind them, so those of a part of it are copied first. */
@@ -36,11 +15,10 @@ class GuestOutbox extends Outbox {
   }
 
   /**
-   * Says of a part that neither we nor the worker read it any more: its memory goes when the entry has ended. Left to the collector,
-   * every few megabytes would cost a full collection.
+   * Says of a part that neither we nor the worker read it any more: its memory goes when the entry has ended.
    */
   spend(part: Uint8Array): void {
-    if ((viewLength(part) as number) < SPENT_BYTES_MIN || !isWhole(part)) return;
+    if (!isWorthGivingBack(part)) return;
     const spent = (this.spent ??= []);
     spent[spent.length] = part;
   }
@@ -50,13 +28,7 @@ class GuestOutbox extends Outbox {
     const { spent } = this;
     if (spent === null) return;
     this.spent = null;
-    for (let at = 0; at < spent.length; at++) {
-      try {
-        transfer(bufferOf(spent[at]), 0);
-      } catch {
-        // A worker that tampers with arrays has got hold of it.
-      }
-    }
+    for (let at = 0; at < spent.length; at++) giveBack(spent[at]!);
   }
 }
 

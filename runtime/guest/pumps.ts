@@ -5,7 +5,16 @@ import type { HostBody } from './host.ts';
 import { hasOpenBodies, IncomingBody } from './incoming-bodies.ts';
 import { outbox, send } from './outbox.ts';
 import { SafeMap, toJson } from './safe.ts';
-import { isReadableStream, openReader, takeHostBody, type ReadableStream, type ReadRequest, type StreamReader } from './web/streams.ts';
+import {
+  isReadableStream,
+  openReader,
+  takeSource,
+  type ReadableStream,
+  type ReadRequest,
+  type StreamReader,
+  type StreamSource,
+} from './web/streams.ts';
+import { encodeUtf8 } from './web/utf8.ts';
 
 /** Bytes a pump may send before the host has to give credit; the same number as the host's limit. */
 let windowBytes = 256 * 1024;
@@ -260,6 +269,11 @@ class StreamPump extends Pump {
 export const WHOLE_BYTES_MAX = 1024 * 1024;
 const PIECE_BYTES = 256 * 1024;
 
+function toHostBody(source: StreamSource): HostBody {
+  if (typeof source === 'string') return inPieces(encodeUtf8(source));
+  return source instanceof Bytes ? inPieces(source) : source;
+}
+
 /** Bytes as a body that is sent in pieces: the host's main thread, which everybody shares, would stand still while it takes all in. */
 export function inPieces(bytes: Uint8Array): HostBody {
   let at = 0;
@@ -291,8 +305,8 @@ const pumps = new SafeMap<number, Pump>();
 
 /** Sends a body to the host under an id, chunk by chunk. */
 export function openPump(id: number, body: HostBody | ReadableStream<unknown>, onEnd: () => void): void {
-  const hostBody = isReadableStream(body) ? takeHostBody(body) : body;
-  const pump = hostBody === null ? new StreamPump(id, onEnd, body as ReadableStream<unknown>) : new BodyPump(id, onEnd, hostBody);
+  const source = isReadableStream(body) ? takeSource(body) : body;
+  const pump = source === null ? new StreamPump(id, onEnd, body as ReadableStream<unknown>) : new BodyPump(id, onEnd, toHostBody(source));
   pumps.set(id, pump);
   void begin(pump);
 }

@@ -29,8 +29,8 @@ export interface Exchange {
   readBody(sink: BodySink): void;
   resumeBody(): void;
 
-  /** The whole response at once. `content-length` is set by the listener; a HEAD or 204/304 response sends no body. */
-  send(status: number, headerBlock: string, body: string | Uint8Array | null): void;
+  /** The whole response at once. `content-length` is set by the listener; a HEAD or 204/304 response sends no body. `spent`: as for `write`. */
+  send(status: number, headerBlock: string, body: string | Uint8Array | null, spent?: boolean): void;
   /** Response head of a streamed response: with `content-length` in the block it is framed by it, else chunked. */
   begin(status: number, headerBlock: string): void;
   /** One chunk; false when the client is slower than the worker: wait for `onDrain`. `spent`: it is nobody's any more, its memory may go. */

@@ -172,7 +172,7 @@ export class NodeExchange implements Exchange {
     this.#sink!.end();
   }
 
-  send(status: number, headerBlock: string, body: string | Uint8Array | null): void {
+  send(status: number, headerBlock: string, body: string | Uint8Array | null, spent = false): void {
     if (this.#state !== open) return;
     const head = this.#checkedHead(status, headerBlock);
     const sendsBody = hasBody(this.method, status);
@@ -191,7 +191,8 @@ export class NodeExchange implements Exchange {
     if (!sendsBody || bytes === 0 || body === null) this.#response.end();
     // One write for head and body, and Latin-1, so that header values keep their bytes.
     else if (typeof body === 'string' && ascii) this.#response.end(body, 'latin1');
-    else this.#response.end(typeof body === 'string' ? Buffer.from(body) : body);
+    else if (typeof body === 'string') this.#response.end(Buffer.from(body));
+    else this.#response.end(body, spent && bytes >= freedBytesMin ? () => giveBack(body) : undefined);
     this.#afterEnd();
   }
 

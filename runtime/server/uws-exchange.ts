@@ -96,6 +96,8 @@ export class UwsExchange implements Exchange {
   /** The rest of a chunk that the socket did not take. */
   #tail: Uint8Array | null = null;
   #waits = false;
+  /** A whole body that nobody needs once it is sent. */
+  #spent: Uint8Array | null = null;
 
   constructor(
     listener: UwsListenerState,
@@ -228,15 +230,15 @@ export class UwsExchange implements Exchange {
     if (isLast && this.#state < flushing) this.#feed();
   }
 
-  send(status: number, headerBlock: string, body: string | Uint8Array | null): void {
+  send(status: number, headerBlock: string, body: string | Uint8Array | null, spent = false): void {
     if (this.#state !== open) return;
     const head = this.#checkedHead(status, headerBlock);
     if (this.#unreadIsMuch() || this.#listener.draining) this.#closes = true;
-    if (this.#listener.accepting === this) this.#writeWhole(status, head, body);
-    else this.#native.cork(() => this.#writeWhole(status, head, body));
+    if (this.#listener.accepting === this) this.#writeWhole(status, head, body, spent);
+    else this.#native.cork(() => this.#writeWhole(status, head, body, spent));
   }
 
-  #writeWhole(status: number, head: ResponseHead, body: string | Uint8Array | null): void {
+  #writeWhole(status: number, head: ResponseHead, body: string | Uint8Array | null, spent: boolean): void {
     const native = this.#native;
     this.#writeHead(status, head);
     if (!hasBody(this.method, status)) {
@@ -251,6 +253,7 @@ export class UwsExchange implements Exchange {
       return;
     }
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+    if (spent) this.#spent = bytes;
     this.#totalBytes = bytes.byteLength;
     this.#state = flushing;
     native.onWritable(() => this.#writable());
@@ -444,6 +447,7 @@ export class UwsExchange implements Exchange {
     if (state === ended && !this.#bodyEnded) this.#letOn();
     this.#held = null;
     this.#state = state;
+    if (this.#spent !== null) giveBack(this.#spent);
     if (--this.#listener.running === 0) this.#listener.onQuiet?.();
   }
 }

@@ -37,6 +37,20 @@ export function wholeResponseCases(fact: Fact): void {
       assert.deepEqual(got, ['3:\x00\xff\n', '0:', '0:', '0:']);
     });
 
+    fact('of many bytes arrives whole, and leaves them as they were unless they are spent', async (open) => {
+      const kept = new Uint8Array(3_000_000).fill(107);
+      const { client } = await open((exchange) => {
+        const isSpent = exchange.target === '/spent';
+        exchange.send(200, '', isSpent ? new Uint8Array(3_000_000).fill(115) : kept, isSpent);
+      });
+      const raw = await client();
+      for (const target of ['/spent', '/kept', '/spent', '/kept']) {
+        raw.send(`GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`);
+        assert.ok((await raw.response()).body === target[1]!.repeat(3_000_000), target);
+      }
+      assert.ok(kept.byteLength === 3_000_000 && kept.every((byte) => byte === 107));
+    });
+
     fact('keeps the bytes of a Latin-1 header value beside a text body', async (open) => {
       const bodies = ['ascii', 'Zür €'];
       const { client } = await open((exchange) => exchange.send(200, 'x-name\0Andr\xe9\0', bodies.shift()!));

@@ -82,6 +82,13 @@ for (const path of ['/echo', '/proxy'])
     assert.equal(hashOf(response.body), hashOf(content));
   });
 
+test('a small body that is passed on comes back with its length', async () => {
+  const response = await handler.fetch('app', '/echo', { method: 'POST', body: 'small' });
+  assert.deepEqual([response.text, response.headers['content-length']], ['small', '5']);
+  const proxied = await handler.fetch('app', '/proxy', { method: 'POST', body: 'small' });
+  assert.equal(proxied.text, 'small');
+});
+
 test('a file is a response, or a range of it is', async () => {
   assert.equal(hashOf((await handler.fetch('app', '/file')).body), hashOf(content));
   assert.equal(hashOf((await handler.fetch('app', '/range')).body), hashOf(content.subarray(1_000_001, 3_000_003)));

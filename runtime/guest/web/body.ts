@@ -1,6 +1,7 @@
 // The Body mixin of Request and Response. Content stays what it was made from (a string, bytes, a body on the host) and is
 // handed on as it is; a ReadableStream exists only once `.body` was read. Nothing here knows requests or responses.
 import type { HostBody } from '../host.ts';
+import { giveBack } from '../spent.ts';
 import { Blob, blobBytes, isBlob } from './blob.ts';
 import type { FormData } from '../lazy/form-data.ts';
 import { loadedModule, useModule } from '../modules.ts';
@@ -11,8 +12,9 @@ import {
   isReadableStream,
   readAllBytes,
   readHostBody,
-  streamFromBytes,
+  streamFromContent,
   streamFromHostBody,
+  takeSource,
   type ReadableStream,
 } from './streams.ts';
 import { decodeBody, isAnyArrayBuffer, toBytes } from './text.ts';
@@ -75,8 +77,8 @@ export function bodyStream(body: Body | null): ReadableStream<unknown> | null {
   if (body.stream !== null) return body.stream;
   const { content } = body;
   if (body.used) body.stream = createSpentStream();
-  else if (typeof content === 'string') body.stream = streamFromBytes(() => encodeUtf8(content));
-  else if (content instanceof Uint8Array) body.stream = streamFromBytes(() => (body.shared ? content.slice() : content));
+  else if (typeof content === 'string') body.stream = streamFromContent(() => content);
+  else if (content instanceof Uint8Array) body.stream = streamFromContent(() => (body.shared ? content.slice() : content));
   else if (isHostBody(content)) body.stream = streamFromHostBody(content);
   else body.stream = content;
   return body.stream;
@@ -92,7 +94,9 @@ export function takeBody(body: Body | null): BodyContent {
   if (body === null) return null;
   assertUsable(body);
   body.used = true;
-  if (body.stream === null || body.stream === body.content) return body.content;
+  if (body.stream === null) return body.content;
+  // Another body's stream, passed on unread, is what that one was made of.
+  if (body.stream === body.content) return takeSource(body.stream) ?? body.content;
   body.stream.getReader();
   return body.content;
 }
@@ -131,12 +135,12 @@ async function consumeBytes(body: Body | null): Promise<Uint8Array<ArrayBuffer>>
   if (body === null) return new Uint8Array(0);
   assertUsable(body);
   body.used = true;
-  if (body.stream !== null) return readAllBytes(body.stream);
-  const { content } = body;
+  const { stream } = body;
+  const content = stream === null ? body.content : (takeSource(stream) ?? stream);
   if (typeof content === 'string') return encodeUtf8(content);
   if (content instanceof Uint8Array) {
     const whole = content.byteLength === content.buffer.byteLength;
-    return (body.shared || !whole ? content.slice() : content) as Uint8Array<ArrayBuffer>;
+    return ((body.shared && stream === null) || !whole ? content.slice() : content) as Uint8Array<ArrayBuffer>;
   }
   return isHostBody(content) ? readHostBody(content) : readAllBytes(content);
 }
@@ -150,7 +154,11 @@ async function consumeText(body: Body | null): Promise<string> {
     body.used = true;
     return content.charCodeAt(0) === 0xfeff ? content.slice(1) : content;
   }
-  return decodeBody(await consumeBytes(body));
+  const bytes = await consumeBytes(body);
+  const text = decodeBody(bytes);
+  // Nobody else has seen them.
+  if (isHostBody(content) && body.stream === null) giveBack(bytes);
+  return text;
 }
 
 /** What the mixin adds to an interface. */

@@ -2,6 +2,8 @@
 // ../lazy/streams.ts and come with the first stream.
 import type { ReadableStream, UnderlyingByteSource } from 'web-streams-polyfill';
 import type { HostBody } from '../host.ts';
+import { giveBack } from '../spent.ts';
+import { encodeUtf8 } from './utf8.ts';
 
 export type { ReadableStream } from 'web-streams-polyfill';
 
@@ -100,7 +102,10 @@ export function createByteStream(source: UnderlyingByteSource): ReadableStream<U
   return new (streams().ReadableStream)(source);
 }
 
-let bodyOf: (stream: object) => HostBody | null;
+/** What a stream of ours is made from: it can be had without the stream while nobody has read that. */
+export type StreamSource = string | Uint8Array | HostBody;
+
+let sourceOf: (stream: object) => StreamSource | null;
 
 class Returned {
   constructor(stream: object) {
@@ -108,28 +113,29 @@ class Returned {
   }
 }
 
-/** Puts a stream's body where script does not find it: in a private field of the stream itself. */
-class HostStream extends Returned {
-  #body: HostBody;
+/** Puts a stream's source where script does not find it: in a private field of the stream itself. */
+class SourcedStream extends Returned {
+  #source: () => StreamSource;
 
-  constructor(stream: object, body: HostBody) {
+  constructor(stream: object, source: () => StreamSource) {
     super(stream);
-    this.#body = body;
+    this.#source = source;
   }
 
   static {
-    bodyOf = (stream) => (#body in stream ? (stream as HostStream).#body : null);
+    sourceOf = (stream) => (#source in stream ? (stream as SourcedStream).#source() : null);
   }
 }
 
-/** Takes the host's body back from a stream that nobody has read, which counts as read from then on; null for any other stream. */
-export function takeHostBody(stream: ReadableStream<unknown>): HostBody | null {
+/** Takes the source back from a stream of ours that nobody has read, which counts as read from then on; null for any other stream. */
+export function takeSource(stream: ReadableStream<unknown>): StreamSource | null {
   const slots = stream as unknown as ReadableSlots;
-  const body = bodyOf(stream);
-  if (body === null || slots._disturbed || slots._state !== 'readable') return null;
+  if (slots._disturbed || slots._state !== 'readable' || isLocked(stream)) return null;
+  const source = sourceOf(stream);
+  if (source === null) return null;
   stream.getReader();
   slots._disturbed = true;
-  return body;
+  return source;
 }
 
 /** A byte stream over bytes that lie on the host; nothing is pulled before somebody reads. */
@@ -148,21 +154,24 @@ export function streamFromHostBody(body: HostBody): ReadableStream<Uint8Array> {
       body.cancel(reason);
     },
   });
-  void new HostStream(stream, body);
+  void new SourcedStream(stream, () => body);
   return stream;
 }
 
-/** A byte stream of one chunk, made when it is asked for. The buffer is the stream's own from then on. */
-export function streamFromBytes(make: () => Uint8Array): ReadableStream<Uint8Array> {
-  return createByteStream({
+/** A byte stream of one chunk, made when it is asked for. The buffer is the stream's own from then on, and whoever takes the source back owns it. */
+export function streamFromContent(source: () => string | Uint8Array): ReadableStream<Uint8Array> {
+  const stream = createByteStream({
     type: 'bytes',
     pull(controller) {
-      const bytes = make();
+      const content = source();
+      const bytes = typeof content === 'string' ? encodeUtf8(content) : content;
       if (bytes.byteLength > 0) controller.enqueue(bytes as Uint8Array<ArrayBuffer>);
       controller.close();
       if (bytes.byteLength === 0) controller.byobRequest?.respond(0);
     },
   });
+  void new SourcedStream(stream, source);
+  return stream;
 }
 
 /** A stream whose content was consumed some other way: disturbed, locked and at its end. */
@@ -197,7 +206,9 @@ export async function readAllBytes(stream: ReadableStream<unknown>): Promise<Uin
 export async function readHostBody(body: HostBody): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
   for (let chunk = await body.read(); chunk !== null; chunk = await body.read()) chunks.push(chunk);
-  return concatenate(chunks);
+  const whole = concatenate(chunks);
+  for (const chunk of chunks) if (chunk !== whole) giveBack(chunk);
+  return whole;
 }
 
 function concatenate(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {

@@ -71,6 +71,42 @@ test('hands a body on the host through untouched, even after its stream was look
   assert.equal(response.bodyUsed, true);
 });
 
+const posted = (body: string | Uint8Array): GuestRequest => createIncomingRequest('POST', 'http://app.localhost/', '', body, noSignal);
+
+test('takes the content back from the stream of a body that is passed on unread', async () => {
+  for (const content of ['text', '', new Uint8Array([0xff, 0])]) {
+    const request = posted(content);
+    const response = new GuestResponse(request.body as never);
+    assert.deepEqual([request.bodyUsed, response.bodyUsed], [false, false]);
+    assert.deepEqual(takeResponse(response)!.body, content);
+    assert.deepEqual([request.bodyUsed, request.body!.locked, response.bodyUsed], [true, true, true]);
+    assert.throws(() => new GuestResponse(request.body as never), { name: 'TypeError' });
+    await assert.rejects(request.text(), { name: 'TypeError' });
+  }
+  const request = posted('text');
+  const outgoing = new GuestRequest('http://other.localhost/', { method: 'POST', body: request.body as never, duplex: 'half' } as never);
+  assert.equal(takeRequest(outgoing).body, 'text');
+  assert.equal(await new GuestResponse(posted('text').body as never).text(), 'text');
+});
+
+test('sends a stream that somebody has begun to read, or holds, as what it is', async () => {
+  const read = posted('text');
+  const reader = read.body!.getReader();
+  const response = new GuestResponse(posted('text').body as never);
+  assert.equal(new TextDecoder().decode((await reader.read()).value), 'text');
+  assert.throws(() => new GuestResponse(read.body as never), { name: 'TypeError' });
+  response.body!.getReader();
+  assert.throws(() => takeResponse(response), { name: 'TypeError' });
+});
+
+test('keeps the bytes of a body that is passed on apart from its clone', async () => {
+  const request = posted(new Uint8Array([1, 2, 3]));
+  const clone = request.clone();
+  const bytes = await new GuestResponse(request.body as never).bytes();
+  bytes.fill(0);
+  assert.deepEqual([...(await clone.bytes())], [1, 2, 3]);
+});
+
 test('shows a fetched response with immutable headers', () => {
   const response = createIncomingResponse(404, 'Not Found', 'a\x001\0', null, 'https://a.test/x#hash', true);
   assert.deepEqual(
