@@ -253,14 +253,14 @@ export async function reply(call: HostCall, response: Dispatcher.ResponseData, t
   // The answer, which names the stream, has to be on its way before the first chunk.
   setImmediate(() => {
     let open = true;
-    for (const chunk of chunks) open = stream.write(chunk);
+    for (const chunk of chunks) open = stream.write(chunk, true);
     body.off('error', keep);
     if (failure !== null) {
       broken(failure);
       return;
     }
     body.on('data', (chunk: Uint8Array) => {
-      if (!stream.write(chunk)) body.pause();
+      if (!stream.write(chunk, true)) body.pause();
     });
     body.on('end', () => stream.end());
     body.on('error', broken);

@@ -25,6 +25,8 @@ type UwsUpgrade = (response: UwsResponse, request: UwsRequest, context: object) 
 interface UwsApp {
   ws(pattern: string, behavior: UwsBehavior<UwsUpgrade>): UwsApp;
   any(pattern: string, handler: (response: UwsResponse, request: UwsRequest) => void): UwsApp;
+  /** Called with each connection that opens (a positive count) or closes. */
+  filter(handler: (response: UwsResponse, count: number) => void): UwsApp;
   listen(host: string, port: number, options: number, callback: (socket: object | false) => void): UwsApp;
   close(): UwsApp;
 }
@@ -84,6 +86,9 @@ export function openUwsListener(uws: UwsModule): OpenListener {
     const compression = uws.SHARED_COMPRESSOR | uws.SHARED_DECOMPRESSOR;
     const upgrade: UwsUpgrade = (response, request, context) => accept(state, response, request, context);
     app.ws('/*', uwsBehavior(options.limits, compression, upgrade));
+    app.filter((response, count) => {
+      if (count > 0) state.addresses.opened(response);
+    });
     app.any('/*', (response, request) => accept(state, response, request, null));
 
     let listening: object | null = null;

@@ -2,7 +2,7 @@
 // and the files of its chapters, listener-*.ts.
 import assert from 'node:assert/strict';
 import type { Exchange, Listener, ListenerOptions } from '#runtime/server/listener.ts';
-import type { RawClient } from './raw-client.ts';
+import type { connectRaw, RawClient } from './raw-client.ts';
 
 export const limits: ListenerOptions['limits'] = {
   urlBytesMax: 16 * 1024,
@@ -49,7 +49,7 @@ export function thrownBy(call: () => void): { code?: string } | null {
 /** A listener of a case's own, and connections to it; all are closed after the case. */
 export interface Open {
   readonly listener: Listener;
-  client(): Promise<RawClient>;
+  client(from?: Parameters<typeof connectRaw>[1]): Promise<RawClient>;
 }
 
 /** One case: a fact, and how it is shown. */

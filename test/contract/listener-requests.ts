@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import { ok, type Fact } from './listener-case.ts';
+import type { RawClient } from './raw-client.ts';
 
 export function requestCases(fact: Fact): void {
   describe('a request', () => {
@@ -23,6 +24,23 @@ export function requestCases(fact: Fact): void {
         bodyBytes: 0,
         remoteAddress: '127.0.0.1',
       });
+    });
+
+    fact('names the address of its own client, whoever else is or was connected from the same port', async (open) => {
+      const { client } = await open((exchange) => exchange.send(200, '', exchange.remoteAddress));
+      const askedBy = async (raw: RawClient): Promise<string> => {
+        raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+        return (await raw.response()).body;
+      };
+      const first = await client();
+      assert.equal(await askedBy(first), '127.0.0.1');
+      const { localPort } = first.socket;
+      const second = await client({ localAddress: '127.0.0.2', localPort: localPort! });
+      assert.deepEqual([await askedBy(second), await askedBy(first), await askedBy(second)], ['127.0.0.2', '127.0.0.1', '127.0.0.2']);
+      second.socket.resetAndDestroy();
+      const third = await client({ localAddress: '127.0.0.3', localPort: localPort! });
+      const fourth = await client();
+      assert.deepEqual([await askedBy(third), await askedBy(fourth), await askedBy(first)], ['127.0.0.3', '127.0.0.1', '127.0.0.1']);
     });
 
     fact('keeps an empty query and a target of many slashes as received', async (open) => {

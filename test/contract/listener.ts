@@ -36,8 +36,8 @@ export function listenerSuite(parts: { open: OpenListener; technology: 'node' | 
           listeners.push(listener);
           return {
             listener,
-            async client() {
-              const client = await connectRaw(listener.port);
+            async client(from) {
+              const client = await connectRaw(listener.port, from);
               clients.push(client);
               return client;
             },

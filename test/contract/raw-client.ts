@@ -114,9 +114,10 @@ export class RawClient {
 }
 
 /** Connects to a port of this machine. */
-export function connectRaw(port: number): Promise<RawClient> {
+/** @param from address and port of this end; the system's choice otherwise. */
+export function connectRaw(port: number, from: { readonly localAddress?: string; readonly localPort?: number } = {}): Promise<RawClient> {
   return new Promise((resolve, reject) => {
-    const socket = connect(port, '127.0.0.1');
+    const socket = connect({ port, host: '127.0.0.1', ...from });
     socket.once('error', reject);
     socket.once('connect', () => {
       socket.removeListener('error', reject);
