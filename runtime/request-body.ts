@@ -27,8 +27,7 @@ export function collectBody(exchange: Exchange, onAbort: () => void, onBody: (bo
 
 function toPart(bytes: Uint8Array): Part {
   if (bytes.byteLength <= TEXT_BYTES_MAX && isAscii(bytes)) return bufferOf(bytes).latin1Slice();
-  // A view into a larger buffer would be copied into the isolate as a whole.
-  return bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);
+  return bytes;
 }
 
 function bufferOf(bytes: Uint8Array): Buffer & { latin1Slice(): string } {

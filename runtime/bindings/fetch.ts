@@ -237,7 +237,8 @@ export async function reply(call: HostCall, response: Dispatcher.ResponseData, t
   const body: Readable =
     decoder === undefined ? response.body : response.body.on('error', (error: Error) => decoder.destroy(error)).pipe(decoder);
   const { chunks, ended } = await firstChunks(body);
-  if (ended) return { value: { ...head, stream: null, part: chunks.length > 0 }, parts: chunks.length > 0 ? [concat(chunks)] : [] };
+  if (ended)
+    return { value: { ...head, stream: null, part: chunks.length > 0 }, parts: chunks.length > 0 ? [concat(chunks)] : [], spent: true };
   let stream: GuestStream;
   try {
     stream = call.isolate.openStream({ resume: () => body.resume(), cancel: () => body.destroy() });

@@ -3,8 +3,9 @@
 import { PlatformError } from '#core/errors.ts';
 import { HandleTable } from './handle-table.ts';
 import { GuestCalls, nobody } from './guest-calls.ts';
+import { HostOutbox } from './host-outbox.ts';
 import type { CallOwner, CallScope, GuestStream, HostHandlers, HostReply } from './host-calls.ts';
-import { FIELD, Inbox, NOTHING, Outbox, RECORD, STREAM, toGuest, toHost, type Failure, type Part } from './protocol.ts';
+import { FIELD, Inbox, NOTHING, RECORD, STREAM, toGuest, toHost, type Failure, type Part } from './protocol.ts';
 import { Slots } from './slots.ts';
 import { BridgedSocket, type SocketParts } from './sockets.ts';
 import { Diversion, IncomingStream, OutgoingStream, type ByteSink, type ByteSource } from './streams.ts';
@@ -60,7 +61,7 @@ const FIRST_STREAM = 2 ** 45;
 
 /** One isolate's bridge. */
 export class Link implements CallScope {
-  readonly outbox = new Outbox();
+  readonly outbox = new HostOutbox();
   readonly handles: HandleTable;
   readonly calls: GuestCalls;
   #parts: LinkParts;
@@ -101,7 +102,7 @@ export class Link implements CallScope {
     };
   }
 
-  /** Takes a request in; `body` undefined means that it follows by `openBody`. */
+  /** Takes a request in; `body` undefined means that it follows by `openBody`. Its bytes are nobody's any more. */
   sendRequest(id: number, method: string, url: string, headerBlock: string, body: Part | null | undefined): void {
     const out = this.outbox;
     out.requests++;
@@ -116,7 +117,7 @@ export class Link implements CallScope {
       FIELD +
       out.part(headerBlock) +
       FIELD +
-      (body === undefined ? STREAM : body === null ? NOTHING : out.part(body)) +
+      (body === undefined ? STREAM : body === null ? NOTHING : out.spentPart(body)) +
       FIELD +
       RECORD;
     this.#parts.request();
@@ -154,8 +155,7 @@ export class Link implements CallScope {
       write: (chunk, spent = false) => {
         if (this.#closed) return true;
         if (stream.diversion !== null) return stream.diversion.write(chunk, spent);
-        this.outbox.record(toGuest.chunk, id, this.outbox.part(chunk));
-        if (spent) (this.outbox.spent ??= []).push(chunk);
+        this.outbox.record(toGuest.chunk, id, spent ? this.outbox.spentPart(chunk) : this.outbox.part(chunk));
         this.#parts.request();
         const isOpen = stream.sent(chunk.byteLength);
         return this.outbox.size > this.#parts.limits.bufferedBytesMax / 2 ? stream.pause() : isOpen;
@@ -389,10 +389,7 @@ export class Link implements CallScope {
 
   #answer(id: number, reply: HostReply): void {
     if (this.#closed) return;
-    const fields = (reply.parts ?? []).map((part) => {
-      if (reply.spent === true && typeof part !== 'string') (this.outbox.spent ??= []).push(part);
-      return this.outbox.part(part);
-    });
+    const fields = (reply.parts ?? []).map((part) => (reply.spent === true ? this.outbox.spentPart(part) : this.outbox.part(part)));
     this.outbox.record(toGuest.result, id, JSON.stringify(reply.value ?? null), ...fields);
     // Answers cannot be held back as streams can.
     if (this.outbox.size > this.#parts.limits.bufferedBytesMax) this.#parts.events.overflowed();

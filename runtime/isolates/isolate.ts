@@ -259,9 +259,6 @@ export class WorkerIsolate implements Enterable {
   }
 }
 
-/** Below it a copy is cheaper than a handle; one that is left to the garbage collector makes a full collection come sooner. */
-const HANDED_BYTES_MIN = 16 * 1024;
-
 /**
  * What a guest sends twice in an entry arrives as one: each of its places gets memory of its own, since whoever takes a part may free
  * it. Changes the list.
@@ -280,10 +277,8 @@ function apart(bytes: Uint8Array[]): Uint8Array[] {
 function handOver(bytes: readonly Uint8Array[], spent: readonly Uint8Array[]): ivm.Copy<Uint8Array>[] {
   let at = 0;
   return bytes.map((chunk) => {
-    const isSpent = chunk === spent[at];
-    if (isSpent) at++;
-    const { buffer, byteLength } = chunk;
-    const isHanded = isSpent && byteLength >= HANDED_BYTES_MIN && byteLength === buffer.byteLength && buffer instanceof ArrayBuffer;
+    const isHanded = chunk === spent[at];
+    if (isHanded) at++;
     return new ivm.ExternalCopy(chunk, { transferOut: isHanded }).copyInto({ release: true, transferIn: isHanded });
   });
 }
