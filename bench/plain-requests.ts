@@ -11,17 +11,8 @@ const aims: Readonly<Record<number, readonly Aim[]>> = {
     ...both(cpu, 'bare'),
     ...both(p99, 'bare', { atMost: 3 }),
   ],
-  8: [
-    { figure: cpu, ours: 'ours, node:http', than: 'workerd', atMost: 0.7 },
-    { figure: cpu, ours: 'ours, uWebSockets.js', than: 'workerd', atMost: 0.5 },
-    ...both(cpu, 'bare'),
-    ...both(p99, 'bare', { atMost: 3 }),
-  ],
-  1: [
-    { figure: cpu, ours: 'ours, node:http', than: 'workerd', atMost: 0.7 },
-    { figure: cpu, ours: 'ours, uWebSockets.js', than: 'workerd', atMost: 0.5 },
-    ...both(cpu, 'bare'),
-  ],
+  8: [...both(cpu, 'workerd', { atMost: 0.5 }), ...both(cpu, 'bare'), ...both(p99, 'bare', { atMost: 3 })],
+  1: [...both(cpu, 'workerd', { atMost: 0.7 }), ...both(cpu, 'bare')],
 };
 
 /** Runs it and prints the tables. @param target path and query of every request. */

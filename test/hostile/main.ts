@@ -7,7 +7,8 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { nodeFlags } from '#cli/node-flags.mjs';
-import { attackKinds, processorTicks, type Attack, type Verdict } from '#test/setup/hostile.ts';
+import { attackKinds, type Attack, type Verdict } from '#test/setup/hostile.ts';
+import { processorTicks } from '#test/setup/processor-ticks.ts';
 
 const ATTACK_MS_MAX = 120_000;
 /** Where Node keeps what it compiled, as in `npm test`: more than half of the CPU of a short attack went into doing so again. */

@@ -1,12 +1,12 @@
 // One attack on a platform of its own, with a victim beside it: what an attack file says of itself, what it may use, and the
 // verdict. Used by test/hostile/main.ts (all of them) and test/hostile/attacks.test.ts (a handful).
-import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Probed } from './hostile-prober.ts';
 import { startPlatform, type TestPlatform } from './platform.ts';
+import { processorTicks } from './processor-ticks.ts';
 
 // Imported, it would load Node's HTTP client too, in each of a hundred processes.
 const { request } = process.getBuiltinModule('node:http');
@@ -129,19 +129,6 @@ export async function runAttack(attack: Attack): Promise<Verdict> {
   const all = after.all - before.all;
   const others = after.busy - before.busy - (after.own - before.own);
   return { ...verdict, cpuMs: after.own * 10, othersShare: all > 0 ? Math.max(0, others / all) : 0 };
-}
-
-/** Time of all processors: busy, taken by the machine's host, altogether, and of this process with the ended ones below it; zeros where the system does not say. */
-export function processorTicks(): { busy: number; taken: number; all: number; own: number } {
-  try {
-    const machine = readFileSync('/proc/stat', 'latin1').split('\n', 1)[0]!.trim().split(/\s+/).slice(1, 9).map(Number);
-    const fields = readFileSync('/proc/self/stat', 'latin1').split(') ')[1]!.split(' ');
-    const all = machine.reduce((sum, ticks) => sum + ticks, 0);
-    const own = [11, 12, 13, 14].reduce((sum, at) => sum + Number(fields[at]), 0);
-    return { busy: all - machine[3]! - machine[4]!, taken: machine[7]!, all, own };
-  } catch {
-    return { busy: 0, taken: 0, all: 0, own: 0 };
-  }
 }
 
 async function run(attack: Attack): Promise<Omit<Verdict, 'cpuMs' | 'othersShare'>> {
