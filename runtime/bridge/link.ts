@@ -91,7 +91,7 @@ export class Link implements CallScope {
         this.#held.bytes = 0;
         for (const socket of this.#sockets.values()) socket.count();
       },
-      message: (id, data) => this.#send(toGuest.socketMessage, id, this.outbox.part(data)),
+      message: (id, data) => this.#sendMessage(id, data),
       failed: (id, message) => this.#send(toGuest.socketFailed, id, JSON.stringify(message)),
       closed: (id, code, reason, clean) => {
         this.#sockets.delete(id);
@@ -235,6 +235,14 @@ export class Link implements CallScope {
   #send(letter: string, ...fields: (string | number)[]): void {
     if (this.#closed) return;
     this.outbox.record(letter, ...fields);
+    this.#parts.request();
+  }
+
+  /** Written by hand, as requests are: a record for each message of each socket. */
+  #sendMessage(id: number, data: Part): void {
+    if (this.#closed) return;
+    const out = this.outbox;
+    out.meta += toGuest.socketMessage + FIELD + id + FIELD + out.part(data) + FIELD + RECORD;
     this.#parts.request();
   }
 

@@ -125,8 +125,9 @@ export class BridgedSocket implements SocketEvents {
   /** Many sockets, each below its own bound, may hold too much together. */
   #held(wire: SocketWire): void {
     const { held, recount, limits } = this.#parts;
-    held.bytes += wire.bufferedBytes - this.#counted;
-    this.#counted = wire.bufferedBytes;
+    const { bufferedBytes } = wire;
+    held.bytes += bufferedBytes - this.#counted;
+    this.#counted = bufferedBytes;
     if (held.bytes <= limits.bufferedBytesMax) return;
     recount();
     if (held.bytes <= limits.bufferedBytesMax) return;

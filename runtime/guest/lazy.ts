@@ -26,7 +26,7 @@ import { loader, loadedModule, provideModule, useModule } from './modules.ts';
 import { Blob, blobBytes, createBlob, File, isBlob, isFile } from './web/blob.ts';
 import { platformSteps, registerCloneSteps } from './web/clone-steps.ts';
 import { DOMException, QuotaExceededError } from './web/dom-exception.ts';
-import { defineEventHandler, dispatchTrusted, Event, EventTarget } from './web/events.ts';
+import { copyEventsOf, defineEventHandler, dispatchTrusted, Event, EventTarget } from './web/events.ts';
 import { Headers } from './web/headers.ts';
 import { isRequest, Request, takeRequest } from './web/request.ts';
 import { provideStreams, streamModule } from './web/streams.ts';
@@ -85,6 +85,7 @@ export const lazyParts = {
   cancelPump,
   checkpoint,
   clearTimeout,
+  copyEventsOf,
   createBlob,
   currentContext,
   currentInvocation,

@@ -20,6 +20,8 @@ export class ClientAddresses {
   /** To be called with each new connection. */
   opened(native: UwsAddressed): void {
     const address = read(native);
+    // It is gone already.
+    if (address === '') return;
     this.#only = this.#only === undefined || this.#only === address ? address : null;
     const port = native.getRemotePort();
     const before = this.#byPort.get(port);

@@ -73,6 +73,8 @@ export function createUpgrader(limits: WebSocketLimits): Upgrader {
       if (silent.has(socket)) socket.terminate();
       else {
         silent.add(socket);
+        // Only until the next one: messages are many.
+        if (socket.listenerCount('message') < 2) socket.once('message', () => silent.delete(socket));
         socket.ping();
       }
     }
@@ -83,7 +85,7 @@ export function createUpgrader(limits: WebSocketLimits): Upgrader {
       const request: Handshake = { method: 'GET', headers: handshakeHeaders(requestBlock), head };
       server.handleUpgrade(request as never, socket, first, (opened) => {
         const heard = (): void => void silent.delete(opened);
-        opened.on('pong', heard).on('ping', heard).on('message', heard);
+        opened.on('pong', heard).on('ping', heard);
         wire = wireOf(opened, events);
       });
       return wire;

@@ -1,6 +1,6 @@
 // The events that carry data: CustomEvent, ErrorEvent, PromiseRejectionEvent, MessageEvent, CloseEvent. Plain readers.
 import { provideModule } from '../modules.ts';
-import { Event } from '../web/events.ts';
+import { copyEventsOf, Event } from '../web/events.ts';
 import { finishInterface, requireArguments, toDictionary, toDomString, toUsvString } from '../web/webidl.ts';
 
 export class CustomEvent extends Event {
@@ -77,6 +77,8 @@ export class PromiseRejectionEvent extends Event {
 }
 finishInterface(PromiseRejectionEvent);
 
+const noPorts: readonly unknown[] = Object.freeze([]);
+
 export class MessageEvent extends Event {
   #data: unknown;
   #origin: string;
@@ -86,12 +88,12 @@ export class MessageEvent extends Event {
   constructor(type: string, init: unknown = undefined) {
     requireArguments(arguments.length, 1, 'MessageEvent');
     super(type, init);
-    const { data = null, origin = '', lastEventId = '', source = null, ports = [] } = toDictionary(init, 'MessageEvent options');
+    const { data = null, origin = '', lastEventId = '', source = null, ports } = toDictionary(init, 'MessageEvent options');
     this.#data = data;
     this.#origin = toUsvString(origin);
     this.#lastEventId = toDomString(lastEventId);
     this.#source = source;
-    this.#ports = Object.freeze([...(ports as Iterable<unknown>)]);
+    this.#ports = ports === undefined ? noPorts : Object.freeze([...(ports as Iterable<unknown>)]);
   }
   get data(): unknown {
     return this.#data;
@@ -110,6 +112,7 @@ export class MessageEvent extends Event {
   }
 }
 finishInterface(MessageEvent);
+copyEventsOf(MessageEvent);
 
 export class CloseEvent extends Event {
   #wasClean: boolean;

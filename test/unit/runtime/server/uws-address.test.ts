@@ -40,6 +40,15 @@ test('an address is read once for a connection', () => {
   );
 });
 
+test('a client that is gone when it is looked at changes nothing', () => {
+  const addresses = new ClientAddresses();
+  const stays = client([192, 0, 2, 1], { port: 5 });
+  addresses.opened(stays);
+  addresses.opened(client([], { port: 4_294_967_295 }));
+  assert.equal(addresses.of(stays), '192.0.2.1');
+  assert.equal(stays.reads, 1);
+});
+
 test('each of many clients that come and go, some from the same port, has its own', () => {
   const addresses = new ClientAddresses();
   const open: ReturnType<typeof client>[] = [];
