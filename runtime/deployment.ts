@@ -172,7 +172,8 @@ export class Deployment implements Tenant, ServingOwner {
   /** Waits until the worker may be loaded at all. */
   #startPrepared(prepare: () => Promise<void>, invocation: AnyInvocation, body: Part | null | undefined): void {
     this.#preparing++;
-    if (isHttp(invocation)) invocation.answer.onAbort = () => void (invocation.phase = 'over');
+    const onAbort = (): void => void (invocation.phase = 'over');
+    if (isHttp(invocation)) invocation.answer.onAbort = onAbort;
     prepare().then(
       () => {
         this.#preparing--;

@@ -114,7 +114,7 @@ export function createAuthRoutes(users: Users): AuthRoutes {
 
   return {
     serve(exchange, site, headerBlock) {
-      exchange.onAbort = () => {};
+      exchange.onAbort = nothing;
       receive(exchange, (body) => {
         if (body === null) {
           send(exchange, refusal(413, `The body may have ${bodyBytesMax} bytes`));
@@ -218,3 +218,5 @@ function send(exchange: Exchange, response: Response): void {
     () => exchange.destroy(),
   );
 }
+
+function nothing(): void {}

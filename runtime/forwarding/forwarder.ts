@@ -93,11 +93,12 @@ export class Forwarder {
     writer.string(headerBlock);
     writer.end();
     target.link.flush();
-    exchange.onAbort = () => {
+    const onAbort = (): void => {
       if (target.running.get(id) === undefined) return;
       target.link.say(ABORT, id);
       this.#over(target, id);
     };
+    exchange.onAbort = onAbort;
   }
 
   /** Lets go of engines that are not among these, once they have answered. */
@@ -160,7 +161,8 @@ export class Forwarder {
         const status = frame.number();
         exchange.requestId = frame.string();
         forwarded.begun = true;
-        exchange.onDrain = () => this.#grant(target, id, forwarded);
+        const onDrain = (): void => this.#grant(target, id, forwarded);
+        exchange.onDrain = onDrain;
         exchange.begin(status, frame.string());
         return;
       }
@@ -250,7 +252,8 @@ export class Forwarder {
       this.#orphans = this.#orphans.filter((other) => other !== orphan);
       return this.#orphans.length < before;
     };
-    exchange.onAbort = () => void drop();
+    const onAbort = (): void => void drop();
+    exchange.onAbort = onAbort;
     const onSilence = (): void => {
       if (!drop()) return;
       exchange.onAbort = null;

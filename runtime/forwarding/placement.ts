@@ -116,10 +116,11 @@ export class Placement {
       this.#parts.refuse(exchange, strikes, 1);
     }, HELD_MS);
     const held: Held = { deployment, exchange, timer };
-    exchange.onAbort = () => {
+    const onAbort = (): void => {
       clearTimeout(timer);
       drop();
     };
+    exchange.onAbort = onAbort;
     this.#held.push(held);
     this.#parts.want(deployment);
   }

@@ -184,7 +184,9 @@ class BodyPump extends Pump {
     super(id, onEnd);
     this.#body = body;
     this.#incoming = body instanceof IncomingBody ? body : null;
-    if (this.#incoming !== null) this.#incoming.onSpliced = () => this.#handOver();
+    // In two steps: a closure that goes to a property at once is made in the old generation.
+    const onSpliced = (): void => this.#handOver();
+    if (this.#incoming !== null) this.#incoming.onSpliced = onSpliced;
   }
 
   run(): void {

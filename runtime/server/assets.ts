@@ -327,11 +327,13 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
     let begun = false;
     let gone = false;
     let wake: (() => void) | null = null;
-    exchange.onAbort = () => {
+    const onAbort = (): void => {
       gone = true;
       wake?.();
     };
-    exchange.onDrain = () => wake?.();
+    const onDrain = (): void => wake?.();
+    exchange.onAbort = onAbort;
+    exchange.onDrain = onDrain;
     const bytes = body.end - body.start;
     const pieces = read(body);
     try {

@@ -134,11 +134,12 @@ export function openUwsListener(uws: UwsModule): OpenListener {
         if (state.running > 0) {
           await new Promise<void>((resolve) => {
             const deadline = setTimeout(resolve, Math.max(0, until - performance.now()));
-            state.onQuiet = () => {
+            const onQuiet = (): void => {
               clearTimeout(deadline);
               // The last response is written when the native call that ends it returns.
               setImmediate(resolve);
             };
+            state.onQuiet = onQuiet;
           });
         }
         cut();

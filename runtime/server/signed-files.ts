@@ -49,7 +49,8 @@ export function createSignedFiles(store: FileStore, key: Uint8Array, bodyBytesMa
       return;
     }
     let gone = false;
-    exchange.onAbort = () => (gone = true);
+    const leave = (): void => void (gone = true);
+    exchange.onAbort = leave;
     const found = await store.get(place, name, { range, onlyIf });
     if (gone) {
       found?.body?.destroy();
@@ -66,8 +67,10 @@ export function createSignedFiles(store: FileStore, key: Uint8Array, bodyBytesMa
     }
     const { offset, length } = found.range;
     const partial = range === null ? '' : `content-range\0bytes ${offset}-${offset + length - 1}/${head.size}\0`;
-    exchange.onAbort = () => body.destroy();
-    exchange.onDrain = () => body.resume();
+    const onAbort = (): void => void body.destroy();
+    const onDrain = (): void => void body.resume();
+    exchange.onAbort = onAbort;
+    exchange.onDrain = onDrain;
     exchange.begin(range === null ? 200 : 206, `${headOf(head)}${partial}content-length\0${length}\0`);
     body.on('data', (chunk: Uint8Array) => {
       if (!exchange.write(chunk, true)) body.pause();
@@ -85,7 +88,8 @@ export function createSignedFiles(store: FileStore, key: Uint8Array, bodyBytesMa
     const body = new Readable({ read: () => exchange.resumeBody() });
     // Until the store reads it, nobody else listens.
     body.on('error', () => {});
-    exchange.onAbort = () => body.destroy(new Error('The client went away'));
+    const onAbort = (): void => void body.destroy(new Error('The client went away'));
+    exchange.onAbort = onAbort;
     if (exchange.bodyBytes === 0) body.push(null);
     else exchange.readBody({ chunk: (bytes) => body.push(bytes), end: () => void body.push(null) });
     const contentType = exchange.header('content-type');

@@ -49,6 +49,23 @@ test('paths of one machine and package hosts appear nowhere', () => {
   ]);
 });
 
+test('no closure of the runtime goes to a property where it is made', () => {
+  const source = (line: string): string => `// x\n  ${line}\n`;
+  assert.deepEqual(
+    found({
+      'runtime/a.ts': source('exchange.onAbort = () => stop();'),
+      'runtime/b.ts': source('const onAbort = (): void => stop();\nexchange.onAbort = onAbort;'),
+      'runtime/c.ts': source('this.#incoming.onSpliced = async (how: string): Promise<void> => stop(how);'),
+      'cli/d.ts': source('exchange.onAbort = () => stop();'),
+      'runtime/once.ts': '// x\nremoval.onAbort = () => stop();\n',
+    }),
+    [
+      'runtime/a.ts:2 makes a closure in the old generation, with all that it holds (ARCHITECTURE.md, 6): give it a name first: .onAbort = () =>',
+      'runtime/c.ts:2 makes a closure in the old generation, with all that it holds (ARCHITECTURE.md, 6): give it a name first: .onSpliced = async (how: string): Promise<void> =>',
+    ],
+  );
+});
+
 test('a lockfile names no package host', () => {
   assert.deepEqual(found({ 'package-lock.json': '{\n"resolved": "https://example.com/a.tgz",\n"funding": "https://example.com"\n}' }), [
     'package-lock.json:2 names a package host: install with the .npmrc of the repository: "resolved": "https://example.com/a.tgz"',
