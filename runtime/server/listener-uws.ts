@@ -110,13 +110,18 @@ export function openUwsListener(uws: UwsModule): OpenListener {
       listening = null;
       uws.us_listen_socket_close(listenSocket);
     }
-    let closed = false;
-    function cut(): void {
-      if (closed) return;
-      closed = true;
+    let closing: Promise<void> | null = null;
+    /** The library tells of each connection at once, and Node ends the process where that is not below a callback of its own. */
+    function cut(): Promise<void> {
       stopAccepting();
-      app.close();
-      holder.close();
+      closing ??= new Promise((resolve) => {
+        setImmediate(() => {
+          app.close();
+          holder.close();
+          resolve();
+        });
+      });
+      return closing;
     }
     const port = uws.us_socket_local_port(listenSocket);
 
@@ -142,11 +147,11 @@ export function openUwsListener(uws: UwsModule): OpenListener {
             state.onQuiet = onQuiet;
           });
         }
-        cut();
+        await cut();
       },
       async close() {
         state.draining = true;
-        cut();
+        await cut();
       },
     };
     return listener;
