@@ -11,6 +11,10 @@ const bytesLeast = 64 * 1024;
  * giveBack(chunk); // chunk.byteLength is 0
  */
 export function giveBack(chunk: Uint8Array): void {
-  const { buffer, byteLength } = chunk;
-  if (byteLength >= bytesLeast && byteLength === buffer.byteLength && buffer instanceof ArrayBuffer) buffer.transfer(0);
+  if (chunk.byteLength >= bytesLeast && isWhole(chunk)) chunk.buffer.transfer(0);
+}
+
+/** Whether a view shows all of a buffer that no other thread sees. */
+export function isWhole(view: Uint8Array): view is Uint8Array<ArrayBuffer> {
+  return view.byteLength === view.buffer.byteLength && view.buffer instanceof ArrayBuffer;
 }

@@ -1,12 +1,9 @@
 // What goes into an isolate with its next entry, as link.ts collects it: bytes as they may cross. The guest's own: guest/outbox.ts.
+import { isWhole } from '#core/give-back.ts';
 import { NOTHING, Outbox, type Part } from './protocol.ts';
 
 /** Below it a copy into an isolate is cheaper than handing memory over; what is left of that to the collector makes it run more often. */
 const HANDED_BYTES_MIN = 16 * 1024;
-
-function isWhole({ byteLength, buffer }: Uint8Array): boolean {
-  return byteLength === buffer.byteLength && buffer instanceof ArrayBuffer;
-}
 
 /** Records and parts for an isolate. */
 export class HostOutbox extends Outbox {
