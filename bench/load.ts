@@ -68,21 +68,23 @@ export async function loadInTurn<T extends Target>(
   const measure = typeof wanted === 'function' ? wanted : (target: T): Promise<Reading> => runWrk(target, wanted);
   const readings = new Map<string, Reading[]>(targets.map(({ name }) => [name, []]));
   let [again, disturbed] = [0, 0];
+  const measureUndisturbed = async (target: T): Promise<Reading> => {
+    for (let tries = 1; ; tries++) {
+      const before = processorTicks();
+      const reading = await measure(target);
+      const after = processorTicks();
+      if (after.taken - before.taken <= takenShareMax * (after.all - before.all)) return reading;
+      if (tries === roundTriesMax || again === againMax) {
+        disturbed++;
+        return reading;
+      }
+      again++;
+    }
+  };
   for (let round = 0; round <= rounds; round++) {
     for (const target of targets) {
-      for (let tries = 1; ; tries++) {
-        const before = processorTicks();
-        const reading = await measure(target);
-        const after = processorTicks();
-        const isDisturbed = after.taken - before.taken > takenShareMax * (after.all - before.all);
-        if (round > 0 && isDisturbed && tries < roundTriesMax && again < againMax) {
-          again++;
-          continue;
-        }
-        if (round > 0) readings.get(target.name)!.push(reading);
-        if (round > 0 && isDisturbed) disturbed++;
-        break;
-      }
+      if (round === 0) await measure(target);
+      else readings.get(target.name)!.push(await measureUndisturbed(target));
     }
   }
   if (again + disturbed > 0) {

@@ -5,7 +5,7 @@ import { HandleTable } from './handle-table.ts';
 import { GuestCalls, nobody } from './guest-calls.ts';
 import { HostOutbox } from './host-outbox.ts';
 import type { CallOwner, CallScope, GuestStream, HostHandlers, HostReply } from './host-calls.ts';
-import { FIELD, Inbox, NOTHING, RECORD, STREAM, toGuest, toHost, type Failure, type Part } from './protocol.ts';
+import { FIELD, Inbox, RECORD, STREAM, toGuest, toHost, type Failure, type Part } from './protocol.ts';
 import { Slots } from './slots.ts';
 import { BridgedSocket, type SocketParts } from './sockets.ts';
 import { Diversion, IncomingStream, OutgoingStream, type ByteSink, type ByteSource } from './streams.ts';
@@ -117,7 +117,7 @@ export class Link implements CallScope {
       FIELD +
       out.part(headerBlock) +
       FIELD +
-      (body === undefined ? STREAM : body === null ? NOTHING : out.spentPart(body)) +
+      (body === undefined ? STREAM : out.spentPart(body)) +
       FIELD +
       RECORD;
     this.#parts.request();

@@ -14,9 +14,7 @@ class GuestOutbox extends Outbox {
     return super.part(copy);
   }
 
-  /**
-   * Says of a part that neither we nor the worker read it any more: its memory goes when the entry has ended.
-   */
+  /** Says of a part that neither we nor the worker read it any more: its memory goes when the entry has ended. */
   spend(part: Uint8Array): void {
     if (!isWorthGivingBack(part)) return;
     const spent = (this.spent ??= []);

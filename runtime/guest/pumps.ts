@@ -271,11 +271,6 @@ class StreamPump extends Pump {
 export const WHOLE_BYTES_MAX = 1024 * 1024;
 const PIECE_BYTES = 256 * 1024;
 
-function toHostBody(source: StreamSource): HostBody {
-  if (typeof source === 'string') return inPieces(encodeUtf8(source));
-  return source instanceof Bytes ? inPieces(source) : source;
-}
-
 /** Bytes as a body that is sent in pieces: the host's main thread, which everybody shares, would stand still while it takes all in. */
 export function inPieces(bytes: Uint8Array): HostBody {
   let at = 0;
@@ -311,6 +306,11 @@ export function openPump(id: number, body: HostBody | ReadableStream<unknown>, o
   const pump = source === null ? new StreamPump(id, onEnd, body as ReadableStream<unknown>) : new BodyPump(id, onEnd, toHostBody(source));
   pumps.set(id, pump);
   void begin(pump);
+}
+
+function toHostBody(source: StreamSource): HostBody {
+  if (typeof source === 'string') return inPieces(encodeUtf8(source));
+  return source instanceof Bytes ? inPieces(source) : source;
 }
 
 // A stream that has already ended or failed says so at once: the record that names it, a call's for instance, goes first.
