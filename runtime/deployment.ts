@@ -233,9 +233,9 @@ export class Deployment implements Tenant, ServingOwner {
     if (isHttp(invocation)) {
       ({ method, target, requestId } = invocation.answer);
       if (outcome.kind === 'failed') endFailed(invocation, outcome);
-      invocation.phase = 'over';
+      invocation.close();
     } else {
-      invocation.phase = 'over';
+      invocation.close();
       // What the handler answered stands, whatever became of the work it left to `waitUntil`.
       const { result, onEnd } = invocation.answer;
       onEnd({ outcome: result === null ? outcome : ok, result, cpuMs: invocation.cpuMs });

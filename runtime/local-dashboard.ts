@@ -87,7 +87,7 @@ export async function openLocalDashboard(parts: LocalDashboardParts): Promise<Lo
       const { branch, deployment } = route;
       const tools = { signUrl: null, cache, cacheEntryBytesMax: limits.cacheEntryBytesMax };
       const calls = createBindingCalls({ namespace, project, branch, deployment, preview: route.preview }, manifest, stores, tools);
-      const owner = { countSubrequest: () => {}, host: () => null, id: 0, trace: null };
+      const owner = { countSubrequest: () => {}, atEnd: () => {}, host: () => null, id: 0, trace: null };
       const { signal } = new AbortController();
       shown = {
         id: deployment,

@@ -3,7 +3,7 @@
 import { databaseOps } from '#core/database-request.ts';
 import type { DeliveryLimits } from '#core/delivery-limits.ts';
 import { PlatformError } from '#core/errors.ts';
-import type { HostHandler, HostReply } from '../bridge/host-calls.ts';
+import type { CallOwner, HostHandler, HostReply } from '../bridge/host-calls.ts';
 import { invalid, toRecord, toWhole } from './arguments.ts';
 import type { Outbox } from './outbox.ts';
 import { toNewMessages } from './queue.ts';
@@ -52,6 +52,22 @@ export function createDatabaseCalls(
   messages: DatabaseMessages | null = null,
   now: () => number = Date.now,
 ): Readonly<Record<string, HostHandler>> {
+  // Transactions that are open. One ends with its invocation at the latest: others wait for it, and nobody else would end it before
+  // its time is up.
+  const open = new Set<string>();
+  const nameOf = ({ namespace, resource }: DatabasePlace, transaction: number): string => `${namespace}/${resource}/${transaction}`;
+
+  const onBegun = (owner: CallOwner, place: DatabasePlace, answer: string): void => {
+    const { t } = JSON.parse(answer) as { readonly t?: number };
+    if (t === undefined) return;
+    const name = nameOf(place, t);
+    open.add(name);
+    owner.atEnd(() => {
+      // It may be over by itself, or its database away.
+      if (open.delete(name)) store.run(place, databaseOps.rollback, t, '[]').catch(() => {});
+    });
+  };
+
   return {
     'db.run': (call) => {
       const args = toRecord(call.args);
@@ -62,10 +78,12 @@ export function createDatabaseCalls(
       const transaction = toWhole(args['transaction'], 'transaction', { least: 0, most: 2 ** 31, otherwise: 0 });
       const [payload] = call.parts;
       if (typeof payload !== 'string') throw invalid('A request to a database is text');
+      if (op === databaseOps.commit || op === databaseOps.rollback) open.delete(nameOf(place, transaction));
       const answer = store.run(place, op, transaction, payload);
-      if (op !== databaseOps.commit || messages === null) return answer.then(toReply);
+      if (op !== databaseOps.begin && op !== databaseOps.commit) return answer.then(toReply);
       return answer.then((text) => {
-        if (typeof text !== 'string' || !isWithoutMessages.test(text)) messages.outbox.committed(place);
+        if (op === databaseOps.begin) onBegun(call.owner, place, text as string);
+        else if (!isWithoutMessages.test(text as string)) messages?.outbox.committed(place);
         return toReply(text);
       });
     },

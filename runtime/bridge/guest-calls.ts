@@ -21,6 +21,7 @@ export type WaitingReply =
 /** Who is charged where no invocation is. */
 export const nobody: CallOwner = {
   id: 0,
+  atEnd: (run) => run(),
   host: () => null,
   trace: null,
   countSubrequest() {

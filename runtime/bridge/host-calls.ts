@@ -50,6 +50,8 @@ export interface CallScope {
 export interface CallOwner {
   /** Counts one subrequest. @throws {PlatformError} `subrequest_limit_exceeded`. */
   countSubrequest(): void;
+  /** Has something run when the invocation is over, however it ended; at once where it is. */
+  atEnd(run: () => void): void;
   /** Host that the request came to; null for other events. */
   host(): string | null;
   /** Number of the invocation; 0 for none. */

@@ -36,6 +36,7 @@ export class Invocation<Answer> {
   #ids: InvocationIds;
   #number: number;
   #trace: TraceContext | null | undefined = undefined;
+  #atEnd: (() => void)[] | null = null;
 
   constructor(ids: InvocationIds, kind: InvocationKind, answer: Answer, startedAt: number, subrequestsMax: number) {
     this.#ids = ids;
@@ -69,5 +70,18 @@ export class Invocation<Answer> {
   countSubrequest(): void {
     this.subrequests++;
     if (this.subrequests > this.#subrequestsMax) throw new PlatformError('subrequest_limit_exceeded', { limit: this.#subrequestsMax });
+  }
+
+  atEnd(run: () => void): void {
+    if (this.phase === 'over') run();
+    else (this.#atEnd ??= []).push(run);
+  }
+
+  /** It is over: nothing of it goes on. */
+  close(): void {
+    this.phase = 'over';
+    if (this.#atEnd === null) return;
+    for (const run of this.#atEnd) run();
+    this.#atEnd = null;
   }
 }

@@ -63,7 +63,7 @@ export function branchRemovalContract(
       { db: databases.client, state, fs, events: { ...stores, limits: defaultDeliveryLimits } },
       { signUrl: null, cache: createMemoryCache({ bytesMax: 1000 }), cacheEntryBytesMax: 1000 },
     );
-    const owner = { countSubrequest: () => {}, host: () => null, id: 0, trace: null };
+    const owner = { countSubrequest: () => {}, atEnd: () => {}, host: () => null, id: 0, trace: null };
     const isolate = { hasRoom: () => true } as unknown as CallScope;
     const { signal } = new AbortController();
     return async (name, args, ...parts) => {

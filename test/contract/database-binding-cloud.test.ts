@@ -1,12 +1,14 @@
 // The db binding over a libSQL cloud.
+import type { DatabaseLimits } from '#core/database-limits.ts';
 import { createDatabaseCloud } from '#runtime/stores/database-cloud.ts';
 import { databaseCloudSettings } from '#runtime/stores/database-cloud-api.ts';
 import { cloudEnvironment, startDatabaseCloud } from '#test/setup/database-cloud.ts';
-import { databaseBindingContract } from './database-binding.ts';
+import { databaseBindingContract, type DatabaseBindingCase } from './database-binding.ts';
+import { databaseLeftOpenContract } from './database-left-open.ts';
 
-databaseBindingContract(async () => {
+async function open(limits?: DatabaseLimits): Promise<DatabaseBindingCase> {
   const cloud = await startDatabaseCloud();
-  const store = createDatabaseCloud(databaseCloudSettings(cloudEnvironment(cloud)));
+  const store = createDatabaseCloud(databaseCloudSettings(cloudEnvironment(cloud)), limits);
   return {
     store,
     hasOffsets: false,
@@ -16,4 +18,7 @@ databaseBindingContract(async () => {
       await cloud.close();
     },
   };
-});
+}
+
+databaseBindingContract(open);
+databaseLeftOpenContract(open);

@@ -1,8 +1,13 @@
 // The db binding over the database service.
+import type { DatabaseLimits } from '#core/database-limits.ts';
 import { startDatabases } from '#test/setup/databases.ts';
-import { databaseBindingContract } from './database-binding.ts';
+import { databaseBindingContract, type DatabaseBindingCase } from './database-binding.ts';
+import { databaseLeftOpenContract } from './database-left-open.ts';
 
-databaseBindingContract(async () => {
-  const { client, close } = await startDatabases();
+async function open(limits?: DatabaseLimits): Promise<DatabaseBindingCase> {
+  const { client, close } = await startDatabases(limits);
   return { store: client, hasOffsets: true, hasEveryNumber: true, close };
-});
+}
+
+databaseBindingContract(open);
+databaseLeftOpenContract(open);

@@ -1,0 +1,109 @@
+// Transactions that are still open when their invocation is over: whatever ended it, the database is free for others at once, over
+// every store.
+import assert from 'node:assert/strict';
+import { request, type ClientRequest } from 'node:http';
+import { after, before, beforeEach, test } from 'node:test';
+import { defaultDatabaseLimits, type DatabaseLimits } from '#core/database-limits.ts';
+import { defaultLimits } from '#core/limits.ts';
+import { noStores } from '#runtime/bindings/bindings.ts';
+import { startHandler, type TestHandler } from '#test/setup/handler.ts';
+import type { DatabaseBindingCase } from './database-binding.ts';
+
+/** Nothing here ends by the database's own bounds. */
+const limits: DatabaseLimits = { ...defaultDatabaseLimits, transactionMs: 3_600_000, waitMs: 3_600_000 };
+const options = { timeout: 20_000 };
+
+const worker = `
+const forever = () => new Promise(() => {});
+export default {
+  async fetch(request, { DB }, context) {
+    const { pathname } = new URL(request.url);
+    const inside = (work) => DB.transaction(async (tx) => {
+      await tx.prepare('INSERT INTO names VALUES (?)').bind(pathname).run();
+      console.log(pathname, 'is inside');
+      await work();
+    });
+    if (pathname === '/sleeps') await inside(() => new Promise((resolve) => setTimeout(resolve, 600_000)));
+    else if (pathname === '/waits') { console.log('/waits is here'); await inside(forever); }
+    else if (pathname === '/never') await inside(forever);
+    else if (pathname === '/spins') await inside(() => { for (;;); });
+    else if (pathname === '/throws') { void inside(forever); await DB.prepare('SELECT 1').all(); throw new Error('no'); }
+    else if (pathname === '/forgets') { void inside(forever); await DB.prepare('SELECT 1').all(); }
+    else if (pathname === '/later') context.waitUntil(inside(() => {}).then(() => console.log('/later is written')));
+    else await DB.prepare('INSERT INTO names VALUES (?)').bind(pathname).run();
+    return Response.json((await DB.prepare('SELECT name FROM names ORDER BY name').all()).results.map(({ name }) => name));
+  },
+};`;
+
+/** Registers the suite's tests over the store that `open` gives. */
+export function databaseLeftOpenContract(open: (limits: DatabaseLimits) => Promise<DatabaseBindingCase>): void {
+  let handler: TestHandler;
+  let subject: DatabaseBindingCase;
+  const place = { namespace: 'shop', resource: 'main' };
+
+  before(async () => {
+    subject = await open(limits);
+    const cpu = { ...defaultLimits.cpu, http: { ...defaultLimits.cpu.http, free: 200 } };
+    handler = await startHandler(
+      { shop: { files: worker, yaml: 'db:\n  DB: main\n' } },
+      { cpu },
+      { stores: { ...noStores, db: subject.store } },
+    );
+  });
+  after(async () => {
+    await handler.close();
+    await subject.close();
+  });
+  beforeEach(async () => {
+    handler.logs.length = 0;
+    await subject.store.remove(place);
+    await subject.store.run(place, 3, 0, JSON.stringify(['CREATE TABLE names (name TEXT)']));
+  });
+
+  /** A request that can be given up. */
+  function begin(path: string): ClientRequest {
+    const sent = request({ port: handler.port, path, headers: { host: 'shop.localhost' } });
+    sent.on('error', () => {});
+    sent.end();
+    return sent;
+  }
+
+  async function write(): Promise<unknown> {
+    return (await handler.fetch('shop', '/write')).json();
+  }
+
+  test('of a client that went away', options, async () => {
+    const sent = begin('/sleeps');
+    await handler.logged('shop', /\/sleeps is inside/);
+    sent.destroy();
+    assert.deepEqual(await write(), ['/write']);
+  });
+
+  test('of a client that went away while it waited for another', options, async () => {
+    const first = begin('/sleeps');
+    await handler.logged('shop', /\/sleeps is inside/);
+    const second = begin('/waits');
+    await handler.logged('shop', /\/waits is here/);
+    second.destroy();
+    await new Promise((resolve) => second.on('close', resolve));
+    first.destroy();
+    assert.deepEqual(await write(), ['/write']);
+  });
+
+  for (const [what, path, status] of [
+    ['of a handler that never answers', '/never', 500],
+    ['of a handler that exceeds its CPU budget', '/spins', 500],
+    ['of a handler that throws beside it', '/throws', 500],
+    ['of a handler that answers beside it', '/forgets', 200],
+  ] as const)
+    test(what, options, async () => {
+      assert.equal((await handler.fetch('shop', path)).status, status);
+      assert.deepEqual(await write(), ['/write']);
+    });
+
+  test('what waitUntil was given goes on after the answer', options, async () => {
+    await handler.fetch('shop', '/later');
+    await handler.logged('shop', /\/later is written/);
+    assert.deepEqual(await write(), ['/later', '/write']);
+  });
+}
