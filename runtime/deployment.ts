@@ -57,9 +57,9 @@ export interface DeploymentParts extends ServingParts {
 export class Deployment implements Tenant, ServingOwner {
   readonly config: DeploymentConfig;
   lastUsedAt = 0;
+  uses = 0;
   readonly conduct = { slowUntil: 0 };
   #parts: DeploymentParts;
-  trimmedAt = 0;
   #mapper: StackMapper;
   #serving: Serving | null = null;
   #startPause = new StartPause();
@@ -121,6 +121,7 @@ export class Deployment implements Tenant, ServingOwner {
     const invocation: HttpInvocation = new Invocation(ids, 'http', exchange, performance.now(), limits.subrequestsMax);
     exchange.requestId = proxyRequestId?.(exchange) ?? invocation.uid;
     this.lastUsedAt = invocation.startedAt;
+    this.uses++;
     if (this.#refuses(invocation)) return;
     const { bodyBytes } = exchange;
     if (bodyBytes > 0 && bodyBytes <= limits.inlineBodyBytesMax) this.#collect(exchange, invocation);
@@ -139,6 +140,7 @@ export class Deployment implements Tenant, ServingOwner {
     const { ids, limits } = this.#parts;
     const invocation: EventInvocation = new Invocation(ids, delivery.kind, delivery, performance.now(), limits.subrequestsMax);
     this.lastUsedAt = invocation.startedAt;
+    this.uses++;
     if (!this.#refuses(invocation)) this.#start(invocation, null);
   }
 

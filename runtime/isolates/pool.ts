@@ -17,8 +17,8 @@ export interface Tenant {
   condemn(): void;
   /** Gives memory back; called once when nothing has come for a while. Never rejects. */
   trim(): Promise<void>;
-  /** `performance.now()` when it last was asked to; owned by the pool. */
-  trimmedAt: number;
+  /** Requests and events that came since; the pool sets it back to 0. */
+  uses: number;
   /** Heap and buffers of its isolate. */
   heapBytes(): Promise<number>;
 }
@@ -34,6 +34,9 @@ export interface PoolLimits {
 const MEMORY_MS = 1000;
 /** An isolate that nothing came to for so long gives back what it does not need: about 5 ms of CPU, one at a time. */
 const IDLE_MS = 3000;
+/** One that so many came to since has compiled code to lose that costs more: it is left alone for longer. */
+const USES_HOT = 1000;
+const IDLE_HOT_MS = 60_000;
 /** An isolate that holds less is not what makes an engine too large. */
 const HEAVY_BYTES = 16 * 1024 * 1024;
 
@@ -133,14 +136,14 @@ export class Pool {
   }
 
   /** Idle isolates give memory back, one after the other, while nothing waits for a place. */
-  async trimIdle(idleMs = IDLE_MS): Promise<void> {
+  async trimIdle(now = performance.now()): Promise<void> {
     if (this.#isTrimming) return;
     this.#isTrimming = true;
-    const usedBefore = performance.now() - idleMs;
     for (const tenant of this.#tenants) {
       if (this.#closed || this.#parts.scheduler.waiting > 0) break;
-      if (tenant.lastUsedAt > usedBefore || tenant.trimmedAt > tenant.lastUsedAt || !tenant.isIdle) continue;
-      tenant.trimmedAt = performance.now();
+      const idleMs = now - tenant.lastUsedAt;
+      if (tenant.uses === 0 || idleMs < (tenant.uses < USES_HOT ? IDLE_MS : IDLE_HOT_MS) || !tenant.isIdle) continue;
+      tenant.uses = 0;
       await tenant.trim();
     }
     this.#isTrimming = false;

@@ -101,12 +101,12 @@ test('an idle isolate gives back what it does not need', async () => {
   await isolate.trim();
 });
 
-test('a pool asks each idle tenant once after its last request to give memory back', async () => {
+test('a pool asks each idle tenant once after its last request to give memory back, and one that much came to later', async () => {
   const pool = new Pool(parts, { isolatesMax: 10, engineMemoryMb: 4096, blanks: 0 });
   const trimmed: string[] = [];
-  const tenant = (name: string, isIdle: boolean): Tenant => ({
-    lastUsedAt: performance.now(),
-    trimmedAt: 0,
+  const tenant = (name: string, isIdle: boolean, uses: number): Tenant => ({
+    lastUsedAt: 1000,
+    uses,
     isIdle,
     conduct: { slowUntil: 0 },
     evict: () => {},
@@ -114,12 +114,16 @@ test('a pool asks each idle tenant once after its last request to give memory ba
     trim: async () => void trimmed.push(name),
     heapBytes: async () => 0,
   });
-  const isolates = [tenant('idle', true), tenant('busy', false)].map((each) => pool.take(each));
-  await pool.trimIdle(60_000);
+  const tenants = [tenant('idle', true, 999), tenant('busy', false, 1), tenant('hot', true, 1000), tenant('unused', true, 0)];
+  const isolates = tenants.map((each) => pool.take(each));
+  await pool.trimIdle(3999);
   assert.deepEqual(trimmed, []);
-  await pool.trimIdle(0);
-  await pool.trimIdle(0);
+  await pool.trimIdle(4000);
+  await pool.trimIdle(60_999);
   assert.deepEqual(trimmed, ['idle']);
+  await pool.trimIdle(61_000);
+  await pool.trimIdle(600_000);
+  assert.deepEqual(trimmed, ['idle', 'hot']);
   pool.close();
   for (const isolate of isolates) isolate.dispose();
 });
