@@ -149,8 +149,8 @@ export function parseWrk(
     requests: Number(requests),
     readBytes: Number(read) * 1024 ** ['B', 'KB', 'MB', 'GB', 'TB'].indexOf(unit!),
     perSecond: Number(/Requests\/sec:\s+([\d.]+)/.exec(printed)?.[1]),
-    p50Ms: toMs(/50%\s+(\S+)/.exec(printed)?.[1]),
-    p99Ms: toMs(/99%\s+(\S+)/.exec(printed)?.[1]),
+    p50Ms: toMs(/^\s+50%\s+(\S+)/m.exec(printed)?.[1]),
+    p99Ms: toMs(/^\s+99%\s+(\S+)/m.exec(printed)?.[1]),
     bad: [/Non-2xx or 3xx responses: (\d+)/.exec(printed)?.[1] ?? '0', ...errors].reduce((sum, count) => sum + Number(count), 0),
   };
 }

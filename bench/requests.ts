@@ -90,7 +90,8 @@ export function aimLine(readings: ReadonlyMap<string, Reading>, aim: Aim): strin
   const [above, below] = [readings.get(aim.ours), aim.than === undefined ? null : readings.get(aim.than)];
   if (above === undefined || below === undefined) return null;
   const value = figure(above) / (below === null ? 1 : figure(below));
-  const missed = value > (aim.atMost ?? Infinity) || value < (aim.atLeast ?? -Infinity);
+  // What could not be measured has not met its aim.
+  const missed = !(value <= (aim.atMost ?? Infinity) && value >= (aim.atLeast ?? -Infinity));
   const bound = aim.atMost === undefined ? aim.atLeast : aim.atMost;
   const verdict =
     bound === undefined ? '' : ` (aim: at ${aim.atMost === undefined ? 'least' : 'most'} ${bound}${missed ? ', missed' : ''})`;

@@ -7,8 +7,8 @@ import { cpuMs, parseWrk, residentBytes } from '#bench/load.ts';
 const printed = `Running 2s test @ http://127.0.0.1:4001/
   1 threads and 64 connections
   Thread Stats   Avg      Stdev     Max   +/- Stdev
-    Latency     1.22ms  312.00us  20.00ms   92.00%
-    Req/Sec    51.20k     2.10k   55.00k    80.00%
+    Latency     1.22ms  312.00us  20.00ms   92.99%
+    Req/Sec    51.20k     2.10k   55.00k    80.50%
   Latency Distribution
      50%  920.00us
      75%    1.30ms
