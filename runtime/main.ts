@@ -13,7 +13,7 @@ import { createLastResort } from './last-resort.ts';
 import { internalRoutes } from './internal-routes.ts';
 import { failed, failureResponse, type Outcome } from './invocation/outcome.ts';
 import { cacheFolder } from './isolates/cache-folder.ts';
-import { openArtifact } from './router/artifact-source.ts';
+import { createArtifactSource } from './router/artifact-source.ts';
 import { openRouteFiles } from './router/route-source-files.ts';
 import { createRouteTable } from './router/route-table.ts';
 import { createAssetServer } from './server/assets.ts';
@@ -98,7 +98,7 @@ async function start(): Promise<void> {
     publicPort: config.publicPort,
     trustedProxies: config.trustedProxies,
     findRoute: (host) => table.find(host),
-    openArtifact: (id) => openArtifact(config.folder, id),
+    openArtifact: createArtifactSource(config.folder),
     assets: createAssetServer(),
     stores,
     cache,

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { artifactId, hashOf } from '#core/artifact-id.ts';
 import type { Manifest } from '#core/manifest.ts';
-import { openArtifact } from '#runtime/router/artifact-source.ts';
+import { createArtifactSource, openArtifact } from '#runtime/router/artifact-source.ts';
 
 const code = 'export default {}';
 const manifest: Manifest = {
@@ -69,4 +69,19 @@ test('an artifact that is not there is unavailable, and an id that is a path is 
   const { folder } = await artifact(t, {});
   assert.throws(() => openArtifact(folder, 'b'.repeat(64)), { code: 'deployment_unavailable' });
   assert.throws(() => openArtifact(folder, '../../etc'), { code: 'artifact_corrupt' });
+});
+
+test('what was opened last is not read again', async (t) => {
+  const { folder, id } = await artifact(t, { 'manifest.json': JSON.stringify(manifest), 'worker.js': code });
+  const other = { ...manifest, ai: true };
+  const otherId = artifactId(other);
+  await mkdir(join(folder, 'artifacts', otherId));
+  await writeFile(join(folder, 'artifacts', otherId, 'manifest.json'), JSON.stringify(other));
+  const [open, openFew] = [createArtifactSource(folder), createArtifactSource(folder, 600)];
+  for (const each of [open, openFew]) assert.equal(each(id).workerCode(), code);
+  openFew(otherId);
+  await rm(join(folder, 'artifacts', id), { recursive: true });
+  assert.equal(open(id).workerCode(), code);
+  assert.deepEqual(openFew(otherId).manifest, other);
+  assert.throws(() => openFew(id), { code: 'deployment_unavailable' });
 });

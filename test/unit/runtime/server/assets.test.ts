@@ -61,6 +61,7 @@ async function site(
   const artifact: OpenArtifact = {
     id: 'a'.repeat(64),
     manifest: { assets } as unknown as Manifest,
+    size: 0,
     workerCode: () => null,
     sourceMap: () => null,
     migrations: () => [],
