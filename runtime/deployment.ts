@@ -121,7 +121,6 @@ export class Deployment implements Tenant, ServingOwner {
     const invocation: HttpInvocation = new Invocation(ids, 'http', exchange, performance.now(), limits.subrequestsMax);
     exchange.requestId = proxyRequestId?.(exchange) ?? invocation.uid;
     this.lastUsedAt = invocation.startedAt;
-    this.uses++;
     if (this.#refuses(invocation)) return;
     const { bodyBytes } = exchange;
     if (bodyBytes > 0 && bodyBytes <= limits.inlineBodyBytesMax) this.#collect(exchange, invocation);
@@ -140,7 +139,6 @@ export class Deployment implements Tenant, ServingOwner {
     const { ids, limits } = this.#parts;
     const invocation: EventInvocation = new Invocation(ids, delivery.kind, delivery, performance.now(), limits.subrequestsMax);
     this.lastUsedAt = invocation.startedAt;
-    this.uses++;
     if (!this.#refuses(invocation)) this.#start(invocation, null);
   }
 

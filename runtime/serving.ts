@@ -48,6 +48,8 @@ export interface ServingParts {
 /** The deployment that is served. */
 export interface ServingOwner {
   readonly config: DeploymentConfig;
+  /** How much its isolate has been used: entries, and invocations that ended in them. */
+  uses: number;
   /** Ends an invocation: the response where none is out yet, the log, the record. */
   end(invocation: AnyInvocation, outcome: Outcome, now?: number): void;
   log(level: LogLine['level'], text: string, invocation: AnyInvocation | null): void;
@@ -240,6 +242,7 @@ export class Serving implements LinkEvents {
     counters.entered(cpuMs, shareMs);
     this.#link.receive(meta, text, bytes);
     if (this.#state === 'starting' && !this.#asked) this.#link.start();
+    this.#deployment.uses += 1 + this.#ended.length;
     const now = this.#ended.length > 0 ? performance.now() : 0;
     for (const { invocation, outcome } of this.#ended) {
       if (!invocation.charged) {

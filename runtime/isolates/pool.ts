@@ -17,7 +17,7 @@ export interface Tenant {
   condemn(): void;
   /** Gives memory back; called once when nothing has come for a while. Never rejects. */
   trim(): Promise<void>;
-  /** Requests and events that came since; the pool sets it back to 0. */
+  /** Entries since, and invocations that ended in them; the pool sets it back to 0. */
   uses: number;
   /** Heap and buffers of its isolate. */
   heapBytes(): Promise<number>;
@@ -34,7 +34,7 @@ export interface PoolLimits {
 const MEMORY_MS = 1000;
 /** An isolate that nothing came to for so long gives back what it does not need: about 5 ms of CPU, one at a time. */
 const IDLE_MS = 3000;
-/** One that so many came to since has compiled code to lose that costs more: it is left alone for longer. */
+/** One that was used so often has compiled code to lose that costs more: it is left alone for longer. */
 const USES_HOT = 1000;
 const IDLE_HOT_MS = 60_000;
 /** An isolate that holds less is not what makes an engine too large. */
