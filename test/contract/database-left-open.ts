@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { request, type ClientRequest } from 'node:http';
 import { after, before, beforeEach, test } from 'node:test';
 import { defaultDatabaseLimits, type DatabaseLimits } from '#core/database-limits.ts';
+import { databaseOps } from '#core/database-request.ts';
 import { defaultLimits } from '#core/limits.ts';
 import { noStores } from '#runtime/bindings/bindings.ts';
 import { startHandler, type TestHandler } from '#test/setup/handler.ts';
@@ -57,7 +58,7 @@ export function databaseLeftOpenContract(open: (limits: DatabaseLimits) => Promi
   beforeEach(async () => {
     handler.logs.length = 0;
     await subject.store.remove(place);
-    await subject.store.run(place, 3, 0, JSON.stringify(['CREATE TABLE names (name TEXT)']));
+    await subject.store.run(place, databaseOps.exec, 0, JSON.stringify(['CREATE TABLE names (name TEXT)']));
   });
 
   /** A request that can be given up. */
