@@ -57,7 +57,6 @@ export interface DeploymentParts extends ServingParts {
 export class Deployment implements Tenant, ServingOwner {
   readonly config: DeploymentConfig;
   lastUsedAt = 0;
-  uses = 0;
   readonly conduct = { slowUntil: 0 };
   #parts: DeploymentParts;
   #mapper: StackMapper;
@@ -128,7 +127,7 @@ export class Deployment implements Tenant, ServingOwner {
   }
 
   #collect(exchange: Exchange, invocation: HttpInvocation): void {
-    const onAbort = (): void => void (invocation.phase = 'over');
+    const onAbort = (): void => invocation.close();
     collectBody(exchange, onAbort, (body) => {
       if (invocation.phase !== 'over') this.#start(invocation, body);
     });
@@ -172,7 +171,7 @@ export class Deployment implements Tenant, ServingOwner {
   /** Waits until the worker may be loaded at all. */
   #startPrepared(prepare: () => Promise<void>, invocation: AnyInvocation, body: Part | null | undefined): void {
     this.#preparing++;
-    const onAbort = (): void => void (invocation.phase = 'over');
+    const onAbort = (): void => invocation.close();
     if (isHttp(invocation)) invocation.answer.onAbort = onAbort;
     prepare().then(
       () => {
@@ -280,6 +279,10 @@ export class Deployment implements Tenant, ServingOwner {
 
   condemn(): void {
     this.#serving?.condemnForMemory();
+  }
+
+  get uses(): number {
+    return this.#serving?.uses ?? 0;
   }
 
   async trim(): Promise<void> {

@@ -48,8 +48,6 @@ export interface ServingParts {
 /** The deployment that is served. */
 export interface ServingOwner {
   readonly config: DeploymentConfig;
-  /** How much its isolate has been used: entries, and invocations that ended in them. */
-  uses: number;
   /** Ends an invocation: the response where none is out yet, the log, the record. */
   end(invocation: AnyInvocation, outcome: Outcome, now?: number): void;
   log(level: LogLine['level'], text: string, invocation: AnyInvocation | null): void;
@@ -99,6 +97,8 @@ export class Serving implements LinkEvents {
   /** Ended in the entry being read: their CPU is known when all of it is read. */
   #ended: { invocation: AnyInvocation; outcome: Outcome }[] = [];
   #timer: NodeJS.Timeout | null = null;
+  /** Entries since it was last trimmed, and invocations that ended in them. */
+  uses = 0;
   /** Invocations whose response is an open WebSocket. */
   upgraded = 0;
   /** It died in an entry that brought requests too: its top level need not have done it. */
@@ -242,7 +242,7 @@ export class Serving implements LinkEvents {
     counters.entered(cpuMs, shareMs);
     this.#link.receive(meta, text, bytes);
     if (this.#state === 'starting' && !this.#asked) this.#link.start();
-    this.#deployment.uses += 1 + this.#ended.length;
+    this.uses += 1 + this.#ended.length;
     const now = this.#ended.length > 0 ? performance.now() : 0;
     for (const { invocation, outcome } of this.#ended) {
       if (!invocation.charged) {
@@ -532,6 +532,7 @@ export class Serving implements LinkEvents {
   }
 
   async trim(): Promise<void> {
+    this.uses = 0;
     if (this.#state === 'ready') await this.#isolate.trim().catch(() => {});
   }
 

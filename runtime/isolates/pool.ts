@@ -17,8 +17,8 @@ export interface Tenant {
   condemn(): void;
   /** Gives memory back; called once when nothing has come for a while. Never rejects. */
   trim(): Promise<void>;
-  /** Entries since, and invocations that ended in them; the pool sets it back to 0. */
-  uses: number;
+  /** Entries into its isolate since it was last trimmed, and invocations that ended in them. */
+  readonly uses: number;
   /** Heap and buffers of its isolate. */
   heapBytes(): Promise<number>;
 }
@@ -34,7 +34,7 @@ export interface PoolLimits {
 const MEMORY_MS = 1000;
 /** An isolate that nothing came to for so long gives back what it does not need: about 5 ms of CPU, one at a time. */
 const IDLE_MS = 3000;
-/** One that was used so often has compiled code to lose that costs more: it is left alone for longer. */
+/** One with so many uses would lose compiled code that cost more than that: it is left alone for longer. */
 const USES_HOT = 1000;
 const IDLE_HOT_MS = 60_000;
 /** An isolate that holds less is not what makes an engine too large. */
@@ -143,7 +143,6 @@ export class Pool {
       if (this.#closed || this.#parts.scheduler.waiting > 0) break;
       const idleMs = now - tenant.lastUsedAt;
       if (tenant.uses === 0 || idleMs < (tenant.uses < USES_HOT ? IDLE_MS : IDLE_HOT_MS) || !tenant.isIdle) continue;
-      tenant.uses = 0;
       await tenant.trim();
     }
     this.#isTrimming = false;

@@ -10,7 +10,7 @@ import { isArtifactId } from '#core/names.ts';
 export interface OpenArtifact {
   readonly id: string;
   readonly manifest: Manifest;
-  /** Characters that it holds in memory. */ readonly size: number;
+  /** Characters of its manifest. */ readonly size: number;
   /** The bundle, checked; null for static projects. @throws {PlatformError} `artifact_corrupt` */
   workerCode(): string | null;
   /** Its source map; null where there is none or it cannot be read. */
@@ -23,15 +23,12 @@ export interface OpenArtifact {
   encodedFile(hash: string): string;
 }
 
-/** Of manifests and small workers, about two megabytes of a thousand hello deployments. */
 const KEPT_SIZE_MAX = 16 * 1024 * 1024;
-/** Beside starting a larger one, reading it takes no time. */
-const CODE_KEPT_MAX = 16 * 1024;
 
 /**
- * Opens artifacts, and remembers those that were opened last: an id never names anything else, so nothing is read or checked twice.
+ * Opens artifacts, and remembers those that were opened last: an id never names anything else, so no manifest is read or checked twice.
  *
- * @param keptSizeMax characters that are kept.
+ * @param keptSizeMax characters of manifests that are kept.
  * @returns `openArtifact` of the folder, with its errors.
  */
 export function createArtifactSource(folder: string, keptSizeMax = KEPT_SIZE_MAX): (id: string) => OpenArtifact {
@@ -58,10 +55,7 @@ export function createArtifactSource(folder: string, keptSizeMax = KEPT_SIZE_MAX
 export function openArtifact(folder: string, id: string): OpenArtifact {
   if (!isArtifactId(id)) throw new PlatformError('artifact_corrupt', { artifact: id, reason: 'its id is not a hash' });
   const root = join(folder, 'artifacts', id);
-  const { manifest, length } = readManifest(root, id);
-  const { worker } = manifest;
-  const isSmall = worker !== null && worker.bytes <= CODE_KEPT_MAX;
-  let code: string | null = null;
+  const { manifest, size } = readManifest(root, id);
   const read = (name: string, hash: string): string => {
     let content: Buffer;
     try {
@@ -75,15 +69,10 @@ export function openArtifact(folder: string, id: string): OpenArtifact {
   return {
     id,
     manifest,
-    size: length + (isSmall ? worker.bytes : 0),
-    workerCode() {
-      if (code !== null || worker === null) return code;
-      const text = read('worker.js', worker.hash);
-      if (isSmall) code = text;
-      return text;
-    },
+    size,
+    workerCode: () => (manifest.worker === null ? null : read('worker.js', manifest.worker.hash)),
     sourceMap() {
-      const hash = worker?.mapHash ?? null;
+      const hash = manifest.worker?.mapHash ?? null;
       try {
         return hash === null ? null : read('worker.js.map', hash);
       } catch {
@@ -100,7 +89,7 @@ export function openArtifact(folder: string, id: string): OpenArtifact {
   };
 }
 
-function readManifest(root: string, id: string): { manifest: Manifest; length: number } {
+function readManifest(root: string, id: string): { manifest: Manifest; size: number } {
   let text: string;
   try {
     text = readFileSync(join(root, 'manifest.json'), 'utf8');
@@ -117,5 +106,5 @@ function readManifest(root: string, id: string): { manifest: Manifest; length: n
     throw new PlatformError('artifact_corrupt', { artifact: id, reason: 'manifest.json does not match its hash' });
   if (manifest.version !== 1)
     throw new PlatformError('artifact_corrupt', { artifact: id, reason: `version ${String(manifest.version)} is not known` });
-  return { manifest, length: text.length };
+  return { manifest, size: text.length };
 }

@@ -73,14 +73,14 @@ export function databaseLeftOpenContract(open: (limits: DatabaseLimits) => Promi
     return (await handler.fetch('shop', '/write')).json();
   }
 
-  test('of a client that went away', options, async () => {
+  test('a transaction is rolled back with its invocation: of a client that went away', options, async () => {
     const sent = begin('/sleeps');
     await handler.logged('shop', /\/sleeps is inside/);
     sent.destroy();
     assert.deepEqual(await write(), ['/write']);
   });
 
-  test('of a client that went away while it waited for another', options, async () => {
+  test('a transaction is rolled back with its invocation: of a client that went away while it waited for another', options, async () => {
     const first = begin('/sleeps');
     await handler.logged('shop', /\/sleeps is inside/);
     const second = begin('/waits');
@@ -97,12 +97,12 @@ export function databaseLeftOpenContract(open: (limits: DatabaseLimits) => Promi
     ['of a handler that throws beside it', '/throws', 500],
     ['of a handler that answers beside it', '/forgets', 200],
   ] as const)
-    test(what, options, async () => {
+    test(`a transaction is rolled back with its invocation: ${what}`, options, async () => {
       assert.equal((await handler.fetch('shop', path)).status, status);
       assert.deepEqual(await write(), ['/write']);
     });
 
-  test('what waitUntil was given goes on after the answer', options, async () => {
+  test('a transaction that waitUntil was given goes on after the answer', options, async () => {
     await handler.fetch('shop', '/later');
     await handler.logged('shop', /\/later is written/);
     assert.deepEqual(await write(), ['/later', '/write']);

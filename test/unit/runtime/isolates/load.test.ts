@@ -104,16 +104,24 @@ test('an idle isolate gives back what it does not need', async () => {
 test('a pool asks each idle tenant once after its last request to give memory back, and one that much came to later', async () => {
   const pool = new Pool(parts, { isolatesMax: 10, engineMemoryMb: 4096, blanks: 0 });
   const trimmed: string[] = [];
-  const tenant = (name: string, isIdle: boolean, uses: number): Tenant => ({
-    lastUsedAt: 1000,
-    uses,
-    isIdle,
-    conduct: { slowUntil: 0 },
-    evict: () => {},
-    condemn: () => {},
-    trim: async () => void trimmed.push(name),
-    heapBytes: async () => 0,
-  });
+  const tenant = (name: string, isIdle: boolean, used: number): Tenant => {
+    let uses = used;
+    return {
+      lastUsedAt: 1000,
+      get uses() {
+        return uses;
+      },
+      isIdle,
+      conduct: { slowUntil: 0 },
+      evict: () => {},
+      condemn: () => {},
+      async trim() {
+        uses = 0;
+        trimmed.push(name);
+      },
+      heapBytes: async () => 0,
+    };
+  };
   const tenants = [tenant('idle', true, 999), tenant('busy', false, 1), tenant('hot', true, 1000), tenant('unused', true, 0)];
   const isolates = tenants.map((each) => pool.take(each));
   await pool.trimIdle(3999);
