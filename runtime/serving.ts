@@ -1,7 +1,7 @@
 // One isolate that serves a deployment, from its start to its end: it gives it requests, hears what becomes of them, and
 // condemns it when a limit is broken. deployment.ts makes one whenever it has none.
 import { performance } from 'node:perf_hooks';
-import { errorMessage, PlatformError, type ErrorDetails } from '#core/errors.ts';
+import { errorMessage, type ErrorDetails } from '#core/errors.ts';
 import type { Limits } from '#core/limits.ts';
 import type { Plan } from '#core/plans.ts';
 import type { HostHandlers } from './bridge/host-calls.ts';
@@ -14,7 +14,8 @@ import type { LogLine } from './invocation/log.ts';
 import type { DeploymentCounters, EngineCounters } from './metrics/counters.ts';
 import { failed, isFailureCode, ok, type Outcome } from './invocation/outcome.ts';
 import { looksBeforeGivingUp } from './giving-up.ts';
-import type { WorkerIsolate } from './isolates/isolate.ts';
+import { deathOf } from './isolate-death.ts';
+import type { DeathReason, WorkerIsolate } from './isolates/isolate.ts';
 import type { Exchange } from './server/listener.ts';
 
 /** What a deployment runs. */
@@ -497,33 +498,12 @@ export class Serving implements LinkEvents {
     if (this.#state === 'condemned' && this.load === 0) this.dispose(ok);
   }
 
-  #died(reason: 'memory' | 'aborted' | 'fault' | 'stuck', error: unknown): void {
+  #died(reason: DeathReason, error: unknown): void {
     this.#diedServing = this.#running.size > 0;
-    if (reason === 'stuck') {
-      this.#deployment.log('error', 'The worker runs a loop that cannot be ended; it goes on in another isolate', null);
-      this.dispose(failed('isolate_replaced', { reason: 'its code could not be ended' }));
-      return;
-    }
-    const isOversized = error instanceof PlatformError && error.code === 'memory_limit_exceeded';
-    if (reason === 'fault' && !isOversized) {
-      this.#parts.engineCounters.isolatesFaulty++;
-      if (error instanceof PlatformError && error.code === 'isolate_replaced') {
-        this.#deployment.log('error', error.message, null);
-        this.dispose(failed('isolate_replaced', error.details));
-        return;
-      }
-      this.#deployment.log('error', `The platform lost this isolate: ${String((error as Error).stack)}`, null);
-      this.dispose(failed('internal'));
-      return;
-    }
-    this.#parts.engineCounters.isolatesOutOfMemory++;
-    const { isolateMemoryMb } = this.#parts.limits;
-    this.#deployment.log(
-      'error',
-      `${errorMessage('memory_limit_exceeded', { limitMb: isolateMemoryMb })}${reason === 'aborted' ? ' (at once)' : ''}`,
-      null,
-    );
-    this.dispose(failed('memory_limit_exceeded', { limitMb: isolateMemoryMb }));
+    const { outcome, message, countsAs } = deathOf(reason, error, this.#parts.limits.isolateMemoryMb);
+    if (countsAs !== null) this.#parts.engineCounters[countsAs]++;
+    this.#deployment.log('error', message, null);
+    this.dispose(outcome);
   }
 
   /** The engine holds too much, and this isolate most of it. */

@@ -41,6 +41,9 @@ export interface Batch {
   /** Those of `bytes`, in their order, that nobody needs any more: their memory goes over instead of a copy. */ spent: Uint8Array[] | null;
 }
 
+/** `memory`: over its limit; `aborted`: so, at once, and its thread is lost with it; `stuck`: an entry cannot be ended; `fault`: its answer could not be read. */
+export type DeathReason = 'memory' | 'aborted' | 'stuck' | 'fault';
+
 /** Who hears of what an isolate does. */
 export interface IsolateEvents {
   /** An entry has ended. `shareMs`: CPU of each invocation that ran in it and has no charge of its own; `cpuMs`: of all of it. */
@@ -49,8 +52,8 @@ export interface IsolateEvents {
   sync(name: string, args: string, part: string | Uint8Array | undefined): unknown;
   /** A host call that the isolate's thread waits for; the answer is copied as a whole. Never rejects. */
   waiting(name: string, args: string, parts: readonly (string | Uint8Array)[]): Promise<object>;
-  /** It is gone without having been asked to go. `aborted`: its thread is lost with it. `fault`: its answer could not be read. `stuck`: an entry cannot be ended. */
-  died(reason: 'memory' | 'aborted' | 'fault' | 'stuck', error?: unknown): void;
+  /** It is gone without having been asked to go. */
+  died(reason: DeathReason, error?: unknown): void;
 }
 
 /** A worker as it is loaded. */
@@ -237,7 +240,7 @@ export class WorkerIsolate implements Enterable {
     }
   }
 
-  #die(reason: 'memory' | 'aborted' | 'fault' | 'stuck', error?: unknown): void {
+  #die(reason: DeathReason, error?: unknown): void {
     if (this.#gone) return;
     this.#gone = true;
     this.#parts.scheduler.forget(this);
