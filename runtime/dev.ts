@@ -85,6 +85,7 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
   const users = createUsers({
     databases: databases.store,
     secret,
+    protocol: 'http',
     // Nobody gets letters of a program in the making: they are for its author to read.
     sendMail: async ({ to, subject, text }) => log('info', `Mail to ${to}: ${subject}\n${text}`),
     log,

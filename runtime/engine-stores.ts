@@ -36,11 +36,12 @@ export interface EngineStoresParts {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** `FS_PATH`. */ readonly folder: string;
   readonly limits: Limits;
+  /** In which visitors reach apps. */ readonly protocol: 'http' | 'https';
   readonly log: (level: 'warn' | 'error', message: string) => void;
 }
 
 /** @throws {Error} naming a variable that cannot be used, or when Redis cannot be reached. */
-export async function openEngineStores({ environment, folder, limits, log }: EngineStoresParts): Promise<EngineStores> {
+export async function openEngineStores({ environment, folder, limits, protocol, log }: EngineStoresParts): Promise<EngineStores> {
   const get = (name: string): string => environment[name]?.trim() ?? '';
   const deliveryLimits = deliveryLimitsFrom(environment);
   const url = get('ENGINE_DATABASE_URL');
@@ -65,7 +66,7 @@ export async function openEngineStores({ environment, folder, limits, log }: Eng
   const users =
     databases === null || secret === ''
       ? null
-      : createUsers({ databases, secret: keyFor('auth'), sendMail: (mail) => sendMail(get('AUTH_MAIL_URL'), mail, log), log });
+      : createUsers({ databases, secret: keyFor('auth'), protocol, sendMail: (mail) => sendMail(get('AUTH_MAIL_URL'), mail, log), log });
   const state =
     events === null
       ? null

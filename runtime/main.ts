@@ -1,7 +1,6 @@
 // Root of an engine process: the only reader of the environment in the runtime. Started by supervisor/main.ts.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Limits } from '#core/limits.ts';
 import { createEngine } from './engine.ts';
 import { openEngineStores, type EngineStores } from './engine-stores.ts';
 import { openEngineLog, type EngineLog } from './engine-log.ts';
@@ -20,7 +19,7 @@ import { createAssetServer } from './server/assets.ts';
 import { chooseListener } from './server/choose-listener.ts';
 import { answerJson, type InternalRoutes } from './server/internal.ts';
 import type { Exchange, Listener, ListenerOptions } from './server/listener.ts';
-import { ConfigurationError, engineConfig } from './configuration.ts';
+import { ConfigurationError, engineConfig, type EngineConfig } from './configuration.ts';
 import { superviseEngine } from './supervised.ts';
 
 /** Exit code that tells the supervisor not to try again. */
@@ -52,9 +51,9 @@ function openLog(): EngineLog {
 }
 
 /** What they do not understand is a matter of configuration. */
-async function openStores(folder: string, limits: Limits): Promise<EngineStores> {
+async function openStores({ folder, limits, protocol }: EngineConfig): Promise<EngineStores> {
   try {
-    return await openEngineStores({ environment: process.env, folder, limits, log: (level, message) => log[level](message) });
+    return await openEngineStores({ environment: process.env, folder, limits, protocol, log: (level, message) => log[level](message) });
   } catch (error) {
     throw new ConfigurationError((error as Error).message);
   }
@@ -90,7 +89,7 @@ async function start(): Promise<void> {
     refuse: (exchange, strikes, retryAfterSeconds) =>
       answerFailure(exchange, failed('deployment_quarantined', { strikes, retryAfterSeconds })),
   });
-  const { stores, cache, signedFiles, authRoutes, databases, close: closeStores } = await openStores(config.folder, config.limits);
+  const { stores, cache, signedFiles, authRoutes, databases, close: closeStores } = await openStores(config);
   const handler = createHandler({
     engine,
     limits: config.limits,
@@ -139,7 +138,7 @@ async function start(): Promise<void> {
 
   const { open, reason } = await chooseListener(config.listener);
   const listen = (options: Pick<ListenerOptions, 'port' | 'reusePort' | 'inherited'>): Promise<Listener> =>
-    open({ ...options, host: config.host, limits: config.limits, onExchange: handler.onExchange });
+    open({ ...options, host: config.host, domains: config.domains, limits: config.limits, onExchange: handler.onExchange });
   const onListening = (listener: Listener): void => {
     ({ technology } = listener);
     log.info(

@@ -314,7 +314,17 @@ export class Serving implements LinkEvents {
       this.#over(id, failed('worker_threw', { reason: (error as Error).message }));
       return;
     }
+    if (exchange.refusedCookies !== '') this.#warnOfCookies(invocation);
     if (over) this.#over(id, ok);
+  }
+
+  #warnOfCookies(invocation: HttpInvocation): void {
+    const { refusedCookies, host } = invocation.answer;
+    this.#deployment.log(
+      'warn',
+      `Cookies are not sent, since their Domain is not the host of the request (${host}): ${refusedCookies}`,
+      invocation,
+    );
   }
 
   eventResult(id: number, result: string, over: boolean): void {
@@ -340,6 +350,7 @@ export class Serving implements LinkEvents {
       const wire = invocation.answer.upgrade(headerBlock, socket);
       if (wire === null) throw new Error('status 101 answers a WebSocket handshake only, and the request was none');
       invocation.phase = 'answered';
+      if (invocation.answer.refusedCookies !== '') this.#warnOfCookies(invocation);
       invocation.answer.onAbort = null;
       invocation.isSocketOpen = true;
       this.upgraded++;

@@ -8,7 +8,7 @@ import { getMigrations } from 'better-auth/db/migration';
 import { Kysely } from 'kysely';
 import { usersResource } from '../bindings/auth.ts';
 import { databaseDialect } from './database-dialect.ts';
-import { providersOf, type AuthSite, type UsersParts } from './users.ts';
+import { cookiePrefix, providersOf, type AuthSite, type UsersParts } from './users.ts';
 
 const sessionSeconds = 7 * 24 * 60 * 60;
 
@@ -75,9 +75,10 @@ function optionsOf(
     // In the database: every engine counts the same guesses.
     rateLimit: { enabled: true, storage: 'database', window: 60, max: 100 },
     advanced: {
-      cookiePrefix: 'platform',
-      useSecureCookies: origin.startsWith('https:'),
-      defaultCookieAttributes: { httpOnly: true, sameSite: 'lax', path: '/' },
+      cookiePrefix: cookiePrefix(origin),
+      // It would add a prefix that lets other hosts of the same domain set the cookie.
+      useSecureCookies: false,
+      defaultCookieAttributes: { httpOnly: true, sameSite: 'lax', path: '/', secure: origin.startsWith('https:') },
       // Ours: what a client claims has been taken out (server/client-address.ts).
       ipAddress: { ipAddressHeaders: ['x-real-ip'] },
     },

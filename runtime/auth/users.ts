@@ -17,6 +17,7 @@ export interface Mail {
 export interface UsersParts {
   readonly databases: DatabaseStore;
   /** Signs sessions: each project gets a key of its own from it. */ readonly secret: Uint8Array;
+  /** Of all sites. */ readonly protocol: 'http' | 'https';
   readonly sendMail: (mail: Mail) => Promise<void>;
   readonly log: (level: 'warn' | 'error', message: string) => void;
 }
@@ -39,6 +40,12 @@ export interface Users extends AuthStore {
 }
 
 const sitesMax = 500;
+
+/** What the names of a site's cookies begin with. Over https browsers take such a cookie from its own host alone: no neighbour's page can set it. */
+export function cookiePrefix(origin: string): string {
+  return origin.startsWith('https:') ? '__Host-platform' : 'platform';
+}
+
 /** The sign-in providers that a project has keys of. */
 export function providersOf(vars: Readonly<Record<string, string>>): Record<string, { clientId: string; clientSecret: string }> {
   const providers: Record<string, { clientId: string; clientSecret: string }> = {};
@@ -53,6 +60,7 @@ export function providersOf(vars: Readonly<Record<string, string>>): Record<stri
 /** Opens nothing before the first call about a project. */
 export function createUsers(parts: UsersParts): Users {
   const sites = new Map<string, Promise<Auth>>();
+  const sessionCookie = new RegExp(`(?:^|;\\s*)${cookiePrefix(`${parts.protocol}:`)}\\.session_token=([^;]+)`);
   /** Namespaces whose tables are known to be there. */
   const prepared = new Set<string>();
 
@@ -88,8 +96,7 @@ export function createUsers(parts: UsersParts): Users {
       return found === null || new Date(found.session.expiresAt) <= new Date() ? null : toUser(found.user);
     },
     async getSession(namespace, { cookie, authorization }) {
-      // The same cookie has two names, by the scheme of the site.
-      const [, signed] = /(?:^|;\s*)(?:__Secure-)?platform\.session_token=([^;]+)/.exec(cookie) ?? [];
+      const [, signed] = sessionCookie.exec(cookie) ?? [];
       const [, bearer] = /^Bearer\s+(\S+)$/i.exec(authorization) ?? [];
       const token = bearer ?? (signed === undefined ? undefined : verifiedToken(parts.secret, namespace, signed));
       if (token === undefined) return null;

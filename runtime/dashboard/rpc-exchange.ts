@@ -71,5 +71,6 @@ export function createRpcExchange(host: string, json: string, onAnswer: (answer:
     requestId: '',
     onAbort: null,
     onDrain: null,
+    refusedCookies: '',
   };
 }

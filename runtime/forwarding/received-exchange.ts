@@ -43,6 +43,7 @@ export class ReceivedExchange implements Exchange {
   readonly remoteAddress: string;
   readonly bodyBytes: number;
   requestId = '';
+  refusedCookies = '';
   onAbort: (() => void) | null = null;
   onDrain: (() => void) | null = null;
   readonly #id: number;
@@ -233,7 +234,7 @@ export class ReceivedExchange implements Exchange {
     if (!(status >= 200 && status <= 599 && Number.isInteger(status))) {
       throw new PlatformError('illegal_response', { what: `status ${String(status)}` });
     }
-    return this.#heads.get(headerBlock);
+    return this.#heads.get(headerBlock, this);
   }
 }
 

@@ -1,6 +1,7 @@
 // Header blocks (`name\0value\0...`) as both listeners and the asset server read and write them. Pure; nothing here
 // knows of sockets. What a worker put into a block is not trusted: a block reaches the wire only through `responseHead`.
 import { PlatformError } from '#core/errors.ts';
+import { namesDomain, ownCookies } from './cookie-domains.ts';
 
 /**
  * Names in lower case, values of visible Latin-1, spaces and tabs: no CR, LF or NUL can be in either. One linear pass
@@ -76,6 +77,7 @@ export interface ResponseHead {
   readonly hasDate: boolean;
   readonly hasRequestId: boolean;
   /** `content-length` of the block; -1 without one. */ readonly declaredBytes: number;
+  /** A cookie says for which hosts it is. */ readonly namesDomain: boolean;
 }
 
 /**
@@ -92,6 +94,7 @@ export function responseHead(block: string): ResponseHead {
   let hasDate = false;
   let hasRequestId = false;
   let declaredBytes = -1;
+  let withDomain = false;
   let at = 0;
   while (at < block.length) {
     const nameEnd = block.indexOf('\0', at);
@@ -109,10 +112,19 @@ export function responseHead(block: string): ResponseHead {
     }
     if (name === 'date') hasDate = true;
     else if (name === 'x-request-id') hasRequestId = true;
+    else if (name === 'set-cookie') withDomain ||= namesDomain(value);
     pairs.push(name, value);
     lines += `${name}: ${value}\r\n`;
   }
-  return { pairs, lines, isAscii: Buffer.byteLength(lines) === lines.length, hasDate, hasRequestId, declaredBytes };
+  return {
+    pairs,
+    lines,
+    isAscii: Buffer.byteLength(lines) === lines.length,
+    hasDate,
+    hasRequestId,
+    declaredBytes,
+    namesDomain: withDomain,
+  };
 }
 
 /** Which header of a block is the illegal one, for the message; never its value. */
@@ -135,9 +147,24 @@ const headCharsMax = 1024;
 export class HeadCache {
   readonly #blocks: string[] = Array.from({ length: headSlots }, () => '');
   readonly #heads: ResponseHead[] = Array.from({ length: headSlots }, () => emptyHead);
+  readonly #domains: readonly string[];
 
-  /** As {@link responseHead}. */
-  get(block: string): ResponseHead {
+  /** @param domains the platform's own, for which no cookie may be. */
+  constructor(domains: readonly string[] = []) {
+    this.#domains = domains;
+  }
+
+  /** As {@link responseHead}, without cookies for other hosts than the exchange's; what is left out is said there. */
+  get(block: string, exchange: { readonly host: string; refusedCookies: string }): ResponseHead {
+    const head = this.#head(block);
+    if (!head.namesDomain) return head;
+    const own = ownCookies(block, exchange.host, this.#domains);
+    if (own.refused === '') return head;
+    exchange.refusedCookies = own.refused;
+    return responseHead(own.block);
+  }
+
+  #head(block: string): ResponseHead {
     const slot = block.length % headSlots;
     if (this.#blocks[slot] === block) return this.#heads[slot]!;
     const head = responseHead(block);
@@ -149,7 +176,15 @@ export class HeadCache {
   }
 }
 
-const emptyHead: ResponseHead = { pairs: [], lines: '', isAscii: true, hasDate: false, hasRequestId: false, declaredBytes: -1 };
+const emptyHead: ResponseHead = {
+  pairs: [],
+  lines: '',
+  isAscii: true,
+  hasDate: false,
+  hasRequestId: false,
+  declaredBytes: -1,
+  namesDomain: false,
+};
 
 /** Value of a `date` header, renewed once a second by the first request that needs it. */
 export class DateHeader {

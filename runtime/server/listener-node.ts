@@ -27,7 +27,7 @@ export async function openNodeListener(options: ListenerOptions): Promise<Listen
   const { limits } = options;
   const state: NodeListenerState = {
     options,
-    heads: new HeadCache(),
+    heads: new HeadCache(options.domains),
     date: new DateHeader(),
     stallMs: limits.stallMs ?? 60_000,
     draining: false,

@@ -72,7 +72,7 @@ export function openUwsListener(uws: UwsModule): OpenListener {
     const holder = await openCorkHolder(uws);
     const state: UwsListenerState = {
       options,
-      heads: new HeadCache(),
+      heads: new HeadCache(options.domains),
       addresses: new ClientAddresses(),
       draining: false,
       running: 0,

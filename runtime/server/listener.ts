@@ -46,6 +46,8 @@ export interface Exchange {
 
   /** Set by the handler: answered as `x-request-id`, unless the worker answers with its own. Empty: not answered. */
   requestId: string;
+  /** Set by the listener as it answers: names of cookies it left out, since they were for other hosts. Mostly empty. */
+  refusedCookies: string;
   /** Set by the handler: the client went away before the response was complete. Called at most once. */
   onAbort: (() => void) | null;
   /** Set by the handler: the socket takes more after `write` returned false. */
@@ -74,6 +76,7 @@ export interface ListenerOptions {
     /** Between pings. Default 30,000. */ readonly webSocketIdleMs?: number;
     /** Messages that wait for a worker, where a connection cannot be paused; uWebSockets.js only. Default 16 MB. */ readonly webSocketBufferedBytesMax?: number;
   };
+  /** The platform's own domains: no cookie may be for all of their hosts. */ readonly domains?: readonly string[];
   /** Several engine processes on one port. Default false: a second opener gets EADDRINUSE. */
   readonly reusePort?: boolean;
   /** A listening socket of another process to take over instead of opening one; node:http only. */

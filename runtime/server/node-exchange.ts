@@ -64,6 +64,7 @@ export class NodeExchange implements Exchange {
   readonly headerBlock: string;
   readonly bodyBytes: number;
   requestId = '';
+  refusedCookies = '';
   onAbort: (() => void) | null = null;
   onDrain: (() => void) | null = null;
   /** Of a WebSocket handshake: what the client sent after it. The parser has let go of the connection. */
@@ -265,7 +266,7 @@ export class NodeExchange implements Exchange {
 
   upgrade(headerBlock: string, events: SocketEvents): SocketWire | null {
     if (this.#state !== open || this.upgradeHead === null) return null;
-    const head = this.#listener.heads.get(headerBlock);
+    const head = this.#listener.heads.get(headerBlock, this);
     const { socket } = this.#connection;
     this.#response.detachSocket(socket);
     this.#state = ended;
@@ -312,7 +313,7 @@ export class NodeExchange implements Exchange {
     if (!(status >= 200 && status <= 599 && Number.isInteger(status))) {
       throw new PlatformError('illegal_response', { what: `status ${String(status)}` });
     }
-    return this.#listener.heads.get(headerBlock);
+    return this.#listener.heads.get(headerBlock, this);
   }
 
   /** The connection ends with this response, which may wait for those before it. */

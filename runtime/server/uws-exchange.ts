@@ -68,6 +68,7 @@ export class UwsExchange implements Exchange {
   readonly headerBlock: string;
   readonly bodyBytes: number;
   requestId = '';
+  refusedCookies = '';
   onAbort: (() => void) | null = null;
   onDrain: (() => void) | null = null;
 
@@ -336,7 +337,7 @@ export class UwsExchange implements Exchange {
   upgrade(headerBlock: string, events: SocketEvents): SocketWire | null {
     const context = this.#upgradeContext;
     if (this.#state !== open || context === null) return null;
-    const head = this.#listener.heads.get(headerBlock);
+    const head = this.#listener.heads.get(headerBlock, this);
     const { sockets, waitingBytesMax } = this.#listener;
     const wire = new UwsWire({ events, open: sockets, waitingBytesMax });
     const handshake = handshakeHeaders(this.headerBlock);
@@ -366,7 +367,7 @@ export class UwsExchange implements Exchange {
     if (!(status >= 200 && status <= 599 && Number.isInteger(status))) {
       throw new PlatformError('illegal_response', { what: `status ${String(status)}` });
     }
-    return this.#listener.heads.get(headerBlock);
+    return this.#listener.heads.get(headerBlock, this);
   }
 
   #writeHead(status: number, head: ResponseHead): void {

@@ -61,6 +61,32 @@ export function wholeResponseCases(fact: Fact): void {
       }
     });
 
+    fact('has no cookies for other hosts than its own, whole or as a stream, and the exchange knows which', async (open) => {
+      const block =
+        'set-cookie\0a=1; Path=/; Domain=shop.localhost\0x-a\x001\0set-cookie\0b=2; DOMAIN = .localhost \0set-cookie\0c=3\0set-cookie\0d=4;domain=other.localhost\0';
+      const refused: string[] = [];
+      const { client } = await open(
+        (exchange) => {
+          if (exchange.target === '/whole') exchange.send(200, block, 'ok');
+          else {
+            exchange.begin(200, block);
+            exchange.write('ok');
+            exchange.end();
+          }
+          refused.push(exchange.refusedCookies);
+        },
+        { domains: ['localhost'] },
+      );
+      const raw = await client();
+      for (const target of ['/whole', '/stream', '/whole']) {
+        raw.send(`GET ${target} HTTP/1.1\r\nHost: shop.localhost:4001\r\n\r\n`);
+        const response = await raw.response();
+        assert.deepEqual(response.all('set-cookie'), ['a=1; Path=/; Domain=shop.localhost', 'c=3'], target);
+        assert.deepEqual(response.all('x-a'), ['1']);
+      }
+      assert.deepEqual(refused, ['"b", "d"', '"b", "d"', '"b", "d"']);
+    });
+
     fact('to HEAD has the content-length and no body', async (open) => {
       const { client } = await open((exchange) => exchange.send(200, textPlain, 'hello'));
       const raw = await client();

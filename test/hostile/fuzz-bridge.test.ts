@@ -166,6 +166,7 @@ function exchange(bodyBytes: number, onEnd: () => void): Exchange {
     requestId: '',
     onAbort: null,
     onDrain: null,
+    refusedCookies: '',
     header: () => null,
     readBody(sink) {
       if (bodyBytes > 0) sink.chunk(new Uint8Array(bodyBytes));

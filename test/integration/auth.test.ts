@@ -30,6 +30,7 @@ before(async () => {
   const users = createUsers({
     databases: databases.client,
     secret: Buffer.alloc(32, 9),
+    protocol: 'http',
     sendMail: async (mail) => void mails.push(mail),
     log: () => {},
   });
@@ -241,6 +242,36 @@ test('users of one project are strangers to another', async () => {
   assert.equal((await handler.fetch('rival', '/', { headers: { cookie } })).json(), null);
 });
 
+test('over https sessions have cookies that no other host can set, and only these count', async () => {
+  const users = createUsers({
+    databases: databases.client,
+    secret: Buffer.alloc(32, 9),
+    protocol: 'https',
+    sendMail: async () => {},
+    log: () => {},
+  });
+  const site = { namespace: 'safe', origin: 'https://safe.example.org', vars: {} };
+  const body = JSON.stringify({ email: 'ada@example.org', password: 'password1', name: '' });
+  const headers = { 'content-type': 'application/json', 'x-real-ip': '192.0.2.200', origin: site.origin };
+  const response = await users.handle(site, new Request(`${site.origin}/auth/sign-up/email`, { method: 'POST', body, headers }));
+  const [cookie] = response.headers.getSetCookie() as [string];
+  assert.match(cookie, /^__Host-platform\.session_token=[^;]+; Max-Age=604800; Path=\/; HttpOnly; Secure; SameSite=Lax$/);
+  const [, value] = /=([^;]+)/.exec(cookie) as unknown as [string, string];
+  const userOf = async (name: string): Promise<unknown> =>
+    (await users.getSession('safe', { cookie: `${name}=${value}`, authorization: '' }))?.user.email ?? null;
+  assert.equal(await userOf('__Host-platform.session_token'), 'ada@example.org');
+  assert.equal(await userOf('x=1; __Host-platform.session_token'), 'ada@example.org');
+  for (const name of [
+    'platform.session_token',
+    '__Secure-platform.session_token',
+    'x__Host-platform.session_token',
+    '__host-platform.session_token',
+  ])
+    assert.equal(await userOf(name), null, name);
+  const asked = new Request(`${site.origin}/auth/get-session`, { headers: { cookie: `platform.session_token=${value}` } });
+  assert.equal(await (await users.handle(site, asked)).json(), null);
+});
+
 test('a project without auth keeps its own /auth/', async () => {
   assert.equal((await handler.fetch('plain', '/auth/me')).text, '/auth/me');
 });
@@ -285,6 +316,7 @@ test('nothing of sign-in is printed past the log, and what goes wrong is in it w
       },
     },
     secret: Buffer.alloc(32, 9),
+    protocol: 'http',
     sendMail: () => Promise.reject(new Error('no postman')),
     log: (level, message) => logged.push(`${level} ${message}`),
   });

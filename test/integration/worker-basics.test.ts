@@ -17,6 +17,7 @@ before(async () => {
             case '/json': return Response.json({ got: await request.json() }, { status: 201, headers: { 'x-a': 'b' } });
             case '/bytes': { const bytes = new Uint8Array(await request.arrayBuffer()); return new Response(bytes.map((byte) => byte ^ 255)); }
             case '/cookies': { const response = new Response(null, { status: 204 }); response.headers.append('set-cookie', 'a=1'); response.headers.append('set-cookie', 'b=2'); return response; }
+            case '/foreign-cookies': return new Response('x', { headers: { 'set-cookie': 'sid=secret; Domain=localhost' } });
             case '/length': { let total = 0; for await (const chunk of request.body) total += chunk.byteLength; return new Response(String(total)); }
             case '/pipe': return new Response(request.body, { headers: { 'content-type': 'application/octet-stream' } });
             case '/stream': {
@@ -212,6 +213,15 @@ test('workers with a fetch listener, a class or a top-level await run too', asyn
   assert.equal((await handler.fetch('listener', '/x')).text, 'from a listener /x');
   assert.equal((await handler.fetch('entrypoint')).text, 'class undefined');
   assert.equal((await handler.fetch('awaits')).text, 'awaited');
+});
+
+test('a cookie for the hosts of all projects is not sent, and the log names it without its value', async () => {
+  assert.equal((await handler.fetch('echo', '/foreign-cookies')).headers['set-cookie'], undefined);
+  const line = await handler.logged('echo', /Cookies are not sent/);
+  assert.deepEqual(
+    [line.level, line.text],
+    ['warn', 'Cookies are not sent, since their Domain is not the host of the request (echo.localhost): "sid"'],
+  );
 });
 
 test('a hundred requests at once are all answered, each with its own answer', async () => {

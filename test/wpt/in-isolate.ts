@@ -102,6 +102,7 @@ function answer(deployment: Deployment): Promise<{ status: number; body: string 
       },
       onAbort: null,
       onDrain: null,
+      refusedCookies: '',
     };
     deployment.fetch(exchange);
   });

@@ -26,6 +26,7 @@ function exchangeOf(method: string, address: string): Exchange {
     requestId: '',
     onAbort: null,
     onDrain: null,
+    refusedCookies: '',
   };
 }
 
