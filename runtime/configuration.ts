@@ -1,4 +1,5 @@
 // The engine's environment, read and checked once: what main.ts starts with.
+import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { limitsFrom, type Limits } from '#core/limits.ts';
 import type { EgressPolicy } from './bindings/egress.ts';
@@ -20,6 +21,7 @@ export interface EngineConfig {
     | null;
   readonly limits: Limits;
   readonly egress: EgressPolicy;
+  /** `WORKER_DNS_SERVERS`: name servers of workers' requests; none: the system's. */ readonly nameServers: readonly string[];
   /** `TRUSTED_PROXIES`: addresses and CIDR ranges whose word on their clients' addresses is taken. */ readonly trustedProxies: readonly string[];
   /** What the supervisor starts an engine with; null when it stands alone. */ readonly supervision: Supervision | null;
 }
@@ -55,10 +57,14 @@ export function engineConfig(environment: Readonly<Record<string, string | undef
   }
   const allowed = get('WORKER_EGRESS_ALLOW') === '' ? [] : get('WORKER_EGRESS_ALLOW').split(',');
   for (const entry of allowed) choice('WORKER_EGRESS_ALLOW', entry.trim(), ['loopback', 'private'], '');
-  const trustedProxies = get('TRUSTED_PROXIES')
-    .split(',')
-    .map((entry) => entry.trim())
-    .filter((entry) => entry !== '');
+  const nameServers = list(get('WORKER_DNS_SERVERS'));
+  for (const server of nameServers) {
+    if (!isNameServer(server))
+      throw new ConfigurationError(
+        `WORKER_DNS_SERVERS must be IP addresses, comma-separated, each with a port where it is not 53 (192.0.2.1:5353, [2001:db8::1]:5353), but has "${server}"`,
+      );
+  }
+  const trustedProxies = list(get('TRUSTED_PROXIES'));
   for (const entry of trustedProxies) {
     const problem = proxyProblem(entry);
     if (problem !== null) throw new ConfigurationError(`TRUSTED_PROXIES must be addresses and CIDR ranges, comma-separated: ${problem}`);
@@ -79,12 +85,25 @@ export function engineConfig(environment: Readonly<Record<string, string | undef
     publicPort,
     limits,
     egress: { loopback: allowed.includes('loopback'), private: allowed.includes('private') },
+    nameServers,
     trustedProxies,
     supervision:
       get('ENGINE_SOCKETS') === ''
         ? null
         : { id: Number(get('ENGINE_ID')), sockets: get('ENGINE_SOCKETS'), crashFd: Number(get('ENGINE_CRASH_FD')) },
   };
+}
+
+function list(value: string): string[] {
+  return value
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
+}
+
+function isNameServer(text: string): boolean {
+  const [, address = text, port = '53'] = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text)?.filter((part) => part !== undefined) ?? [];
+  return isIP(address) !== 0 && Number(port) > 0 && Number(port) < 65_536;
 }
 
 function choice<const Value extends string>(name: string, value: string, values: readonly Value[], otherwise: Value | ''): Value {

@@ -7,6 +7,7 @@ import { EgressMeter } from './bindings/egress-meter.ts';
 import { compressionCalls } from './bindings/compression.ts';
 import { cryptoCalls } from './bindings/crypto.ts';
 import { createFetch } from './bindings/fetch.ts';
+import { guardedLookup } from './bindings/host-names.ts';
 import { nodeCryptoCalls } from './bindings/node-crypto.ts';
 import { nodeZlibCalls } from './bindings/node-zlib.ts';
 import { createWebSockets } from './bindings/web-socket.ts';
@@ -26,6 +27,7 @@ import { loadSnapshot } from './isolates/snapshot.ts';
 export interface EngineOptions {
   readonly limits: Limits;
   readonly egress: EgressPolicy;
+  /** Name servers of workers' requests; those of the system by default. */ readonly nameServers?: readonly string[];
   /** Private folder for the snapshot. */
   readonly cacheFolder: string;
   /** Isolates kept ready for the next deployment that starts. */
@@ -82,9 +84,11 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const { calls } = counters;
   const nodeCalls = { ...nodeCryptoCalls, ...nodeZlibCalls };
   const egressBytes = new EgressMeter();
-  const fetch = createFetch(options.egress, egressBytes, options.limits.subrequestsOpenMax);
+  const lookup = guardedLookup(options.egress, { servers: options.nameServers ?? [] });
+  const fetch = createFetch(options.egress, lookup, egressBytes, options.limits.subrequestsOpenMax);
   const webSockets = createWebSockets({
     policy: options.egress,
+    lookup,
     messageBytesMax: options.limits.webSocketMessageBytesMax,
     load: () => import('./server/websocket.ts'),
   });

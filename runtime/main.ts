@@ -65,6 +65,7 @@ async function start(): Promise<void> {
   const engine = await createEngine({
     limits: config.limits,
     egress: config.egress,
+    nameServers: config.nameServers,
     cacheFolder: cacheFolder(process.env),
     blanks: 2,
     crashDescriptor: config.supervision?.crashFd ?? -1,

@@ -1,6 +1,5 @@
 // The host half of `fetch`: undici with the egress policy on every connection and every redirect, streaming both ways.
 // Everything in `args` comes from a worker and is checked here.
-import { lookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import type { Readable } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
@@ -29,6 +28,7 @@ interface FetchArguments {
 /** The handlers of `fetch` under a policy. `close` ends its connections. */
 export function createFetch(
   policy: EgressPolicy,
+  lookup: LookupFunction,
   meter: EgressMeter = new EgressMeter(),
   openMax = 1000,
 ): { calls: Readonly<Record<string, HostHandler>>; close(): Promise<void> } {
@@ -36,7 +36,7 @@ export function createFetch(
   const places = new OpenFetches(openMax);
   const connect = (): Promise<Agent> =>
     (agent ??= loadFetchLibrary().then((undici) => {
-      const open = undici.buildConnector({ lookup: guardedLookup(policy), allowH2: false });
+      const open = undici.buildConnector({ lookup, allowH2: false });
       const connector: typeof open = (options, callback) =>
         open(options, (...result) => {
           // A connection that failed has an error and nothing else.
@@ -50,26 +50,6 @@ export function createFetch(
     async close() {
       await (await agent)?.destroy();
     },
-  };
-}
-
-/** DNS that gives no address which the policy forbids. */
-export function guardedLookup(policy: EgressPolicy): LookupFunction {
-  return (hostname, options, callback) => {
-    lookup(hostname, { ...options, all: true }, (error, addresses) => {
-      if (error !== null) {
-        callback(error, '');
-        return;
-      }
-      const allowed = addresses.filter(({ address }) => mayConnect(address, policy));
-      if (allowed.length === 0) {
-        callback(new PlatformError('egress_forbidden', { address: hostname }), '');
-        return;
-      }
-      const [first] = allowed as [(typeof allowed)[number]];
-      if (options.all === true) (callback as unknown as (error: null, addresses: unknown) => void)(null, allowed);
-      else callback(null, first.address, first.family);
-    });
   };
 }
 

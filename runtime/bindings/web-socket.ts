@@ -1,6 +1,7 @@
 // The host half of WebSockets that a worker opens itself: a handshake under the egress policy, then the connection is handed to
 // the bridge. Everything in `args` comes from a worker and is checked here.
 import type { IncomingMessage } from 'node:http';
+import type { LookupFunction } from 'node:net';
 import type { Dispatcher } from 'undici';
 import type { WebSocket } from 'ws';
 import { PlatformError } from '#core/errors.ts';
@@ -8,11 +9,12 @@ import type { HostCall, HostHandler, HostReply, SyncHostHandler } from '../bridg
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import type { EgressPolicy } from './egress.ts';
 import { withTrace } from './trace-headers.ts';
-import { check, FORBIDDEN, guardedLookup, redirectTarget, REDIRECTS_MAX, reply } from './fetch.ts';
+import { check, FORBIDDEN, redirectTarget, REDIRECTS_MAX, reply } from './fetch.ts';
 
 /** What these calls are made of. */
 export interface WebSocketParts {
   readonly policy: EgressPolicy;
+  /** Of host names, under the same policy. */ readonly lookup: LookupFunction;
   readonly messageBytesMax: number;
   /** How a connection of `ws` becomes a wire of the bridge; loaded with the package when the first is opened. */
   readonly load: () => Promise<{
@@ -123,7 +125,7 @@ async function handshake(
   try {
     socket = new WebSocket(address, protocols, {
       headers: headers as unknown as Record<string, string>,
-      lookup: guardedLookup(parts.policy),
+      lookup: parts.lookup,
       followRedirects: false,
       handshakeTimeout: HANDSHAKE_MS,
       maxPayload: parts.messageBytesMax,
