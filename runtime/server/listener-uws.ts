@@ -171,6 +171,7 @@ function accept(state: UwsListenerState, response: UwsResponse, request: UwsRequ
   let hostHeader: string | null = null;
   let problem = '';
   let bodyBytes = 0;
+  let hasLength = false;
   let chunked = false;
   let closes = false;
   const isHandshake = context !== null && isWebSocketHandshake(method, (name) => request.getHeader(name) || null);
@@ -188,7 +189,9 @@ function accept(state: UwsListenerState, response: UwsResponse, request: UwsRequ
         break;
       case 14:
         if (name === 'content-length') {
-          if (!/^\d{1,15}$/.test(value) || (bodyBytes > 0 && bodyBytes !== Number(value))) problem = 'the content-length is malformed';
+          // The library frames by the first one.
+          if (!/^\d{1,15}$/.test(value) || hasLength) problem = 'the content-length is malformed';
+          hasLength = true;
           bodyBytes = Number(value);
         }
         break;
@@ -202,7 +205,7 @@ function accept(state: UwsListenerState, response: UwsResponse, request: UwsRequ
     if (!isHopByHop(name) || (isHandshake && name === 'upgrade')) headerBlock += `${name}\0${value}\0`;
   });
   if (chunked) {
-    if (bodyBytes !== 0) problem = 'a body is framed by length or by chunks, not both';
+    if (hasLength) problem = 'a body is framed by length or by chunks, not both';
     bodyBytes = -1;
   }
   if (!methods.has(method)) problem = 'the method is unknown';

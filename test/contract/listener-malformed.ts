@@ -114,6 +114,11 @@ export function malformedCases(fact: Fact): void {
     refused('with an endless content-length is answered 400 or 413', `${post}Content-Length: 99999999999999999999999\r\n\r\n`, [400, 413]);
     refused('with two content-lengths is answered 400', `${post}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab`, 400);
     refused(
+      'with two content-lengths, the first of them 0, is answered 400',
+      `${post}Content-Length: 0\r\nContent-Length: 2\r\n\r\nab`,
+      400,
+    );
+    refused(
       'with content-length and transfer-encoding is refused',
       `${post}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
       400,
