@@ -32,10 +32,12 @@ export function createFetch(
   meter: EgressMeter = new EgressMeter(),
   openMax = 1000,
 ): { calls: Readonly<Record<string, HostHandler>>; close(): Promise<void> } {
-  let agent: Promise<Agent> | null = null;
+  /** Each isolate's own: on a connection that it shares with nobody, what it sent cannot answer another's request. */
+  const agents = new Map<object, Agent>();
+  let library: Promise<() => Agent> | null = null;
   const places = new OpenFetches(openMax);
-  const connect = (): Promise<Agent> =>
-    (agent ??= loadFetchLibrary().then((undici) => {
+  const load = (): Promise<() => Agent> =>
+    (library ??= loadFetchLibrary().then((undici) => {
       const open = undici.buildConnector({ lookup, allowH2: false });
       const connector: typeof open = (options, callback) =>
         open(options, (...result) => {
@@ -43,12 +45,24 @@ export function createFetch(
           if (result[1]) meter.add(result[1]);
           callback(...result);
         });
-      return new undici.Agent({ connect: connector, allowH2: false, bodyTimeout: 0, headersTimeout: 0 });
+      return () => new undici.Agent({ connect: connector, allowH2: false, bodyTimeout: 0, headersTimeout: 0 });
     }));
+  const agentOf = async (isolate: object): Promise<Agent> => {
+    const create = await load();
+    let agent = agents.get(isolate);
+    if (agent === undefined) {
+      const made = (agent = create());
+      const forgetIdle = (): void => {
+        if (Object.keys(made.stats).length === 0 && agents.get(isolate) === made) agents.delete(isolate);
+      };
+      agents.set(isolate, made.on('disconnect', forgetIdle).on('connectionError', forgetIdle));
+    }
+    return agent;
+  };
   return {
-    calls: { fetch: (call) => run(connect(), policy, places, call) },
+    calls: { fetch: (call) => run(agentOf(call.isolate), policy, places, call) },
     async close() {
-      await (await agent)?.destroy();
+      await Promise.all(Array.from(agents.values(), (agent) => agent.destroy()));
     },
   };
 }
