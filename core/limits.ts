@@ -21,6 +21,7 @@ export interface Limits {
   readonly engineRequestsMax: number;
   /** How late the event loop of an engine may be before requests of the greediest deployments are refused. */
   readonly engineLagMsMax: number;
+  /** Clients' connections to an engine, above which one that waits for a request is closed. */ readonly connectionsMax: number;
   /** Unanswered requests on one connection; one that sends more is closed after them. */ readonly pipelinedMax: number;
   /** `fetch` calls of one invocation. */ readonly subrequestsMax: number;
   /** `fetch` calls of one isolate under way at a time, the bodies of their responses included. */ readonly subrequestsOpenMax: number;
@@ -79,6 +80,7 @@ export const defaultLimits: Limits = {
   requestsPerDeploymentMax: 1000,
   engineRequestsMax: 10_000,
   engineLagMsMax: 1000,
+  connectionsMax: 20_000,
   pipelinedMax: 256,
   subrequestsMax: 1000,
   subrequestsOpenMax: 1000,
@@ -134,6 +136,7 @@ export const limitVariables = {
   requestsPerDeploymentMax: 'WORKER_CONCURRENCY',
   engineRequestsMax: 'ENGINE_REQUESTS_MAX',
   engineLagMsMax: 'ENGINE_LAG_MS_MAX',
+  connectionsMax: 'HANDLER_CONNECTIONS_MAX',
   pipelinedMax: 'REQUESTS_PIPELINED_MAX',
   subrequestsMax: 'WORKER_SUBREQUESTS_MAX',
   subrequestsOpenMax: 'WORKER_SUBREQUESTS_OPEN_MAX',

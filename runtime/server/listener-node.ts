@@ -19,6 +19,9 @@ const WAIT_MS = 200;
 const LINGER_MS = 1000;
 /** Where the limits do not say. */
 const PIPELINED_MAX = 256;
+const CONNECTIONS_MAX = 20_000;
+/** How many connections are looked at for one that can be closed. */
+const LOOKS_MAX = 1000;
 
 type ConnectedSocket = Socket & { connection?: NodeConnection };
 
@@ -36,6 +39,7 @@ export async function openNodeListener(options: ListenerOptions): Promise<Listen
   // Of connections, not of requests.
   const sockets = new Set<ConnectedSocket>();
   const headersMs = limits.headersMs ?? 10_000;
+  const connectionsMax = limits.connectionsMax ?? CONNECTIONS_MAX;
 
   const server = http.createServer({
     IncomingMessage: LeanIncomingMessage,
@@ -66,6 +70,10 @@ export async function openNodeListener(options: ListenerOptions): Promise<Listen
       closing: false,
       upgraded: false,
     };
+    if (sockets.size >= connectionsMax && !closeOldestIdle(sockets)) {
+      socket.destroy();
+      return;
+    }
     sockets.add(socket);
     socket.on('close', () => {
       sockets.delete(socket);
@@ -350,6 +358,25 @@ function listen(server: Server, options: ListenerOptions): Promise<void> {
 /** `close` of an HTTP server ends idle connections as well: that of its base class does not. */
 function stopAccepting(server: Server): void {
   NetServer.prototype.close.call(server);
+}
+
+/**
+ * Makes room for a new connection: of the eldest, one that never asked for anything goes, else one that waits for its next request.
+ * False where all of them are busy.
+ */
+function closeOldestIdle(sockets: ReadonlySet<ConnectedSocket>): boolean {
+  let looks = 0;
+  let chosen: ConnectedSocket | null = null;
+  for (const socket of sockets) {
+    if (++looks > LOOKS_MAX) break;
+    if (socket.destroyed || socket.connection!.first !== null || socket.connection!.upgraded) continue;
+    chosen ??= socket;
+    if (socket.bytesWritten > 0) continue;
+    chosen = socket;
+    break;
+  }
+  chosen?.destroy();
+  return chosen !== null;
 }
 
 /** Ends the connections that answer nothing at the moment. */

@@ -87,7 +87,8 @@ export function openUwsListener(uws: UwsModule): OpenListener {
     const upgrade: UwsUpgrade = (response, request, context) => accept(state, response, request, context);
     app.ws('/*', uwsBehavior(options.limits, compression, upgrade));
     app.filter((response, count) => {
-      if (count > 0) state.addresses.opened(response);
+      if (count > (options.limits.connectionsMax ?? defaultLimits.connectionsMax)) response.close();
+      else if (count > 0) state.addresses.opened(response);
     });
     app.any('/*', (response, request) => accept(state, response, request, null));
 

@@ -71,6 +71,7 @@ export interface ListenerOptions {
     readonly idleMs: number;
     /** Until a request's headers must be complete (slow clients, 408). Default 10,000. */ readonly headersMs?: number;
     /** A body that stops coming, or a response that the client stops taking: the connection is cut. Default 60,000. */ readonly stallMs?: number;
+    /** Open connections, above which the one that has waited longest for a request is closed. Default 20,000. */ readonly connectionsMax?: number;
     /** Unanswered requests on one connection, above which it is closed after them. Default 256. */ readonly pipelinedMax?: number;
     /** Default 32 MB. */ readonly webSocketMessageBytesMax?: number;
     /** Between pings. Default 30,000. */ readonly webSocketIdleMs?: number;

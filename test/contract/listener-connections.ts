@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import type { Exchange } from '#runtime/server/listener.ts';
-import { bodyOf, ok, type Fact } from './listener-case.ts';
+import { bodyOf, limits, ok, type Fact } from './listener-case.ts';
 
 export function connectionCases(fact: Fact): void {
   describe('a connection', () => {
@@ -91,6 +91,36 @@ export function connectionCases(fact: Fact): void {
       await arrived;
       raw.socket.resetAndDestroy();
       await gone.promise;
+    });
+
+    fact('above the limit takes the place of the one that has waited longest without a request', async (open) => {
+      const { client } = await open(ok, { limits: { ...limits, connectionsMax: 3 } });
+      const used = await client();
+      used.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+      await used.response();
+      const silent = await client();
+      const other = await client();
+      const next = await client();
+      next.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+      assert.equal((await next.response()).body, 'ok');
+      await silent.closed;
+      for (const raw of [used, other]) {
+        raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+        assert.equal((await raw.response()).body, 'ok');
+      }
+    });
+
+    fact('above the limit is closed where all others are being answered', async (open) => {
+      const arrived = Promise.withResolvers<Exchange>();
+      const { client } = await open((exchange) => arrived.resolve(exchange), { limits: { ...limits, connectionsMax: 1 } });
+      const busy = await client();
+      busy.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+      const exchange = await arrived.promise;
+      await (
+        await client()
+      ).closed;
+      exchange.send(200, '', 'answered');
+      assert.equal((await busy.response()).body, 'answered');
     });
 
     fact('that ends after the response tells the handler nothing', async (open) => {
