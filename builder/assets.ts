@@ -1,7 +1,7 @@
 // The static files of a project with their hashes. Called by build.ts; reads, and writes nothing.
 import { createHash } from 'node:crypto';
 import { createReadStream, type Dirent } from 'node:fs';
-import { readdir, readFile, realpath, stat } from 'node:fs/promises';
+import { lstat, readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import type { AssetFile } from '#core/manifest.ts';
 import { BuildError } from './build-error.ts';
@@ -67,7 +67,7 @@ export async function collectAssets(folder: string, limits: ArtifactLimits, isPr
     files: Object.fromEntries(files),
     sources: new Map([...found].map(([path, { file }]) => [path, file])),
     bytes,
-    rules: { headers: await textOf(join(base, '_headers')), redirects: await textOf(join(base, '_redirects')) },
+    rules: { headers: await textOf(base, '_headers'), redirects: await textOf(base, '_redirects') },
   };
 }
 
@@ -109,7 +109,7 @@ function isSkipped(name: string, atTop: boolean, isProject: boolean): boolean {
   return atTop && (name === '_headers' || name === '_redirects' || (isProject && projectFiles.has(name)));
 }
 
-async function targetOf(base: string, file: string, entry: Dirent): Promise<string> {
+async function targetOf(base: string, file: string, entry: Pick<Dirent, 'isSymbolicLink'>): Promise<string> {
   if (!entry.isSymbolicLink()) return file;
   const name = relative(base, file);
   const target = await realpath(file).catch(() => {
@@ -131,8 +131,12 @@ async function hashFile(file: string): Promise<string> {
   return hash.digest('hex');
 }
 
-function textOf(file: string): Promise<string | null> {
-  return readFile(file, 'utf8').catch(() => null);
+/** The text of a rules file; its lines go into messages, so that it may not be a link to a file elsewhere. */
+async function textOf(base: string, name: string): Promise<string | null> {
+  const info = await lstat(join(base, name)).catch(() => null);
+  if (info === null) return null;
+  const file = await targetOf(base, join(base, name), info);
+  return (await stat(file)).isFile() ? readFile(file, 'utf8') : null;
 }
 
 /** The error for a bound of spec part 8, with used and allowed values. */

@@ -2,6 +2,7 @@
 // Thrown by everything in builder/; never by the handler (its errors are in core/errors.ts).
 import { readFileSync } from 'node:fs';
 import { relative, resolve, sep } from 'node:path';
+import type { Containment } from './containment.ts';
 
 /** Why a build failed. */
 export type BuildErrorCode =
@@ -11,6 +12,7 @@ export type BuildErrorCode =
   | 'unloadable_import'
   | 'missing_entry'
   | 'unknown_kind'
+  | 'outside'
   | 'assets'
   | 'migrations'
   | 'too_large'
@@ -116,13 +118,16 @@ export function sourceFile(id: string): string {
   return (query === -1 ? id : id.slice(0, query)).replace(`${rootIndexMark}.`, '.');
 }
 
-/** Place and code frame of a log, as far as it has one and the file can be read. */
-export function whereIs(root: string, log: BundlerLog): { place: SourcePlace | null; frame: string | null } {
+/** Place and code frame of a log, as far as it has one and the file may be read. */
+export function whereIs(bounds: Containment, log: BundlerLog): { place: SourcePlace | null; frame: string | null } {
   const id = log.loc?.file ?? log.id;
   if (id === undefined || log.loc === undefined || id.startsWith('\0')) return { place: null, frame: null };
-  const place = { file: projectPath(root, id), line: log.loc.line, column: log.loc.column + 1 };
+  const place = { file: projectPath(bounds.root, id), line: log.loc.line, column: log.loc.column + 1 };
+  const file = resolve(bounds.root, sourceFile(id));
+  // Lines of a file that is not the project's are nobody's to see.
+  if (!bounds.holds(file)) return { place, frame: null };
   try {
-    return { place, frame: codeFrame(readFileSync(resolve(root, sourceFile(id)), 'utf8'), place.line, place.column) };
+    return { place, frame: codeFrame(readFileSync(file, 'utf8'), place.line, place.column) };
   } catch {
     return { place, frame: null };
   }

@@ -1,7 +1,7 @@
 // Source folder -> artifact: the whole of a build, joined from the parts beside it. Called by the CLI and by build jobs.
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
-import { join, relative, resolve, sep } from 'node:path';
+import { join, resolve } from 'node:path';
 import { defaultLimits } from '#core/limits.ts';
 import type { AssetRules, Manifest } from '#core/manifest.ts';
 import type { AssetsConfig } from '#core/project-config.ts';
@@ -14,6 +14,7 @@ import { collectAssets, tooLarge, type ArtifactLimits, type Assets } from './ass
 import { BuildError, projectPath } from './build-error.ts';
 import { runBuildCommand } from './build-command.ts';
 import { bundle, type Bundle } from './bundle.ts';
+import { containmentOf, isInside } from './containment.ts';
 import { readMigrations } from './migrations.ts';
 import { findEntry, type ProjectEntry } from './entry.ts';
 import { hasNodeCompat, type BuildConfig } from './project.ts';
@@ -26,6 +27,7 @@ const defaultAssets: AssetsConfig = { binding: null, notFoundHandling: 'none', r
 /** What to build, and where to. */
 export interface BuildOptions {
   /** The project's folder (repository root plus `base`). */ readonly root: string;
+  /** The repository where it is a workspace: its files may be imported too. Default: only the project's. */ readonly workspace?: string;
   readonly config: BuildConfig;
   /** Folder that artifacts are written into. */ readonly artifacts: string;
   /** Output of the `build` command, as it comes. */ readonly onOutput?: (text: string) => void;
@@ -53,7 +55,7 @@ export async function build(options: BuildOptions): Promise<Artifact> {
   }
   const project = findEntry(root, options.config);
   const [worker, assets] = await Promise.all([bundleOf(project, root, options), assetsOf(project, root, options.config, limits)]);
-  const migrations = await readMigrations(root, options.config.bindings.db);
+  const migrations = await readMigrations(containmentOf(root, options.workspace), options.config.bindings.db);
   const migrationsText = migrations.length === 0 ? null : JSON.stringify(migrations);
   const total = (assets?.bytes ?? 0) + (worker ? Buffer.byteLength(worker.code) + Buffer.byteLength(worker.map) : 0);
   if (total > limits.artifactBytesMax) throw tooLarge('bytes', total, limits.artifactBytesMax, 'BUILD_ARTIFACT_MAX_BYTES');
@@ -85,7 +87,8 @@ async function bundleOf(project: ProjectEntry, root: string, options: BuildOptio
   if (project.entry === null) return null;
   if (options.bundle) return options.bundle;
   const bytesMax = (options.limits ?? defaultLimits).bundleBytesMax;
-  return bundle({ root, entry: project.entry, nodeCompat: hasNodeCompat(options.config), bytesMax });
+  const workspace = options.workspace ?? root;
+  return bundle({ root, workspace, entry: project.entry, nodeCompat: hasNodeCompat(options.config), bytesMax });
 }
 
 /** The assets with the rules of their folder. */
@@ -119,9 +122,7 @@ async function assetsFolder(project: ProjectEntry, root: string, config: BuildCo
 
 async function inside(root: string, path: string): Promise<string> {
   const folder = await realpath(resolve(root, path));
-  const away = relative(root, folder);
-  if (away === '..' || away.startsWith(`..${sep}`))
-    throw new BuildError('assets', `The output directory "${path}" leads out of the project`);
+  if (!isInside(root, folder)) throw new BuildError('assets', `The output directory "${path}" leads out of the project`);
   return folder;
 }
 

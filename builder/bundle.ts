@@ -1,17 +1,21 @@
 // TypeScript, JavaScript and npm dependencies -> one ESM file with its source map, through rolldown. Called by build.ts
 // and watch.ts. Writes nothing; the same sources give the same bytes wherever they lie.
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { sep } from 'node:path';
 import { rolldown, type InputOptions, type RolldownOutput } from 'rolldown';
 import { BuildError, joinBuildErrors, projectPath, sourceFile, type BundlerLog } from './build-error.ts';
 import { fromLog, toBuildError } from './bundler-errors.ts';
 import { fileImportsPlugin } from './file-imports.ts';
+import { containmentOf, type Containment } from './containment.ts';
+import { containmentPlugin, isOutside, outsideErrors } from './outside-imports.ts';
+import { checkTsconfigs } from './tsconfig-bounds.ts';
 import { builderFolder, nodeCompatPlugin, nodeGlobals, ownPath } from './node-compat.ts';
 
 /** What to bundle. */
 export interface BundleOptions {
   /** The project's folder, absolute. Paths in errors and in the source map are relative to it. */ readonly root: string;
   /** The worker's entry file, absolute. */ readonly entry: string;
+  /** The repository where it is a workspace: its files may be imported too. Default: only the project's. */ readonly workspace?: string;
   /** Whether `node:*`, `Buffer` and `process` are served; false when the flag is switched off. */ readonly nodeCompat: boolean;
   /** Bytes that the bundle may have; more is a BuildError. */ readonly bytesMax?: number;
 }
@@ -46,13 +50,15 @@ export async function bundle(options: BundleOptions): Promise<Bundle> {
 export async function bundleInto(given: BundleOptions, inputs: Set<string>): Promise<Bundle> {
   if (!existsSync(given.entry))
     throw new BuildError('missing_entry', `The worker's entry ${projectPath(given.root, given.entry)} does not exist`);
+  const bounds = containmentOf(given.root, given.workspace);
   // rolldown follows links, and paths are compared.
-  const options = { ...given, root: realpathSync(given.root) };
-  const context = { root: options.root, nodeCompat: options.nodeCompat };
+  const options = { ...given, root: bounds.root };
+  const context = { bounds, nodeCompat: options.nodeCompat };
+  checkTsconfigs(bounds, options.entry);
   const unresolved: BundlerLog[] = [];
   let output: RolldownOutput;
   try {
-    await using build = await rolldown(inputOptions(options, unresolved, inputs));
+    await using build = await rolldown(inputOptions(options, bounds, unresolved, inputs));
     output = await build.generate({
       format: 'esm',
       codeSplitting: false,
@@ -61,6 +67,7 @@ export async function bundleInto(given: BundleOptions, inputs: Set<string>): Pro
       comments: { legal: true, annotation: false, jsdoc: false },
     });
   } catch (error) {
+    if (isOutside(error)) throw await outsideErrors(inputOptions(options, bounds, [], inputs), bounds);
     throw toBuildError(error, context);
   }
   const [chunk] = output.output;
@@ -73,7 +80,7 @@ export async function bundleInto(given: BundleOptions, inputs: Set<string>): Pro
   return { code: chunk.code, map: portableMap(String(chunk.map), options.root), inputs: [...inputs].sort() };
 }
 
-function inputOptions(options: BundleOptions, unresolved: BundlerLog[], inputs: Set<string>): InputOptions {
+function inputOptions(options: BundleOptions, bounds: Containment, unresolved: BundlerLog[], inputs: Set<string>): InputOptions {
   return {
     cwd: options.root,
     input: entryId,
@@ -102,7 +109,12 @@ function inputOptions(options: BundleOptions, unresolved: BundlerLog[], inputs: 
     onLog(_level, log) {
       if (log.code === 'UNRESOLVED_IMPORT') unresolved.push(log);
     },
-    plugins: [entryPlugin(options.entry, inputs), nodeCompatPlugin(options.nodeCompat), fileImportsPlugin(options.root)],
+    plugins: [
+      containmentPlugin(bounds),
+      entryPlugin(options.entry, inputs),
+      nodeCompatPlugin(options.nodeCompat),
+      fileImportsPlugin(options.root),
+    ],
   };
 }
 

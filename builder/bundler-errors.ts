@@ -2,11 +2,12 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { BuildError, rootIndexMark, joinBuildErrors, projectPath, whereIs, type BuildErrorCode, type BundlerLog } from './build-error.ts';
+import type { Containment } from './containment.ts';
 import { isNodeBuiltin } from './node-builtins.ts';
 
 /** What the hints depend on. */
 export interface ErrorContext {
-  readonly root: string;
+  readonly bounds: Containment;
   readonly nodeCompat: boolean;
 }
 
@@ -21,21 +22,26 @@ const codes: Readonly<Record<string, BuildErrorCode>> = {
 
 /** The error a failed rolldown run threw, as one BuildError. */
 export function toBuildError(error: unknown, context: ErrorContext): BuildError {
-  if (error instanceof BuildError) return error;
   const logs = (error as { errors?: readonly BundlerLog[] } | null)?.errors;
   if (Array.isArray(logs) && logs.length > 0) return joinBuildErrors(logs.map((log: BundlerLog) => fromLog(log, context)));
+  return asBuildError(error);
+}
+
+/** Any failure as a BuildError. */
+export function asBuildError(error: unknown): BuildError {
+  if (error instanceof BuildError) return error;
   return new BuildError('bundler', error instanceof Error ? error.message : String(error), { cause: error });
 }
 
 /** One log entry as a BuildError. */
 export function fromLog(log: BundlerLog, context: ErrorContext): BuildError {
   const code = codes[log.code ?? ''] ?? 'bundler';
-  return new BuildError(code, messageOf(log, context), whereIs(context.root, log));
+  return new BuildError(code, messageOf(log, context), whereIs(context.bounds, log));
 }
 
 function messageOf(log: BundlerLog, context: ErrorContext): string {
   const plain = firstLine(log.message);
-  const from = log.id === undefined ? 'the worker' : projectPath(context.root, log.id);
+  const from = log.id === undefined ? 'the worker' : projectPath(context.bounds.root, log.id);
   if (codes[log.code ?? ''] === 'unresolved_import' && log.exporter !== undefined) {
     return `Cannot resolve "${log.exporter}", imported from ${from}. ${resolveHint(log.exporter, log.id, context)}`;
   }
@@ -65,7 +71,7 @@ function resolveHint(specifier: string, importer: string | undefined, context: E
   if (specifier.startsWith('#')) return 'Add it to "imports" in package.json';
   const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
   if (!/^(?:@[\w.-]+\/)?[\w.-]+$/.test(name)) return 'No file and no package has this name';
-  if (isInstalled(name, importer ?? join(context.root, 'index'))) return `Package ${name} is installed, but has no such export`;
+  if (isInstalled(name, importer ?? join(context.bounds.root, 'index'))) return `Package ${name} is installed, but has no such export`;
   return `Run: npm i ${name}`;
 }
 

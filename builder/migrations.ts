@@ -1,9 +1,11 @@
 // The migrations of a project: `migrations/*.sql` for its one database, or `migrations/<BINDING>/*.sql`. Reads files, runs
 // nothing; the database service applies them.
+import { statSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { DatabaseMigrations } from '#core/manifest.ts';
-import { BuildError } from './build-error.ts';
+import { BuildError, projectPath } from './build-error.ts';
+import { realPath, type Containment } from './containment.ts';
 
 /**
  * Reads the migrations of a project; none when it has no folder `migrations`.
@@ -11,13 +13,14 @@ import { BuildError } from './build-error.ts';
  * @param databases binding name -> resource, as platform.yaml declares them.
  * @throws {BuildError} when files cannot belong to one database.
  */
-export async function readMigrations(root: string, databases: Readonly<Record<string, string>>): Promise<DatabaseMigrations[]> {
+export async function readMigrations(bounds: Containment, databases: Readonly<Record<string, string>>): Promise<DatabaseMigrations[]> {
+  const { root } = bounds;
   const folder = path.join(root, 'migrations');
-  const plain = await sqlFiles(folder);
+  const plain = await sqlFiles(folder, bounds);
   const bindings = Object.entries(databases);
   const inFolders: [binding: string, resource: string, names: string[]][] = [];
   for (const [binding, resource] of bindings) {
-    const names = await sqlFiles(path.join(folder, binding));
+    const names = await sqlFiles(path.join(folder, binding), bounds);
     if (names.length > 0) inFolders.push([binding, resource, names]);
   }
   if (plain.length > 0 && inFolders.length > 0) {
@@ -44,17 +47,25 @@ export async function readMigrations(root: string, databases: Readonly<Record<st
   return [...byResource].map(([resource, files]) => ({ resource, files }));
 }
 
-async function sqlFiles(folder: string): Promise<string[]> {
-  try {
-    const entries = await readdir(folder, { withFileTypes: true });
-    return entries
-      .filter((entry) => entry.isFile() && entry.name.endsWith('.sql'))
-      .map((entry) => entry.name)
-      .toSorted();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT' || (error as NodeJS.ErrnoException).code === 'ENOTDIR') return [];
+/** Names of the SQL files in a folder. Links are followed within the project. */
+async function sqlFiles(folder: string, bounds: Containment): Promise<string[]> {
+  const entries = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
     throw error;
-  }
+  });
+  if (entries === null) return [];
+  refuseOutside(folder, bounds);
+  const names = entries.filter((name) => name.endsWith('.sql')).toSorted();
+  for (const name of names) refuseOutside(path.join(folder, name), bounds);
+  return names.filter((name) => statSync(path.join(folder, name)).isFile());
+}
+
+function refuseOutside(file: string, bounds: Containment): void {
+  if (bounds.holds(file)) return;
+  throw new BuildError(
+    'outside',
+    `${projectPath(bounds.root, file)} is a link that leads ${realPath(file) === null ? 'nowhere' : 'out of the project'}`,
+  );
 }
 
 function readAll(folder: string, names: readonly string[]): Promise<(readonly [string, string])[]> {

@@ -5,7 +5,7 @@ import { watch as watchFolder, type FSWatcher } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import type { BuildError } from './build-error.ts';
 import { bundleInto, type Bundle, type BundleOptions } from './bundle.ts';
-import { toBuildError } from './bundler-errors.ts';
+import { asBuildError } from './bundler-errors.ts';
 
 /** What a save led to. */
 export type WatchResult = { readonly bundle: Bundle; readonly error?: never } | { readonly bundle?: never; readonly error: BuildError };
@@ -36,7 +36,7 @@ export function watch(options: BundleOptions, onResult: (result: WatchResult) =>
     const inputs = new Set<string>([options.entry]);
     const result: WatchResult = await bundleInto(options, inputs).then(
       (bundle) => ({ bundle }),
-      (error: unknown) => ({ error: toBuildError(error, options) }),
+      (error: unknown) => ({ error: asBuildError(error) }),
     );
     if (closed) return;
     // A failed run may not have come to every file, so those of the last good one stay.

@@ -5,12 +5,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Bundle } from '#builder/bundle.ts';
 import { findEntry, type ProjectEntry } from '#builder/entry.ts';
+import { containmentOf } from '#builder/containment.ts';
 import { readMigrations } from '#builder/migrations.ts';
 import { hasNodeCompat } from '#builder/project.ts';
 import { watch, type Watch, type WatchResult } from '#builder/watch.ts';
 import { defaultLimits } from '#core/limits.ts';
 import type { DevEngine } from '#runtime/dev.ts';
-import { buildProject, projectRoot, type Project } from './project.ts';
+import { buildProject, projectRoot, workspaceFolder, type Project } from './project.ts';
 import { readVariables, variableFiles } from './variables.ts';
 import { watchFolder, type Watcher } from './watcher.ts';
 
@@ -74,7 +75,7 @@ export async function startSession({ engine, folder, load, watching, events }: S
       compress: false,
       ...(bundle !== null && { bundle }),
     });
-    const found = await readMigrations(projectRoot(project), project.config.bindings.db ?? {});
+    const found = await readMigrations(containmentOf(projectRoot(project)), project.config.bindings.db ?? {});
     // A file that is being written is empty for a moment: applied like that, it could not be changed any more.
     const migrations = found.map(({ resource, files }) => ({ resource, files: files.filter(([, sql]) => sql.trim() !== '') }));
     await engine.deploy({ artifactFolder: built.folder, vars: readVariables(project.folder), migrations, config: project.config });
@@ -96,7 +97,13 @@ export async function startSession({ engine, folder, load, watching, events }: S
     const found: ProjectEntry = findEntry(root, config);
     opened = true;
     if (found.entry === null || !watching) return serve(cause, began);
-    const options = { root, entry: found.entry, nodeCompat: hasNodeCompat(config), bytesMax: defaultLimits.bundleBytesMax };
+    const options = {
+      root,
+      workspace: workspaceFolder(project.folder),
+      entry: found.entry,
+      nodeCompat: hasNodeCompat(config),
+      bytesMax: defaultLimits.bundleBytesMax,
+    };
     sources = watch(options, (result) => enqueue(() => take(result, bundle === null ? began : null)));
   };
   const take = async (result: WatchResult, began: number | null): Promise<void> => {

@@ -126,7 +126,13 @@ export async function buildProject(
   } = {},
 ): Promise<Built> {
   const began = performance.now();
-  const artifact = await build({ root: projectRoot(project), config: project.config, artifacts, ...options });
+  const artifact = await build({
+    root: projectRoot(project),
+    workspace: workspaceFolder(project.folder),
+    config: project.config,
+    artifacts,
+    ...options,
+  });
   return { ...artifact, buildMs: performance.now() - began };
 }
 

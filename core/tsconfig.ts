@@ -1,5 +1,5 @@
-// tsconfig.json of a project: makes it see env.d.ts, changing as little of the text as possible. Called by
-// `platform types`, which reads and writes the file. No I/O; comments, indentation, line ends and byte order mark stay.
+// tsconfig.json of a project: makes it see env.d.ts, changing as little of the text as possible, and says which files it names.
+// Called by `platform types`, which reads and writes the file, and by the builder. No I/O; comments, indentation, line ends and byte order mark stay.
 import { applyEdits, modify, parseTree, printParseErrorCode, type JSONPath, type Node, type ParseError } from 'jsonc-parser';
 import { typesPackage } from './environment-types.ts';
 import type { Problem } from './problem.ts';
@@ -56,6 +56,21 @@ export function addToTsconfig(text: string | null, options: { readonly environme
   if (list !== undefined && !covered)
     plain = append(plain, [list[0]], childOf(parseTree(plain, [], { allowTrailingComma: true }), list[0])!, environmentFile);
   return { text: mark + plain, changed: mark + plain !== text };
+}
+
+/** Files that a tsconfig.json names by path under `extends` and `references`, with their place; names of packages are left out. */
+export function tsconfigLinks(text: string): { readonly path: string; readonly line: number; readonly column: number }[] {
+  const root = parseTree(text.replace(/^\ufeff/, ' '), [], { allowTrailingComma: true });
+  const references = childOf(root, 'references')?.children?.map((reference) => childOf(reference, 'path')) ?? [];
+  const extended = childOf(root, 'extends');
+  const nodes = [...references, ...(extended?.type === 'array' ? (extended.children ?? []) : [extended])];
+  return nodes.flatMap((node) => {
+    const path: unknown = node?.value;
+    if (node === undefined || typeof path !== 'string' || path === '') return [];
+    if (!references.includes(node) && !/^(?:\.{0,2}[\\/]|\.{1,2}$|[A-Za-z]:)/.test(path)) return [];
+    const before = text.slice(0, node.offset).split('\n');
+    return [{ path, line: before.length, column: before.at(-1)!.length + 1 }];
+  });
 }
 
 function problemOf(text: string, root: Node | undefined, errors: readonly ParseError[], file: string): Problem | undefined {

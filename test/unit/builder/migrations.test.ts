@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { containmentOf } from '#builder/containment.ts';
 import { readMigrations } from '#builder/migrations.ts';
 
 async function project(t: TestContext, files: readonly string[]): Promise<string> {
@@ -17,12 +18,12 @@ async function project(t: TestContext, files: readonly string[]): Promise<string
 }
 
 test('a project without migrations has none', async (t) => {
-  assert.deepEqual(await readMigrations(await project(t, []), { DB: 'main' }), []);
+  assert.deepEqual(await readMigrations(containmentOf(await project(t, [])), { DB: 'main' }), []);
 });
 
 test('files of the folder belong to the only database, in the order of their names', async (t) => {
   const root = await project(t, ['migrations/0002.sql', 'migrations/0001.sql', 'migrations/meta/journal.json', 'migrations/README.md']);
-  assert.deepEqual(await readMigrations(root, { DB: 'main' }), [
+  assert.deepEqual(await readMigrations(containmentOf(root), { DB: 'main' }), [
     {
       resource: 'main',
       files: [
@@ -36,7 +37,7 @@ test('files of the folder belong to the only database, in the order of their nam
 test('folders named after bindings belong to their databases', async (t) => {
   const root = await project(t, ['migrations/DB/1.sql', 'migrations/LOG/1.sql', 'migrations/OTHER/1.sql']);
   assert.deepEqual(
-    (await readMigrations(root, { DB: 'main', LOG: 'log' })).map(({ resource, files }) => [resource, files.length]),
+    (await readMigrations(containmentOf(root), { DB: 'main', LOG: 'log' })).map(({ resource, files }) => [resource, files.length]),
     [
       ['main', 1],
       ['log', 1],
@@ -46,18 +47,18 @@ test('folders named after bindings belong to their databases', async (t) => {
 
 test('files that cannot belong to one database are an error', async (t) => {
   const plain = await project(t, ['migrations/1.sql']);
-  await assert.rejects(readMigrations(plain, {}), {
+  await assert.rejects(readMigrations(containmentOf(plain), {}), {
     message: 'migrations/ has SQL files, but platform.yaml declares no database: declare one under db',
   });
-  await assert.rejects(readMigrations(plain, { DB: 'main', LOG: 'log' }), {
+  await assert.rejects(readMigrations(containmentOf(plain), { DB: 'main', LOG: 'log' }), {
     message: 'migrations/ has SQL files, but platform.yaml declares 2: put them into migrations/<BINDING>, such as migrations/DB',
   });
   const mixed = await project(t, ['migrations/1.sql', 'migrations/DB/1.sql']);
-  await assert.rejects(readMigrations(mixed, { DB: 'main' }), {
+  await assert.rejects(readMigrations(containmentOf(mixed), { DB: 'main' }), {
     message: 'migrations/ has SQL files and the folder DB: put each file into the folder of its binding',
   });
   const twice = await project(t, ['migrations/A/1.sql', 'migrations/B/1.sql']);
-  await assert.rejects(readMigrations(twice, { A: 'main', B: 'main' }), {
+  await assert.rejects(readMigrations(containmentOf(twice), { A: 'main', B: 'main' }), {
     message: 'Two bindings of the database main have migrations: keep those of one',
   });
 });
