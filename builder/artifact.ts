@@ -60,11 +60,12 @@ export async function writeArtifact(artifacts: string, content: ArtifactContent,
   const temporary = join(artifacts, `.${id.slice(0, 12)}-${randomBytes(6).toString('hex')}`);
   try {
     const folders = new Set([temporary]);
-    await mkdir(temporary, { recursive: true });
+    await mkdir(artifacts, { recursive: true });
+    await mkdir(temporary, { mode: 0o700 });
     for (const { path, source, hash } of assets) {
       const target = join(temporary, path);
       for (let parent = dirname(target); !folders.has(parent); parent = dirname(parent)) folders.add(parent);
-      await mkdir(dirname(target), { recursive: true });
+      await mkdir(dirname(target), { recursive: true, mode: 0o700 });
       await copy(source, target, path, hash, durable);
     }
     for (const [name, text] of texts) await writeWhole(join(temporary, name), [Buffer.from(text)], durable);

@@ -16,7 +16,9 @@ export interface Lock {
  * @param waitMs blocks the thread for up to so long; 0 tries once.
  */
 export function takeLock(file: string, waitMs = 0): Lock | null {
-  mkdirSync(path.dirname(file), { recursive: true });
+  const folder = path.dirname(file);
+  mkdirSync(path.dirname(folder), { recursive: true, mode: 0o755 });
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
   const database = new DatabaseSync(file, { timeout: waitMs });
   try {
     database.exec('BEGIN EXCLUSIVE');
@@ -30,7 +32,7 @@ export function takeLock(file: string, waitMs = 0): Lock | null {
 
 /** Notes who holds a lock, for messages only: beside the lock file, as `<file>.pid`. */
 export function noteHolder(file: string, pid: number): void {
-  writeFileSync(`${file}.pid`, `${pid}\n`);
+  writeFileSync(`${file}.pid`, `${pid}\n`, { mode: 0o600 });
 }
 
 /** The process that noted itself last, or null. */

@@ -83,7 +83,7 @@ export function readRoutes(dataFolder: string): RouteRecord[] {
 function storeArtifact(dataFolder: string, id: string, source: string): void {
   const target = path.join(dataFolder, 'artifacts', id);
   if (path.resolve(source) === target || existsSync(target)) return;
-  mkdirSync(path.dirname(target), { recursive: true });
+  makeFolder(path.dirname(target));
   const incoming = temporaryFolder(dataFolder);
   try {
     cpSync(source, path.join(incoming, id), { recursive: true });
@@ -156,11 +156,11 @@ function newDeploymentId(route: RouteRecord): string {
 
 /** Written and synced beside, then renamed over the old one: a reader never sees half a file, also after a power cut. */
 function replaceFile(dataFolder: string, file: string, text: string): void {
-  mkdirSync(path.dirname(file), { recursive: true });
+  makeFolder(path.dirname(file));
   const incoming = temporaryFolder(dataFolder);
   try {
     const beside = path.join(incoming, path.basename(file));
-    const descriptor = openSync(beside, 'w');
+    const descriptor = openSync(beside, 'w', 0o600);
     try {
       writeSync(descriptor, text);
       fsyncSync(descriptor);
@@ -173,8 +173,14 @@ function replaceFile(dataFolder: string, file: string, text: string): void {
   }
 }
 
+/** A folder of the data folder, for its owner alone: records hold variables, artifacts code. */
+function makeFolder(folder: string): void {
+  mkdirSync(path.dirname(folder), { recursive: true, mode: 0o755 });
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+}
+
 function temporaryFolder(dataFolder: string): string {
   const parent = path.join(dataFolder, 'incoming');
-  mkdirSync(parent, { recursive: true });
+  makeFolder(parent);
   return mkdtempSync(path.join(parent, 'publish-'));
 }

@@ -2,7 +2,7 @@
 // the host calls. Made once by main.ts or dev.ts.
 import { availableParallelism } from 'node:os';
 import type { Limits } from '#core/limits.ts';
-import type { EgressPolicy } from './bindings/egress.ts';
+import { createOwnAddresses, type EgressPolicy } from './bindings/egress.ts';
 import { EgressMeter } from './bindings/egress-meter.ts';
 import { compressionCalls } from './bindings/compression.ts';
 import { cryptoCalls } from './bindings/crypto.ts';
@@ -84,10 +84,11 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const { calls } = counters;
   const nodeCalls = { ...nodeCryptoCalls, ...nodeZlibCalls };
   const egressBytes = new EgressMeter();
-  const lookup = guardedLookup(options.egress, { servers: options.nameServers ?? [] });
-  const fetch = createFetch(options.egress, lookup, egressBytes, options.limits.subrequestsOpenMax);
+  const policy: EgressPolicy = { isOwn: createOwnAddresses(), ...options.egress };
+  const lookup = guardedLookup(policy, { servers: options.nameServers ?? [] });
+  const fetch = createFetch(policy, lookup, egressBytes, options.limits.subrequestsOpenMax);
   const webSockets = createWebSockets({
-    policy: options.egress,
+    policy,
     lookup,
     messageBytesMax: options.limits.webSocketMessageBytesMax,
     load: () => import('./server/websocket.ts'),

@@ -1,6 +1,4 @@
 // Root of an engine process: the only reader of the environment in the runtime. Started by supervisor/main.ts.
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { createEngine } from './engine.ts';
 import { openEngineStores, type EngineStores } from './engine-stores.ts';
 import { openEngineLog, type EngineLog } from './engine-log.ts';
@@ -19,6 +17,7 @@ import { createAssetServer } from './server/assets.ts';
 import { chooseListener } from './server/choose-listener.ts';
 import { answerJson, type InternalRoutes } from './server/internal.ts';
 import type { Exchange, Listener, ListenerOptions } from './server/listener.ts';
+import { keepPrivate } from './supervisor/private-folders.ts';
 import { ConfigurationError, engineConfig, type EngineConfig } from './configuration.ts';
 import { superviseEngine } from './supervised.ts';
 
@@ -61,7 +60,7 @@ async function openStores({ folder, limits, protocol }: EngineConfig): Promise<E
 
 async function start(): Promise<void> {
   const config = engineConfig(process.env);
-  for (const folder of ['artifacts', 'routes']) mkdirSync(join(config.folder, folder), { recursive: true });
+  if (config.supervision === null) keepPrivate(config.folder);
   const engine = await createEngine({
     limits: config.limits,
     egress: config.egress,

@@ -1,7 +1,5 @@
 // Root of the broker process: claims what is due in Postgres and delivers it to the engines of this machine. Several brokers share the
 // work. Started by the supervisor with ENGINE_DATABASE_URL, FS_PATH and PRIVATE_ORIGIN; it reads the environment and nothing else does.
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { pino } from 'pino';
 import { deliveryLimitsFrom } from '#core/delivery-limits.ts';
 import { limitsFrom } from '#core/limits.ts';
@@ -20,8 +18,6 @@ const log = pino({ name: 'broker', level: logLevelFrom(process.env) });
 
 const limits = deliveryLimitsFrom(process.env);
 const folder = get('FS_PATH');
-// The first start of a platform: engines make theirs later.
-mkdirSync(join(folder, 'routes'), { recursive: true });
 const stores = openEventsPostgres({ url: get('ENGINE_DATABASE_URL'), name: 'platform broker', limits, connectionsMax: 12 });
 const routes = await openRouteFiles({
   folder,

@@ -17,6 +17,7 @@ import { eventServices } from './event-services.ts';
 import type { Death } from './ledger.ts';
 import { readLedger, writeLedger } from './ledger-file.ts';
 import type { ToEngine } from './messages.ts';
+import { keepPrivate } from './private-folders.ts';
 import { claimPort } from './port.ts';
 import { openPrivatePort, type PrivatePort } from './private-port.ts';
 import { privatePortSettings } from './private-port-settings.ts';
@@ -61,6 +62,7 @@ async function start(config: SupervisorConfig): Promise<void> {
   const startedAt = new Date().toISOString();
   const { limits, folder } = config;
   const claimed = await claimPort(config.host, config.port);
+  if (folder !== '') keepPrivate(folder);
   const sockets = mkdtempSync(join(tmpdir().length <= SOCKET_PATH_MAX ? tmpdir() : '/tmp', 'platform-'));
   process.on('exit', () => rmSync(sockets, { recursive: true, force: true }));
   const quarantine = new Quarantine(

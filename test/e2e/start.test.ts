@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -21,6 +21,8 @@ let running: ChildProcess | null = null;
 
 /** Starts the platform and reads its lines until the one that says how to stop it. */
 async function start(): Promise<{ lines: string[]; child: ChildProcess }> {
+  // As careless as can be: what is private does not depend on it.
+  process.umask(0);
   const child = spawn(process.execPath, [launcher, 'start'], {
     env: { ...process.env, FS_PATH: folder, HANDLER_PORT: String(port), HANDLER_PRIVATE_PORT: '0', NO_COLOR: '1' },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -106,6 +108,13 @@ test(
     await rm(profile, { recursive: true, force: true });
   },
 );
+
+test('nobody else on the machine can read what the platform keeps', async () => {
+  const open: string[] = [];
+  for (const name of await readdir(folder)) if (((await stat(join(folder, name))).mode & 0o077) !== 0) open.push(name);
+  assert.deepEqual(open, []);
+  assert.equal((await stat(join(folder, 'routes/hello.json'))).mode & 0o777, 0o600);
+});
 
 test('a second one on the same folder says so and ends', async () => {
   const second = spawn(process.execPath, [launcher, 'start'], {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -51,6 +51,17 @@ test('the first deployment of a project writes artifact and route, and is produc
     deployments: { [deployment.id]: deployment },
   });
   assert.equal(readFileSync(path.join(at.dataFolder, 'artifacts', artifactA, 'assets', 'a.txt'), 'utf8'), 'A');
+});
+
+test('what is written is for its owner alone, whatever the umask', (t) => {
+  const at = place(t);
+  const before = process.umask(0);
+  t.after(() => process.umask(before));
+  publish(publication(at, { vars: { SECRET: 'x' } }));
+  const modes = ['', 'routes', 'routes/shop.json', 'artifacts', 'locks', 'incoming'].map((name) =>
+    (statSync(path.join(at.dataFolder, name)).mode & 0o777).toString(8),
+  );
+  assert.deepEqual(modes, ['755', '700', '600', '700', '700', '700']);
 });
 
 test('a preview leaves production, variables and earlier deployments as they are', (t) => {
