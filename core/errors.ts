@@ -59,6 +59,11 @@ export const errorTable = {
   store_unavailable: { status: 503, blame: 'platform', message: 'The database of the bindings cannot be reached at the moment' },
   execution_not_found: { status: 404, blame: 'worker', message: 'There is no run {id} of workflow {workflow}' },
   execution_state: { status: 409, blame: 'worker', message: 'Run {id} is {status}, so it cannot {action}' },
+  host_memory_exceeded: {
+    status: 503,
+    blame: 'worker',
+    message: '{what} takes {bytes} bytes outside of the isolate, where this deployment uses {used} of {limit}',
+  },
   quota_exceeded: { status: 500, blame: 'worker', message: '{what} would exceed {limit}' },
   conflict: { status: 409, blame: 'worker', message: '{reason}' },
   invalid_argument: { status: 400, blame: 'worker', message: '{reason}' },

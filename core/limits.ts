@@ -10,6 +10,8 @@ export interface Limits {
   /** Bytes in flight on one stream over the bridge before the sender waits. */ readonly streamWindowBytes: number;
   /** Idle keep-alive connection (spec part 8). */ readonly idleMs: number;
   /** Heap of one isolate. */ readonly isolateMemoryMb: number;
+  /** What an engine holds for one deployment outside of its isolates: compressors, streams, sockets, calls under way. */ readonly hostMemoryMb: number;
+  /** What it holds so for all of them; above it each has its share. */ readonly engineHostMemoryMb: number;
   /** Live isolates in one engine. */ readonly isolatesMax: number;
   /** Resident memory of an engine above which idle isolates go. */ readonly engineMemoryMb: number;
   /** Top-level code of a worker; 0 = off (spec part 8). */ readonly startupCpuMs: number;
@@ -69,6 +71,8 @@ export const defaultLimits: Limits = {
   streamWindowBytes: 256 * 1024,
   idleMs: 5000,
   isolateMemoryMb: 128,
+  hostMemoryMb: 256,
+  engineHostMemoryMb: 1024,
   isolatesMax: 1000,
   engineMemoryMb: 4096,
   startupCpuMs: 5000,
@@ -126,6 +130,8 @@ export const limitVariables = {
   headerBytesMax: 'REQUEST_HEADER_BYTES_MAX',
   bodyBytesMax: 'REQUEST_BODY_BYTES_MAX',
   isolateMemoryMb: 'WORKER_MEMORY_MB',
+  hostMemoryMb: 'WORKER_HOST_MEMORY_MB',
+  engineHostMemoryMb: 'ENGINE_HOST_MEMORY_MB',
   isolatesMax: 'WORKER_ISOLATES_MAX',
   engineMemoryMb: 'ENGINE_MEMORY_MB',
   startupCpuMs: 'WORKER_STARTUP_CPU_LIMIT_MS',

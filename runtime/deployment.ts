@@ -2,6 +2,7 @@
 // way or another, and takes another isolate when one is gone. handler.ts makes one per deployment it serves.
 import { performance } from 'node:perf_hooks';
 import type { PlatformError } from '#core/errors.ts';
+import type { EngineMemory, HostMemory } from './bridge/host-memory.ts';
 import type { Part } from './bridge/protocol.ts';
 import type { InvocationKind } from '#core/plans.ts';
 import type { Delivery } from './invocation/delivery.ts';
@@ -44,6 +45,7 @@ export interface RequestRecord {
 /** What deployments are made of. */
 export interface DeploymentParts extends ServingParts {
   readonly pool: Pool;
+  readonly hostMemory: EngineMemory;
   readonly onLog: (deployment: DeploymentConfig, line: LogLine) => void;
   /** Null where nobody listens, so that no record is made. */
   readonly onRequest: ((record: RequestRecord) => void) | null;
@@ -56,6 +58,7 @@ export interface DeploymentParts extends ServingParts {
 /** A deployment with whatever isolate serves it now. */
 export class Deployment implements Tenant, ServingOwner {
   readonly config: DeploymentConfig;
+  readonly hostMemory: HostMemory;
   lastUsedAt = 0;
   readonly conduct = { slowUntil: 0 };
   #parts: DeploymentParts;
@@ -74,6 +77,7 @@ export class Deployment implements Tenant, ServingOwner {
 
   constructor(config: DeploymentConfig, parts: DeploymentParts) {
     this.config = config;
+    this.hostMemory = parts.hostMemory.open(`${config.project}/${config.id}`);
     this.#prepare = config.prepare ?? null;
     this.#parts = parts;
     this.#mapper = new StackMapper(config.sourceMap);
@@ -289,8 +293,8 @@ export class Deployment implements Tenant, ServingOwner {
     await this.#serving?.trim();
   }
 
-  async heapBytes(): Promise<number> {
-    return (await this.#serving?.heapBytes()) ?? 0;
+  async heldBytes(): Promise<number> {
+    return this.hostMemory.bytes + ((await this.#serving?.heapBytes()) ?? 0);
   }
 
   /** Called about once a second: ends what is over its wall limit. */
@@ -310,6 +314,7 @@ export class Deployment implements Tenant, ServingOwner {
     this.#closed = true;
     this.#serving?.dispose(failed('draining'));
     for (const serving of this.#retired) serving.dispose(failed('draining'));
+    this.#parts.hostMemory.close(this.hostMemory);
   }
 }
 

@@ -27,13 +27,23 @@ export interface EngineStatus {
   readonly load: number;
   readonly parkedThreads: number;
   readonly rssBytes: number;
+  /** What is held for workers outside of isolates; `most`: for those that it is most for. */ readonly hostMemory: {
+    readonly bytes: number;
+    readonly bytesMax: number;
+    readonly refused: number;
+    readonly most: readonly { readonly name: string; readonly bytes: number }[];
+  };
   readonly routes: number;
   /** CPU ms by kind; `none`: no invocation ran; `entries`: all of it. */ readonly cpuMs: Readonly<Record<string, number>>;
 }
 
+/** Deployments that the status names. */
+const HEAVIEST_MAX = 10;
+
 /** The reports of an engine, until `close`. */
 export function createEngineReports(parts: ReportParts): { status(): EngineStatus; metrics(): MetricsReport; close(): void } {
   const { engine, handler } = parts;
+  const { hostMemory: memory } = engine;
   const loop = watchEventLoop();
   return {
     status: () => ({
@@ -49,6 +59,7 @@ export function createEngineReports(parts: ReportParts): { status(): EngineStatu
       load: handler.load,
       parkedThreads: engine.parkedThreads,
       rssBytes: process.memoryUsage.rss(),
+      hostMemory: { bytes: memory.bytes, bytesMax: memory.bytesMax, refused: memory.refused, most: memory.heaviest(HEAVIEST_MAX) },
       routes: parts.routes(),
       cpuMs: Object.fromEntries(Object.entries(engine.counters.ledger()).map(([kind, ms]) => [kind, Math.round(ms * 1000) / 1000])),
     }),
@@ -62,6 +73,7 @@ export function createEngineReports(parts: ReportParts): { status(): EngineStatu
         ['platform_parked_threads', '', engine.parkedThreads],
         ['platform_requests_in_flight', '', handler.load],
         ['platform_resident_bytes', '', process.memoryUsage.rss()],
+        ['platform_host_memory_bytes', '', memory.bytes],
         ['platform_routes', '', parts.routes()],
         ...loop.report(),
       ];
@@ -70,6 +82,7 @@ export function createEngineReports(parts: ReportParts): { status(): EngineStatu
         ['platform_egress_bytes_total', labels({ direction: 'in' }), engine.egressBytes.received],
         ['platform_egress_bytes_total', labels({ direction: 'out' }), engine.egressBytes.sent],
         ['platform_requests_forwarded_total', '', parts.forwarded()],
+        ['platform_host_memory_refused_total', '', memory.refused],
         ['platform_process_cpu_seconds_total', '', (user + system) / 1e6],
       ];
       return { counters, gauges, deployments: engine.counters.deployments() };

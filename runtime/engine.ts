@@ -15,6 +15,7 @@ import { createLazyCalls } from './bindings/lazy.ts';
 import { textCalls } from './bindings/text.ts';
 import { urlCalls } from './bindings/url.ts';
 import type { HostHandlers } from './bridge/host-calls.ts';
+import { EngineMemory } from './bridge/host-memory.ts';
 import { EngineCounters } from './metrics/counters.ts';
 import { CompileAhead } from './isolates/compile-ahead.ts';
 import { CompiledForms } from './isolates/compiled-forms.ts';
@@ -39,6 +40,7 @@ export interface EngineOptions {
 /** The running engine. */
 export interface Engine {
   readonly pool: Pool;
+  readonly hostMemory: EngineMemory;
   readonly compileAhead: CompileAhead;
   readonly handlers: HostHandlers;
   readonly scheduler: EntryScheduler;
@@ -95,6 +97,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   });
   return {
     pool,
+    hostMemory: new EngineMemory(options.limits),
     compileAhead,
     handlers: {
       async: calls.count({ ...fetch.calls, ...webSockets.calls, ...cryptoCalls, ...compressionCalls, ...nodeCalls }),

@@ -110,6 +110,7 @@ export function createHandler(parts: HandlerParts): Handler {
   const deploymentParts: Omit<DeploymentParts, 'counters'> = {
     engineCounters,
     pool: parts.engine.pool,
+    hostMemory: parts.engine.hostMemory,
     handlers: parts.engine.handlers,
     limits: parts.limits,
     protocol: parts.protocol,

@@ -5,6 +5,7 @@ import { errorMessage, type ErrorDetails } from '#core/errors.ts';
 import type { Limits } from '#core/limits.ts';
 import type { Plan } from '#core/plans.ts';
 import type { HostHandlers } from './bridge/host-calls.ts';
+import type { HostMemory } from './bridge/host-memory.ts';
 import { Link, type LinkEvents } from './bridge/link.ts';
 import type { Failure, Part } from './bridge/protocol.ts';
 import { Slots } from './bridge/slots.ts';
@@ -49,6 +50,7 @@ export interface ServingParts {
 /** The deployment that is served. */
 export interface ServingOwner {
   readonly config: DeploymentConfig;
+  /** What is held for it outside of its isolates. */ readonly hostMemory: HostMemory;
   /** Ends an invocation: the response where none is out yet, the log, the record. */
   end(invocation: AnyInvocation, outcome: Outcome, now?: number): void;
   log(level: LogLine['level'], text: string, invocation: AnyInvocation | null): void;
@@ -114,6 +116,7 @@ export class Serving implements LinkEvents {
     this.#isolate = isolate;
     this.#hooks = hooks;
     this.#link = new Link({
+      memory: deployment.hostMemory,
       handlers: parts.handlers,
       limits: { ...parts.limits, handlesMax: HANDLES_MAX, callsMax: CALLS_MAX },
       events: this,
@@ -358,14 +361,10 @@ export class Serving implements LinkEvents {
       if (this.#state === 'condemned') socket.close(1012, 'Service restart');
     } catch (error) {
       this.#link.forgetSocket(id);
-      const { message, code } = error as { message: string; code?: unknown };
+      const { message, code, details } = error as { message: string; code?: unknown; details?: ErrorDetails };
       this.#deployment.log('error', `The response cannot be sent: ${message}`, invocation);
-      this.#over(
-        id,
-        code === 'websocket_limit_exceeded'
-          ? failed(code, { limit: this.#parts.limits.webSocketsMax })
-          : failed('worker_threw', { reason: message }),
-      );
+      const isBound = code === 'websocket_limit_exceeded' || code === 'host_memory_exceeded';
+      this.#over(id, isBound ? failed(code, details) : failed('worker_threw', { reason: message }));
     }
   }
 

@@ -1,7 +1,8 @@
 // The host half of the Cache API: what may be kept and for how long (RFC 9111), which variant answers, and bodies both ways.
 // Where responses lie is the store's affair. A cache belongs to a project: its deployments share it, no other project sees it.
 import { PlatformError } from '#core/errors.ts';
-import type { HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
+import type { GuestStream, HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
+import type { ByteSource } from '../bridge/streams.ts';
 
 /** Something kept: a description and bytes. */
 export interface CacheRecord {
@@ -114,10 +115,12 @@ export function createCacheCalls(
     let bytes = 0;
     let over = false;
     return new Promise((resolve, reject) => {
+      const hold = call.isolate.memory.hold(0, 'A body for the cache');
       const finish = (settle: () => void): void => {
         if (over) return;
         over = true;
         buffered -= bytes;
+        hold.release();
         settle();
       };
       const stream = call.isolate.receiveStream(id as number, {
@@ -128,6 +131,11 @@ export function createCacheCalls(
           buffered += part.byteLength;
           chunks.push(part);
           if (bytes > limits.entryBytesMax || buffered > limits.entryBytesMax * entriesAtOnce) finish(() => resolve(undefined));
+          try {
+            hold.grow(2 * bytes);
+          } catch (error) {
+            finish(() => reject(error as Error));
+          }
           return true;
         },
         end: () => finish(() => resolve(new Uint8Array(Buffer.concat(chunks)))),
@@ -231,12 +239,23 @@ function lifeOf(
   return { ms: (Math.min(life, 31_536_000) - ageSeconds) * 1000, ageSeconds, withoutCookies };
 }
 
+/** Where it is refused, its source is told. */
+function openStream({ isolate }: HostCall, source: ByteSource): GuestStream {
+  try {
+    return isolate.openStream(source);
+  } catch (error) {
+    source.cancel();
+    throw error;
+  }
+}
+
 function reply(call: HostCall, head: Head, body: Uint8Array | null): HostReply {
   const value = { status: head.status, statusText: head.statusText, headers: head.headers };
   if (body === null) return { value: { ...value, stream: null, part: false } };
   if (body.byteLength <= partBytesMax) return { value: { ...value, stream: null, part: true }, parts: [body] };
   let at = 0;
   let cancelled = false;
+  const hold = call.isolate.memory.hold(body.byteLength, 'A body of the cache');
   const send = (): void => {
     while (!cancelled && at < body.byteLength) {
       const chunk = body.subarray(at, (at += partBytesMax));
@@ -244,8 +263,13 @@ function reply(call: HostCall, head: Head, body: Uint8Array | null): HostReply {
     }
     if (!cancelled) stream.end();
     cancelled = true;
+    hold.release();
   };
-  const stream = call.isolate.openStream({ resume: send, cancel: () => void (cancelled = true) });
+  const cancel = (): void => {
+    cancelled = true;
+    hold.release();
+  };
+  const stream = openStream(call, { resume: send, cancel });
   // The answer, which names the stream, has to be on its way before the first chunk.
   setImmediate(send);
   return { value: { ...value, stream: stream.id, part: false } };

@@ -2,7 +2,9 @@
 // handed over in bounded answers; the codec stands still until the guest asks for more.
 import type { Transform } from 'node:stream';
 import * as zlib from 'node:zlib';
-import type { CallScope, HostHandler, HostReply } from '../bridge/host-calls.ts';
+import type { CallOwner, CallScope, HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
+import type { Hold, HostMemory } from '../bridge/host-memory.ts';
+import { codecBytes, type CodecBytes } from './codec-memory.ts';
 
 /** Output of one answer after which the guest has to ask for more. */
 const ANSWER_BYTES_MAX = 256 * 1024;
@@ -23,6 +25,22 @@ const factories: Readonly<Record<string, Readonly<Record<string, () => Transform
   },
 };
 
+/** What a codec takes as node:zlib's method of the same kind. */
+const methods: Readonly<Record<string, Readonly<Record<string, CodecBytes>>>> = {
+  compress: {
+    deflate: codecBytes('deflate'),
+    'deflate-raw': codecBytes('deflate'),
+    gzip: codecBytes('gzip'),
+    brotli: codecBytes('brotliCompress'),
+  },
+  decompress: {
+    deflate: codecBytes('inflate'),
+    'deflate-raw': codecBytes('inflate'),
+    gzip: codecBytes('gunzip'),
+    brotli: codecBytes('brotliDecompress'),
+  },
+};
+
 interface Output {
   readonly chunks: readonly Uint8Array[];
   readonly more: boolean;
@@ -40,12 +58,27 @@ export class Codec {
   #settled = true;
   #ended = false;
   #waiter: (() => void) | null = null;
+  #hold: Hold;
+  #bytesOf: CodecBytes;
+  #input = 0;
+  #output = 0;
 
-  constructor(stream: Transform) {
+  /** @param open makes the stream, once its memory is reserved. @throws {PlatformError} `host_memory_exceeded`. */
+  constructor(memory: HostMemory, bytesOf: CodecBytes, open: () => Transform) {
+    this.#bytesOf = bytesOf;
+    this.#hold = memory.hold(bytesOf(0, 0), 'A compressor');
+    let stream: Transform;
+    try {
+      stream = open();
+    } catch (error) {
+      this.#hold.release();
+      throw error;
+    }
     this.#stream = stream;
     stream.on('data', (chunk: Uint8Array) => {
       this.#chunks.push(chunk);
       this.#bytes += chunk.byteLength;
+      this.#output += chunk.byteLength;
       if (this.#bytes < ANSWER_BYTES_MAX) return;
       stream.pause();
       this.#wake();
@@ -58,8 +91,11 @@ export class Codec {
   }
 
   /** @param flush of zlib's kinds, after these bytes */
-  push(bytes: Uint8Array, last: boolean, flush?: number): Promise<Output> {
+  async push(bytes: Uint8Array, last: boolean, flush?: number): Promise<Output> {
     if (!this.#settled) throw new TypeError('The codec is still working on the chunk before');
+    this.#input += bytes.byteLength;
+    // What the answer leaves of the chunk waits in the stream.
+    this.#grow(bytes.byteLength);
     this.#settled = false;
     this.#ended = last;
     if (last) this.#stream.end(bytes);
@@ -69,6 +105,7 @@ export class Codec {
   }
 
   async pull(): Promise<Output> {
+    this.#grow(0);
     if (!this.#settled && this.#bytes < ANSWER_BYTES_MAX) {
       if (this.#waiter !== null) throw new TypeError('The codec is already being asked for output');
       await new Promise<void>((resolve) => {
@@ -83,7 +120,12 @@ export class Codec {
     return output;
   }
 
+  #grow(waiting: number): void {
+    this.#hold.grow(this.#bytesOf(this.#input, this.#output + ANSWER_BYTES_MAX) + waiting);
+  }
+
   close(): void {
+    this.#hold.release();
     this.#stream.destroy();
     this.#settle();
   }
@@ -105,11 +147,22 @@ function codecOf(isolate: CallScope, handle: unknown): Codec {
   return codec;
 }
 
-function openCodec(isolate: CallScope, format: unknown, direction: unknown): number {
+function openCodec({ isolate, owner }: HostCall, format: unknown, direction: unknown): number {
   const group = direction === 'compress' || direction === 'decompress' ? factories[direction]! : {};
   const create = typeof format === 'string' && Object.hasOwn(group, format) ? group[format] : undefined;
-  if (create === undefined) throw new TypeError('The compression format is unknown');
-  return isolate.handles.add(new Codec(create()));
+  const bytesOf = methods[direction as string]?.[format as string];
+  if (create === undefined || bytesOf === undefined) throw new TypeError('The compression format is unknown');
+  return addCodec(isolate, owner, new Codec(isolate.memory, bytesOf, create));
+}
+
+/** Gives a codec to the invocation that opened it. */
+export function addCodec(isolate: CallScope, owner: CallOwner, codec: Codec): number {
+  try {
+    return isolate.handles.add(codec, owner);
+  } catch (error) {
+    codec.close();
+    throw error;
+  }
 }
 
 /** What a step of a codec gave; it is closed with its last output, or when it has failed. */
@@ -126,11 +179,12 @@ export async function answer(isolate: CallScope, handle: number, output: Promise
 
 /** Asynchronous calls `compression.*`. */
 export const compressionCalls: Readonly<Record<string, HostHandler>> = {
-  'compression.push': ({ args, parts, isolate }) => {
+  'compression.push': (call) => {
+    const { args, parts, isolate } = call;
     const { handle, format, direction, last } = (args ?? {}) as Record<string, unknown>;
     const [bytes] = parts;
     if (!(bytes instanceof Uint8Array)) throw new TypeError('There are no bytes to process');
-    const number = handle === 0 ? openCodec(isolate, format, direction) : (handle as number);
+    const number = handle === 0 ? openCodec(call, format, direction) : (handle as number);
     const codec = codecOf(isolate, number);
     return answer(isolate, number, codec.push(bytes, last === true));
   },

@@ -141,9 +141,9 @@ export const cryptoCalls: Readonly<Record<string, HostHandler>> = {
     }
     return bytesReply(await subtle.digest(algorithmOf(algorithm, parts, []), bytes));
   },
-  'crypto.digestPush': ({ args, parts, isolate }) => {
+  'crypto.digestPush': ({ args, parts, isolate, owner }) => {
     const { handle, algorithm, last } = fieldsOf(args);
-    const number = handle === 0 ? isolate.handles.add(new OpenDigest(String(algorithm))) : handle;
+    const number = handle === 0 ? isolate.handles.add(new OpenDigest(String(algorithm)), owner) : handle;
     const digest = isolate.handles.get(number);
     if (!(digest instanceof OpenDigest)) throw new TypeError('The digest is not open');
     digest.hash.update(bytesOf(parts[0]));

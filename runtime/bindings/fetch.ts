@@ -1,11 +1,12 @@
 // The host half of `fetch`: undici with the egress policy on every connection and every redirect, streaming both ways.
 // Everything in `args` comes from a worker and is checked here.
 import { isIP, type LookupFunction } from 'node:net';
-import type { Readable } from 'node:stream';
+import { PassThrough, type Readable } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { Agent, Dispatcher } from 'undici';
 import { PlatformError } from '#core/errors.ts';
 import type { GuestStream, HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
+import { codecBytes, type CodecBytes } from './codec-memory.ts';
 import { mayConnect, type EgressPolicy } from './egress.ts';
 import { EgressMeter } from './egress-meter.ts';
 import { loadFetchLibrary } from './fetch-agent.ts';
@@ -60,20 +61,34 @@ export function createFetch(
     return agent;
   };
   return {
-    calls: { fetch: (call) => run(agentOf(call.isolate), policy, places, call) },
+    calls: {
+      fetch(call) {
+        const target = parse(call.args);
+        // Before anything is awaited: the stream's first chunk may come in the same answer of the isolate.
+        const body = target.stream === null ? (call.parts[0] ?? null) : receiveBody(call, target.stream);
+        const answer = run(agentOf(call.isolate), policy, places, call, target, body);
+        // Where it failed before anybody read it.
+        if (body instanceof PassThrough) answer.catch(() => body.destroy());
+        return answer;
+      },
+    },
     async close() {
       await Promise.all(Array.from(agents.values(), (agent) => agent.destroy()));
     },
   };
 }
 
-async function run(connecting: Promise<Agent>, policy: EgressPolicy, places: OpenFetches, call: HostCall): Promise<HostReply> {
-  const { method, url, headers, redirect, stream } = parse(call.args);
+async function run(
+  connecting: Promise<Agent>,
+  policy: EgressPolicy,
+  places: OpenFetches,
+  call: HostCall,
+  { method, url, headers, redirect }: FetchArguments,
+  body: Uint8Array | string | Readable | null,
+): Promise<HostReply> {
   let target = new URL(url);
   let verb = method;
   let list = withTrace(toList(headers), call.owner.trace);
-  // Before anything is awaited: the stream's first chunk may come in the same answer of the isolate.
-  let body: Uint8Array | string | Readable | null = stream === null ? (call.parts[0] ?? null) : receiveBody(call, stream);
   const agent = await connecting;
   for (let redirects = 0; ; redirects++) {
     call.owner.countSubrequest();
@@ -206,6 +221,13 @@ function changesToGet(status: number, method: string): boolean {
   return ((status === 301 || status === 302) && method === 'POST') || (status === 303 && method !== 'GET' && method !== 'HEAD');
 }
 
+const decoderBytes: Readonly<Record<string, CodecBytes>> = {
+  gzip: codecBytes('gunzip'),
+  'x-gzip': codecBytes('gunzip'),
+  deflate: codecBytes('inflate'),
+  br: codecBytes('brotliDecompress'),
+};
+
 const decoders: Record<string, () => NodeJS.ReadWriteStream & Readable> = {
   gzip: () => createGunzip({ flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH }),
   'x-gzip': () => createGunzip({ flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH }),
@@ -219,7 +241,11 @@ export async function reply(call: HostCall, response: Dispatcher.ResponseData, t
   let encoding = '';
   for (let at = 0; at < fields.length; at += 2)
     if ((fields[at] as string).toLowerCase() === 'content-encoding') encoding = (fields[at + 1] as string).trim().toLowerCase();
+  const bytesOf = decoderBytes[encoding];
+  const hold = bytesOf === undefined ? null : call.isolate.memory.hold(bytesOf(0, 0), 'A decoder of a fetched body');
   const decoder = decoders[encoding]?.();
+  if (hold !== null) decoder!.once('close', () => hold.release());
+  let decoded = 0;
   let block = '';
   for (let at = 0; at < fields.length; at += 2) {
     const name = (fields[at] as string).toLowerCase();
@@ -255,6 +281,12 @@ export async function reply(call: HostCall, response: Dispatcher.ResponseData, t
       return;
     }
     body.on('data', (chunk: Uint8Array) => {
+      try {
+        hold?.grow(bytesOf!(0, (decoded += chunk.byteLength)));
+      } catch (error) {
+        body.destroy(error as Error);
+        return;
+      }
       if (!stream.write(chunk, true)) body.pause();
     });
     body.on('end', () => stream.end());

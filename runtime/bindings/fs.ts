@@ -161,10 +161,12 @@ export function createFileCalls(
       if (range.length > wholeBytesMax || wholeBytes + range.length > wholeBytesAtOnceMax || !call.isolate.hasRoom(range.length))
         return { value: { head, range, stream: sendBody(call, body, 'The file cannot be read') } };
       wholeBytes += range.length;
+      call.isolate.memory.add(range.length);
       try {
         return { value: { head, range, stream: null }, parts: [await wholeOf(body)], spent: true };
       } finally {
         wholeBytes -= range.length;
+        call.isolate.memory.release(range.length);
       }
     },
     async 'fs.delete'(call) {

@@ -26,7 +26,7 @@ import {
 } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { HostHandler, HostReply } from '../bridge/host-calls.ts';
-import { costing, operationsCall, tooMuch, type Fields, type Operation } from './node-reply.ts';
+import { costing, holding, operationsCall, tooMuch, type Fields, type Operation } from './node-reply.ts';
 
 /** Iterations of all blocks of one derived key: about a second of a thread. */
 const ITERATIONS_MAX = 2_000_000;
@@ -168,7 +168,7 @@ const cipherStep: Operation = (fields) => {
     const rest = last ? cipher.final() : new Uint8Array(0);
     const made = last && tagged && !decrypts ? cipher.getAuthTag() : new Uint8Array(0);
     if (last) handles.delete(handle);
-    else if (handle === 0) handle = handles.add(open);
+    else if (handle === 0) handle = handles.add(open, fields.owner);
     return { value: { handle }, parts: [output, rest, made], cpuMs: data.byteLength / BYTES_PER_MS };
   } catch (error) {
     handles.delete(handle);
@@ -261,9 +261,13 @@ const operations: Readonly<Record<string, Operation>> = {
     const p = fields.whole('p', 1, 1024);
     const maxmem = fields.whole('maxmem', 0, Number.MAX_SAFE_INTEGER);
     if (N * r * p > SCRYPT_COST_MAX) throw tooMuch('N * r * p of scrypt', N * r * p, `at most ${SCRYPT_COST_MAX}`);
-    return costing(N * r * p * 0.001, async () => ({
-      parts: [await deriveScrypt(fields.bytes(0), fields.bytes(1), length, { N, r, p, maxmem: Math.min(maxmem, SCRYPT_MEMORY_BYTES_MAX) })],
-    }));
+    return holding(fields, 128 * r * (N + p), 'scrypt', () =>
+      costing(N * r * p * 0.001, async () => ({
+        parts: [
+          await deriveScrypt(fields.bytes(0), fields.bytes(1), length, { N, r, p, maxmem: Math.min(maxmem, SCRYPT_MEMORY_BYTES_MAX) }),
+        ],
+      })),
+    );
   },
   hkdf: async (fields) => {
     const digest = fields.text('digest', digests);

@@ -1,18 +1,20 @@
 // What the host halves of node:crypto and node:zlib share: checked fields and parts, bounds that say what they are, and errors
 // that reach the worker as Node words them.
-import type { CallScope, HostHandler, HostReply } from '../bridge/host-calls.ts';
+import type { CallOwner, CallScope, HostHandler, HostReply } from '../bridge/host-calls.ts';
 
 /** The arguments of one operation; every field is hostile. */
 export class Fields {
   readonly #values: Readonly<Record<string, unknown>>;
   readonly #parts: readonly unknown[];
   readonly isolate: CallScope;
+  readonly owner: CallOwner;
 
-  constructor(values: unknown, parts: readonly unknown[], isolate: CallScope) {
+  constructor(values: unknown, parts: readonly unknown[], isolate: CallScope, owner: CallOwner) {
     if (typeof values !== 'object' || values === null) throw new TypeError('The arguments must be an object');
     this.#values = values as Record<string, unknown>;
     this.#parts = parts;
     this.isolate = isolate;
+    this.owner = owner;
   }
 
   raw(name: string): unknown {
@@ -55,9 +57,9 @@ export type Operation = (fields: Fields) => HostReply | Promise<HostReply>;
 
 /** A host call that is a choice of operations. What they throw is told in the reply, in the words and with the code of Node. */
 export function operationsCall(operations: Readonly<Record<string, Operation>>): HostHandler {
-  return async ({ args, parts, isolate }) => {
+  return async ({ args, parts, isolate, owner }) => {
     try {
-      const fields = new Fields(args, parts, isolate);
+      const fields = new Fields(args, parts, isolate, owner);
       const operation = fields.raw('op');
       if (typeof operation !== 'string' || !Object.hasOwn(operations, operation)) throw new TypeError('The operation is unknown');
       return await operations[operation]!(fields);
@@ -66,6 +68,16 @@ export function operationsCall(operations: Readonly<Record<string, Operation>>):
       return { value: { error: { name: String(name), message: String(message), ...(typeof code === 'string' ? { code } : {}) } } };
     }
   };
+}
+
+/** Reserves what an operation takes beside its arguments, until it is over. @throws {PlatformError} `host_memory_exceeded`. */
+export async function holding(fields: Fields, bytes: number, what: string, run: () => Promise<HostReply>): Promise<HostReply> {
+  const hold = fields.isolate.memory.hold(bytes, what);
+  try {
+    return await run();
+  } finally {
+    hold.release();
+  }
 }
 
 /**

@@ -1,10 +1,10 @@
 // The host half of node:zlib: whole values and open streams, on the thread pool. What comes out is bounded, so that a small
 // input cannot fill the memory.
 import type { Transform } from 'node:stream';
-import { promisify } from 'node:util';
 import * as zlib from 'node:zlib';
 import type { HostHandler, HostReply } from '../bridge/host-calls.ts';
-import { answer, Codec } from './compression.ts';
+import { codecBytes } from './codec-memory.ts';
+import { addCodec, answer, Codec } from './compression.ts';
 import { costing, operationsCall, tooMuch, type Fields, type Operation } from './node-reply.ts';
 
 const INPUT_BYTES_MAX = 64 * 1024 * 1024;
@@ -14,30 +14,25 @@ const SLOW_BROTLI_BYTES_MAX = 4 * 1024 * 1024;
 const DICTIONARY_BYTES_MAX = 64 * 1024;
 
 interface Method {
-  readonly whole: (data: Uint8Array, options: object) => Promise<Buffer>;
   readonly open: (options: object) => Transform;
   /** Bytes of input that a millisecond works off at least. */
   readonly bytesPerMs: number;
 }
 
-function method(whole: unknown, open: unknown, bytesPerMs: number): Method {
-  return {
-    whole: promisify(whole as (data: Uint8Array, options: object, done: (error: Error | null, bytes: Buffer) => void) => void),
-    open: open as Method['open'],
-    bytesPerMs,
-  };
+function method(open: unknown, bytesPerMs: number): Method {
+  return { open: open as Method['open'], bytesPerMs };
 }
 
 const methods: Readonly<Record<string, Method>> = {
-  gzip: method(zlib.gzip, zlib.createGzip, 20_000),
-  gunzip: method(zlib.gunzip, zlib.createGunzip, 50_000),
-  deflate: method(zlib.deflate, zlib.createDeflate, 20_000),
-  inflate: method(zlib.inflate, zlib.createInflate, 50_000),
-  deflateRaw: method(zlib.deflateRaw, zlib.createDeflateRaw, 20_000),
-  inflateRaw: method(zlib.inflateRaw, zlib.createInflateRaw, 50_000),
-  unzip: method(zlib.unzip, zlib.createUnzip, 50_000),
-  brotliCompress: method(zlib.brotliCompress, zlib.createBrotliCompress, 1000),
-  brotliDecompress: method(zlib.brotliDecompress, zlib.createBrotliDecompress, 50_000),
+  gzip: method(zlib.createGzip, 20_000),
+  gunzip: method(zlib.createGunzip, 50_000),
+  deflate: method(zlib.createDeflate, 20_000),
+  inflate: method(zlib.createInflate, 50_000),
+  deflateRaw: method(zlib.createDeflateRaw, 20_000),
+  inflateRaw: method(zlib.createInflateRaw, 50_000),
+  unzip: method(zlib.createUnzip, 50_000),
+  brotliCompress: method(zlib.createBrotliCompress, 1000),
+  brotliDecompress: method(zlib.createBrotliDecompress, 50_000),
 };
 
 function methodOf(fields: Fields): Method {
@@ -82,10 +77,33 @@ function optionsOf(fields: Fields, dictionary: Uint8Array): Record<string, unkno
   return options;
 }
 
+/** All that comes out of a stream for one chunk. @param onOutput hears how much it is so far, and may refuse it. */
+function wholeOutput(stream: Transform, data: Uint8Array, bytesMax: number, onOutput: (bytes: number) => void): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Uint8Array[] = [];
+    let bytes = 0;
+    stream.on('data', (chunk: Uint8Array) => {
+      chunks.push(chunk);
+      bytes += chunk.byteLength;
+      try {
+        // As Node words it for its own functions.
+        if (bytes > bytesMax)
+          throw Object.assign(new RangeError(`Cannot create a Buffer larger than ${bytesMax} bytes`), { code: 'ERR_BUFFER_TOO_LARGE' });
+        onOutput(bytes);
+      } catch (error) {
+        stream.destroy(error as Error);
+      }
+    });
+    stream.on('end', () => resolve(Buffer.concat(chunks)));
+    stream.on('error', reject);
+    stream.end(data);
+  });
+}
+
 /** Parts: data, dictionary. */
 const whole: Operation = (fields) => {
   const name = fields.text('method', Object.keys(methods));
-  const { whole: run, bytesPerMs } = methodOf(fields);
+  const { open, bytesPerMs } = methodOf(fields);
   const data = fields.bytes(0);
   if (data.byteLength > INPUT_BYTES_MAX)
     throw tooMuch('The input', data.byteLength, `at most ${INPUT_BYTES_MAX} bytes at once: use a stream`);
@@ -94,7 +112,11 @@ const whole: Operation = (fields) => {
   if (name === 'brotliCompress' && quality > 9 && data.byteLength > SLOW_BROTLI_BYTES_MAX)
     throw tooMuch('The input', data.byteLength, `at most ${SLOW_BROTLI_BYTES_MAX} bytes at a Brotli quality above 9`);
   const maxOutputLength = Math.min(fields.optional('maxOutputLength', 1, Number.MAX_SAFE_INTEGER) ?? OUTPUT_BYTES_MAX, OUTPUT_BYTES_MAX);
-  return costing(Math.max(1, data.byteLength / bytesPerMs), async () => ({ parts: [await run(data, { ...options, maxOutputLength })] }));
+  const bytesOf = codecBytes(name, options);
+  const hold = fields.isolate.memory.hold(bytesOf(data.byteLength, 0), `zlib's ${name}`);
+  const run = (): Promise<Buffer> =>
+    wholeOutput(open(options), data, maxOutputLength, (bytes) => hold.grow(bytesOf(data.byteLength, bytes) + 2 * bytes));
+  return costing(Math.max(1, data.byteLength / bytesPerMs), async () => ({ parts: [await run().finally(() => hold.release())] }));
 };
 
 /** One step of a stream; its error is zlib's own. */
@@ -115,7 +137,11 @@ function codecOf(fields: Fields, handle: number): Codec {
 /** Parts: chunk, dictionary. Handle 0 opens; `last` ends. */
 const push: Operation = (fields) => {
   let handle = fields.whole('handle', 0, Number.MAX_SAFE_INTEGER);
-  if (handle === 0) handle = fields.isolate.handles.add(new Codec(methodOf(fields).open(optionsOf(fields, fields.bytes(1)))));
+  if (handle === 0) {
+    const options = optionsOf(fields, fields.bytes(1));
+    const bytesOf = codecBytes(fields.text('method'), options);
+    handle = addCodec(fields.isolate, fields.owner, new Codec(fields.isolate.memory, bytesOf, () => methodOf(fields).open(options)));
+  }
   const last = fields.raw('last') === true;
   return step(fields, handle, codecOf(fields, handle).push(fields.bytes(0), last, fields.optional('flush', 0, 5)));
 };

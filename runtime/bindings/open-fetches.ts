@@ -1,6 +1,10 @@
 // How many fetches of one worker are under way at a time, from the request to the last byte of the answer: each holds a socket of the
 // engine. Used by fetch.ts.
 import { PlatformError } from '#core/errors.ts';
+import type { HostMemory } from '../bridge/host-memory.ts';
+
+/** What a connection takes, with what is read of its answer ahead. */
+const FETCH_BYTES = 64 * 1024;
 
 export class OpenFetches {
   #max: number;
@@ -13,18 +17,20 @@ export class OpenFetches {
   /**
    * Takes a place. @returns what gives it back; calling it twice changes nothing.
    *
-   * @throws {PlatformError} `quota_exceeded`
+   * @throws {PlatformError} `quota_exceeded`, `host_memory_exceeded`
    */
-  take(isolate: object): () => void {
+  take(isolate: { readonly memory: HostMemory }): () => void {
     let open = this.#open.get(isolate);
     if (open === undefined) this.#open.set(isolate, (open = { count: 0 }));
     const counted = open;
     if (counted.count >= this.#max) throw new PlatformError('quota_exceeded', { what: 'One more fetch at a time', limit: this.#max });
+    const hold = isolate.memory.hold(FETCH_BYTES, 'A fetch');
     counted.count++;
     let held = true;
     return () => {
       if (held) counted.count--;
       held = false;
+      hold.release();
     };
   }
 }

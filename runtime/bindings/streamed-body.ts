@@ -2,9 +2,15 @@
 import { PassThrough, type Readable } from 'node:stream';
 import type { GuestStream, HostCall } from '../bridge/host-calls.ts';
 
+/** What waits of a body on its way, either way. */
+const UPLOAD_BYTES = 256 * 1024;
+const READ_BYTES = 64 * 1024;
+
 /** The stream that the guest sends under an id. To be called before anything is awaited: its first chunk may be on its way. */
 export function receiveBody(call: HostCall, id: number, toError: (reason: string) => Error = (reason) => new Error(reason)): Readable {
+  const hold = call.isolate.memory.hold(UPLOAD_BYTES, 'A body that is sent');
   const through = new PassThrough();
+  through.once('close', () => hold.release());
   const stream = call.isolate.receiveStream(id, {
     write: (chunk) => through.write(chunk),
     end: () => through.end(),
@@ -19,6 +25,8 @@ export function receiveBody(call: HostCall, id: number, toError: (reason: string
 export function sendBody(call: HostCall, body: Readable, reason: string): number {
   let stream: GuestStream;
   try {
+    const hold = call.isolate.memory.hold(READ_BYTES, 'A body that is read');
+    body.once('close', () => hold.release());
     stream = call.isolate.openStream({ resume: () => body.resume(), cancel: () => body.destroy() });
   } catch (error) {
     body.destroy();

@@ -29,6 +29,8 @@ export const nobody: CallOwner = {
   },
 };
 
+/** What a call takes beside its arguments. */
+const CALL_BYTES = 1024;
 /** Calls of one worker that begin in a turn. */
 const CALLS_A_TURN = 64;
 
@@ -82,14 +84,18 @@ export class GuestCalls {
   }
 
   /** Begins a call; `answered` or `failed` tells what came of it. */
-  async begin(id: number, owner: CallOwner, name: string, args: unknown, parts: readonly Part[]): Promise<void> {
+  async begin(id: number, owner: CallOwner, name: string, args: unknown, parts: readonly Part[], argsBytes = 0): Promise<void> {
     const { handlers, callsMax, isolate } = this.#parts;
     const call = new Call(args, parts, isolate, owner);
+    const bytes = callBytes(argsBytes, parts);
+    let reserved = 0;
     let reply: HostReply;
     try {
       const handler = own(handlers.async, name);
       if (this.#underWay.size >= callsMax)
         throw new PlatformError('invalid_argument', { reason: `More than ${callsMax} calls of one worker are under way` });
+      isolate.memory.reserve(bytes, 'A call to the host');
+      reserved = bytes;
       this.#underWay.set(id, call);
       if (this.#later.length > 0 || ++this.#begunInTurn > CALLS_A_TURN) {
         await new Promise<void>((resolve) => this.#waitForTurn(resolve));
@@ -99,10 +105,12 @@ export class GuestCalls {
       reply = answer instanceof Promise ? await answer : answer;
     } catch (error) {
       this.#underWay.delete(id);
+      isolate.memory.release(reserved);
       this.#parts.failed(id, toFailure(error));
       return;
     }
     this.#underWay.delete(id);
+    isolate.memory.release(reserved);
     this.#parts.answered(id, reply);
   }
 
@@ -121,13 +129,19 @@ export class GuestCalls {
   /** A call that a thread of the guest waits for. Never rejects: what failed is told in the answer. */
   async waiting(name: string, args: string, parts: readonly Part[]): Promise<WaitingReply> {
     const { handlers, isolate } = this.#parts;
+    const bytes = callBytes(args.length, parts);
+    let reserved = 0;
     try {
       const handler = own(handlers.waiting, name);
+      isolate.memory.reserve(bytes, 'A call to the host');
+      reserved = bytes;
       if (!parts.every((part) => part instanceof Uint8Array)) throw new TypeError('The parts must be bytes');
       const reply = await handler({ args: JSON.parse(args) as unknown, parts, isolate, owner: nobody, signal: this.#gone.signal });
       return { value: reply.value ?? null, parts: (reply.parts ?? []) as readonly Uint8Array[], cpuMs: reply.cpuMs ?? 0 };
     } catch (error) {
       return { failure: toFailure(error) };
+    } finally {
+      isolate.memory.release(reserved);
     }
   }
 
@@ -150,6 +164,13 @@ export class GuestCalls {
     for (const begin of this.#later.splice(0, CALLS_A_TURN)) begin();
     if (this.#later.length > 0) setImmediate(this.#beginLater);
   };
+}
+
+/** What the arguments of a call take while it is under way. */
+function callBytes(args: number, parts: readonly Part[]): number {
+  let bytes = CALL_BYTES + 2 * args;
+  for (const part of parts) bytes += part.length;
+  return bytes;
 }
 
 /** @throws {PlatformError} `not_supported`. */

@@ -1,42 +1,80 @@
 // Host objects that guest code names by number, such as crypto keys and compressors: one bounded table per isolate. Numbers
 // are never used twice, so a stale one names nothing.
 import { PlatformError } from '#core/errors.ts';
+import type { CallOwner } from './host-calls.ts';
+import type { HostMemory } from './host-memory.ts';
+
+/** What a key, a cipher or a digest takes, with the objects around it. */
+const HANDLE_BYTES = 8 * 1024;
 
 /** What is closed with its handle, if it holds resources. */
 interface Closable {
   close?(): void;
 }
 
+interface Entry {
+  readonly value: Closable & object;
+  /** What ends with the same invocation; null: nothing. */ readonly siblings: Set<number> | null;
+}
+
 export class HandleTable {
-  #values = new Map<number, object>();
+  #values = new Map<number, Entry>();
   #next = 1;
   #max: number;
+  #memory: HostMemory;
+  /** What ends with an invocation. */
+  #owned = new Map<CallOwner, Set<number>>();
 
-  constructor(max: number) {
+  constructor(max: number, memory: HostMemory) {
     this.#max = max;
+    this.#memory = memory;
   }
 
-  /** @throws {PlatformError} `invalid_argument` when the worker holds too many. */
-  add(value: object): number {
+  /**
+   * @param value what reserves its own memory does so beside the little that each handle costs.
+   * @param owner whose invocation it ends with; without one, and where none runs, it ends with the isolate.
+   * @throws {PlatformError} `invalid_argument` when the worker holds too many, `host_memory_exceeded`.
+   */
+  add(value: object, owner: CallOwner | null = null): number {
     if (this.#values.size >= this.#max)
       throw new PlatformError('invalid_argument', { reason: `More than ${this.#max} keys and streams of one worker are open` });
+    this.#memory.reserve(HANDLE_BYTES, 'A key, cipher or stream');
     const id = this.#next++;
-    this.#values.set(id, value);
+    const siblings = owner === null || owner.id === 0 ? null : this.#of(owner);
+    this.#values.set(id, { value, siblings });
+    siblings?.add(id);
     return id;
   }
 
+  /** What ends with an invocation, from the first such handle on. */
+  #of(owner: CallOwner): Set<number> {
+    let owned = this.#owned.get(owner);
+    if (owned === undefined) {
+      const all = (owned = new Set<number>());
+      this.#owned.set(owner, all);
+      owner.atEnd(() => {
+        this.#owned.delete(owner);
+        for (const id of all) this.delete(id);
+      });
+    }
+    return owned;
+  }
+
   get(id: unknown): object | undefined {
-    return typeof id === 'number' ? this.#values.get(id) : undefined;
+    return typeof id === 'number' ? this.#values.get(id)?.value : undefined;
   }
 
   delete(id: unknown): void {
     if (typeof id !== 'number') return;
-    (this.#values.get(id) as Closable | undefined)?.close?.();
+    const entry = this.#values.get(id);
+    if (entry === undefined) return;
     this.#values.delete(id);
+    entry.siblings?.delete(id);
+    this.#memory.release(HANDLE_BYTES);
+    entry.value.close?.();
   }
 
   closeAll(): void {
-    for (const value of this.#values.values()) (value as Closable).close?.();
-    this.#values.clear();
+    for (const id of this.#values.keys()) this.delete(id);
   }
 }

@@ -3,6 +3,7 @@
 import { isErrorCode, type ErrorCode, errorTable } from '#core/errors.ts';
 import type { TraceContext } from '../invocation/trace.ts';
 import type { HandleTable } from './handle-table.ts';
+import type { HostMemory } from './host-memory.ts';
 import type { Failure, Part } from './protocol.ts';
 import type { BridgedSocket } from './sockets.ts';
 import type { ByteSink, ByteSource } from './streams.ts';
@@ -30,6 +31,7 @@ export interface GuestStream {
 export interface CallScope {
   /** Opaque objects that guest code names by number: keys, compressors. */
   readonly handles: HandleTable;
+  /** Where what is made for the worker is reserved before. */ readonly memory: HostMemory;
   /** @throws {PlatformError} `quota_exceeded`. */
   openStream(source: ByteSource): GuestStream;
   /** Whether so many bytes more may wait outside of the isolate for it to take them. */

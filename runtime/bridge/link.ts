@@ -4,6 +4,7 @@ import { PlatformError } from '#core/errors.ts';
 import { HandleTable } from './handle-table.ts';
 import { GuestCalls, nobody } from './guest-calls.ts';
 import { HostOutbox } from './host-outbox.ts';
+import { HeldBytes, type HostMemory } from './host-memory.ts';
 import type { CallOwner, CallScope, GuestStream, HostHandlers, HostReply } from './host-calls.ts';
 import { FIELD, Inbox, RECORD, STREAM, toGuest, toHost, type Failure, type Part } from './protocol.ts';
 import { Slots } from './slots.ts';
@@ -40,6 +41,7 @@ export interface LinkEvents {
 
 /** What a link is made of. */
 export interface LinkParts {
+  /** Of the deployment. */ readonly memory: HostMemory;
   readonly handlers: HostHandlers;
   readonly limits: {
     readonly streamWindowBytes: number;
@@ -56,12 +58,17 @@ export interface LinkParts {
   readonly request: () => void;
 }
 
+/** What an open stream and a socket take beside the bytes that wait in them. */
+const STREAM_BYTES = 16 * 1024;
+const SOCKET_BYTES = 16 * 1024;
+
 // Ids of streams the host opens lie above all ids of invocations, whose request bodies have the invocation's.
 const FIRST_STREAM = 2 ** 45;
 
 /** One isolate's bridge. */
 export class Link implements CallScope {
-  readonly outbox = new HostOutbox();
+  readonly outbox: HostOutbox;
+  readonly memory: HostMemory;
   readonly handles: HandleTable;
   readonly calls: GuestCalls;
   #parts: LinkParts;
@@ -71,12 +78,15 @@ export class Link implements CallScope {
   #sockets = new Map<number, BridgedSocket>();
   #socketParts: SocketParts;
   /** What the peers of all sockets have not taken, as of each one's last message. */
-  readonly #held = { bytes: 0 };
+  readonly #held: HeldBytes;
   #closed = false;
 
   constructor(parts: LinkParts) {
     this.#parts = parts;
-    this.handles = new HandleTable(parts.limits.handlesMax);
+    this.memory = parts.memory;
+    this.outbox = new HostOutbox(parts.memory);
+    this.#held = new HeldBytes(parts.memory);
+    this.handles = new HandleTable(parts.limits.handlesMax, parts.memory);
     this.calls = new GuestCalls({
       handlers: parts.handlers,
       callsMax: parts.limits.callsMax,
@@ -94,7 +104,7 @@ export class Link implements CallScope {
       message: (id, data) => this.#sendMessage(id, data),
       failed: (id, message) => this.#send(toGuest.socketFailed, id, JSON.stringify(message)),
       closed: (id, code, reason, clean) => {
-        this.#sockets.delete(id);
+        this.forgetSocket(id);
         this.#send(toGuest.socketClosed, id, code, JSON.stringify(reason), clean ? '1' : '');
         parts.events.socketClosed(id);
       },
@@ -144,9 +154,16 @@ export class Link implements CallScope {
   openStream(source: ByteSource): GuestStream {
     const { streamsMax } = this.#parts.limits;
     if (this.#streams.size >= streamsMax) throw new PlatformError('quota_exceeded', { what: 'One more open stream', limit: streamsMax });
+    this.memory.reserve(STREAM_BYTES, 'A stream');
     const stream = new OutgoingStream(source, this.#parts.limits.streamWindowBytes);
     const id = this.#streams.add(stream);
-    return this.#guestStream(id, stream, () => this.#streams.remove(id));
+    return this.#guestStream(id, stream, () => this.#removeStream(id));
+  }
+
+  #removeStream(id: number): OutgoingStream | undefined {
+    const stream = this.#streams.remove(id);
+    if (stream !== undefined) this.memory.release(STREAM_BYTES);
+    return stream;
   }
 
   #guestStream(id: number, stream: OutgoingStream, close: () => void): GuestStream {
@@ -158,7 +175,7 @@ export class Link implements CallScope {
         this.outbox.record(toGuest.chunk, id, spent ? this.outbox.spentPart(chunk) : this.outbox.part(chunk));
         this.#parts.request();
         const isOpen = stream.sent(chunk.byteLength);
-        return this.outbox.size > this.#parts.limits.bufferedBytesMax / 2 ? stream.pause() : isOpen;
+        return this.hasRoom(0) ? isOpen : stream.pause();
       },
       end: () => {
         close();
@@ -172,7 +189,7 @@ export class Link implements CallScope {
   }
 
   hasRoom(bytes: number): boolean {
-    return this.outbox.size + bytes <= this.#parts.limits.bufferedBytesMax / 2;
+    return this.outbox.size + bytes <= this.#parts.limits.bufferedBytesMax / 2 && this.memory.hasRoom(bytes);
   }
 
   receiveStream(id: number, sink: ByteSink): IncomingStream {
@@ -197,6 +214,7 @@ export class Link implements CallScope {
     const { webSocketsMax } = this.#parts.limits;
     if (this.#sockets.size >= webSocketsMax) throw new PlatformError('websocket_limit_exceeded', { limit: webSocketsMax });
     if (this.#sockets.has(id)) throw new PlatformError('invalid_argument', { reason: 'The socket is open already' });
+    this.memory.reserve(SOCKET_BYTES, 'A WebSocket');
     const socket = new BridgedSocket(id, owner, this.#socketParts);
     this.#sockets.set(id, socket);
     return socket;
@@ -208,7 +226,7 @@ export class Link implements CallScope {
 
   /** Takes back what `openSocket` gave, when there is no connection after all. */
   forgetSocket(id: number): void {
-    this.#sockets.delete(id);
+    if (this.#sockets.delete(id)) this.memory.release(SOCKET_BYTES);
   }
 
   /** Closes the sockets of an invocation, or all. */
@@ -331,7 +349,7 @@ export class Link implements CallScope {
         }
         case toHost.cancel: {
           const id = inbox.number();
-          const stream = this.#bodies.get(id) ?? this.#streams.remove(id);
+          const stream = this.#bodies.get(id) ?? this.#removeStream(id);
           this.#bodies.delete(id);
           stream?.source.cancel();
           break;
@@ -356,8 +374,8 @@ export class Link implements CallScope {
           const id = inbox.number();
           const owner = events.owner(inbox.number()) ?? nobody;
           const name = inbox.field();
-          const args = inbox.json();
-          void this.calls.begin(id, owner, name, args, inbox.parts());
+          const args = inbox.field();
+          void this.calls.begin(id, owner, name, JSON.parse(args) as unknown, inbox.parts(), args.length);
           continue; // parts() has left the record
         }
         case toHost.drop:
@@ -398,7 +416,9 @@ export class Link implements CallScope {
   #answer(id: number, reply: HostReply): void {
     if (this.#closed) return;
     const fields = (reply.parts ?? []).map((part) => (reply.spent === true ? this.outbox.spentPart(part) : this.outbox.part(part)));
-    this.outbox.record(toGuest.result, id, JSON.stringify(reply.value ?? null), ...fields);
+    const value = JSON.stringify(reply.value ?? null);
+    this.outbox.weigh(value.length);
+    this.outbox.record(toGuest.result, id, value, ...fields);
     // Answers cannot be held back as streams can.
     if (this.outbox.size > this.#parts.limits.bufferedBytesMax) this.#parts.events.overflowed();
     this.#parts.request();
@@ -410,12 +430,16 @@ export class Link implements CallScope {
     this.#closed = true;
     this.calls.close();
     for (const stream of [...this.#bodies.values(), ...this.#streams.values()]) stream.source.cancel();
+    this.memory.release(this.#streams.size * STREAM_BYTES);
+    this.#streams = new Slots(FIRST_STREAM);
     for (const socket of this.#sockets.values()) socket.abandon(code, reason);
-    this.#sockets.clear();
+    for (const id of this.#sockets.keys()) this.forgetSocket(id);
+    this.#held.bytes = 0;
     for (const stream of this.#incoming.values()) stream.sink.destroy('The isolate is gone');
     this.#bodies.clear();
     this.#incoming.clear();
     this.handles.closeAll();
+    this.outbox.taken();
   }
 }
 

@@ -19,6 +19,7 @@ export const failureCodes = [
   'deployment_quarantined',
   'engine_lost',
   'websocket_limit_exceeded',
+  'host_memory_exceeded',
   'draining',
   'client_gone',
   'artifact_corrupt',

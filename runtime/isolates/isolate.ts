@@ -36,7 +36,7 @@ export interface Batch {
   meta: string;
   text: string;
   bytes: Uint8Array[];
-  /** Of what is in it. */ size: number;
+  /** It is on its way into the isolate. */ taken(): void;
   /** Requests and other events that come with it. */ requests: number;
   /** Those of `bytes`, in their order, that nobody needs any more: their memory goes over instead of a copy. */ spent: Uint8Array[] | null;
 }
@@ -190,7 +190,7 @@ export class WorkerIsolate implements Enterable {
     batch.requests = 0;
     batch.meta = '';
     batch.text = '';
-    batch.size = 0;
+    batch.taken();
     if (bytes.length === 0) {
       this.#connection.run.applyIgnored(undefined, [meta, text]);
     } else {

@@ -19,8 +19,8 @@ export interface Tenant {
   trim(): Promise<void>;
   /** Entries into its isolate since it was last trimmed, and invocations that ended in them. */
   readonly uses: number;
-  /** Heap and buffers of its isolate. */
-  heapBytes(): Promise<number>;
+  /** Heap and buffers of its isolate, and what is held for it outside. */
+  heldBytes(): Promise<number>;
 }
 
 /** Bounds of a pool. */
@@ -125,7 +125,7 @@ export class Pool {
     let heaviest: Tenant | null = null;
     let most = 0;
     this.#isChecking = true;
-    const sizes = await Promise.all([...this.#tenants].map(async (tenant) => ({ tenant, bytes: await soon(tenant.heapBytes()) })));
+    const sizes = await Promise.all([...this.#tenants].map(async (tenant) => ({ tenant, bytes: await soon(tenant.heldBytes()) })));
     this.#isChecking = false;
     for (const { tenant, bytes } of sizes) {
       if (bytes <= most) continue;

@@ -42,6 +42,11 @@ export const families = {
   platform_parked_threads: { type: 'gauge', help: 'Threads an engine has lost to heap overflows' },
   platform_requests_in_flight: { type: 'gauge', help: 'Requests that run or wait, open WebSockets included' },
   platform_resident_bytes: { type: 'gauge', help: 'Resident memory of a process' },
+  platform_host_memory_bytes: { type: 'gauge', help: 'What an engine holds for workers outside of their isolates' },
+  platform_host_memory_refused_total: {
+    type: 'counter',
+    help: 'What workers asked for and did not get, since they held too much outside of their isolates',
+  },
   platform_event_loop_lag_milliseconds: { type: 'gauge', help: 'Delay of the main thread since the last report, by engine and quantile' },
   platform_event_loop_utilization: { type: 'gauge', help: 'Share of the time since the last report in which the main thread was busy' },
   platform_process_cpu_seconds_total: { type: 'counter', help: 'CPU of all engine processes, user and system' },

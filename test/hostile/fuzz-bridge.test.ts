@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defaultLimits } from '#core/limits.ts';
+import { EngineMemory } from '#runtime/bridge/host-memory.ts';
 import { FIELD, RECORD, toHost } from '#runtime/bridge/protocol.ts';
 import { Deployment, type DeploymentParts } from '#runtime/deployment.ts';
 import type { IsolateEvents } from '#runtime/isolates/isolate.ts';
@@ -64,8 +65,10 @@ test('whatever a guest says, the host goes on and every request ends once', asyn
     },
   });
   const scope = 'receive';
+  const hostMemory = new EngineMemory(defaultLimits);
   const parts = {
     pool: { take: isolate, release() {} },
+    hostMemory,
     handlers: {
       async: {
         echo: ({ args, parts }: { args: unknown; parts: [] }) => ({ value: args, parts }),

@@ -5,7 +5,9 @@ import { compressionCalls } from '#runtime/bindings/compression.ts';
 import { cryptoCalls } from '#runtime/bindings/crypto.ts';
 import { textCalls } from '#runtime/bindings/text.ts';
 import { urlCalls } from '#runtime/bindings/url.ts';
+import { defaultLimits } from '#core/limits.ts';
 import { HandleTable } from '#runtime/bridge/handle-table.ts';
+import { EngineMemory } from '#runtime/bridge/host-memory.ts';
 import { toFailure, type CallScope, type HostCall } from '#runtime/bridge/host-calls.ts';
 import { host } from '#runtime/guest/host.ts';
 import * as cryptoModule from '#runtime/guest/lazy/crypto.ts';
@@ -30,8 +32,9 @@ const lazyModules: Record<string, unknown> = {
 
 /** Connects `host`; returns the handle table that the calls use. */
 export function connectGuestHost(handlesMax = 1000): HandleTable {
-  const handles = new HandleTable(handlesMax);
-  const isolate = { handles } as unknown as CallScope;
+  const memory = new EngineMemory(defaultLimits).open('test');
+  const handles = new HandleTable(handlesMax, memory);
+  const isolate = { handles, memory } as unknown as CallScope;
   const crossing = (value: unknown): unknown => JSON.parse(JSON.stringify(value ?? null));
   host.callSync = (name, args, part) => {
     if (name === 'lazy.source' || name === 'lazy.cache') return (args as { module: string }).module;

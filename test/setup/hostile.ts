@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Probed } from './hostile-prober.ts';
+import { residentBytes } from './resident-bytes.ts';
 import { startPlatform, type TestPlatform } from './platform.ts';
 import { processorTicks } from './processor-ticks.ts';
 
@@ -24,6 +25,7 @@ export interface Attack {
   /** Does it, and says what the attacker got. */ attack(context: AttackContext): Promise<string>;
   /** Exactly what the attacker has to get; of a list, one; of distinct answers, which must and which may be among them. */
   readonly expect: string | readonly string[] | { readonly must: readonly string[]; readonly may: readonly string[] };
+  /** How much the engine's resident memory may grow meanwhile, in MB. */ readonly growthMbMax?: number;
   /** The attacker's own worker need not answer afterwards. */ readonly ends?: boolean;
 }
 
@@ -80,6 +82,8 @@ const settings = {
 };
 const whereItKills = { HANDLER_PROCESSES: '2', HANDLER_SPARES: '1' };
 const VICTIM = `export default { fetch: () => new Response('unhurt') };`;
+/** Between looks at the engine's memory. */
+const LOOK_MS = 20;
 const GAP_MS_MAX = 250;
 const GAP_MS_MAX_KILLED = 2000;
 
@@ -143,13 +147,17 @@ async function run(attack: Attack): Promise<Omit<Verdict, 'cpuMs' | 'othersShare
       workerData: { port: platform.port, host: 'victim.localhost' },
     });
     await once(prober, 'message');
+    const growth = watchGrowth(platform.enginePid);
     let answer: string;
     try {
       answer = await attack.attack(createContext(platform));
     } catch (error) {
       answer = `the attack failed: ${String((error as Error).stack)}`;
     }
+    const grownMb = growth.end();
     const objections: string[] = [];
+    if (attack.growthMbMax !== undefined && grownMb > attack.growthMbMax)
+      objections.push(`the engine grew by ${grownMb} MB, more than ${attack.growthMbMax}`);
     if (attack.ends !== true && (await alive(platform, attack.kills === true ? 20_000 : 5000)) !== '200 alive')
       objections.push('the attacker is not served again');
     prober.postMessage('stop');
@@ -168,6 +176,21 @@ async function run(attack: Attack): Promise<Omit<Verdict, 'cpuMs' | 'othersShare
   } finally {
     await platform.close();
   }
+}
+
+/** Watches the most that a process holds more than now. */
+function watchGrowth(pid: number): { end(): number } {
+  const before = residentBytes(pid);
+  let most = before;
+  const look = (): void => void (most = Math.max(most, residentBytes(pid)));
+  const timer = setInterval(look, LOOK_MS);
+  return {
+    end() {
+      look();
+      clearInterval(timer);
+      return Math.round((most - before) / 1024 / 1024);
+    },
+  };
 }
 
 /** What is wrong with an answer; null when it is as expected. */

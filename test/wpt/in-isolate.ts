@@ -37,6 +37,7 @@ export async function openIsolateSide(folder: string, origin: string, cache: str
       const logs: string[] = [];
       const parts: DeploymentParts = {
         pool: engine.pool,
+        hostMemory: engine.hostMemory,
         counters: engine.counters.open('wpt', 'wpt'),
         engineCounters: engine.counters,
         recordsAll: false,

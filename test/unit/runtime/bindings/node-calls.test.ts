@@ -5,16 +5,19 @@ import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { nodeCryptoCalls } from '#runtime/bindings/node-crypto.ts';
 import { nodeZlibCalls } from '#runtime/bindings/node-zlib.ts';
+import { defaultLimits } from '#core/limits.ts';
 import { HandleTable } from '#runtime/bridge/handle-table.ts';
+import { EngineMemory } from '#runtime/bridge/host-memory.ts';
 import type { CallScope, HostCall, HostReply } from '#runtime/bridge/host-calls.ts';
 
 const none = new Uint8Array(0);
-const handles = new HandleTable(3);
-const isolate = { handles } as unknown as CallScope;
+const memory = new EngineMemory(defaultLimits).open('test');
+const handles = new HandleTable(3, memory);
+const isolate = { handles, memory } as unknown as CallScope;
 
 async function call(module: 'crypto' | 'zlib', args: unknown, parts: readonly unknown[] = []): Promise<HostReply> {
   const handler = module === 'crypto' ? nodeCryptoCalls['node.crypto']! : nodeZlibCalls['node.zlib']!;
-  return handler({ args, parts, isolate, owner: {}, signal: new AbortController().signal } as unknown as HostCall);
+  return handler({ args, parts, isolate, owner: { id: 1, atEnd() {} }, signal: new AbortController().signal } as unknown as HostCall);
 }
 
 async function errorOf(module: 'crypto' | 'zlib', args: unknown, parts: readonly unknown[] = []): Promise<string> {

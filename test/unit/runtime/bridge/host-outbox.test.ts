@@ -1,12 +1,16 @@
 // What the host puts into an entry: bytes as they may cross, and which of them are handed over.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { defaultLimits } from '#core/limits.ts';
+import { EngineMemory } from '#runtime/bridge/host-memory.ts';
 import { HostOutbox } from '#runtime/bridge/host-outbox.ts';
+
+const memory = new EngineMemory(defaultLimits).open('p/d');
 
 const KB = 1024;
 
 test('a view of a part of a buffer crosses as a copy of that part alone', () => {
-  const outbox = new HostOutbox();
+  const outbox = new HostOutbox(memory);
   const buffer = new Uint8Array(64 * KB).fill(7);
   outbox.part(buffer.subarray(10, 20));
   outbox.part(Buffer.from('from the pool'));
@@ -27,7 +31,7 @@ test('a view of a part of a buffer crosses as a copy of that part alone', () => 
 });
 
 test('of what is spent, whole buffers from 16 KB are handed over, in their order', () => {
-  const outbox = new HostOutbox();
+  const outbox = new HostOutbox(memory);
   const [large, small, larger] = [new Uint8Array(16 * KB), new Uint8Array(16 * KB - 1), new Uint8Array(1000 * KB)];
   const part = new Uint8Array(100 * KB).subarray(1);
   const fields = [large, 'text', small, part, null, larger].map((spent) => outbox.spentPart(spent));
@@ -38,7 +42,7 @@ test('of what is spent, whole buffers from 16 KB are handed over, in their order
 });
 
 test('what is not said to be spent stays where it is', () => {
-  const outbox = new HostOutbox();
+  const outbox = new HostOutbox(memory);
   outbox.part(new Uint8Array(1000 * KB));
   assert.equal(outbox.spent, null);
 });

@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { defaultLimits } from '#core/limits.ts';
-import { Inbox, Outbox, toGuest, toHost } from '#runtime/bridge/protocol.ts';
+import { EngineMemory } from '#runtime/bridge/host-memory.ts';
+import { HostOutbox } from '#runtime/bridge/host-outbox.ts';
+import { Inbox, toGuest, toHost } from '#runtime/bridge/protocol.ts';
 import { CompileAhead, type AheadWorker } from '#runtime/isolates/compile-ahead.ts';
 import { CompiledForms } from '#runtime/isolates/compiled-forms.ts';
 import { EntryScheduler } from '#runtime/isolates/entry.ts';
@@ -52,7 +54,7 @@ async function startsFromForm(forms: CompiledForms, project: string, code: strin
     limits: defaultLimits,
     onParked: () => {},
   });
-  const batch = new Outbox();
+  const batch = new HostOutbox(new EngineMemory(defaultLimits).open('p/d'));
   batch.record(toGuest.start);
   const state = await new Promise<string>((resolve, reject) => {
     const unexpected = (): never => assert.fail('nothing else is said');

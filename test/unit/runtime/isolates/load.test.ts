@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defaultLimits } from '#core/limits.ts';
-import { Inbox, Outbox, toGuest, toHost } from '#runtime/bridge/protocol.ts';
+import { EngineMemory } from '#runtime/bridge/host-memory.ts';
+import { HostOutbox } from '#runtime/bridge/host-outbox.ts';
+import { Inbox, toGuest, toHost } from '#runtime/bridge/protocol.ts';
 import type { CompiledForms } from '#runtime/isolates/compiled-forms.ts';
 import { EntryScheduler } from '#runtime/isolates/entry.ts';
 import { WorkerIsolate } from '#runtime/isolates/isolate.ts';
@@ -28,7 +30,7 @@ const parts = {
 /** Starts a worker with one entry, and reads what it says of its start. */
 async function start(code: string): Promise<{ isolate: WorkerIsolate; state: string; reason: string }> {
   const isolate = new WorkerIsolate(parts);
-  const batch = new Outbox();
+  const batch = new HostOutbox(new EngineMemory(defaultLimits).open('p/d'));
   batch.record(toGuest.start);
   return new Promise((resolve, reject) => {
     const unexpected = (): never => assert.fail('nothing else is said');
@@ -119,7 +121,7 @@ test('a pool asks each idle tenant once after its last request to give memory ba
         uses = 0;
         trimmed.push(name);
       },
-      heapBytes: async () => 0,
+      heldBytes: async () => 0,
     };
   };
   const tenants = [tenant('idle', true, 999), tenant('busy', false, 1), tenant('hot', true, 1000), tenant('unused', true, 0)];

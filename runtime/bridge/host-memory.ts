@@ -1,0 +1,151 @@
+// The ledger of what an engine holds outside of isolates for the workers in them: compressors, streams, sockets, calls under way.
+// Whoever makes such a thing reserves its bytes first and gives them back when it is gone. One account a deployment. Pure.
+import { PlatformError } from '#core/errors.ts';
+
+/** Bounds of the ledger. */
+export interface HostMemoryLimits {
+  readonly hostMemoryMb: number;
+  readonly engineHostMemoryMb: number;
+}
+
+/** All accounts of an engine. */
+export class EngineMemory {
+  bytes = 0;
+  /** Reservations that were refused. */
+  refused = 0;
+  /** Accounts that hold anything. */
+  holders = 0;
+  readonly bytesMax: number;
+  readonly accountBytesMax: number;
+  #accounts = new Set<HostMemory>();
+
+  constructor(limits: HostMemoryLimits) {
+    this.bytesMax = limits.engineHostMemoryMb * 1024 * 1024;
+    this.accountBytesMax = limits.hostMemoryMb * 1024 * 1024;
+  }
+
+  /** @param name `<project>/<deployment id>`. */
+  open(name: string): HostMemory {
+    const account = new HostMemory(name, this);
+    this.#accounts.add(account);
+    return account;
+  }
+
+  /** Its deployment is gone. What it still holds counts until it is given back. */
+  close(account: HostMemory): void {
+    this.#accounts.delete(account);
+  }
+
+  /** Those that hold most, most first. */
+  heaviest(count: number): { readonly name: string; readonly bytes: number }[] {
+    return [...this.#accounts]
+      .filter(({ bytes }) => bytes > 0)
+      .sort((a, b) => b.bytes - a.bytes)
+      .slice(0, count)
+      .map(({ name, bytes }) => ({ name, bytes }));
+  }
+}
+
+/** What is held for one deployment. */
+export class HostMemory {
+  readonly name: string;
+  #engine: EngineMemory;
+  #bytes = 0;
+
+  constructor(name: string, engine: EngineMemory) {
+    this.name = name;
+    this.#engine = engine;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** What it may hold: its bound, or its share where the engine is full. */
+  #bytesMax(bytes: number): number {
+    const { accountBytesMax, bytesMax, holders } = this.#engine;
+    return this.#engine.bytes + bytes <= bytesMax
+      ? accountBytesMax
+      : Math.min(accountBytesMax, Math.floor(bytesMax / Math.max(1, holders)));
+  }
+
+  hasRoom(bytes: number): boolean {
+    return this.#bytes + bytes <= this.#bytesMax(bytes);
+  }
+
+  /** @param what is made, as an error begins with it. @throws {PlatformError} `host_memory_exceeded`. */
+  reserve(bytes: number, what: string): void {
+    const limit = this.#bytesMax(bytes);
+    if (this.#bytes + bytes > limit) {
+      this.#engine.refused++;
+      throw new PlatformError('host_memory_exceeded', { what, bytes, used: this.#bytes, limit });
+    }
+    this.add(bytes);
+  }
+
+  /** Counts what is there already; below 0 what is there no more. */
+  add(bytes: number): void {
+    if (bytes === 0) return;
+    if (this.#bytes === 0) this.#engine.holders++;
+    this.#bytes += bytes;
+    this.#engine.bytes += bytes;
+    if (this.#bytes === 0) this.#engine.holders--;
+  }
+
+  release(bytes: number): void {
+    this.add(-bytes);
+  }
+
+  /** Reserves for something that lasts. @throws {PlatformError} `host_memory_exceeded`. */
+  hold(bytes: number, what: string): Hold {
+    const hold = new Hold(this, what);
+    hold.grow(bytes);
+    return hold;
+  }
+}
+
+/** What one thing that lasts has reserved. */
+export class Hold {
+  #memory: HostMemory;
+  #what: string;
+  #bytes = 0;
+  #over = false;
+
+  constructor(memory: HostMemory, what: string) {
+    this.#memory = memory;
+    this.#what = what;
+  }
+
+  /** It takes so many bytes by now, or more already. @throws {PlatformError} `host_memory_exceeded`. */
+  grow(bytes: number): void {
+    if (this.#over || bytes <= this.#bytes) return;
+    this.#memory.reserve(bytes - this.#bytes, this.#what);
+    this.#bytes = bytes;
+  }
+
+  /** It is gone. Again changes nothing. */
+  release(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#memory.release(this.#bytes);
+  }
+}
+
+/** A count that changes by itself, such as what the peers of sockets have not taken. */
+export class HeldBytes {
+  #memory: HostMemory;
+  #bytes = 0;
+
+  constructor(memory: HostMemory) {
+    this.#memory = memory;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  set bytes(bytes: number) {
+    this.#memory.add(bytes - this.#bytes);
+    this.#bytes = bytes;
+  }
+}
