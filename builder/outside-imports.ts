@@ -2,7 +2,8 @@
 // here before it opens one. Used by bundle.ts.
 import { readFileSync } from 'node:fs';
 import { rolldown, type InputOptions, type Plugin } from 'rolldown';
-import { BuildError, codeFrame, joinBuildErrors, projectPath, sourceFile } from './build-error.ts';
+import { codeFrame } from '#core/code-frame.ts';
+import { BuildError, joinBuildErrors, projectPath, sourceFile } from './build-error.ts';
 import type { Containment } from './containment.ts';
 
 /** Thrown while bundling; {@link outsideErrors} then finds out which imports led there. */

@@ -3,7 +3,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { tsconfigLinks } from '#core/tsconfig.ts';
-import { BuildError, codeFrame, projectPath } from './build-error.ts';
+import { codeFrame } from '#core/code-frame.ts';
+import { BuildError, projectPath } from './build-error.ts';
 import { isInside, realPath, type Containment } from './containment.ts';
 
 /** Files of one chain that are looked at. */

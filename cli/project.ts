@@ -2,11 +2,11 @@
 // types share this, so that all of them see the same project.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { codeFrame } from '#core/code-frame.ts';
 import { formatProblem, hasErrors, type Problem } from '#core/problem.ts';
 import { parseProjectConfig, type ProjectConfig } from '#core/project-config.ts';
 import { inspectRepository } from '#core/workspace.ts';
 import type { Artifact } from '#builder/artifact.ts';
-import { codeFrame } from '#builder/build-error.ts';
 import { build } from '#builder/build.ts';
 import type { Bundle } from '#builder/bundle.ts';
 import { CliError } from './failure.ts';

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { join } from 'node:path';
-import { BuildError, codeFrame, formatBuildError } from '#builder/build-error.ts';
+import { codeFrame } from '#core/code-frame.ts';
+import { BuildError, formatBuildError } from '#builder/build-error.ts';
 import { bundle } from '#builder/bundle.ts';
 import { bundleFiles, projectFolder } from './project-folder.ts';
 
