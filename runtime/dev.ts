@@ -86,6 +86,7 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
     databases: databases.store,
     secret,
     protocol: 'http',
+    sendsLetters: false,
     // Nobody gets letters of a program in the making: they are for its author to read.
     sendMail: async ({ to, subject, text }) => log('info', `Mail to ${to}: ${subject}\n${text}`),
     log,

@@ -66,7 +66,14 @@ export async function openEngineStores({ environment, folder, limits, protocol, 
   const users =
     databases === null || secret === ''
       ? null
-      : createUsers({ databases, secret: keyFor('auth'), protocol, sendMail: (mail) => sendMail(get('AUTH_MAIL_URL'), mail, log), log });
+      : createUsers({
+          databases,
+          secret: keyFor('auth'),
+          protocol,
+          sendsLetters: get('AUTH_MAIL_URL') !== '',
+          sendMail: (mail) => sendMail(get('AUTH_MAIL_URL'), mail, log),
+          log,
+        });
   const state =
     events === null
       ? null

@@ -8,7 +8,7 @@ import { getMigrations } from 'better-auth/db/migration';
 import { Kysely } from 'kysely';
 import { usersResource } from '../bindings/auth.ts';
 import { databaseDialect } from './database-dialect.ts';
-import { cookiePrefix, providersOf, type AuthSite, type UsersParts } from './users.ts';
+import { cookiePrefix, providersOf, type AuthSite, type Mail, type UsersParts } from './users.ts';
 
 const sessionSeconds = 7 * 24 * 60 * 60;
 
@@ -32,10 +32,15 @@ export async function openAuth(parts: UsersParts, site: AuthSite, prepared: Set<
 }
 
 function optionsOf(
-  { databases, secret, sendMail, log }: UsersParts,
+  { databases, secret, sendsLetters, sendMail, log }: UsersParts,
   { namespace, origin, askedAt = origin, vars }: AuthSite,
 ): BetterAuthOptions {
-  const requireEmailVerification = vars['AUTH_REQUIRE_VERIFICATION'] === 'true';
+  // Nobody waits for it: who asked must not learn from the time it takes, or from its failure, whether there is a letter to send.
+  const post = async (mail: Mail): Promise<void> => {
+    sendMail(mail).catch((error: Error) => log('error', `auth: ${error.message}`));
+  };
+  // With it, signing up says nothing of who there is: the letter does, to whom it concerns.
+  const requireEmailVerification = (vars['AUTH_REQUIRE_VERIFICATION'] ?? String(sendsLetters)) === 'true';
   return {
     database: { db: new Kysely({ dialect: databaseDialect(databases, { namespace, resource: usersResource }) }), type: 'sqlite' },
     secret: createHmac('sha256', secret).update(`auth ${namespace}`).digest('hex'),
@@ -55,8 +60,14 @@ function optionsOf(
       enabled: true,
       requireEmailVerification,
       revokeSessionsOnPasswordReset: true,
+      onExistingUserSignUp: ({ user }) =>
+        post({
+          to: user.email,
+          subject: 'You have an account already',
+          text: `Somebody signed up at ${origin} with this address, which has an account there.\n\nSign in with it, or ask for a new password if you have forgotten yours. If it was not you, do nothing.`,
+        }),
       sendResetPassword: ({ user, url, token }) =>
-        sendMail({
+        post({
           to: user.email,
           subject: 'Set a new password',
           text: `${howToReset(url, token)}\n\nIf you did not ask for it, do nothing.`,
@@ -64,9 +75,14 @@ function optionsOf(
     },
     emailVerification: {
       sendOnSignUp: requireEmailVerification,
+      sendOnSignIn: requireEmailVerification,
       autoSignInAfterVerification: true,
       sendVerificationEmail: ({ user, url }) =>
-        sendMail({ to: user.email, subject: 'Confirm your address', text: `Open this address to confirm that it is yours:\n${url}` }),
+        post({
+          to: user.email,
+          subject: 'Confirm your address',
+          text: `Open this address to confirm that it is yours:\n${url}\n\nIf you did not sign up, do nothing.`,
+        }),
     },
     socialProviders: providersOf(vars) as NonNullable<BetterAuthOptions['socialProviders']>,
     // What an app says of a user: no client's route takes it; signing up does, once (routes.ts).

@@ -1,11 +1,21 @@
 // `/auth/*` on an app's host (features of `auth` in platform.yaml): the short routes that the binding promises, each done by a route of
 // better-auth, and everything better-auth has besides. No isolate is entered. Called by handler.ts.
+import { setTimeout as wait } from 'node:timers/promises';
 import { metadataBytesMax } from '../bindings/auth.ts';
 import type { Exchange } from '../server/listener.ts';
 import { toUser, type AuthSite, type Users } from './users.ts';
 
 /** Where they lie; a worker whose deployment declares `auth` gets no requests below it. */
 export const authPath = '/auth/';
+/** What gives a letter to the owner of an address, if there is one. */
+const lettered = new Set([
+  'signup',
+  'sign-up/email',
+  'reset-password',
+  'request-password-reset',
+  'verify-email',
+  'send-verification-email',
+]);
 const bodyBytesMax = 16 * 1024;
 
 /** What a short route does. */
@@ -105,6 +115,12 @@ export function createAuthRoutes(users: Users): AuthRoutes {
 
   async function answer(site: AuthSite, request: Request): Promise<Response> {
     const name = new URL(request.url).pathname.slice(authPath.length);
+    const answered = answerOf(site, request, name);
+    if (users.answersAfterMs === 0 || !lettered.has(name)) return answered;
+    return (await Promise.all([answered, wait(users.answersAfterMs)]))[0];
+  }
+
+  function answerOf(site: AuthSite, request: Request, name: string): Promise<Response> {
     const short = shorts[`${request.method} ${name}`];
     if (short !== undefined) return short(site, request);
     if (name.startsWith('oauth/') && request.method === 'GET') return oauth(site, request, name.slice('oauth/'.length));

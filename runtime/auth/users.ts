@@ -19,6 +19,7 @@ export interface UsersParts {
   /** Signs sessions: each project gets a key of its own from it. */ readonly secret: Uint8Array;
   /** Of all sites. */ readonly protocol: 'http' | 'https';
   readonly sendMail: (mail: Mail) => Promise<void>;
+  /** Letters reach people: then addresses are confirmed by them, unless a project says otherwise. */ readonly sendsLetters: boolean;
   readonly log: (level: 'warn' | 'error', message: string) => void;
 }
 
@@ -33,6 +34,8 @@ export interface AuthSite {
 
 /** Users of all projects. */
 export interface Users extends AuthStore {
+  /** Before it, nothing is answered that concerns an address whose owner gets a letter: how long it takes would tell whether there is one. */
+  readonly answersAfterMs: number;
   /** Answers a request below `/auth/` as better-auth does. */
   handle(site: AuthSite, request: Request): Promise<Response>;
   /** @param metadata JSON. Nothing where there is no such user. */
@@ -40,6 +43,8 @@ export interface Users extends AuthStore {
 }
 
 const sitesMax = 500;
+/** More than hashing a password and writing a user take. */
+const lettersMs = 400;
 
 /** What the names of a site's cookies begin with. Over https browsers take such a cookie from its own host alone: no neighbour's page can set it. */
 export function cookiePrefix(origin: string): string {
@@ -80,6 +85,7 @@ export function createUsers(parts: UsersParts): Users {
   const contextOf = async (namespace: string) => (await authOf({ namespace, origin: 'https://internal.invalid', vars: {} })).$context;
 
   return {
+    answersAfterMs: parts.sendsLetters ? lettersMs : 0,
     async handle(site, request) {
       try {
         return await (await authOf(site)).handler(request);

@@ -23,6 +23,8 @@ let databases: TestDatabases;
 let handler: TestHandler;
 /** Behind a proxy whose port is another. */
 let proxied: TestHandler;
+/** Whose letters reach people. */
+let lettered: TestHandler;
 const mails: Mail[] = [];
 
 before(async () => {
@@ -31,6 +33,7 @@ before(async () => {
     databases: databases.client,
     secret: Buffer.alloc(32, 9),
     protocol: 'http',
+    sendsLetters: false,
     sendMail: async (mail) => void mails.push(mail),
     log: () => {},
   });
@@ -53,10 +56,28 @@ before(async () => {
     {},
     { stores: { ...noStores, auth: users }, authRoutes: createAuthRoutes(users), publicPort: 8080 },
   );
+  const withLetters = createUsers({
+    databases: databases.client,
+    secret: Buffer.alloc(32, 9),
+    protocol: 'http',
+    sendsLetters: true,
+    sendMail: (mail) => {
+      mails.push(mail);
+      // It fails later, which nobody who asked hears of.
+      return mail.to.startsWith('bounces') ? Promise.reject(new Error('no postman')) : Promise.resolve();
+    },
+    log: () => {},
+  });
+  lettered = await startHandler(
+    { letters: { files: worker, yaml }, open: { files: worker, yaml, vars: { AUTH_REQUIRE_VERIFICATION: 'false' } } },
+    {},
+    { stores: { ...noStores, auth: withLetters }, authRoutes: createAuthRoutes(withLetters), trustedProxies: ['127.0.0.1'] },
+  );
 });
 after(async () => {
   await handler.close();
   await proxied.close();
+  await lettered.close();
   await databases.close();
 });
 
@@ -242,11 +263,63 @@ test('users of one project are strangers to another', async () => {
   assert.equal((await handler.fetch('rival', '/', { headers: { cookie } })).json(), null);
 });
 
+test('where letters are sent, signing up and forgetting a password answer alike whether there is an account or not', async () => {
+  const ask = (path: string, body: object, project = 'letters'): Promise<TestResponse> =>
+    lettered.fetch(project, path, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json', 'x-forwarded-for': `198.51.100.${++client % 200}` },
+    });
+  /** All that a client sees of an answer, without what is different in each. */
+  const seen = ({ status, headers, text }: TestResponse): unknown => [
+    status,
+    Object.keys(headers).sort(),
+    text.replace(/"id":"[A-Za-z0-9]{32}"/, 'id').replaceAll(/"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/g, 'time'),
+  ];
+  const person = { email: 'ada@letters.example', password: 'password1', name: 'Ada' };
+  for (const [path, body] of [
+    ['/auth/signup', { metadata: { plan: 'pro' } }],
+    ['/auth/signup', {}],
+    ['/auth/sign-up/email', {}],
+  ] as const) {
+    const fresh = { ...person, ...body, email: `${client}@letters.example` };
+    const first = await ask(path, fresh);
+    const second = await ask(path, fresh);
+    assert.equal(first.status, 200, first.text);
+    assert.deepEqual(seen(second), seen(first));
+    assert.deepEqual(
+      mails.filter(({ to }) => to === fresh.email).map(({ subject }) => subject),
+      ['Confirm your address', 'You have an account already'],
+    );
+  }
+  const up = await ask('/auth/signup', person);
+  assert.deepEqual([(up.json() as { token: unknown }).token, up.headers['set-cookie']], [null, undefined]);
+  assert.equal((await ask('/auth/signup', { ...person, email: 'bounces@letters.example' })).status, 200);
+  for (const path of ['/auth/reset-password', '/auth/request-password-reset', '/auth/verify-email', '/auth/send-verification-email'])
+    assert.deepEqual(
+      seen(await ask(path, { email: 'bounces@letters.example' })),
+      seen(await ask(path, { email: 'nobody@letters.example' })),
+      path,
+    );
+  // A second sign-up changed nothing of the first one's, and its address is confirmed by letter, at the latest when it signs in.
+  await ask('/auth/signup', { ...person, password: 'password2' });
+  assert.equal((await ask('/auth/signin', { ...person, password: 'password2' })).status, 401);
+  assert.equal((await ask('/auth/signin', person)).status, 403);
+  const letter = mails.findLast(({ to, subject }) => to === person.email && subject === 'Confirm your address') as Mail;
+  const address = new URL(/(http\S+)/.exec(letter.text)?.[1] as string);
+  assert.equal((await lettered.fetch('letters', address.pathname + address.search)).status, 302);
+  assert.equal((await ask('/auth/signin', person)).status, 200);
+  // A project may choose otherwise.
+  assert.notEqual(((await ask('/auth/signup', person, 'open')).json() as { token: unknown }).token, null);
+  assert.equal((await ask('/auth/signup', person, 'open')).status, 409);
+});
+
 test('over https sessions have cookies that no other host can set, and only these count', async () => {
   const users = createUsers({
     databases: databases.client,
     secret: Buffer.alloc(32, 9),
     protocol: 'https',
+    sendsLetters: false,
     sendMail: async () => {},
     log: () => {},
   });
@@ -317,6 +390,7 @@ test('nothing of sign-in is printed past the log, and what goes wrong is in it w
     },
     secret: Buffer.alloc(32, 9),
     protocol: 'http',
+    sendsLetters: false,
     sendMail: () => Promise.reject(new Error('no postman')),
     log: (level, message) => logged.push(`${level} ${message}`),
   });
@@ -344,7 +418,7 @@ test('nothing of sign-in is printed past the log, and what goes wrong is in it w
   assert.deepEqual(printed, []);
   assert.deepEqual(logged, [
     'warn auth: Invalid password',
-    'error auth: Failed to run background task: no postman',
+    'error auth: no postman',
     'error auth: The database cannot be reached: of users',
     'error auth: The database cannot be reached: of users',
   ]);
