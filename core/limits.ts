@@ -18,7 +18,8 @@ export interface Limits {
   /** CPU by kind and plan; 0 = off (spec part 8). */ readonly cpu: CpuLimits;
   /** Wall time of an HTTP invocation, `waitUntil` included. */ readonly wallMs: number;
   /** Wall time of an event that is no request. */ readonly eventWallMs: number;
-  /** Requests of one deployment that run or wait at a time. */ readonly requestsPerDeploymentMax: number;
+  /** Nothing has come to an isolate for events for so long: it goes. */ readonly eventIsolateIdleMs: number;
+  /** Requests of one deployment that run or wait at a time, and so many events beside them. */ readonly requestsPerDeploymentMax: number;
   /** Requests of all deployments in one engine that run or wait; above it those of the greediest are refused. */
   readonly engineRequestsMax: number;
   /** How late the event loop of an engine may be before requests of the greediest deployments are refused. */
@@ -81,6 +82,8 @@ export const defaultLimits: Limits = {
   cpu: defaultCpuLimits,
   wallMs: 300_000,
   eventWallMs: 900_000,
+  // What runs every minute finds it warm.
+  eventIsolateIdleMs: 90_000,
   requestsPerDeploymentMax: 1000,
   engineRequestsMax: 10_000,
   engineLagMsMax: 1000,
@@ -139,6 +142,7 @@ export const limitVariables = {
   compiledFormsDiskBytesMax: 'COMPILED_FORMS_DISK_BYTES_MAX',
   wallMs: 'WORKER_WALL_LIMIT_MS',
   eventWallMs: 'WORKER_EVENT_WALL_LIMIT_MS',
+  eventIsolateIdleMs: 'WORKER_EVENT_ISOLATE_IDLE_MS',
   requestsPerDeploymentMax: 'WORKER_CONCURRENCY',
   engineRequestsMax: 'ENGINE_REQUESTS_MAX',
   engineLagMsMax: 'ENGINE_LAG_MS_MAX',

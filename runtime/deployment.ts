@@ -1,5 +1,5 @@
-// One deployment on this engine: starts an isolate when the first request comes (serving.ts), gives it requests, ends them one
-// way or another, and takes another isolate when one is gone. handler.ts makes one per deployment it serves.
+// One deployment on this engine: gives requests to one lane and events to another (lane.ts), each with an isolate of its own, and ends
+// them one way or another. handler.ts makes one per deployment it serves.
 import { performance } from 'node:perf_hooks';
 import type { PlatformError } from '#core/errors.ts';
 import type { EngineMemory, HostMemory } from './bridge/host-memory.ts';
@@ -10,21 +10,11 @@ import type { InvocationIds } from './invocation/invocation-id.ts';
 import { Invocation } from './invocation/invocation.ts';
 import { StackMapper, type LogLine } from './invocation/log.ts';
 import { failed, failureResponse, isFailureCode, ok, type Outcome } from './invocation/outcome.ts';
-import type { Pool, Tenant } from './isolates/pool.ts';
+import { Lane, type LaneOwner, type LaneParts } from './lane.ts';
 import { collectBody } from './request-body.ts';
-import { StartPause } from './start-pause.ts';
 import type { Exchange } from './server/listener.ts';
 import type { ProxyRequestIds } from './server/request-id.ts';
-import {
-  isHttp,
-  Serving,
-  type AnyInvocation,
-  type DeploymentConfig,
-  type EventInvocation,
-  type HttpInvocation,
-  type ServingOwner,
-  type ServingParts,
-} from './serving.ts';
+import { isHttp, type AnyInvocation, type DeploymentConfig, type EventInvocation, type HttpInvocation } from './serving.ts';
 
 /** One invocation's end, for the log and the counters. */
 export interface RequestRecord {
@@ -43,8 +33,7 @@ export interface RequestRecord {
 }
 
 /** What deployments are made of. */
-export interface DeploymentParts extends ServingParts {
-  readonly pool: Pool;
+export interface DeploymentParts extends LaneParts {
   readonly hostMemory: EngineMemory;
   readonly onLog: (deployment: DeploymentConfig, line: LogLine) => void;
   /** Null where nobody listens, so that no record is made. */
@@ -55,25 +44,21 @@ export interface DeploymentParts extends ServingParts {
   /** Null where no proxy is trusted. */ readonly proxyRequestId: ProxyRequestIds | null;
 }
 
-/** A deployment with whatever isolate serves it now. */
-export class Deployment implements Tenant, ServingOwner {
+/** A deployment with whatever isolates serve it now. */
+export class Deployment implements LaneOwner {
   readonly config: DeploymentConfig;
   readonly hostMemory: HostMemory;
-  lastUsedAt = 0;
-  readonly conduct = { slowUntil: 0 };
+  readonly openSockets = { count: 0 };
   #parts: DeploymentParts;
   #mapper: StackMapper;
-  #serving: Serving | null = null;
-  #startPause = new StartPause();
+  #http: Lane;
+  /** Of queues, timers, schedules and workflows: what they burn or break, requests do not wait for. */
+  #events: Lane;
   /** Requests it may have while the engine has too many. */
   admitted = Number.POSITIVE_INFINITY;
-  /** Condemned isolates that still serve what they had. */
-  #retired = new Set<Serving>();
   #closed = false;
   /** What is to be done before the worker is loaded; null when it is. */
   #prepare: (() => Promise<void>) | null;
-  /** Invocations that wait for it. */
-  #preparing = 0;
 
   constructor(config: DeploymentConfig, parts: DeploymentParts) {
     this.config = config;
@@ -81,40 +66,28 @@ export class Deployment implements Tenant, ServingOwner {
     this.#prepare = config.prepare ?? null;
     this.#parts = parts;
     this.#mapper = new StackMapper(config.sourceMap);
+    this.#http = new Lane(this, parts);
+    this.#events = new Lane(this, parts);
   }
 
-  /** Invocations whose response is an open WebSocket. */
-  get #openSockets(): number {
-    let open = this.#serving?.upgraded ?? 0;
-    for (const serving of this.#retired) open += serving.upgraded;
-    return open;
-  }
-
-  /** Requests that run or wait, and open WebSockets. */
+  /** Requests and events that run or wait, and open WebSockets. */
   get load(): number {
-    let load = this.#preparing + (this.#serving?.load ?? 0);
-    for (const serving of this.#retired) load += serving.load;
-    return load;
+    return this.#http.load + this.#events.load;
   }
 
-  /** Requests that run or wait. */
+  /** Requests and events that run or wait. */
   get requests(): number {
-    return this.load - this.#openSockets;
-  }
-
-  get isIdle(): boolean {
-    return this.load === 0 && this.#serving?.isStarting !== true;
+    return this.#http.busy + this.#events.busy;
   }
 
   /** Its code is on a thread at this moment. */
   get isEntered(): boolean {
-    if (this.#serving?.isEntered === true) return true;
-    for (const serving of this.#retired) if (serving.isEntered) return true;
-    return false;
+    return this.#http.isEntered || this.#events.isEntered;
   }
 
+  /** Requests find it warm. */
   get hasIsolate(): boolean {
-    return this.#serving !== null;
+    return this.#http.hasIsolate;
   }
 
   /** Serves a request; every way it can end ends the exchange. */
@@ -123,8 +96,8 @@ export class Deployment implements Tenant, ServingOwner {
     const { ids, proxyRequestId } = this.#parts;
     const invocation: HttpInvocation = new Invocation(ids, 'http', exchange, performance.now(), limits.subrequestsMax);
     exchange.requestId = proxyRequestId?.(exchange) ?? invocation.uid;
-    this.lastUsedAt = invocation.startedAt;
-    if (this.#refuses(invocation)) return;
+    this.#http.lastUsedAt = invocation.startedAt;
+    if (this.#refuses(invocation, this.#http.busy, this.admitted)) return;
     const { bodyBytes } = exchange;
     if (bodyBytes > 0 && bodyBytes <= limits.inlineBodyBytesMax) this.#collect(exchange, invocation);
     else this.#start(invocation, bodyBytes === 0 ? null : undefined);
@@ -141,15 +114,20 @@ export class Deployment implements Tenant, ServingOwner {
   deliver(delivery: Delivery): void {
     const { ids, limits } = this.#parts;
     const invocation: EventInvocation = new Invocation(ids, delivery.kind, delivery, performance.now(), limits.subrequestsMax);
-    this.lastUsedAt = invocation.startedAt;
-    if (!this.#refuses(invocation)) this.#start(invocation, null);
+    this.#events.lastUsedAt = invocation.startedAt;
+    // Events make room for requests and come again; no request makes room for an event.
+    if (!this.#refuses(invocation, this.#events.busy, Math.max(0, this.admitted - this.#http.busy))) this.#start(invocation, null);
   }
 
-  #refuses(invocation: AnyInvocation): boolean {
-    const limit = Math.min(this.#parts.limits.requestsPerDeploymentMax, this.admitted);
-    const refused = this.requests >= limit;
-    if (refused) this.end(invocation, failed('overloaded', { waiting: this.requests, limit }));
+  #refuses(invocation: AnyInvocation, waiting: number, admitted: number): boolean {
+    const limit = Math.min(this.#parts.limits.requestsPerDeploymentMax, admitted);
+    const refused = waiting >= limit;
+    if (refused) this.end(invocation, failed('overloaded', { waiting, limit }));
     return refused;
+  }
+
+  #laneOf(invocation: AnyInvocation): Lane {
+    return isHttp(invocation) ? this.#http : this.#events;
   }
 
   #start(invocation: AnyInvocation, body: Part | null | undefined): void {
@@ -161,30 +139,27 @@ export class Deployment implements Tenant, ServingOwner {
       this.#startPrepared(this.#prepare, invocation, body);
       return;
     }
-    if (this.#serving === null) {
-      const pause = this.#startPause.answer(performance.now());
-      if (pause !== null) {
-        this.end(invocation, pause);
-        return;
-      }
-      this.#serving = this.#open();
-    }
-    this.#serving.start(invocation, body);
+    this.#laneOf(invocation).start(invocation, body);
+  }
+
+  restart(invocation: AnyInvocation): void {
+    this.#start(invocation, null);
   }
 
   /** Waits until the worker may be loaded at all. */
   #startPrepared(prepare: () => Promise<void>, invocation: AnyInvocation, body: Part | null | undefined): void {
-    this.#preparing++;
+    const lane = this.#laneOf(invocation);
+    lane.preparing++;
     const onAbort = (): void => invocation.close();
     if (isHttp(invocation)) invocation.answer.onAbort = onAbort;
     prepare().then(
       () => {
-        this.#preparing--;
+        lane.preparing--;
         this.#prepare = null;
         if (invocation.phase !== 'over') this.#start(invocation, body);
       },
       ({ code, details, message }: PlatformError) => {
-        this.#preparing--;
+        lane.preparing--;
         this.log('error', message, invocation);
         this.end(invocation, isFailureCode(code) ? failed(code, details) : failed('internal'));
       },
@@ -193,38 +168,7 @@ export class Deployment implements Tenant, ServingOwner {
 
   /** Starts an isolate ahead of the first request. */
   warm(): void {
-    if (this.#prepare === null) this.#serving ??= this.#open();
-  }
-
-  #open(): Serving {
-    const serving: Serving = new Serving(this, this.#parts, this.#parts.pool.take(this), {
-      onRestart: (invocation) => this.#start(invocation, null),
-      onReady: () => this.#startPause.started(),
-      onStartFailed: (outcome) => this.#startFailed(outcome),
-      onCondemned: () => this.#retire(serving),
-      onGone: () => this.#forget(serving),
-    });
-    // Not before it is known here: it may be gone again before `loadWorker` returns.
-    queueMicrotask(() => serving.loadWorker());
-    return serving;
-  }
-
-  #startFailed(outcome: Outcome & { kind: 'failed' }): void {
-    // An isolate that made room for another was no failure of its worker.
-    if (!this.#closed && outcome.details['reason'] !== 'evicted') this.#startPause.failed(outcome, performance.now());
-  }
-
-  #retire(serving: Serving): void {
-    if (this.#serving === serving) {
-      this.#serving = null;
-      this.#retired.add(serving);
-    }
-  }
-
-  #forget(serving: Serving): void {
-    this.#retired.delete(serving);
-    if (this.#serving === serving) this.#serving = null;
-    if (this.#serving === null && this.#retired.size === 0) this.#parts.pool.release(this);
+    if (this.#prepare === null) this.#http.warm();
   }
 
   /** Ends an invocation: the response where none is out yet, the log, the record. */
@@ -241,6 +185,7 @@ export class Deployment implements Tenant, ServingOwner {
       invocation.close();
       // What the handler answered stands, whatever became of the work it left to `waitUntil`.
       const { result, onEnd } = invocation.answer;
+      this.#events.lastUsedAt = now;
       onEnd({ outcome: result === null ? outcome : ok, result, cpuMs: invocation.cpuMs });
     }
     const wallMs = now - invocation.startedAt;
@@ -274,46 +219,28 @@ export class Deployment implements Tenant, ServingOwner {
 
   /** Another deployment takes its place: clients of open WebSockets are asked to come again. */
   leave(): void {
-    this.#serving?.closeSockets(1012, 'Service restart');
+    this.#http.closeSockets(1012, 'Service restart');
+    this.#events.closeSockets(1012, 'Service restart');
   }
 
-  evict(): void {
-    this.#serving?.dispose(failed('isolate_replaced', { reason: 'evicted' }));
-  }
-
-  condemn(): void {
-    this.#serving?.condemnForMemory();
-  }
-
-  get uses(): number {
-    return this.#serving?.uses ?? 0;
-  }
-
-  async trim(): Promise<void> {
-    await this.#serving?.trim();
-  }
-
-  async heldBytes(): Promise<number> {
-    return this.hostMemory.bytes + ((await this.#serving?.heapBytes()) ?? 0);
-  }
-
-  /** Called about once a second: ends what is over its wall limit. */
+  /** Called about once a second: ends what is over its wall limit, and lets go of an isolate that no event has come to for a while. */
   checkWall(now: number): void {
-    this.#serving?.checkWall(now);
-    for (const serving of this.#retired) serving.checkWall(now);
+    this.#http.checkWall(now);
+    this.#events.checkWall(now);
+    this.#events.evictAfter(this.#parts.limits.eventIsolateIdleMs, now);
   }
 
   /** Called often while entries run: notices isolates that died without a word. */
   checkAlive(): void {
-    this.#serving?.checkAlive();
-    for (const serving of this.#retired) serving.checkAlive();
+    this.#http.checkAlive();
+    this.#events.checkAlive();
   }
 
   /** No new requests; those that run are cut off unless `load` is 0. */
   close(): void {
     this.#closed = true;
-    this.#serving?.dispose(failed('draining'));
-    for (const serving of this.#retired) serving.dispose(failed('draining'));
+    this.#http.close();
+    this.#events.close();
     this.#parts.hostMemory.close(this.hostMemory);
   }
 }

@@ -50,7 +50,7 @@ export interface ServingParts {
 /** The deployment that is served. */
 export interface ServingOwner {
   readonly config: DeploymentConfig;
-  /** What is held for it outside of its isolates. */ readonly hostMemory: HostMemory;
+  /** Open WebSockets in all its isolates. */ readonly openSockets: { count: number };
   /** Ends an invocation: the response where none is out yet, the log, the record. */
   end(invocation: AnyInvocation, outcome: Outcome, now?: number): void;
   log(level: LogLine['level'], text: string, invocation: AnyInvocation | null): void;
@@ -110,16 +110,17 @@ export class Serving implements LinkEvents {
   /** The entry being read answered `start`: while a top-level `await` is pending, every other entry makes us ask again. */
   #asked = false;
 
-  constructor(deployment: ServingOwner, parts: ServingParts, isolate: WorkerIsolate, hooks: ServingHooks) {
+  constructor(deployment: ServingOwner, parts: ServingParts, isolate: WorkerIsolate, memory: HostMemory, hooks: ServingHooks) {
     this.#deployment = deployment;
     this.#parts = parts;
     this.#isolate = isolate;
     this.#hooks = hooks;
     this.#link = new Link({
-      memory: deployment.hostMemory,
+      memory,
       handlers: parts.handlers,
       limits: { ...parts.limits, handlesMax: HANDLES_MAX, callsMax: CALLS_MAX },
       events: this,
+      openSockets: deployment.openSockets,
       request: () => isolate.request(),
     });
     this.#link.start();

@@ -50,11 +50,18 @@ export class EngineMemory {
 export class HostMemory {
   readonly name: string;
   #engine: EngineMemory;
+  #whole: HostMemory | null;
   #bytes = 0;
 
-  constructor(name: string, engine: EngineMemory) {
+  constructor(name: string, engine: EngineMemory, whole: HostMemory | null = null) {
     this.name = name;
     this.#engine = engine;
+    this.#whole = whole;
+  }
+
+  /** An account of a part of it, which has no bound of its own: what it holds counts in both. */
+  part(): HostMemory {
+    return new HostMemory(this.name, this.#engine, this);
   }
 
   get bytes(): number {
@@ -70,11 +77,17 @@ export class HostMemory {
   }
 
   hasRoom(bytes: number): boolean {
+    if (this.#whole !== null) return this.#whole.hasRoom(bytes);
     return this.#bytes + bytes <= this.#bytesMax(bytes);
   }
 
   /** @param what is made, as an error begins with it. @throws {PlatformError} `host_memory_exceeded`. */
   reserve(bytes: number, what: string): void {
+    if (this.#whole !== null) {
+      this.#whole.reserve(bytes, what);
+      this.#bytes += bytes;
+      return;
+    }
     const limit = this.#bytesMax(bytes);
     if (this.#bytes + bytes > limit) {
       this.#engine.refused++;
@@ -86,6 +99,11 @@ export class HostMemory {
   /** Counts what is there already; below 0 what is there no more. */
   add(bytes: number): void {
     if (bytes === 0) return;
+    if (this.#whole !== null) {
+      this.#whole.add(bytes);
+      this.#bytes += bytes;
+      return;
+    }
     if (this.#bytes === 0) this.#engine.holders++;
     this.#bytes += bytes;
     this.#engine.bytes += bytes;

@@ -54,6 +54,7 @@ export interface LinkParts {
     readonly bufferedBytesMax: number;
   };
   readonly events: LinkEvents;
+  /** Open WebSockets of all links of the deployment. */ readonly openSockets: { count: number };
   /** There is something to take into the isolate. */
   readonly request: () => void;
 }
@@ -212,11 +213,12 @@ export class Link implements CallScope {
 
   openSocket(id: number, owner: number): BridgedSocket {
     const { webSocketsMax } = this.#parts.limits;
-    if (this.#sockets.size >= webSocketsMax) throw new PlatformError('websocket_limit_exceeded', { limit: webSocketsMax });
+    if (this.#parts.openSockets.count >= webSocketsMax) throw new PlatformError('websocket_limit_exceeded', { limit: webSocketsMax });
     if (this.#sockets.has(id)) throw new PlatformError('invalid_argument', { reason: 'The socket is open already' });
     this.memory.reserve(SOCKET_BYTES, 'A WebSocket');
     const socket = new BridgedSocket(id, owner, this.#socketParts);
     this.#sockets.set(id, socket);
+    this.#parts.openSockets.count++;
     return socket;
   }
 
@@ -226,7 +228,9 @@ export class Link implements CallScope {
 
   /** Takes back what `openSocket` gave, when there is no connection after all. */
   forgetSocket(id: number): void {
-    if (this.#sockets.delete(id)) this.memory.release(SOCKET_BYTES);
+    if (!this.#sockets.delete(id)) return;
+    this.memory.release(SOCKET_BYTES);
+    this.#parts.openSockets.count--;
   }
 
   /** Closes the sockets of an invocation, or all. */

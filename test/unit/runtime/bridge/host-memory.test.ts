@@ -23,6 +23,20 @@ test('what a deployment may hold is bounded, and the error says what it uses and
   assert.deepEqual(engine.heaviest(3), [{ name: 'p/d', bytes: 4 * MB }]);
 });
 
+test('what a part of an account holds counts in the whole, and is bounded with the rest of it', () => {
+  const engine = new EngineMemory(limits);
+  const memory = engine.open('p/d');
+  const [one, other] = [memory.part(), memory.part()];
+  one.reserve(3 * MB, 'A thing');
+  assert.equal(other.hasRoom(2 * MB), false);
+  assert.throws(() => other.reserve(2 * MB, 'A thing'), { code: 'host_memory_exceeded' });
+  other.add(MB);
+  assert.deepEqual([one.bytes, other.bytes, memory.bytes, engine.bytes, engine.holders], [3 * MB, MB, 4 * MB, 4 * MB, 1]);
+  one.release(3 * MB);
+  other.release(MB);
+  assert.deepEqual([one.bytes, other.bytes, memory.bytes, engine.bytes, engine.holders], [0, 0, 0, 0, 0]);
+});
+
 test('where the engine is full, each deployment has its share of it and no more', () => {
   const engine = new EngineMemory(limits);
   const greedy = [engine.open('a/1'), engine.open('b/2')];

@@ -1,0 +1,112 @@
+// A deployment's requests and its events have an isolate each: what an event burns or breaks, the site does not notice.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { EventKind } from '#runtime/invocation/delivery.ts';
+import { startHandler, type TestHandler } from '#test/setup/handler.ts';
+import { until } from '#test/setup/until.ts';
+
+const site = `
+let count = 0;
+async function burn(what) {
+  if (what === 'spin') for (;;);
+  if (what === 'grow') for (const kept = []; ;) kept.push(new Array(10_000).fill({ at: kept.length }));
+  return ++count;
+}
+export default {
+  fetch: () => new Response(String(++count)),
+  async message({ payload }) { console.log('message ' + (await burn(payload))); },
+  timer: ({ payload }) => burn(payload),
+  scheduled: ({ name }) => burn(name),
+  workflows: { orders: { handler: ({ input }) => burn(input) } },
+};`;
+
+const events: Readonly<Record<EventKind, (what: string) => object>> = {
+  queue: (payload) => ({ queueName: 'jobs', binding: 'JOBS', messages: [{ id: 'm1', payload, attempt: 1, timestamp: 1 }] }),
+  timer: (payload) => ({ binding: 'CLOCK', id: 't1', scheduledTime: 1, payload, intervalMs: null }),
+  cron: (name) => ({ name, cron: '* * * * *', scheduledTime: 1 }),
+  workflow: (input) => ({ workflow: 'orders', executionId: 'e1', run: 'r1', input, steps: {} }),
+};
+const kinds = Object.keys(events) as EventKind[];
+const all = (ms: number): { free: number; pro: number; enterprise: number } => ({ free: ms, pro: ms, enterprise: ms });
+
+let handler: TestHandler;
+
+before(async () => {
+  const workers = Object.fromEntries([...kinds, 'counting', 'grown', 'leaving', 'failing'].map((name) => [name, `${site} // ${name}`]));
+  workers['failing'] = `for (;;); ${site}`;
+  handler = await startHandler(workers, {
+    cpu: { http: all(1000), queue: all(1000), timer: all(1000), cron: all(1000), workflow: all(1000) },
+    startupCpuMs: 200,
+    eventIsolateIdleMs: 200,
+  });
+});
+after(() => handler.close());
+
+for (const kind of kinds) {
+  test(`requests are answered while events of kind ${kind} spin, one after the other`, async () => {
+    assert.equal((await handler.fetch(kind)).text, '1');
+    let asked = 1;
+    for (let round = 0; round < 2; round++) {
+      let end: { outcome: string } | null = null;
+      const delivered = handler.deliver(kind, kind, events[kind]('spin')).then((ended) => (end = ended));
+      await until(async () => handler.handler.running().some((key) => key.startsWith(`${kind}/`)));
+      for (let more = 0; more < 20; more++) assert.equal((await handler.fetch(kind)).text, String(++asked), 'the same isolate goes on');
+      assert.equal(end, null, 'the event spins');
+      assert.equal((await delivered).outcome, 'cpu_limit_exceeded');
+      assert.equal((await handler.fetch(kind)).text, String(++asked));
+    }
+  });
+}
+
+test('events of all kinds that spin at once leave the site alone', async () => {
+  assert.match((await handler.fetch('queue')).text, /^\d+$/);
+  let running = kinds.length;
+  const delivered = kinds.map(async (kind) => {
+    const { outcome } = await handler.deliver('queue', kind, events[kind]('spin'));
+    running--;
+    return outcome;
+  });
+  await until(async () => handler.handler.running().some((key) => key.startsWith('queue/')));
+  for (let more = 0; more < 20; more++) assert.equal((await handler.fetch('queue')).status, 200);
+  assert.ok(running > 0);
+  // Those that had not begun are lost with their isolate, which the broker takes for no attempt.
+  for (const outcome of await Promise.all(delivered)) assert.ok(['cpu_limit_exceeded', 'isolate_replaced'].includes(outcome), outcome);
+});
+
+test('an event that takes all memory ends its own isolate, and no request', async () => {
+  assert.equal((await handler.fetch('grown')).text, '1');
+  assert.equal((await handler.deliver('grown', 'queue', events.queue('grow'))).outcome, 'memory_limit_exceeded');
+  assert.equal((await handler.fetch('grown')).text, '2');
+});
+
+test('requests and events count apart, in one isolate each', async () => {
+  const before = handler.engine.pool.live;
+  assert.equal((await handler.fetch('counting')).text, '1');
+  assert.equal(handler.engine.pool.live, before + 1);
+  for (const count of [1, 2]) {
+    assert.equal((await handler.deliver('counting', 'queue', events.queue('count'))).outcome, 'ok');
+    await handler.logged('counting', new RegExp(`^message ${count}$`));
+  }
+  assert.equal((await handler.fetch('counting')).text, '2');
+});
+
+test('the isolate for events goes when nothing has come for a while, and that for requests stays', async () => {
+  assert.equal((await handler.fetch('leaving')).text, '1');
+  assert.equal((await handler.deliver('leaving', 'queue', events.queue('count'))).outcome, 'ok');
+  const live = 8; // one for each site that was asked, and none for events
+  await until(async () => handler.engine.pool.live < live);
+  assert.equal((await handler.fetch('leaving')).text, '2');
+  await handler.logged('leaving', /^message 1$/);
+  assert.equal((await handler.deliver('leaving', 'queue', events.queue('count'))).outcome, 'ok');
+  assert.equal(handler.logs.filter(({ project, text }) => project === 'leaving' && text === 'message 1').length, 2, 'it begins anew');
+});
+
+test('a worker that does not start fails its events, and pauses them apart from its requests', async () => {
+  assert.equal((await handler.deliver('failing', 'queue', events.queue('count'))).outcome, 'startup_cpu_limit_exceeded');
+  const began = handler.engine.counters.report().find(([name]) => name === 'platform_isolates_started_total')![2];
+  assert.equal((await handler.deliver('failing', 'queue', events.queue('count'))).outcome, 'startup_cpu_limit_exceeded');
+  const now = handler.engine.counters.report().find(([name]) => name === 'platform_isolates_started_total')![2];
+  assert.equal(now, began, 'not started again at once');
+  const { headers } = await handler.fetch('failing');
+  assert.equal(headers['x-platform-error'], 'startup_cpu_limit_exceeded');
+});
