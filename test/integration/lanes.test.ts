@@ -1,32 +1,22 @@
 // A deployment's requests and its events have an isolate each: what an event burns or breaks, the site does not notice.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { EventKind } from '#runtime/invocation/delivery.ts';
+import { eventHandlers, eventKinds as kinds, eventOf as events } from '#test/setup/events.ts';
 import { startHandler, type TestHandler } from '#test/setup/handler.ts';
 import { until } from '#test/setup/until.ts';
 
 const site = `
 let count = 0;
-async function burn(what) {
+async function work(what) {
   if (what === 'spin') for (;;);
   if (what === 'grow') for (const kept = []; ;) kept.push(new Array(10_000).fill({ at: kept.length }));
-  return ++count;
+  console.log('event ' + ++count);
 }
 export default {
   fetch: () => new Response(String(++count)),
-  async message({ payload }) { console.log('message ' + (await burn(payload))); },
-  timer: ({ payload }) => burn(payload),
-  scheduled: ({ name }) => burn(name),
-  workflows: { orders: { handler: ({ input }) => burn(input) } },
+  ${eventHandlers}
 };`;
 
-const events: Readonly<Record<EventKind, (what: string) => object>> = {
-  queue: (payload) => ({ queueName: 'jobs', binding: 'JOBS', messages: [{ id: 'm1', payload, attempt: 1, timestamp: 1 }] }),
-  timer: (payload) => ({ binding: 'CLOCK', id: 't1', scheduledTime: 1, payload, intervalMs: null }),
-  cron: (name) => ({ name, cron: '* * * * *', scheduledTime: 1 }),
-  workflow: (input) => ({ workflow: 'orders', executionId: 'e1', run: 'r1', input, steps: {} }),
-};
-const kinds = Object.keys(events) as EventKind[];
 const all = (ms: number): { free: number; pro: number; enterprise: number } => ({ free: ms, pro: ms, enterprise: ms });
 
 let handler: TestHandler;
@@ -85,7 +75,7 @@ test('requests and events count apart, in one isolate each', async () => {
   assert.equal(handler.engine.pool.live, before + 1);
   for (const count of [1, 2]) {
     assert.equal((await handler.deliver('counting', 'queue', events.queue('count'))).outcome, 'ok');
-    await handler.logged('counting', new RegExp(`^message ${count}$`));
+    await handler.logged('counting', new RegExp(`^event ${count}$`));
   }
   assert.equal((await handler.fetch('counting')).text, '2');
 });
@@ -96,9 +86,9 @@ test('the isolate for events goes when nothing has come for a while, and that fo
   const live = 8; // one for each site that was asked, and none for events
   await until(async () => handler.engine.pool.live < live);
   assert.equal((await handler.fetch('leaving')).text, '2');
-  await handler.logged('leaving', /^message 1$/);
+  await handler.logged('leaving', /^event 1$/);
   assert.equal((await handler.deliver('leaving', 'queue', events.queue('count'))).outcome, 'ok');
-  assert.equal(handler.logs.filter(({ project, text }) => project === 'leaving' && text === 'message 1').length, 2, 'it begins anew');
+  assert.equal(handler.logs.filter(({ project, text }) => project === 'leaving' && text === 'event 1').length, 2, 'it begins anew');
 });
 
 test('a worker that does not start fails its events, and pauses them apart from its requests', async () => {
