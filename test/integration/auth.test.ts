@@ -46,6 +46,11 @@ before(async () => {
         yaml,
         vars: { AUTH_REQUIRE_VERIFICATION: 'true', AUTH_GITHUB_CLIENT_ID: 'id', AUTH_GITHUB_CLIENT_SECRET: 'secret' },
       },
+      renamed: {
+        files: `export default { fetch: async (request, env) => Response.json([env.USERS === env.PLATFORM_AUTH, await env.PLATFORM_AUTH.getUser('x'), Object.keys(env).sort()]) };`,
+        yaml: 'auth:\n  binding: USERS\n',
+        vars: { PLATFORM_AUTH: 'a variable does not shadow it' },
+      },
       plain: `export default { fetch: (request) => new Response(new URL(request.url).pathname) };`,
     },
     {},
@@ -343,6 +348,10 @@ test('over https sessions have cookies that no other host can set, and only thes
     assert.equal(await userOf(name), null, name);
   const asked = new Request(`${site.origin}/auth/get-session`, { headers: { cookie: `platform.session_token=${value}` } });
   assert.equal(await (await users.handle(site, asked)).json(), null);
+});
+
+test('it is there as PLATFORM_AUTH too, whatever name it is declared with', async () => {
+  assert.deepEqual((await handler.fetch('renamed')).json(), [true, null, ['PLATFORM_AUTH', 'USERS', 'vars']]);
 });
 
 test('a project without auth keeps its own /auth/', async () => {
