@@ -16,7 +16,7 @@ export function checkArguments(command: string, definitions: ArgsDef, words: rea
   let positionalsMax = 0;
   for (const [name, definition] of Object.entries(definitions)) {
     if (definition.type === 'positional') {
-      positionalsMax++;
+      positionalsMax += 'valueHint' in definition && definition.valueHint === 'more' ? Number.POSITIVE_INFINITY : 1;
       continue;
     }
     const aliases = 'alias' in definition ? [definition.alias ?? []].flat() : [];

@@ -14,12 +14,18 @@ interface Entry {
   readonly load: (() => Promise<{ command: CommandDef<any> }>) | null;
 }
 
-const commands: Readonly<Record<string, Entry>> = {
+/** Every command by its name. */
+export const commands: Readonly<Record<string, Entry>> = {
   init: { summary: 'Start a project from a template', load: () => import('./commands/init.ts') },
   dev: { summary: 'Serve this project locally, with hot reload', load: () => import('./commands/dev.ts') },
   build: { summary: 'Build this project into an artifact', load: () => import('./commands/build.ts') },
   types: { summary: 'Generate the types of env from platform.yaml', load: () => import('./commands/types.ts') },
-  deploy: { summary: 'Build and publish to a handler on this machine', load: () => import('./commands/deploy.ts') },
+  deploy: { summary: 'Build and publish to the platform on this machine', load: () => import('./commands/deploy.ts') },
+  deployments: { summary: 'List the deployments of this project', load: () => import('./commands/deployments.ts') },
+  promote: { summary: 'Make a deployment production', load: () => import('./commands/promote.ts') },
+  rollback: { summary: 'Go back to the production deployment before this one', load: () => import('./commands/rollback.ts') },
+  env: { summary: 'List, set, unset or pull the variables of this project', load: () => import('./commands/env.ts') },
+  plan: { summary: 'Show or set the plan of this project', load: () => import('./commands/plan.ts') },
   start: { summary: 'Start the platform on this machine', load: () => import('./commands/start.ts') },
   vite: { summary: 'Run Vite with configuration from platform.yaml', load: null },
   auth: { summary: 'Log in and out', load: null },

@@ -84,9 +84,15 @@ export interface RouteRecord {
   readonly version: 1;
   readonly project: string;
   readonly plan: Plan;
-  /** Variables of the project: `env.vars.KEY`. */ readonly vars: Readonly<Record<string, string>>;
+  /** Variables of production: `env.vars.KEY`. Previews never see them. */ readonly vars: Readonly<Record<string, string>>;
+  /** Variables of all previews. */ readonly previewVars?: Readonly<Record<string, string>>;
+  /** Branch -> variables that its previews have besides; they go before those of all previews. */
+  readonly branchVars?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Custom hosts, lower case, without port. */ readonly domains: readonly string[];
   /** Deployment that `<project>.<domain>` and the custom hosts serve. */ readonly production: string | null;
-  /** Branch -> newest deployment of it. */ readonly branches: Readonly<Record<string, string>>;
+  /** Deployments that were production before, the last one at the end. */ readonly productionHistory?: readonly string[];
+  /** Branch -> deployment that its host leads to: its newest, unless an earlier one was promoted. */ readonly branches: Readonly<
+    Record<string, string>
+  >;
   /** By id. */ readonly deployments: Readonly<Record<string, DeploymentRecord>>;
 }

@@ -14,6 +14,14 @@ export function previewOf({ project, production, deployments }: RouteRecord, id:
   return served?.branch === deployment.branch ? null : branchSlug(deployment.branch, project);
 }
 
+/** The variables of a deployment: production's, or those of previews and of its branch. They follow what it works on. */
+export function variablesOf(record: RouteRecord, id: string): Readonly<Record<string, string>> {
+  if (previewOf(record, id) === null) return record.vars;
+  const { branch } = record.deployments[id]!;
+  const ofBranch = Object.hasOwn(record.branchVars ?? {}, branch) ? record.branchVars![branch] : {};
+  return { ...record.previewVars, ...ofBranch };
+}
+
 // Two: `auth~users` is no database of a branch that is called `users`.
 const separator = '~~';
 

@@ -171,6 +171,11 @@ export class Deployment implements LaneOwner {
     if (this.#prepare === null) this.#http.warm();
   }
 
+  /** Starts its worker, and tells how that went: its top level has run, or what it failed by. */
+  check(): Promise<Outcome> {
+    return this.#http.check();
+  }
+
   /** Ends an invocation: the response where none is out yet, the log, the record. */
   end(invocation: AnyInvocation, outcome: Outcome, now = performance.now()): void {
     if (invocation.phase === 'over') return;

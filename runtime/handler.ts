@@ -16,8 +16,8 @@ import type { DeliveryEnd, EventKind } from './invocation/delivery.ts';
 import { LOOK_MS } from './giving-up.ts';
 import { createInvocationIds } from './invocation/invocation-id.ts';
 import type { LogLine } from './invocation/log.ts';
-import type { DeploymentCounters } from './metrics/counters.ts';
-import { failed, failureResponse, isFailureCode, type FailureCode } from './invocation/outcome.ts';
+import { DeploymentCounters } from './metrics/counters.ts';
+import { failed, failureResponse, isFailureCode, ok, type FailureCode, type Outcome } from './invocation/outcome.ts';
 import type { DeploymentConfig } from './serving.ts';
 import type { OpenArtifact } from './router/artifact-source.ts';
 import type { Route } from './router/route-table.ts';
@@ -59,6 +59,12 @@ export interface HandlerParts {
   /** Whether `onRequest` wants only those that failed. */ readonly onlyFailures?: boolean;
 }
 
+/** How the start of a worker went, and what it wrote meanwhile. */
+export interface CheckEnd {
+  readonly outcome: Outcome;
+  readonly lines: readonly LogLine[];
+}
+
 /** A handler at work. */
 export interface Handler {
   onExchange(exchange: Exchange): void;
@@ -68,6 +74,12 @@ export interface Handler {
    * @param event JSON, as guest/events/ takes it.
    */
   deliver(deployment: string, kind: EventKind, event: string): Promise<DeliveryEnd>;
+  /**
+   * Starts the worker of an artifact that no host leads to yet, runs its top level and lets go of it; never rejects.
+   *
+   * @param route what it is going to be: its project, plan, variables.
+   */
+  check(route: Route): Promise<CheckEnd>;
   /**
    * Serves a request in this engine, unless its deployment is kept apart; false when this engine does not know it.
    *
@@ -95,6 +107,8 @@ interface Served {
   /** Where its requests go instead. */ remote: Remote | null;
 }
 
+/** Lines of a worker's top level that are told. */
+const checkLinesMax = 100;
 const WALL_MS = 1000;
 const SHED_MS = 250;
 
@@ -163,16 +177,14 @@ export function createHandler(parts: HandlerParts): Handler {
     });
   }
 
-  function open(route: Route): Served {
-    const { databases } = parts;
-    const artifact = parts.openArtifact(route.artifact);
+  function configOf(route: Route, artifact: OpenArtifact): Omit<DeploymentConfig, 'prepare'> {
     const { manifest } = artifact;
     const bindings: Record<string, string> = {};
     for (const [kind, names] of Object.entries(manifest.bindings)) for (const name of Object.keys(names)) bindings[name] = kind;
     // Under the name that it is declared with, and under its own (spec 2.1).
     if (manifest.bindings['auth'] !== undefined) bindings['PLATFORM_AUTH'] = 'auth';
     if (manifest.assets?.binding) bindings[manifest.assets.binding] = 'assets';
-    const config: DeploymentConfig = {
+    return {
       id: route.deployment,
       project: route.project,
       plan: route.plan,
@@ -180,6 +192,15 @@ export function createHandler(parts: HandlerParts): Handler {
       bindings,
       code: () => ({ code: artifact.workerCode() ?? '', hash: manifest.worker?.hash ?? '' }),
       sourceMap: () => artifact.sourceMap(),
+    };
+  }
+
+  function open(route: Route): Served {
+    const { databases } = parts;
+    const artifact = parts.openArtifact(route.artifact);
+    const { manifest } = artifact;
+    const config: DeploymentConfig = {
+      ...configOf(route, artifact),
       prepare: databases === null ? null : prepareDatabases(databases, parts.namespaceOf(route.project), route, artifact),
     };
     const counters = manifest.worker === null ? null : engineCounters.open(route.deployment, route.project);
@@ -275,9 +296,36 @@ export function createHandler(parts: HandlerParts): Handler {
     return new Promise((onEnd) => deployment.deliver({ kind, event, onEnd, result: null }));
   }
 
+  const checked = new Set<Deployment>();
+
+  async function check(route: Route): Promise<CheckEnd> {
+    const lines: LogLine[] = [];
+    const counters = new DeploymentCounters(route.deployment, route.project);
+    const onLog = (_deployment: DeploymentConfig, line: LogLine): void => void (lines.length < checkLinesMax && lines.push(line));
+    let deployment: Deployment | null = null;
+    try {
+      const artifact = parts.openArtifact(route.artifact);
+      if (artifact.manifest.worker === null) return { outcome: ok, lines };
+      const own = { ...deploymentParts, onLog, counters, handlers: callsOf(route, artifact) };
+      deployment = new Deployment(configOf(route, artifact), own);
+      checked.add(deployment);
+      const outcome = await deployment.check();
+      // One that made room for another was no failure of its worker.
+      const isEvicted = outcome.kind === 'failed' && outcome.details['reason'] === 'evicted';
+      return { outcome: isEvicted ? ok : outcome, lines };
+    } catch (error) {
+      const { code, details } = error as PlatformError;
+      return { outcome: isFailureCode(code) ? failed(code, details) : failed('internal'), lines };
+    } finally {
+      if (deployment !== null) checked.delete(deployment);
+      deployment?.close();
+    }
+  }
+
   function* deployments(): Generator<Deployment> {
     for (const { deployment } of served.values()) if (deployment !== null) yield deployment;
     yield* leaving.keys();
+    yield* checked;
   }
 
   const alive = setInterval(() => {
@@ -310,6 +358,7 @@ export function createHandler(parts: HandlerParts): Handler {
   return {
     onExchange,
     deliver,
+    check,
     serveHere,
     replace() {
       for (const [route, entry] of served)

@@ -2,22 +2,25 @@
 // through its private port. Made by main.ts, served by server/internal.ts.
 import type { IncomingMessage } from 'node:http';
 import { errorMessage } from '#core/errors.ts';
-import { invocationKinds } from '#core/plans.ts';
+import { isArtifactId, isProjectName } from '#core/names.ts';
+import { invocationKinds, plans, type Plan } from '#core/plans.ts';
 import type { createEngineReports } from './engine-reports.ts';
 import type { Handler } from './handler.ts';
 import type { DeliveryEnd, EventKind } from './invocation/delivery.ts';
 import { outcomeLabel } from './invocation/outcome.ts';
+import type { Route } from './router/route-table.ts';
 import { answerJson, type InternalRoutes } from './server/internal.ts';
 
 /** What the routes lead to. */
 export interface InternalRouteParts {
-  readonly handler: Pick<Handler, 'deliver'>;
+  readonly handler: Pick<Handler, 'deliver' | 'check'>;
+  /** Whether a project is served as the record with this hash says. */ readonly isRouted: (project: string, hash: string) => boolean;
   readonly reports: ReturnType<typeof createEngineReports>;
   /** Of a delivery. */ readonly bodyBytesMax: number;
 }
 
 /** The routes of an engine. */
-export function internalRoutes({ handler, reports, bodyBytesMax }: InternalRouteParts): InternalRoutes {
+export function internalRoutes({ handler, reports, isRouted, bodyBytesMax }: InternalRouteParts): InternalRoutes {
   return {
     'GET /_platform/status': (_request, response) => answerJson(response, 200, reports.status()),
     'GET /_platform/metrics': (_request, response) => answerJson(response, 200, reports.metrics()),
@@ -30,6 +33,19 @@ export function internalRoutes({ handler, reports, bodyBytesMax }: InternalRoute
         return refuse(400, 'A delivery is {"deployment": "<id>", "kind": "queue|timer|cron|workflow", "event": {...}}');
       const { deployment, kind, event } = delivery;
       answerJson(response, 200, delivered(await handler.deliver(deployment, kind, event)));
+    },
+    async 'POST /_platform/check'(request, response) {
+      const text = await readText(request, bodyBytesMax);
+      const asked = text === null ? null : parseCheck(text);
+      if (asked === null) return answerJson(response, 400, { error: 'A check names an artifact or a record', code: 'bad_request' });
+      if ('record' in asked) return answerJson(response, 200, { routed: isRouted(asked.project, asked.record) });
+      const { outcome, lines } = await handler.check(asked.route);
+      const error = outcome.kind === 'ok' ? null : errorMessage(outcome.code, outcome.details);
+      answerJson(response, 200, {
+        outcome: outcomeLabel(outcome),
+        error,
+        lines: lines.map(({ level, text: line }) => ({ level, text: line })),
+      });
     },
   };
 }
@@ -55,6 +71,26 @@ function parse(text: string): { deployment: string; kind: EventKind; event: stri
   const { deployment, kind, event } = (value ?? {}) as Record<string, unknown>;
   if (typeof deployment !== 'string' || !isEventKind(kind) || event === undefined) return null;
   return { deployment, kind, event: JSON.stringify(event) };
+}
+
+/** What is to be checked: that a route record is known, by its hash, or that the worker of an artifact starts. */
+function parseCheck(text: string): { project: string; record: string } | { route: Route } | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  const { record, artifact, project, plan, vars } = (value ?? {}) as Record<string, unknown>;
+  if (typeof project !== 'string' || !isProjectName(project)) return null;
+  if (typeof record === 'string') return { project, record };
+  if (typeof artifact !== 'string' || !isArtifactId(artifact)) return null;
+  if (!plans.includes(plan as Plan) || typeof vars !== 'object' || vars === null) return null;
+  const texts = Object.fromEntries(Object.entries(vars).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
+  // A preview of its own: nothing of it may reach what production holds.
+  const id = `check-${artifact.slice(0, 12)}`;
+  const own = { branch: id, isProduction: false, preview: id };
+  return { route: { project, deployment: id, artifact, plan: plan as Plan, vars: texts, ...own } };
 }
 
 function isEventKind(kind: unknown): kind is EventKind {

@@ -3,7 +3,7 @@
 // for what the other does. deployment.ts makes both.
 import type { HostMemory } from './bridge/host-memory.ts';
 import type { Part } from './bridge/protocol.ts';
-import { failed, type Outcome } from './invocation/outcome.ts';
+import { failed, ok, type Outcome } from './invocation/outcome.ts';
 import type { Pool, Tenant } from './isolates/pool.ts';
 import { Serving, type AnyInvocation, type ServingOwner, type ServingParts } from './serving.ts';
 import { StartPause } from './start-pause.ts';
@@ -34,6 +34,8 @@ export class Lane implements Tenant {
   #retired = new Set<Serving>();
   #startPause = new StartPause();
   #closed = false;
+  /** Hears how its worker started. */
+  #onStarted: ((outcome: Outcome) => void) | null = null;
 
   constructor(owner: LaneOwner, parts: LaneParts) {
     this.#owner = owner;
@@ -87,10 +89,21 @@ export class Lane implements Tenant {
     this.#serving ??= this.#open();
   }
 
+  /** Starts an isolate, and tells how that went. */
+  check(): Promise<Outcome> {
+    return new Promise((resolve) => {
+      this.#onStarted = resolve;
+      this.warm();
+    });
+  }
+
   #open(): Serving {
     const serving: Serving = new Serving(this.#owner, this.#parts, this.#parts.pool.take(this), this.#memory, {
       onRestart: (invocation) => this.#owner.restart(invocation),
-      onReady: () => this.#startPause.started(),
+      onReady: () => {
+        this.#startPause.started();
+        this.#onStarted?.(ok);
+      },
       onStartFailed: (outcome) => this.#startFailed(outcome),
       onCondemned: () => this.#retire(serving),
       onGone: () => this.#forget(serving),
@@ -101,6 +114,7 @@ export class Lane implements Tenant {
   }
 
   #startFailed(outcome: Outcome & { kind: 'failed' }): void {
+    this.#onStarted?.(outcome);
     // An isolate that made room for another was no failure of its worker.
     if (!this.#closed && outcome.details['reason'] !== 'evicted') this.#startPause.failed(outcome, performance.now());
   }

@@ -132,7 +132,12 @@ async function start(): Promise<void> {
   });
   /** On the engine's Unix socket only. */
   const routes: InternalRoutes = {
-    ...internalRoutes({ handler, reports, bodyBytesMax: config.limits.deliveryBytesMax }),
+    ...internalRoutes({
+      handler,
+      reports,
+      isRouted: (project, hash) => source.hashOf(project) === hash,
+      bodyBytesMax: config.limits.deliveryBytesMax,
+    }),
     'GET /_platform/health': (_request, response) => answerJson(response, 200, { live: true }),
   };
 

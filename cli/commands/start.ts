@@ -8,10 +8,12 @@ import { defineCommand } from 'citty';
 import type { RouteRecord } from '#core/manifest.ts';
 import { CliError } from '../failure.ts';
 import { dataFolder, handlerAddress, isCheckout, packageFolder, projectUrl, sourceFile, type HandlerAddress } from '../locations.ts';
+import { recordFile } from '../local-platform.ts';
 import { noteHolder, notedHolder, takeLock } from '../lock.ts';
 import { nodeFlags } from '../node-flags.mjs';
 import { buildProject, loadProject } from '../project.ts';
-import { publish, readRoutes } from '../publish.ts';
+import { publish } from '../publish.ts';
+import { readRoutes } from '../route-records.ts';
 import type { Shell } from '../shell.ts';
 
 export const command = defineCommand({
@@ -83,7 +85,13 @@ async function superviseUntil(stopped: Promise<unknown>, supervisor: string, fol
   const address = handlerAddress(shell);
   const child = fork(supervisor, {
     execArgv: [...nodeFlags],
-    env: { ...shell.env, FS_PATH: folder, HANDLER_PORT: String(address.port), HANDLER_DOMAIN: address.domain } as NodeJS.ProcessEnv,
+    env: {
+      ...shell.env,
+      FS_PATH: folder,
+      HANDLER_PORT: String(address.port),
+      HANDLER_DOMAIN: address.domain,
+      PLATFORM_LOCAL_RECORD: recordFile(shell, folder),
+    } as NodeJS.ProcessEnv,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     // A process group of its own: Ctrl-C in a terminal reaches this process only, which then asks it to end once.
     detached: true,

@@ -1,10 +1,11 @@
 // Route records from `<FS_PATH>/routes/*.json`, watched. A file that breaks keeps its last good version and is reported. Only
 // files that changed are read: of ten thousand, one deploy touches one.
+import { createHash } from 'node:crypto';
 import { watch } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RouteRecord } from '#core/manifest.ts';
-import { parseRouteRecord } from './route-record.ts';
+import { parseRouteRecord } from '#core/route-record.ts';
 import type { RouteProblem, RouteSource } from './route-source.ts';
 
 /** Changes of one write come as several events. */
@@ -26,6 +27,8 @@ interface RouteFile {
 export async function openRouteFiles(options: { folder: string; onProblem: (problem: RouteProblem) => void }): Promise<RouteSource> {
   const folder = join(options.folder, 'routes');
   const files = new Map<string, RouteFile>();
+  /** The files that `routes` was made of. */
+  let shown = new Map<string, RouteFile>();
   let routes: readonly RouteRecord[] = [];
   const listeners: (() => void)[] = [];
   let reading: Promise<void> | null = null;
@@ -45,6 +48,7 @@ export async function openRouteFiles(options: { folder: string; onProblem: (prob
     let changed = false;
     for (const name of names) if (await readOne(name)) changed = true;
     if (changed) {
+      shown = new Map(files);
       const sorted = [...files].toSorted(([a], [b]) => (a < b ? -1 : 1));
       routes = sorted.flatMap(([, { record }]) => (record === null ? [] : [record]));
     }
@@ -117,6 +121,10 @@ export async function openRouteFiles(options: { folder: string; onProblem: (prob
   return {
     get routes() {
       return routes;
+    },
+    hashOf(project) {
+      const file = shown.get(`${project}.json`);
+      return file === undefined ? null : createHash('sha256').update(file.text).digest('hex');
     },
     onChange: (listener) => void listeners.push(listener),
     close() {

@@ -2,7 +2,7 @@
 import type { RouteRecord } from '#core/manifest.ts';
 import { branchSlug } from '#core/names.ts';
 import type { Plan } from '#core/plans.ts';
-import { previewOf } from '#core/preview.ts';
+import { previewOf, variablesOf } from '#core/preview.ts';
 
 /** Where a host leads. One object serves all hosts of a deployment, and stays the same object while nothing of it changes. */
 export interface Route {
@@ -60,7 +60,7 @@ export function createRouteTable(domains: readonly string[]): RouteTable {
     const sorted = records.toSorted((a, b) => (a.project < b.project ? -1 : 1));
     const productions: (Route | null)[] = [];
     for (const record of sorted) {
-      const { project, plan, vars } = record;
+      const { project, plan } = record;
       const route = (id: string | null | undefined): Route | null => {
         const deployment = id === null || id === undefined ? undefined : record.deployments[id];
         if (deployment === undefined) return null;
@@ -69,7 +69,7 @@ export function createRouteTable(domains: readonly string[]): RouteTable {
           deployment: deployment.id,
           artifact: deployment.artifact,
           plan,
-          vars,
+          vars: variablesOf(record, deployment.id),
           branch: deployment.branch,
           isProduction: deployment.id === record.production,
           preview: previewOf(record, deployment.id),

@@ -7,6 +7,7 @@ export interface SupervisorConfig {
   /** `FS_PATH`; empty when it is not set, which engines refuse. */ readonly folder: string;
   readonly host: string;
   readonly port: number;
+  /** The first of `HANDLER_DOMAIN`. */ readonly domain: string;
   /** `HANDLER_PROCESSES`: engines that serve. */ readonly processes: number;
   /** `HANDLER_SPARES`: engines that wait, booted, for one to die. */ readonly spares: number;
   readonly limits: Limits;
@@ -25,6 +26,7 @@ export function supervisorConfig(environment: Readonly<Record<string, string | u
     folder: get('FS_PATH'),
     host: get('HANDLER_HOST') || '127.0.0.1',
     port: whole('HANDLER_PORT', 4001, 0, 65_535),
+    domain: get('HANDLER_DOMAIN').split(',')[0]!.trim().toLowerCase() || 'localhost',
     processes: whole('HANDLER_PROCESSES', availableParallelism(), 1, 256),
     spares: whole('HANDLER_SPARES', 1, 0, 16),
     limits: limitsFrom(environment),

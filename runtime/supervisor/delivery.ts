@@ -4,6 +4,7 @@
 import type { Agent, IncomingMessage, ServerResponse } from 'node:http';
 import { errorMessage, errorTable, PlatformError, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
 import { askEngine, createEngineConnections, type EngineCallError, type EngineAnswer } from './engine-calls.ts';
+import { readJsonBody } from './json-body.ts';
 import type { DeploymentKey, EngineState, SupervisorState } from './state.ts';
 
 /** What deliveries need. */
@@ -106,23 +107,7 @@ export interface Envelope {
 }
 
 async function readEnvelope(request: IncomingMessage, bytesMax: number): Promise<{ body: Buffer; envelope: Envelope }> {
-  // A page could send every other type without asking first.
-  if (!/^application\/json\b/i.test(request.headers['content-type'] ?? ''))
-    throw new PlatformError('bad_request', { reason: 'the content type of a delivery is application/json' });
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.byteLength;
-    if (bytes > bytesMax) throw new PlatformError('body_too_large', { limit: bytesMax });
-    chunks.push(chunk);
-  }
-  const body = Buffer.concat(chunks);
-  let value: unknown;
-  try {
-    value = JSON.parse(body.toString('utf8'));
-  } catch {
-    throw new PlatformError('bad_request', { reason: 'the body is not JSON' });
-  }
+  const { body, value } = await readJsonBody(request, bytesMax);
   const { deployment, kind, event, project = '' } = (value ?? {}) as Record<string, unknown>;
   if (
     typeof deployment !== 'string' ||

@@ -1,5 +1,6 @@
 // Root of the handler's parent process: claims the port, starts services and engines, keeps the crash ledger, and stops it all
 // gracefully. No tenant code runs here, and nothing here depends on an engine's health.
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -16,6 +17,7 @@ import { compileCache, engineEnvironment } from './environment.ts';
 import { eventServices } from './event-services.ts';
 import type { Death } from './ledger.ts';
 import { readLedger, writeLedger } from './ledger-file.ts';
+import { removeLocalRecord, writeLocalRecord } from './local-record.ts';
 import type { ToEngine } from './messages.ts';
 import { keepPrivate } from './private-folders.ts';
 import { claimPort } from './port.ts';
@@ -115,7 +117,10 @@ async function start(config: SupervisorConfig): Promise<void> {
     onAssigned: (engine) => engine.send(topology()),
     onListening(engine) {
       if (typeof engine.place === 'string') quarantine.onServing(engine.place, Date.now());
-      else process.send?.({ type: 'listening', port: claimed.port, pid: engine.pid, privatePort: privatePort?.port ?? null });
+      else {
+        leaveRecord();
+        process.send?.({ type: 'listening', port: claimed.port, pid: engine.pid, privatePort: privatePort?.port ?? null });
+      }
     },
     onDeath(engine, code, signal, delayMs) {
       deaths++;
@@ -136,6 +141,7 @@ async function start(config: SupervisorConfig): Promise<void> {
   });
   const exits = new WeakMap<EngineProcess, NodeJS.Signals | null>();
   const settings = privatePortSettings(process.env);
+  const localToken = randomBytes(32).toString('hex');
   const specs: ServiceSpec[] = [
     ...[databaseService(process.env, folder, sockets)].filter((spec) => spec !== null),
     ...eventServices({
@@ -254,6 +260,19 @@ async function start(config: SupervisorConfig): Promise<void> {
     }
   }, 1000);
 
+  const localRecord = process.env['PLATFORM_LOCAL_RECORD'] ?? '';
+  /** For the commands of this user, now that requests are answered. */
+  function leaveRecord(): void {
+    if (localRecord === '' || stopping) return;
+    const privateOrigin = settings === null || privatePort === null ? null : originOf(settings.host, privatePort.port);
+    try {
+      const where = { folder, port: claimed.port, domain: config.domain, privateOrigin };
+      writeLocalRecord(localRecord, { version: 1, pid: process.pid, ...where, token: localToken, startedAt });
+    } catch (error) {
+      log.warn({ error: (error as Error).message }, 'Commands such as `platform deploy` will not find this platform');
+    }
+  }
+
   const state = (): SupervisorState => ({
     port: claimed.port,
     startedAt,
@@ -267,6 +286,7 @@ async function start(config: SupervisorConfig): Promise<void> {
   const stop = async (code: number): Promise<void> => {
     if (stopping) process.exit(1);
     stopping = true;
+    if (localRecord !== '') removeLocalRecord(localRecord);
     clearInterval(watch);
     await engines.stop();
     await services.stop();
@@ -285,6 +305,7 @@ async function start(config: SupervisorConfig): Promise<void> {
   if (settings !== null) {
     privatePort = await openPrivatePort({
       settings,
+      localToken,
       version: (createRequire(import.meta.url)('../../package.json') as { version: string }).version,
       state,
       isStopping: () => stopping,

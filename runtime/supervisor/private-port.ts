@@ -6,8 +6,9 @@ import { isIP, type AddressInfo } from 'node:net';
 import { errorMessage, errorTable, PlatformError, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
 import { exposition, expositionType } from '../metrics/exposition.ts';
 import { labels, type Sample } from '../metrics/report.ts';
+import { check } from './check.ts';
 import { createDelivery, type DeliveryParts } from './delivery.ts';
-import { readFromEngine } from './engine-calls.ts';
+import { readFromEngine, type EngineAnswer } from './engine-calls.ts';
 import { MetricsCollector } from './metrics-collector.ts';
 import type { PrivatePortSettings } from './private-port-settings.ts';
 import type { SupervisorState } from './state.ts';
@@ -18,11 +19,14 @@ const { createServer } = process.getBuiltinModule('node:http');
 /** What the private port is made of. */
 export interface PrivatePortParts extends Omit<DeliveryParts, 'state'> {
   readonly settings: PrivatePortSettings;
+  /** Of the user who started the platform (local-record.ts): opens every route. */ readonly localToken: string;
   readonly version: string;
   readonly state: () => SupervisorState;
   /** The platform is going down: it lives, and is not ready. */ readonly isStopping: () => boolean;
   readonly metricsDeploymentsMax: number;
 }
+
+const guarded: ReadonlySet<string> = new Set(['/_platform/check', '/_platform/logs']);
 
 /** An open private port. */
 export interface PrivatePort {
@@ -54,6 +58,15 @@ export async function openPrivatePort(parts: PrivatePortParts): Promise<PrivateP
         response.end(text);
       },
     },
+    '/_platform/check': {
+      async POST(request, response) {
+        const answer = await check(request, state, parts.bodyBytesMax);
+        if (!('body' in answer)) return sendJson(response, 200, answer);
+        const { status: code, contentType, body } = answer as EngineAnswer;
+        response.writeHead(code, { 'content-type': contentType });
+        response.end(body);
+      },
+    },
     '/_platform/deliver': {
       async POST(request, response) {
         const { kind, status: code, contentType, body } = await deliver(request, response);
@@ -66,7 +79,11 @@ export async function openPrivatePort(parts: PrivatePortParts): Promise<PrivateP
     },
   };
 
-  const isAllowed = tokenCheck(settings.token);
+  const isOwner = tokenCheck(parts.localToken);
+  const isOperator = settings.token === null ? null : tokenCheck(settings.token);
+  /** Some routes run code or tell what workers write: those need a token also where the others need none. */
+  const isAllowed = (path: string, authorization: string | undefined): boolean =>
+    isOwner(authorization) || (isOperator === null ? !guarded.has(path) : isOperator(authorization));
   const server = createServer(
     { requestTimeout: 60_000, headersTimeout: 10_000, keepAliveTimeout: 5000, maxHeaderSize: 16 * 1024 },
     (request, response) => {
@@ -87,7 +104,7 @@ export async function openPrivatePort(parts: PrivatePortParts): Promise<PrivateP
       throw new PlatformError('private_port_forbidden', { reason: 'requests of web pages are not allowed' });
     const route = Object.hasOwn(routes, path) ? routes[path] : undefined;
     if (route === undefined) throw new PlatformError('internal_route_not_found', { path: path.slice(0, 200) });
-    if (!path.startsWith('/_platform/health') && !isAllowed(request.headers.authorization)) {
+    if (!path.startsWith('/_platform/health') && !isAllowed(path, request.headers.authorization)) {
       response.setHeader('www-authenticate', 'Bearer');
       throw new PlatformError('private_port_unauthorized');
     }
@@ -124,8 +141,7 @@ function listen(server: Server, { port, host }: PrivatePortSettings): Promise<vo
 }
 
 /** Compares digests in constant time: neither the token's characters nor its length can be measured. */
-function tokenCheck(token: string | null): (authorization: string | undefined) => boolean {
-  if (token === null) return () => true;
+function tokenCheck(token: string): (authorization: string | undefined) => boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
   const expected = digest(token);
   return (authorization) => {

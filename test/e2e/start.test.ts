@@ -24,7 +24,7 @@ async function start(): Promise<{ lines: string[]; child: ChildProcess }> {
   // As careless as can be: what is private does not depend on it.
   process.umask(0);
   const child = spawn(process.execPath, [launcher, 'start'], {
-    env: { ...process.env, FS_PATH: folder, HANDLER_PORT: String(port), HANDLER_PRIVATE_PORT: '0', NO_COLOR: '1' },
+    env: { ...process.env, FS_PATH: folder, HANDLER_PORT: String(port), HANDLER_PRIVATE_PORT: '0', PLATFORM_HOME: folder, NO_COLOR: '1' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const lines: string[] = [];
@@ -118,7 +118,7 @@ test('nobody else on the machine can read what the platform keeps', async () => 
 
 test('a second one on the same folder says so and ends', async () => {
   const second = spawn(process.execPath, [launcher, 'start'], {
-    env: { ...process.env, FS_PATH: folder, HANDLER_PORT: String(port), HANDLER_PRIVATE_PORT: '0', NO_COLOR: '1' },
+    env: { ...process.env, FS_PATH: folder, HANDLER_PORT: String(port), HANDLER_PRIVATE_PORT: '0', PLATFORM_HOME: folder, NO_COLOR: '1' },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let said = '';

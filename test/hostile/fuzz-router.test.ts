@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RouteRecord } from '#core/manifest.ts';
-import { parseRouteRecord } from '#runtime/router/route-record.ts';
+import { parseRouteRecord } from '#core/route-record.ts';
 import { createRouteTable } from '#runtime/router/route-table.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
 

@@ -53,9 +53,9 @@ test('every error of the configuration is told with its place', async (t) => {
   assert.match(shell.errors[1]!, /^error platform\.yaml:3:7: Base path cannot contain '\.\.'/);
 });
 
-test('deploy publishes to FS_PATH and prints the URLs', async (t) => {
+test('deploy publishes to FS_PATH, also for a platform that is started later, and says that none runs', async (t) => {
   const cwd = project(t, { 'prod.env': 'GREETING="hello you"\n' });
-  const env = { FS_PATH: 'state', HANDLER_DOMAIN: 'apps.example.com', HANDLER_PORT: '80' };
+  const env = { FS_PATH: 'state', HANDLER_DOMAIN: 'apps.example.com', HANDLER_PORT: '80', PLATFORM_HOME: cwd };
   const shell = recordingShell(cwd, env);
   assert.equal(await run(['deploy', '--env-file', 'prod.env', '--json'], shell), 0, shell.output.join('\n'));
   const told = JSON.parse(shell.output[0]!) as {
@@ -63,8 +63,10 @@ test('deploy publishes to FS_PATH and prints the URLs', async (t) => {
     deployment: string;
     artifact: string;
     production: boolean;
+    running: boolean;
     urls: string[];
   };
+  assert.equal(told.running, false);
   assert.deepEqual(told.urls, [
     'http://shop.apps.example.com',
     'http://shop--main.apps.example.com',
@@ -78,7 +80,7 @@ test('deploy publishes to FS_PATH and prints the URLs', async (t) => {
 
 test('a branch gets its own URL and leaves production alone until --prod', async (t) => {
   const cwd = project(t);
-  const env = { FS_PATH: 'state' };
+  const env = { FS_PATH: 'state', PLATFORM_HOME: cwd };
   const deploy = async (...words: string[]): Promise<{ production: boolean; urls: string[] }> => {
     const shell = recordingShell(cwd, env);
     assert.equal(await run(['deploy', '--json', ...words], shell), 0, shell.output.join('\n'));
@@ -93,7 +95,51 @@ test('a branch gets its own URL and leaves production alone until --prod', async
 
 test('a name that cannot be a host is refused', async (t) => {
   const cwd = project(t);
-  const shell = recordingShell(cwd, { FS_PATH: 'state' });
+  const shell = recordingShell(cwd, { FS_PATH: 'state', PLATFORM_HOME: cwd });
   assert.equal(await run(['deploy', '--name', 'My Shop'], shell), 1);
   assert.match(shell.errors[0]!, /^error "My Shop" cannot be the name of a project\nUse lower-case letters/);
+});
+
+test('without a platform that runs, and without FS_PATH, nothing is written and it says what to do', async (t) => {
+  const cwd = project(t);
+  const shell = recordingShell(cwd, { PLATFORM_HOME: path.join(cwd, 'home') });
+  assert.equal(await run(['deploy'], shell), 1);
+  assert.equal(
+    shell.errors[0],
+    'error No platform of yours runs on this machine\nStart it: `npm start` in the clone of the platform. FS_PATH=<data folder> names one that is to be started later.',
+  );
+  assert.ok(!existsSync(path.join(cwd, '.platform')));
+});
+
+test("the branch is Git's current one: the default branch is production, another one a preview; without a branch it asks for one", async (t) => {
+  const cwd = project(t, { '.git/HEAD': 'ref: refs/heads/trunk\n', '.git/refs/remotes/origin/HEAD': 'ref: refs/remotes/origin/trunk\n' });
+  const env = { FS_PATH: 'state', PLATFORM_HOME: cwd };
+  const deploy = async (): Promise<{ branch: string; production: boolean }> => {
+    const shell = recordingShell(cwd, env);
+    assert.equal(await run(['deploy', '--json'], shell), 0, shell.output.join('\n'));
+    return JSON.parse(shell.output[0]!) as { branch: string; production: boolean };
+  };
+  const first = await deploy();
+  assert.deepEqual([first.branch, first.production], ['trunk', true]);
+  writeFileSync(path.join(cwd, '.git/HEAD'), 'ref: refs/heads/feature/login\n');
+  const second = await deploy();
+  assert.deepEqual([second.branch, second.production], ['feature/login', false]);
+  writeFileSync(path.join(cwd, '.git/HEAD'), `${'a'.repeat(40)}\n`);
+  const shell = recordingShell(cwd, env);
+  assert.equal(await run(['deploy'], shell), 1);
+  assert.match(shell.errors[0]!, /No branch is checked out here \(a detached HEAD\)\nName the branch to deploy as: --branch <name>/);
+});
+
+test('--env-file names the file that is not there, and the variables of .env that are not set are told', async (t) => {
+  const cwd = project(t, { '.env': 'GREETING=hi\nSECRET=x\n' });
+  const env = { FS_PATH: 'state', PLATFORM_HOME: cwd };
+  const missing = recordingShell(cwd, env);
+  assert.equal(await run(['deploy', '--env-file', 'nope.env'], missing), 2);
+  assert.match(missing.errors[0]!, /^error There is no file .*nope\.env\n--env-file names a file of NAME=value lines/);
+  const told = recordingShell(cwd, env);
+  assert.equal(await run(['deploy'], told), 0);
+  assert.match(told.errors.join('\n'), /In \.env, and not set for production: GREETING, SECRET\./);
+  const set = recordingShell(cwd, env);
+  assert.equal(await run(['deploy', '--env-file', '.env'], set), 0);
+  assert.doesNotMatch(set.errors.join('\n'), /not set/);
 });

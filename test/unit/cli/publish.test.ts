@@ -6,7 +6,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { publish, readRoutes, type Publication } from '#cli/publish.ts';
+import { publish, type Publication } from '#cli/publish.ts';
+import { readRoutes } from '#cli/route-records.ts';
 import type { RouteRecord } from '#core/manifest.ts';
 
 const artifactA = 'a'.repeat(64);
@@ -35,9 +36,9 @@ function routeOf(at: Place, project = 'shop'): RouteRecord {
   return JSON.parse(readFileSync(path.join(at.dataFolder, 'routes', `${project}.json`), 'utf8')) as RouteRecord;
 }
 
-test('the first deployment of a project writes artifact and route, and is production', (t) => {
+test('the first deployment of a project writes artifact and route, which only its owner may read', (t) => {
   const at = place(t);
-  const { deployment, changed } = publish(publication(at, { production: false, branch: 'feature', vars: { A: '1' } }));
+  const { deployment, changed } = publish(publication(at, { vars: { A: '1' } }));
   assert.equal(changed, true);
   assert.match(deployment.id, /^d[0-9a-z]{12}$/);
   assert.deepEqual(routeOf(at), {
@@ -47,9 +48,10 @@ test('the first deployment of a project writes artifact and route, and is produc
     vars: { A: '1' },
     domains: [],
     production: deployment.id,
-    branches: { feature: deployment.id },
+    branches: { main: deployment.id },
     deployments: { [deployment.id]: deployment },
   });
+  assert.equal(statSync(path.join(at.dataFolder, 'routes/shop.json')).mode & 0o777, 0o600);
   assert.equal(readFileSync(path.join(at.dataFolder, 'artifacts', artifactA, 'assets', 'a.txt'), 'utf8'), 'A');
 });
 
@@ -62,6 +64,24 @@ test('what is written is for its owner alone, whatever the umask', (t) => {
     (statSync(path.join(at.dataFolder, name)).mode & 0o777).toString(8),
   );
   assert.deepEqual(modes, ['755', '700', '600', '700', '700', '700']);
+});
+
+test('a first deployment that is a preview makes no production', (t) => {
+  const at = place(t);
+  const { deployment } = publish(publication(at, { production: false, branch: 'feature', vars: { A: '1' } }));
+  const route = routeOf(at);
+  assert.deepEqual([route.production, route.branches, route.vars], [null, { feature: deployment.id }, {}]);
+  assert.deepEqual(route.branchVars, { feature: { A: '1' } });
+});
+
+test('variables of a preview go to its branch, those of production stay; what was production is remembered', (t) => {
+  const at = place(t);
+  const first = publish(publication(at, { vars: { KEY: 'secret' } })).deployment;
+  publish(publication(at, { branch: 'feature', production: false, artifactId: artifactB, vars: { KEY: 'test' } }));
+  assert.deepEqual([routeOf(at).vars, routeOf(at).branchVars], [{ KEY: 'secret' }, { feature: { KEY: 'test' } }]);
+  const second = publish(publication(at)).deployment;
+  assert.deepEqual([routeOf(at).production, routeOf(at).productionHistory], [second.id, [first.id]]);
+  assert.deepEqual(routeOf(at).vars, { KEY: 'secret' });
 });
 
 test('a preview leaves production, variables and earlier deployments as they are', (t) => {

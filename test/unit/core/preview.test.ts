@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeploymentRecord, RouteRecord } from '#core/manifest.ts';
-import { ofPreview, previewIn, previewOf, recipientOf, withoutPreview } from '#core/preview.ts';
+import { ofPreview, previewIn, previewOf, recipientOf, variablesOf, withoutPreview } from '#core/preview.ts';
 import { usersResource } from '#runtime/bindings/auth.ts';
 import { isDatabaseName } from '#runtime/databases/database-name.ts';
 import { routeRecord } from '#test/setup/route-record.ts';
@@ -35,6 +35,19 @@ test('a preview that is promoted works on the databases of production, and what 
     ['d1', 'd2', 'd3'].map((id) => previewOf(shop, id)),
     [null, null, 'other'],
   );
+});
+
+test('previews never see the variables of production; those of a branch go before those of all previews', () => {
+  const deployments = record('d1', { d1: { target: 'production' }, d2: { branch: 'login' }, d3: { branch: 'constructor' } });
+  const shop = { ...deployments, vars: { KEY: 'secret' }, previewVars: { KEY: 'test', A: '1' }, branchVars: { login: { A: '2' } } };
+  assert.deepEqual(
+    ['d1', 'd2', 'd3'].map((id) => variablesOf(shop, id)),
+    [{ KEY: 'secret' }, { KEY: 'test', A: '2' }, { KEY: 'test', A: '1' }],
+  );
+  // They follow what it works on.
+  assert.deepEqual(variablesOf({ ...shop, production: 'd2' }, 'd2'), { KEY: 'secret' });
+  // A record from before they were told apart.
+  assert.deepEqual(variablesOf({ ...deployments, vars: { KEY: 'secret' } }, 'd2'), {});
 });
 
 test('without production every deployment is a preview', () => {

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { parseRouteRecord } from '#runtime/router/route-record.ts';
+import { parseRouteRecord } from '#core/route-record.ts';
 import { openRouteFiles } from '#runtime/router/route-source-files.ts';
 import type { RouteProblem } from '#runtime/router/route-source.ts';
 

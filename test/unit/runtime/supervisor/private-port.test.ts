@@ -27,6 +27,7 @@ async function open(
 ): Promise<PrivatePort> {
   const port = await openPrivatePort({
     settings: { port: 0, host: '127.0.0.1', token: token ?? null },
+    localToken: 'of the user who started it',
     version: '1.2.3',
     state: () => ({
       port: 4001,

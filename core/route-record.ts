@@ -1,9 +1,10 @@
-// A route record as it comes from outside: checked completely before anything of it is used.
+// A route record as it comes from outside: checked completely before anything of it is used. The one validator: engines, the broker
+// and the command line read records through it.
 import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
-import type { RouteRecord } from '#core/manifest.ts';
-import { isArtifactId, isDeploymentId, isProjectName } from '#core/names.ts';
-import { plans } from '#core/plans.ts';
+import type { RouteRecord } from './manifest.ts';
+import { isArtifactId, isDeploymentId, isProjectName } from './names.ts';
+import { plans } from './plans.ts';
 
 const schema = Compile(
   Type.Object(
@@ -12,8 +13,11 @@ const schema = Compile(
       project: Type.String(),
       plan: Type.Union(plans.map((plan) => Type.Literal(plan))),
       vars: Type.Record(Type.String(), Type.String()),
+      previewVars: Type.Optional(Type.Record(Type.String(), Type.String())),
+      branchVars: Type.Optional(Type.Record(Type.String(), Type.Record(Type.String(), Type.String()))),
       domains: Type.Array(Type.String()),
       production: Type.Union([Type.String(), Type.Null()]),
+      productionHistory: Type.Optional(Type.Array(Type.String())),
       branches: Type.Record(Type.String(), Type.String()),
       deployments: Type.Record(
         Type.String(),
@@ -52,6 +56,7 @@ export function parseRouteRecord(text: string): RouteRecord {
     if (!Object.hasOwn(record.deployments, id)) throw new Error(`${where} names deployment "${id}", which is not in /deployments`);
   };
   if (record.production !== null) exists(record.production, '/production');
+  for (const id of record.productionHistory ?? []) exists(id, '/productionHistory');
   for (const [branch, id] of Object.entries(record.branches)) exists(id, `/branches/${branch}`);
   for (const domain of record.domains) {
     if (!/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/.test(domain)) throw new Error(`/domains "${domain}" is no host name in lower case`);

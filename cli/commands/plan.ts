@@ -1,0 +1,43 @@
+// `platform plan [plan]`: shows or sets the plan of a project, which decides the CPU that its invocations may use.
+import { defineCommand } from 'citty';
+import { defaultCpuLimits, plans, type Plan } from '#core/plans.ts';
+import { nearestWord } from '#core/spelling.ts';
+import { CliError } from '../failure.ts';
+import { changeRoute } from '../route-records.ts';
+import { untilRouted } from '../served.ts';
+import type { Shell } from '../shell.ts';
+import { findDeployed, projectFlags } from '../target.ts';
+
+export const command = defineCommand({
+  meta: { name: 'plan', description: 'Show or set the plan of this project' },
+  args: {
+    plan: { type: 'positional', required: false, description: `${plans.join(', ')} (default: show it)` },
+    ...projectFlags,
+    json: { type: 'boolean', description: 'Print JSON' },
+  },
+  async run({ args, data }) {
+    const shell = data as Shell;
+    const wanted = args.plan;
+    if (wanted !== undefined && !isPlan(wanted)) {
+      const near = nearestWord(wanted, plans);
+      throw new CliError(`There is no plan "${wanted}"${near === undefined ? '' : `. Did you mean ${near}?`}`, {
+        exitCode: 2,
+        advice: `Plans: ${plans.join(', ')}.`,
+      });
+    }
+    const { platform, route } = await findDeployed(shell, args);
+    const changed =
+      wanted === undefined || wanted === route.plan
+        ? route
+        : changeRoute(platform.folder, route.project, (before) => ({ ...before, plan: wanted }));
+    await untilRouted(platform, route.project);
+    if (args.json) return shell.out(JSON.stringify({ project: changed.project, plan: changed.plan }));
+    shell.out(
+      `${changed.project} is on the plan ${shell.paint('bold', changed.plan)}: ${defaultCpuLimits.http[changed.plan]} ms of CPU a request by default`,
+    );
+  },
+});
+
+function isPlan(word: string): word is Plan {
+  return (plans as readonly string[]).includes(word);
+}

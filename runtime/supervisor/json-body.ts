@@ -1,0 +1,23 @@
+// The JSON that a request to the private port brings. Used by delivery.ts and check.ts.
+import type { IncomingMessage } from 'node:http';
+import { PlatformError } from '#core/errors.ts';
+
+/** @throws {PlatformError} `bad_request`, `body_too_large`. */
+export async function readJsonBody(request: IncomingMessage, bytesMax: number): Promise<{ body: Buffer; value: unknown }> {
+  // A page could send every other type without asking first.
+  if (!/^application\/json\b/i.test(request.headers['content-type'] ?? ''))
+    throw new PlatformError('bad_request', { reason: 'the content type is application/json' });
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.byteLength;
+    if (bytes > bytesMax) throw new PlatformError('body_too_large', { limit: bytesMax });
+    chunks.push(chunk);
+  }
+  const body = Buffer.concat(chunks);
+  try {
+    return { body, value: JSON.parse(body.toString('utf8')) as unknown };
+  } catch {
+    throw new PlatformError('bad_request', { reason: 'the body is not JSON' });
+  }
+}
