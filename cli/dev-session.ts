@@ -11,6 +11,7 @@ import { hasNodeCompat } from '#builder/project.ts';
 import { watch, type Watch, type WatchResult } from '#builder/watch.ts';
 import { defaultLimits } from '#core/limits.ts';
 import type { DevEngine } from '#runtime/dev.ts';
+import { failuresOf, type Failure } from './failure.ts';
 import { buildProject, projectRoot, workspaceFolder, type Project } from './project.ts';
 import { readVariables, variableFiles } from './variables.ts';
 import { watchFolder, type Watcher } from './watcher.ts';
@@ -19,7 +20,8 @@ import { watchFolder, type Watcher } from './watcher.ts';
 export interface SessionEvents {
   /** The engine serves a new build. `buildMs`: from the noticed change until it was served; null where the watch does not tell when it noticed. */
   served(build: { readonly first: boolean; readonly cause: string | null; readonly buildMs: number | null }): void;
-  failed(error: unknown): void;
+  /** Told once for as long as it stays the same. `serving`: the last good build answers on. */
+  failed(error: unknown, told: { readonly failures: readonly Failure[]; readonly serving: boolean }): void;
 }
 
 /** What a session works with. */
@@ -43,6 +45,8 @@ export async function startSession({ engine, folder, load, watching, events }: S
   let sources: Watch | null = null;
   let bundle: Bundle | null = null;
   let opened = false;
+  /** What is wrong, as it was told last; null when nothing is. */
+  let told: string | null = null;
   /** Artifacts served last, the newest first: requests may still read assets of the one before. */
   const served: string[] = [];
   let closed = false;
@@ -61,10 +65,14 @@ export async function startSession({ engine, folder, load, watching, events }: S
     });
   };
   const fail = (error: unknown): void => {
-    if (watching) {
-      events.failed(error);
-      settledOnce.resolve();
-    } else settledOnce.reject(error);
+    if (!watching) return settledOnce.reject(error);
+    const failures = failuresOf(error);
+    const serving = served.length > 0;
+    if (!serving) engine.fail(failures);
+    const text = JSON.stringify(failures);
+    if (text !== told) events.failed(error, { failures, serving });
+    told = text;
+    settledOnce.resolve();
   };
 
   /** Builds with the newest bundle and swaps it in. */
@@ -79,6 +87,7 @@ export async function startSession({ engine, folder, load, watching, events }: S
     // A file that is being written is empty for a moment: applied like that, it could not be changed any more.
     const migrations = found.map(({ resource, files }) => ({ resource, files: files.filter(([, sql]) => sql.trim() !== '') }));
     await engine.deploy({ artifactFolder: built.folder, vars: readVariables(project.folder), migrations, config: project.config });
+    told = null;
     events.served({ first: served.length === 0, cause, buildMs: began === null ? null : performance.now() - began });
     if (served[0] !== built.folder) served.unshift(built.folder);
     for (const old of served.splice(2)) if (!served.includes(old)) await rm(old, { recursive: true, force: true });
@@ -112,7 +121,6 @@ export async function startSession({ engine, folder, load, watching, events }: S
     await serve('sources', began);
   };
 
-  enqueue(() => open(null, performance.now()));
   const onChange = (paths: readonly string[]): void => {
     const began = performance.now();
     const config = paths.find((file) => /^platform\.ya?ml$/.test(file) || path.join(folder, file) === project?.configFile);

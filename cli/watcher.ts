@@ -10,6 +10,7 @@ export interface Watcher {
 }
 
 const skipped = new Set(['node_modules', '.git', '.platform', '.cache', '.wrangler', '.DS_Store']);
+// Logs neither: what is written into one because of a change would be a change again.
 /** Editors write a file in several steps; what comes within this time is one change. */
 const settleMs = 8;
 /** A bound on watched folders: the kernel's is shared by all programs. */
@@ -28,6 +29,7 @@ export function watchFolder(folder: string, ignored: readonly string[], onChange
   let timer: NodeJS.Timeout | null = null;
   const isIgnored = (relative: string): boolean =>
     relative.split(path.sep).some((part) => skipped.has(part)) ||
+    relative.endsWith('.log') ||
     ignored.some((entry) => relative === entry || relative.startsWith(entry + path.sep));
 
   const settle = (): void => {

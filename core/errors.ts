@@ -27,6 +27,7 @@ export const errorTable = {
   deployment_unavailable: { status: 503, blame: 'platform', message: 'Deployment {deployment} cannot be loaded: {reason}' },
 
   // A worker that does not start.
+  build_failed: { status: 503, blame: 'worker', message: 'The project does not build' },
   worker_syntax_error: { status: 500, blame: 'worker', message: 'The worker does not compile: {reason}' },
   worker_start_failed: { status: 500, blame: 'worker', message: 'The worker threw while it was loaded: {reason}' },
   startup_cpu_limit_exceeded: { status: 500, blame: 'worker', message: 'Startup CPU limit exceeded' },

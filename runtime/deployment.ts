@@ -1,15 +1,15 @@
 // One deployment on this engine: gives requests to one lane and events to another (lane.ts), each with an isolate of its own, and ends
 // them one way or another. handler.ts makes one per deployment it serves.
 import { performance } from 'node:perf_hooks';
-import type { PlatformError } from '#core/errors.ts';
+import { errorMessage, type PlatformError } from '#core/errors.ts';
 import type { EngineMemory, HostMemory } from './bridge/host-memory.ts';
 import type { Part } from './bridge/protocol.ts';
 import type { InvocationKind } from '#core/plans.ts';
 import type { Delivery } from './invocation/delivery.ts';
 import type { InvocationIds } from './invocation/invocation-id.ts';
 import { Invocation } from './invocation/invocation.ts';
-import { StackMapper, type LogLine } from './invocation/log.ts';
-import { failed, failureResponse, isFailureCode, ok, type Outcome } from './invocation/outcome.ts';
+import { StackMapper, type LogLine, type SourceFrame } from './invocation/log.ts';
+import { failed, failureResponse, isFailureCode, ok, type FailureResponse, type Outcome } from './invocation/outcome.ts';
 import { Lane, type LaneOwner, type LaneParts } from './lane.ts';
 import { collectBody } from './request-body.ts';
 import type { Exchange } from './server/listener.ts';
@@ -32,6 +32,18 @@ export interface RequestRecord {
   readonly wallMs: number;
 }
 
+/** Why a request failed, as the author of its worker sees it. */
+export interface Explained {
+  /** In words, without what the worker said. */ readonly title: string;
+  /** Of a thrown error. */ readonly name?: string;
+  readonly message: string;
+  /** Mapped to the sources. */ readonly stack: string | null;
+  readonly place: SourceFrame | null;
+}
+
+/** Makes the response of a failed request. @param plain as visitors may see it. */
+export type Explain = (exchange: Exchange, plain: FailureResponse, failure: Explained) => FailureResponse;
+
 /** What deployments are made of. */
 export interface DeploymentParts extends LaneParts {
   readonly hostMemory: EngineMemory;
@@ -41,6 +53,7 @@ export interface DeploymentParts extends LaneParts {
   /** Whether `onRequest` wants those that ended well, too. */
   readonly recordsAll: boolean;
   readonly ids: InvocationIds;
+  /** Answers failed requests with what their author wants to know; null: as visitors may see it. */ readonly explain: Explain | null;
   /** Null where no proxy is trusted. */ readonly proxyRequestId: ProxyRequestIds | null;
 }
 
@@ -184,7 +197,7 @@ export class Deployment implements LaneOwner {
     let requestId = '';
     if (isHttp(invocation)) {
       ({ method, target, requestId } = invocation.answer);
-      if (outcome.kind === 'failed') endFailed(invocation, outcome);
+      if (outcome.kind === 'failed') this.#endFailed(invocation, outcome);
       invocation.close();
     } else {
       invocation.close();
@@ -211,6 +224,35 @@ export class Deployment implements LaneOwner {
       cpuMs: invocation.cpuMs,
       wallMs,
     });
+  }
+
+  #endFailed(invocation: HttpInvocation, outcome: Outcome & { kind: 'failed' }): void {
+    const exchange = invocation.answer;
+    if (invocation.phase === 'answered') {
+      exchange.destroy();
+      return;
+    }
+    const { explain } = this.#parts;
+    const plain = failureResponse(outcome);
+    const response = explain === null ? plain : explain(exchange, plain, this.#explained(outcome));
+    invocation.status = response.status;
+    exchange.onAbort = null;
+    if (outcome.code !== 'client_gone') exchange.send(response.status, response.headerBlock, response.body);
+  }
+
+  #explained({ code, details, thrown }: Outcome & { kind: 'failed' }): Explained {
+    const { reason = '', ...others } = details;
+    const title = errorMessage(code, others).replace(/: \{reason\}$/, '');
+    // A worker that does not start says why in `reason`.
+    const stack = thrown === undefined ? String(reason) : (thrown.stack ?? '');
+    const [said] = this.#mapper.map(String(reason)).split('\n', 1);
+    return {
+      title,
+      message: thrown?.message ?? (said || title),
+      ...(thrown !== undefined && { name: thrown.name }),
+      stack: stack.includes('\n') ? this.#mapper.map(stack) : null,
+      place: this.#mapper.frame(stack),
+    };
   }
 
   log(level: LogLine['level'], text: string, invocation: AnyInvocation | null): void {
@@ -248,16 +290,4 @@ export class Deployment implements LaneOwner {
     this.#events.close();
     this.#parts.hostMemory.close(this.hostMemory);
   }
-}
-
-function endFailed(invocation: HttpInvocation, outcome: Outcome & { kind: 'failed' }): void {
-  const exchange = invocation.answer;
-  if (invocation.phase === 'answered') {
-    exchange.destroy();
-    return;
-  }
-  const response = failureResponse(outcome);
-  invocation.status = response.status;
-  exchange.onAbort = null;
-  if (outcome.code !== 'client_gone') exchange.send(response.status, response.headerBlock, response.body);
 }

@@ -6,7 +6,10 @@ import type { InvocationKind } from '#core/plans.ts';
 import { createAuthRoutes } from './auth/routes.ts';
 import { createUsers } from './auth/users.ts';
 import { createEngine } from './engine.ts';
+import { changesPath, createChangeStream } from './change-stream.ts';
 import { createActivity } from './dashboard/activity.ts';
+import { createDevFailures } from './dev-failures.ts';
+import type { ShownError } from './failure-page.ts';
 import { createHandler } from './handler.ts';
 import { outcomeLabel } from './invocation/outcome.ts';
 import { isOfDashboard, nameOfEvent, openLocalDashboard, type LocalDashboard } from './local-dashboard.ts';
@@ -16,6 +19,7 @@ import { cacheFolder } from './isolates/cache-folder.ts';
 import { openArtifact } from './router/artifact-source.ts';
 import type { Route } from './router/route-table.ts';
 import { createAssetServer } from './server/assets.ts';
+import type { Exchange } from './server/listener.ts';
 import { openNodeListener } from './server/listener-node.ts';
 import { createSignedFiles } from './server/signed-files.ts';
 import { openLocalEvents } from './local-events.ts';
@@ -64,6 +68,8 @@ export interface DevEngine {
   /** Where the dashboard is; null: there is none. */ readonly dashboardUrl?: string | null;
   /** Requests that run finish on the code they began with; the next one sees the new code. */
   deploy(deployment: DevDeployment): Promise<void>;
+  /** There is nothing to serve yet, since the project does not build: requests are answered with why. */
+  fail(errors: readonly ShownError[]): void;
   close(): Promise<void>;
 }
 
@@ -94,9 +100,11 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
   let route: Route | null = null;
   let dashboard: LocalDashboard | null = null;
   let folder = '';
-  let open: (() => void) | null = null;
-  // Requests that come before the first deployment wait for it.
-  let deployed: Promise<void> | null = new Promise((resolve) => (open = resolve));
+  /** Requests that came before there was anything to answer with. */
+  let waiting: Exchange[] | null = [];
+  let broken: readonly ShownError[] = [];
+  const changes = createChangeStream();
+  const failures = createDevFailures(options.host, changes);
   const engine = await createEngine({
     limits,
     egress: { loopback: true, private: false },
@@ -148,6 +156,7 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
     namespaceOf: () => namespace,
     findDeployment: (id) => (route?.deployment === id ? route : (dashboard?.findDeployment(id) ?? null)),
     cache,
+    explain: failures.explain,
     onLog: (_deployment, { level, text }) => log(level, text),
     onRequest({ kind, deployment, method, target: path, status, outcome: ending, cpuMs, wallMs }) {
       // What the dashboard asks of bindings is no request to the project.
@@ -157,13 +166,27 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
       options.onRequest({ kind, method, path, status, outcome, cpuMs, wallMs });
     },
   });
+  function answer(exchange: Exchange): void {
+    if (route === null && broken.length > 0) failures.answerUnbuilt(exchange, broken);
+    else handler.onExchange(exchange);
+  }
+
+  /** What is served, or why nothing is, is another. */
+  function goOn(): void {
+    changes.advance();
+    const asked = waiting ?? [];
+    waiting = null;
+    for (const exchange of asked) answer(exchange);
+  }
+
   const listener = await openNodeListener({
     host: options.host,
     port: options.port,
     limits,
-    onExchange: (exchange) => {
-      if (deployed === null) handler.onExchange(exchange);
-      else void deployed.then(() => handler.onExchange(exchange));
+    onExchange(exchange) {
+      if (exchange.target === changesPath) changes.serve(exchange);
+      else if (waiting === null) answer(exchange);
+      else waiting.push(exchange);
     },
   });
   if (options.dashboardPort !== undefined) {
@@ -204,10 +227,15 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
       handler.retain([route, ...(dashboard?.show(route, opened, config) ?? [])]);
       handler.warm(route);
       await events.deploy(route.deployment, opened.manifest);
-      deployed = null;
-      open?.();
+      broken = [];
+      goOn();
+    },
+    fail(errors) {
+      broken = errors;
+      goOn();
     },
     async close() {
+      changes.close();
       await dashboard?.close();
       await listener.close();
       await events.stop();

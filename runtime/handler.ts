@@ -9,7 +9,7 @@ import { createBindingCalls, type BindingStores, type BindingTools } from './bin
 import { createCacheCalls, type CacheStore } from './bindings/cache.ts';
 import type { HostHandlers } from './bridge/host-calls.ts';
 import { prepareDatabases, type ProjectDatabases } from './database-preparation.ts';
-import { Deployment, type DeploymentParts, type RequestRecord } from './deployment.ts';
+import { Deployment, type DeploymentParts, type Explain, type RequestRecord } from './deployment.ts';
 import type { Engine } from './engine.ts';
 import type { Placed, Remote } from './forwarding/placement.ts';
 import type { DeliveryEnd, EventKind } from './invocation/delivery.ts';
@@ -54,6 +54,7 @@ export interface HandlerParts {
   /** Where a deployment's requests go instead; null: all are served here. `before`: what it said last. */
   readonly remoteOf?: (deployment: string, placed: Placed, before: Remote | null) => Remote | null;
   /** Whether workers of new routes are compiled before anybody asks for them. */ readonly compilesAhead?: boolean;
+  /** Answers failed requests with what the worker's author wants to know; absent: as visitors may see it. */ readonly explain?: Explain;
   readonly onLog: (deployment: DeploymentConfig, line: LogLine) => void;
   readonly onRequest: ((record: RequestRecord) => void) | null;
   /** Whether `onRequest` wants only those that failed. */ readonly onlyFailures?: boolean;
@@ -133,6 +134,7 @@ export function createHandler(parts: HandlerParts): Handler {
     onRequest: parts.onRequest,
     recordsAll: parts.onlyFailures !== true,
     ids: createInvocationIds(),
+    explain: parts.explain ?? null,
     proxyRequestId: createProxyRequestIds(parts.trustedProxies.length === 0 ? null : createTrust(parts.trustedProxies)),
     passThrough: (exchange, config) => {
       const found = [...served.values()].find(({ deployment }) => deployment?.config === config);

@@ -589,10 +589,11 @@ export class Serving implements LinkEvents {
 
 const discard = { write: () => true, end: () => {}, destroy: () => {} };
 
-function toOutcome({ code, message }: Failure): Outcome & { kind: 'failed' } {
+function toOutcome({ code, name, message, stack }: Failure): Outcome & { kind: 'failed' } {
   if (code === 'no_response') return failed(code, { got: message });
   if (code === 'no_event_handler') return failed(code, { handler: message });
-  if (code === 'worker_threw') return failed(code, { reason: message });
+  if (code === 'worker_threw')
+    return { kind: 'failed', code, details: { reason: message }, thrown: { name, message, stack: stack ?? null } };
   return isFailureCode(code) ? failed(code) : failed('internal');
 }
 

@@ -5,7 +5,7 @@ import { defineCommand } from 'citty';
 import type { DevEngine, DevOptions, DevRequest, startDev } from '#runtime/dev.ts';
 import { wholeNumber } from '../arguments.ts';
 import { startSession, type SessionEvents } from '../dev-session.ts';
-import { CliError, failuresOf, formatFailure } from '../failure.ts';
+import { CliError, formatFailure } from '../failure.ts';
 import { projectNameFrom } from './init.ts';
 import { agentPackage, lacksAgentFlag, loadProject, workspaceFolder, type Project } from '../project.ts';
 import type { Shell } from '../shell.ts';
@@ -66,8 +66,13 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
   const dashboardFlag = given === undefined ? null : wholeNumber('platform dev', '--dashboard-port', given, 0, 65_535);
   const stopped = shell.untilStopped();
   const folder = flags.config === undefined ? shell.cwd : path.dirname(path.resolve(shell.cwd, flags.config));
+  let warned = '';
   const load = (): Project => {
-    const project = loadProject(shell, folder, flags.config ?? null);
+    const warnings: string[] = [];
+    const project = loadProject({ ...shell, err: (line) => void warnings.push(line) }, folder, flags.config ?? null);
+    // Once for as long as they stay the same: the file is read at every turn.
+    if (warnings.join('\n') !== warned) for (const warning of warnings) shell.err(warning);
+    warned = warnings.join('\n');
     if (project.config.kind === 'ssr')
       throw new CliError('`platform dev` for kind "ssr" is not built yet', { file: project.configFile ?? undefined });
     return project;
@@ -160,8 +165,9 @@ function sessionEvents(shell: Shell, { url, dashboardUrl, began, verbose }: Anno
       );
       if (first && dashboardUrl !== null) shell.out(`${shell.paint('dim', 'Dashboard')} ${shell.paint('cyan', dashboardUrl)}`);
     },
-    failed(error) {
-      for (const failure of failuresOf(error)) shell.err(`${shell.paint('red', 'error')} ${formatFailure(failure)}`);
+    failed(error, { failures, serving }) {
+      for (const failure of failures) shell.err(`${shell.paint('red', 'error')} ${formatFailure(failure)}`);
+      shell.err(shell.paint('yellow', serving ? 'The last version that built is still served' : `${url} shows this until it is mended`));
       if (shell.env['PLATFORM_DEBUG'] === '1' && error instanceof Error) shell.err(error.stack ?? '');
     },
   };

@@ -29,8 +29,17 @@ export const failureCodes = [
 ] as const satisfies readonly ErrorCode[];
 export type FailureCode = (typeof failureCodes)[number];
 
+/** What a worker threw. For its author's eyes only. */
+export interface Thrown {
+  readonly name: string;
+  readonly message: string;
+  /** As V8 wrote it. */ readonly stack: string | null;
+}
+
 /** The end of an invocation. */
-export type Outcome = { readonly kind: 'ok' } | { readonly kind: 'failed'; readonly code: FailureCode; readonly details: ErrorDetails };
+export type Outcome =
+  | { readonly kind: 'ok' }
+  | { readonly kind: 'failed'; readonly code: FailureCode; readonly details: ErrorDetails; readonly thrown?: Thrown };
 
 export const ok: Outcome = { kind: 'ok' };
 
@@ -54,8 +63,15 @@ export function outcomeLevel(outcome: Outcome): 'debug' | 'warn' | 'error' {
   return blame === 'platform' ? 'error' : blame === 'worker' ? 'warn' : 'debug';
 }
 
+/** The response of a failed request. */
+export interface FailureResponse {
+  readonly status: number;
+  readonly headerBlock: string;
+  readonly body: string;
+}
+
 /** The response a client gets for a failure: JSON `{error, code, ...}` with the code in `x-platform-error` as well. */
-export function failureResponse(outcome: Outcome & { kind: 'failed' }): { status: number; headerBlock: string; body: string } {
+export function failureResponse(outcome: Outcome & { kind: 'failed' }): FailureResponse {
   const { code } = outcome;
   const details = isPrivate(code) ? {} : outcome.details;
   const body = JSON.stringify({ error: errorMessage(code, details).replace(/: \{reason\}$/, ''), code, ...details });

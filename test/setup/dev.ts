@@ -47,7 +47,7 @@ export async function startDev(
       child.once('exit', (code) => reject(new Error(`platform dev ended with ${code}: ${output}`)));
       look();
     });
-  const [, port] = await printed(/Ready http:\/\/127\.0\.0\.1:(\d+)/);
+  const [, port] = await printed(/http:\/\/127\.0\.0\.1:(\d+)/);
   return {
     port: Number(port),
     get output() {

@@ -41,6 +41,7 @@ export async function openIsolateSide(folder: string, origin: string, cache: str
         counters: engine.counters.open('wpt', 'wpt'),
         engineCounters: engine.counters,
         recordsAll: false,
+        explain: null,
         ids: { prefix: '', last: 0 },
         proxyRequestId: null,
         handlers: engine.handlers,

@@ -1,6 +1,6 @@
 // `platform dev` over a real project folder and the real builder; the engine only records what it is given to serve.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -20,6 +20,7 @@ interface Running {
   next(): Promise<{ code: string; deployment: DevDeployment }>;
   /** Settles when a line of standard error matches. */
   complaint(pattern: RegExp): Promise<string>;
+  /** What requests are answered with while nothing is served. */ readonly unbuilt: string[];
 }
 
 function running(t: TestContext, files: Record<string, string>, flags: DevFlags = {}): Running {
@@ -41,6 +42,7 @@ function running(t: TestContext, files: Record<string, string>, flags: DevFlags 
   const deployments: { code: string; deployment: DevDeployment }[] = [];
   const takers: ((taken: { code: string; deployment: DevDeployment }) => void)[] = [];
   const opened: DevOptions[] = [];
+  const unbuilt: string[] = [];
   const startDev: StartDev = (options) => {
     opened.push(options);
     return Promise.resolve({
@@ -52,6 +54,7 @@ function running(t: TestContext, files: Record<string, string>, flags: DevFlags 
         else deployments.push(made);
         return Promise.resolve();
       },
+      fail: (errors) => void unbuilt.push(errors[0]!.message),
       close: () => Promise.resolve(),
     });
   };
@@ -67,6 +70,7 @@ function running(t: TestContext, files: Record<string, string>, flags: DevFlags 
     shell,
     ended,
     opened,
+    unbuilt,
     write,
     next: () =>
       new Promise((resolve) => {
@@ -142,6 +146,8 @@ test('a syntax error is told with its frame, the old code stays, and its repair 
   await dev.next();
   dev.write('src/index.ts', 'export default {\n  fetch( }\n');
   assert.match(await dev.complaint(/src\/index\.ts:2:/), /> 2 \|   fetch\( \}/);
+  await dev.complaint(/^The last version that built is still served$/);
+  assert.deepEqual(dev.unbuilt, []);
   dev.write('src/index.ts', worker('repaired'));
   assert.match((await dev.next()).code, /repaired/);
 });
@@ -151,6 +157,69 @@ test('a broken platform.yaml at the start is told, and its repair is served', as
   await dev.complaint(/^error platform\.yaml:\d+:\d+: /);
   dev.write('platform.yaml', 'kind: worker\n');
   assert.match((await dev.next()).code, /x/);
+});
+
+test('a broken platform.yaml is told once, whatever else is saved, and again when something else is wrong with it', async (t) => {
+  const dev = running(t, { 'platform.yaml': 'kind: nothing\n', 'src/index.ts': worker('x') });
+  await dev.complaint(/^error platform\.yaml:1:7: /);
+  await dev.complaint(/^http:\/\/localhost:3000 shows this until it is mended$/);
+  for (const name of ['src/index.ts', 'notes.txt', 'dev.log']) dev.write(name, 'x');
+  dev.write('platform.yaml', 'kind: worker\nqueue: 5\n');
+  await dev.complaint(/^error platform\.yaml:2:8: /);
+  assert.equal(dev.shell.errors.filter((line) => line.startsWith('error ')).length, 2, dev.shell.errors.join('\n'));
+  assert.ok(dev.unbuilt.length >= 2);
+});
+
+test('a warning about platform.yaml is told once', async (t) => {
+  const dev = running(t, {
+    'platform.yaml': 'kind: worker\ncompatibility_flags: [nodejs_compat, nodejs_compat]\n',
+    'src/index.ts': worker('one'),
+  });
+  await dev.next();
+  dev.write('platform.yaml', 'kind: worker\ncompatibility_flags: [nodejs_compat, nodejs_compat]\n\n');
+  await dev.next();
+  assert.equal(dev.shell.errors.length, 1, dev.shell.errors.join('\n'));
+});
+
+test('a platform.yaml that is deleted, or replaced as editors do, is read again', async (t) => {
+  const files = { 'platform.yaml': 'main: src/other.ts\n', 'src/index.ts': worker('index'), 'src/other.ts': worker('other') };
+  const dev = running(t, files);
+  assert.match((await dev.next()).code, /other/);
+  rmSync(path.join(dev.folder, 'platform.yaml'));
+  assert.match((await dev.next()).code, /index/);
+  dev.write('platform.yaml~', 'main: src/other.ts\n');
+  renameSync(path.join(dev.folder, 'platform.yaml~'), path.join(dev.folder, 'platform.yaml'));
+  assert.match((await dev.next()).code, /other/);
+});
+
+test('folders that are made later are served: static files, migrations, sources', async (t) => {
+  const dev = running(t, { 'platform.yaml': 'db: { DB: main }\n', 'src/index.ts': worker('one') });
+  await dev.next();
+  dev.write('public/deep/a.txt', 'a');
+  assert.equal(readFileSync(path.join((await dev.next()).deployment.artifactFolder, 'assets/deep/a.txt'), 'utf8'), 'a');
+  dev.write('migrations/001.sql', 'CREATE TABLE t (a)');
+  let migrations = (await dev.next()).deployment.migrations;
+  while (migrations.length === 0) ({ migrations } = (await dev.next()).deployment);
+  assert.deepEqual(
+    migrations[0]!.files.map(([name]) => name),
+    ['001.sql'],
+  );
+  dev.write('src/new/text.ts', "export const text = 'from a new folder';");
+  dev.write('src/index.ts', "import { text } from './new/text.ts';\nexport default { fetch: () => new Response(text) };");
+  for (;;) if ((await dev.next()).code.includes('from a new folder')) break;
+  dev.write('src/new/text.ts', "export const text = 'saved again';");
+  for (;;) if ((await dev.next()).code.includes('saved again')) break;
+});
+
+test('of two saves in quick succession the second is served', async (t) => {
+  const dev = running(t, { 'src/index.ts': worker('one') });
+  await dev.next();
+  dev.write('src/index.ts', worker('two'));
+  dev.write('src/index.ts', worker('three'));
+  for (;;) if ((await dev.next()).code.includes('three')) break;
+  dev.write('src/index.ts', worker('four'));
+  for (;;) if ((await dev.next()).code.includes('four')) break;
+  assert.deepEqual(dev.shell.errors, []);
 });
 
 test('an entry that does not exist yet is waited for', async (t) => {

@@ -34,3 +34,20 @@ test('the map is only read when a stack asks for it, and once', () => {
   mapper.map('worker.js:1:11');
   assert.equal(reads, 1);
 });
+
+test('the frame of a stack is of the first place in the project itself, from the map alone', () => {
+  const lines = ['first line', 'second line'];
+  const sources = ['../../etc/passwd', '/etc/passwd', 'node_modules/lib/index.js', 'platform:node/buffer.ts', 'src/a.ts'];
+  // One line of the bundle for each source, all at line 2, column 3 of it.
+  const mappings = 'AACE;ACAA;ACAA;ACAA;ACAA';
+  const all = JSON.stringify({ version: 3, sources, sourcesContent: sources.map(() => lines.join('\n')), names: [], mappings });
+  const stack = [1, 2, 3, 4, 5].map((line) => `    at f (worker.js:${line}:1)`).join('\n');
+  assert.deepEqual(new StackMapper(() => all).frame(stack), {
+    file: 'src/a.ts',
+    line: 2,
+    column: 3,
+    frame: '  1 | first line\n> 2 | second line\n    |   ^',
+  });
+  assert.equal(new StackMapper(() => all).frame(stack.split('\n').slice(0, 4).join('\n')), null);
+  assert.equal(new StackMapper(() => null).frame(stack), null);
+});
