@@ -1,56 +1,86 @@
-// Runs the `build` command of a project. Called by build.ts. The command is the project's own code: it gets a small
+// Runs the `build` command of a project. Called by build-step.ts. The command is the project's own code: it gets a small
 // environment, none of the platform's variables.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { BuildError } from './build-error.ts';
 
 /** Variables of the caller that a build may see. */
 const inherited = ['HOME', 'LANG', 'LC_ALL', 'PATH', 'SHELL', 'TERM', 'TMPDIR', 'TZ', 'USER'];
 
+/** Lockfiles and how to install what they name. */
+const managers: ReadonlyMap<string, string> = new Map([
+  ['pnpm-lock.yaml', 'pnpm install'],
+  ['yarn.lock', 'yarn install'],
+  ['bun.lock', 'bun install'],
+  ['bun.lockb', 'bun install'],
+  ['package-lock.json', 'npm ci'],
+]);
+
 /** Output kept for the error message. */
-const tailCharsMax = 2000;
+const tailCharsMax = 4000;
+
+/** What a build command gets besides its folder. */
+export interface CommandOptions {
+  /** Gets what it writes to stdout and stderr, as it comes. */ readonly onOutput?: ((text: string) => void) | undefined;
+  /** Variables of the project, added to the small set every build gets. */
+  readonly environment?: Readonly<Record<string, string>> | undefined;
+  /** Ends it and what it has started. */ readonly signal?: AbortSignal | undefined;
+  /** The repository where it is a workspace: tools installed there are found too. */ readonly workspace?: string | undefined;
+}
 
 /**
  * Runs `sh -c <command>` in a folder until it ends.
  *
- * @param onOutput gets what it writes to stdout and stderr, as it comes
- * @param environment variables of the project, added to the small set every build gets
  * @throws {BuildError} `command_failed` when it cannot start, exits with another code than 0, or is killed.
  */
 export async function runBuildCommand(
   command: string,
   folder: string,
-  onOutput: (text: string) => void,
-  environment: Readonly<Record<string, string>> = {},
+  { onOutput, environment, workspace, signal: ending }: CommandOptions,
 ): Promise<void> {
   let tail = '';
   const child = spawn('sh', ['-c', command], {
     cwd: folder,
-    env: buildEnvironment(folder, environment),
+    env: buildEnvironment(folder, workspace ?? folder, environment),
     stdio: ['ignore', 'pipe', 'pipe'],
+    // A process group of its own, to be ended as a whole.
+    detached: ending !== undefined,
   });
+  const end = (): void => void (child.pid !== undefined && child.exitCode === null && process.kill(-child.pid, 'SIGTERM'));
+  ending?.addEventListener('abort', end);
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
       tail = (tail + text).slice(-tailCharsMax);
-      onOutput(text);
+      onOutput?.(text);
     });
   }
   const [code, signal] = (await once(child, 'close').catch((error: unknown) => {
     throw new BuildError('command_failed', `The build command cannot be started: ${(error as Error).message}`, { cause: error });
   })) as [number | null, string | null];
+  ending?.removeEventListener('abort', end);
   if (code === 0) return;
-  const end = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
-  throw new BuildError('command_failed', `The build command "${command}" ${end}${tail.trim() === '' ? '' : `:\n${tail.trim()}`}`);
+  const how = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
+  const said = tail.trim() === '' ? '' : `:\n${tail.trim()}`;
+  throw new BuildError('command_failed', `The build command "${command}" ${how}${said}${installHint(folder, workspace ?? folder)}`);
 }
 
-function buildEnvironment(folder: string, own: Readonly<Record<string, string>>): Record<string, string> {
+/** What to run first where nothing is installed: in a monorepo at its root. */
+function installHint(folder: string, workspace: string): string {
+  if (!existsSync(join(folder, 'package.json')) || [folder, workspace].some((path) => existsSync(join(path, 'node_modules')))) return '';
+  const install = [...managers].find(([file]) => existsSync(join(workspace, file)))?.[1] ?? 'npm install';
+  return `\nDependencies are not installed: run ${install}${workspace === folder ? '' : ` in ${workspace}`}`;
+}
+
+function buildEnvironment(folder: string, workspace: string, own: Readonly<Record<string, string>> = {}): Record<string, string> {
   const environment: Record<string, string> = { CI: '1', NODE_ENV: 'production' };
   for (const name of inherited) {
     const value = process.env[name];
     if (value !== undefined) environment[name] = value;
   }
   // As `npm run` does: the project's own tools are found by their names.
-  environment['PATH'] = [join(folder, 'node_modules', '.bin'), environment['PATH'] ?? ''].filter((part) => part !== '').join(delimiter);
+  const tools = [...new Set([folder, workspace])].map((path) => join(path, 'node_modules', '.bin'));
+  environment['PATH'] = [...tools, environment['PATH'] ?? ''].filter((part) => part !== '').join(delimiter);
   return { ...environment, ...own };
 }

@@ -1,7 +1,6 @@
 // Source folder -> artifact: the whole of a build, joined from the parts beside it. Called by the CLI and by build jobs.
-import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { defaultLimits } from '#core/limits.ts';
 import type { AssetRules, Manifest } from '#core/manifest.ts';
 import type { AssetsConfig } from '#core/project-config.ts';
@@ -12,11 +11,12 @@ import { parseHeaders } from './asset-headers.ts';
 import { parseRedirects } from './asset-redirects.ts';
 import { collectAssets, tooLarge, type ArtifactLimits, type Assets } from './assets.ts';
 import { BuildError, projectPath } from './build-error.ts';
-import { runBuildCommand } from './build-command.ts';
+import { runBuild } from './build-step.ts';
 import { bundle, type Bundle } from './bundle.ts';
 import { containmentOf, isInside } from './containment.ts';
 import { readMigrations } from './migrations.ts';
 import { findEntry, type ProjectEntry } from './entry.ts';
+import { outputFolder } from './output-folder.ts';
 import { hasNodeCompat, type BuildConfig } from './project.ts';
 
 /** Behaviour of a worker that names no date: fixed, so that old sources keep their artifact id. */
@@ -34,6 +34,9 @@ export interface BuildOptions {
   /** Variables for the `build` command. */ readonly environment?: Readonly<Record<string, string>>;
   /** Bounds; defaults from core/limits.ts. */ readonly limits?: ArtifactLimits & { readonly bundleBytesMax: number };
   /** Bundle made already (by watch.ts), used instead of bundling. */ readonly bundle?: Bundle;
+  /** What the build command made, where it has run already (build-step.ts): it does not run again. */
+  readonly made?: readonly string[] | null;
+  /** Gets what the author should know of a build that succeeds. */ readonly onWarning?: (text: string) => void;
   /** Wait until the artifact is safely on the disk; default true. */ readonly durable?: boolean;
   /** Make compressed forms of the assets; default true. */ readonly compress?: boolean;
 }
@@ -50,11 +53,12 @@ export async function build(options: BuildOptions): Promise<Artifact> {
   const root = await realpath(options.root).catch(() => {
     throw new BuildError('unknown_kind', `The project folder ${options.root} does not exist`);
   });
-  if (options.config.kind === 'static' && options.config.build !== null) {
-    await runBuildCommand(options.config.build, root, options.onOutput ?? (() => {}), options.environment);
-  }
+  if (options.config.kind === 'ssr') findEntry(root, options.config);
+  // Before anything is looked for: the command may make the entry as well as the files.
+  const made = options.made === undefined ? await runBuild(root, options.config, options) : options.made;
   const project = findEntry(root, options.config);
-  const [worker, assets] = await Promise.all([bundleOf(project, root, options), assetsOf(project, root, options.config, limits)]);
+  const bundling = bundleOf(project, root, options);
+  const [worker, assets] = await Promise.all([bundling, assetsOf(project, root, options, made, bundling)]);
   const migrations = await readMigrations(containmentOf(root, options.workspace), options.config.bindings.db);
   const migrationsText = migrations.length === 0 ? null : JSON.stringify(migrations);
   const total = (assets?.bytes ?? 0) + (worker ? Buffer.byteLength(worker.code) + Buffer.byteLength(worker.map) : 0);
@@ -94,10 +98,21 @@ async function bundleOf(project: ProjectEntry, root: string, options: BuildOptio
 /** The assets with the rules of their folder. */
 type RuledAssets = Assets & Pick<AssetRules, 'headers' | 'redirects'>;
 
-async function assetsOf(project: ProjectEntry, root: string, config: BuildConfig, limits: ArtifactLimits): Promise<RuledAssets | null> {
-  const folder = await assetsFolder(project, root, config);
+async function assetsOf(
+  project: ProjectEntry,
+  root: string,
+  { config, limits = defaultLimits, onWarning }: BuildOptions,
+  made: readonly string[] | null,
+  bundling: Promise<Bundle | null>,
+): Promise<RuledAssets | null> {
+  const folder = outputFolder(root, project.kind, config, made);
   if (folder === null) return null;
-  const assets = await collectAssets(folder, limits, folder === root);
+  const isMade = project.entry !== null && isInside(folder, await realpath(project.entry));
+  const assets = await collectAssets(folder, limits, {
+    isProject: folder === root,
+    worker: isMade ? ((await bundling)?.inputs ?? []) : [],
+  });
+  if (assets.withheld.length > 0) onWarning?.(`Not published, since they are keys: ${assets.withheld.join(', ')}`);
   const pathOf = (name: string): string => projectPath(root, join(folder, name));
   const { headers, redirects } = assets.rules;
   return {
@@ -105,25 +120,6 @@ async function assetsOf(project: ProjectEntry, root: string, config: BuildConfig
     ...(headers === null ? {} : { headers: parseHeaders({ text: headers, file: pathOf('_headers') }) }),
     ...(redirects === null ? {} : { redirects: parseRedirects({ text: redirects, file: pathOf('_redirects') }) }),
   };
-}
-
-/** `out`; without it `public` beside a worker, and the folder itself of a static project. */
-async function assetsFolder(project: ProjectEntry, root: string, config: BuildConfig): Promise<string | null> {
-  if (config.out === null) {
-    if (project.kind === 'static') return root;
-    return existsSync(join(root, 'public')) ? inside(root, 'public') : null;
-  }
-  if (!existsSync(resolve(root, config.out))) {
-    const why = config.build === null ? '' : `; the build command "${config.build}" should create it`;
-    throw new BuildError('assets', `The output directory "${config.out}" does not exist${why}`);
-  }
-  return inside(root, config.out);
-}
-
-async function inside(root: string, path: string): Promise<string> {
-  const folder = await realpath(resolve(root, path));
-  if (!isInside(root, folder)) throw new BuildError('assets', `The output directory "${path}" leads out of the project`);
-  return folder;
 }
 
 /** What the handler is told. What platform.yaml leaves out is written as its default, so that ids are stable. */

@@ -12,7 +12,8 @@ import { watch, type Watch, type WatchResult } from '#builder/watch.ts';
 import { defaultLimits } from '#core/limits.ts';
 import type { DevEngine } from '#runtime/dev.ts';
 import { failuresOf, type Failure } from './failure.ts';
-import { buildProject, projectRoot, workspaceFolder, type Project } from './project.ts';
+import { buildProject, projectRoot, workspaceOf, type Project } from './project.ts';
+import { createDevBuild } from './dev-build.ts';
 import { readVariables, variableFiles } from './variables.ts';
 import { watchFolder, type Watcher } from './watcher.ts';
 
@@ -22,6 +23,8 @@ export interface SessionEvents {
   served(build: { readonly first: boolean; readonly cause: string | null; readonly buildMs: number | null }): void;
   /** Told once for as long as it stays the same. `serving`: the last good build answers on. */
   failed(error: unknown, told: { readonly failures: readonly Failure[]; readonly serving: boolean }): void;
+  /** Output of the build command, as it comes. */ built(text: string): void;
+  warned(message: string): void;
 }
 
 /** What a session works with. */
@@ -47,6 +50,8 @@ export async function startSession({ engine, folder, load, watching, events }: S
   let opened = false;
   /** What is wrong, as it was told last; null when nothing is. */
   let told: string | null = null;
+  /** Folders that the build command made. */
+  let made: readonly string[] | null = null;
   /** Artifacts served last, the newest first: requests may still read assets of the one before. */
   const served: string[] = [];
   let closed = false;
@@ -81,6 +86,8 @@ export async function startSession({ engine, folder, load, watching, events }: S
     const built = await buildProject(project, path.join(temporary, 'artifacts'), {
       durable: false,
       compress: false,
+      made,
+      onWarning: events.warned,
       ...(bundle !== null && { bundle }),
     });
     const found = await readMigrations(containmentOf(projectRoot(project)), project.config.bindings.db ?? {});
@@ -103,12 +110,13 @@ export async function startSession({ engine, folder, load, watching, events }: S
     project = load();
     const root = await realpath(projectRoot(project));
     const { config } = project;
+    made = await command.run(project, root);
     const found: ProjectEntry = findEntry(root, config);
     opened = true;
     if (found.entry === null || !watching) return serve(cause, began);
     const options = {
       root,
-      workspace: workspaceFolder(project.folder),
+      workspace: workspaceOf(project),
       entry: found.entry,
       nodeCompat: hasNodeCompat(config),
       bytesMax: defaultLimits.bundleBytesMax,
@@ -121,9 +129,15 @@ export async function startSession({ engine, folder, load, watching, events }: S
     await serve('sources', began);
   };
 
+  const command = createDevBuild({
+    again: (cause) => enqueue(() => open(cause, performance.now())),
+    output: events.built,
+    warn: events.warned,
+  });
   const onChange = (paths: readonly string[]): void => {
     const began = performance.now();
     const config = paths.find((file) => /^platform\.ya?ml$/.test(file) || path.join(folder, file) === project?.configFile);
+    if (config === undefined && project !== null && command.takes(project, paths)) return;
     if (config !== undefined || project === null || !opened) return enqueue(() => open(config ?? paths[0] ?? null, began));
     const cause =
       paths.find((file) => (variableFiles as readonly string[]).includes(file)) ??
@@ -140,6 +154,7 @@ export async function startSession({ engine, folder, load, watching, events }: S
     async close() {
       closed = true;
       watcher?.close();
+      command.close();
       await sources?.close();
       await queue;
       await rm(temporary, { recursive: true, force: true });
@@ -152,10 +167,9 @@ function isMigration({ config }: Project, file: string): boolean {
   return file.endsWith('.sql') && path.dirname(path.relative(path.join(config.base), file)).split(path.sep)[0] === 'migrations';
 }
 
-/** Whether a changed path, relative to the project's folder, changes the static files: they themselves, or what a build command makes them of. */
+/** Whether a changed path, relative to the project's folder, is one of the static files. */
 function isStatic({ config }: Project, file: string): boolean {
   const assets = path.join(config.base, config.out ?? (config.kind === 'static' ? '.' : 'public'));
   const relative = path.relative(assets, file);
-  const inside = relative !== '..' && !relative.startsWith(`..${path.sep}`);
-  return config.kind === 'static' && config.build !== null ? !inside : inside;
+  return relative !== '..' && !relative.startsWith(`..${path.sep}`);
 }

@@ -102,6 +102,20 @@ export function workspaceFolder(folder: string): string {
   }
 }
 
+/** The repository of a project where it is a workspace, else the project's own folder: what its build may read. */
+export function workspaceOf(project: Project): string {
+  const workspace = workspaceFolder(project.folder);
+  return workspace === project.folder ? projectRoot(project) : workspace;
+}
+
+/** What a build says goes to the standard error of the shell. */
+export function buildOutput(shell: Shell): { onOutput(text: string): void; onWarning(text: string): void } {
+  return {
+    onOutput: (text) => shell.err(text.trimEnd()),
+    onWarning: (text) => shell.err(shell.paint('yellow', text)),
+  };
+}
+
 /** A built project. */
 export interface Built extends Artifact {
   /** Wall time of the build. */ readonly buildMs: number;
@@ -111,6 +125,7 @@ export interface Built extends Artifact {
  * Builds a project into `<artifacts>/<id>`.
  *
  * @param options.bundle made already by a watch.
+ * @param options.made what the build command made, where it has run already.
  * @param options.durable whether it must outlive a power cut.
  * @param options.compress whether assets get compressed forms.
  * @throws {BuildError}
@@ -120,7 +135,9 @@ export async function buildProject(
   artifacts: string,
   options: {
     readonly onOutput?: (text: string) => void;
+    readonly onWarning?: (text: string) => void;
     readonly bundle?: Bundle;
+    readonly made?: readonly string[] | null;
     readonly durable?: boolean;
     readonly compress?: boolean;
   } = {},

@@ -1,7 +1,7 @@
 // `platform build`: builds the project into an artifact and says what came out.
 import path from 'node:path';
 import { defineCommand } from 'citty';
-import { buildProject, loadProject, type Built } from '../project.ts';
+import { buildOutput, buildProject, loadProject, type Built } from '../project.ts';
 import type { Shell } from '../shell.ts';
 
 export const command = defineCommand({
@@ -22,7 +22,7 @@ export const command = defineCommand({
     const project = loadProject(shell, path.resolve(shell.cwd, args.dir ?? '.'), args.config ?? null);
     const artifacts =
       args.output === undefined ? path.join(project.folder, '.platform', 'artifacts') : path.resolve(shell.cwd, args.output);
-    const built = await buildProject(project, artifacts, { onOutput: (text) => shell.err(text.trimEnd()) });
+    const built = await buildProject(project, artifacts, buildOutput(shell));
     if (args.json) {
       const { id, folder, files, bytes, buildMs } = built;
       shell.out(JSON.stringify({ id, folder, kind: built.manifest.kind, files, bytes, buildMs: Math.round(buildMs) }));

@@ -7,7 +7,7 @@ import { variablesOf } from '#core/preview.ts';
 import { CliError } from '../failure.ts';
 import { askPlatform, findPlatform, inWords, type LocalPlatform } from '../local-platform.ts';
 import { handlerAddress } from '../locations.ts';
-import { buildProject, loadProject } from '../project.ts';
+import { buildOutput, buildProject, loadProject } from '../project.ts';
 import { checkProjectName, publish } from '../publish.ts';
 import { readRoute } from '../route-records.ts';
 import { untilRouted } from '../served.ts';
@@ -47,7 +47,7 @@ export const command = defineCommand({
     const production = args.prod === true || isDefault;
     if (platform.running !== null && !args.json)
       shell.out(shell.paint('dim', `Deploying to the platform on ${inWords({ ...platform, pid: platform.running.pid })}`));
-    const built = await buildProject(project, path.join(platform.folder, 'artifacts'), { onOutput: (text) => shell.err(text.trimEnd()) });
+    const built = await buildProject(project, path.join(platform.folder, 'artifacts'), buildOutput(shell));
     if (args.force !== true) {
       const before = readRoute(platform.folder, name);
       const given = vars ?? variablesFor(before, branch, production);

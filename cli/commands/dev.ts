@@ -73,8 +73,6 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
     // Once for as long as they stay the same: the file is read at every turn.
     if (warnings.join('\n') !== warned) for (const warning of warnings) shell.err(warning);
     warned = warnings.join('\n');
-    if (project.config.kind === 'ssr')
-      throw new CliError('`platform dev` for kind "ssr" is not built yet', { file: project.configFile ?? undefined });
     return project;
   };
   warnOfAgentFlag(shell, load);
@@ -165,6 +163,11 @@ function sessionEvents(shell: Shell, { url, dashboardUrl, began, verbose }: Anno
       );
       if (first && dashboardUrl !== null) shell.out(`${shell.paint('dim', 'Dashboard')} ${shell.paint('cyan', dashboardUrl)}`);
     },
+    built(text) {
+      // What a failing build says is part of its error.
+      if (verbose) shell.err(shell.paint('dim', text.trimEnd()));
+    },
+    warned: (message) => shell.err(shell.paint('yellow', message)),
     failed(error, { failures, serving }) {
       for (const failure of failures) shell.err(`${shell.paint('red', 'error')} ${formatFailure(failure)}`);
       shell.err(shell.paint('yellow', serving ? 'The last version that built is still served' : `${url} shows this until it is mended`));

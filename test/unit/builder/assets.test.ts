@@ -47,9 +47,37 @@ test('_headers and _redirects at the top are read and not served', async (t) => 
   assert.deepEqual(rules, { headers: '/*\n  x: y', redirects: '/a /b 301' });
 });
 
-test('a project that is served as it lies keeps its configuration to itself', async (t) => {
-  const root = projectFolder(t, { 'platform.yaml': '', 'package.json': '', 'index.html': '', 'sub/package.json': '' });
-  assert.deepEqual(Object.keys((await collectAssets(root, limits, true)).files), ['index.html', 'sub/package.json']);
+test('a project that is served as it lies keeps sources, configuration and keys to itself', async (t) => {
+  const kept = `platform.yaml package.json package-lock.json yarn.lock tsconfig.json tsconfig.build.json vite.config.ts tailwind.config.js
+    .env .git/config .npmrc node_modules/x/i.js src/a.ts src/a.tsx sub/package.json sub/server.key id_ed25519 prod.env notes.sql
+    Dockerfile docker-compose.yml wrangler.toml dev.sqlite npm-debug.log`.split(/\s+/);
+  const served = ['.well-known/security.txt', 'index.html', 'js/app.config.js', 'main.js', 'readme.md', 'video.ts'];
+  const packet = new Uint8Array(400);
+  packet[0] = packet[188] = 0x47;
+  const root = projectFolder(t, { ...Object.fromEntries([...kept, ...served].map((name) => [name, 'x'])), 'video.ts': packet });
+  const { files, withheld } = await collectAssets(root, { artifactBytesMax: 10_000, artifactFilesMax: 100 }, { isProject: true });
+  assert.deepEqual(Object.keys(files), served);
+  assert.deepEqual(withheld, ['id_ed25519', 'prod.env', 'sub/server.key']);
+});
+
+test('keys and dotfiles of any assets folder are left out, and the keys are named', async (t) => {
+  const root = projectFolder(t, { 'a/tls.pem': '', '.env.local': '', 'service-account.json': '', 'config.json': '', 'a.ts': '' });
+  const { files, withheld } = await collectAssets(root, limits);
+  assert.deepEqual(Object.keys(files), ['a.ts', 'config.json']);
+  assert.deepEqual(withheld, ['a/tls.pem', 'service-account.json']);
+});
+
+test('the code of a worker that lies among the files is not served; what it imports as text is', async (t) => {
+  const root = projectFolder(t, {
+    '_worker.js/index.js': '',
+    '_worker.js/index.js.map': '',
+    '_routes.json': '',
+    'server/chunk.mjs': '',
+    'app.js': '',
+    'page.html': '',
+  });
+  const worker = ['_worker.js/index.js', 'server/chunk.mjs', 'page.html'].map((name) => join(root, name));
+  assert.deepEqual(Object.keys((await collectAssets(root, limits, { worker })).files), ['app.js', 'page.html']);
 });
 
 test('paths keep upper and lower case, spaces and any script, in one Unicode spelling', async (t) => {

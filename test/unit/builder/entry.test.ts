@@ -21,7 +21,52 @@ test('main wins over the usual places', (t) => {
 test('the kind of platform.yaml is kept', (t) => {
   const root = projectFolder(t, { 'src/index.ts': '' });
   assert.deepEqual(findEntry(root, { ...configOf(), kind: 'static' }), { kind: 'static', entry: null });
-  assert.equal(findEntry(root, configOf('kind: ssr')).kind, 'ssr');
+});
+
+test('kind: ssr is refused with what works instead, whatever there is to build', (t) => {
+  const root = projectFolder(t, { 'src/index.ts': '' });
+  assert.throws(() => findEntry(root, configOf('kind: ssr\nbuild: next build')), {
+    code: 'unknown_kind',
+    message:
+      /^kind: ssr is not built yet: .* What works: a site that is generated whole \(kind: static, .* \(kind: dynamic, with that file as "main"\)$/,
+  });
+});
+
+test('the worker that a framework puts into its output folder is found there', (t) => {
+  const config = configOf('kind: dynamic\nbuild: x\nout: dist');
+  assert.deepEqual(
+    findEntry(projectFolder(t, { 'dist/_worker.js': '', 'src/index.ts': '' }), config)
+      .entry?.split('/')
+      .slice(-2),
+    ['dist', '_worker.js'],
+  );
+  const server = projectFolder(t, { 'dist/server/index.mjs': '' });
+  assert.deepEqual(findEntry(server, config), { kind: 'dynamic', entry: join(server, 'dist/server/index.mjs') });
+  // What a site has for browsers makes it no worker.
+  assert.equal(findEntry(projectFolder(t, { 'dist/index.js': '', 'dist/index.html': '' }), configOf('out: dist')).kind, 'static');
+});
+
+test('what the browser starts at is no worker', (t) => {
+  const page = '<html><script type="module" async src="/src/index.tsx?v=1"></script>';
+  const root = projectFolder(t, { 'index.html': page, 'src/index.tsx': '', 'worker/index.ts': '' });
+  assert.deepEqual(findEntry(root, configOf()), { kind: 'dynamic', entry: join(root, 'worker/index.ts') });
+  const react = projectFolder(t, { 'package.json': '{"dependencies":{"react-scripts":"5"}}', 'src/index.js': '' });
+  assert.equal(findEntry(react, configOf('build: npm run build')).kind, 'static');
+});
+
+test('a project that has to be built says so instead of publishing its sources', (t) => {
+  const cases: readonly [files: Record<string, string>, because: string][] = [
+    [{ 'package.json': '{"scripts":{"build":"vite build"}}' }, 'package.json has a script "build"'],
+    [{ 'package.json': '{"devDependencies":{"vite":"8"}}' }, 'it uses Vite'],
+    [{ 'vite.config.ts': '' }, 'it uses Vite'],
+    [{ 'index.html': '<script src="main.ts"></script>' }, 'index.html loads TypeScript or JSX'],
+  ];
+  for (const [files, because] of cases) {
+    assert.throws(() => findEntry(projectFolder(t, { 'index.html': '', ...files }), configOf()), {
+      code: 'unknown_kind',
+      message: `This project has to be built before it is served: ${because}. Add "build: npm run build" to platform.yaml, or "out" with the folder to serve as it is`,
+    });
+  }
 });
 
 test('an index.html without a worker is a static site', (t) => {
