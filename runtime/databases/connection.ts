@@ -4,6 +4,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { DatabaseLimits } from '#core/database-limits.ts';
 import { fromWire, SqlRefusal, toWire, type StoredValue } from '#core/database-request.ts';
 import { Fence } from './fence.ts';
+import { limitedChange, refusesLimit, shapeOf, shapeSql } from './limited-changes.ts';
 import { errorOffset, oneStatement, type StatementText } from './sql-text.ts';
 import { resultCode, toRefusal } from './sqlite-errors.ts';
 
@@ -111,13 +112,32 @@ export class Connection {
 
   /** Compiles without keeping. */
   compile({ sql, parameters }: StatementText): Prepared {
+    return this.#explained(sql, () => {
+      try {
+        return this.#compiled(sql, parameters);
+      } catch (error) {
+        const change = resultCode(error) === 1 && refusesLimit((error as Error).message) ? limitedChange(sql) : null;
+        if (change === null) throw error;
+        const shape = shapeOf(this.own(shapeSql, change.table));
+        if (shape === null) throw new SqlRefusal('SQLITE_ERROR', `no such table: ${change.table}`);
+        return this.#compiled(change.spellOut(shape), parameters);
+      }
+    });
+  }
+
+  #compiled(sql: string, parameters: number): Prepared {
+    const { result: statement, writes, schema } = this.#fence.watch(sql, () => this.#db.prepare(sql));
+    const columns = statement.columns().map((column) => column.name);
+    // Rows of a write cannot be read a second time, so its integers are exact from the start.
+    const exact = writes && columns.length > 0;
+    if (exact) statement.setReadBigInts(true);
+    return { statement, columns: JSON.stringify(columns), columnCount: columns.length, parameters, writes, schema, exact };
+  }
+
+  /** What `compile` gives. @throws {SqlRefusal} saying where in the text SQLite's error is. */
+  #explained(sql: string, compile: () => Prepared): Prepared {
     try {
-      const { result: statement, writes, schema } = this.#fence.watch(sql, () => this.#db.prepare(sql));
-      const columns = statement.columns().map((column) => column.name);
-      // Rows of a write cannot be read a second time, so its integers are exact from the start.
-      const exact = writes && columns.length > 0;
-      if (exact) statement.setReadBigInts(true);
-      return { statement, columns: JSON.stringify(columns), columnCount: columns.length, parameters, writes, schema, exact };
+      return compile();
     } catch (error) {
       if (resultCode(error) !== 1) throw toRefusal(error);
       const { message } = error as Error;

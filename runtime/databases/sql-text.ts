@@ -9,7 +9,8 @@ export interface StatementText {
   /** How many values it takes: the number of `?`, or the highest `?NNN`. */ readonly parameters: number;
 }
 
-interface Token {
+/** A token of SQL text. */
+export interface Token {
   /** `word`, `text` (quoted), `parameter`, or the character itself. */
   readonly kind: string;
   readonly start: number;

@@ -17,6 +17,7 @@ import {
 import { databaseOps, fromWire, outboxOps, SqlRefusal } from '#core/database-request.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { DatabasePlace, DatabaseStore } from '../bindings/database.ts';
+import { limitedChange, refusesLimit, shapeOf, shapeSql } from '../databases/limited-changes.ts';
 import { nextToken, oneStatement, splitStatements } from '../databases/sql-text.ts';
 import { cloudName, createDatabaseCloudApi, type DatabaseCloudSettings } from './database-cloud-api.ts';
 import type { DatabaseOwner } from './database-service.ts';
@@ -139,8 +140,35 @@ export function createDatabaseCloud(settings: DatabaseCloudSettings, limits: Dat
     return { sql: text, args: values.map((value) => toHrana(fromWire(value))), want_rows: true };
   }
 
+  /** A statement whose `LIMIT` the server refuses, in words that it has; null when that is not why it was refused. */
+  async function spelledOut(place: DatabasePlace, transaction: number, statement: HranaStatement): Promise<HranaStatement | null> {
+    const change = limitedChange(statement.sql);
+    if (change === null) return null;
+    const shape = shapeOf(await owned(place, transaction, shapeSql, change.table));
+    return shape === null ? null : { ...statement, sql: change.spellOut(shape) };
+  }
+
   /** Runs statements in one transaction. @returns what failed first; the results go to `take`. */
   async function runTogether(
+    place: DatabasePlace,
+    transaction: number,
+    statements: readonly HranaStatement[],
+    take?: (results: readonly (HranaResult | null)[]) => void,
+  ): Promise<{ step: number; error: HranaError } | null> {
+    const failed = await runSteps(place, transaction, statements, take);
+    if (failed === null || !refusesLimit(failed.error.message)) return failed;
+    const words = await Promise.all(statements.map((statement) => spelledOut(place, transaction, statement)));
+    return words.some((other) => other !== null)
+      ? runSteps(
+          place,
+          transaction,
+          statements.map((statement, index) => words[index] ?? statement),
+          take,
+        )
+      : failed;
+  }
+
+  async function runSteps(
     place: DatabasePlace,
     transaction: number,
     statements: readonly HranaStatement[],
@@ -185,13 +213,21 @@ export function createDatabaseCloud(settings: DatabaseCloudSettings, limits: Dat
         fail(index, error as SqlRefusal);
       }
     }
-    if (statements.length > 0) {
-      const steps = statements.map(({ sql }, index): HranaStep => ({
-        stmt: own(sql),
+    // Once, and again from each statement that has to be spelled out.
+    const given = statements.map(({ sql }) => own(sql));
+    for (let done = 0; done < given.length;) {
+      const steps = given.slice(done).map((stmt, index): HranaStep => ({
+        stmt,
         ...(index === 0 ? {} : { condition: { type: 'ok', step: index - 1 } }),
       }));
       const { step_errors } = (await ask(place, transaction, { type: 'batch', batch: { steps } })) as HranaBatchResult;
-      for (const [index, error] of step_errors.entries()) if (error !== null) fail(index, toHranaRefusal(error));
+      const index = step_errors.findIndex((error) => error != null);
+      if (index === -1) break;
+      done += index;
+      const refusal = toHranaRefusal(step_errors[index]!);
+      const other = refusesLimit(refusal.message) ? await spelledOut(place, transaction, given[done]!) : null;
+      if (other === null) fail(done, refusal);
+      else given[done] = other;
     }
     return JSON.stringify({ n: statements.length, d: Math.round((performance.now() - startedAt) * 1000) / 1000 });
   }
@@ -269,7 +305,13 @@ export function createDatabaseCloud(settings: DatabaseCloudSettings, limits: Dat
     switch (op) {
       case ops.query: {
         const startedAt = performance.now();
-        const result = await ask(place, transaction, { type: 'execute', stmt: statementOf(args[0], args[1]) });
+        const stmt = statementOf(args[0], args[1]);
+        const execute = (statement: HranaStatement): Promise<unknown> => ask(place, transaction, { type: 'execute', stmt: statement });
+        const result = await execute(stmt).catch(async (error: unknown) => {
+          const other = error instanceof SqlRefusal && refusesLimit(error.message) ? await spelledOut(place, transaction, stmt) : null;
+          if (other === null) throw error;
+          return execute(other);
+        });
         return resultJson(result as HranaResult, nextVersion(), performance.now() - startedAt);
       }
       case ops.batch: {

@@ -118,6 +118,82 @@ export function databaseStoreContract(
     assert.match(String((await query('SELEKT 1')).e?.[1]), /^near "SELEKT": syntax error/);
   });
 
+  test('UPDATE and DELETE take ORDER BY and LIMIT', async () => {
+    fresh();
+    await ask(ops.exec, [
+      'CREATE TABLE t (id INTEGER PRIMARY KEY, a, rowid TEXT); CREATE TABLE pairs (a, b, c, PRIMARY KEY (b, a)) WITHOUT ROWID;' +
+        'CREATE VIEW v AS SELECT * FROM t; CREATE TABLE "or""der" (x); CREATE INDEX by_a ON t (a)',
+    ]);
+    const fill = (): Promise<Answer> =>
+      ask(ops.exec, [
+        "DELETE FROM t; DELETE FROM pairs; INSERT INTO t (id, a, rowid) VALUES (1, 'c', 'same'), (2, 'a', 'same'), (3, 'b', 'same'), (4, 'a', 'same');" +
+          "INSERT INTO pairs VALUES (1, 1, 'x'), (1, 2, 'y'), (2, 1, 'z')",
+      ]);
+    for (const [sql, values, given, left] of [
+      ['DELETE FROM t WHERE id > 0 LIMIT 2', [], [], [3, 4]],
+      ['DELETE FROM t ORDER BY a, id DESC LIMIT 1;', [], [], [1, 2, 3]],
+      ['delete from t as x where x.a = ? returning id, ? order by x.id desc limit ? offset ?', ['a', 'r', 1, 1], [[2, 'r']], [1, 3, 4]],
+      ['DELETE FROM main.t INDEXED BY by_a WHERE a >= ?2 ORDER BY id LIMIT ?1', [2, 'b'], [], [2, 4]],
+      ['WITH t AS (SELECT 4 AS id LIMIT 1) DELETE FROM t WHERE id IN (SELECT id FROM t) LIMIT 5', [], [], [1, 2, 3]],
+      [
+        '/* LIMIT */ DELETE FROM "t" WHERE a IN (SELECT a FROM t ORDER BY a LIMIT 1) ORDER BY (CASE id WHEN 4 THEN 0 ELSE 1 END) LIMIT 0, 1',
+        [],
+        [],
+        [1, 2, 3],
+      ],
+      [
+        "UPDATE t SET id = id + 10, a = a || 'LIMIT' WHERE a IS DISTINCT FROM 'c' RETURNING id ORDER BY id DESC LIMIT 1 -- last",
+        [],
+        [[14]],
+        [1, 2, 3, 14],
+      ],
+      ['UPDATE OR IGNORE t SET id = 1 ORDER BY id DESC LIMIT 3', [], [], [1, 2, 3, 4]],
+      ['UPDATE t SET id = ? WHERE a = ? LIMIT ?', [9, 'b', 1], [], [1, 2, 4, 9]],
+    ] as const) {
+      await fill();
+      assert.deepEqual(await rows(sql, ...values), given, sql);
+      assert.deepEqual(
+        await rows('SELECT id FROM t ORDER BY id'),
+        left.map((id) => [id]),
+        sql,
+      );
+    }
+    await fill();
+    assert.equal((await query('DELETE FROM t ORDER BY id LIMIT ?', 3)).m[3], 3);
+    await query("UPDATE pairs SET c = 'new' ORDER BY b DESC, a LIMIT 1");
+    await query('DELETE FROM pairs WHERE b = 1 ORDER BY a DESC LIMIT 1');
+    assert.deepEqual(await rows('SELECT a, b, c FROM pairs ORDER BY a, b'), [
+      [1, 1, 'x'],
+      [1, 2, 'new'],
+    ]);
+    await query('INSERT INTO "or""der" VALUES (1), (2)');
+    const batch = await ask(ops.batch, [
+      ['DELETE FROM `or"der` ORDER BY x LIMIT 1', []],
+      ['SELECT x FROM "or""der"', []],
+    ]);
+    assert.deepEqual((batch as unknown as Answer[])[1]?.r, [[2]], JSON.stringify(batch));
+    assert.equal((await ask(ops.exec, ['INSERT INTO t (id) VALUES (7); DELETE FROM t ORDER BY id LIMIT 1; DELETE FROM t LIMIT 0'])).n, 3);
+    assert.deepEqual(await rows('SELECT id FROM t'), [[7]]);
+    const { t } = await ask(ops.begin, []);
+    await ask(ops.query, ['UPDATE t SET id = 8 LIMIT 1', []], t);
+    await ask(ops.commit, [], t);
+    assert.deepEqual(await rows('SELECT id FROM t'), [[8]]);
+    for (const [sql, message] of [
+      ['DELETE FROM t ORDER BY id', /^ORDER BY without LIMIT on DELETE/],
+      ['UPDATE t SET a = 1 ORDER BY id', /^ORDER BY without LIMIT on UPDATE/],
+      ['UPDATE t SET a = p.a FROM pairs AS p LIMIT 1', /^LIMIT is not available for UPDATE \.\.\. FROM/],
+      ['DELETE FROM v LIMIT 1', /^LIMIT is not available for changes of a view: v/],
+      ['DELETE FROM nowhere LIMIT 1', /^no such table: nowhere|near "LIMIT"/],
+      ['DELETE FROM t WHERE absent = 1 LIMIT 1', /^no such column: absent/],
+      ['DELETE FROM t LIMIT 1 RETURNING id', /syntax error/],
+      ['DELETE FROM t LIMIT 1 WHERE id = 1', /syntax error/],
+      ['DELETE FROM t WHERE id IN (1) UNION SELECT 2 LIMIT 1', /syntax error/],
+      ['DELETE FROM t WHERE (1 LIMIT 1', /syntax error/],
+      ['DELETE FROM t WHERE 1) OR (1 LIMIT 1', /syntax error/],
+    ] as const)
+      assert.match(String((await query(sql)).e?.[1] ?? 'no error'), message, sql);
+  });
+
   test('foreign keys are checked', async () => {
     fresh();
     await ask(ops.exec, ['CREATE TABLE p (id INTEGER PRIMARY KEY); CREATE TABLE c (p REFERENCES p (id) DEFERRABLE INITIALLY DEFERRED)']);

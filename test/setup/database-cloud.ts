@@ -198,7 +198,16 @@ async function patiently<Result>(run: () => Result): Promise<Result> {
   }
 }
 
+/** Servers are built without `LIMIT` for changes; better-sqlite3 is built with it. */
+function refuseLimit(sql: string): void {
+  let text = sql.replaceAll(/`[^`]*`|'[^']*'|"[^"]*"|--.*/g, 'x');
+  for (let before = ''; before !== text;) text = (before = text).replaceAll(/\([^()]*\)/g, 'x');
+  const word = /^\s*(?:WITH\b.*?\b)?(?:UPDATE|DELETE)\b.*?\b(LIMIT|ORDER)\b/is.exec(text)?.[1];
+  if (word !== undefined) throw Object.assign(new Error(`near "${word}": syntax error`), { code: 'SQLITE_ERROR' });
+}
+
 function execute(db: Database.Database, { sql, args = [] }: Statement): unknown {
+  refuseLimit(sql);
   const statement = db.prepare(sql).safeIntegers();
   const values = args.map(fromValue);
   // better-sqlite3 takes numbered parameters by name only.

@@ -49,7 +49,7 @@ const zones: readonly Zone[] = [
   { prefix: 'runtime/bindings/', may: ['core/', 'runtime/bridge/protocol.ts'], mayTypes: ['runtime/bridge/', 'runtime/invocation/'] },
   {
     prefix: 'runtime/stores/',
-    may: ['core/', 'postgres/', 'runtime/databases/frames.ts', 'runtime/databases/sql-text.ts'],
+    may: ['core/', 'postgres/', 'runtime/databases/frames.ts', 'runtime/databases/sql-text.ts', 'runtime/databases/limited-changes.ts'],
     mayTypes: ['runtime/bindings/'],
   },
   { prefix: 'runtime/databases/', may: ['core/', 'runtime/isolates/node-command.ts'] },

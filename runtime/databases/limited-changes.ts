@@ -1,0 +1,199 @@
+// `UPDATE` and `DELETE` with `ORDER BY` and `LIMIT`, for a SQLite that was built without them: the same statement with the rows chosen by a
+// subquery, as SQLite itself does it where it can. Looked at only after such a statement was refused, so that no other pays for it. Pure.
+import { SqlRefusal } from '#core/database-request.ts';
+import { nextToken, type Token } from './sql-text.ts';
+
+/** What has to be known of a table: how its rows are told apart. */
+export interface TableShape {
+  /** `table`, `view`, `virtual`, `shadow`. */ readonly type: string;
+  readonly withoutRowid: boolean;
+  readonly columns: readonly string[];
+  /** Columns of the primary key, in its order. */ readonly key: readonly string[];
+}
+
+/** A statement that only lacks the words. */
+export interface LimitedChange {
+  readonly table: string;
+  /** The statement without `LIMIT` that changes the same rows. @throws {SqlRefusal} where there is none. */
+  spellOut(shape: TableShape): string;
+}
+
+/** Asks for a shape; the only value is the name of the table. */
+export const shapeSql =
+  "SELECT l.type, l.wr, c.name, c.pk FROM pragma_table_list(?1) AS l, pragma_table_xinfo(?1) AS c WHERE l.schema = 'main' ORDER BY c.cid";
+
+/** The shape that rows of {@link shapeSql} tell; null of no row: there is no such table. */
+export function shapeOf(rows: readonly (readonly unknown[])[]): TableShape | null {
+  const [first] = rows;
+  if (first === undefined) return null;
+  const key = rows.filter(([, , , place]) => Number(place) > 0).toSorted((a, b) => Number(a[3]) - Number(b[3]));
+  return {
+    type: String(first[0]),
+    withoutRowid: Number(first[1]) === 1,
+    columns: rows.map(([, , name]) => String(name)),
+    key: key.map(([, , name]) => String(name)),
+  };
+}
+
+/** Whether a message of SQLite is what it says of these words when it was built without them. */
+export function refusesLimit(message: string): boolean {
+  return /near "(?:limit|order)": syntax error/i.test(message);
+}
+
+/** Parts of a statement in the order in which they have to come. */
+const parts = ['SET', 'FROM', 'WHERE', 'RETURNING', 'ORDER', 'LIMIT'] as const;
+type Part = (typeof parts)[number];
+/** Words that begin something else outside of parentheses: the statement is another than it seems. */
+const foreign = new Set(['SELECT', 'VALUES', 'INSERT', 'UPDATE', 'DELETE', 'UNION', 'EXCEPT', 'INTERSECT', 'GROUP', 'HAVING']);
+
+/**
+ * Null when the statement is no `UPDATE` or `DELETE` with these words, or not a valid one: then the error that SQLite has for it stands.
+ *
+ * @throws {SqlRefusal} as SQLite with the option would, and for `UPDATE ... FROM`, where one row may come several times.
+ */
+export function limitedChange(sql: string): LimitedChange | null {
+  const tokens = tokensOf(sql);
+  const wordAt = (index: number): string => {
+    const token = tokens[index];
+    return token?.kind === 'word' ? sql.slice(token.start, token.end).toUpperCase() : (token?.kind ?? '');
+  };
+  let at = 0;
+  if (wordAt(at) === 'EXPLAIN') at += wordAt(1) === 'QUERY' ? 3 : 1;
+  if (wordAt(at) === 'WITH') at = afterTables(tokens, at, wordAt);
+  const verb = wordAt(at);
+  if (verb === 'UPDATE') at += wordAt(at + 1) === 'OR' ? 3 : 1;
+  else if (verb === 'DELETE' && wordAt(at + 1) === 'FROM') at += 2;
+  else return null;
+
+  const nameAt = wordAt(at + 1) === '.' ? at + 2 : at;
+  const name = nameOf(sql, tokens[nameAt]);
+  if (name === null || (nameAt !== at && nameOf(sql, tokens[at])?.toLowerCase() !== 'main')) return null;
+  at = nameAt + 1;
+  let alias = '';
+  if (wordAt(at) === 'AS') {
+    const token = tokens[at + 1];
+    if (nameOf(sql, token) === null) return null;
+    alias = ` AS ${sql.slice(token!.start, token!.end)}`;
+    at += 2;
+  }
+  // How rows are looked for is a matter of the subquery.
+  const hintAt = at;
+  if (wordAt(at) === 'INDEXED' && wordAt(at + 1) === 'BY') at += 3;
+  else if (wordAt(at) === 'NOT' && wordAt(at + 1) === 'INDEXED') at += 2;
+
+  const found = partsOf(tokens, at, wordAt);
+  if (found === null || (verb === 'UPDATE') !== found.has('SET') || (verb === 'DELETE' && found.has('FROM'))) return null;
+  if (!found.has('LIMIT')) {
+    if (!found.has('ORDER')) return null;
+    throw new SqlRefusal('SQLITE_ERROR', `ORDER BY without LIMIT on ${verb}`);
+  }
+  if (found.has('FROM')) throw new SqlRefusal('SQLITE_ERROR', 'LIMIT is not available for UPDATE ... FROM: choose the rows in a subquery');
+
+  // What comes before ORDER BY moves behind it: each value keeps its number.
+  const text = (from: number, to: number): string => (from === to ? '' : numbered(sql, tokens, from, to));
+  const part = (name: Part): string => {
+    const span = found.get(name);
+    return span === undefined ? '' : ` ${text(...span)}`;
+  };
+  const head = text(0, hintAt);
+  const hint = hintAt === at ? '' : ` ${text(hintAt, at)}`;
+  return {
+    table: name,
+    spellOut(shape) {
+      const key = keyOf(name, shape);
+      const columns = key.join(', ');
+      const left = key.length === 1 ? columns : `(${columns})`;
+      // A name of the WITH clause may be the table's too.
+      const source = `main.${quoted(name)}${alias}${hint}`;
+      const chosen = `SELECT ${columns} FROM ${source}${part('WHERE')}${part('ORDER')}${part('LIMIT')}`;
+      return `${head}${part('SET')} WHERE ${left} IN (${chosen})${part('RETURNING')}`;
+    },
+  };
+}
+
+function tokensOf(sql: string): Token[] {
+  const tokens: Token[] = [];
+  for (let token = nextToken(sql, 0); token !== null; token = nextToken(sql, token.end)) tokens.push(token);
+  while (tokens.at(-1)?.kind === ';') tokens.pop();
+  return tokens;
+}
+
+/** Where a `WITH` clause ends. */
+function afterTables(tokens: readonly Token[], from: number, wordAt: (index: number) => string): number {
+  let depth = 0;
+  for (let at = from; at < tokens.length; at++) {
+    const word = wordAt(at);
+    if (word === '(') depth++;
+    else if (word === ')') depth--;
+    else if (depth === 0 && foreign.has(word)) return at;
+  }
+  return tokens.length;
+}
+
+/** From which token to which each part goes; null when they are not in order, or others are among them. */
+function partsOf(tokens: readonly Token[], from: number, wordAt: (index: number) => string): Map<Part, [number, number]> | null {
+  const found = new Map<Part, [number, number]>();
+  let depth = 0;
+  let last = -1;
+  let open: [number, number] | null = null;
+  for (let at = from; at < tokens.length; at++) {
+    const word = wordAt(at);
+    if (word === '(') depth++;
+    else if (word === ')') depth--;
+    if (depth < 0 || word === ';') return null;
+    if (depth > 0) continue;
+    if (foreign.has(word)) return null;
+    const index = parts.indexOf(word as Part);
+    // `IS DISTINCT FROM` compares.
+    if (index === -1 || (word === 'FROM' && wordAt(at - 1) === 'DISTINCT')) {
+      if (open === null) return null;
+      continue;
+    }
+    if (index <= last) return null;
+    last = index;
+    if (open !== null) open[1] = at;
+    open = [at, tokens.length];
+    found.set(word as Part, open);
+  }
+  return depth === 0 ? found : null;
+}
+
+/** The text of some tokens, with `?` as `?NNN`. */
+function numbered(sql: string, tokens: readonly Token[], from: number, to: number): string {
+  let highest = 0;
+  let text = '';
+  let copied = tokens[from]!.start;
+  for (let at = 0; at < to; at++) {
+    const { kind, start, end } = tokens[at]!;
+    if (kind !== 'parameter') continue;
+    const given = sql.slice(start + 1, end);
+    highest = given === '' ? highest + 1 : Math.max(highest, Number(given));
+    if (at < from || given !== '') continue;
+    text += `${sql.slice(copied, start)}?${highest}`;
+    copied = end;
+  }
+  return text + sql.slice(copied, tokens[to - 1]!.end);
+}
+
+function nameOf(sql: string, token: Token | undefined): string | null {
+  if (token === undefined) return null;
+  const text = sql.slice(token.start, token.end);
+  if (token.kind === 'word') return text;
+  if (token.kind !== 'text' || text.length < 2) return null;
+  const quote = text[0]!;
+  return quote === '[' ? text.slice(1, -1) : text.slice(1, -1).replaceAll(quote + quote, quote);
+}
+
+/** What tells the rows of a table apart, ready for SQL. */
+function keyOf(table: string, { type, withoutRowid, columns, key }: TableShape): string[] {
+  if (type === 'view') throw new SqlRefusal('SQLITE_ERROR', `LIMIT is not available for changes of a view: ${table}`);
+  if (withoutRowid) return key.map(quoted);
+  const taken = new Set(columns.map((column) => column.toLowerCase()));
+  const rowid = ['rowid', '_rowid_', 'oid'].find((name) => !taken.has(name));
+  if (rowid !== undefined) return [rowid];
+  throw new SqlRefusal('SQLITE_ERROR', `LIMIT is not available for changes of ${table}: its columns hide the rowid`);
+}
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
