@@ -204,7 +204,7 @@ export class Deployment implements LaneOwner {
       // What the handler answered stands, whatever became of the work it left to `waitUntil`.
       const { result, onEnd } = invocation.answer;
       this.#events.lastUsedAt = now;
-      onEnd({ outcome: result === null ? outcome : ok, result, cpuMs: invocation.cpuMs });
+      onEnd({ outcome: result === null ? outcome : ok, result, cpuMs: invocation.totalCpuMs });
     }
     const wallMs = now - invocation.startedAt;
     this.#parts.counters.ended(invocation.kind, outcome, wallMs);
@@ -221,7 +221,7 @@ export class Deployment implements LaneOwner {
       target,
       status: invocation.status,
       outcome,
-      cpuMs: invocation.cpuMs,
+      cpuMs: invocation.totalCpuMs,
       wallMs,
     });
   }

@@ -4,16 +4,17 @@ import { availableParallelism } from 'node:os';
 import type { Limits } from '#core/limits.ts';
 import { createOwnAddresses, type EgressPolicy } from './bindings/egress.ts';
 import { EgressMeter } from './bindings/egress-meter.ts';
-import { compressionCalls } from './bindings/compression.ts';
-import { cryptoCalls } from './bindings/crypto.ts';
+import { createCompressionCalls } from './bindings/compression.ts';
+import { createCryptoCalls } from './bindings/crypto.ts';
 import { createFetch } from './bindings/fetch.ts';
 import { guardedLookup } from './bindings/host-names.ts';
-import { nodeCryptoCalls } from './bindings/node-crypto.ts';
-import { nodeZlibCalls } from './bindings/node-zlib.ts';
+import { createNodeCryptoCalls } from './bindings/node-crypto.ts';
+import { createNodeZlibCalls } from './bindings/node-zlib.ts';
 import { createWebSockets } from './bindings/web-socket.ts';
 import { createLazyCalls } from './bindings/lazy.ts';
-import { textCalls } from './bindings/text.ts';
+import { createTextCalls, textCalls } from './bindings/text.ts';
 import { urlCalls } from './bindings/url.ts';
+import { HostWork } from './work/host-work.ts';
 import type { HostHandlers } from './bridge/host-calls.ts';
 import { EngineMemory } from './bridge/host-memory.ts';
 import { EngineCounters } from './metrics/counters.ts';
@@ -43,6 +44,7 @@ export interface Engine {
   readonly hostMemory: EngineMemory;
   readonly compileAhead: CompileAhead;
   readonly handlers: HostHandlers;
+  readonly work: HostWork;
   readonly scheduler: EntryScheduler;
   readonly counters: EngineCounters;
   /** On connections that workers opened. */ readonly egressBytes: { readonly received: number; readonly sent: number };
@@ -84,7 +86,8 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     { ...options.limits, blanks: options.blanks },
   );
   const { calls } = counters;
-  const nodeCalls = { ...nodeCryptoCalls, ...nodeZlibCalls };
+  const work = new HostWork();
+  const nodeCalls = { ...createNodeCryptoCalls(work), ...createNodeZlibCalls(work) };
   const egressBytes = new EgressMeter();
   const policy: EgressPolicy = { isOwn: createOwnAddresses(), ...options.egress };
   const lookup = guardedLookup(policy, { servers: options.nameServers ?? [] });
@@ -100,10 +103,18 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     hostMemory: new EngineMemory(options.limits),
     compileAhead,
     handlers: {
-      async: calls.count({ ...fetch.calls, ...webSockets.calls, ...cryptoCalls, ...compressionCalls, ...nodeCalls }),
+      async: calls.count({
+        ...fetch.calls,
+        ...webSockets.calls,
+        ...createCryptoCalls(work),
+        ...createCompressionCalls(work),
+        ...nodeCalls,
+      }),
       sync: calls.count({ ...createLazyCalls(snapshot.lazy), ...textCalls, ...urlCalls, ...webSockets.sync }),
-      waiting: calls.count(nodeCalls),
+      waiting: calls.count({ ...nodeCalls, ...createTextCalls(work) }),
+      turns: work.turns,
     },
+    work,
     scheduler,
     counters,
     egressBytes,
@@ -120,6 +131,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       compileAhead.close();
       await compiledForms.close();
       await fetch.close();
+      await work.close();
     },
   };
 }

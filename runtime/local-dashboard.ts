@@ -3,6 +3,7 @@
 import { hashOf } from '#core/artifact-id.ts';
 import type { Limits } from '#core/limits.ts';
 import { createBindingCalls, type BindingStores } from './bindings/bindings.ts';
+import { freeOwner } from './bridge/free-owner.ts';
 import type { CallScope, HostHandler } from './bridge/host-calls.ts';
 import type { Activity } from './dashboard/activity.ts';
 import type { DashboardParts, ListedCache, ShownDeployment } from './dashboard/api.ts';
@@ -87,7 +88,6 @@ export async function openLocalDashboard(parts: LocalDashboardParts): Promise<Lo
       const { branch, deployment } = route;
       const tools = { signUrl: null, cache, cacheEntryBytesMax: limits.cacheEntryBytesMax };
       const calls = createBindingCalls({ namespace, project, branch, deployment, preview: route.preview }, manifest, stores, tools);
-      const owner = { countSubrequest: () => {}, atEnd: () => {}, host: () => null, id: 0, trace: null };
       const { signal } = new AbortController();
       shown = {
         id: deployment,
@@ -95,9 +95,8 @@ export async function openLocalDashboard(parts: LocalDashboardParts): Promise<Lo
         variables: Object.keys(route.vars).toSorted(),
         requiresVerification: route.vars['AUTH_REQUIRE_VERIFICATION'] === 'true',
         config,
-        // Handlers that stream know an isolate; the dashboard has none, and calls none of them.
         call: async (name, args, given = []) =>
-          (calls[name] as HostHandler)({ args, parts: given, owner, signal, isolate: null as unknown as CallScope }),
+          (calls[name] as HostHandler)({ args, parts: given, owner: freeOwner, signal, isDropped: false, isolate: dashboardIsolate }),
       };
       activity.note({ type: 'deployed', deployment });
       return [own.route];
@@ -105,6 +104,9 @@ export async function openLocalDashboard(parts: LocalDashboardParts): Promise<Lo
     close: () => opened.close(),
   };
 }
+
+// Handlers that stream know an isolate; the dashboard has none, and calls none of them.
+const dashboardIsolate = { memory: {} } as CallScope;
 
 /** No project's deployment has such an id. */
 const ownSuffix = '-rpc';

@@ -1,19 +1,20 @@
 // One isolate that serves a deployment, from its start to its end: it gives it requests, hears what becomes of them, and
 // condemns it when a limit is broken. deployment.ts makes one whenever it has none.
 import { performance } from 'node:perf_hooks';
-import { errorMessage, type ErrorDetails } from '#core/errors.ts';
+import { errorMessage, PlatformError, type ErrorDetails } from '#core/errors.ts';
 import type { Limits } from '#core/limits.ts';
 import type { Plan } from '#core/plans.ts';
-import type { HostHandlers } from './bridge/host-calls.ts';
+import type { CallOwner, HostHandlers } from './bridge/host-calls.ts';
 import type { HostMemory } from './bridge/host-memory.ts';
 import { Link, type LinkEvents } from './bridge/link.ts';
 import type { Failure, Part } from './bridge/protocol.ts';
 import { Slots } from './bridge/slots.ts';
 import type { Delivery } from './invocation/delivery.ts';
-import type { Invocation } from './invocation/invocation.ts';
+import type { CpuMeter, Invocation } from './invocation/invocation.ts';
 import type { LogLine } from './invocation/log.ts';
 import type { DeploymentCounters, EngineCounters } from './metrics/counters.ts';
 import { failed, isFailureCode, ok, type Outcome } from './invocation/outcome.ts';
+import { StrayOwner } from './stray-owner.ts';
 import { looksBeforeGivingUp } from './giving-up.ts';
 import { deathOf } from './isolate-death.ts';
 import type { DeathReason, WorkerIsolate } from './isolates/isolate.ts';
@@ -75,6 +76,10 @@ const bodyGone: Failure = {
   name: 'TypeError',
   message: 'The request body can no longer be read: its response is out',
 };
+/** How often an open WebSocket has a new budget without a message. */
+const RENEWAL_MS = 10_000;
+/** Host work of which its isolate hears nothing. */
+const TOLD_MS = 1;
 const HANDLES_MAX = 1000;
 const CALLS_MAX = 10_000;
 
@@ -89,7 +94,7 @@ export interface ServingHooks {
 }
 
 /** One isolate that serves a deployment, from its start to its end. */
-export class Serving implements LinkEvents {
+export class Serving implements LinkEvents, CpuMeter {
   #deployment: ServingOwner;
   #parts: ServingParts;
   #isolate: WorkerIsolate;
@@ -107,6 +112,10 @@ export class Serving implements LinkEvents {
   /** It died in an entry that brought requests too: its top level need not have done it. */
   #diedServing = false;
   #topLevelTimer: NodeJS.Timeout | undefined;
+  /** An entry's answer is being read. */
+  #isReading = false;
+  /** Work of the host that is no invocation's. */
+  #stray: StrayOwner;
   /** The entry being read answered `start`: while a top-level `await` is pending, every other entry makes us ask again. */
   #asked = false;
 
@@ -122,6 +131,10 @@ export class Serving implements LinkEvents {
       events: this,
       openSockets: deployment.openSockets,
       request: () => isolate.request(),
+    });
+    this.#stray = new StrayOwner({
+      limitMs: () => (this.#state === 'starting' ? parts.limits.startupCpuMs : parts.limits.cpu.http[deployment.config.plan]),
+      settled: (cpuMs) => parts.counters.spentByHost(null, cpuMs),
     });
     this.#link.start();
   }
@@ -157,7 +170,7 @@ export class Serving implements LinkEvents {
         {
           left: (meta, text, shareMs, cpuMs, bytes) => this.#left(meta, text, shareMs, cpuMs, bytes),
           sync: (name, args, part) => this.#link.calls.sync(name, args, part),
-          waiting: (name, args, parts) => this.#link.calls.waiting(name, args, parts),
+          waiting: (id, name, args, parts) => this.#link.calls.waiting(this.owner(id), name, args, parts),
           died: (reason, error) => this.#died(reason, error),
         },
       );
@@ -207,6 +220,7 @@ export class Serving implements LinkEvents {
     const id = this.#running.add(invocation);
     invocation.id = id;
     invocation.phase = 'running';
+    invocation.meter = this;
     if (!isHttp(invocation)) {
       this.#link.sendEvent(id, invocation.kind, this.#cpuLimitMs(invocation), invocation.answer.event);
       return;
@@ -245,7 +259,9 @@ export class Serving implements LinkEvents {
     const { counters } = this.#parts;
     this.#asked = false;
     counters.entered(cpuMs, shareMs);
+    this.#isReading = true;
     this.#link.receive(meta, text, bytes);
+    this.#isReading = false;
     if (this.#state === 'starting' && !this.#asked) this.#link.start();
     this.uses += 1 + this.#ended.length;
     const now = this.#ended.length > 0 ? performance.now() : 0;
@@ -427,10 +443,77 @@ export class Serving implements LinkEvents {
   }
 
   /** @param cpuMs all it has used so far. */
-  #charge(invocation: AnyInvocation, cpuMs: number): void {
+  #charge(invocation: AnyInvocation, cpuMs: number, mayEnd = true): void {
     this.#parts.counters.charge(invocation.kind, cpuMs - invocation.cpuMs);
     invocation.cpuMs = cpuMs;
     invocation.charged = true;
+    if (mayEnd && invocation.hostCpuMs > 0 && this.leftOf(invocation) <= 0) this.#overspent(invocation, 0);
+  }
+
+  /** Of the budget it has now. */
+  #usedOf({ totalCpuMs, cpuBefore, hostCpuBefore }: AnyInvocation): number {
+    return totalCpuMs - cpuBefore - hostCpuBefore;
+  }
+
+  leftOf(invocation: AnyInvocation): number {
+    const limitMs = this.#cpuLimitMs(invocation);
+    return limitMs === 0 ? Number.POSITIVE_INFINITY : limitMs - this.#usedOf(invocation);
+  }
+
+  reserve(invocation: AnyInvocation, cpuMs: number): void {
+    if (cpuMs > this.leftOf(invocation)) {
+      this.#overspent(invocation, cpuMs);
+      throw new PlatformError('cpu_limit_exceeded');
+    }
+    invocation.reservedCpuMs += cpuMs;
+  }
+
+  settle(invocation: AnyInvocation, reservedMs: number, usedMs: number): void {
+    invocation.reservedCpuMs -= reservedMs;
+    invocation.hostCpuMs += usedMs;
+    this.#parts.counters.spentByHost(invocation.kind, usedMs);
+    if (invocation.phase === 'over') return;
+    if (this.leftOf(invocation) <= 0) this.#overspent(invocation, 0);
+    else if (invocation.hostCpuMs - invocation.hostCpuTold >= TOLD_MS) {
+      invocation.hostCpuTold = invocation.hostCpuMs;
+      this.#link.tellCpu(invocation.id, invocation.hostCpuMs - invocation.hostCpuBefore);
+    }
+  }
+
+  /**
+   * The host's work for an invocation is more than its budget: it is over. Its isolate is not to blame, and serves on.
+   *
+   * @param moreMs what it asked for in addition.
+   */
+  #overspent(invocation: AnyInvocation, moreMs: number): void {
+    const limitMs = this.#cpuLimitMs(invocation);
+    const usedMs = Math.round(this.#usedOf(invocation) + moreMs);
+    const { plan } = this.#deployment.config;
+    this.#deployment.log(
+      'error',
+      `CPU limit exceeded: used ${usedMs} ms of ${limitMs} ms (plan ${plan}), most of it by work of the host`,
+      invocation,
+    );
+    this.#endNow(invocation, failed('cpu_limit_exceeded', { limitMs, usedMs }), 'CPU limit exceeded');
+  }
+
+  /** Ends an invocation from outside, whatever its code does. */
+  #endNow(invocation: AnyInvocation, outcome: Outcome & { kind: 'failed' }, socketReason: string): void {
+    const { id } = invocation;
+    if (this.#running.remove(id) === undefined) return;
+    const message = errorMessage(outcome.code, outcome.details);
+    this.#link.abort(id, { code: outcome.code, name: 'TimeoutError', message });
+    this.#link.cancelStream(id);
+    this.#link.closeSockets(1011, socketReason, id);
+    if (invocation.isSocketOpen) {
+      invocation.isSocketOpen = false;
+      this.upgraded--;
+    }
+    if (this.#isReading) this.#ended.push({ invocation, outcome });
+    else {
+      this.#deployment.end(invocation, outcome);
+      this.#settle();
+    }
   }
 
   /** One that runs, or ended in the entry being read. */
@@ -443,18 +526,15 @@ export class Serving implements LinkEvents {
       this.#failStart(failed('startup_cpu_limit_exceeded', { limitMs: this.#parts.limits.startupCpuMs }));
       return;
     }
-    const usedMs = Math.round(cpuMs);
     const invocation = this.#running.get(id);
-    const limitMs = invocation === undefined ? this.#parts.limits.cpu.http[this.#deployment.config.plan] : this.#cpuLimitMs(invocation);
-    this.#deployment.log(
-      'error',
-      `CPU limit exceeded: used ${usedMs} ms of ${limitMs} ms (plan ${this.#deployment.config.plan})`,
-      invocation ?? null,
-    );
-    if (invocation !== undefined) {
-      this.#charge(invocation, cpuMs);
-      this.#over(id, failed('cpu_limit_exceeded', { limitMs, usedMs }));
-    }
+    const { plan } = this.#deployment.config;
+    const limitMs = invocation === undefined ? this.#parts.limits.cpu.http[plan] : this.#cpuLimitMs(invocation);
+    if (invocation !== undefined) this.#charge(invocation, cpuMs, false);
+    const usedMs = Math.round(cpuMs + (invocation === undefined ? 0 : invocation.hostCpuMs - invocation.hostCpuBefore));
+    // One that the host has ended before has been told of.
+    if (invocation !== undefined || id === 0)
+      this.#deployment.log('error', `CPU limit exceeded: used ${usedMs} ms of ${limitMs} ms (plan ${plan})`, invocation ?? null);
+    if (invocation !== undefined) this.#over(id, failed('cpu_limit_exceeded', { limitMs, usedMs }));
     this.#condemn();
     // What the entry had not come to read yet is read by the next one.
     this.#link.runTimers();
@@ -490,10 +570,20 @@ export class Serving implements LinkEvents {
     }
   }
 
-  owner(id: number): AnyInvocation | undefined {
+  owner(id: number): CallOwner {
     const invocation = this.#running.get(id);
-    if (invocation !== undefined) invocation.calls++;
+    if (invocation === undefined) return this.#stray;
+    invocation.calls++;
+    if (invocation.isSocketOpen) {
+      const now = performance.now();
+      if (now - invocation.budgetFrom >= RENEWAL_MS) renewBudget(invocation, now);
+    }
     return invocation;
+  }
+
+  messaged(id: number): void {
+    const invocation = this.#running.get(id);
+    if (invocation !== undefined) renewBudget(invocation, performance.now());
   }
 
   // It takes no new work, finishes what it can, and a fresh isolate takes its place.
@@ -553,16 +643,8 @@ export class Serving implements LinkEvents {
     for (const invocation of this.#running.values()) {
       const wallMs = isHttp(invocation) ? limits.wallMs : limits.eventWallMs;
       if (invocation.isSocketOpen || now - invocation.wallFrom < wallMs) continue;
-      this.#running.remove(invocation.id);
-      this.#link.abort(invocation.id, {
-        code: 'wall_limit_exceeded',
-        name: 'TimeoutError',
-        message: errorMessage('wall_limit_exceeded', { limitMs: wallMs }),
-      });
-      this.#link.cancelStream(invocation.id);
-      this.#link.closeSockets(1011, 'Wall limit exceeded', invocation.id);
       this.#deployment.log('error', errorMessage('wall_limit_exceeded', { limitMs: wallMs }), invocation);
-      this.#deployment.end(invocation, failed('wall_limit_exceeded', { limitMs: wallMs }));
+      this.#endNow(invocation, failed('wall_limit_exceeded', { limitMs: wallMs }), 'Wall limit exceeded');
     }
     this.#settle();
   }
@@ -595,6 +677,13 @@ function toOutcome({ code, name, message, stack }: Failure): Outcome & { kind: '
   if (code === 'worker_threw')
     return { kind: 'failed', code, details: { reason: message }, thrown: { name, message, stack: stack ?? null } };
   return isFailureCode(code) ? failed(code) : failed('internal');
+}
+
+/** A message of a WebSocket has a budget of its own, and what an open one does without a message has one now and then: as in the guest. */
+function renewBudget(invocation: AnyInvocation, now: number): void {
+  invocation.budgetFrom = now;
+  invocation.cpuBefore = invocation.cpuMs;
+  invocation.hostCpuBefore = invocation.hostCpuMs;
 }
 
 function mayRestart(invocation: AnyInvocation): boolean {

@@ -4,6 +4,8 @@ import type { Transform } from 'node:stream';
 import * as zlib from 'node:zlib';
 import type { CallOwner, CallScope, HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
 import type { Hold, HostMemory } from '../bridge/host-memory.ts';
+import type { HostWork, WorkFor } from '../work/host-work.ts';
+import { codecCost, type CodecCost } from './codec-costs.ts';
 import { codecBytes, type CodecBytes } from './codec-memory.ts';
 
 /** Output of one answer after which the guest has to ask for more. */
@@ -48,23 +50,42 @@ interface Output {
   readonly over: boolean;
 }
 
+/** Of a chunk that waits to be worked off. */
+interface Input {
+  readonly bytes: Uint8Array;
+  at: number;
+  readonly last: boolean;
+  readonly flush: number | undefined;
+}
+
+/** What of a chunk is worked off at a time, with a turn of its own on the thread pool. */
+const PIECE_BYTES = 64 * 1024;
+
 /** One open zlib stream, asked for its output in bounded answers. */
 export class Codec {
   readonly #stream: Transform;
+  readonly #work: HostWork;
+  readonly #cost: CodecCost;
   #chunks: Uint8Array[] = [];
   #bytes = 0;
   #error: Error | null = null;
-  // The input of the last push has been worked off, or its last byte has come out.
-  #settled = true;
+  /** Null once the last push has been worked off, and its last byte has come out. */
+  #input: Input | null = null;
   #ended = false;
-  #waiter: (() => void) | null = null;
+  #isClosed = false;
+  #isWriting = false;
+  /** The step under way is over: its piece is worked off, or there is as much output as an answer takes. */
+  #stepped: (() => void) | null = null;
+  #isAsked = false;
   #hold: Hold;
   #bytesOf: CodecBytes;
-  #input = 0;
-  #output = 0;
+  #inputBytes = 0;
+  #outputBytes = 0;
 
   /** @param open makes the stream, once its memory is reserved. @throws {PlatformError} `host_memory_exceeded`. */
-  constructor(memory: HostMemory, bytesOf: CodecBytes, open: () => Transform) {
+  constructor(work: HostWork, cost: CodecCost, memory: HostMemory, bytesOf: CodecBytes, open: () => Transform) {
+    this.#work = work;
+    this.#cost = cost;
     this.#bytesOf = bytesOf;
     this.#hold = memory.hold(bytesOf(0, 0), 'A compressor');
     let stream: Transform;
@@ -78,10 +99,10 @@ export class Codec {
     stream.on('data', (chunk: Uint8Array) => {
       this.#chunks.push(chunk);
       this.#bytes += chunk.byteLength;
-      this.#output += chunk.byteLength;
+      this.#outputBytes += chunk.byteLength;
       if (this.#bytes < ANSWER_BYTES_MAX) return;
       stream.pause();
-      this.#wake();
+      this.#stop();
     });
     stream.on('error', (error) => {
       this.#error = error;
@@ -91,53 +112,81 @@ export class Codec {
   }
 
   /** @param flush of zlib's kinds, after these bytes */
-  async push(bytes: Uint8Array, last: boolean, flush?: number): Promise<Output> {
-    if (!this.#settled) throw new TypeError('The codec is still working on the chunk before');
-    this.#input += bytes.byteLength;
-    // What the answer leaves of the chunk waits in the stream.
+  async push(call: WorkFor, bytes: Uint8Array, last: boolean, flush?: number): Promise<Output> {
+    if (this.#input !== null || this.#isClosed) throw new TypeError('The codec is still working on the chunk before');
+    this.#inputBytes += bytes.byteLength;
+    // What the answer leaves of the chunk waits here.
     this.#grow(bytes.byteLength);
-    this.#settled = false;
+    this.#input = { bytes, at: 0, last, flush };
     this.#ended = last;
-    if (last) this.#stream.end(bytes);
-    else if (flush === undefined) this.#stream.write(bytes, () => this.#settle());
-    else this.#stream.write(bytes, () => (this.#stream as zlib.Gzip).flush(flush, () => this.#settle()));
-    return this.pull();
+    return this.pull(call);
   }
 
-  async pull(): Promise<Output> {
+  async pull(call: WorkFor): Promise<Output> {
     this.#grow(0);
-    if (!this.#settled && this.#bytes < ANSWER_BYTES_MAX) {
-      if (this.#waiter !== null) throw new TypeError('The codec is already being asked for output');
-      await new Promise<void>((resolve) => {
-        this.#waiter = resolve;
-        this.#stream.resume();
-      });
+    if (this.#isAsked) throw new TypeError('The codec is already being asked for output');
+    this.#isAsked = true;
+    try {
+      while (this.#input !== null && this.#bytes < ANSWER_BYTES_MAX)
+        await this.#work.onPool(call, this.#cost.leastMs, this.#cost.mostMs, () => this.#step());
+    } finally {
+      this.#isAsked = false;
     }
     if (this.#error !== null) throw new TypeError(`The data cannot be processed: ${this.#error.message}`, { cause: this.#error });
-    const output = { chunks: this.#chunks, more: !this.#settled, over: this.#ended && this.#settled };
+    const output = { chunks: this.#chunks, more: this.#input !== null, over: this.#ended && this.#input === null };
     this.#chunks = [];
     this.#bytes = 0;
     return output;
   }
 
+  /** Works until a piece of the input is worked off or an answer is full. */
+  #step(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#stepped = resolve;
+      if (this.#input === null) {
+        this.#stop();
+        return;
+      }
+      if (!this.#isWriting) this.#write(this.#input);
+      this.#stream.resume();
+    });
+  }
+
+  #write(input: Input): void {
+    this.#isWriting = true;
+    const piece = input.bytes.subarray(input.at, (input.at += PIECE_BYTES));
+    const isEnd = input.at >= input.bytes.byteLength;
+    const onDone = (): void => {
+      this.#isWriting = false;
+      if (isEnd) this.#settle();
+      else this.#stop();
+    };
+    if (isEnd && input.last) this.#stream.end(piece);
+    else if (isEnd && input.flush !== undefined) {
+      const { flush } = input;
+      this.#stream.write(piece, () => (this.#stream as zlib.Gzip).flush(flush, onDone));
+    } else this.#stream.write(piece, onDone);
+  }
+
   #grow(waiting: number): void {
-    this.#hold.grow(this.#bytesOf(this.#input, this.#output + ANSWER_BYTES_MAX) + waiting);
+    this.#hold.grow(this.#bytesOf(this.#inputBytes, this.#outputBytes + ANSWER_BYTES_MAX) + waiting);
   }
 
   close(): void {
+    this.#isClosed = true;
     this.#hold.release();
     this.#stream.destroy();
     this.#settle();
   }
 
   #settle(): void {
-    this.#settled = true;
-    this.#wake();
+    this.#input = null;
+    this.#stop();
   }
 
-  #wake(): void {
-    this.#waiter?.();
-    this.#waiter = null;
+  #stop(): void {
+    this.#stepped?.();
+    this.#stepped = null;
   }
 }
 
@@ -147,12 +196,13 @@ function codecOf(isolate: CallScope, handle: unknown): Codec {
   return codec;
 }
 
-function openCodec({ isolate, owner }: HostCall, format: unknown, direction: unknown): number {
+function openCodec(work: HostWork, { isolate, owner }: HostCall, format: unknown, direction: unknown): number {
   const group = direction === 'compress' || direction === 'decompress' ? factories[direction]! : {};
   const create = typeof format === 'string' && Object.hasOwn(group, format) ? group[format] : undefined;
   const bytesOf = methods[direction as string]?.[format as string];
   if (create === undefined || bytesOf === undefined) throw new TypeError('The compression format is unknown');
-  return addCodec(isolate, owner, new Codec(isolate.memory, bytesOf, create));
+  const cost = codecCost(direction === 'compress' ? (format === 'brotli' ? 'brotliCompress' : 'deflate') : 'inflate');
+  return addCodec(isolate, owner, new Codec(work, cost, isolate.memory, bytesOf, create));
 }
 
 /** Gives a codec to the invocation that opened it. */
@@ -178,23 +228,24 @@ export async function answer(isolate: CallScope, handle: number, output: Promise
 }
 
 /** Asynchronous calls `compression.*`. */
-export const compressionCalls: Readonly<Record<string, HostHandler>> = {
+export const createCompressionCalls = (work: HostWork): Readonly<Record<string, HostHandler>> => ({
   'compression.push': (call) => {
     const { args, parts, isolate } = call;
     const { handle, format, direction, last } = (args ?? {}) as Record<string, unknown>;
     const [bytes] = parts;
     if (!(bytes instanceof Uint8Array)) throw new TypeError('There are no bytes to process');
-    const number = handle === 0 ? openCodec(call, format, direction) : (handle as number);
+    const number = handle === 0 ? openCodec(work, call, format, direction) : (handle as number);
     const codec = codecOf(isolate, number);
-    return answer(isolate, number, codec.push(bytes, last === true));
+    return answer(isolate, number, codec.push(call, bytes, last === true));
   },
-  'compression.pull': ({ args, isolate }) => {
+  'compression.pull': (call) => {
+    const { args, isolate } = call;
     const { handle } = (args ?? {}) as { handle?: unknown };
-    return answer(isolate, handle as number, codecOf(isolate, handle).pull());
+    return answer(isolate, handle as number, codecOf(isolate, handle).pull(call));
   },
   'compression.close': ({ args, isolate }) => {
     const { handle } = (args ?? {}) as { handle?: unknown };
     if (isolate.handles.get(handle) instanceof Codec) isolate.handles.delete(handle);
     return {};
   },
-};
+});

@@ -1,7 +1,10 @@
-// The host half of crypto.subtle: Node's own implementation behind checked arguments. Keys lie in the isolate's handle
-// table; imported ones may be forgotten, since the guest can import them again.
+// The host half of crypto.subtle: Node's own implementation behind checked arguments, on its thread pool, and where there are many
+// bytes on threads of their own, since Node would copy them here. Keys lie in the isolate's handle table; imported ones may be
+// forgotten, since the guest can import them again.
 import { createHash, webcrypto, type Hash } from 'node:crypto';
 import type { CallScope, HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
+import type { HostWork } from '../work/host-work.ts';
+import { subtleCostMs } from './crypto-costs.ts';
 
 const { subtle } = webcrypto;
 
@@ -10,8 +13,13 @@ const IMPORTED_KEYS_MAX = 128;
 /** Above these one call would hold a thread of the pool for seconds. */
 const ITERATIONS_MAX = 1_000_000;
 const MODULUS_BITS_MAX = 4096;
-/** Digests of no more than this are made at once instead of on the thread pool. */
-const INLINE_DIGEST_BYTES_MAX = 64 * 1024;
+/** An operation with such a private key takes 10 to 30 ms. */
+const IMPORTED_MODULUS_BITS_MAX = 8192;
+const KEY_BYTES_MAX = 64 * 1024;
+/** Digests of no more than this are made at once instead of on the thread pool, and of longer ones as much at a time: 20 to 50 us. */
+const DIGEST_PIECE_BYTES = 16 * 1024;
+/** Up to here Node may copy the bytes on the main thread. */
+const COPIED_BYTES_MAX = 64 * 1024;
 
 const hashNames: Readonly<Record<string, string>> = { 'SHA-1': 'sha1', 'SHA-256': 'sha256', 'SHA-384': 'sha384', 'SHA-512': 'sha512' };
 
@@ -116,10 +124,6 @@ function withKeys(run: (call: HostCall, fields: Fields, keys: webcrypto.CryptoKe
   };
 }
 
-function bytesReply(buffer: ArrayBuffer): HostReply {
-  return { parts: [new Uint8Array(buffer)] };
-}
-
 /** A digest that is fed in pieces: `crypto.DigestStream`. */
 class OpenDigest {
   readonly hash: Hash;
@@ -131,81 +135,127 @@ class OpenDigest {
 }
 
 /** Asynchronous calls `crypto.*`. */
-export const cryptoCalls: Readonly<Record<string, HostHandler>> = {
-  'crypto.digest': async ({ args, parts }) => {
-    const algorithm = fieldsOf(fieldsOf(args)['algorithm']);
-    const bytes = bytesOf(parts[0]);
-    const name = String(algorithm['name']).toUpperCase();
-    if (bytes.byteLength <= INLINE_DIGEST_BYTES_MAX && Object.hasOwn(hashNames, name)) {
-      return { parts: [createHash(hashNames[name]!).update(bytes).digest()] };
+export function createCryptoCalls(work: HostWork): Readonly<Record<string, HostHandler>> {
+  /** An operation of Node's, where it belongs and charged. */
+  async function run<Result>(call: HostCall, method: string, estimateMs: number, ...args: unknown[]): Promise<Result> {
+    // How long a key takes to make is chance.
+    const mostMs = estimateMs * (method === 'generateKey' ? 40 : 4) + 5;
+    let bytes = 0;
+    for (const part of call.parts) bytes += part.length;
+    if (bytes > COPIED_BYTES_MAX) {
+      const reply = await work.onThread(call, 'subtle.call', { method, args }, call.parts as Uint8Array[], estimateMs, mostMs);
+      return reply.value as Result;
     }
-    return bytesReply(await subtle.digest(algorithmOf(algorithm, parts, []), bytes));
-  },
-  'crypto.digestPush': ({ args, parts, isolate, owner }) => {
-    const { handle, algorithm, last } = fieldsOf(args);
-    const number = handle === 0 ? isolate.handles.add(new OpenDigest(String(algorithm)), owner) : handle;
-    const digest = isolate.handles.get(number);
-    if (!(digest instanceof OpenDigest)) throw new TypeError('The digest is not open');
-    digest.hash.update(bytesOf(parts[0]));
-    if (last !== true) return { value: { handle: number } };
-    isolate.handles.delete(number);
-    return { value: { handle: 0 }, parts: [digest.hash.digest()] };
-  },
-  'crypto.encrypt': withKeys(async ({ parts }, _fields, [key], algorithm) =>
-    bytesReply(await subtle.encrypt(algorithm, key!, bytesOf(parts[0]))),
-  ),
-  'crypto.decrypt': withKeys(async ({ parts }, _fields, [key], algorithm) =>
-    bytesReply(await subtle.decrypt(algorithm, key!, bytesOf(parts[0]))),
-  ),
-  'crypto.sign': withKeys(async ({ parts }, _fields, [key], algorithm) =>
-    bytesReply(await subtle.sign(algorithm, key!, bytesOf(parts[0]))),
-  ),
-  'crypto.verify': withKeys(async ({ parts }, _fields, [key], algorithm) => ({
-    value: await subtle.verify(algorithm, key!, bytesOf(parts[0]), bytesOf(parts[1])),
-  })),
-  'crypto.deriveBits': withKeys(async (_call, { length }, [key], algorithm) =>
-    bytesReply(await subtle.deriveBits(algorithm, key!, length as number)),
-  ),
-  'crypto.deriveKey': withKeys(async ({ parts, isolate }, { derivedType, extractable, usages }, keys, algorithm) => {
-    const derived = algorithmOf(derivedType, parts, keys);
-    return { value: hold(isolate, await subtle.deriveKey(algorithm, keys[0]!, derived, extractable === true, usages as never)) };
-  }),
-  'crypto.generateKey': withKeys(async ({ isolate }, { extractable, usages }, _keys, algorithm) => {
-    const made = (await subtle.generateKey(algorithm, extractable === true, usages as never)) as
-      | webcrypto.CryptoKey
-      | webcrypto.CryptoKeyPair;
-    if (!('publicKey' in made)) return { value: hold(isolate, made) };
-    return { value: { publicKey: hold(isolate, made.publicKey), privateKey: hold(isolate, made.privateKey) } };
-  }),
-  'crypto.importKey': withKeys(async ({ parts, isolate }, { format, jwk, extractable, usages }, _keys, algorithm) => {
-    const data = format === 'jwk' ? (jwk as never) : bytesOf(parts[0]);
-    return {
-      value: holdImported(isolate, await subtle.importKey(format as never, data, algorithm, extractable === true, usages as never)),
-    };
-  }),
-  'crypto.exportKey': withKeys(async (_call, { format }, [key]) => {
-    const data: unknown = await subtle.exportKey(format as never, key!);
-    return data instanceof ArrayBuffer ? bytesReply(data) : { value: data };
-  }),
-  'crypto.wrapKey': withKeys(async (_call, { format }, [key, wrappingKey], algorithm) =>
-    bytesReply(await subtle.wrapKey(format as never, key!, wrappingKey!, algorithm)),
-  ),
-  'crypto.unwrapKey': withKeys(async ({ parts, isolate }, { format, keyAlgorithm, extractable, usages }, keys, algorithm) => {
-    const target = algorithmOf(keyAlgorithm, parts, keys);
-    const key = await subtle.unwrapKey(
-      format as never,
-      bytesOf(parts[0]),
-      keys[0]!,
-      algorithm,
-      target,
-      extractable === true,
-      usages as never,
-    );
-    return { value: hold(isolate, key) };
-  }),
-  'crypto.release': ({ args, isolate }) => {
-    const { handle } = fieldsOf(args);
-    if (isolate.handles.get(handle) instanceof HeldKey) isolate.handles.delete(handle);
-    return {};
-  },
-};
+    const operation = subtle[method as 'sign'] as unknown as (...given: unknown[]) => Promise<Result>;
+    return work.onPool(call, estimateMs, mostMs, () => operation.apply(subtle, args));
+  }
+
+  const bytesOfRun = async (call: HostCall, method: string, estimateMs: number, ...args: unknown[]): Promise<HostReply> => ({
+    parts: [new Uint8Array(await run<ArrayBuffer>(call, method, estimateMs, ...args))],
+  });
+
+  return {
+    'crypto.digest': async (call) => {
+      const { args, parts } = call;
+      const algorithm = fieldsOf(fieldsOf(args)['algorithm']);
+      const bytes = bytesOf(parts[0]);
+      const name = String(algorithm['name']).toUpperCase();
+      if (bytes.byteLength <= DIGEST_PIECE_BYTES && Object.hasOwn(hashNames, name)) {
+        return { parts: [createHash(hashNames[name]!).update(bytes).digest()] };
+      }
+      return bytesOfRun(call, 'digest', subtleCostMs('digest', null, [], bytes.byteLength), algorithmOf(algorithm, parts, []), bytes);
+    },
+    'crypto.digestPush': async (call) => {
+      const { args, parts, isolate } = call;
+      const { handle, algorithm, last } = fieldsOf(args);
+      const number = handle === 0 ? isolate.handles.add(new OpenDigest(String(algorithm)), call.owner) : handle;
+      const digest = isolate.handles.get(number);
+      if (!(digest instanceof OpenDigest)) throw new TypeError('The digest is not open');
+      const bytes = bytesOf(parts[0]);
+      if (bytes.byteLength <= DIGEST_PIECE_BYTES) digest.hash.update(bytes);
+      else
+        for (let at = 0; at < bytes.byteLength; at += DIGEST_PIECE_BYTES)
+          await work.piece(call, () => digest.hash.update(bytes.subarray(at, at + DIGEST_PIECE_BYTES)));
+      if (last !== true) return { value: { handle: number } };
+      isolate.handles.delete(number);
+      return { value: { handle: 0 }, parts: [digest.hash.digest()] };
+    },
+    'crypto.encrypt': withKeys((call, _fields, keys, algorithm) => withData(call, 'encrypt', keys, algorithm)),
+    'crypto.decrypt': withKeys((call, _fields, keys, algorithm) => withData(call, 'decrypt', keys, algorithm)),
+    'crypto.sign': withKeys((call, _fields, keys, algorithm) => withData(call, 'sign', keys, algorithm)),
+    'crypto.verify': withKeys(async (call, _fields, keys, algorithm) => {
+      const [signature, data] = [bytesOf(call.parts[0]), bytesOf(call.parts[1])];
+      const costMs = subtleCostMs('verify', algorithm, keys, data.byteLength);
+      return { value: await run<boolean>(call, 'verify', costMs, algorithm, keys[0], signature, data) };
+    }),
+    'crypto.deriveBits': withKeys((call, { length }, keys, algorithm) =>
+      bytesOfRun(call, 'deriveBits', subtleCostMs('deriveBits', algorithm, keys, Number(length) / 8), algorithm, keys[0], length),
+    ),
+    'crypto.deriveKey': withKeys(async (call, { derivedType, extractable, usages }, keys, algorithm) => {
+      const derived = algorithmOf(derivedType, call.parts, keys);
+      const costMs = subtleCostMs('deriveKey', algorithm, keys, 64);
+      const key = await run<webcrypto.CryptoKey>(call, 'deriveKey', costMs, algorithm, keys[0], derived, extractable === true, usages);
+      return { value: hold(call.isolate, key) };
+    }),
+    'crypto.generateKey': withKeys(async (call, { extractable, usages }, keys, algorithm) => {
+      const { isolate } = call;
+      const costMs = subtleCostMs('generateKey', algorithm, keys, 0);
+      const made = await run<webcrypto.CryptoKey | webcrypto.CryptoKeyPair>(
+        call,
+        'generateKey',
+        costMs,
+        algorithm,
+        extractable === true,
+        usages,
+      );
+      if (!('publicKey' in made)) return { value: hold(isolate, made) };
+      return { value: { publicKey: hold(isolate, made.publicKey), privateKey: hold(isolate, made.privateKey) } };
+    }),
+    'crypto.importKey': withKeys(async (call, { format, jwk, extractable, usages }, keys, algorithm) => {
+      const data = format === 'jwk' ? jwk : bytesOf(call.parts[0]);
+      if (data instanceof Uint8Array && data.byteLength > KEY_BYTES_MAX && format !== 'raw')
+        throw new DOMException(`A key may have ${KEY_BYTES_MAX} bytes`, 'DataError');
+      const costMs = subtleCostMs('importKey', algorithm, keys, 0);
+      const key = await run<webcrypto.CryptoKey>(call, 'importKey', costMs, format, data, algorithm, extractable === true, usages);
+      const { modulusLength } = key.algorithm as { modulusLength?: number };
+      if ((modulusLength ?? 0) > IMPORTED_MODULUS_BITS_MAX)
+        throw new DOMException(`RSA keys of at most ${IMPORTED_MODULUS_BITS_MAX} bits are supported`, 'NotSupportedError');
+      return { value: holdImported(call.isolate, key) };
+    }),
+    'crypto.exportKey': withKeys(async (call, { format }, keys) => {
+      const data = await run<unknown>(call, 'exportKey', subtleCostMs('exportKey', null, keys, 0), format, keys[0]);
+      return data instanceof ArrayBuffer ? { parts: [new Uint8Array(data)] } : { value: data };
+    }),
+    'crypto.wrapKey': withKeys((call, { format }, keys, algorithm) =>
+      bytesOfRun(call, 'wrapKey', subtleCostMs('wrapKey', algorithm, keys.slice(1), 0), format, keys[0], keys[1], algorithm),
+    ),
+    'crypto.unwrapKey': withKeys(async (call, { format, keyAlgorithm, extractable, usages }, keys, algorithm) => {
+      const target = algorithmOf(keyAlgorithm, call.parts, keys);
+      const bytes = bytesOf(call.parts[0]);
+      const costMs = subtleCostMs('unwrapKey', algorithm, keys, bytes.byteLength);
+      const key = await run<webcrypto.CryptoKey>(
+        call,
+        'unwrapKey',
+        costMs,
+        format,
+        bytes,
+        keys[0],
+        algorithm,
+        target,
+        extractable === true,
+        usages,
+      );
+      return { value: hold(call.isolate, key) };
+    }),
+    'crypto.release': ({ args, isolate }) => {
+      const { handle } = fieldsOf(args);
+      if (isolate.handles.get(handle) instanceof HeldKey) isolate.handles.delete(handle);
+      return {};
+    },
+  };
+
+  function withData(call: HostCall, method: string, keys: webcrypto.CryptoKey[], algorithm: object): Promise<HostReply> {
+    const data = bytesOf(call.parts[0]);
+    return bytesOfRun(call, method, subtleCostMs(method, algorithm, keys, data.byteLength), algorithm, keys[0], data);
+  }
+}

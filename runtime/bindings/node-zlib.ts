@@ -2,10 +2,13 @@
 // input cannot fill the memory.
 import type { Transform } from 'node:stream';
 import * as zlib from 'node:zlib';
-import type { HostHandler, HostReply } from '../bridge/host-calls.ts';
+import type { HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
+import { tooMuch, type Fields } from '../work/fields.ts';
+import type { HostWork } from '../work/host-work.ts';
+import { codecCost } from './codec-costs.ts';
 import { codecBytes } from './codec-memory.ts';
 import { addCodec, answer, Codec } from './compression.ts';
-import { costing, operationsCall, tooMuch, type Fields, type Operation } from './node-reply.ts';
+import { operationsCall, type Operation } from './node-reply.ts';
 
 const INPUT_BYTES_MAX = 64 * 1024 * 1024;
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
@@ -13,31 +16,17 @@ const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 const SLOW_BROTLI_BYTES_MAX = 4 * 1024 * 1024;
 const DICTIONARY_BYTES_MAX = 64 * 1024;
 
-interface Method {
-  readonly open: (options: object) => Transform;
-  /** Bytes of input that a millisecond works off at least. */
-  readonly bytesPerMs: number;
-}
-
-function method(open: unknown, bytesPerMs: number): Method {
-  return { open: open as Method['open'], bytesPerMs };
-}
-
-const methods: Readonly<Record<string, Method>> = {
-  gzip: method(zlib.createGzip, 20_000),
-  gunzip: method(zlib.createGunzip, 50_000),
-  deflate: method(zlib.createDeflate, 20_000),
-  inflate: method(zlib.createInflate, 50_000),
-  deflateRaw: method(zlib.createDeflateRaw, 20_000),
-  inflateRaw: method(zlib.createInflateRaw, 50_000),
-  unzip: method(zlib.createUnzip, 50_000),
-  brotliCompress: method(zlib.createBrotliCompress, 1000),
-  brotliDecompress: method(zlib.createBrotliDecompress, 50_000),
+const methods: Readonly<Record<string, (options: object) => Transform>> = {
+  gzip: zlib.createGzip,
+  gunzip: zlib.createGunzip,
+  deflate: zlib.createDeflate,
+  inflate: zlib.createInflate,
+  deflateRaw: zlib.createDeflateRaw,
+  inflateRaw: zlib.createInflateRaw,
+  unzip: zlib.createUnzip,
+  brotliCompress: zlib.createBrotliCompress,
+  brotliDecompress: zlib.createBrotliDecompress,
 };
-
-function methodOf(fields: Fields): Method {
-  return methods[fields.text('method', Object.keys(methods))]!;
-}
 
 /** Brotli's parameters without its large windows, each of which could be a gigabyte. */
 function brotliParams(given: object, compresses: boolean): Record<number, number> {
@@ -77,90 +66,122 @@ function optionsOf(fields: Fields, dictionary: Uint8Array): Record<string, unkno
   return options;
 }
 
-/** All that comes out of a stream for one chunk. @param onOutput hears how much it is so far, and may refuse it. */
-function wholeOutput(stream: Transform, data: Uint8Array, bytesMax: number, onOutput: (bytes: number) => void): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Uint8Array[] = [];
-    let bytes = 0;
-    stream.on('data', (chunk: Uint8Array) => {
-      chunks.push(chunk);
-      bytes += chunk.byteLength;
-      try {
-        // As Node words it for its own functions.
-        if (bytes > bytesMax)
-          throw Object.assign(new RangeError(`Cannot create a Buffer larger than ${bytesMax} bytes`), { code: 'ERR_BUFFER_TOO_LARGE' });
-        onOutput(bytes);
-      } catch (error) {
-        stream.destroy(error as Error);
+/** Copied at a time, in 50 to 100 us. */
+const COPY_BYTES = 512 * 1024;
+
+/** Chunks as one, put together in turns. */
+async function joined(work: HostWork, call: HostCall, chunks: readonly Uint8Array[], bytes: number): Promise<Uint8Array> {
+  if (chunks.length === 1 && chunks[0]!.byteLength <= COPY_BYTES) return chunks[0]!;
+  if (bytes <= COPY_BYTES) return Buffer.concat(chunks, bytes);
+  const all = new Uint8Array(bytes);
+  let [at, index] = [0, 0];
+  while (index < chunks.length)
+    await work.piece(call, () => {
+      for (const most = at + COPY_BYTES; index < chunks.length && at < most; index++) {
+        all.set(chunks[index]!, at);
+        at += chunks[index]!.byteLength;
       }
     });
-    stream.on('end', () => resolve(Buffer.concat(chunks)));
-    stream.on('error', reject);
-    stream.end(data);
-  });
+  return all;
 }
 
 /** Parts: data, dictionary. */
-const whole: Operation = (fields) => {
-  const name = fields.text('method', Object.keys(methods));
-  const { open, bytesPerMs } = methodOf(fields);
-  const data = fields.bytes(0);
-  if (data.byteLength > INPUT_BYTES_MAX)
-    throw tooMuch('The input', data.byteLength, `at most ${INPUT_BYTES_MAX} bytes at once: use a stream`);
-  const options = optionsOf(fields, fields.bytes(1));
-  const quality = ((options['params'] ?? {}) as Record<number, number>)[zlib.constants.BROTLI_PARAM_QUALITY] ?? 11;
-  if (name === 'brotliCompress' && quality > 9 && data.byteLength > SLOW_BROTLI_BYTES_MAX)
-    throw tooMuch('The input', data.byteLength, `at most ${SLOW_BROTLI_BYTES_MAX} bytes at a Brotli quality above 9`);
-  const maxOutputLength = Math.min(fields.optional('maxOutputLength', 1, Number.MAX_SAFE_INTEGER) ?? OUTPUT_BYTES_MAX, OUTPUT_BYTES_MAX);
-  const bytesOf = codecBytes(name, options);
-  const hold = fields.isolate.memory.hold(bytesOf(data.byteLength, 0), `zlib's ${name}`);
-  const run = (): Promise<Buffer> =>
-    wholeOutput(open(options), data, maxOutputLength, (bytes) => hold.grow(bytesOf(data.byteLength, bytes) + 2 * bytes));
-  return costing(Math.max(1, data.byteLength / bytesPerMs), async () => ({ parts: [await run().finally(() => hold.release())] }));
-};
+const createWhole =
+  (work: HostWork): Operation =>
+  async (fields, call) => {
+    const name = fields.text('method', Object.keys(methods));
+    const data = fields.bytes(0);
+    if (data.byteLength > INPUT_BYTES_MAX)
+      throw tooMuch('The input', data.byteLength, `at most ${INPUT_BYTES_MAX} bytes at once: use a stream`);
+    const options = optionsOf(fields, fields.bytes(1));
+    const quality = ((options['params'] ?? {}) as Record<number, number>)[zlib.constants.BROTLI_PARAM_QUALITY] ?? 11;
+    if (name === 'brotliCompress' && quality > 9 && data.byteLength > SLOW_BROTLI_BYTES_MAX)
+      throw tooMuch('The input', data.byteLength, `at most ${SLOW_BROTLI_BYTES_MAX} bytes at a Brotli quality above 9`);
+    const bytesMax = Math.min(fields.optional('maxOutputLength', 1, Number.MAX_SAFE_INTEGER) ?? OUTPUT_BYTES_MAX, OUTPUT_BYTES_MAX);
+    const { memory } = call.isolate;
+    const hold = memory.hold(0, `zlib's ${name}`);
+    const codec = new Codec(work, codecCost(name, options), memory, codecBytes(name, options), () => methods[name]!(options));
+    try {
+      const chunks: Uint8Array[] = [];
+      let bytes = 0;
+      for (let output = await codec.push(call, data, true); ; output = await codec.pull(call)) {
+        for (const chunk of output.chunks) {
+          chunks.push(chunk);
+          bytes += chunk.byteLength;
+        }
+        // As Node words it for its own functions.
+        if (bytes > bytesMax)
+          throw Object.assign(new RangeError(`Cannot create a Buffer larger than ${bytesMax} bytes`), { code: 'ERR_BUFFER_TOO_LARGE' });
+        hold.grow(2 * bytes);
+        if (!output.more) return { parts: [await joined(work, call, chunks, bytes)], spent: true };
+      }
+    } catch (error) {
+      throw (error as Error).cause ?? error;
+    } finally {
+      codec.close();
+      hold.release();
+    }
+  };
 
 /** One step of a stream; its error is zlib's own. */
-async function step(fields: Fields, handle: number, output: Parameters<typeof answer>[2]): Promise<HostReply> {
+async function step(call: HostCall, handle: number, output: Parameters<typeof answer>[2]): Promise<HostReply> {
   try {
-    return await answer(fields.isolate, handle, output);
+    return await answer(call.isolate, handle, output);
   } catch (error) {
     throw (error as Error).cause ?? error;
   }
 }
 
-function codecOf(fields: Fields, handle: number): Codec {
-  const codec = fields.isolate.handles.get(handle);
+function codecOf(call: HostCall, handle: number): Codec {
+  const codec = call.isolate.handles.get(handle);
   if (!(codec instanceof Codec)) throw Object.assign(new Error('The stream is closed'), { code: 'ERR_STREAM_DESTROYED' });
   return codec;
 }
 
 /** Parts: chunk, dictionary. Handle 0 opens; `last` ends. */
-const push: Operation = (fields) => {
-  let handle = fields.whole('handle', 0, Number.MAX_SAFE_INTEGER);
-  if (handle === 0) {
-    const options = optionsOf(fields, fields.bytes(1));
-    const bytesOf = codecBytes(fields.text('method'), options);
-    handle = addCodec(fields.isolate, fields.owner, new Codec(fields.isolate.memory, bytesOf, () => methodOf(fields).open(options)));
-  }
-  const last = fields.raw('last') === true;
-  return step(fields, handle, codecOf(fields, handle).push(fields.bytes(0), last, fields.optional('flush', 0, 5)));
-};
+const createPush =
+  (work: HostWork): Operation =>
+  (fields, call) => {
+    let handle = fields.whole('handle', 0, Number.MAX_SAFE_INTEGER);
+    if (handle === 0) {
+      const method = fields.text('method', Object.keys(methods));
+      const options = optionsOf(fields, fields.bytes(1));
+      const { isolate, owner } = call;
+      const codec = new Codec(work, codecCost(method, options), isolate.memory, codecBytes(method, options), () =>
+        methods[method]!(options),
+      );
+      handle = addCodec(isolate, owner, codec);
+    }
+    const last = fields.raw('last') === true;
+    return step(call, handle, codecOf(call, handle).push(call, fields.bytes(0), last, fields.optional('flush', 0, 5)));
+  };
 
-const operations: Readonly<Record<string, Operation>> = {
-  whole,
-  push,
-  pull: (fields) => {
-    const handle = fields.whole('handle', 1, Number.MAX_SAFE_INTEGER);
-    return step(fields, handle, codecOf(fields, handle).pull());
-  },
-  close: (fields) => {
-    const handle = fields.raw('handle');
-    if (fields.isolate.handles.get(handle) instanceof Codec) fields.isolate.handles.delete(handle);
-    return {};
-  },
-  // Small and quick enough to be asked like the others.
-  crc32: (fields) => ({ value: zlib.crc32(fields.bytes(0), fields.whole('value', 0, 0xffffffff)) }),
-};
+/** Checked at a time, in 20 to 60 us. */
+const CRC_BYTES = 64 * 1024;
 
 /** The call `node.zlib`. */
-export const nodeZlibCalls: Readonly<Record<string, HostHandler>> = { 'node.zlib': operationsCall(operations) };
+export function createNodeZlibCalls(work: HostWork): Readonly<Record<string, HostHandler>> {
+  const operations: Readonly<Record<string, Operation>> = {
+    whole: createWhole(work),
+    push: createPush(work),
+    pull: (fields, call) => {
+      const handle = fields.whole('handle', 1, Number.MAX_SAFE_INTEGER);
+      return step(call, handle, codecOf(call, handle).pull(call));
+    },
+    close: (fields, { isolate }) => {
+      const handle = fields.raw('handle');
+      if (isolate.handles.get(handle) instanceof Codec) isolate.handles.delete(handle);
+      return {};
+    },
+    // Small and quick enough to be asked like the others.
+    crc32: async (fields, call) => {
+      const bytes = fields.bytes(0);
+      let value = fields.whole('value', 0, 0xffffffff);
+      if (bytes.byteLength <= CRC_BYTES) return { value: zlib.crc32(bytes, value) };
+      for (let at = 0; at < bytes.byteLength; at += CRC_BYTES)
+        value = await work.piece(call, () => zlib.crc32(bytes.subarray(at, at + CRC_BYTES), value));
+      return { value };
+    },
+  };
+  return { 'node.zlib': operationsCall(operations) };
+}

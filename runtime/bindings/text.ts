@@ -1,38 +1,77 @@
-// The host half of TextDecoder: the encodings whose tables the guest does not hold, through Node's decoder. Labels come
-// from a worker; the decoder refuses those it does not know.
-import { TextDecoder } from 'node:util';
-import type { SyncHostHandler } from '../bridge/host-calls.ts';
+// The host half of TextDecoder: the encodings whose tables the guest does not hold, through Node's decoder. Short texts are decoded at
+// once, while the guest's thread waits; longer ones and those that come in pieces on a thread of their own (work/text-operations.ts).
+import type { CallOwner, HostHandler, SyncHostHandler } from '../bridge/host-calls.ts';
+import type { HostWork } from '../work/host-work.ts';
+import { createTextDecoder } from '../work/text-operations.ts';
 
-interface LegacyDecoder {
-  readonly decoder: TextDecoder;
+/** Decoded here: 20 to 50 us. The guest knows it too. */
+const SHORT_BYTES_MAX = 4096;
+/** Of one piece; the guest cuts. */
+const PIECE_BYTES_MAX = 256 * 1024;
+const BYTES_PER_MS = 250_000;
+
+/** A decoder that keeps its state on its thread. */
+class OpenDecoder {
+  id = 0;
+  #forget: (id: number) => void;
+
+  constructor(forget: (id: number) => void) {
+    this.#forget = forget;
+  }
+
+  close(): void {
+    if (this.id !== 0) this.#forget(this.id);
+  }
 }
 
-function open(args: unknown): TextDecoder {
-  const { label, fatal } = (args ?? {}) as { label?: unknown; fatal?: unknown };
-  if (typeof label !== 'string' || label.length > 40) throw new TypeError('The encoding label must be a short string');
-  return new TextDecoder(label, { fatal: fatal === true, ignoreBOM: true });
-}
-
-function bytesOf(part: unknown): Uint8Array {
+function bytesOf(part: unknown, most: number): Uint8Array {
   if (!(part instanceof Uint8Array)) throw new TypeError('There are no bytes to decode');
+  if (part.byteLength > most) throw new TypeError(`At most ${most} bytes are decoded at once`);
   return part;
 }
 
 /** Synchronous calls `text.*`. */
 export const textCalls: Readonly<Record<string, SyncHostHandler>> = {
-  'text.decode': (args, part) => open(args).decode(bytesOf(part)),
-  'text.open': (args, _part, isolate) => isolate.handles.add({ decoder: open(args) } satisfies LegacyDecoder),
-  'text.decodeChunk': (args, part, isolate) => {
-    const { handle, last } = (args ?? {}) as { handle?: unknown; last?: unknown };
-    const { decoder } = (isolate.handles.get(handle) ?? {}) as Partial<LegacyDecoder>;
-    if (!(decoder instanceof TextDecoder)) throw new TypeError('The decoder is not open');
-    try {
-      const text = decoder.decode(bytesOf(part), { stream: last !== true });
-      if (last === true) isolate.handles.delete(handle);
-      return text;
-    } catch (error) {
-      isolate.handles.delete(handle);
-      throw error;
-    }
-  },
+  'text.decode': (args, part) => createTextDecoder(args).decode(bytesOf(part, SHORT_BYTES_MAX)),
 };
+
+/** What forgets a decoder is nobody's work. */
+const unpaid: Pick<CallOwner, 'reserveCpu' | 'settleCpu' | 'isOver'> = { isOver: false, reserveCpu() {}, settleCpu() {} };
+
+/** Calls `text.*` that a thread waits for. */
+export function createTextCalls(work: HostWork): Readonly<Record<string, HostHandler>> {
+  return {
+    'text.convert': async (call) => {
+      const { args, parts, isolate } = call;
+      const { handle, label, fatal, last } = (args ?? {}) as Readonly<Record<string, unknown>>;
+      const { handles, memory } = isolate;
+      const bytes = bytesOf(parts[0], PIECE_BYTES_MAX);
+      let number = handle as number;
+      if (handle === 0 && last !== true) {
+        const forget = (id: number): void =>
+          void work.onKeepingThread({ owner: unpaid, isolate: { memory } }, 'text.close', { id }, [], 0).catch(() => {});
+        number = handles.add(new OpenDecoder(forget));
+      }
+      const open = number === 0 ? null : handles.get(number);
+      if (open !== null && !(open instanceof OpenDecoder)) throw new TypeError('The decoder is not open');
+      try {
+        const asked = { id: open?.id ?? 0, label, fatal, isLast: last === true };
+        const { value, parts: decoded = [] } = await work.onKeepingThread(
+          call,
+          'text.decode',
+          asked,
+          [bytes],
+          bytes.byteLength / BYTES_PER_MS,
+        );
+        if (open !== null) open.id = (value as { id: number }).id;
+        if (last === true) handles.delete(number);
+        return { value: { handle: number }, parts: decoded, spent: true };
+      } catch (error) {
+        // The thread has forgotten it.
+        if (open !== null) open.id = 0;
+        handles.delete(number);
+        throw error;
+      }
+    },
+  };
+}

@@ -1,7 +1,15 @@
 // The host calls of one isolate: finds the handler, begins a bounded number in a turn, and hands on what it answers. Used by link.ts,
 // which writes the answers; knows nothing of records or streams.
 import { PlatformError } from '#core/errors.ts';
-import { toFailure, type CallOwner, type CallScope, type HostCall, type HostHandlers, type HostReply } from './host-calls.ts';
+import {
+  toFailure,
+  type CallOwner,
+  type CallScope,
+  type HostCall,
+  type HostHandler,
+  type HostHandlers,
+  type HostReply,
+} from './host-calls.ts';
 import type { Failure, Part } from './protocol.ts';
 
 /** What the calls of an isolate need. */
@@ -13,38 +21,81 @@ export interface GuestCallsParts {
   readonly failed: (id: number, failure: Failure) => void;
 }
 
-/** What a waiting guest gets: copied as a whole, or why it gets nothing. */
+/** What a waiting guest gets, copied as a whole, or why it gets nothing; and the CPU that it cost, which the guest adds to its own. */
 export type WaitingReply =
   | { readonly value: unknown; readonly parts: readonly Uint8Array[]; readonly cpuMs: number }
-  | { readonly failure: Failure };
+  | { readonly failure: Failure; readonly cpuMs: number };
 
-/** Who is charged where no invocation is. */
-export const nobody: CallOwner = {
-  id: 0,
-  atEnd: (run) => run(),
-  host: () => null,
-  trace: null,
-  countSubrequest() {
-    throw new PlatformError('invocation_ended', { what: 'fetch' });
-  },
-};
+/** Who made a call that a thread waits for: the guest charges itself. Here is only what the call has cost. */
+class WaitingOwner implements CallOwner {
+  cpuMs = 0;
+  #of: CallOwner;
+
+  constructor(of: CallOwner) {
+    this.#of = of;
+  }
+
+  get id(): number {
+    return this.#of.id;
+  }
+
+  get trace(): CallOwner['trace'] {
+    return this.#of.trace;
+  }
+
+  host(): string | null {
+    return this.#of.host();
+  }
+
+  countSubrequest(): void {
+    this.#of.countSubrequest();
+  }
+
+  get isOver(): boolean {
+    return this.#of.isOver;
+  }
+
+  get cpuLeftMs(): number {
+    return this.#of.cpuLeftMs;
+  }
+
+  reserveCpu(cpuMs: number): void {
+    if (cpuMs <= this.cpuLeftMs - this.cpuMs) return;
+    // More than it has left. Should its code go on all the same, the watch ends it.
+    this.cpuMs += cpuMs;
+    this.#of.reserveCpu(this.cpuMs);
+    throw new PlatformError('cpu_limit_exceeded');
+  }
+
+  settleCpu(_reservedMs: number, usedMs: number): void {
+    this.cpuMs += usedMs;
+  }
+
+  atEnd(run: () => void): void {
+    this.#of.atEnd(run);
+  }
+}
 
 /** What a call takes beside its arguments. */
 const CALL_BYTES = 1024;
 /** Calls of one worker that begin in a turn. */
 const CALLS_A_TURN = 64;
+/** Of the arguments as JSON; bytes and texts come beside it. */
+const ARGS_CHARS_MAX = 4 * 1024 * 1024;
+/** What the beginning of a call is charged at most, so that a busy machine charges nobody for its neighbours: per call, and per character. */
+const BEGIN_MS_MAX = 0.1;
+const CHAR_MS_MAX = 1 / 50_000;
 
 /** A call under way. Few handlers look at its signal, and one costs more than many a call: it is made when it is asked for. */
 class Call implements HostCall {
-  readonly args: unknown;
+  args: unknown = null;
   readonly parts: readonly Part[];
   readonly isolate: CallScope;
   readonly owner: CallOwner;
   #controller: AbortController | null = null;
   #isDropped = false;
 
-  constructor(args: unknown, parts: readonly Part[], isolate: CallScope, owner: CallOwner) {
-    this.args = args;
+  constructor(parts: readonly Part[], isolate: CallScope, owner: CallOwner) {
     this.parts = parts;
     this.isolate = isolate;
     this.owner = owner;
@@ -70,8 +121,6 @@ export class GuestCalls {
   #parts: GuestCallsParts;
   #underWay = new Map<number, Call>();
   #begunInTurn = 0;
-  /** Those that wait for a turn. */
-  #later: (() => void)[] = [];
   #gone = new AbortController();
 
   constructor(parts: GuestCallsParts) {
@@ -83,35 +132,64 @@ export class GuestCalls {
     this.#begunInTurn = 0;
   }
 
-  /** Begins a call; `answered` or `failed` tells what came of it. */
-  async begin(id: number, owner: CallOwner, name: string, args: unknown, parts: readonly Part[], argsBytes = 0): Promise<void> {
+  /** Begins a call, now or when it is its turn; `answered` or `failed` tells what came of it. @param args as JSON. */
+  begin(id: number, owner: CallOwner, name: string, args: string, parts: readonly Part[]): void {
     const { handlers, callsMax, isolate } = this.#parts;
-    const call = new Call(args, parts, isolate, owner);
-    const bytes = callBytes(argsBytes, parts);
-    let reserved = 0;
-    let reply: HostReply;
+    const call = new Call(parts, isolate, owner);
+    const bytes = callBytes(args.length, parts);
+    let handler: HostHandler;
     try {
-      const handler = own(handlers.async, name);
+      handler = own(handlers.async, name);
       if (this.#underWay.size >= callsMax)
         throw new PlatformError('invalid_argument', { reason: `More than ${callsMax} calls of one worker are under way` });
+      if (args.length > ARGS_CHARS_MAX)
+        throw new PlatformError('invalid_argument', { reason: `The arguments of a call may have ${ARGS_CHARS_MAX} characters as JSON` });
       isolate.memory.reserve(bytes, 'A call to the host');
-      reserved = bytes;
-      this.#underWay.set(id, call);
-      if (this.#later.length > 0 || ++this.#begunInTurn > CALLS_A_TURN) {
-        await new Promise<void>((resolve) => this.#waitForTurn(resolve));
-        if (call.isDropped) call.signal.throwIfAborted();
-      }
-      const answer = handler(call);
-      reply = answer instanceof Promise ? await answer : answer;
     } catch (error) {
-      this.#underWay.delete(id);
-      isolate.memory.release(reserved);
       this.#parts.failed(id, toFailure(error));
       return;
     }
-    this.#underWay.delete(id);
-    isolate.memory.release(reserved);
+    this.#underWay.set(id, call);
+    if (handlers.turns.mayBegin(isolate.memory) && ++this.#begunInTurn <= CALLS_A_TURN) this.#run(id, call, handler, args, bytes);
+    else handlers.turns.defer(isolate.memory, () => this.#run(id, call, handler, args, bytes));
+  }
+
+  #run(id: number, call: Call, handler: HostHandler, args: string, bytes: number): void {
+    const began = performance.now();
+    let answer: HostReply | Promise<HostReply>;
+    try {
+      if (call.isDropped) call.signal.throwIfAborted();
+      call.args = JSON.parse(args) as unknown;
+      answer = handler(call);
+    } catch (error) {
+      this.#failed(id, call, bytes, error);
+      return;
+    } finally {
+      const ms = performance.now() - began;
+      this.#parts.handlers.turns.spent(ms);
+      call.owner.settleCpu(0, Math.min(ms, BEGIN_MS_MAX + args.length * CHAR_MS_MAX));
+    }
+    if (answer instanceof Promise)
+      answer.then(
+        (reply) => this.#answered(id, call, bytes, reply),
+        (error: unknown) => this.#failed(id, call, bytes, error),
+      );
+    else this.#answered(id, call, bytes, answer);
+  }
+
+  #answered(id: number, call: Call, bytes: number, reply: HostReply): void {
+    this.#over(id, call, bytes);
     this.#parts.answered(id, reply);
+  }
+
+  #failed(id: number, call: Call, bytes: number, error: unknown): void {
+    this.#over(id, call, bytes);
+    this.#parts.failed(id, toFailure(error));
+  }
+
+  #over(id: number, { isolate }: Call, bytes: number): void {
+    this.#underWay.delete(id);
+    isolate.memory.release(bytes);
   }
 
   /** Nobody waits for its answer any more. */
@@ -127,19 +205,31 @@ export class GuestCalls {
   }
 
   /** A call that a thread of the guest waits for. Never rejects: what failed is told in the answer. */
-  async waiting(name: string, args: string, parts: readonly Part[]): Promise<WaitingReply> {
+  async waiting(of: CallOwner, name: string, args: string, parts: readonly Part[]): Promise<WaitingReply> {
     const { handlers, isolate } = this.#parts;
     const bytes = callBytes(args.length, parts);
     let reserved = 0;
+    const owner = new WaitingOwner(of);
     try {
       const handler = own(handlers.waiting, name);
       isolate.memory.reserve(bytes, 'A call to the host');
       reserved = bytes;
       if (!parts.every((part) => part instanceof Uint8Array)) throw new TypeError('The parts must be bytes');
-      const reply = await handler({ args: JSON.parse(args) as unknown, parts, isolate, owner: nobody, signal: this.#gone.signal });
-      return { value: reply.value ?? null, parts: (reply.parts ?? []) as readonly Uint8Array[], cpuMs: reply.cpuMs ?? 0 };
+      const { signal } = this.#gone;
+      const call = {
+        args: JSON.parse(args) as unknown,
+        parts,
+        isolate,
+        owner,
+        signal,
+        get isDropped() {
+          return signal.aborted;
+        },
+      };
+      const reply = await handler(call);
+      return { value: reply.value ?? null, parts: (reply.parts ?? []) as readonly Uint8Array[], cpuMs: owner.cpuMs };
     } catch (error) {
-      return { failure: toFailure(error) };
+      return { failure: toFailure(error), cpuMs: owner.cpuMs };
     } finally {
       isolate.memory.release(reserved);
     }
@@ -150,20 +240,7 @@ export class GuestCalls {
     this.#gone.abort();
     for (const call of this.#underWay.values()) call.drop();
     this.#underWay.clear();
-    // Nobody waits for those that have not begun.
-    this.#later.length = 0;
   }
-
-  /** Calls beyond what one turn of the event loop begins go on in the next ones, in their order: some of them take time here. */
-  #waitForTurn(begin: () => void): void {
-    this.#later.push(begin);
-    if (this.#later.length === 1) setImmediate(this.#beginLater);
-  }
-
-  #beginLater = (): void => {
-    for (const begin of this.#later.splice(0, CALLS_A_TURN)) begin();
-    if (this.#later.length > 0) setImmediate(this.#beginLater);
-  };
 }
 
 /** What the arguments of a call take while it is under way. */

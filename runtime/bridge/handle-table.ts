@@ -22,8 +22,8 @@ export class HandleTable {
   #next = 1;
   #max: number;
   #memory: HostMemory;
-  /** What ends with an invocation. */
-  #owned = new Map<CallOwner, Set<number>>();
+  /** What ends with an invocation, by its number. */
+  #owned = new Map<number, Set<number>>();
 
   constructor(max: number, memory: HostMemory) {
     this.#max = max;
@@ -48,13 +48,14 @@ export class HandleTable {
 
   /** What ends with an invocation, from the first such handle on. */
   #of(owner: CallOwner): Set<number> {
-    let owned = this.#owned.get(owner);
+    let owned = this.#owned.get(owner.id);
     if (owned === undefined) {
+      const { id } = owner;
       const all = (owned = new Set<number>());
-      this.#owned.set(owner, all);
+      this.#owned.set(id, all);
       owner.atEnd(() => {
-        this.#owned.delete(owner);
-        for (const id of all) this.delete(id);
+        this.#owned.delete(id);
+        for (const handle of all) this.delete(handle);
       });
     }
     return owned;

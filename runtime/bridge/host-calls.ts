@@ -1,6 +1,7 @@
 // The host's end of host calls: what a handler of one gets and gives, the tables of all of them, and the way an error takes
 // back into the guest. Handlers live in runtime/bindings; every argument they get is hostile.
 import { isErrorCode, type ErrorCode, errorTable } from '#core/errors.ts';
+import type { MainTurns } from '../work/main-turns.ts';
 import type { TraceContext } from '../invocation/trace.ts';
 import type { HandleTable } from './handle-table.ts';
 import type { HostMemory } from './host-memory.ts';
@@ -14,8 +15,6 @@ export interface HostReply {
   readonly parts?: readonly Part[];
   /** The parts are nobody's any more: their memory may go over instead of a copy. */
   readonly spent?: boolean;
-  /** Thread CPU of the pool that it cost, as far as it is known; charged to a guest that waited. */
-  readonly cpuMs?: number;
 }
 
 /** A stream into the guest that a handler has opened. */
@@ -52,6 +51,18 @@ export interface CallScope {
 export interface CallOwner {
   /** Counts one subrequest. @throws {PlatformError} `subrequest_limit_exceeded`. */
   countSubrequest(): void;
+  /** Nothing is to be done for it any more. */
+  readonly isOver: boolean;
+  /** CPU that its budget has left; infinite where there is no limit. */
+  readonly cpuLeftMs: number;
+  /**
+   * Sets CPU aside for work of the host before it begins: where the budget has no room for it, the invocation is over.
+   *
+   * @throws {PlatformError} `cpu_limit_exceeded`, `invocation_ended`.
+   */
+  reserveCpu(cpuMs: number): void;
+  /** The work has ended, or never began: what was set aside for it, and what it took. */
+  settleCpu(reservedMs: number, usedMs: number): void;
   /** Has something run when the invocation is over, however it ended; at once where it is. */
   atEnd(run: () => void): void;
   /** Host that the request came to; null for other events. */
@@ -70,6 +81,7 @@ export interface HostCall {
   readonly owner: CallOwner;
   /** Nobody waits any more: the guest dropped the call, or its isolate is gone. */
   readonly signal: AbortSignal;
+  /** As the signal says, without the cost of one. */ readonly isDropped: boolean;
 }
 
 export type HostHandler = (call: HostCall) => HostReply | Promise<HostReply>;
@@ -82,6 +94,7 @@ export interface HostHandlers {
   readonly sync: Readonly<Record<string, SyncHostHandler>>;
   /** Calls that a thread of the guest may wait for; each works off the main thread. */
   readonly waiting: Readonly<Record<string, HostHandler>>;
+  /** When asynchronous calls begin. */ readonly turns: MainTurns;
 }
 
 // Names that a handler's error may have in the guest; everything else is an internal error that says nothing.

@@ -2,7 +2,7 @@
 // calls and streams. It knows invocations by number only; what it reads about them goes to `LinkEvents`.
 import { PlatformError } from '#core/errors.ts';
 import { HandleTable } from './handle-table.ts';
-import { GuestCalls, nobody } from './guest-calls.ts';
+import { GuestCalls } from './guest-calls.ts';
 import { HostOutbox } from './host-outbox.ts';
 import { HeldBytes, type HostMemory } from './host-memory.ts';
 import type { CallOwner, CallScope, GuestStream, HostHandlers, HostReply } from './host-calls.ts';
@@ -19,6 +19,8 @@ export interface LinkEvents {
   eventResult(id: number, result: string, over: boolean): void;
   /** A response that opens a WebSocket. */
   upgrade(id: number, headerBlock: string): void;
+  /** A message goes in to a socket of an invocation, which has a budget for it. */
+  messaged(id: number): void;
   /** A socket that was answered with, or one the worker opened, is closed. */
   socketClosed(id: number): void;
   failed(id: number, failure: Failure): void;
@@ -35,8 +37,8 @@ export interface LinkEvents {
   started(state: string, reason: string): void;
   /** More waits for the isolate than may. */
   overflowed(): void;
-  /** Who is charged for a call; undefined when the invocation is unknown or over. */
-  owner(id: number): CallOwner | undefined;
+  /** Who is charged for a call; what is nobody's, or of an invocation that is over, has an owner as well. */
+  owner(id: number): CallOwner;
 }
 
 /** What a link is made of. */
@@ -102,7 +104,10 @@ export class Link implements CallScope {
         this.#held.bytes = 0;
         for (const socket of this.#sockets.values()) socket.count();
       },
-      message: (id, data) => this.#sendMessage(id, data),
+      message: (id, data) => {
+        parts.events.messaged(this.#sockets.get(id)?.owner ?? 0);
+        this.#sendMessage(id, data);
+      },
       failed: (id, message) => this.#send(toGuest.socketFailed, id, JSON.stringify(message)),
       closed: (id, code, reason, clean) => {
         this.forgetSocket(id);
@@ -245,6 +250,11 @@ export class Link implements CallScope {
     this.#send(toGuest.abort, id, JSON.stringify(failure));
   }
 
+  /** The host has spent so much CPU for an invocation, of the budget it has now. */
+  tellCpu(id: number, cpuMs: number): void {
+    this.#send(toGuest.hostCpu, id, cpuMs);
+  }
+
   /** Asks whether the worker serves; answered by `LinkEvents.started`. */
   start(): void {
     this.#send(toGuest.start);
@@ -376,10 +386,10 @@ export class Link implements CallScope {
         }
         case toHost.call: {
           const id = inbox.number();
-          const owner = events.owner(inbox.number()) ?? nobody;
+          const owner = events.owner(inbox.number());
           const name = inbox.field();
           const args = inbox.field();
-          void this.calls.begin(id, owner, name, JSON.parse(args) as unknown, inbox.parts(), args.length);
+          this.calls.begin(id, owner, name, args, inbox.parts());
           continue; // parts() has left the record
         }
         case toHost.drop:

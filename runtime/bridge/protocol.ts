@@ -36,6 +36,7 @@ export const toGuest = {
   /** no field: the worker's top level is through; answered by `started`. */ start: 'S',
   /** no field: timers are due. */ timers: 't',
   /** invocation id, JSON failure: nobody waits for the answer any more. */ abort: 'a',
+  /** invocation id, CPU ms that the host has spent for it: its own code has so much less of its budget. */ hostCpu: 'z',
   /** socket id, part: text is a text message, bytes a binary one. */ socketMessage: 'm',
   /** socket id, close code, JSON reason, `1` after a closing handshake. */ socketClosed: 'w',
   /** socket id, JSON message; `socketClosed` follows. */ socketFailed: 'y',
@@ -211,8 +212,8 @@ export interface Failure {
 
 /**
  * Host calls by name. Asynchronous ones are batched with everything else an entry sends; synchronous ones cost about
- * 14 us each from an off-thread entry and are for rare answers that cannot wait. `both` are asynchronous on the host, and the
- * guest chooses whether its thread stands still until the answer is there.
+ * 14 us each from an off-thread entry and are for rare answers that cannot wait. For `waiting` ones the guest's
+ * thread stands still until the answer is there, and the host does not; `both` are those where the guest chooses.
  */
 export const hostCalls = {
   /**
@@ -297,12 +298,10 @@ export const hostCalls = {
   'workflow.log': 'async',
   /** The assets binding: as fetch. */
   'assets.fetch': 'async',
-  /** text: `{label, fatal}` and a part -> string. */
+  /** text: `{label, fatal}` and at most 4 KB -> string. */
   'text.decode': 'sync',
-  /** text: `{label, fatal}` -> handle of a decoder that keeps its state between chunks. */
-  'text.open': 'sync',
-  /** text: `{handle, last}` and a part -> string; `last` frees the handle. */
-  'text.decodeChunk': 'sync',
+  /** text: `{handle, label, fatal, last}` and at most 256 KB -> `{handle}` and UTF-8; handle 0 opens, `last` closes. */
+  'text.convert': 'waiting',
   /** url: `{domain}` -> its ASCII form, '' when it has none. */
   'url.domainToAscii': 'sync',
   /** crypto.subtle (bindings/crypto.ts): `{algorithm, keys, ...}` and parts -> a part, a value or a key's description. */
@@ -329,6 +328,6 @@ export const hostCalls = {
   /** node:crypto and node:zlib (bindings/node-crypto.ts, node-zlib.ts): `{op, ...}` and parts -> a value and parts. */
   'node.crypto': 'both',
   'node.zlib': 'both',
-} as const satisfies Record<string, 'async' | 'sync' | 'both'>;
+} as const satisfies Record<string, 'async' | 'sync' | 'both' | 'waiting'>;
 
 export type HostCallName = keyof typeof hostCalls;

@@ -188,6 +188,12 @@ function read(inbox: Inbox): void {
         socketClosed(id, code, reason, inbox.field() === '1');
         break;
       }
+      case toGuest.hostCpu: {
+        const invocation = findInvocation(inbox.number());
+        const cpuMs = inbox.number();
+        invocation?.spendOnHost(cpuMs);
+        break;
+      }
       case toGuest.start:
         start();
         break;

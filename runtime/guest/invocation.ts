@@ -27,6 +27,7 @@ export class Invocation implements Context, Account {
   isSocketOpen = false;
   #renewedAt = 0;
   limit: number;
+  readonly #budget: number;
   /** Promises given to `waitUntil` that have not settled. */
   waiting = 0;
   answered = false;
@@ -50,6 +51,7 @@ export class Invocation implements Context, Account {
   constructor(id: number, limit: number) {
     this.id = id;
     this.limit = limit;
+    this.#budget = limit;
   }
 
   /** `request.signal`, made when it is asked for. */
@@ -65,6 +67,13 @@ export class Invocation implements Context, Account {
   renew(): void {
     this.spent += this.used;
     this.used = 0;
+    this.limit = this.#budget;
+  }
+
+  /** The host has spent so much of its budget. */
+  spendOnHost(cpuMs: number): void {
+    // 0 would be no limit.
+    if (this.#budget > 0) this.limit = Math.max(0.001, this.#budget - cpuMs);
   }
 
   /** A timer of an open socket, which pushes without being asked: a new budget now and then. `now` in ms. */

@@ -3,6 +3,7 @@
 // every argument is checked on the host.
 import { toError } from './calls.ts';
 import { currentContext } from './context.ts';
+import { currentInvocation } from './invocation.ts';
 import { host, type HostReply } from './host.ts';
 import type { Failure } from '../bridge/protocol.ts';
 import { toJson } from './safe.ts';
@@ -28,11 +29,16 @@ const copySlice = call.bind(Uint8Array.prototype.slice) as (bytes: Uint8Array) =
 export function connectNodeHooks(reference: WaitingReference): void {
   const { applySyncPromise } = reference;
   host.callWaiting = (name, args, parts) => {
-    const reply = apply(applySyncPromise, reference, [undefined, [name, toJson(args) ?? 'null', ...parts], COPY]) as WaitingAnswer;
-    if (hasOwn(reply, 'failure')) throw toError(reply.failure as Failure);
+    const invocation = currentInvocation()?.id ?? 0;
+    const reply = apply(applySyncPromise, reference, [
+      undefined,
+      [invocation, name, toJson(args) ?? 'null', ...parts],
+      COPY,
+    ]) as WaitingAnswer;
     // The host's work is this code's CPU as much as its own.
     const account = currentContext()?.account;
     if (account !== undefined) account.used += reply.cpuMs;
+    if (hasOwn(reply, 'failure')) throw toError(reply.failure as Failure);
     return reply;
   };
 }

@@ -9,6 +9,14 @@ import { traceFrom, type TraceContext } from './trace.ts';
 /** How far an invocation is. `answered`: the response is out, `waitUntil` or its stream goes on. */
 export type Phase = 'waiting' | 'running' | 'answered' | 'over';
 
+/** Keeps accounts of the CPU that the host spends for invocations. */
+export interface CpuMeter {
+  leftOf(invocation: Invocation<unknown>): number;
+  /** @throws {PlatformError} `cpu_limit_exceeded`. */
+  reserve(invocation: Invocation<unknown>, cpuMs: number): void;
+  settle(invocation: Invocation<unknown>, reservedMs: number, usedMs: number): void;
+}
+
 /** @template Answer what the response goes to. */
 export class Invocation<Answer> {
   /** Number in its isolate, while it runs. */
@@ -19,7 +27,20 @@ export class Invocation<Answer> {
   /** `performance.now()` when it came in. */
   readonly startedAt: number;
   status = 0;
+  /** CPU of its own code. */
   cpuMs = 0;
+  /** CPU that the host spent for it, and what is set aside for work that has not ended. */
+  hostCpuMs = 0;
+  reservedCpuMs = 0;
+  /** Of `cpuMs` and `hostCpuMs`: what belonged to budgets before the one it has now. */
+  cpuBefore = 0;
+  hostCpuBefore = 0;
+  /** Of `hostCpuMs`: what its isolate knows of. */
+  hostCpuTold = 0;
+  /** Since when an open WebSocket has the budget it has now. */
+  budgetFrom = 0;
+  /** Who keeps its account; null until it runs. */
+  meter: CpuMeter | null = null;
   /** Set by a charge of its own in the running entry: then the entry's share is not added. */
   charged = false;
   /** Host calls made: an invocation that made none has had no effect and may run again. */
@@ -70,6 +91,28 @@ export class Invocation<Answer> {
   countSubrequest(): void {
     this.subrequests++;
     if (this.subrequests > this.#subrequestsMax) throw new PlatformError('subrequest_limit_exceeded', { limit: this.#subrequestsMax });
+  }
+
+  /** All CPU that it has caused. */
+  get totalCpuMs(): number {
+    return this.cpuMs + this.hostCpuMs + this.reservedCpuMs;
+  }
+
+  get isOver(): boolean {
+    return this.phase === 'over';
+  }
+
+  get cpuLeftMs(): number {
+    return this.meter?.leftOf(this) ?? 0;
+  }
+
+  reserveCpu(cpuMs: number): void {
+    if (this.meter === null || this.phase === 'over') throw new PlatformError('invocation_ended', { what: 'Work of the host' });
+    this.meter.reserve(this, cpuMs);
+  }
+
+  settleCpu(reservedMs: number, usedMs: number): void {
+    this.meter?.settle(this, reservedMs, usedMs);
   }
 
   atEnd(run: () => void): void {

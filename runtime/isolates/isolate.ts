@@ -51,7 +51,7 @@ export interface IsolateEvents {
   /** A synchronous host call: JSON arguments and at most one part; returns JSON-able or bytes. */
   sync(name: string, args: string, part: string | Uint8Array | undefined): unknown;
   /** A host call that the isolate's thread waits for; the answer is copied as a whole. Never rejects. */
-  waiting(name: string, args: string, parts: readonly (string | Uint8Array)[]): Promise<object>;
+  waiting(invocation: number, name: string, args: string, parts: readonly (string | Uint8Array)[]): Promise<object>;
   /** It is gone without having been asked to go. */
   died(reason: DeathReason, error?: unknown): void;
 }
@@ -217,8 +217,8 @@ export class WorkerIsolate implements Enterable {
 
   #onSync = (name: string, args: string, part: string | Uint8Array | undefined): unknown => this.#events?.sync(name, args, part);
 
-  #onWaiting = async (name: string, args: string, ...parts: Uint8Array[]): Promise<unknown> => {
-    const reply = await this.#events?.waiting(name, args, parts);
+  #onWaiting = async (invocation: number, name: string, args: string, ...parts: Uint8Array[]): Promise<unknown> => {
+    const reply = await this.#events?.waiting(invocation, name, args, parts);
     return new ivm.ExternalCopy(reply).copyInto({ release: true });
   };
 

@@ -42,6 +42,8 @@ export class DeploymentCounters {
   isNamed: boolean | null = null;
   /** Thread CPU of all entries. */
   entryCpuMs = 0;
+  /** CPU that the host spent for it, of invocations or of nobody. */
+  hostCpuMs = 0;
   /** Of entries in which no invocation ran. */
   idleCpuMs = 0;
   readonly #http = new KindCounters();
@@ -67,6 +69,13 @@ export class DeploymentCounters {
     (kind === 'http' ? this.#http : this.#of(kind)).cpuMs += cpuMs;
   }
 
+  /** The host worked for an invocation, or for code that is nobody's. */
+  spentByHost(kind: InvocationKind | null, cpuMs: number): void {
+    this.hostCpuMs += cpuMs;
+    if (kind === null) this.idleCpuMs += cpuMs;
+    else this.charge(kind, cpuMs);
+  }
+
   /** An entry has ended. @param shareMs what each invocation in it is charged; 0 where none ran. */
   entered(cpuMs: number, shareMs: number): void {
     this.entryCpuMs += cpuMs;
@@ -88,15 +97,16 @@ export class DeploymentCounters {
   /** Adds what another one has counted. */
   add(other: DeploymentCounters): void {
     this.entryCpuMs += other.entryCpuMs;
+    this.hostCpuMs += other.hostCpuMs;
     this.idleCpuMs += other.idleCpuMs;
     for (const [kind, counters] of other.kinds()) (kind === 'http' ? this.#http : this.#of(kind)).add(counters);
   }
 
-  /** CPU by kind, in ms, and of all entries: the ledger in the status. */
+  /** CPU by kind, in ms; of all entries and of all work of the host: the ledger in the status. */
   ledger(): Readonly<Record<string, number>> {
     const ledger: Record<string, number> = {};
     for (const [kind, { cpuMs }] of this.kinds()) ledger[kind] = cpuMs;
-    return { ...ledger, none: this.idleCpuMs, entries: this.entryCpuMs };
+    return { ...ledger, none: this.idleCpuMs, entries: this.entryCpuMs, host: this.hostCpuMs };
   }
 
   report(prefix: string): Sample[] {
@@ -221,6 +231,7 @@ export class EngineCounters {
     return [
       ...all.report('platform'),
       ['platform_entry_cpu_milliseconds_total', '', all.entryCpuMs],
+      ['platform_host_cpu_milliseconds_total', '', all.hostCpuMs],
       ['platform_requests_shed_total', '', shed],
       ['platform_requests_restarted_total', '', this.restartedRequests],
       [without, labels({ by: 'asset' }), this.assetRequests],

@@ -12,6 +12,7 @@ import { usersResource } from '#runtime/bindings/auth.ts';
 import { createBindingCalls } from '#runtime/bindings/bindings.ts';
 import { removeBranch, type BranchStores } from '#runtime/bindings/branch-removal.ts';
 import type { StateStore } from '#runtime/bindings/state.ts';
+import { freeOwner } from '#runtime/bridge/free-owner.ts';
 import type { CallScope, HostHandler } from '#runtime/bridge/host-calls.ts';
 import { createMemoryCache } from '#runtime/stores/cache-memory.ts';
 import type { EventStores } from '#runtime/stores/event-stores.ts';
@@ -63,11 +64,10 @@ export function branchRemovalContract(
       { db: databases.client, state, fs, events: { ...stores, limits: defaultDeliveryLimits } },
       { signUrl: null, cache: createMemoryCache({ bytesMax: 1000 }), cacheEntryBytesMax: 1000 },
     );
-    const owner = { countSubrequest: () => {}, atEnd: () => {}, host: () => null, id: 0, trace: null };
     const isolate = { hasRoom: () => true } as unknown as CallScope;
     const { signal } = new AbortController();
     return async (name, args, ...parts) => {
-      const reply = await (calls[name] as HostHandler)({ args, parts, owner, signal, isolate });
+      const reply = await (calls[name] as HostHandler)({ args, parts, owner: freeOwner, signal, isDropped: false, isolate });
       return reply.value ?? reply.parts?.map((part) => (typeof part === 'string' ? part : Buffer.from(part).toString()));
     };
   }

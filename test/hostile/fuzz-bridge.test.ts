@@ -9,6 +9,7 @@ import { Deployment, type DeploymentParts } from '#runtime/deployment.ts';
 import type { IsolateEvents } from '#runtime/isolates/isolate.ts';
 import { DeploymentCounters, EngineCounters } from '#runtime/metrics/counters.ts';
 import type { Exchange } from '#runtime/server/listener.ts';
+import { MainTurns } from '#runtime/work/main-turns.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
 
 const random = createSeededRandom();
@@ -87,6 +88,7 @@ test('whatever a guest says, the host goes on and every request ends once', asyn
       },
       sync: {},
       waiting: {},
+      turns: new MainTurns(),
     },
     limits: { ...defaultLimits, webSocketsMax: 5 },
     clientHeaders: (block: string) => block,

@@ -1,13 +1,16 @@
 // Connects the guest's web APIs to their host halves inside one Node process, for unit tests of either. Arguments and
 // answers cross as JSON and copied bytes, as they do over the bridge.
 import { createHash, randomFillSync } from 'node:crypto';
-import { compressionCalls } from '#runtime/bindings/compression.ts';
-import { cryptoCalls } from '#runtime/bindings/crypto.ts';
+import { createCompressionCalls } from '#runtime/bindings/compression.ts';
+import { createCryptoCalls } from '#runtime/bindings/crypto.ts';
 import { textCalls } from '#runtime/bindings/text.ts';
 import { urlCalls } from '#runtime/bindings/url.ts';
 import { defaultLimits } from '#core/limits.ts';
 import { HandleTable } from '#runtime/bridge/handle-table.ts';
 import { EngineMemory } from '#runtime/bridge/host-memory.ts';
+import { freeOwner } from '#runtime/bridge/free-owner.ts';
+import { HostWork } from '#runtime/work/host-work.ts';
+import { textOperations } from '#runtime/work/text-operations.ts';
 import { toFailure, type CallScope, type HostCall } from '#runtime/bridge/host-calls.ts';
 import { host } from '#runtime/guest/host.ts';
 import * as cryptoModule from '#runtime/guest/lazy/crypto.ts';
@@ -18,7 +21,8 @@ import * as performanceModule from '#runtime/guest/lazy/performance.ts';
 import createStreams from '#runtime/guest/lazy/streams.ts';
 import { installLazyGlobals } from '#runtime/guest/lazy.ts';
 
-const asyncCalls = { ...cryptoCalls, ...compressionCalls };
+const work = new HostWork();
+const asyncCalls = { ...createCryptoCalls(work), ...createCompressionCalls(work) };
 const syncCalls = { ...textCalls, ...urlCalls };
 /** Modules of guest/lazy as they are, without a script in between. */
 const lazyModules: Record<string, unknown> = {
@@ -42,6 +46,12 @@ export function connectGuestHost(handlesMax = 1000): HandleTable {
     if (handler === undefined) throw new Error(`No synchronous call ${name}`);
     return handler(crossing(args), part, isolate);
   };
+  // What a thread would do while this one waits.
+  host.callWaiting = (name, args, parts) => {
+    const { handle, last, ...given } = args as { handle: number; last: boolean };
+    const { value, parts: made = [] } = textOperations['text.decode']!({ ...given, id: handle, isLast: last }, parts);
+    return { value: { handle: (value as { id: number }).id }, parts: made.map((part) => new Uint8Array(part)) };
+  };
   host.defineLazy = (target, name, enumerable, load) => {
     const define = (value: unknown): unknown =>
       Object.defineProperty(target, name, { value, enumerable, writable: true, configurable: true });
@@ -58,7 +68,13 @@ export function connectGuestHost(handlesMax = 1000): HandleTable {
     if (handler === undefined) throw new Error(`No call ${name}`);
     try {
       const copies = parts.map((part) => (typeof part === 'string' ? part : part.slice()));
-      const call = { args: crossing(args), parts: copies, isolate, signal: new AbortController().signal } as unknown as HostCall;
+      const call = {
+        args: crossing(args),
+        parts: copies,
+        isolate,
+        owner: freeOwner,
+        signal: new AbortController().signal,
+      } as unknown as HostCall;
       const reply = await handler(call);
       return {
         value: crossing(reply.value),

@@ -18,6 +18,7 @@ const engineParts = [
   'runtime/invocation/',
   'runtime/bridge/',
   'runtime/bindings/',
+  'runtime/work/',
   'runtime/metrics/',
   'runtime/forwarding/',
 ];
@@ -37,6 +38,7 @@ const zones: readonly Zone[] = [
   enginePart('runtime/isolates/', ['runtime/invocation/outcome.ts']),
   enginePart('runtime/invocation/'),
   enginePart('runtime/bridge/', ['runtime/invocation/outcome.ts']),
+  enginePart('runtime/work/'),
   // The supervisor sums what engines report: names, text and sums are free of the engine.
   enginePart('runtime/forwarding/', ['runtime/server/header-block.ts', 'runtime/server/request-id.ts', 'runtime/bridge/slots.ts']),
   { prefix: 'runtime/metrics/', may: ['core/', 'runtime/invocation/outcome.ts'] },
@@ -46,7 +48,11 @@ const zones: readonly Zone[] = [
     may: ['core/', 'runtime/bindings/'],
     mayTypes: ['runtime/bridge/', 'runtime/server/', 'runtime/stores/'],
   },
-  { prefix: 'runtime/bindings/', may: ['core/', 'runtime/bridge/protocol.ts'], mayTypes: ['runtime/bridge/', 'runtime/invocation/'] },
+  {
+    prefix: 'runtime/bindings/',
+    may: ['core/', 'runtime/bridge/protocol.ts', 'runtime/work/'],
+    mayTypes: ['runtime/bridge/', 'runtime/invocation/'],
+  },
   {
     prefix: 'runtime/stores/',
     may: ['core/', 'postgres/', 'runtime/databases/frames.ts', 'runtime/databases/sql-text.ts', 'runtime/databases/limited-changes.ts'],

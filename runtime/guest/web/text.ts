@@ -77,8 +77,23 @@ export function decodeWhole(bytes: Uint8Array, fatal: boolean): string {
   return fatal && text.includes(replacement) ? decodeUtf8(bytes, true) : text;
 }
 
-function decodeOnHost(label: string, bytes: Uint8Array, fatal: boolean): string {
-  return host.callSync('text.decode', { label, fatal }, bytes) as string;
+/** Up to here the host decodes at once, and in pieces of that many bytes what is longer (bindings/text.ts). */
+const shortBytesMax = 4096;
+const pieceBytesMax = 256 * 1024;
+
+/** Decodes what a legacy encoding's decoder on the host has not seen yet. @param handle of that decoder; 0 opens one. */
+function convertOnHost(handle: number, label: string, fatal: boolean, bytes: Uint8Array, last: boolean): { handle: number; text: string } {
+  let text = '';
+  let open = handle;
+  for (let at = 0; at === 0 || at < bytes.length; at += pieceBytesMax) {
+    const isLast = last && at + pieceBytesMax >= bytes.length;
+    const { value, parts } = host.callWaiting('text.convert', { handle: open, label, fatal, last: isLast }, [
+      bytes.slice(at, at + pieceBytesMax),
+    ]);
+    open = (value as { handle: number }).handle;
+    text += host.utf8Decode(parts[0] as Uint8Array);
+  }
+  return { handle: open, text };
 }
 
 export class TextDecoder {
@@ -178,16 +193,15 @@ export class TextDecoder {
   }
 
   #decodeLegacy(bytes: Uint8Array, stream: boolean): string {
-    if (!stream && this.#hostDecoder === null) return decodeOnHost(this.#encoding, bytes, this.#fatal);
-    const handle = (this.#hostDecoder ??= host.callSync('text.open', { label: this.#encoding, fatal: this.#fatal }) as number);
-    if (!stream) this.#hostDecoder = null;
-    try {
-      return host.callSync('text.decodeChunk', { handle, last: !stream }, bytes) as string;
-    } catch (error) {
-      // The host forgets a decoder that failed.
-      this.#hostDecoder = null;
-      throw error;
-    }
+    const label = this.#encoding;
+    const fatal = this.#fatal;
+    const before = this.#hostDecoder ?? 0;
+    if (!stream && before === 0 && bytes.length <= shortBytesMax) return host.callSync('text.decode', { label, fatal }, bytes) as string;
+    // The host forgets a decoder that is done or has failed.
+    this.#hostDecoder = null;
+    const { handle, text } = convertOnHost(before, label, fatal, bytes, !stream);
+    if (stream) this.#hostDecoder = handle;
+    return text;
   }
 }
 finishInterface(TextDecoder);

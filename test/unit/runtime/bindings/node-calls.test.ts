@@ -1,15 +1,24 @@
 // node.crypto and node.zlib as a hostile worker would call them: every field wrong, every size too large.
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { nodeCryptoCalls } from '#runtime/bindings/node-crypto.ts';
-import { nodeZlibCalls } from '#runtime/bindings/node-zlib.ts';
+import { createNodeCryptoCalls } from '#runtime/bindings/node-crypto.ts';
+import { createNodeZlibCalls } from '#runtime/bindings/node-zlib.ts';
+import { PlatformError } from '#core/errors.ts';
 import { defaultLimits } from '#core/limits.ts';
 import { HandleTable } from '#runtime/bridge/handle-table.ts';
 import { EngineMemory } from '#runtime/bridge/host-memory.ts';
+import { HostWork } from '#runtime/work/host-work.ts';
+import { freeOwner } from '#runtime/bridge/free-owner.ts';
 import type { CallScope, HostCall, HostReply } from '#runtime/bridge/host-calls.ts';
 
+const work = new HostWork();
+const [nodeCryptoCalls, nodeZlibCalls] = [createNodeCryptoCalls(work), createNodeZlibCalls(work)];
+after(() => work.close());
+/** CPU that calls were charged. */
+let chargedMs = 0;
+const owner = { ...freeOwner, id: 1, settleCpu: (_reservedMs: number, usedMs: number) => void (chargedMs += usedMs) };
 const none = new Uint8Array(0);
 const memory = new EngineMemory(defaultLimits).open('test');
 const handles = new HandleTable(3, memory);
@@ -17,7 +26,7 @@ const isolate = { handles, memory } as unknown as CallScope;
 
 async function call(module: 'crypto' | 'zlib', args: unknown, parts: readonly unknown[] = []): Promise<HostReply> {
   const handler = module === 'crypto' ? nodeCryptoCalls['node.crypto']! : nodeZlibCalls['node.zlib']!;
-  return handler({ args, parts, isolate, owner: { id: 1, atEnd() {} }, signal: new AbortController().signal } as unknown as HostCall);
+  return handler({ args, parts, isolate, owner, signal: new AbortController().signal } as unknown as HostCall);
 }
 
 async function errorOf(module: 'crypto' | 'zlib', args: unknown, parts: readonly unknown[] = []): Promise<string> {
@@ -57,9 +66,19 @@ test('key derivation is bounded in what it may cost, and says so', async () => {
   assert.equal(await errorOf('crypto', pbkdf2, ['text', none]), 'TypeError: Bytes are missing');
 });
 
-test('what a derivation cost is told, so that it can be charged', async () => {
-  const { cpuMs } = await call('crypto', { op: 'pbkdf2', length: 32, iterations: 20_000, digest: 'sha256' }, [none, none]);
-  assert.ok(cpuMs !== undefined && cpuMs > 0 && cpuMs <= 20);
+test('what a derivation cost is charged to who asked for it', async () => {
+  chargedMs = 0;
+  await call('crypto', { op: 'pbkdf2', length: 32, iterations: 20_000, digest: 'sha256' }, [none, none]);
+  assert.ok(chargedMs > 0);
+});
+
+test('what the budget has no room for is not begun', async () => {
+  const refuse = (): never => {
+    throw new PlatformError('cpu_limit_exceeded');
+  };
+  const poor = { args: { op: 'pbkdf2', length: 32, iterations: 20_000, digest: 'sha256' }, parts: [none, none], isolate };
+  const asked = nodeCryptoCalls['node.crypto']!({ ...poor, owner: { ...owner, reserveCpu: refuse } } as unknown as HostCall);
+  await assert.rejects(async () => asked, { code: 'cpu_limit_exceeded' });
 });
 
 test('keys are read, bounded and never encrypted', async () => {

@@ -1,0 +1,14 @@
+// An owner of host calls that nobody charges: the dashboard of `platform dev`, and tests.
+import type { CallOwner } from './host-calls.ts';
+
+export const freeOwner: CallOwner = {
+  id: 0,
+  trace: null,
+  isOver: false,
+  cpuLeftMs: Number.POSITIVE_INFINITY,
+  reserveCpu() {},
+  settleCpu() {},
+  countSubrequest() {},
+  host: () => null,
+  atEnd() {},
+};

@@ -1,0 +1,67 @@
+// Takes turns between deployments: of those that wait, each has its next piece of work done before any has another one. Used by
+// host-work.ts for the threads that work for workers, so that one deployment's queue holds up nobody else's.
+
+/** Bounds of a queue. */
+export interface FairQueueLimits {
+  /** Pieces of work under way. */ readonly runningMax: number;
+  /** Of one deployment; fewer than the others, so that there is always a place for somebody else. */ readonly laneRunningMax: number;
+}
+
+interface Lane {
+  readonly waiting: (() => void)[];
+  running: number;
+}
+
+export class FairQueue {
+  #limits: FairQueueLimits;
+  #lanes = new Map<object, Lane>();
+  /** Lanes with something that waits, in the order of their turns. */
+  #turns: Lane[] = [];
+  #running = 0;
+
+  constructor(limits: FairQueueLimits) {
+    this.#limits = limits;
+  }
+
+  /** Does a piece of work when it is its turn; at once where there is room. @param of whose turns these are: a deployment. */
+  async run<Result>(of: object, work: () => Promise<Result>): Promise<Result> {
+    let lane = this.#lanes.get(of);
+    if (lane === undefined) this.#lanes.set(of, (lane = { waiting: [], running: 0 }));
+    if (lane.waiting.length > 0 || !this.#mayRun(lane)) {
+      const { waiting } = lane;
+      if (waiting.length === 0) this.#turns.push(lane);
+      await new Promise<void>((resolve) => waiting.push(resolve));
+    } else this.#begin(lane);
+    try {
+      return await work();
+    } finally {
+      lane.running--;
+      this.#running--;
+      if (lane.running === 0 && lane.waiting.length === 0) this.#lanes.delete(of);
+      this.#next();
+    }
+  }
+
+  #mayRun(lane: Lane): boolean {
+    return this.#running < this.#limits.runningMax && lane.running < this.#limits.laneRunningMax;
+  }
+
+  #begin(lane: Lane): void {
+    lane.running++;
+    this.#running++;
+  }
+
+  #next(): void {
+    for (let looked = 0; looked < this.#turns.length && this.#running < this.#limits.runningMax;) {
+      const lane = this.#turns.shift() as Lane;
+      if (!this.#mayRun(lane)) {
+        this.#turns.push(lane);
+        looked++;
+        continue;
+      }
+      this.#begin(lane);
+      (lane.waiting.shift() as () => void)();
+      if (lane.waiting.length > 0) this.#turns.push(lane);
+    }
+  }
+}

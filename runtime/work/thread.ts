@@ -1,0 +1,44 @@
+// Root of a thread that works for workers, started by threads.ts: does one operation after the other and says what each cost. All it
+// is given is hostile.
+import { parentPort } from 'node:worker_threads';
+import { cryptoOperations } from './crypto-operations.ts';
+import { Fields } from './fields.ts';
+import { subtleOperations } from './subtle-operations.ts';
+import { textOperations } from './text-operations.ts';
+import { transferable, type ThreadAnswer, type ThreadReply, type ThreadRequest } from './threads.ts';
+
+/** Resolution of the system's clock of a thread where it is a coarse one. */
+const TICK_MS = 4;
+
+type Operation = (args: unknown, parts: readonly Uint8Array[]) => ThreadReply | Promise<ThreadReply>;
+
+const operations: Record<string, Operation> = { ...subtleOperations, ...textOperations };
+for (const [name, run] of Object.entries(cryptoOperations)) operations[`crypto.${name}`] = (args, parts) => run(new Fields(args, parts));
+
+/** Of this thread, in ms. */
+function threadCpuMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+}
+
+parentPort?.on('message', async ({ op, args, parts }: ThreadRequest) => {
+  const [began, cpuBefore] = [performance.now(), threadCpuMs()];
+  let outcome: Omit<ThreadAnswer, 'cpuMs'>;
+  try {
+    const { value, parts: made = [] } = await operations[op]!(args, parts);
+    outcome = { reply: { value, parts: made.map(whole) } };
+  } catch (error) {
+    const { name, message, code } = error as { name?: unknown; message?: unknown; code?: unknown };
+    outcome = { error: { name: String(name), message: String(message), ...(typeof code === 'string' ? { code } : {}) } };
+  }
+  // What it awaited was done for it by another thread: then the time that passed is what is known.
+  const wallMs = performance.now() - began;
+  const cpuMs = op.startsWith('subtle.') ? wallMs : Math.min(wallMs, threadCpuMs() - cpuBefore + TICK_MS);
+  const answer: ThreadAnswer = { ...outcome, cpuMs };
+  parentPort?.postMessage(answer, transferable(answer.reply?.parts ?? []));
+});
+
+/** Bytes with memory of their own: what Node gives may lie in a pool with others'. */
+function whole(bytes: Uint8Array): Uint8Array {
+  return bytes.byteLength === bytes.buffer.byteLength && bytes.constructor === Uint8Array ? bytes : Uint8Array.from(bytes);
+}
