@@ -1,4 +1,4 @@
-// What is logged: `LOG_LEVEL` and `LOG_REQUESTS`, checked. Pure; every process of the platform reads them through this.
+// What is logged, and how: `LOG_LEVEL`, `LOG_REQUESTS` and `LOG_FORMAT`, checked. Pure; every process of the platform reads them through this.
 
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -6,6 +6,10 @@ export type LogLevel = (typeof logLevels)[number];
 /** `failures`: what the platform or a worker is to blame for; `all`: a line at `info` for every invocation; `none`: no such lines. */
 export const requestLogs = ['failures', 'all', 'none'] as const;
 export type RequestLog = (typeof requestLogs)[number];
+
+/** `text`: lines for people; `json`: for programs. */
+export const logFormats = ['text', 'json'] as const;
+export type LogFormat = (typeof logFormats)[number];
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -17,6 +21,11 @@ export function logLevelFrom(environment: Environment): LogLevel {
 /** `LOG_REQUESTS`, `failures` where it is not set. @throws {Error} that names the variable and what it takes. */
 export function requestLogFrom(environment: Environment): RequestLog {
   return oneOf(environment, 'LOG_REQUESTS', requestLogs, 'failures');
+}
+
+/** `LOG_FORMAT`; where it is not set, `text` on a terminal and `json` elsewhere. @throws {Error} that names the variable and what it takes. */
+export function logFormatFrom(environment: Environment, isTerminal: boolean): LogFormat {
+  return oneOf(environment, 'LOG_FORMAT', logFormats, isTerminal ? 'text' : 'json');
 }
 
 function oneOf<const Value extends string>(environment: Environment, name: string, values: readonly Value[], otherwise: Value): Value {

@@ -1,6 +1,8 @@
 // Root of the process that looks after the database: starts the embedded Postgres unless DATABASE_URL names one, brings its tables up
 // to date, and lets engines sign in. Started by the supervisor, which hears `{type: 'ready', engineUrl}`; runs no tenant code.
 import { join } from 'node:path';
+import { logFormatFrom } from '#core/log-level.ts';
+import { logText } from '#core/log-text.ts';
 import { openPostgres } from './connection.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from './embedded.ts';
 import { openEngineRole } from './engine-role.ts';
@@ -12,7 +14,9 @@ const stopping = new AbortController();
 
 /** One line a happening, in the form of the other processes' logs. */
 function say(level: 30 | 50, msg: string, fields: Readonly<Record<string, unknown>> = {}): void {
-  process.stdout.write(`${JSON.stringify({ level, time: Date.now(), name: 'postgres', ...fields, msg })}\n`);
+  const line = JSON.stringify({ level, time: Date.now(), name: 'postgres', ...fields, msg });
+  const { isTTY } = process.stdout;
+  process.stdout.write(`${logFormatFrom(process.env, isTTY) === 'json' ? line : logText(line, isTTY && get('NO_COLOR') === '')}\n`);
 }
 
 async function start(): Promise<void> {

@@ -1,23 +1,20 @@
 // What an engine writes to its log: lines of workers and ends of invocations, with the fields that find them again. Made by
 // main.ts. Query strings stay out of it: they may hold secrets.
-import { pino, type Logger } from 'pino';
-import { logLevelFrom, requestLogFrom } from '#core/log-level.ts';
+import type { Logger } from 'pino';
+import { requestLogFrom } from '#core/log-level.ts';
 import type { RequestRecord } from './deployment.ts';
 import type { HandlerParts } from './handler.ts';
 import { outcomeLabel, outcomeLevel } from './invocation/outcome.ts';
+import { openLog, type LogDestination } from './log.ts';
 
 /** The log of an engine, and what its handler tells it. */
 export interface EngineLog extends Pick<HandlerParts, 'onLog' | 'onRequest' | 'onlyFailures'> {
   readonly log: Logger;
 }
 
-/** @throws {Error} when `LOG_LEVEL` or `LOG_REQUESTS` cannot be understood. */
-export function openEngineLog(
-  environment: Readonly<Record<string, string | undefined>>,
-  destination?: Readonly<{ write(line: string): void }>,
-): EngineLog {
-  const options = { name: 'engine', level: logLevelFrom(environment) };
-  const log = destination === undefined ? pino(options) : pino(options, destination);
+/** @throws {Error} when `LOG_LEVEL`, `LOG_FORMAT` or `LOG_REQUESTS` cannot be understood. */
+export function openEngineLog(environment: Readonly<Record<string, string | undefined>>, destination?: LogDestination): EngineLog {
+  const log = openLog('engine', environment, destination);
   const requests = requestLogFrom(environment);
   const recordsOk = requests === 'all' ? log.isLevelEnabled('info') : log.isLevelEnabled('debug');
   const onRequest = (record: RequestRecord): void => {

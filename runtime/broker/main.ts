@@ -1,9 +1,8 @@
 // Root of the broker process: claims what is due in Postgres and delivers it to the engines of this machine. Several brokers share the
 // work. Started by the supervisor with ENGINE_DATABASE_URL, FS_PATH and PRIVATE_ORIGIN; it reads the environment and nothing else does.
-import { pino } from 'pino';
 import { deliveryLimitsFrom } from '#core/delivery-limits.ts';
 import { limitsFrom } from '#core/limits.ts';
-import { logLevelFrom } from '#core/log-level.ts';
+import { openLog } from '../log.ts';
 import { openArtifact } from '../router/artifact-source.ts';
 import { openRouteFiles } from '../router/route-source-files.ts';
 import { nextTime } from '#core/timer-next.ts';
@@ -14,7 +13,7 @@ import { createRecipients } from './recipients.ts';
 
 const DRAIN_MS = 5000;
 const get = (name: string): string => process.env[name]?.trim() ?? '';
-const log = pino({ name: 'broker', level: logLevelFrom(process.env) });
+const log = openLog('broker', process.env);
 
 const limits = deliveryLimitsFrom(process.env);
 const folder = get('FS_PATH');

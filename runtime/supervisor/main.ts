@@ -5,9 +5,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pino } from 'pino';
-import { logLevelFrom, type LogLevel } from '#core/log-level.ts';
+import type { Logger } from 'pino';
+import { logFormatFrom, logLevelFrom } from '#core/log-level.ts';
 import { homes } from '../forwarding/homes.ts';
+import { openLog } from '../log.ts';
 import { supervisorConfig, type SupervisorConfig } from './configuration.ts';
 import { databaseService, databaseSockets } from './database-service.ts';
 import { EngineProcess } from './engine-process.ts';
@@ -37,7 +38,7 @@ const SILENCE_MS = 30_000;
 /** Between looks at a pause that could end if only all engines were there. */
 const LOOK_MS = 50;
 
-const log = pino({ name: 'supervisor', level: logLevel() });
+const log = openSupervisorLog();
 const script = join(import.meta.dirname, `../main${import.meta.filename.endsWith('.ts') ? '.ts' : '.js'}`);
 
 try {
@@ -50,17 +51,18 @@ try {
   process.exit(EXIT_CONFIGURATION);
 }
 
-/** `info` where it is wrong: then the start fails with the reason, which is to be seen. */
-function logLevel(): LogLevel {
+/** The defaults where its variables are wrong: then the start fails with the reason, which is to be seen. */
+function openSupervisorLog(): Logger {
   try {
-    return logLevelFrom(process.env);
+    return openLog('supervisor', process.env);
   } catch {
-    return 'info';
+    return openLog('supervisor', {});
   }
 }
 
 async function start(config: SupervisorConfig): Promise<void> {
   logLevelFrom(process.env);
+  logFormatFrom(process.env, false);
   const startedAt = new Date().toISOString();
   const { limits, folder } = config;
   const claimed = await claimPort(config.host, config.port);

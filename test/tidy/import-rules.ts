@@ -61,7 +61,10 @@ const zones: readonly Zone[] = [
   { prefix: 'runtime/databases/', may: ['core/', 'runtime/isolates/node-command.ts'] },
   { prefix: 'runtime/databases/main.ts', may: ['core/', 'runtime/databases/', 'runtime/stores/'] },
   { prefix: 'runtime/broker/', may: ['core/', 'postgres/'], mayTypes: ['runtime/bindings/', 'runtime/invocation/'] },
-  { prefix: 'runtime/broker/main.ts', may: ['core/', 'postgres/', 'runtime/broker/', 'runtime/stores/', 'runtime/router/'] },
+  {
+    prefix: 'runtime/broker/main.ts',
+    may: ['core/', 'postgres/', 'runtime/broker/', 'runtime/stores/', 'runtime/router/', 'runtime/log.ts'],
+  },
   {
     prefix: 'runtime/supervisor/',
     may: [
@@ -71,6 +74,7 @@ const zones: readonly Zone[] = [
       'runtime/isolates/cache-folder.ts',
       'runtime/metrics/',
       'runtime/forwarding/homes.ts',
+      'runtime/log.ts',
     ],
   },
   { prefix: 'postgres/', may: ['core/'] },

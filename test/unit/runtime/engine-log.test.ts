@@ -97,3 +97,37 @@ test('a setting that cannot be understood is named', () => {
   });
   assert.throws(() => open({ LOG_REQUESTS: 'some' }), { message: 'LOG_REQUESTS must be one of failures, all, none, but is "some"' });
 });
+
+test('on a terminal lines are for people, without colours where NO_COLOR is set, and nothing of them moves the cursor', () => {
+  const lines: string[] = [];
+  const open = (environment: Record<string, string>, isTTY = true) =>
+    openEngineLog(environment, { isTTY, write: (text) => void lines.push(text.replace(/\d\d:\d\d:\d\d/, 'TIME')) });
+  const plain = open({ NO_COLOR: '1' });
+  plain.onRequest!({ ...record, status: 500, outcome: failed('worker_threw'), traceId: 'a1' });
+  plain.onRequest!({ ...record, kind: 'queue', outcome: failed('internal') });
+  const config = { id: 'd1', project: 'shop' } as Parameters<typeof plain.onLog>[0];
+  plain.onLog(config, { level: 'error', text: 'Uncaught Error: \u001b[2J\n\tat x', invocation: 'abc-2', traceId: null });
+  plain.log.info({ port: 4001, kind: 'x' }, 'The handler listens');
+  plain.log.error(Object.assign(new Error('broken'), { stack: 'Error: broken\n    at y' }));
+  assert.deepEqual(lines, [
+    'TIME warn  shop  GET /path 500 worker_threw, CPU 0.123 ms, wall 1.235 ms  deployment=d1 invocation=abc-1 traceId=a1\n',
+    'TIME error shop  queue internal, CPU 0.123 ms, wall 1.235 ms  deployment=d1 invocation=abc-1\n',
+    'TIME error shop  Uncaught Error: \\u001b[2J\n  at x  deployment=d1 invocation=abc-2\n',
+    'TIME info  engine  The handler listens  port=4001 kind=x\n',
+    'TIME error engine  broken\nError: broken\n    at y\n',
+  ]);
+  lines.length = 0;
+  open({}).log.warn('careful');
+  assert.ok(lines[0]!.includes('\u001b[33mwarn \u001b[39m'), lines[0]);
+});
+
+test('LOG_FORMAT decides whatever standard output is; without it, what is no terminal gets JSON', () => {
+  const first = (environment: Record<string, string>, isTTY: boolean): string => {
+    let line = '';
+    openEngineLog(environment, { isTTY, write: (text) => (line = text) }).log.info('hello');
+    return line.slice(0, 1);
+  };
+  assert.deepEqual([first({}, true), first({}, false)], ['\u001b', '{']);
+  assert.deepEqual([first({ LOG_FORMAT: 'json' }, true), first({ LOG_FORMAT: 'TEXT', NO_COLOR: '1' }, false) === '{'], ['{', false]);
+  assert.throws(() => open({ LOG_FORMAT: 'pretty' }), { message: 'LOG_FORMAT must be one of text, json, but is "pretty"' });
+});
