@@ -108,6 +108,7 @@ export class Deployment implements LaneOwner {
     const { limits } = this.#parts;
     const { ids, proxyRequestId } = this.#parts;
     const invocation: HttpInvocation = new Invocation(ids, 'http', exchange, performance.now(), limits.subrequestsMax);
+    exchange.memory = this.hostMemory;
     exchange.requestId = proxyRequestId?.(exchange) ?? invocation.uid;
     this.#http.lastUsedAt = invocation.startedAt;
     if (this.#refuses(invocation, this.#http.busy, this.admitted)) return;

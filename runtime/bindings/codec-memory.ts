@@ -7,8 +7,8 @@ const MB = 1024 * KB;
 /** Node's stream around it, and what waits in it. */
 const STREAM_BYTES = 64 * KB;
 
-/** The bytes that a codec takes once so much has gone in and come out. */
-export type CodecBytes = (input: number, output: number) => number;
+/** The bytes that a codec takes once so much has gone in. `first`: what its input begins with. */
+export type CodecBytes = (input: number, first?: Uint8Array) => number;
 
 /** @param options as Node's zlib has them. */
 export function codecBytes(method: string, options: Readonly<Record<string, unknown>> = {}): CodecBytes {
@@ -17,8 +17,8 @@ export function codecBytes(method: string, options: Readonly<Record<string, unkn
     const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_LGWIN, BROTLI_DEFAULT_QUALITY, BROTLI_DEFAULT_WINDOW } = constants;
     return brotliBytes(params[BROTLI_PARAM_QUALITY] ?? BROTLI_DEFAULT_QUALITY, params[BROTLI_PARAM_LGWIN] ?? BROTLI_DEFAULT_WINDOW);
   }
-  // Its window grows with what comes out, up to 16 MB, and is there twice while it does.
-  if (method === 'brotliDecompress') return (_input, output) => STREAM_BYTES + 256 * KB + Math.min(24 * MB, 2 * output);
+  if (method === 'brotliDecompress')
+    return (_input, first) => STREAM_BYTES + 256 * KB + (first === undefined ? 0 : brotliWindowBytes(first));
   const windowBits = (options['windowBits'] as number | undefined) || constants.Z_DEFAULT_WINDOWBITS;
   const memLevel = (options['memLevel'] as number | undefined) ?? constants.Z_DEFAULT_MEMLEVEL;
   const compresses = method === 'gzip' || method.startsWith('deflate');
@@ -32,4 +32,28 @@ function brotliBytes(quality: number, windowBits: number): CodecBytes {
   if (quality >= 10) return (input) => STREAM_BYTES + MB + Math.min(10 * window + 8 * MB, 28 * input);
   const tables = quality < 2 ? MB : quality < 5 ? 5 * MB : 5 * MB + 2 ** (16 + quality);
   return (input) => STREAM_BYTES + tables + Math.min(4 * window, 4 * input);
+}
+
+/** The window that a decoder fills before anything comes out, as the stream's head says (RFC 7932 9.1 and 9.2); a single block needs no more than its length. */
+function brotliWindowBytes(head: Uint8Array): number {
+  const bits = (at: number, count: number): number => {
+    let value = 0;
+    for (let i = 0; i < count; i++) value |= (((head[(at + i) >> 3] ?? 0) >> ((at + i) & 7)) & 1) << i;
+    return value;
+  };
+  let at = 1;
+  let windowBits = 16;
+  if (bits(0, 1) === 1) {
+    at = 4;
+    windowBits = 17 + bits(1, 3);
+    if (windowBits === 17) {
+      at = 7;
+      windowBits = bits(4, 3) < 2 ? 17 : 8 + bits(4, 3);
+    }
+  }
+  const isLast = bits(at, 1) === 1;
+  if (!isLast || head.byteLength < 5) return 2 ** windowBits;
+  const nibbles = 4 + bits(at + 2, 2);
+  if (bits(at + 1, 1) === 1 || nibbles === 7) return 0;
+  return Math.min(2 ** windowBits, 2 * (bits(at + 4, 4 * nibbles) + 1));
 }

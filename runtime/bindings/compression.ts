@@ -10,6 +10,8 @@ import { codecBytes, type CodecBytes } from './codec-memory.ts';
 
 /** Output of one answer after which the guest has to ask for more. */
 const ANSWER_BYTES_MAX = 256 * 1024;
+/** What a decoder's memory is read from. */
+const HEAD_BYTES = 8;
 
 const strict = { rejectGarbageAfterEnd: true };
 const factories: Readonly<Record<string, Readonly<Record<string, () => Transform>>>> = {
@@ -80,14 +82,15 @@ export class Codec {
   #hold: Hold;
   #bytesOf: CodecBytes;
   #inputBytes = 0;
-  #outputBytes = 0;
+  /** What the input begins with. */
+  #first: Uint8Array | undefined;
 
   /** @param open makes the stream, once its memory is reserved. @throws {PlatformError} `host_memory_exceeded`. */
   constructor(work: HostWork, cost: CodecCost, memory: HostMemory, bytesOf: CodecBytes, open: () => Transform) {
     this.#work = work;
     this.#cost = cost;
     this.#bytesOf = bytesOf;
-    this.#hold = memory.hold(bytesOf(0, 0), 'A compressor');
+    this.#hold = memory.hold(bytesOf(0), 'A compressor');
     let stream: Transform;
     try {
       stream = open();
@@ -99,7 +102,6 @@ export class Codec {
     stream.on('data', (chunk: Uint8Array) => {
       this.#chunks.push(chunk);
       this.#bytes += chunk.byteLength;
-      this.#outputBytes += chunk.byteLength;
       if (this.#bytes < ANSWER_BYTES_MAX) return;
       stream.pause();
       this.#stop();
@@ -116,14 +118,14 @@ export class Codec {
     if (this.#input !== null || this.#isClosed) throw new TypeError('The codec is still working on the chunk before');
     this.#inputBytes += bytes.byteLength;
     // What the answer leaves of the chunk waits here.
-    this.#grow(bytes.byteLength);
+    if (bytes.byteLength > 0) this.#first ??= bytes.slice(0, HEAD_BYTES);
+    this.#hold.grow(this.#bytesOf(this.#inputBytes, this.#first) + bytes.byteLength + ANSWER_BYTES_MAX);
     this.#input = { bytes, at: 0, last, flush };
     this.#ended = last;
     return this.pull(call);
   }
 
   async pull(call: WorkFor): Promise<Output> {
-    this.#grow(0);
     if (this.#isAsked) throw new TypeError('The codec is already being asked for output');
     this.#isAsked = true;
     try {
@@ -166,10 +168,6 @@ export class Codec {
       const { flush } = input;
       this.#stream.write(piece, () => (this.#stream as zlib.Gzip).flush(flush, onDone));
     } else this.#stream.write(piece, onDone);
-  }
-
-  #grow(waiting: number): void {
-    this.#hold.grow(this.#bytesOf(this.#inputBytes, this.#outputBytes + ANSWER_BYTES_MAX) + waiting);
   }
 
   close(): void {

@@ -6,6 +6,7 @@ import { constants, createBrotliDecompress, createGunzip, createInflate } from '
 import type { Agent, Dispatcher } from 'undici';
 import { PlatformError } from '#core/errors.ts';
 import type { GuestStream, HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
+import type { Hold } from '../bridge/host-memory.ts';
 import { codecBytes, type CodecBytes } from './codec-memory.ts';
 import { mayConnect, type EgressPolicy } from './egress.ts';
 import { EgressMeter } from './egress-meter.ts';
@@ -242,10 +243,15 @@ export async function reply(call: HostCall, response: Dispatcher.ResponseData, t
   for (let at = 0; at < fields.length; at += 2)
     if ((fields[at] as string).toLowerCase() === 'content-encoding') encoding = (fields[at + 1] as string).trim().toLowerCase();
   const bytesOf = decoderBytes[encoding];
-  const hold = bytesOf === undefined ? null : call.isolate.memory.hold(bytesOf(0, 0), 'A decoder of a fetched body');
+  let hold: Hold | null = null;
+  try {
+    if (bytesOf !== undefined) hold = call.isolate.memory.hold(bytesOf(0), 'A decoder of a fetched body');
+  } catch (error) {
+    response.body.destroy();
+    throw error;
+  }
   const decoder = decoders[encoding]?.();
-  if (hold !== null) decoder!.once('close', () => hold.release());
-  let decoded = 0;
+  if (hold !== null && decoder !== undefined) holdFor(decoder, response.body, hold, bytesOf!);
   let block = '';
   for (let at = 0; at < fields.length; at += 2) {
     const name = (fields[at] as string).toLowerCase();
@@ -281,12 +287,6 @@ export async function reply(call: HostCall, response: Dispatcher.ResponseData, t
       return;
     }
     body.on('data', (chunk: Uint8Array) => {
-      try {
-        hold?.grow(bytesOf!(0, (decoded += chunk.byteLength)));
-      } catch (error) {
-        body.destroy(error as Error);
-        return;
-      }
       if (!stream.write(chunk, true)) body.pause();
     });
     body.on('end', () => stream.end());
@@ -295,6 +295,18 @@ export async function reply(call: HostCall, response: Dispatcher.ResponseData, t
     if (open) body.resume();
   });
   return { value: { ...head, stream: stream.id, part: false } };
+}
+
+/** What a decoder takes is known when the first bytes come, and over when it is closed. */
+function holdFor(decoder: Readable, encoded: Readable, hold: Hold, bytesOf: CodecBytes): void {
+  decoder.once('close', () => hold.release());
+  encoded.once('data', (first: Uint8Array) => {
+    try {
+      hold.grow(bytesOf(0, first));
+    } catch (error) {
+      decoder.destroy(error as Error);
+    }
+  });
 }
 
 /** What has come of a body within one turn after its first chunk: small answers need no stream. */

@@ -114,6 +114,11 @@ export class HostMemory {
     this.add(-bytes);
   }
 
+  /** For what changes by itself. */
+  count(): HeldBytes {
+    return new HeldBytes(this);
+  }
+
   /** Reserves for something that lasts. @throws {PlatformError} `host_memory_exceeded`. */
   hold(bytes: number, what: string): Hold {
     const hold = new Hold(this, what);

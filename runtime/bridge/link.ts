@@ -4,7 +4,7 @@ import { PlatformError } from '#core/errors.ts';
 import { HandleTable } from './handle-table.ts';
 import { GuestCalls } from './guest-calls.ts';
 import { HostOutbox } from './host-outbox.ts';
-import { HeldBytes, type HostMemory } from './host-memory.ts';
+import type { HeldBytes, HostMemory } from './host-memory.ts';
 import type { CallOwner, CallScope, GuestStream, HostHandlers, HostReply } from './host-calls.ts';
 import { FIELD, Inbox, RECORD, STREAM, toGuest, toHost, type Failure, type Part } from './protocol.ts';
 import { Slots } from './slots.ts';
@@ -88,7 +88,7 @@ export class Link implements CallScope {
     this.#parts = parts;
     this.memory = parts.memory;
     this.outbox = new HostOutbox(parts.memory);
-    this.#held = new HeldBytes(parts.memory);
+    this.#held = parts.memory.count();
     this.handles = new HandleTable(parts.limits.handlesMax, parts.memory);
     this.calls = new GuestCalls({
       handlers: parts.handlers,

@@ -1,6 +1,7 @@
 // A request that another engine forwarded, as this engine's handler sees it: an exchange like any other. What the handler says to
 // it goes back as frames. Made by receiver.ts.
 import { PlatformError } from '#core/errors.ts';
+import type { HeldBytes, HostMemory } from '../bridge/host-memory.ts';
 import type { SocketWire } from '../bridge/sockets.ts';
 import { hasBody, headerIn, type HeadCache, type ResponseHead } from '../server/header-block.ts';
 import type { BodySink, Exchange } from '../server/listener.ts';
@@ -43,6 +44,7 @@ export class ReceivedExchange implements Exchange {
   readonly remoteAddress: string;
   readonly bodyBytes: number;
   requestId = '';
+  memory: HostMemory | null = null;
   refusedCookies = '';
   onAbort: (() => void) | null = null;
   onDrain: (() => void) | null = null;
@@ -61,6 +63,7 @@ export class ReceivedExchange implements Exchange {
   #waits = false;
   /** The rest of a large body. */
   #tail: Uint8Array | null = null;
+  #unsent: HeldBytes | null = null;
 
   constructor(id: number, request: ReceivedRequest, link: Link, heads: HeadCache, onOver: (id: number) => void) {
     this.method = request.method;
@@ -120,6 +123,7 @@ export class ReceivedExchange implements Exchange {
       this.#tail = bytes;
       this.#state = flushing;
       this.#push();
+      this.#countUnsent();
       return;
     }
     this.#link.flush();
@@ -211,6 +215,15 @@ export class ReceivedExchange implements Exchange {
     this.#link.sayBytes(CHUNK, this.#id, bytes);
   }
 
+  /** What the other engine's client has not taken of a whole body. */
+  #countUnsent(): void {
+    const { memory } = this;
+    const bytes = this.#tail?.byteLength ?? 0;
+    if (bytes === 0 || memory === null) return;
+    if (memory.hasRoom(bytes)) (this.#unsent = memory.count()).bytes = bytes;
+    else this.destroy();
+  }
+
   #push(): void {
     let tail = this.#tail;
     while (tail !== null && this.#credit > 0) {
@@ -226,6 +239,7 @@ export class ReceivedExchange implements Exchange {
   #over(): void {
     this.#state = ended;
     this.#tail = null;
+    if (this.#unsent !== null) this.#unsent.bytes = 0;
     this.#held.length = 0;
     this.#onOver(this.#id);
   }

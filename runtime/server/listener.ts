@@ -1,5 +1,6 @@
 // The one interface between a socket server and the handler. listener-node.ts and listener-uws.ts implement it; the
 // conformance suite in test/contract/listener.ts runs over both. Nothing here knows of isolates or routes.
+import type { HostMemory } from '../bridge/host-memory.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 
 /**
@@ -48,6 +49,8 @@ export interface Exchange {
   requestId: string;
   /** Set by the listener as it answers: names of cookies it left out, since they were for other hosts. Mostly empty. */
   refusedCookies: string;
+  /** Set by the handler: where a response that its client has not taken is counted. One that it has no room for is cut. */
+  memory?: HostMemory | null;
   /** Set by the handler: the client went away before the response was complete. Called at most once. */
   onAbort: (() => void) | null;
   /** Set by the handler: the socket takes more after `write` returned false. */

@@ -5,6 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { giveBack } from '#core/give-back.ts';
 import { errorMessage, errorTable, PlatformError, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
+import type { HeldBytes, HostMemory } from '../bridge/host-memory.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import { hasBody, type DateHeader, type HeadCache, type ResponseHead } from './header-block.ts';
 import type { BodySink, Exchange, ListenerOptions } from './listener.ts';
@@ -47,6 +48,8 @@ const drainBytesMax = 64 * 1024;
 const lingerMs = 1000;
 /** Smaller chunks are left to the garbage collector. */
 const freedBytesMin = 64 * 1024;
+/** Less than this of a response may wait uncounted. */
+const unsentBytesMin = 16 * 1024;
 
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
 const statusLines: string[] = Array.from({ length: 600 }, (_, status) => `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`);
@@ -64,6 +67,7 @@ export class NodeExchange implements Exchange {
   readonly headerBlock: string;
   readonly bodyBytes: number;
   requestId = '';
+  memory: HostMemory | null = null;
   refusedCookies = '';
   onAbort: (() => void) | null = null;
   onDrain: (() => void) | null = null;
@@ -82,6 +86,8 @@ export class NodeExchange implements Exchange {
   #awaitsContinue: boolean;
   #closes = false;
   #drainHeard = false;
+  /** What the client has not taken, where that is much. */
+  #unsent: HeldBytes | null = null;
   #sendsBody = true;
   /** Bytes that a streamed response with `content-length` still owes; -1 without one. */
   #owedBytes = -1;
@@ -195,6 +201,7 @@ export class NodeExchange implements Exchange {
     else if (typeof body === 'string') this.#response.end(Buffer.from(body));
     else this.#response.end(body, spent && bytes >= freedBytesMin ? () => giveBack(body) : undefined);
     this.#afterEnd();
+    if (bytes >= unsentBytesMin) this.#countUnsent();
   }
 
   begin(status: number, headerBlock: string): void {
@@ -240,6 +247,7 @@ export class NodeExchange implements Exchange {
       this.#response.on('drain', () => this.#drained());
     }
     this.#connection.socket.setTimeout(this.#listener.stallMs);
+    this.#countUnsent();
     return false;
   }
 
@@ -370,7 +378,22 @@ export class NodeExchange implements Exchange {
     if (socket.writableLength > 0 && !socket.destroyed) socket.setTimeout(this.#listener.stallMs);
   }
 
+  /** Counts what waits for the client until it has taken it or is gone. */
+  #countUnsent(): void {
+    const { memory } = this;
+    if (memory === null) return;
+    const bytes = this.#response.writableLength;
+    if (this.#unsent === null) {
+      if (bytes < unsentBytesMin) return;
+      const unsent = (this.#unsent = memory.count());
+      this.#response.once('close', () => (unsent.bytes = 0));
+    }
+    if (bytes > this.#unsent.bytes && !memory.hasRoom(bytes - this.#unsent.bytes)) this.#connection.socket.destroy();
+    else this.#unsent.bytes = bytes;
+  }
+
   #drained(): void {
+    if (this.#unsent !== null) this.#unsent.bytes = 0;
     if (this.#state !== streaming) return;
     this.#connection.socket.setTimeout(0);
     this.onDrain?.();

@@ -2,6 +2,7 @@
 // The native response object dies with the response or the connection, and every write must happen inside a cork.
 import { giveBack } from '#core/give-back.ts';
 import { errorMessage, errorTable, PlatformError, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
+import type { HeldBytes, HostMemory } from '../bridge/host-memory.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import { chosenProtocol, handshakeHeaders } from './handshake.ts';
 import { hasBody, headerIn, type HeadCache, type ResponseHead } from './header-block.ts';
@@ -68,6 +69,7 @@ export class UwsExchange implements Exchange {
   readonly headerBlock: string;
   readonly bodyBytes: number;
   requestId = '';
+  memory: HostMemory | null = null;
   refusedCookies = '';
   onAbort: (() => void) | null = null;
   onDrain: (() => void) | null = null;
@@ -96,6 +98,8 @@ export class UwsExchange implements Exchange {
   #owedBytes = -1;
   /** The rest of a chunk that the socket did not take. */
   #tail: Uint8Array | null = null;
+  /** What of a whole body the client has not taken. */
+  #unsent: HeldBytes | null = null;
   #waits = false;
   /** A whole body that nobody needs once it is sent. */
   #spent: Uint8Array | null = null;
@@ -259,6 +263,15 @@ export class UwsExchange implements Exchange {
     this.#state = flushing;
     native.onWritable(() => this.#writable());
     this.#push(bytes);
+    if (this.#state === flushing && this.memory !== null) this.#countUnsent(bytes.byteLength, this.memory);
+  }
+
+  #countUnsent(bytes: number, memory: HostMemory): void {
+    if (memory.hasRoom(bytes)) (this.#unsent = memory.count()).bytes = bytes;
+    else {
+      this.#finish(gone);
+      this.#native.close();
+    }
   }
 
   begin(status: number, headerBlock: string): void {
@@ -448,6 +461,7 @@ export class UwsExchange implements Exchange {
     if (state === ended && !this.#bodyEnded) this.#letOn();
     this.#held = null;
     this.#state = state;
+    if (this.#unsent !== null) this.#unsent.bytes = 0;
     if (this.#spent !== null) giveBack(this.#spent);
     if (--this.#listener.running === 0) this.#listener.onQuiet?.();
   }

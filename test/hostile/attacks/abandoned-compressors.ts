@@ -15,5 +15,5 @@ export default {
   environment: { WORKER_CPU_LIMIT_MS_FREE: '5000', WORKER_HOST_MEMORY_MB: '64' },
   attack: ({ flood }) => flood('/attack', { clients: 1, ms: 2000 }),
   expect: '200 left',
-  growthMbMax: 250,
+  growthMbMax: 150,
 } satisfies Attack;

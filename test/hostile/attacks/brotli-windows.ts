@@ -18,5 +18,5 @@ export default {
   environment: { WORKER_CPU_LIMIT_MS_FREE: '5000' },
   attack: ({ flood }) => flood('/attack', { clients: 3, ms: 2000 }),
   expect: '200 host_memory_exceeded',
-  growthMbMax: 400,
+  growthMbMax: 250,
 } satisfies Attack;
