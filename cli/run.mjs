@@ -1,4 +1,6 @@
-#!/usr/bin/env node
+#!/bin/sh
+':' //; exec node -- "$0" "$@"
+// The line above is for a shell: called as `platform`, Node would take `--env-file` for a flag of its own but for the `--`.
 // The launcher behind `platform` and every npm script: finds a Node 24, starts it with the flags of node-flags.mjs and hands
 // over. Plain JavaScript for Node >= 20, no dependency. A word that begins with `:` is a task of the repository (cli/tasks/).
 import { spawn } from 'node:child_process';

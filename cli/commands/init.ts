@@ -1,10 +1,10 @@
 // `platform init [template] [dir]`: copies a template (cli/templates/) and fills in the name and the package versions.
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { defineCommand } from 'citty';
 import { nearestWord } from '#core/spelling.ts';
 import { CliError } from '../failure.ts';
-import { packageFolder } from '../locations.ts';
+import { isCheckout, packageFolder } from '../locations.ts';
 import type { Shell } from '../shell.ts';
 
 const templates: Readonly<Record<string, string>> = {
@@ -40,6 +40,7 @@ export const command = defineCommand({
     const files = initProject(template, folder, {
       force: args.force === true,
       packages: packages ? path.resolve(shell.cwd, packages) : null,
+      checkout: isCheckout ? packageFolder : null,
     });
     const name = projectNameFrom(folder);
     if (args.json) {
@@ -58,7 +59,11 @@ export const command = defineCommand({
  *
  * @throws {CliError} for an unknown template, and for a folder that is not empty unless `force` is set. `.git` does not count.
  */
-export function initProject(template: string, folder: string, { force, packages }: { force: boolean; packages: string | null }): string[] {
+export function initProject(
+  template: string,
+  folder: string,
+  { force, packages, checkout }: { force: boolean; packages: string | null; checkout: string | null },
+): string[] {
   if (!Object.hasOwn(templates, template)) {
     const near = nearestWord(template, Object.keys(templates));
     throw new CliError(`There is no template "${template}"${near === undefined ? '' : `. Did you mean ${near}?`}`, {
@@ -82,7 +87,7 @@ export function initProject(template: string, folder: string, { force, packages 
     const to = path.relative(source, from).replace(/(^|[\\/])_/, '$1.');
     const text = readFileSync(from, 'utf8').replaceAll('__name__', name);
     mkdirSync(path.dirname(path.join(folder, to)), { recursive: true });
-    writeFileSync(path.join(folder, to), to === 'package.json' ? withPackages(text, packages) : text);
+    writeFileSync(path.join(folder, to), to === 'package.json' ? withPackages(text, folder, packages, checkout) : text);
     written.push(to);
   }
   return written.sort();
@@ -99,12 +104,21 @@ export function projectNameFrom(folder: string): string {
   return slug === '' ? 'app' : slug;
 }
 
-/** Points the platform's packages at local tarballs: for as long as they are not published. */
-function withPackages(text: string, folder: string | null): string {
-  if (folder === null) return text;
+/** Where a checkout has what the packages are made of: their commands and types work there as they are. */
+const linked: Readonly<Record<string, string>> = { '@platform-run/cli': 'cli/linked' };
+
+/** Points the platform's packages at local tarballs, else at the checkout that the command runs from. */
+function withPackages(text: string, project: string, folder: string | null, checkout: string | null): string {
+  if (folder === null && checkout === null) return text;
   const manifest = JSON.parse(text) as { devDependencies: Record<string, string> };
-  const tarballs = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.tgz')) : [];
+  const tarballs = folder !== null && existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.tgz')) : [];
   for (const name of Object.keys(manifest.devDependencies).filter((key) => key.startsWith('@platform-run/'))) {
+    if (folder === null) {
+      const target = path.join(checkout!, linked[name] ?? name.replace('@platform-run/', 'packages/'));
+      // Links are followed by where folders are, not by how they are called.
+      manifest.devDependencies[name] = `file:${path.relative(realpathSync(project), realpathSync(target))}`;
+      continue;
+    }
     const stem = name.slice(1).replace('/', '-');
     const tarball = tarballs.find((file) => file.startsWith(`${stem}-`) && /^\d/.test(file.slice(stem.length + 1)));
     if (tarball === undefined)

@@ -14,6 +14,7 @@ interface LockEntry {
   cpu?: string[];
   libc?: string[];
   optionalDependencies?: Record<string, string>;
+  engines?: Record<string, string>;
 }
 
 /** A lockfile as far as this file reads it. */
@@ -33,9 +34,19 @@ export function missingOptional({ packages }: Lockfile): string[] {
   );
 }
 
-/** The lockfile with an entry for each of them. @throws {Error} for a name that does not say its machine. */
+/**
+ * The lockfile with an entry for each of them, and without the engines that packages ask for: those are about the Node that the launcher
+ * starts, not about the one that runs npm, which would warn of them.
+ *
+ * @throws {Error} for a name that does not say its machine.
+ */
 export function completed(lockfile: Lockfile): Lockfile {
-  const packages: Record<string, LockEntry> = { ...lockfile.packages };
+  const packages: Record<string, LockEntry> = Object.fromEntries(
+    Object.entries(lockfile.packages).map(([name, { engines, ...entry }]) => [
+      name,
+      engines === undefined || (name !== '' && !name.startsWith('packages/')) ? entry : { ...entry, engines },
+    ]),
+  );
   for (const owner of Object.values(lockfile.packages)) {
     for (const [name, version] of Object.entries(owner.optionalDependencies ?? {})) {
       packages[`node_modules/${name}`] ??= { ...platformOf(name), version, optional: true, ...(owner.dev === true ? { dev: true } : {}) };
