@@ -1,8 +1,7 @@
-#!/bin/sh
-':' //; exec node -- "$0" "$@"
-// The line above is for a shell: called as `platform`, Node would take `--env-file` for a flag of its own but for the `--`.
+#!/usr/bin/env -S node --
 // The launcher behind `platform` and every npm script: finds a Node 24, starts it with the flags of node-flags.mjs and hands
 // over. Plain JavaScript for Node >= 20, no dependency. A word that begins with `:` is a task of the repository (cli/tasks/).
+// After `--` Node takes no word for a flag of its own: it would `--env-file`.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -45,7 +44,7 @@ function findNode24() {
 
 /** Runs this file again on the right Node. The IPC channel tells the child when the launcher is gone, however it ended. */
 function startAgain(binary) {
-  const child = spawn(binary, [...nodeFlags, self, ...process.argv.slice(2)], { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
+  const child = spawn(binary, [...nodeFlags, '--', self, ...process.argv.slice(2)], { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
   for (const signal of ['SIGTERM', 'SIGHUP', 'SIGQUIT']) process.on(signal, () => child.kill(signal));
   // A terminal sends Ctrl-C to both processes; without one only this process got the signal.
   process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'));

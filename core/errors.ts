@@ -73,7 +73,11 @@ export const errorTable = {
   database_corrupt: { status: 503, blame: 'platform', message: 'Database {database} is damaged and was set aside: {reason}' },
   database_unavailable: { status: 503, blame: 'platform', message: 'The database cannot be reached: {reason}' },
   migration_failed: { status: 500, blame: 'worker', message: 'Migration {file}, line {line}: {reason}' },
-  migration_changed: { status: 500, blame: 'worker', message: 'Migration {file} was applied already, and has been changed since' },
+  migration_changed: {
+    status: 500,
+    blame: 'worker',
+    message: 'Migration {file} was applied already, and has been changed since: restore it, and put the change into a new migration',
+  },
 
   // The platform's own.
   private_port_unauthorized: {

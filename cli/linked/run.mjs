@@ -1,4 +1,3 @@
-#!/bin/sh
-':' //; exec node -- "$0" "$@"
-// The command `platform` of a project that links to this checkout. The shell line keeps Node from taking `--env-file` for a flag of its own.
+#!/usr/bin/env -S node --
+// The command `platform` of a project that links to this checkout. `--` above: as in cli/run.mjs.
 await import('../run.mjs');

@@ -10,6 +10,7 @@ import { root, runProgram } from './processes.ts';
 const shippedFolders = ['core', 'runtime', 'builder', 'cli', 'postgres', 'control/gateway', 'dashboard'];
 const leftOut = [
   'cli/tasks/**',
+  'cli/linked/**',
   '**/node_modules/**',
   '**/README.md',
   'runtime/**/tsconfig.json',

@@ -27,7 +27,10 @@ test('each template becomes a project named after its folder', async (t) => {
     };
     assert.equal(manifest.name, `my-${template}`);
     assert.deepEqual(Object.keys(manifest.scripts), ['dev', 'build', 'types', 'deploy', 'check']);
-    assert.equal(manifest.devDependencies['@platform-run/cli'], 'latest');
+    for (const [name, wanted] of Object.entries(manifest.devDependencies).filter(([key]) => key.startsWith('@platform-run/'))) {
+      const target = path.resolve(cwd, `My ${template}`, wanted.replace(/^file:/, ''));
+      assert.equal((JSON.parse(readFileSync(path.join(target, 'package.json'), 'utf8')) as { name: string }).name, name);
+    }
     assert.match(read('platform.yaml'), /^kind: worker$/m);
     assert.match(read('.gitignore'), /^node_modules\/$/m);
     assert.match(read('.npmrc'), /^ignore-scripts=true$/m);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -30,6 +30,14 @@ test('the program runs with every flag, its words, its input and its exit code',
   const ended = spawnSync(process.execPath, [launcher, 'dev', '--port', '1'], { input: 'typed', encoding: 'utf8' });
   assert.equal(ended.status, 5);
   assert.deepEqual(JSON.parse(ended.stdout), [[...nodeFlags], ['dev', '--port', '1'], 'typed']);
+});
+
+test('--env-file is a flag of the command, not of Node', (t) => {
+  const launcher = installed(t, `export const run = (words) => { console.log(JSON.stringify(words)); return 0; };`);
+  chmodSync(launcher, 0o755);
+  const env = { ...process.env, PATH: `${path.dirname(process.execPath)}:${process.env['PATH']}` };
+  const ended = spawnSync(launcher, ['deploy', '--env-file', 'nope.env'], { encoding: 'utf8', env });
+  assert.deepEqual([ended.stdout, ended.stderr], ['["deploy","--env-file","nope.env"]\n', '']);
 });
 
 test('started with the flags already, it starts no second process', (t) => {

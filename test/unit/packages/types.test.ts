@@ -39,6 +39,7 @@ const texts: string[] = [page, query, note, raw];
 async function use(env: PlatformEnv, request: Request, ctx: ExecutionContext): Promise<Response> {
   const { results } = await env.DB.prepare('SELECT ?').bind(1, null, 'a', new Uint8Array(1)).all<{ id: number }>();
   const id: number | undefined = results[0]?.id;
+  const variable: string | undefined = process.env['NAME'] ?? process.env.NAME;
   const name: string | null = await env.DB.prepare('SELECT 1').first<string>('name');
   const row: { id: number } | null = await env.DB.prepare('SELECT 1').first<{ id: number }>();
   await env.DB.batch([env.DB.prepare('SELECT 1')]);
@@ -80,7 +81,7 @@ async function use(env: PlatformEnv, request: Request, ctx: ExecutionContext): P
   ctx.waitUntil(fetch(url));
   ctx.passThroughOnException();
   const asset: Response = await env.ASSETS.fetch(request);
-  console.log(id, name, row, left, first, sent, messageId, status, theme, both, parsed?.a, value, metadata?.tag, bytes, stdout, user?.email, answer.choices, stream, asset);
+  console.log(variable, id, name, row, left, first, sent, messageId, status, theme, both, parsed?.a, value, metadata?.tag, bytes, stdout, user?.email, answer.choices, stream, asset);
   return Response.json({ texts });
 }
 
@@ -221,6 +222,16 @@ test('bindings have the types of D1, Workers KV, R2, Queues and Workflows where 
     .replace('"@platform-run/types"', '"@platform-run/types", "@cloudflare/workers-types"');
   const folder = await project(t, { 'env.d.ts': generated(yaml), 'tsconfig.json': made, 'src/index.ts': shapes });
   await symlink(path.join(root, 'node_modules/@cloudflare'), path.join(folder, 'node_modules/@cloudflare'));
+  assert.equal(await check(folder), '');
+});
+
+test('process.env has its type without the types of Node, and beside them', async (t) => {
+  const made = tsconfig()
+    .replace('"skipLibCheck": false', '"skipLibCheck": true')
+    .replace('"@platform-run/types"', '"@platform-run/types", "node"');
+  const source = 'export const name: string | undefined = process.env["NAME"];\n';
+  const folder = await project(t, { 'env.d.ts': generated(yaml), 'tsconfig.json': made, 'src/index.ts': source });
+  await symlink(path.join(root, 'node_modules/@types'), path.join(folder, 'node_modules/@types'));
   assert.equal(await check(folder), '');
 });
 

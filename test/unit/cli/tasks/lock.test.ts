@@ -37,6 +37,17 @@ test('a missing optional package gets an entry with the machine its name says', 
   assert.deepEqual(packages['node_modules/@tool/here'], { version: '1.0.0' });
 });
 
+test('no package of a lockfile asks for an engine: npm would warn of the Node it runs on, which is not theirs', () => {
+  for (const folder of lockedFolders) {
+    const { packages } = JSON.parse(readFileSync(join(root, folder, 'package-lock.json'), 'utf8')) as Lockfile;
+    const asking = Object.entries(packages).filter(([name, { engines }]) => name.startsWith('node_modules/') && engines !== undefined);
+    assert.deepEqual(asking, [], 'run `npm run lock`');
+  }
+  assert.deepEqual(completed({ packages: { '': { engines: { node: '>=20' } }, 'node_modules/tool': { engines: { node: '>=24' } } } }), {
+    packages: { '': { engines: { node: '>=20' } }, 'node_modules/tool': {} },
+  });
+});
+
 test('an optional package whose name says no machine is an error', () => {
   assert.throws(() => completed({ packages: { 'node_modules/tool': { optionalDependencies: { '@tool/extra': '1.0.0' } } } }), {
     message: 'The optional package @tool/extra does not say what machine it is for',

@@ -35,7 +35,7 @@ test('a migration that fails leaves nothing behind, and those before it stay', a
   assert.deepEqual(await client.migrate(at, [files[0], ['2.sql', 'CREATE TABLE b (x)']]), ['2.sql']);
   await assert.rejects(client.migrate(at, [['1.sql', 'CREATE TABLE a (x, y)']]), {
     code: 'migration_changed',
-    message: 'Migration 1.sql was applied already, and has been changed since',
+    message: 'Migration 1.sql was applied already, and has been changed since: restore it, and put the change into a new migration',
   });
 });
 
