@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { runBuild } from '#builder/build-step.ts';
 import { isOutputName } from '#builder/output-folder.ts';
-import { projectRoot, workspaceOf, type Project } from './project.ts';
+import type { Project } from './project.ts';
 
 /** The build command of one session. Paths are relative to the project's folder. */
 export interface DevBuild {
@@ -82,7 +82,7 @@ export function createDevBuild({ again, output, warn }: DevBuildEvents): DevBuil
       clearTimeout(late);
       running = true;
       try {
-        const folders = await runBuild(root, project.config, { onOutput: output, workspace: workspaceOf(project), signal: ending.signal });
+        const folders = await runBuild(root, project.config, { onOutput: output, workspace: project.workspace, signal: ending.signal });
         for (const folder of folders ?? []) made.add(path.relative(project.folder, path.join(root, folder)));
         return folders;
       } finally {
@@ -91,7 +91,7 @@ export function createDevBuild({ again, output, warn }: DevBuildEvents): DevBuil
     },
     takes(project, paths) {
       if (project.config.build === null) return false;
-      const relevant = paths.filter((file) => isInput(path.relative(projectRoot(project), path.join(project.folder, file))));
+      const relevant = paths.filter((file) => isInput(path.relative(project.root, path.join(project.folder, file))));
       if (running) {
         for (const file of relevant) during.add(file);
         return true;

@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Bundle } from '#builder/bundle.ts';
 import { findEntry, type ProjectEntry } from '#builder/entry.ts';
-import { containmentOf } from '#builder/containment.ts';
+import { containmentOf, isInside } from '#builder/containment.ts';
 import { readMigrations } from '#builder/migrations.ts';
 import { hasNodeCompat } from '#builder/project.ts';
 import { watch, type Watch, type WatchResult } from '#builder/watch.ts';
 import { defaultLimits } from '#core/limits.ts';
 import type { DevEngine } from '#runtime/dev.ts';
 import { failuresOf, type Failure } from './failure.ts';
-import { buildProject, projectRoot, workspaceOf, type Project } from './project.ts';
+import { buildProject, type Project } from './project.ts';
 import { createDevBuild } from './dev-build.ts';
 import { readVariables, variableFiles } from './variables.ts';
 import { watchFolder, type Watcher } from './watcher.ts';
@@ -48,6 +48,7 @@ export async function startSession({ engine, folder, load, watching, events }: S
   let sources: Watch | null = null;
   let bundle: Bundle | null = null;
   let opened = false;
+  let kind: ProjectEntry['kind'] = 'dynamic';
   /** What is wrong, as it was told last; null when nothing is. */
   let told: string | null = null;
   /** Folders that the build command made. */
@@ -90,7 +91,7 @@ export async function startSession({ engine, folder, load, watching, events }: S
       onWarning: events.warned,
       ...(bundle !== null && { bundle }),
     });
-    const found = await readMigrations(containmentOf(projectRoot(project)), project.config.bindings.db ?? {});
+    const found = await readMigrations(containmentOf(project.root), project.config.bindings.db ?? {});
     // A file that is being written is empty for a moment: applied like that, it could not be changed any more.
     const migrations = found.map(({ resource, files }) => ({ resource, files: files.filter(([, sql]) => sql.trim() !== '') }));
     await engine.deploy({ artifactFolder: built.folder, vars: readVariables(project.folder), migrations, config: project.config });
@@ -108,15 +109,17 @@ export async function startSession({ engine, folder, load, watching, events }: S
     sources = null;
     bundle = null;
     project = load();
-    const root = await realpath(projectRoot(project));
+    const root = await realpath(project.root);
+    follow(project.root);
     const { config } = project;
     made = await command.run(project, root);
     const found: ProjectEntry = findEntry(root, config);
+    kind = found.kind;
     opened = true;
     if (found.entry === null || !watching) return serve(cause, began);
     const options = {
       root,
-      workspace: workspaceOf(project),
+      workspace: project.workspace,
       entry: found.entry,
       nodeCompat: hasNodeCompat(config),
       bytesMax: defaultLimits.bundleBytesMax,
@@ -142,18 +145,28 @@ export async function startSession({ engine, folder, load, watching, events }: S
     const cause =
       paths.find((file) => (variableFiles as readonly string[]).includes(file)) ??
       paths.find((file) => isMigration(project!, file)) ??
-      paths.find((file) => isStatic(project!, file));
+      paths.find((file) => isStatic(project!, kind, file));
     // Before the first good bundle there is nothing to serve; that bundle brings variables and files along.
     if (cause !== undefined && (bundle !== null || sources === null)) enqueue(() => serve(cause, began));
   };
-  const watcher: Watcher | null = watching ? watchFolder(folder, [], onChange) : null;
+  const watchers = new Map<string, Watcher>();
+  /** Watches a folder, unless one around it is; `base` may lie beside the folder of platform.yaml. */
+  const follow = (watched: string): void => {
+    if (!watching || [...watchers.keys()].some((around) => isInside(around, watched))) return;
+    const named = (file: string): string => path.relative(folder, path.join(watched, file));
+    watchers.set(
+      watched,
+      watchFolder(watched, [], (paths) => onChange(paths.map(named))),
+    );
+  };
+  follow(folder);
   enqueue(() => open(null, performance.now()));
 
   await settledOnce.promise;
   return {
     async close() {
       closed = true;
-      watcher?.close();
+      for (const watcher of watchers.values()) watcher.close();
       command.close();
       await sources?.close();
       await queue;
@@ -163,13 +176,16 @@ export async function startSession({ engine, folder, load, watching, events }: S
 }
 
 /** Whether a changed path, relative to the project's folder, is a migration. */
-function isMigration({ config }: Project, file: string): boolean {
-  return file.endsWith('.sql') && path.dirname(path.relative(path.join(config.base), file)).split(path.sep)[0] === 'migrations';
+function isMigration(project: Project, file: string): boolean {
+  return file.endsWith('.sql') && path.dirname(inRoot(project, file)).split(path.sep)[0] === 'migrations';
 }
 
 /** Whether a changed path, relative to the project's folder, is one of the static files. */
-function isStatic({ config }: Project, file: string): boolean {
-  const assets = path.join(config.base, config.out ?? (config.kind === 'static' ? '.' : 'public'));
-  const relative = path.relative(assets, file);
+function isStatic(project: Project, kind: ProjectEntry['kind'], file: string): boolean {
+  const relative = path.relative(project.config.out ?? (kind === 'static' ? '.' : 'public'), inRoot(project, file));
   return relative !== '..' && !relative.startsWith(`..${path.sep}`);
+}
+
+function inRoot({ folder, root }: Project, file: string): string {
+  return path.relative(root, path.join(folder, file));
 }

@@ -1,15 +1,16 @@
 // The project a command works on: finds and reads its platform.yaml, and builds it. The commands build, deploy, dev, start and
 // types share this, so that all of them see the same project.
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { codeFrame } from '#core/code-frame.ts';
 import { formatProblem, hasErrors, type Problem } from '#core/problem.ts';
 import { parseProjectConfig, type ProjectConfig } from '#core/project-config.ts';
-import { inspectRepository } from '#core/workspace.ts';
 import type { Artifact } from '#builder/artifact.ts';
 import { build } from '#builder/build.ts';
 import type { Bundle } from '#builder/bundle.ts';
+import { isInside, realPath } from '#builder/containment.ts';
 import { CliError } from './failure.ts';
+import { placeOf, readWorkspaceFile } from './repository.ts';
 import type { Shell } from './shell.ts';
 
 const configNames = ['platform.yaml', 'platform.yml'];
@@ -19,6 +20,8 @@ export interface Project {
   /** Folder of the configuration file, or the folder itself without one; absolute. */ readonly folder: string;
   /** Absolute path; null: everything has its default. */ readonly configFile: string | null;
   readonly config: ProjectConfig;
+  /** Where its sources lie: `base` in the repository, else the folder; absolute. */ readonly root: string;
+  /** The repository where it is a workspace, else `root`: what a build may read, and where tools are installed. */ readonly workspace: string;
 }
 
 /** The errors of a configuration file as one failure. */
@@ -39,14 +42,13 @@ export class ConfigError extends Error {
  * @throws {ConfigError} with every error of the file, its place and a code frame.
  */
 export function loadProject(shell: Shell, folder: string, configFlag: string | null): Project {
-  const found =
-    configFlag === null
-      ? configNames.map((name) => path.join(folder, name)).find((file) => existsSync(file))
-      : path.resolve(shell.cwd, configFlag);
+  const found = configFlag === null ? configIn(folder) : path.resolve(shell.cwd, configFlag);
   if (found === undefined) {
     if (!existsSync(folder)) throw new CliError(`There is no folder ${folder}`);
-    return { folder, configFile: null, config: parseProjectConfig('', { file: 'platform.yaml' }).config! };
+    const config = parseProjectConfig('', { file: 'platform.yaml' }).config!;
+    return { folder, configFile: null, config, ...sourcesOf(folder, config, null) };
   }
+  if (configFlag === null) refuseOutside(found);
   let text: string;
   try {
     text = readFileSync(found, 'utf8');
@@ -62,7 +64,49 @@ export function loadProject(shell: Shell, folder: string, configFlag: string | n
     const errors = problems.filter((problem) => problem.severity === 'error').toSorted((a, b) => a.line - b.line);
     throw new ConfigError(errors.map((problem) => toCliError(problem, text)));
   }
-  return { folder: path.dirname(found), configFile: found, config };
+  return { folder: path.dirname(found), configFile: found, config, ...sourcesOf(path.dirname(found), config, { name, text }) };
+}
+
+/** The configuration file in a folder; undefined where there is none. */
+export function configIn(folder: string): string | undefined {
+  return configNames.map((name) => path.join(folder, name)).find((file) => existsSync(file));
+}
+
+/** A link may stand for a configuration elsewhere in the repository, not for any file: its lines are shown where it is wrong. */
+function refuseOutside(file: string): void {
+  const real = realPath(file);
+  const { repository } = placeOf(path.dirname(file));
+  if (real === null || !isInside(realPath(repository) ?? repository, real))
+    throw new CliError('This is a link that leads out of the repository', {
+      file,
+      advice: 'Put the file itself here, or name it with --config.',
+    });
+}
+
+/** Where the sources of a project lie, and what of the repository belongs to it. */
+function sourcesOf(
+  folder: string,
+  { base }: ProjectConfig,
+  file: { name: string; text: string } | null,
+): Pick<Project, 'root' | 'workspace'> {
+  const { repository, workspace } = placeOf(folder);
+  const exclusions = readWorkspaceFile(repository);
+  if (exclusions !== null && hasErrors(exclusions.problems))
+    throw new ConfigError(exclusions.problems.map((problem) => toCliError(problem, exclusions.text)));
+  if (file === null || base === '.') return { root: folder, workspace: workspace ?? folder };
+  const root = path.resolve(repository, base);
+  const real = realPath(root);
+  const line = file.text.split('\n').findIndex((text) => /^["']?base["']?\s*:/.test(text)) + 1;
+  const fail = (message: string, advice: string): never => {
+    throw new CliError(message, { file: file.name, ...(line > 0 && { line, column: 1, frame: codeFrame(file.text, line, 1) }), advice });
+  };
+  if (real === null) {
+    const meant = path.relative(repository, path.join(folder, base));
+    const advice = existsSync(path.join(folder, base)) ? `Did you mean "${meant}"? ` : '';
+    fail(`base: there is no folder ${base} in the repository ${repository}`, `${advice}base is relative to the root of the repository.`);
+  } else if (!isInside(realPath(repository)!, real))
+    fail(`base: ${base} leads out of the repository`, 'Name a folder of the repository itself.');
+  return { root, workspace: workspace ?? root };
 }
 
 /** A problem as an error of the command line, with a code frame. @param text the file it is in. */
@@ -85,27 +129,6 @@ export function lacksAgentFlag({ folder, configFile }: Project): boolean {
   }
   const depends = manifest.dependencies?.[agentPackage] !== undefined || manifest.devDependencies?.[agentPackage] !== undefined;
   return depends && !/^["']?agentSDK["']?\s*:/m.test(readFileSync(configFile, 'utf8'));
-}
-
-/**
- * The workspace a project belongs to: the nearest folder above that is a monorepo's root, no further than its Git repository;
- * else the project's own folder.
- */
-export function workspaceFolder(folder: string): string {
-  for (let at = folder; ; at = path.dirname(at)) {
-    const names = existsSync(at) ? readdirSync(at) : [];
-    const file = path.join(at, 'package.json');
-    const texts = names.includes('package.json') ? { 'package.json': readFileSync(file, 'utf8') } : {};
-    // One project file does not make a monorepo; the indicators of a workspace do.
-    if (inspectRepository({ paths: names, texts }).monorepo) return at;
-    if (names.includes('.git') || path.dirname(at) === at) return folder;
-  }
-}
-
-/** The repository of a project where it is a workspace, else the project's own folder: what its build may read. */
-export function workspaceOf(project: Project): string {
-  const workspace = workspaceFolder(project.folder);
-  return workspace === project.folder ? projectRoot(project) : workspace;
 }
 
 /** What a build says goes to the standard error of the shell. */
@@ -144,16 +167,11 @@ export async function buildProject(
 ): Promise<Built> {
   const began = performance.now();
   const artifact = await build({
-    root: projectRoot(project),
-    workspace: workspaceFolder(project.folder),
+    root: project.root,
+    workspace: project.workspace,
     config: project.config,
     artifacts,
     ...options,
   });
   return { ...artifact, buildMs: performance.now() - began };
-}
-
-/** The folder that `base` names, where the sources lie. */
-export function projectRoot({ folder, config }: Project): string {
-  return path.resolve(folder, config.base);
 }

@@ -1,6 +1,7 @@
 // `platform build`: builds the project into an artifact and says what came out.
 import path from 'node:path';
 import { defineCommand } from 'citty';
+import { chooseProjects, choiceFlags } from '../choose-projects.ts';
 import { buildOutput, buildProject, loadProject, type Built } from '../project.ts';
 import type { Shell } from '../shell.ts';
 
@@ -9,6 +10,7 @@ export const command = defineCommand({
   args: {
     dir: { type: 'positional', required: false, description: 'Folder of the project (default: the current one)' },
     config: { type: 'string', alias: 'c', valueHint: 'path', description: 'Configuration file (default: platform.yaml)' },
+    ...choiceFlags,
     output: {
       type: 'string',
       alias: 'o',
@@ -19,19 +21,30 @@ export const command = defineCommand({
   },
   async run({ args, data }) {
     const shell = data as Shell;
-    const project = loadProject(shell, path.resolve(shell.cwd, args.dir ?? '.'), args.config ?? null);
-    const artifacts =
-      args.output === undefined ? path.join(project.folder, '.platform', 'artifacts') : path.resolve(shell.cwd, args.output);
-    const built = await buildProject(project, artifacts, buildOutput(shell));
-    if (args.json) {
-      const { id, folder, files, bytes, buildMs } = built;
-      shell.out(JSON.stringify({ id, folder, kind: built.manifest.kind, files, bytes, buildMs: Math.round(buildMs) }));
-      return;
-    }
-    shell.out(`${shell.paint('green', 'Built')} ${describe(built)}`);
-    shell.out(shell.paint('dim', path.relative(shell.cwd, built.folder)));
+    const choice = { ...args, folder: path.resolve(shell.cwd, args.dir ?? '.') };
+    for (const folder of chooseProjects('platform build', choice, true)) await buildOne(shell, folder, args);
   },
 });
+
+/** The flags of `platform build`. */
+interface BuildFlags {
+  readonly config?: string | undefined;
+  readonly output?: string | undefined;
+  readonly json?: boolean | undefined;
+}
+
+async function buildOne(shell: Shell, folder: string, args: BuildFlags): Promise<void> {
+  const project = loadProject(shell, folder, args.config ?? null);
+  const artifacts = args.output === undefined ? path.join(project.folder, '.platform', 'artifacts') : path.resolve(shell.cwd, args.output);
+  const built = await buildProject(project, artifacts, buildOutput(shell));
+  if (args.json) {
+    const { id, folder: written, files, bytes, buildMs } = built;
+    shell.out(JSON.stringify({ id, folder: written, kind: built.manifest.kind, files, bytes, buildMs: Math.round(buildMs) }));
+    return;
+  }
+  shell.out(`${shell.paint('green', 'Built')} ${describe(built)}`);
+  shell.out(shell.paint('dim', path.relative(shell.cwd, built.folder)));
+}
 
 /** An artifact in one line: id, files, size, time. */
 export function describe({ id, files, bytes, buildMs }: Built): string {

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { defineCommand } from 'citty';
 import type { RouteRecord } from '#core/manifest.ts';
 import { variablesOf } from '#core/preview.ts';
+import { chooseProjects, choiceFlags } from '../choose-projects.ts';
 import { CliError } from '../failure.ts';
 import { askPlatform, findPlatform, inWords, type LocalPlatform } from '../local-platform.ts';
 import { handlerAddress } from '../locations.ts';
@@ -21,6 +22,7 @@ export const command = defineCommand({
   args: {
     dir: { type: 'positional', required: false, description: 'Folder of the project (default: the current one)' },
     ...projectFlags,
+    ...choiceFlags,
     branch: {
       type: 'string',
       alias: 'b',
@@ -38,50 +40,71 @@ export const command = defineCommand({
   },
   async run({ args, data }) {
     const shell = data as Shell;
-    const project = loadProject(shell, folderOf(shell, args.dir), args.config ?? null);
-    const name = nameOf(project, args.name);
-    checkProjectName(name);
-    const { branch, isDefault } = branchOf(project.folder, args.branch);
-    const vars = args['env-file'] === undefined ? null : variablesIn(path.resolve(shell.cwd, args['env-file']));
-    const platform = await findPlatform(shell, () => handlerAddress(shell));
-    const production = args.prod === true || isDefault;
-    if (platform.running !== null && !args.json)
-      shell.out(shell.paint('dim', `Deploying to the platform on ${inWords({ ...platform, pid: platform.running.pid })}`));
-    const built = await buildProject(project, path.join(platform.folder, 'artifacts'), buildOutput(shell));
-    if (args.force !== true) {
-      const before = readRoute(platform.folder, name);
-      const given = vars ?? variablesFor(before, branch, production);
-      await checkStart(platform, { artifact: built.id, project: name, plan: before?.plan ?? 'free', vars: given });
-    }
-    const { deployment, route } = publish({
-      dataFolder: platform.folder,
-      project: name,
-      branch,
-      production,
-      artifactFolder: built.folder,
-      artifactId: built.id,
-      ...(vars !== null && { vars }),
-    });
-    await untilRouted(platform, name);
-    const isProduction = route.production === deployment.id;
-    const urls = urlsOf(platform, route, deployment.id);
-    const running = platform.running !== null;
-    const unset = Object.keys(readVariables(project.folder)).filter((key) => !Object.hasOwn(variablesOf(route, deployment.id), key));
-    if (args.json) {
-      const told = { project: name, deployment: deployment.id, artifact: built.id, branch, production: isProduction, running, urls };
-      shell.out(JSON.stringify({ ...told, unsetVariables: unset }));
-      return;
-    }
-    const as = isProduction ? '(production)' : `(preview of ${branch})`;
-    shell.out(`${shell.paint('green', 'Built')} ${describe(built)}`);
-    shell.out(`${shell.paint('green', 'Deployed')} ${name} as ${deployment.id} ${as}`);
-    if (running) for (const url of urls) shell.out(`  ${shell.paint('cyan', url)}`);
-    else shell.err(`No platform of yours is known to run on ${platform.folder}: it is served by the one that is started there.`);
-    if (route.production === null)
-      shell.out(`${name} has no production yet: \`platform deploy --prod\`, or \`platform promote ${deployment.id}\``);
-    if (unset.length > 0) shell.err(unsetAdvice(shell, unset, isProduction ? 'production' : `previews of ${branch}`, isProduction, branch));
+    const folders = chooseProjects('platform deploy', { ...args, folder: folderOf(shell, args.dir) }, true);
+    if (folders.length > 1 && args.name !== undefined)
+      throw new CliError('--name names one project, --all means several', {
+        exitCode: 2,
+        advice: 'Give each a `name` in its platform.yaml.',
+      });
+    for (const folder of folders) await deployOne(shell, folder, args);
   },
 });
+
+/** The flags of `platform deploy`. */
+interface DeployFlags {
+  readonly name?: string | undefined;
+  readonly config?: string | undefined;
+  readonly branch?: string | undefined;
+  readonly prod?: boolean | undefined;
+  readonly 'env-file'?: string | undefined;
+  readonly force?: boolean | undefined;
+  readonly json?: boolean | undefined;
+}
+
+async function deployOne(shell: Shell, folder: string, args: DeployFlags): Promise<void> {
+  const project = loadProject(shell, folder, args.config ?? null);
+  const name = nameOf(project, args.name);
+  checkProjectName(name);
+  const { branch, isDefault } = branchOf(project.folder, args.branch);
+  const vars = args['env-file'] === undefined ? null : variablesIn(path.resolve(shell.cwd, args['env-file']));
+  const platform = await findPlatform(shell, () => handlerAddress(shell));
+  const production = args.prod === true || isDefault;
+  if (platform.running !== null && !args.json)
+    shell.out(shell.paint('dim', `Deploying to the platform on ${inWords({ ...platform, pid: platform.running.pid })}`));
+  const built = await buildProject(project, path.join(platform.folder, 'artifacts'), buildOutput(shell));
+  if (args.force !== true) {
+    const before = readRoute(platform.folder, name);
+    const given = vars ?? variablesFor(before, branch, production);
+    await checkStart(platform, { artifact: built.id, project: name, plan: before?.plan ?? 'free', vars: given });
+  }
+  const { deployment, route } = publish({
+    dataFolder: platform.folder,
+    project: name,
+    branch,
+    production,
+    artifactFolder: built.folder,
+    artifactId: built.id,
+    ...(vars !== null && { vars }),
+  });
+  await untilRouted(platform, name);
+  const isProduction = route.production === deployment.id;
+  const urls = urlsOf(platform, route, deployment.id);
+  const running = platform.running !== null;
+  const unset = Object.keys(readVariables(project.folder)).filter((key) => !Object.hasOwn(variablesOf(route, deployment.id), key));
+  if (args.json) {
+    const told = { project: name, deployment: deployment.id, artifact: built.id, branch, production: isProduction, running, urls };
+    shell.out(JSON.stringify({ ...told, unsetVariables: unset }));
+    return;
+  }
+  const as = isProduction ? '(production)' : `(preview of ${branch})`;
+  shell.out(`${shell.paint('green', 'Built')} ${describe(built)}`);
+  shell.out(`${shell.paint('green', 'Deployed')} ${name} as ${deployment.id} ${as}`);
+  if (running) for (const url of urls) shell.out(`  ${shell.paint('cyan', url)}`);
+  else shell.err(`No platform of yours is known to run on ${platform.folder}: it is served by the one that is started there.`);
+  if (route.production === null)
+    shell.out(`${name} has no production yet: \`platform deploy --prod\`, or \`platform promote ${deployment.id}\``);
+  if (unset.length > 0) shell.err(unsetAdvice(shell, unset, isProduction ? 'production' : `previews of ${branch}`, isProduction, branch));
+}
 
 /** What of `.env` the deployment does not have: variables are set on the platform, not taken along. */
 function unsetAdvice(shell: Shell, unset: readonly string[], what: string, isProduction: boolean, branch: string): string {

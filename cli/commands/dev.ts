@@ -4,10 +4,12 @@ import path from 'node:path';
 import { defineCommand } from 'citty';
 import type { DevEngine, DevOptions, DevRequest, startDev } from '#runtime/dev.ts';
 import { wholeNumber } from '../arguments.ts';
+import { chooseProjects, choiceFlags } from '../choose-projects.ts';
 import { startSession, type SessionEvents } from '../dev-session.ts';
 import { CliError, formatFailure } from '../failure.ts';
 import { projectNameFrom } from './init.ts';
-import { agentPackage, lacksAgentFlag, loadProject, workspaceFolder, type Project } from '../project.ts';
+import { agentPackage, lacksAgentFlag, loadProject, type Project } from '../project.ts';
+import { workspaceFolder } from '../repository.ts';
 import type { Shell } from '../shell.ts';
 
 /** Opens an engine: that of runtime/dev.ts, or a recording one in tests. */
@@ -18,6 +20,7 @@ export interface DevFlags {
   readonly port?: string | undefined;
   readonly host?: string | undefined;
   readonly config?: string | undefined;
+  readonly project?: string | undefined;
   readonly watch?: boolean | undefined;
   readonly verbose?: boolean | undefined;
   readonly 'dashboard-port'?: string | undefined;
@@ -34,6 +37,7 @@ export const command = defineCommand({
       description: 'Host to listen on (default: dev.host of platform.yaml, else localhost)',
     },
     config: { type: 'string', alias: 'c', valueHint: 'path', description: 'Configuration file (default: platform.yaml)' },
+    project: choiceFlags.project,
     watch: { type: 'boolean', default: true, description: 'Rebuild when files change', negativeDescription: 'Build once' },
     verbose: { type: 'boolean', alias: 'v', description: 'Say more: what is rebuilt and why, debug lines of the worker' },
     'dashboard-port': { type: 'string', valueHint: 'n', description: 'Port of the dashboard (default: port + 1000; 0: a free one)' },
@@ -65,7 +69,8 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
   const given = flags['dashboard-port'];
   const dashboardFlag = given === undefined ? null : wholeNumber('platform dev', '--dashboard-port', given, 0, 65_535);
   const stopped = shell.untilStopped();
-  const folder = flags.config === undefined ? shell.cwd : path.dirname(path.resolve(shell.cwd, flags.config));
+  const [chosen] = chooseProjects('platform dev', { folder: shell.cwd, config: flags.config, project: flags.project }, false);
+  const folder = flags.config === undefined ? chosen! : path.dirname(path.resolve(shell.cwd, flags.config));
   let warned = '';
   const load = (): Project => {
     const warnings: string[] = [];

@@ -255,9 +255,11 @@ test('a request is a line with status, CPU and wall time; the worker logs beside
   assert.deepEqual(dev.shell.errors, ['warn careful']);
 });
 
-test('a port that is taken names the flag that helps', async () => {
+test('a port that is taken names the flag that helps', async (t) => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'dev-'));
+  t.after(() => rmSync(folder, { recursive: true }));
   const taken: StartDev = () => Promise.reject(Object.assign(new Error('listen'), { code: 'EADDRINUSE' }));
-  await assert.rejects(runDev(recordingShell(tmpdir()), { port: '3000' }, taken), {
+  await assert.rejects(runDev(recordingShell(folder), { port: '3000' }, taken), {
     message: 'Port 3000 of localhost is taken by another program',
     advice: 'Stop that program, or choose another port: --port 3001',
   });
