@@ -9,6 +9,16 @@ export interface FileHeaders {
   cacheControl?: string;
 }
 
+/** Digests of a file's bytes; as JSON, in hex. */
+export interface FileChecksums {
+  readonly md5?: ArrayBuffer;
+  readonly sha1?: ArrayBuffer;
+  readonly sha256?: ArrayBuffer;
+  readonly sha384?: ArrayBuffer;
+  readonly sha512?: ArrayBuffer;
+  toJSON(): { md5?: string; sha1?: string; sha256?: string; sha384?: string; sha512?: string };
+}
+
 /** What is known of a stored file. */
 export interface FileHead {
   readonly key: string;
@@ -26,7 +36,8 @@ export interface FileHead {
   readonly metadata: Record<string, string>;
   readonly customMetadata: Record<string, string>;
   readonly httpMetadata: FileHeaders;
-  readonly checksums: { readonly md5?: ArrayBuffer; toJSON(): { md5?: string } };
+  /** Those it was stored with, and MD5 where it came in one piece. */
+  readonly checksums: FileChecksums;
   readonly storageClass: 'Standard';
   /** Sets the header fields that are kept with the file. */
   writeHttpMetadata(headers: Headers): void;
@@ -70,9 +81,12 @@ export interface FilePutOptions {
   /** The same as `metadata`. */
   customMetadata?: Record<string, string>;
   onlyIf?: FileCondition | Headers;
-  /** The write fails when the bytes that came have another digest; hex or bytes. */
+  /** The write fails when the bytes that came have another digest; hex or bytes. They come back as `checksums`. */
   md5?: string | ArrayBuffer | ArrayBufferView;
+  sha1?: string | ArrayBuffer | ArrayBufferView;
   sha256?: string | ArrayBuffer | ArrayBufferView;
+  sha384?: string | ArrayBuffer | ArrayBufferView;
+  sha512?: string | ArrayBuffer | ArrayBufferView;
 }
 
 /** A page of files. Where it is `truncated` there are more, and `cursor` continues. */

@@ -22,6 +22,9 @@ export interface FileHeaders {
   readonly cacheControl?: string;
 }
 
+/** Hex digests of a file's bytes, by name of the algorithm. */
+export type FileDigests = Readonly<Partial<Record<keyof typeof digestChars, string>>>;
+
 /** What is known of a file. */
 export interface FileHead {
   readonly key: string;
@@ -31,6 +34,7 @@ export interface FileHead {
   /** ms since 1970. */ readonly uploadedAt: number;
   readonly headers: FileHeaders;
   readonly metadata: Readonly<Record<string, string>>;
+  /** Those it was written with; MD5 is the etag of a file that came in one piece. */ readonly digests: FileDigests;
 }
 
 /** What must hold of the file that is there; times in ms since 1970. */
@@ -49,7 +53,7 @@ export interface FileWrite {
   readonly headers: FileHeaders;
   readonly metadata: Readonly<Record<string, string>>;
   readonly onlyIf: FileCondition | null;
-  readonly digests: { readonly md5?: string; readonly sha256?: string };
+  readonly digests: FileDigests;
   readonly bytesMax: number;
 }
 
@@ -96,6 +100,9 @@ export interface FileStore {
   /** Deletes all files of a resource. Uploads go too where the store keeps them itself. */
   clear(place: FilePlace): Promise<void>;
 }
+
+/** Hex digits of each digest that a file may be written with. */
+export const digestChars = { md5: 32, sha1: 40, sha256: 64, sha384: 96, sha512: 128 } as const;
 
 /** Limits of the binding. */
 export const fileLimits = {
@@ -280,10 +287,7 @@ function toWrite(args: Readonly<Record<string, unknown>>): FileWrite {
   if (bytes > fileLimits.metadataBytesMax)
     throw invalid(`The metadata has ${bytes} bytes as JSON, and may have ${fileLimits.metadataBytesMax}`);
   const digests: Record<string, string> = {};
-  for (const [name, length] of [
-    ['md5', 32],
-    ['sha256', 64],
-  ] as const) {
+  for (const [name, length] of Object.entries(digestChars)) {
     const value = args[name];
     if (value === undefined || value === null) continue;
     if (typeof value !== 'string' || value.length !== length || !/^[0-9a-f]+$/i.test(value))

@@ -8,6 +8,7 @@ import { Readable } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
 import { giveBack } from '#core/give-back.ts';
 import type { FileBody, FileWrite } from '../bindings/fs.ts';
+import { createDigests } from './file-digests.ts';
 import { keptBytesMax, KeptFiles, type KeptFile } from './kept-files.ts';
 
 /** One content, or one of several that are a file together. */
@@ -57,7 +58,7 @@ export function openContents(folder: string, now: () => number): Contents {
     async write(body, bytesMax, digests = {}) {
       const { name, file } = await create();
       const md5 = createHash('md5');
-      const sha256 = digests.sha256 === undefined ? null : createHash('sha256');
+      const others = createDigests(digests);
       let size = 0;
       let writing: Promise<void> = Promise.resolve();
       try {
@@ -65,36 +66,40 @@ export function openContents(folder: string, now: () => number): Contents {
         let gatheredBytes = 0;
         const writeGathered = async (): Promise<void> => {
           await writing;
-          writing = writeAll(file, gathered);
+          writing = writeAll(file, gathered, giveBack);
           writing.catch(() => {});
           gathered = [];
           gatheredBytes = 0;
         };
-        for await (const chunk of body instanceof Uint8Array ? [body] : (body as AsyncIterable<Uint8Array>)) {
+        const whole = body instanceof Uint8Array ? body : null;
+        for await (const chunk of whole === null ? (body as AsyncIterable<Uint8Array>) : [whole]) {
           size += chunk.byteLength;
           if (size > bytesMax) throw new PlatformError('invalid_argument', { reason: `The file is larger than ${bytesMax} bytes` });
           // Another thread writes while this one computes the digest, and lets others have their turn: a megabyte takes 2 ms.
-          gathered.push(chunk);
-          gatheredBytes += chunk.byteLength;
-          if (body instanceof Uint8Array) await writeGathered();
+          if (whole === null) {
+            gathered.push(chunk);
+            gatheredBytes += chunk.byteLength;
+          } else {
+            writing = writeAll(file, [whole]);
+            writing.catch(() => {});
+          }
           for (let at = 0; at < chunk.byteLength; at += chunkBytes) {
             if (at > 0) await new Promise((resolve) => setImmediate(resolve));
             const piece = chunk.byteLength > chunkBytes ? chunk.subarray(at, at + chunkBytes) : chunk;
             md5.update(piece);
-            sha256?.update(piece);
+            others.update(piece);
           }
           if (gatheredBytes >= gatheredBytesMin) await writeGathered();
         }
         if (gatheredBytes > 0) await writeGathered();
         await writing;
+        // Not before it is written and its digest is known.
+        if (whole !== null) giveBack(whole);
         await file.datasync();
-        const found = { md5: md5.digest('hex'), sha256: sha256?.digest('hex') };
-        for (const kind of ['md5', 'sha256'] as const) {
-          if (digests[kind] !== undefined && digests[kind] !== found[kind])
-            throw new PlatformError('invalid_argument', { reason: `The ${kind} of the file is ${found[kind]}, not ${digests[kind]}` });
-        }
+        const etag = md5.digest('hex');
+        others.check({ md5: etag });
         await file.close();
-        return { name, size, md5: found.md5 };
+        return { name, size, md5: etag };
       } catch (error) {
         await writing.catch(() => {});
         await file.close().catch(() => {});
@@ -237,14 +242,14 @@ class DiskBody extends Readable implements FileBody {
 }
 
 /** Writes chunks, whose memory is gone afterwards. */
-async function writeAll(file: FileHandle, chunks: readonly Uint8Array[]): Promise<void> {
+async function writeAll(file: FileHandle, chunks: readonly Uint8Array[], after?: (chunk: Uint8Array) => void): Promise<void> {
   for (let left = chunks; left.length > 0;) {
     let { bytesWritten } = await file.writev(left);
     const whole = left.findIndex((chunk) => (bytesWritten -= chunk.byteLength) < 0);
     // Of the first that was not written whole, its last bytes are left: as many as the count is below zero.
     left = whole < 0 ? [] : [left[whole]!.subarray(bytesWritten), ...left.slice(whole + 1)];
   }
-  for (const chunk of chunks) giveBack(chunk);
+  if (after !== undefined) for (const chunk of chunks) after(chunk);
 }
 
 async function remove(path: string): Promise<void> {

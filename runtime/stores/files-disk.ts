@@ -20,12 +20,13 @@ interface Row {
   readonly headers: string;
   readonly metadata: string;
   /** JSON: names of the content's files, in order. */ readonly contents: string;
+  readonly digests: string;
 }
 
 const schema = `
 CREATE TABLE IF NOT EXISTS files (
   namespace TEXT NOT NULL, resource TEXT NOT NULL, key TEXT NOT NULL, size INTEGER NOT NULL, etag TEXT NOT NULL, version TEXT NOT NULL,
-  uploaded_at INTEGER NOT NULL, headers TEXT NOT NULL, metadata TEXT NOT NULL, contents TEXT NOT NULL,
+  uploaded_at INTEGER NOT NULL, headers TEXT NOT NULL, metadata TEXT NOT NULL, contents TEXT NOT NULL, digests TEXT NOT NULL DEFAULT '{}',
   PRIMARY KEY (namespace, resource, key)
 ) WITHOUT ROWID, STRICT;
 CREATE TABLE IF NOT EXISTS uploads (
@@ -61,9 +62,10 @@ export function openFilesDisk(folder: string, options: FilesDiskOptions = {}): F
   db.pragma('synchronous = NORMAL');
   db.pragma('foreign_keys = ON');
   db.exec(schema);
+  db.transaction(addDigests).immediate();
   const flushed = createFlush(`${index}-wal`);
   const find = db.prepare<unknown[], Row>(`SELECT * FROM files WHERE ${at}`);
-  const insert = db.prepare('INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
+  const insert = db.prepare('INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
   const remove = db.prepare<unknown[], Pick<Row, 'contents'>>(`DELETE FROM files WHERE ${at} RETURNING contents`);
   const page = db.prepare<unknown[], Row>('SELECT * FROM files WHERE namespace = ? AND resource = ? AND key >= ? ORDER BY key');
   const addUpload = db.prepare('INSERT INTO uploads VALUES (?, ?, ?, ?, ?, ?)');
@@ -85,6 +87,12 @@ export function openFilesDisk(folder: string, options: FilesDiskOptions = {}): F
 
   db.transaction(countOnce).immediate();
   content.sweep(db.transaction(knownContents)());
+
+  /** An index of before files had digests. */
+  function addDigests(): void {
+    const columns = db.prepare<unknown[], { name: string }>("SELECT name FROM pragma_table_info('files')").all();
+    if (!columns.some(({ name }) => name === 'digests')) db.exec("ALTER TABLE files ADD COLUMN digests TEXT NOT NULL DEFAULT '{}'");
+  }
 
   /** Files of before there was a count. */
   function countOnce(): void {
@@ -129,12 +137,17 @@ export function openFilesDisk(folder: string, options: FilesDiskOptions = {}): F
         row.headers,
         row.metadata,
         row.contents,
+        row.digests,
       );
       return { old: before === undefined ? [] : (JSON.parse(before.contents) as Content[]) };
     },
   );
 
-  function rowOf(contents: readonly Content[], etag: string, { headers, metadata }: Pick<Row, 'headers' | 'metadata'>): Omit<Row, 'key'> {
+  function rowOf(
+    contents: readonly Content[],
+    etag: string,
+    { headers, metadata, digests = '{}' }: Pick<Row, 'headers' | 'metadata'> & { digests?: string },
+  ): Omit<Row, 'key'> {
     return {
       size: sizeOf(contents),
       etag,
@@ -143,6 +156,7 @@ export function openFilesDisk(folder: string, options: FilesDiskOptions = {}): F
       headers,
       metadata,
       contents: JSON.stringify(contents),
+      digests,
     };
   }
 
@@ -230,7 +244,8 @@ export function openFilesDisk(folder: string, options: FilesDiskOptions = {}): F
   return {
     async put(place, key, body, { onlyIf, headers, metadata, bytesMax, digests }) {
       const { md5, ...written } = await content.write(body, bytesMax, digests);
-      const row = rowOf([written], md5, { headers: JSON.stringify(headers), metadata: JSON.stringify(metadata) });
+      const texts = { headers: JSON.stringify(headers), metadata: JSON.stringify(metadata), digests: JSON.stringify(digests) };
+      const row = rowOf([written], md5, texts);
       let done: { old: readonly Content[] } | null;
       try {
         done = replace.immediate(place, key, onlyIf, row);
@@ -343,7 +358,7 @@ export function openFilesDisk(folder: string, options: FilesDiskOptions = {}): F
   };
 }
 
-function toHead({ key, size, etag, version, uploaded_at, headers, metadata }: Omit<Row, 'contents'>): FileHead {
+function toHead({ key, size, etag, version, uploaded_at, headers, metadata, digests }: Omit<Row, 'contents'>): FileHead {
   return {
     key,
     size,
@@ -352,6 +367,7 @@ function toHead({ key, size, etag, version, uploaded_at, headers, metadata }: Om
     uploadedAt: uploaded_at,
     headers: JSON.parse(headers) as FileHead['headers'],
     metadata: JSON.parse(metadata) as Record<string, string>,
+    digests: JSON.parse(digests) as FileHead['digests'],
   };
 }
 

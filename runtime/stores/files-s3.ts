@@ -7,6 +7,7 @@ import { PlatformError } from '#core/errors.ts';
 import type { FileHead, FileHeaders, FilePage, FilePlace, FileStore, FileWrite } from '../bindings/fs.ts';
 import { ByteBudget, type Share } from './byte-budget.ts';
 import { holds, resolveRange } from './file-conditions.ts';
+import { createDigests } from './file-digests.ts';
 import { contentOf, escapeXml, openBucket, refusal, unavailable, unquote, type BucketOptions } from './s3-bucket.ts';
 
 /** A bucket, and how files lie in it. */
@@ -40,16 +41,22 @@ export function openFilesS3(options: S3Options): FileStore & { close(): Promise<
     return `${root}${namespace}/${resource}/${key}`;
   };
 
-  function fieldsOf({ headers, metadata }: Pick<FileWrite, 'headers' | 'metadata'>): Record<string, string> {
+  function fieldsOf({
+    headers,
+    metadata,
+    digests = {},
+  }: Pick<FileWrite, 'headers' | 'metadata'> & { digests?: FileWrite['digests'] }): Record<string, string> {
     const text = Buffer.from(JSON.stringify(metadata)).toString('base64url');
-    if (text.length > metadataBytesMax)
+    const sums = Object.entries(digests).flat().join(' ');
+    if (text.length + sums.length > metadataBytesMax)
       throw new PlatformError('invalid_argument', {
-        reason: `The metadata has ${text.length} bytes encoded, and this storage takes ${metadataBytesMax}`,
+        reason: `The metadata has ${text.length + sums.length} bytes encoded, and this storage takes ${metadataBytesMax}`,
       });
     const fields: Record<string, string> = {
       'x-amz-meta-platform': text,
       'x-amz-meta-version': randomBytes(12).toString('hex'),
       'x-amz-meta-uploaded': String(Date.now()),
+      ...(sums === '' ? {} : { 'x-amz-meta-digests': sums }),
     };
     for (const [name, header] of Object.entries(headerOf)) {
       const value = headers[name as keyof FileHeaders];
@@ -99,7 +106,7 @@ export function openFilesS3(options: S3Options): FileStore & { close(): Promise<
     condition: Record<string, string>,
   ): Promise<void> {
     const fields = fieldsOf(write);
-    const sums = { md5: createHash('md5'), sha256: createHash('sha256') };
+    const digests = createDigests(write.digests, false);
     let size = 0;
     let id = '';
     const parts: { part: number; etag: string }[] = [];
@@ -108,14 +115,8 @@ export function openFilesS3(options: S3Options): FileStore & { close(): Promise<
         size += bytes.byteLength;
         if (size > write.bytesMax)
           throw new PlatformError('invalid_argument', { reason: `The file is larger than ${write.bytesMax} bytes` });
-        if (write.digests.md5 !== undefined) sums.md5.update(bytes);
-        if (write.digests.sha256 !== undefined) sums.sha256.update(bytes);
-        if (isLast)
-          for (const kind of ['md5', 'sha256'] as const) {
-            const found = write.digests[kind] === undefined ? undefined : sums[kind].digest('hex');
-            if (found !== write.digests[kind])
-              throw new PlatformError('invalid_argument', { reason: `The ${kind} of the file is ${found}, not ${write.digests[kind]}` });
-          }
+        await digests.updateInTurns(bytes);
+        if (isLast) digests.check();
         if (isLast && id === '') {
           await putPiece(key, bytes, { ...fields, ...condition }, {});
           return;
@@ -212,6 +213,7 @@ export function openFilesS3(options: S3Options): FileStore & { close(): Promise<
           uploadedAt: Date.parse(modified),
           headers: {},
           metadata: {},
+          digests: {},
         };
       });
       const prefixes = contentOf(text, 'CommonPrefixes').map((entry) => decode(contentOf(entry, 'Prefix')[0] ?? ''));
@@ -301,6 +303,7 @@ function toHead(key: string, fields: Headers): FileHead {
   }
   if (fields.has('x-amz-meta-untyped')) delete headers['contentType'];
   const text = fields.get('x-amz-meta-platform');
+  const sums = fields.get('x-amz-meta-digests') ?? '';
   return {
     key,
     size: Number(fields.get('content-length')),
@@ -309,6 +312,7 @@ function toHead(key: string, fields: Headers): FileHead {
     uploadedAt: Number(fields.get('x-amz-meta-uploaded') ?? Date.parse(fields.get('last-modified') ?? '')),
     headers,
     metadata: text === null ? {} : (JSON.parse(Buffer.from(text, 'base64url').toString()) as Record<string, string>),
+    digests: Object.fromEntries([...sums.matchAll(/(\w+) ([0-9a-f]+)/g)].map(([, name, hex]) => [name, hex])),
   };
 }
 

@@ -24,7 +24,7 @@ export function fileStoreContract(
   open: () => Promise<{ store: FileStore; close(): Promise<void> }>,
   /** Whether keys may have the segments `.` and `..`; a store that cannot keep them refuses them. */
   // `exact`: the S3 server of the tests compares no etags of parts, forgets no upload, and counts no folded prefixes in a page.
-  { dotSegments = true, exact = true } = {},
+  { dotSegments = true, exact = true, listsDigests = true } = {},
 ): void {
   let store: FileStore;
   let close: () => Promise<void>;
@@ -94,6 +94,38 @@ export function fileStoreContract(
     for (const digests of [{ sha256: '0'.repeat(64) }, { md5: '0'.repeat(32) }])
       await assert.rejects(store.put(at, 'sum', body('other'), { ...plain, digests }), { code: 'invalid_argument' });
     assert.equal(await read('sum'), 'content');
+  });
+
+  test('digests that a file is written with are checked and come back, each of them, until it is written again', async () => {
+    const of = (name: string): string => createHash(name).update('content').digest('hex');
+    const digests = { md5: of('md5'), sha1: of('sha1'), sha256: of('sha256'), sha384: of('sha384'), sha512: of('sha512') };
+    assert.deepEqual((await store.put(at, 'sums', body('content'), { ...plain, digests }))?.digests, digests);
+    assert.deepEqual((await store.head(at, 'sums'))?.digests, digests);
+    const found = await store.get(at, 'sums', everything);
+    assert.deepEqual([found?.head.digests, await text(found?.body)], [digests, 'content']);
+    // The store may take a body's memory when it is done with it, and not before.
+    for (const bytes of [300_000, 1_000_000, 9_000_000]) {
+      const large = new Uint8Array(randomBytes(bytes));
+      const sum = (name: string): string => createHash(name).update(large).digest('hex');
+      const [md5, sha512] = [sum('md5'), sum('sha512')];
+      const put = await store.put(at, 'sums large', large, { ...plain, digests: { sha512 } });
+      assert.deepEqual([put?.digests, bytes > 8_000_000 || put?.etag], [{ sha512 }, bytes > 8_000_000 || md5]);
+    }
+    for (const name of Object.keys(digests))
+      await assert.rejects(
+        store.put(at, 'sums', body('other'), { ...plain, digests: { ...digests, [name]: of(name).replace(/^./, 'x') } }),
+        {
+          code: 'invalid_argument',
+        },
+      );
+    const listed = (await store.list(at, { prefix: 'sums', delimiter: '', cursor: null, limit: 10 })).files;
+    // A bucket's list does not say.
+    assert.deepEqual(
+      listed.map((file) => file.digests),
+      listsDigests ? [digests, (await store.head(at, 'sums large'))?.digests] : [{}, {}],
+    );
+    assert.deepEqual((await store.put(at, 'sums', body('content'), plain))?.digests, {});
+    assert.deepEqual((await store.head(at, 'sums'))?.digests, {});
   });
 
   test('a file over its limit, and one whose body breaks off, is not kept', async () => {

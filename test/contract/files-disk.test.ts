@@ -166,3 +166,23 @@ test('files of before there was a count are counted once', async () => {
   }
   await rm(folder, { recursive: true });
 });
+
+test('an index of before files had digests is taken over', async () => {
+  await withStore(async (store, folder) => {
+    await store.put({ namespace: 'a', resource: 'b' }, 'old', Buffer.from('old'), write);
+    const index = new Database(join(folder, 'index.sqlite'));
+    index.exec('ALTER TABLE files DROP COLUMN digests');
+    index.close();
+    const again = openFilesDisk(folder);
+    try {
+      assert.deepEqual((await again.head({ namespace: 'a', resource: 'b' }, 'old'))?.digests, {});
+      const md5 = '22af645d1859cb5ca6da0c484f1f37ea';
+      assert.deepEqual(
+        (await again.put({ namespace: 'a', resource: 'b' }, 'new', Buffer.from('new'), { ...write, digests: { md5 } }))?.digests,
+        { md5 },
+      );
+    } finally {
+      again.close();
+    }
+  });
+});

@@ -35,5 +35,5 @@ fileStoreContract(
       },
     };
   },
-  { dotSegments: false, exact: false },
+  { dotSegments: false, exact: false, listsDigests: false },
 );

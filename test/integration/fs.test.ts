@@ -1,5 +1,6 @@
 // The file binding from inside a worker.
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -160,6 +161,26 @@ test('conditions on writes hold, and digests are checked', async () => {
       const wrong = await FILES.put('sum', 'other', { sha256 }).catch((error) => error.message.slice(0, 25));
       return [refused, await (await FILES.get('once')).text(), wrong, await (await FILES.get('sum')).text()];`),
     [null, '1', 'The sha256 of the file is', 'sum'],
+  );
+});
+
+test('digests that a file is put with come back as checksums, as bytes and as JSON', async () => {
+  const hex = (name: string): string => createHash(name).update('sum').digest('hex');
+  const shown = { md5: hex('md5'), sha256: hex('sha256'), sha512: hex('sha512') };
+  assert.deepEqual(
+    await run(`
+      const put = await FILES.put('sums', 'sum', { sha256: '${shown.sha256.toUpperCase()}', sha512: await crypto.subtle.digest('SHA-512', new TextEncoder().encode('sum')) });
+      const found = [put, await FILES.get('sums'), await FILES.head('sums'), (await FILES.list({ prefix: 'sums' })).objects[0]];
+      const { checksums } = await FILES.put('sums', 'sum');
+      return [found.map((file) => file.checksums), Array.from(new Uint8Array(put.checksums.sha256)).slice(0, 2), put.checksums.sha1 ?? null, checksums,
+        await FILES.put('sums', 'sum', { sha1: 'abc' }).catch(String)];`),
+    [
+      [shown, shown, shown, shown],
+      [...createHash('sha256').update('sum').digest().subarray(0, 2)],
+      null,
+      { md5: shown.md5 },
+      'TypeError: sha1 must have 40 hex digits',
+    ],
   );
 });
 

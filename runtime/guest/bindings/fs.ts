@@ -11,6 +11,7 @@ interface Head {
   readonly uploadedAt: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly metadata: Readonly<Record<string, string>>;
+  readonly digests: Readonly<Record<string, string>>;
 }
 
 interface Range {
@@ -28,6 +29,8 @@ const headerFields: Readonly<Record<string, string>> = {
   'content-encoding': 'contentEncoding',
   'cache-control': 'cacheControl',
 };
+
+const digestNames = ['md5', 'sha1', 'sha256', 'sha384', 'sha512'];
 
 export default function createFiles(parts: LazyParts): { create(name: string): object } {
   const { callHost, startCall, cancelPump, incomingBody, inPieces, newStreamId, openPump, spend, takeResponse } = parts;
@@ -129,12 +132,13 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
   }
 
   function writeOf(options: Fields | null | undefined, value: unknown): Fields {
-    const { contentType, httpMetadata, metadata, customMetadata, onlyIf, md5, sha256 } = options ?? {};
+    const { contentType, httpMetadata, metadata, customMetadata, onlyIf } = options ?? {};
     const implied = typeof value === 'string' ? 'text/plain; charset=utf-8' : isBlob(value) ? (value as { type: string }).type : '';
     const headers = headersOf(httpMetadata);
     if (contentType !== undefined) headers['contentType'] = String(contentType);
     else if (implied !== '') headers['contentType'] ??= implied;
-    return { headers, metadata: metadata ?? customMetadata, onlyIf: conditionOf(onlyIf), md5: toHex(md5), sha256: toHex(sha256) };
+    const digests = Object.fromEntries(digestNames.map((name) => [name, toHex(options?.[name])]));
+    return { headers, metadata: metadata ?? customMetadata, onlyIf: conditionOf(onlyIf), ...digests };
   }
 
   /** Digests are given as hex or as bytes. */
@@ -173,12 +177,7 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
       this.metadata = head.metadata;
       this.customMetadata = head.metadata;
       this.httpMetadata = head.headers;
-      this.checksums = /^[0-9a-f]{32}$/.test(head.etag)
-        ? {
-            md5: Uint8Array.from(head.etag.match(/../g) as string[], (pair) => Number.parseInt(pair, 16)).buffer,
-            toJSON: () => ({ md5: head.etag }),
-          }
-        : { toJSON: () => ({}) };
+      this.checksums = checksumsOf({ ...(/^[0-9a-f]{32}$/.test(head.etag) ? { md5: head.etag } : {}), ...head.digests });
     }
 
     /** Sets the header fields that are kept with the file. */
@@ -328,6 +327,14 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
   }
 
   return { create: (name) => new Files(name) };
+}
+
+/** Bytes by name, and as JSON the hex digits. */
+function checksumsOf(digests: Readonly<Record<string, string>>): object {
+  const checksums: Record<string, unknown> = { toJSON: () => ({ ...digests }) };
+  for (const [name, hex] of Object.entries(digests))
+    checksums[name] = Uint8Array.from(hex.match(/../g) as string[], (pair) => Number.parseInt(pair, 16)).buffer;
+  return checksums;
 }
 
 function toMs(time: unknown): unknown {

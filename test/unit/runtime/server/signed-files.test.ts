@@ -8,7 +8,7 @@ import type { Exchange } from '#runtime/server/listener.ts';
 import { createSignedFiles } from '#runtime/server/signed-files.ts';
 
 const place = { namespace: 'shop', resource: 'pictures' };
-const head = { key: 'a', size: 1, etag: 'e', version: 'v', uploadedAt: 0, headers: {}, metadata: {} };
+const head = { key: 'a', size: 1, etag: 'e', version: 'v', uploadedAt: 0, headers: {}, metadata: {}, digests: {} };
 
 /** An exchange that has sent nothing yet, and whose client goes away when `onAbort` is called. */
 function exchangeOf(method: string, address: string): Exchange {

@@ -1,0 +1,41 @@
+// Digests that a file is written with: reckoned as its bytes come, and compared at their end. Used by the stores of files.
+import { createHash } from 'node:crypto';
+import { PlatformError } from '#core/errors.ts';
+import type { FileDigests } from '../bindings/fs.ts';
+
+/** A fraction of a millisecond for each digest. */
+const turnBytes = 256 * 1024;
+
+/** Digests under way. */
+export interface Digests {
+  update(bytes: Uint8Array): void;
+  /** The same of many bytes, with turns for others in between. */
+  updateInTurns(bytes: Uint8Array): Promise<void>;
+  /** @param known what the caller has reckoned itself. @throws {PlatformError} `invalid_argument` for one that differs. */
+  check(known?: FileDigests): void;
+}
+
+/** Reckons those that are expected; MD5 is left to the caller where it has to know it anyway. */
+export function createDigests(expected: FileDigests, ownMd5 = true): Digests {
+  const names = Object.keys(expected).filter((name) => !(ownMd5 && name === 'md5')) as (keyof FileDigests)[];
+  const sums = names.map((name) => createHash(name));
+  const update = (bytes: Uint8Array): void => {
+    for (const sum of sums) sum.update(bytes);
+  };
+  return {
+    update,
+    async updateInTurns(bytes) {
+      for (let at = 0; sums.length > 0 && at < bytes.byteLength; at += turnBytes) {
+        if (at > 0) await new Promise((resolve) => setImmediate(resolve));
+        update(bytes.subarray(at, at + turnBytes));
+      }
+    },
+    check(known = {}) {
+      const found: Partial<Record<keyof FileDigests, string>> = { ...known };
+      for (const [index, name] of names.entries()) found[name] = sums[index]!.digest('hex');
+      for (const [name, digest] of Object.entries(expected) as [keyof FileDigests, string][])
+        if (found[name] !== digest)
+          throw new PlatformError('invalid_argument', { reason: `The ${name} of the file is ${found[name]}, not ${digest}` });
+    },
+  };
+}
