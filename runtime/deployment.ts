@@ -7,6 +7,7 @@ import type { Part } from './bridge/protocol.ts';
 import type { InvocationKind } from '#core/plans.ts';
 import type { Delivery } from './invocation/delivery.ts';
 import type { InvocationIds } from './invocation/invocation-id.ts';
+import { eventRecord, thrownIn, type EventRecord } from './invocation/event-record.ts';
 import { Invocation } from './invocation/invocation.ts';
 import { StackMapper, type LogLine, type SourceFrame } from './invocation/log.ts';
 import { failed, failureResponse, isFailureCode, ok, type FailureResponse, type Outcome } from './invocation/outcome.ts';
@@ -27,6 +28,7 @@ export interface RequestRecord {
   /** Of a request; empty for other events. */ readonly method: string;
   readonly target: string;
   /** 0 for events that are no requests. */ readonly status: number;
+  /** Of an event that is no request. */ readonly event: EventRecord | null;
   readonly outcome: Outcome;
   readonly cpuMs: number;
   readonly wallMs: number;
@@ -191,8 +193,9 @@ export class Deployment implements LaneOwner {
   }
 
   /** Ends an invocation: the response where none is out yet, the log, the record. */
-  end(invocation: AnyInvocation, outcome: Outcome, now = performance.now()): void {
+  end(invocation: AnyInvocation, ending: Outcome, now = performance.now()): void {
     if (invocation.phase === 'over') return;
+    let outcome = ending;
     let method = '';
     let target = '';
     let requestId = '';
@@ -206,6 +209,8 @@ export class Deployment implements LaneOwner {
       const { result, onEnd } = invocation.answer;
       this.#events.lastUsedAt = now;
       onEnd({ outcome: result === null ? outcome : ok, result, cpuMs: invocation.totalCpuMs });
+      const thrown = outcome.kind === 'ok' ? thrownIn(result) : null;
+      if (thrown !== null) outcome = failed('worker_threw', { reason: thrown });
     }
     const wallMs = now - invocation.startedAt;
     this.#parts.counters.ended(invocation.kind, outcome, wallMs);
@@ -221,6 +226,7 @@ export class Deployment implements LaneOwner {
       method,
       target,
       status: invocation.status,
+      event: isHttp(invocation) ? null : eventRecord(invocation.answer.kind, invocation.answer.event),
       outcome,
       cpuMs: invocation.totalCpuMs,
       wallMs,

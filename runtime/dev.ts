@@ -11,8 +11,9 @@ import { createActivity } from './dashboard/activity.ts';
 import { createDevFailures } from './dev-failures.ts';
 import type { ShownError } from './failure-page.ts';
 import { createHandler } from './handler.ts';
-import { outcomeLabel } from './invocation/outcome.ts';
-import { isOfDashboard, nameOfEvent, openLocalDashboard, type LocalDashboard } from './local-dashboard.ts';
+import type { EventRecord } from './invocation/event-record.ts';
+import { outcomeLabel, reasonOf } from './invocation/outcome.ts';
+import { isOfDashboard, openLocalDashboard, type LocalDashboard } from './local-dashboard.ts';
 import { openLocalDatabases } from './local-databases.ts';
 import type { LogLine } from './invocation/log.ts';
 import { cacheFolder } from './isolates/cache-folder.ts';
@@ -34,7 +35,9 @@ export interface DevRequest {
   /** Of a request; empty for events. */ readonly method: string;
   /** Path and query; empty for events. */ readonly path: string;
   /** 0 for events. */ readonly status: number;
+  /** Null for requests. */ readonly event: EventRecord | null;
   /** `ok` or an error's code. */ readonly outcome: string;
+  /** Of an error, in words: what the worker threw. */ readonly reason: string;
   readonly cpuMs: number;
   readonly wallMs: number;
 }
@@ -120,14 +123,7 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
     branch: 'dev',
     environment: process.env,
     queueBytesMax: limits.projectQueueBytesMax,
-    async deliver(deployment, kind, event) {
-      const began = performance.now();
-      const end = await handler.deliver(deployment, kind, event);
-      const outcome = outcomeLabel(end.outcome);
-      const { cpuMs } = end;
-      activity.note({ type: 'event', kind, ...nameOfEvent(kind, event), outcome, cpuMs, wallMs: performance.now() - began });
-      return end;
-    },
+    deliver: (deployment, kind, event) => handler.deliver(deployment, kind, event),
     log,
   });
   const outbox = createOutbox({
@@ -158,12 +154,14 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
     cache,
     explain: failures.explain,
     onLog: (_deployment, { level, text }) => log(level, text),
-    onRequest({ kind, deployment, method, target: path, status, outcome: ending, cpuMs, wallMs }) {
+    onRequest({ kind, deployment, method, target: path, status, event, outcome: ending, cpuMs, wallMs }) {
       // What the dashboard asks of bindings is no request to the project.
       if (isOfDashboard(deployment)) return;
       const outcome = outcomeLabel(ending);
       if (kind === 'http') activity.note({ type: 'request', method, path, status, outcome, cpuMs, wallMs });
-      options.onRequest({ kind, method, path, status, outcome, cpuMs, wallMs });
+      else if (event !== null) activity.note({ type: 'event', kind, name: event.name, id: event.id, outcome, cpuMs, wallMs });
+      const reason = ending.kind === 'ok' ? '' : reasonOf(ending);
+      options.onRequest({ kind, method, path, status, event, outcome, reason, cpuMs, wallMs });
     },
   });
   function answer(exchange: Exchange): void {

@@ -34,13 +34,14 @@ export function openEngineLog(environment: Readonly<Record<string, string | unde
 }
 
 function requestFields(record: RequestRecord): object {
-  const { deployment, project, invocation, kind, outcome, status, cpuMs, wallMs, method, target, traceId, requestId } = record;
+  const { deployment, project, invocation, kind, outcome, status, cpuMs, wallMs, method, target, event, traceId, requestId } = record;
   return {
     deployment,
     project,
     invocation,
     kind,
     outcome: outcomeLabel(outcome),
+    ...(event === null ? {} : { event: event.name, ...(event.id === '' ? {} : { eventId: event.id }), attempt: event.attempt }),
     ...(kind === 'http' ? { method, path: target.split('?', 1)[0], status } : {}),
     cpuMs: rounded(cpuMs),
     wallMs: rounded(wallMs),

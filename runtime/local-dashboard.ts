@@ -10,7 +10,6 @@ import type { DashboardParts, ListedCache, ShownDeployment } from './dashboard/a
 import { createRpcExchange, type RpcAnswer } from './dashboard/rpc-exchange.ts';
 import { rpcWorker } from './dashboard/rpc-worker.ts';
 import { openDashboard } from './dashboard/server.ts';
-import type { EventKind } from './invocation/delivery.ts';
 import type { OpenArtifact } from './router/artifact-source.ts';
 import type { Route } from './router/route-table.ts';
 import type { Exchange } from './server/listener.ts';
@@ -114,20 +113,4 @@ const ownSuffix = '-rpc';
 /** Whether a deployment is one of the dashboard's own. */
 export function isOfDashboard(deployment: string): boolean {
   return deployment.endsWith(ownSuffix);
-}
-
-/** What an event is about; the shapes are those of guest/events/. */
-export function nameOfEvent(kind: EventKind, event: string): { name: string; id: string } {
-  const fields = JSON.parse(event) as Readonly<Record<string, unknown>>;
-  const text = (name: string): string => String(fields[name] ?? '');
-  switch (kind) {
-    case 'queue':
-      return { name: text('queueName'), id: '' };
-    case 'timer':
-      return { name: text('binding'), id: text('id') };
-    case 'cron':
-      return { name: text('name'), id: '' };
-    case 'workflow':
-      return { name: text('workflow'), id: text('executionId') };
-  }
 }

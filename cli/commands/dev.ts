@@ -2,6 +2,7 @@
 // line per request and a code frame per error.
 import path from 'node:path';
 import { defineCommand } from 'citty';
+import { timesText } from '#core/invocation-times.ts';
 import type { DevEngine, DevOptions, DevRequest, startDev } from '#runtime/dev.ts';
 import { wholeNumber } from '../arguments.ts';
 import { chooseProjects, choiceFlags } from '../choose-projects.ts';
@@ -187,10 +188,19 @@ function printLog(shell: Shell, { level, message }: Parameters<DevOptions['log']
   (level === 'error' || level === 'warn' ? shell.err : shell.out)(`${label} ${message}`);
 }
 
-/** `GET /users 200 0.4 ms cpu 1.2 ms`, of an event `queue ok 0.4 ms cpu 1.2 ms`. Control characters of a path cannot reach the terminal: the listener refuses them. */
-function requestLine(shell: Shell, { kind, method, path: target, status, outcome, cpuMs, wallMs }: DevRequest): string {
-  const times = shell.paint('dim', `${cpuMs.toFixed(1)} ms cpu ${wallMs.toFixed(1)} ms`);
-  if (kind !== 'http') return `${kind} ${shell.paint(outcome === 'ok' ? 'green' : 'red', outcome)} ${times}`;
+/** `GET /users 200 1.2 ms (CPU 0.4 ms)`. Control characters of a path cannot reach the terminal: the listener refuses them. */
+function requestLine(shell: Shell, record: DevRequest): string {
+  const { method, path: target, status } = record;
+  if (record.event !== null) return eventLine(shell, record, record.event);
   const style = status >= 500 ? 'red' : status >= 400 ? 'yellow' : 'green';
-  return `${method} ${target} ${shell.paint(style, String(status))} ${times}`;
+  return `${method} ${target} ${shell.paint(style, String(status))} ${shell.paint('dim', timesText(record))}`;
+}
+
+/** `queue ok mail 1.2 ms (CPU 0.4 ms)`, or `queue error mail (attempt 2 of 4): no such mailbox 1.2 ms (CPU 0.4 ms)`. */
+function eventLine(shell: Shell, record: DevRequest, { name, attempt, attemptsMax }: NonNullable<DevRequest['event']>): string {
+  const { kind, outcome, reason } = record;
+  const times = shell.paint('dim', timesText(record));
+  if (outcome === 'ok') return `${kind} ${shell.paint('green', 'ok')} ${name} ${times}`;
+  const attempts = attemptsMax === 0 ? '' : ` (attempt ${attempt} of ${attemptsMax})`;
+  return `${kind} ${shell.paint('red', 'error')} ${name}${attempts}: ${reason.replace(/\p{Cc}+/gu, ' ').slice(0, 500)} ${times}`;
 }

@@ -43,7 +43,7 @@ export interface QueueMetrics {
 export interface StoredMessage {
   readonly id: string;
   readonly payload: string;
-  readonly attempt: number;
+  /** Attempts it has had; of a dead letter those before it was one as well. */ readonly attempt: number;
   readonly timestamp: number;
   /** null: is not delivered by itself. */ readonly dueAt: number | null;
   readonly deadReason: string | null;

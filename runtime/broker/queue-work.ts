@@ -46,9 +46,14 @@ export function createQueueWork<Row extends Message>(parts: WorkParts, ledger: Q
     if (await persist(() => ledger.claims.release(row, dueAt, counted))) wake.notify('queue', row.lane_id, dueAt);
   }
 
+  function settingsOf({ namespace, resource }: Row): QueueSettings {
+    const queues = parts.queues?.(namespace) ?? {};
+    return Object.hasOwn(queues, resource) ? (queues[resource] as QueueSettings) : {};
+  }
+
   async function fail(row: Row, reason: string, { delayMs, final = false }: { delayMs?: number; final?: boolean } = {}): Promise<void> {
     const queues = parts.queues?.(row.namespace) ?? {};
-    const settings = Object.hasOwn(queues, row.resource) ? (queues[row.resource] as QueueSettings) : {};
+    const settings = settingsOf(row);
     const usual = final ? null : retryDelayMs(settings, limits, row.attempt, parts.random);
     if (usual !== null) return again(row, now() + (delayMs ?? usual), true);
     parts.onEvent('warn', 'A message failed for good and lies with the dead letters', about(row, { reason }));
@@ -64,7 +69,12 @@ export function createQueueWork<Row extends Message>(parts: WorkParts, ledger: Q
     }
     const live = expired.length === 0 ? rows : rows.filter((row) => !expired.includes(row));
     const first = live[0]!;
-    const delivered = await tryDeliver(parts, { ...first, kind: 'queue' }, toEvent(live), signal);
+    const delivered = await tryDeliver(
+      parts,
+      { ...first, kind: 'queue' },
+      toEvent(live, 1 + (settingsOf(first).maxRetries ?? limits.retries)),
+      signal,
+    );
     const more = live.some(({ ordering_key: key }) => key !== null);
     if (delivered.kind === 'refused') {
       parts.onEvent('info', 'Messages wait: nobody takes them', about(first, { messages: live.length, code: delivered.code }));
@@ -114,13 +124,13 @@ export function groupMessages<Row extends Message>(rows: readonly Row[], most: n
   return groups;
 }
 
-function toEvent(rows: readonly Message[]): string {
+function toEvent(rows: readonly Message[], attemptsMax: number): string {
   const messages = rows.map(
     ({ message_id: id, payload, attempt, sent_at: timestamp }) =>
       `{"id":${JSON.stringify(id)},"payload":${payload},"attempt":${attempt},"timestamp":${timestamp}}`,
   );
   const { resource, binding } = rows[0]!;
-  return `{"queueName":${JSON.stringify(resource)},"binding":${JSON.stringify(binding)},"messages":[${messages.join(',')}]}`;
+  return `{"queueName":${JSON.stringify(resource)},"binding":${JSON.stringify(binding)},"attemptsMax":${attemptsMax},"messages":[${messages.join(',')}]}`;
 }
 
 function about(row: Message, fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {

@@ -72,7 +72,7 @@ export function createTimerWork<Row extends DueTimer>(
 
   async function run([row]: readonly Row[], signal: AbortSignal): Promise<LaneAdvice> {
     const timer = row!;
-    const delivered = await tryDeliver(parts, { ...timer, kind }, toEvent(kind, timer), signal);
+    const delivered = await tryDeliver(parts, { ...timer, kind }, toEvent(kind, timer, 1 + limits.retries), signal);
     const fields = { namespace: timer.namespace, resource: timer.resource, project: timer.project, id: timer.timer_id };
     if (delivered.kind === 'done') await settle(timer, 'ok');
     else if (delivered.kind === 'refused') {
@@ -95,8 +95,9 @@ export function createTimerWork<Row extends DueTimer>(
   return { run, group: (rows) => rows.map((row) => [row]) };
 }
 
-function toEvent(kind: 'timer' | 'cron', row: DueTimer): string {
-  if (kind === 'cron') return JSON.stringify({ name: row.timer_id, cron: row.cron, scheduledTime: row.scheduled_at });
+function toEvent(kind: 'timer' | 'cron', row: DueTimer, attemptsMax: number): string {
+  const { attempt } = row;
+  if (kind === 'cron') return JSON.stringify({ name: row.timer_id, cron: row.cron, scheduledTime: row.scheduled_at, attempt, attemptsMax });
   const { binding, timer_id: id, scheduled_at: scheduledTime, interval_ms: intervalMs } = row;
-  return `${JSON.stringify({ binding, id, scheduledTime, intervalMs }).slice(0, -1)},"payload":${row.payload ?? 'null'}}`;
+  return `${JSON.stringify({ binding, id, scheduledTime, intervalMs, attempt, attemptsMax }).slice(0, -1)},"payload":${row.payload ?? 'null'}}`;
 }

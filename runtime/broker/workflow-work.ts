@@ -69,7 +69,7 @@ export function createWorkflowWork<Row extends Run>(parts: WorkParts, ledger: Wo
     try {
       const stretch = await persist(() => ledger.begin(run, began));
       if (stretch === null) return null;
-      const event = toEvent(run, stretch, began);
+      const event = toEvent(run, stretch, began, 1 + limits.retries);
       hold.keep(event.length);
       return await tryDeliver(parts, { ...run, kind: 'workflow' }, event, signal);
     } finally {
@@ -113,7 +113,7 @@ export function createWorkflowWork<Row extends Run>(parts: WorkParts, ledger: Wo
   return { run: work, group: (rows) => rows.map((row) => [row]) };
 }
 
-function toEvent(row: Run, { run, steps }: { run: string; steps: readonly KnownStep[] }, now: number): string {
+function toEvent(row: Run, { run, steps }: { run: string; steps: readonly KnownStep[] }, now: number, attemptsMax: number): string {
   const known = steps.map(({ name, kind, status, attempts, result, error, wakeAt }) => {
     const fields = [`"kind":${JSON.stringify(kind)}`, `"status":${JSON.stringify(status)}`];
     if (attempts > 0) fields.push(`"attempts":${attempts}`);
@@ -123,7 +123,10 @@ function toEvent(row: Run, { run, steps }: { run: string; steps: readonly KnownS
     if (wakeAt !== null && wakeAt > now) fields.push(`"wakeAt":${wakeAt}`);
     return `${JSON.stringify(name)}:{${fields.join(',')}}`;
   });
-  const head = JSON.stringify({ workflow: row.resource, executionId: row.execution_id, run, attempt: row.attempt }).slice(0, -1);
+  const head = JSON.stringify({ workflow: row.resource, executionId: row.execution_id, run, attempt: row.attempt, attemptsMax }).slice(
+    0,
+    -1,
+  );
   return `${head},"input":${row.input},"steps":{${known.join(',')}}}`;
 }
 

@@ -56,6 +56,11 @@ export function outcomeLabel(outcome: Outcome): 'ok' | FailureCode {
   return outcome.kind === 'ok' ? 'ok' : outcome.code;
 }
 
+/** Of a failure in words, for its author: what the worker threw, and else what the error says. */
+export function reasonOf({ code, details }: Outcome & { kind: 'failed' }): string {
+  return code === 'worker_threw' ? String(details['reason'] ?? '') : errorMessage(code, details);
+}
+
 /** Level of the log line about it: the platform's own faults are errors, a worker's are warnings, the rest is for debugging. */
 export function outcomeLevel(outcome: Outcome): 'debug' | 'warn' | 'error' {
   if (outcome.kind === 'ok') return 'debug';

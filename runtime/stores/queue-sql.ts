@@ -182,7 +182,7 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
     async list({ namespace, resource }, { limit, after }) {
       const lane = (await lanes.find(namespace, resource)) ?? 0;
       const rows = await sql.all<StoredMessage & { seq: number }>(
-        `SELECT seq, message_id AS id, payload, attempt, sent_at AS timestamp, due_at AS "dueAt", dead_reason AS "deadReason"
+        `SELECT seq, message_id AS id, payload, dead_attempts + attempt AS attempt, sent_at AS timestamp, due_at AS "dueAt", dead_reason AS "deadReason"
          FROM queue_message WHERE lane_id = $1 AND seq > $2 ORDER BY seq LIMIT $3`,
         lane,
         after,
@@ -210,7 +210,7 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
       if (dead === null) return 0;
       const lane = await lanes.open(place.namespace, place.resource);
       const rows = await sql.all(
-        `UPDATE queue_message SET lane_id = $1, due_at = $2, attempt = 0, dead_reason = NULL, expires_at = $3
+        `UPDATE queue_message SET lane_id = $1, due_at = $2, attempt = 0, dead_attempts = 0, dead_reason = NULL, expires_at = $3
          WHERE lane_id = $4 AND (lease IS NULL OR due_at <= $2) RETURNING seq`,
         lane,
         now,
@@ -240,8 +240,8 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
       const isDead = deadLetter === null;
       const lane = isDead ? row.lane_id : await lanes.open(row.namespace, deadLetter, { consumed: false });
       await sql.all(
-        `UPDATE queue_message SET lane_id = $1, due_at = $2, lease = NULL, attempt = 0, dead_reason = $3, expires_at = $4
-         WHERE seq = $5 AND lease = $6`,
+        `UPDATE queue_message SET lane_id = $1, due_at = $2, lease = NULL, attempt = 0, dead_attempts = dead_attempts + attempt,
+           dead_reason = $3, expires_at = $4 WHERE seq = $5 AND lease = $6`,
         lane,
         isDead ? null : now,
         reason.replaceAll('\0', '').slice(0, reasonCharsMax).toWellFormed(),

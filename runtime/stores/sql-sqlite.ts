@@ -48,6 +48,7 @@ CREATE TABLE outbox_database (
   namespace TEXT NOT NULL, resource TEXT NOT NULL, touched_at INTEGER NOT NULL, check_at INTEGER NOT NULL,
   PRIMARY KEY (namespace, resource));
 CREATE INDEX outbox_database_due ON outbox_database (check_at);`,
+  'ALTER TABLE queue_message ADD COLUMN dead_attempts INTEGER NOT NULL DEFAULT 0;',
 ];
 
 /** The tables of bindings in a file. */

@@ -67,7 +67,7 @@ export function queueCases(fact: Fact): void {
       [['poison'], 4],
     ]);
     const { messages } = await stores.queue.list({ ...mail, resource: 'mail_dlq' }, { limit: 5, after: 0 });
-    assert.deepEqual([messages[0]!.id, messages[0]!.deadReason], ['poison', 'cannot be read']);
+    assert.deepEqual([messages[0]!.id, messages[0]!.deadReason, messages[0]!.attempt], ['poison', 'cannot be read', 4]);
     assert.deepEqual(said, ['A message failed for good and lies with the dead letters']);
   });
 

@@ -19,7 +19,7 @@ export function timerCases(fact: Fact): void {
     const dueAt = now() + 30;
     await stores.timer.set(reminders, { ...sender, binding: 'TIMER' }, { ...timer, id: 'a', dueAt }, now());
     await until(async () => (await stores.timer.get(reminders, 'a')) === null);
-    const event = { binding: 'TIMER', id: 'a', scheduledTime: dueAt, intervalMs: null, payload: { a: 1 } };
+    const event = { binding: 'TIMER', id: 'a', scheduledTime: dueAt, intervalMs: null, attempt: 1, attemptsMax: 4, payload: { a: 1 } };
     assert.deepEqual(seen, [['timer', event]]);
   });
 
@@ -93,7 +93,7 @@ export function timerCases(fact: Fact): void {
     const { nextAt } = (await stores.cron.list(at))[0]!;
     pass(nextAt - now() + 10);
     await until(async () => (await stores.cron.list(at))[0]!.lastOutcome === 'ok');
-    assert.deepEqual(seen, [['cron', { name: 'HOURLY', cron: '0 * * * *', scheduledTime: nextAt }]]);
+    assert.deepEqual(seen, [['cron', { name: 'HOURLY', cron: '0 * * * *', scheduledTime: nextAt, attempt: 1, attemptsMax: 4 }]]);
     assert.deepEqual([recipients[0]!.kind, recipients[0]!.project, recipients[0]!.branch], ['cron', 'shop', 'main']);
     assert.equal((await stores.cron.list(at))[0]!.nextAt, nextAt + 3_600_000);
   });

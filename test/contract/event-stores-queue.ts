@@ -147,8 +147,8 @@ export function queueCases(fact: Fact): void {
     assert.deepEqual(await claim(queue, [lane, dead], t0 + 10), []);
     const { messages } = await queue.list({ ...place, resource: 'mail_dlq' }, { limit: 10, after: 0 });
     assert.deepEqual(
-      messages.map(({ id, deadReason }) => [id, deadReason]),
-      [['bad', 'it threw: \ufffd']],
+      messages.map(({ id, deadReason, attempt }) => [id, deadReason, attempt]),
+      [['bad', 'it threw: \ufffd', 1]],
     );
     assert.equal((await queue.metrics(place, t0)).deadCount, 1);
     assert.equal(await queue.redrive(place, t0 + 20), 1);
@@ -180,11 +180,11 @@ export function queueCases(fact: Fact): void {
     await queue.lanes.consume('shop', ['mail_dlq']);
     const dead = await queue.lanes.open('shop', 'mail_dlq');
     const [letter] = await claim(queue, [dead], t0);
-    assert.equal(letter!.message_id, 'bad');
+    assert.deepEqual([letter!.message_id, letter!.attempt], ['bad', 1], 'where it lies its attempts begin anew');
     await queue.bury(letter!, 'twice', t0);
     assert.deepEqual(await claim(queue, [dead], t0 + day), []);
     const { messages } = await queue.list({ ...place, resource: 'mail_dlq' }, { limit: 10, after: 0 });
-    assert.deepEqual([messages[0]!.deadReason, messages[0]!.dueAt], ['twice', null]);
+    assert.deepEqual([messages[0]!.deadReason, messages[0]!.dueAt, messages[0]!.attempt], ['twice', null, 2]);
   });
 
   fact('dead letters that are too old are swept, and dedupe ids with them', async ({ queue }) => {

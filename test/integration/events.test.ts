@@ -58,8 +58,13 @@ test('a message handler gets one message at a time, and each has an end of its o
         { id: 'm1', delaySeconds: 7 },
         { id: 'm2', error: 'no such mailbox' },
       ],
+      thrown: 'no such mailbox',
     },
   });
+  // The broker reads the result; people and metrics are told that the handler threw.
+  const { kind, event, outcome } = handler.requests.at(-1)!;
+  assert.deepEqual([kind, event], ['queue', { name: 'letters', id: '', attempt: 2, attemptsMax: 0 }]);
+  assert.deepEqual(outcome, { kind: 'failed', code: 'worker_threw', details: { reason: 'no such mailbox' } });
   assert.equal((await handler.logged('mail', /m0/)).text, '["m0","letters",2,2,1700000000000,{"to":"ada"}]');
   assert.match((await handler.logged('mail', /no such mailbox/)).text, /^Uncaught Error: no such mailbox/);
 });
@@ -72,7 +77,11 @@ test('a queue handler gets the batch; what it throws has the undecided messages 
   await handler.logged('batch', /^letters m0,2,1700000000000 m1,2,1700000000000$/);
   assert.deepEqual(await handler.deliver('batch', 'queue', messages({}, { bad: true }, { throws: true })), {
     outcome: 'ok',
-    result: { acked: [], retry: [{ id: 'm0', error: 'the batch fails' }, { id: 'm1' }, { id: 'm2', error: 'the batch fails' }] },
+    result: {
+      acked: [],
+      retry: [{ id: 'm0', error: 'the batch fails' }, { id: 'm1' }, { id: 'm2', error: 'the batch fails' }],
+      thrown: 'the batch fails',
+    },
   });
 });
 
@@ -82,7 +91,10 @@ test('a timer and a schedule reach their handlers', async () => {
   await handler.logged('clock', /^t1 5 \{"a":1\} null CLOCK undefined$/);
   const cron = { name: 'nightly', cron: '0 3 * * *', scheduledTime: 9 };
   assert.deepEqual(await handler.deliver('clock', 'cron', cron), { outcome: 'ok', result: { noRetry: false } });
-  assert.deepEqual(await handler.deliver('clock', 'cron', { ...cron, name: 'quiet' }), { outcome: 'ok', result: { noRetry: true } });
+  assert.deepEqual(await handler.deliver('clock', 'cron', { ...cron, name: 'quiet' }), {
+    outcome: 'ok',
+    result: { noRetry: true, thrown: 'quietly' },
+  });
   assert.deepEqual(await handler.deliver('clock', 'cron', { ...cron, name: 'loud' }), { outcome: 'worker_threw', result: null });
 });
 

@@ -102,6 +102,7 @@ test('messages, timers, schedules and workflow runs reach the handlers of their 
           final: true,
         },
       ],
+      thrown: 'A message of the queue outgoing does not fit its schema: to: Invalid input: expected string, received number',
     },
   });
   await handler.logged('app', /^mailed ada outgoing 1 Ada$/);

@@ -26,14 +26,16 @@ export default function createCronEvents({ noHandler, reportUncaught, currentInv
         },
       };
       const call = worker[handler] as (...args: unknown[]) => unknown;
+      let thrown: string | null = null;
       try {
         await call.call(worker, controller, env, context);
       } catch (error) {
         // A run that asked not to be tried again is over, whatever it threw.
         if (isRetried) throw error;
         reportUncaught(error, 'Uncaught', currentInvocation());
+        thrown = String((error as { message?: unknown } | null | undefined)?.message ?? error);
       }
-      return { noRetry: !isRetried };
+      return { noRetry: !isRetried, ...(thrown === null ? {} : { thrown }) };
     },
   };
 }

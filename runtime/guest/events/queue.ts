@@ -35,8 +35,8 @@ export default function createQueueEvents({ currentInvocation, noHandler, report
 
   function failure(error: unknown): Verdict {
     reportUncaught(error, 'Uncaught', currentInvocation());
-    const { message, name } = (error ?? {}) as { message?: unknown; name?: unknown };
-    return { ack: false, error: String(message ?? error), ...(name === 'NonRetryableError' ? { final: true } : {}) };
+    const { name } = (error ?? {}) as { name?: unknown };
+    return { ack: false, error: textOf(error), ...(name === 'NonRetryableError' ? { final: true } : {}) };
   }
 
   return {
@@ -44,6 +44,8 @@ export default function createQueueEvents({ currentInvocation, noHandler, report
       const { queueName, binding, messages } = event as QueueEvent;
       // By position: the first word on a message stands.
       const verdicts: (Verdict | undefined)[] = messages.map(() => undefined);
+      /** What the handler threw first. */
+      let thrown: string | null = null;
       const decide = (index: number, verdict: Verdict): void => void (verdicts[index] ??= verdict);
       if (typeof worker?.['message'] === 'function') {
         for (const [index, message] of messages.entries()) {
@@ -61,6 +63,7 @@ export default function createQueueEvents({ currentInvocation, noHandler, report
             decide(index, acknowledged);
           } catch (error) {
             decide(index, failure(error));
+            thrown ??= textOf(error);
           }
         }
       } else if (typeof worker?.['queue'] === 'function') {
@@ -83,6 +86,7 @@ export default function createQueueEvents({ currentInvocation, noHandler, report
           await worker['queue'](batch, env, context);
         } catch (error) {
           rest = failure(error);
+          thrown = textOf(error);
         }
         messages.forEach((_, index) => decide(index, rest));
       } else throw noHandler('message');
@@ -93,7 +97,11 @@ export default function createQueueEvents({ currentInvocation, noHandler, report
         if (ack) acked.push(id);
         else retry.push({ id, ...why });
       }
-      return { acked, retry };
+      return { acked, retry, ...(thrown === null ? {} : { thrown }) };
     },
   };
+}
+
+function textOf(error: unknown): string {
+  return String((error as { message?: unknown } | null | undefined)?.message ?? error);
 }

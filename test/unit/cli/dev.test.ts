@@ -243,15 +243,22 @@ test('with --no-watch a broken build ends the command', async (t) => {
   await assert.rejects(dev.ended, { name: 'BuildError' });
 });
 
-test('a request is a line with status, CPU and wall time; the worker logs beside it', async (t) => {
+test('a request or event is a line with what became of it, wall time and of that CPU; the worker logs beside it', async (t) => {
   const dev = running(t, { 'src/index.ts': worker('x') });
   await dev.next();
-  dev.opened[0]!.onRequest({ kind: 'http', method: 'GET', path: '/a?b=1', status: 200, outcome: 'ok', cpuMs: 0.42, wallMs: 1.25 });
-  dev.opened[0]!.onRequest({ kind: 'queue', method: '', path: '', status: 0, outcome: 'worker_threw', cpuMs: 0.2, wallMs: 3 });
+  const fine = { event: null, outcome: 'ok', reason: '' };
+  dev.opened[0]!.onRequest({ kind: 'http', method: 'GET', path: '/a?b=1', status: 200, ...fine, cpuMs: 0.42, wallMs: 1.24 });
+  const mail = { kind: 'queue', method: '', path: '', status: 0, event: { name: 'mail', id: '', attempt: 2, attemptsMax: 4 } } as const;
+  dev.opened[0]!.onRequest({ ...mail, outcome: 'ok', reason: '', cpuMs: 3.2, wallMs: 12.3 });
+  dev.opened[0]!.onRequest({ ...mail, outcome: 'worker_threw', reason: 'no such\n\u001b[2Jmailbox', cpuMs: 0.2, wallMs: 3 });
   dev.opened[0]!.log({ level: 'warn', message: 'careful' });
   dev.opened[0]!.log({ level: 'debug', message: 'unseen' });
-  assert.ok(dev.shell.output.includes('GET /a?b=1 200 0.4 ms cpu 1.3 ms'), dev.shell.output.join('\n'));
-  assert.ok(dev.shell.output.includes('queue worker_threw 0.2 ms cpu 3.0 ms'), dev.shell.output.join('\n'));
+  assert.ok(dev.shell.output.includes('GET /a?b=1 200 1.2 ms (CPU 0.4 ms)'), dev.shell.output.join('\n'));
+  assert.ok(dev.shell.output.includes('queue ok mail 12 ms (CPU 3.2 ms)'), dev.shell.output.join('\n'));
+  assert.ok(
+    dev.shell.output.includes('queue error mail (attempt 2 of 4): no such [2Jmailbox 3.0 ms (CPU 0.2 ms)'),
+    dev.shell.output.join('\n'),
+  );
   assert.deepEqual(dev.shell.errors, ['warn careful']);
 });
 

@@ -22,6 +22,7 @@ const record: RequestRecord = {
   method: 'GET',
   target: '/path?token=secret',
   status: 200,
+  event: null,
   outcome: ok,
   cpuMs: 0.123456,
   wallMs: 1.23456,
@@ -56,6 +57,14 @@ test('requests that ended well make no record where nobody would read it', () =>
   assert.equal(open({ LOG_LEVEL: 'debug' }).log.onlyFailures, false);
   assert.equal(open({ LOG_REQUESTS: 'all' }).log.onlyFailures, false);
   assert.equal(open({ LOG_LEVEL: 'silent' }).log.onRequest, null);
+});
+
+test('a line about an event has its name and its attempt', () => {
+  const { lines, log } = open({ LOG_REQUESTS: 'all' });
+  const event = { name: 'reminders', id: 't1', attempt: 2, attemptsMax: 4 };
+  log.onRequest!({ ...record, kind: 'timer', method: '', target: '', event, outcome: failed('worker_threw', { reason: 'no' }) });
+  const { kind, outcome, event: name, eventId, attempt } = lines[0]!;
+  assert.deepEqual([kind, outcome, name, eventId, attempt], ['timer', 'worker_threw', 'reminders', 't1', 2]);
 });
 
 test('a line about an invocation has its fields and no query', () => {
