@@ -1,6 +1,6 @@
 // The Postgres binaries that npm brings: where they lie, the library links that an install script would have made, and a copy
 // where the user that runs them cannot enter their folder. Called by embedded.ts.
-import { chownSync, cpSync, existsSync, readFileSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { chownSync, cpSync, existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 
@@ -53,17 +53,28 @@ function packageFolder(): string {
   }
 }
 
+/** Where root puts programs for another user who cannot enter the data folder. They can be made again at any time. */
+export const sharedFolder = '/var/cache/platform-postgres';
+
+/** Nobody but root may have a hand in what its servers run. */
+function openShared(): void {
+  mkdirSync(sharedFolder, { recursive: true, mode: 0o755 });
+  const { uid, mode } = lstatSync(sharedFolder);
+  if (uid !== 0 || (mode & 0o022) !== 0) throw new Error(`${sharedFolder} must belong to root, and only root may write into it`);
+}
+
 /** Copies the binaries out where `user` could not run them or the links cannot be made; returns the folder of the programs. */
 export function placeBinaries(place: string, user: RunAs | null): { bin: string; version: string } {
   const source = packageFolder();
   const { version } = JSON.parse(readFileSync(path.join(source, '../package.json'), 'utf8')) as { version: string };
   if (canEnter(source, user) && linkLibraries(source)) return { bin: path.join(source, 'bin'), version };
   const target = path.join(place, `native-${version}`);
+  if (place === sharedFolder) openShared();
   if (!existsSync(target)) {
     const unfinished = `${target}.${process.pid}`;
     cpSync(source, unfinished, { recursive: true });
     linkLibraries(unfinished);
-    if (user !== null) chownSync(unfinished, user.uid, user.gid);
+    if (user !== null && place !== sharedFolder) chownSync(unfinished, user.uid, user.gid);
     try {
       renameSync(unfinished, target);
     } catch {

@@ -6,11 +6,14 @@ import {
   chmodSync,
   chownSync,
   closeSync,
+  constants,
   existsSync,
   mkdirSync,
   openSync,
   readFileSync,
   readdirSync,
+  readlinkSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
@@ -18,7 +21,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { canEnter, placeBinaries, unprivileged, type RunAs } from './embedded-binaries.ts';
+import { canEnter, placeBinaries, sharedFolder, unprivileged, type RunAs } from './embedded-binaries.ts';
 
 /** Name of the owner of everything, and of the database. */
 const owner = 'platform';
@@ -35,8 +38,6 @@ export interface EmbeddedPostgres {
   readonly url: string;
   /** Process id of the server. */
   readonly pid: number;
-  /** Where the files are, which is not `folder` when root runs us and `nobody` could not reach it. */
-  readonly place: string;
   stop(): Promise<void>;
 }
 
@@ -61,17 +62,19 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   const user = unprivileged();
   const folder = path.resolve(options.folder);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const place = placeOf(folder, user);
-  const { bin, version } = placeBinaries(place, user);
+  const seen = placeFor(folder, user);
+  takeBack(folder, user);
+  const { bin, version } = placeBinaries(seen.fd === null ? folder : sharedFolder, user);
   const password = passwordOf(folder);
-  const sockets = socketFolder(place, user);
-  const log = path.join(place, 'postgres.log');
+  const sockets = socketFolder(folder, user);
+  const log = path.join(folder, 'postgres.log');
   const major = version.split('.')[0]!;
-  const dataFolder = path.join(place, `data-${major}`);
-  const other = readdirSync(place).find((name) => /^data-\d+$/.test(name));
+  const dataFolder = path.join(folder, `data-${major}`);
+  const own = (file: string): string => (seen.fd === null ? file : path.join(seen.folder, path.relative(folder, file)));
+  const other = readdirSync(folder).find((name) => /^data-\d+$/.test(name));
   if (other !== undefined && other !== `data-${major}`) {
     throw new Error(
-      `${place} holds data of Postgres ${other.slice(5)}, but this version of the platform brings Postgres ${major}. ` +
+      `${folder} holds data of Postgres ${other.slice(5)}, but this version of the platform brings Postgres ${major}. ` +
         'Start the version that wrote it and make a backup, or move the folder away to begin anew',
     );
   }
@@ -80,11 +83,12 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   const forward = (): void => giveUp.abort();
   options.signal?.throwIfAborted();
   options.signal?.addEventListener('abort', forward);
-  await stopOrphan(dataFolder);
-  if (!existsSync(dataFolder)) await initialize({ bin, place, dataFolder, password, user, durable: options.durable !== false, signal });
+  await stopOrphan(dataFolder, own(dataFolder));
+  if (!existsSync(dataFolder))
+    await initialize({ bin, folder, own, seen, dataFolder, password, user, durable: options.durable !== false, signal });
   const settings: Record<string, string> = {
     listen_addresses: '',
-    unix_socket_directories: sockets,
+    unix_socket_directories: sockets.startsWith(`${folder}${path.sep}`) ? own(sockets) : sockets,
     unix_socket_permissions: '0700',
     max_connections: '200',
     shared_buffers: '128MB',
@@ -93,7 +97,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
     autovacuum_naptime: '15s',
     ...(options.durable === false ? { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' } : {}),
   };
-  const args = ['-D', dataFolder, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
+  const args = ['-D', own(dataFolder), ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
   let child: ChildProcess;
   let stopping: Promise<void> | null = null;
   let deaths = 0;
@@ -101,7 +105,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   async function start(): Promise<void> {
     if (existsSync(log) && statSync(log).size > logBytesMax) renameSync(log, `${log}.1`);
     const began = performance.now();
-    child = run(path.join(bin, 'postgres'), args, { user, log, cwd: place, signal });
+    child = run(path.join(bin, 'postgres'), args, { user, log, seen, signal });
     await ready(child, dataFolder, log);
     void exitOf(child).then((code) => {
       if (stopping !== null || signal.aborted) return;
@@ -126,6 +130,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   async function stop(): Promise<void> {
     // Fast shutdown: clients are disconnected, everything is written.
     if (child.exitCode === null && child.signalCode === null) await end(child);
+    if (seen.fd !== null) closeSync(seen.fd);
   }
 
   await start();
@@ -137,25 +142,55 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
     get pid() {
       return child.pid!;
     },
-    place,
     stop: () => (stopping ??= stop()),
   };
 }
 
-/** Where the files go: the folder itself, or, as root, one that the user of the server can enter. */
-function placeOf(folder: string, user: RunAs | null): string {
-  let place = folder;
-  if (user !== null && !canEnter(path.dirname(folder), user)) {
-    const hash = createHash('sha256').update(folder).digest('hex').slice(0, 16);
-    // What lies in a temporary folder is temporary.
-    const inTemporary = folder.startsWith(`${path.resolve(tmpdir())}${path.sep}`);
-    place = path.join(inTemporary ? tmpdir() : '/var/lib', 'platform-postgres', hash);
-    mkdirSync(place, { recursive: true, mode: 0o755 });
-    writeFileSync(path.join(folder, 'LOCATION'), `${place}\n`);
+/** How the server reaches its folder: by its path, or by a descriptor that it inherits. */
+interface Seen {
+  readonly folder: string;
+  /** Of the folder; null where its path will do. */ readonly fd: number | null;
+}
+
+/** The number that the descriptor has in the server and its programs. */
+const inheritedFd = 3;
+
+/**
+ * As root, the server runs as a user who may not be able to enter the folders above its own, such as `/root`. It is handed its folder
+ * opened then: the data lies where it was asked for, and no folder above has to be opened to others.
+ *
+ * @throws {Error} with what to do where the system has no such way.
+ */
+function placeFor(folder: string, user: RunAs | null): Seen {
+  if (user !== null) chownSync(folder, user.uid, user.gid);
+  chmodSync(folder, 0o700);
+  if (canEnter(path.dirname(folder), user)) return { folder, fd: null };
+  if (process.platform !== 'linux')
+    throw new Error(
+      `Postgres does not run as root, and the user it runs as cannot enter ${path.dirname(folder)}. ` +
+        'Start the platform as another user, name a data folder that all may enter (FS_PATH), or set DATABASE_URL to a Postgres of your own',
+    );
+  return { folder: `/proc/self/fd/${inheritedFd}`, fd: openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY) };
+}
+
+/** Earlier versions put the data elsewhere, and left a note: it comes back into the data folder. */
+function takeBack(folder: string, user: RunAs | null): void {
+  const note = path.join(folder, 'LOCATION');
+  if (!existsSync(note)) return;
+  const elsewhere = readFileSync(note, 'utf8').trim();
+  for (const name of existsSync(elsewhere) ? readdirSync(elsewhere).filter((entry) => /^data-\d+$/.test(entry)) : []) {
+    const target = path.join(folder, name);
+    if (existsSync(target)) continue;
+    try {
+      renameSync(path.join(elsewhere, name), target);
+    } catch (error) {
+      throw new Error(`The data of the embedded Postgres lies in ${elsewhere}: move ${name} to ${folder}, its owner kept`, {
+        cause: error,
+      });
+    }
+    if (user !== null) chownSync(target, user.uid, user.gid);
   }
-  if (user !== null) chownSync(place, user.uid, user.gid);
-  chmodSync(place, 0o700);
-  return place;
+  rmSync(note);
 }
 
 function passwordOf(folder: string): string {
@@ -164,6 +199,7 @@ function passwordOf(folder: string): string {
   return readFileSync(file, 'utf8').trim();
 }
 
+/** Clients find it by its path, so it is elsewhere where that is too long; nothing is kept in it. */
 function socketFolder(place: string, user: RunAs | null): string {
   let folder = path.join(place, 'socket');
   if (Buffer.byteLength(folder) > socketFolderBytesMax) {
@@ -180,35 +216,37 @@ function socketFolder(place: string, user: RunAs | null): string {
 
 async function initialize(parts: {
   bin: string;
-  place: string;
+  folder: string;
+  /** A path as the server sees it. */ own: (file: string) => string;
+  seen: Seen;
   dataFolder: string;
   password: string;
   user: RunAs | null;
   durable: boolean;
   signal: AbortSignal;
 }): Promise<void> {
-  const { place, user, signal } = parts;
+  const { folder, own, seen, user, signal } = parts;
   // Made under another name and renamed when complete, so that an interrupted first start leaves nothing that looks whole.
   const unfinished = `${parts.dataFolder}.unfinished`;
-  const passwordFile = path.join(place, 'initial-password');
-  const log = path.join(place, 'postgres.log');
+  const passwordFile = path.join(folder, 'initial-password');
+  const log = path.join(folder, 'postgres.log');
   rmSync(unfinished, { recursive: true, force: true });
   writeFileSync(passwordFile, `${parts.password}\n`, { mode: 0o600 });
   if (user !== null) chownSync(passwordFile, user.uid, user.gid);
   const args = `-U ${owner} --auth=scram-sha-256 --no-locale -E UTF8`.split(' ');
   const child = run(
     path.join(parts.bin, 'initdb'),
-    ['-D', unfinished, `--pwfile=${passwordFile}`, ...args, ...(parts.durable ? [] : ['--no-sync'])],
-    { user, log, cwd: place, signal },
+    ['-D', own(unfinished), `--pwfile=${own(passwordFile)}`, ...args, ...(parts.durable ? [] : ['--no-sync'])],
+    { user, log, seen, signal },
   );
   const code = await exitOf(child);
   rmSync(passwordFile, { force: true });
   if (code !== 0) throw new Error(`The data of the embedded Postgres cannot be made (initdb: ${code}):\n${endOf(log)}`);
   // The owner's database has to be there before the first connection: the single-user mode needs no password and no socket.
-  const single = run(path.join(parts.bin, 'postgres'), ['--single', '-D', unfinished, 'postgres'], {
+  const single = run(path.join(parts.bin, 'postgres'), ['--single', '-D', own(unfinished), 'postgres'], {
     user,
     log,
-    cwd: place,
+    seen,
     signal,
     input: `CREATE DATABASE ${owner}\n`,
   });
@@ -218,11 +256,12 @@ async function initialize(parts: {
 }
 
 /** A server that an earlier life of ours left behind (kill -9) is stopped: its settings may be old, and its exit would go unseen. */
-async function stopOrphan(dataFolder: string): Promise<void> {
+/** @param own the folder as its server was told it. */
+async function stopOrphan(dataFolder: string, own: string): Promise<void> {
   const file = path.join(dataFolder, 'postmaster.pid');
   if (!existsSync(file)) return;
   const pid = Number(readFileSync(file, 'utf8').split('\n')[0]);
-  if (!Number.isInteger(pid) || pid <= 1 || !(await isServerOf(pid, dataFolder))) {
+  if (!Number.isInteger(pid) || pid <= 1 || !(await isServerOf(pid, dataFolder, own))) {
     rmSync(file, { force: true });
     return;
   }
@@ -238,10 +277,12 @@ async function stopOrphan(dataFolder: string): Promise<void> {
 }
 
 /** Whether the process is a Postgres on this folder; its number may be another program's by now. */
-async function isServerOf(pid: number, dataFolder: string): Promise<boolean> {
+async function isServerOf(pid: number, dataFolder: string, own: string): Promise<boolean> {
   if (existsSync('/proc/self/cmdline')) {
     try {
-      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(dataFolder);
+      const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+      // A descriptor's number says nothing of its folder: the server works in that one.
+      return words.includes(dataFolder) || (words.includes(own) && readlinkSync(`/proc/${pid}/cwd`) === realpathSync(dataFolder));
     } catch {
       return false;
     }
@@ -273,7 +314,7 @@ async function gone(pid: number, waitMs: number): Promise<boolean> {
 function run(
   program: string,
   args: readonly string[],
-  options: { user: RunAs | null; log: string; cwd: string; input?: string; signal: AbortSignal },
+  options: { user: RunAs | null; log: string; seen: Seen; input?: string; signal: AbortSignal },
 ): ChildProcess {
   const { signal } = options;
   signal.throwIfAborted();
@@ -281,11 +322,11 @@ function run(
   const log = openSync(options.log, 'a', 0o600);
   try {
     const child = spawn(program, args, {
-      cwd: options.cwd,
+      cwd: options.seen.fd === null ? options.seen.folder : '/',
       // A session of its own: the terminal's Ctrl-C reaches us, and we stop the server when its clients are done.
       detached: true,
       env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' },
-      stdio: [options.input === undefined ? 'ignore' : 'pipe', log, log],
+      stdio: [options.input === undefined ? 'ignore' : 'pipe', log, log, ...(options.seen.fd === null ? [] : [options.seen.fd])],
       ...options.user,
     });
     child.on('error', () => {});

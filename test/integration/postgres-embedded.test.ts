@@ -2,7 +2,18 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, statSync, chmodSync, mkdirSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -53,7 +64,7 @@ test('it listens on no port, refuses a wrong password, and keeps its password to
       { code: '28P01' },
     );
     assert.equal(statSync(path.join(folder, 'password')).mode & 0o777, 0o600);
-    const log = readFileSync(path.join(postgres.place, 'postgres.log'), 'utf8');
+    const log = readFileSync(path.join(folder, 'postgres.log'), 'utf8');
     assert.equal(log.includes(new URL(postgres.url).password), false);
     await postgres.stop();
   });
@@ -132,5 +143,46 @@ test('a folder that only its owner may enter is out of reach for another user', 
     chmodSync(inner, 0o755);
     assert.equal(canEnter(inner, { uid: 12_345, gid: 12_345 }), true);
     assert.equal(canEnter(inner, null), true);
+  });
+});
+
+for (const [what, mode, name] of [
+  ['that all may enter', 0o755, 'data'],
+  ['that only its owner may enter', 0o700, 'data'],
+  ['whose path is too long for a socket, and which only its owner may enter', 0o700, 'd'.repeat(120)],
+] as const) {
+  test(`data of a folder ${what} lies in it, for ${process.getuid?.() === 0 ? 'root' : 'a user'}, and is there again`, async () => {
+    await withFolder(async (parent) => {
+      chmodSync(parent, mode);
+      const folder = path.join(parent, name, 'postgres');
+      const first = await startEmbeddedPostgres({ folder, durable: false });
+      await use(first, (sql) => sql.all('CREATE TABLE kept AS SELECT 7::int8 AS n'));
+      await first.stop();
+      const second = await startEmbeddedPostgres({ folder, durable: false });
+      assert.deepEqual(await use(second, (sql) => sql.all('SELECT n FROM kept')), [{ n: 7 }]);
+      await second.stop();
+      assert.ok(existsSync(path.join(folder, 'data-18/PG_VERSION')));
+      const sockets = new URL(second.url).searchParams.get('host')!;
+      assert.equal(sockets.startsWith(folder), name === 'data');
+      assert.deepEqual(readdirSync(sockets), []);
+      rmSync(sockets, { recursive: true });
+    });
+  });
+}
+
+test('data that an earlier version put elsewhere comes back into the folder', async () => {
+  await withFolder(async (parent) => {
+    chmodSync(parent, 0o755);
+    const folder = path.join(parent, 'postgres');
+    const first = await startEmbeddedPostgres({ folder, durable: false });
+    await use(first, (sql) => sql.all('CREATE TABLE kept AS SELECT 7::int8 AS n'));
+    await first.stop();
+    mkdirSync(path.join(parent, 'elsewhere'));
+    renameSync(path.join(folder, 'data-18'), path.join(parent, 'elsewhere/data-18'));
+    writeFileSync(path.join(folder, 'LOCATION'), `${parent}/elsewhere\n`);
+    const second = await startEmbeddedPostgres({ folder, durable: false });
+    assert.deepEqual(await use(second, (sql) => sql.all('SELECT n FROM kept')), [{ n: 7 }]);
+    await second.stop();
+    assert.equal(existsSync(path.join(folder, 'LOCATION')), false);
   });
 });
