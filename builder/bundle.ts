@@ -6,6 +6,7 @@ import { rolldown, type InputOptions, type RolldownOutput } from 'rolldown';
 import { BuildError, joinBuildErrors, projectPath, sourceFile, type BundlerLog } from './build-error.ts';
 import { fromLog, toBuildError } from './bundler-errors.ts';
 import { fileImportsPlugin } from './file-imports.ts';
+import { cloudflarePlugin } from './cloudflare-modules.ts';
 import { containmentOf, type Containment } from './containment.ts';
 import { containmentPlugin, isOutside, outsideErrors } from './outside-imports.ts';
 import { checkTsconfigs } from './tsconfig-bounds.ts';
@@ -112,6 +113,7 @@ function inputOptions(options: BundleOptions, bounds: Containment, unresolved: B
     plugins: [
       containmentPlugin(bounds),
       entryPlugin(options.entry, inputs),
+      cloudflarePlugin(),
       nodeCompatPlugin(options.nodeCompat),
       fileImportsPlugin(options.root),
     ],

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { BuildError, rootIndexMark, joinBuildErrors, projectPath, whereIs, type BuildErrorCode, type BundlerLog } from './build-error.ts';
+import { cloudflareModules } from './cloudflare-modules.ts';
 import type { Containment } from './containment.ts';
 import { isNodeBuiltin } from './node-builtins.ts';
 
@@ -64,7 +65,8 @@ function firstLine(message: string): string {
 
 function resolveHint(specifier: string, importer: string | undefined, context: ErrorContext): string {
   if (/^\.{0,2}\//.test(specifier)) return 'There is no such file: check the path and its upper and lower case';
-  if (specifier.startsWith('cloudflare:')) return 'Only cloudflare:workers exists here';
+  if (specifier.startsWith('cloudflare:'))
+    return `There are ${cloudflareModules.map((name) => `cloudflare:${name}`).join(', ')}; with import() it fails only where it is used`;
   const builtin = isNodeBuiltin(specifier.replace(/^node:/, ''));
   if (specifier.startsWith('node:') && !builtin) return 'Node has no such module';
   if (builtin && !context.nodeCompat) return 'It is a module of Node: add nodejs_compat to compatibility_flags';

@@ -1,4 +1,4 @@
-// The bundler plugin behind `nodejs_compat`: `node:*`, Node's bare module names and `cloudflare:*` become modules that
+// The bundler plugin behind `nodejs_compat`: `node:*` and Node's bare module names become modules that
 // work in an isolate. Nothing of it enters a bundle that does not ask for it. Used by bundle.ts.
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
@@ -40,16 +40,13 @@ export function nodeGlobals(): Record<string, [string, string]> {
   };
 }
 
-/** @param nodeCompat whether Node's modules are served; `cloudflare:*` always is. */
+/** @param nodeCompat whether Node's modules are served. */
 export function nodeCompatPlugin(nodeCompat: boolean): Plugin {
   return {
     name: 'platform:node-compat',
     resolveId: {
-      filter: { id: [/^(?:node|cloudflare):/, /^[a-z_0-9]+(?:\/[a-z_0-9]+)?\/?$/, /^readable-stream$/] },
+      filter: { id: [/^node:/, /^[a-z_0-9]+(?:\/[a-z_0-9]+)?\/?$/, /^readable-stream$/] },
       handler(source, importer, { kind }) {
-        if (source === 'cloudflare:workers' || source === 'cloudflare:sockets') {
-          return { id: ownPath(`shims/${source.replace(':', '-')}`), moduleSideEffects: false };
-        }
         const base = basesOf[source];
         if (base !== undefined && importer === ownPath(base.importer)) return { id: builtin.resolve(base.file), moduleSideEffects: false };
         // readable-stream asks for packages where Node has modules; ours do the same and are there already.

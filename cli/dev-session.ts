@@ -60,6 +60,12 @@ export async function startSession({ engine, folder, load, watching, events }: S
   let queue: Promise<void> = Promise.resolve();
   const settledOnce = Promise.withResolvers<void>();
 
+  /** Each warning is told once, however often the project is built. */
+  const warned = new Set<string>();
+  const warn = (message: string): void => {
+    if (!warned.has(message)) events.warned(message);
+    warned.add(message);
+  };
   const enqueue = (work: () => Promise<void>): void => {
     queue = queue.then(async () => {
       if (closed) return;
@@ -88,7 +94,7 @@ export async function startSession({ engine, folder, load, watching, events }: S
       durable: false,
       compress: false,
       made,
-      onWarning: events.warned,
+      onWarning: warn,
       ...(bundle !== null && { bundle }),
     });
     const found = await readMigrations(containmentOf(project.root), project.config.bindings.db ?? {});
@@ -135,7 +141,7 @@ export async function startSession({ engine, folder, load, watching, events }: S
   const command = createDevBuild({
     again: (cause) => enqueue(() => open(cause, performance.now())),
     output: events.built,
-    warn: events.warned,
+    warn,
   });
   const onChange = (paths: readonly string[]): void => {
     const began = performance.now();

@@ -1,6 +1,7 @@
 // platform.yaml (spec 2.1, 2.2, 7): text -> configuration with every default resolved, or problems with their places.
 // Called by the builder, `platform dev` and `platform types`. No I/O; never throws on bad input.
 import type { Node } from 'yaml';
+import { flagWarning } from './compatibility-flags.ts';
 import { parseCronSchedule } from './cron-schedule.ts';
 import type { QueueSettings, QueuesSettings } from './queue-settings.ts';
 import { hasErrors, quoted, type Problem } from './problem.ts';
@@ -259,6 +260,9 @@ function rulesOf(source: YamlSource, { entries }: Checked) {
       const opposite = flag.startsWith('no_') ? flag.slice(3) : `no_${flag}`;
       if (seen.has(flag)) warn(`The flag ${quoted(flag)} is there twice`, path);
       if (seen.has(opposite)) fail(`The flags ${quoted(opposite)} and ${quoted(flag)} contradict each other`, path);
+      const warning = flagWarning(flag);
+      if (warning !== null && !seen.has(flag))
+        source.report(warning.message, valueOf(path), path, { severity: 'warning', ...(warning.hint && { hint: warning.hint }) });
       seen.add(flag);
     }
   }

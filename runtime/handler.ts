@@ -186,6 +186,7 @@ export function createHandler(parts: HandlerParts): Handler {
     // Under the name that it is declared with, and under its own (spec 2.1).
     if (manifest.bindings['auth'] !== undefined) bindings['PLATFORM_AUTH'] = 'auth';
     if (manifest.assets?.binding) bindings[manifest.assets.binding] = 'assets';
+    if (manifest.ai) bindings['AI'] = 'ai';
     return {
       id: route.deployment,
       project: route.project,

@@ -1,5 +1,9 @@
-// `cloudflare:sockets`: a worker has no raw sockets here, and says so when one is opened. Bundled by node-compat.ts.
+// `cloudflare:sockets`: a worker has no raw sockets here, and says so when one is opened. Bundled by cloudflare-modules.ts.
 
-export function connect(): never {
-  throw new Error('connect() of cloudflare:sockets is not supported on this platform: a worker has fetch, but no raw sockets');
+export function connect(address?: string | { readonly hostname?: string; readonly port?: number }): never {
+  const to = typeof address === 'object' ? `${address.hostname}:${address.port}` : String(address);
+  throw new Error(
+    `connect() of cloudflare:sockets cannot reach ${to}: a worker has fetch and WebSocket, but no raw TCP sockets on this platform. ` +
+      'For a database use a db binding, or a driver that speaks HTTP',
+  );
 }

@@ -1,5 +1,7 @@
-// `cloudflare:workers` for workers written for that platform: base classes, `env`, `waitUntil`. Bundled by node-compat.ts.
+// `cloudflare:workers` for workers written for that platform: base classes, `env`, `waitUntil`. Bundled by cloudflare-modules.ts.
 // What has no counterpart here throws when it is used, not when it is imported.
+
+import { AsyncLocalStorage } from '../node/async-hooks.ts';
 
 interface Context {
   waitUntil(promise: Promise<unknown>): void;
@@ -35,7 +37,7 @@ export class DurableObject {
 
 export class WorkflowEntrypoint {
   constructor() {
-    unsupported('WorkflowEntrypoint', 'export workflows: { name: { handler } }');
+    unsupported('WorkflowEntrypoint', 'export workflows: { name: { handler } } and declare it under workflow in platform.yaml');
   }
 }
 
@@ -45,20 +47,41 @@ export class RpcStub {
   }
 }
 
-/** The bindings of the deployment, looked up when they are read. */
+/** For `instanceof`: nothing is one here. */
+export class RpcPromise {}
+export class RpcProperty {}
+export class ServiceStub {}
+
+interface Scopes {
+  getStore(): object | undefined;
+  run<R>(store: object, callback: () => R): R;
+}
+
+let scopes: Scopes | undefined;
+const current = (): object => scopes?.getStore() ?? (hooks[envKey] as object | undefined) ?? {};
+
+/** The bindings of the deployment, or those of {@link withEnv}, looked up when they are read. */
 export const env: Record<string, unknown> = /* @__PURE__ */ new Proxy(
   {},
   {
-    get: (_, key) => Reflect.get((hooks[envKey] ?? {}) as object, key),
-    has: (_, key) => Reflect.has((hooks[envKey] ?? {}) as object, key),
-    ownKeys: () => Reflect.ownKeys((hooks[envKey] ?? {}) as object),
+    get: (_, key) => Reflect.get(current(), key),
+    has: (_, key) => Reflect.has(current(), key),
+    ownKeys: () => Reflect.ownKeys(current()),
     getOwnPropertyDescriptor(_, key) {
-      const own = Reflect.getOwnPropertyDescriptor((hooks[envKey] ?? {}) as object, key);
+      const own = Reflect.getOwnPropertyDescriptor(current(), key);
       return own && { ...own, configurable: true };
     },
-    set: () => false,
+    set: (_, key, value) => Reflect.set(current(), key, value),
+    deleteProperty: (_, key) => Reflect.deleteProperty(current(), key),
+    defineProperty: (_, key, descriptor) => Reflect.defineProperty(current(), key, { ...descriptor, configurable: true }),
   },
 );
+
+/** Calls a function for which `env`, also after an `await`, is another object. */
+export function withEnv<R>(overrides: object, callback: () => R): R {
+  scopes ??= new (AsyncLocalStorage as unknown as new () => Scopes)();
+  return scopes.run(overrides, callback);
+}
 
 /** Keeps the running invocation alive until the promise settles. */
 export function waitUntil(promise: Promise<unknown>): void {
@@ -83,7 +106,11 @@ export const tracing = {
   },
 };
 
-/** @param overrides bindings to see instead: the platform has no scoped environment */
-export function withEnv(_overrides: unknown, _callback: () => unknown): never {
-  unsupported('withEnv', 'pass the values as arguments');
+/** @param overrides entrypoints to see instead: the worker has none to call */
+export function withExports(_overrides: unknown, _callback: () => unknown): never {
+  unsupported('withExports', 'call the function itself');
+}
+
+export function withEnvAndExports(_env: unknown, _exports: unknown, _callback: () => unknown): never {
+  unsupported('withEnvAndExports', 'use withEnv');
 }

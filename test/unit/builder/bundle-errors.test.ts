@@ -55,7 +55,10 @@ const unresolved: readonly [specifier: string, message: string][] = [
   ['tiny/inner', 'Cannot resolve "tiny/inner", imported from src/index.ts. Package tiny is installed, but has no such export'],
   ['#own', 'Cannot resolve "#own", imported from src/index.ts. Add it to "imports" in package.json'],
   ['node:nonsense', 'Cannot resolve "node:nonsense", imported from src/index.ts. Node has no such module'],
-  ['cloudflare:email', 'Cannot resolve "cloudflare:email", imported from src/index.ts. Only cloudflare:workers exists here'],
+  [
+    'cloudflare:nope',
+    'Cannot resolve "cloudflare:nope", imported from src/index.ts. There are cloudflare:email, cloudflare:node, cloudflare:sockets, cloudflare:workers, cloudflare:workflows; with import() it fails only where it is used',
+  ],
 ];
 for (const [specifier, message] of unresolved) {
   test(`an import of ${specifier} that does not resolve says what to do`, async (t) => {

@@ -1,5 +1,6 @@
 // builder/shims/handler.ts: however a worker exports its handlers, the guest finds an object of methods.
 import assert from 'node:assert/strict';
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { test } from 'node:test';
 import { plain, run } from './project-folder.ts';
 
@@ -107,5 +108,59 @@ test('cloudflare:sockets refuses when a socket is opened', async (t) => {
   const worker = await run(t, {
     'src/index.ts': `import { connect } from 'cloudflare:sockets'; export default { fetch: () => connect('a:1') };`,
   });
-  assert.throws(() => worker['fetch']!(), /a worker has fetch, but no raw sockets/);
+  assert.throws(() => worker['fetch']!(), /cannot reach a:1: a worker has fetch and WebSocket, but no raw TCP sockets/);
+});
+
+for (const ask of [`await import('cloudflare:nope')`, `require('cloudflare:nope')`]) {
+  test(`${ask} of a module that is not here fails when it is reached`, async (t) => {
+    const worker = await run(t, {
+      'src/index.ts': `export default { fetch: () => 'served', async email() { return ${ask}; } };`,
+    });
+    assert.equal(worker['fetch']!(), 'served');
+    await assert.rejects(worker['email']!() as Promise<unknown>, {
+      message:
+        'cloudflare:nope is not available on this platform: there are cloudflare:email, cloudflare:node, cloudflare:sockets, cloudflare:workers, cloudflare:workflows',
+    });
+  });
+}
+
+test('cloudflare:email makes messages, also where it is imported late', async (t) => {
+  const worker = await run(t, {
+    'src/index.ts': `export default { async fetch(from, to, raw) {
+      const { EmailMessage } = await import('cloudflare:email');
+      const message = new EmailMessage(from, to, raw);
+      return [message.from, message.to, message.raw, message instanceof EmailMessage];
+    } };`,
+  });
+  assert.deepEqual(plain(await worker['fetch']!('a@x', 'b@x', 'Subject: hi')), ['a@x', 'b@x', 'Subject: hi', true]);
+  await assert.rejects(worker['fetch']!('a@x', undefined, 'x') as Promise<unknown>, { name: 'TypeError' });
+  await assert.rejects(worker['fetch']!('a@x', 'b@x', 7) as Promise<unknown>, { name: 'TypeError' });
+});
+
+test('every name of cloudflare:workers, workflows and node can be imported', async (t) => {
+  const worker = await run(t, {
+    'src/index.ts': `import { DurableObject, RpcPromise, RpcProperty, RpcStub, RpcTarget, ServiceStub, WorkerEntrypoint, WorkflowEntrypoint,
+  cache, env, exports, tracing, waitUntil, withEnv, withEnvAndExports, withExports } from 'cloudflare:workers';
+import { NonRetryableError } from 'cloudflare:workflows';
+import { httpServerHandler, handleAsNodeRequest } from 'cloudflare:node';
+export class Remote extends RpcTarget {}
+export class Flow extends WorkflowEntrypoint {}
+export default { fetch: () => [new Remote() instanceof RpcTarget, new NonRetryableError('x').name, typeof withEnv, {} instanceof RpcPromise],
+  all: [DurableObject, RpcProperty, RpcStub, ServiceStub, WorkerEntrypoint, cache, env, exports, tracing, waitUntil, withEnvAndExports, withExports],
+  serve: () => httpServerHandler({ port: 1 }), handle: handleAsNodeRequest };`,
+  });
+  assert.deepEqual(plain(worker['fetch']!()), [true, 'NonRetryableError', 'function', false]);
+  assert.throws(() => worker['serve']!(), /httpServerHandler\(\) of cloudflare:node is not supported on this platform/);
+});
+
+test('withEnv shows other bindings to what it calls, and env takes assignments', async (t) => {
+  const worker = await run(
+    t,
+    {
+      'src/index.ts': `import { env, withEnv } from 'cloudflare:workers';
+export default { fetch() { const inner = withEnv({ NAME: 'other' }, () => env.NAME); env.ADDED = 1; return [env.NAME, inner, env.ADDED, delete env.ADDED, 'ADDED' in env]; } };`,
+    },
+    { AsyncLocalStorage, [Symbol.for('platform.env')]: { NAME: 'own' } },
+  );
+  assert.deepEqual(plain(worker['fetch']!()), ['own', 'other', 1, true, false]);
 });

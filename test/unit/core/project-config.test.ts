@@ -364,6 +364,8 @@ test('a misspelt key or value names the one that was meant', () => {
     ['ai: on', 'Write true, without quotes.'],
     ['dev: { port: "80" }', 'Leave the quotes out.'],
     ['compatibility_date: 20250101', 'Put it in quotes.'],
+    ['compatibility_flags: [nodejs-compat]', 'Did you mean "nodejs_compat"?'],
+    ['compatibility_flags: [zzzz]', 'Flags with an effect here: nodejs_compat (on by default), no_nodejs_compat.'],
     ['monorepo: true', 'Delete it: a monorepo is recognised by its workspace files. Use base for the directory of this project.'],
   ];
   for (const [text, hint] of meant) assert.equal(parse(text).problems[0]?.hint, hint, text);
@@ -373,7 +375,12 @@ test('warnings leave the configuration usable', () => {
   const warned: readonly (readonly [string, string])[] = [
     ['agentSDK: true\nai: false', "2:5 ai: 'ai: false' has no effect, because agentSDK needs the AI binding"],
     ['kind: static\nbuild: make\ndb: { DB: x }', '1:7 kind: A static project has no worker that could use bindings'],
-    ['compatibility_flags: [a, a]', '1:26 compatibility_flags[1]: The flag "a" is there twice'],
+    ['compatibility_flags: [url_standard, url_standard]', '1:37 compatibility_flags[1]: The flag "url_standard" is there twice'],
+    ['compatibility_flags: [nodejs_compt]', '1:23 compatibility_flags[0]: Unknown flag "nodejs_compt": it has no effect'],
+    [
+      'compatibility_flags: [url_original]',
+      '1:23 compatibility_flags[0]: The flag "url_original" is known, but has no effect on this platform',
+    ],
     [
       'assets: { run_worker_first: ["!/a"] }',
       '1:29 assets.run_worker_first: Every pattern excludes, so no request goes to the worker first',

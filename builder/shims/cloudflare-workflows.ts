@@ -1,0 +1,8 @@
+// `cloudflare:workflows`: the error by which a step says that trying again is no use. Bundled by cloudflare-modules.ts.
+
+export class NonRetryableError extends Error {
+  constructor(message: string, name = 'NonRetryableError') {
+    super(message);
+    this.name = name;
+  }
+}
