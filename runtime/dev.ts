@@ -27,6 +27,7 @@ import { openLocalEvents } from './local-events.ts';
 import { createMemoryCache } from './stores/cache-memory.ts';
 import { createOutbox } from './stores/outbox.ts';
 import { openLocalStores } from './stores/local-stores.ts';
+import { HostWork } from './work/host-work.ts';
 import { secretIn } from './supervisor/secret-file.ts';
 
 /** A request or an event that ended. */
@@ -91,8 +92,10 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
   /** Signs addresses of files, and sessions. */
   const secret = secretIn(join(options.stateFolder, 'signing-key'));
   const databases = openLocalDatabases(join(options.stateFolder, 'databases'), (message) => log('warn', message));
+  const work = new HostWork();
   const users = createUsers({
     databases: databases.store,
+    work,
     secret,
     protocol: 'http',
     sendsLetters: false,
@@ -109,6 +112,7 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
   const changes = createChangeStream();
   const failures = createDevFailures(options.host, changes);
   const engine = await createEngine({
+    work,
     limits,
     egress: { loopback: true, private: false },
     cacheFolder: cacheFolder(process.env),

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { databaseLimitsFrom } from '#core/database-limits.ts';
 import { deliveryLimitsFrom } from '#core/delivery-limits.ts';
 import type { Limits } from '#core/limits.ts';
+import type { HostWork } from './work/host-work.ts';
 import { createAuthRoutes, type AuthRoutes } from './auth/routes.ts';
 import { createUsers, type Mail } from './auth/users.ts';
 import type { BindingStores } from './bindings/bindings.ts';
@@ -36,12 +37,13 @@ export interface EngineStoresParts {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** `FS_PATH`. */ readonly folder: string;
   readonly limits: Limits;
+  readonly work: HostWork;
   /** In which visitors reach apps. */ readonly protocol: 'http' | 'https';
   readonly log: (level: 'warn' | 'error', message: string) => void;
 }
 
 /** @throws {Error} naming a variable that cannot be used, or when Redis cannot be reached. */
-export async function openEngineStores({ environment, folder, limits, protocol, log }: EngineStoresParts): Promise<EngineStores> {
+export async function openEngineStores({ environment, folder, limits, protocol, work, log }: EngineStoresParts): Promise<EngineStores> {
   const get = (name: string): string => environment[name]?.trim() ?? '';
   const deliveryLimits = deliveryLimitsFrom(environment);
   const url = get('ENGINE_DATABASE_URL');
@@ -68,6 +70,7 @@ export async function openEngineStores({ environment, folder, limits, protocol, 
       ? null
       : createUsers({
           databases,
+          work,
           secret: keyFor('auth'),
           protocol,
           sendsLetters: get('AUTH_MAIL_URL') !== '',

@@ -34,6 +34,7 @@ export interface EngineOptions {
   readonly cacheFolder: string;
   /** Isolates kept ready for the next deployment that starts. */
   readonly blanks: number;
+  /** Shared with whoever else works for workers; closed with the engine. */ readonly work?: HostWork;
   /** Descriptor on which a crash of the process names the deployment whose code ran; none by default. */
   readonly crashDescriptor?: number;
 }
@@ -85,8 +86,8 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     },
     { ...options.limits, blanks: options.blanks },
   );
+  const work = options.work ?? new HostWork();
   const { calls } = counters;
-  const work = new HostWork();
   const nodeCalls = { ...createNodeCryptoCalls(work), ...createNodeZlibCalls(work) };
   const egressBytes = new EgressMeter();
   const policy: EgressPolicy = { isOwn: createOwnAddresses(), ...options.egress };

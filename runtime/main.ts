@@ -6,6 +6,7 @@ import { Forwarder } from './forwarding/forwarder.ts';
 import { Placement } from './forwarding/placement.ts';
 import { createEngineReports } from './engine-reports.ts';
 import { createHandler } from './handler.ts';
+import type { HostWork } from './work/host-work.ts';
 import { createLastResort } from './last-resort.ts';
 import { internalRoutes } from './internal-routes.ts';
 import { failed, failureResponse, type Outcome } from './invocation/outcome.ts';
@@ -50,9 +51,16 @@ function openLog(): EngineLog {
 }
 
 /** What they do not understand is a matter of configuration. */
-async function openStores({ folder, limits, protocol }: EngineConfig): Promise<EngineStores> {
+async function openStores({ folder, limits, protocol }: EngineConfig, work: HostWork): Promise<EngineStores> {
   try {
-    return await openEngineStores({ environment: process.env, folder, limits, protocol, log: (level, message) => log[level](message) });
+    return await openEngineStores({
+      environment: process.env,
+      folder,
+      limits,
+      protocol,
+      work,
+      log: (level, message) => log[level](message),
+    });
   } catch (error) {
     throw new ConfigurationError((error as Error).message);
   }
@@ -89,7 +97,7 @@ async function start(): Promise<void> {
     refuse: (exchange, strikes, retryAfterSeconds) =>
       answerFailure(exchange, failed('deployment_quarantined', { strikes, retryAfterSeconds })),
   });
-  const { stores, cache, signedFiles, authRoutes, databases, close: closeStores } = await openStores(config);
+  const { stores, cache, signedFiles, authRoutes, databases, close: closeStores } = await openStores(config, engine.work);
   const handler = createHandler({
     engine,
     limits: config.limits,

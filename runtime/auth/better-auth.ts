@@ -8,7 +8,8 @@ import { getMigrations } from 'better-auth/db/migration';
 import { Kysely } from 'kysely';
 import { usersResource } from '../bindings/auth.ts';
 import { databaseDialect } from './database-dialect.ts';
-import { cookiePrefix, providersOf, type AuthSite, type Mail, type UsersParts } from './users.ts';
+import { createPasswords } from './passwords.ts';
+import { cookiePrefix, providersOf, type AuthSite, type Mail, type PasswordQueue, type UsersParts } from './users.ts';
 
 const sessionSeconds = 7 * 24 * 60 * 60;
 
@@ -16,8 +17,8 @@ const sessionSeconds = 7 * 24 * 60 * 60;
 export type Auth = ReturnType<typeof betterAuth>;
 
 /** @param prepared namespaces whose tables are known to be there. */
-export async function openAuth(parts: UsersParts, site: AuthSite, prepared: Set<string>): Promise<Auth> {
-  const options = optionsOf(parts, site);
+export async function openAuth(parts: UsersParts, site: AuthSite, prepared: Set<string>, queue: PasswordQueue): Promise<Auth> {
+  const options = optionsOf(parts, site, queue);
   // Once a namespace: a client may say any port after the host, and each makes another site.
   // Two engines may be at it at once: the one that loses finds the tables there.
   for (let attempt = 1; !prepared.has(site.namespace); attempt++) {
@@ -32,8 +33,9 @@ export async function openAuth(parts: UsersParts, site: AuthSite, prepared: Set<
 }
 
 function optionsOf(
-  { databases, secret, sendsLetters, sendMail, log }: UsersParts,
+  { databases, work, secret, sendsLetters, sendMail, log }: UsersParts,
   { namespace, origin, askedAt = origin, vars }: AuthSite,
+  queue: PasswordQueue,
 ): BetterAuthOptions {
   // Nobody waits for it: who asked must not learn from the time it takes, or from its failure, whether there is a letter to send.
   const post = async (mail: Mail): Promise<void> => {
@@ -58,6 +60,7 @@ function optionsOf(
     },
     emailAndPassword: {
       enabled: true,
+      password: createPasswords(work, queue),
       requireEmailVerification,
       revokeSessionsOnPasswordReset: true,
       onExistingUserSignUp: ({ user }) =>

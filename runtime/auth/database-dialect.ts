@@ -9,6 +9,7 @@ import {
   type QueryResult,
 } from 'kysely';
 import { databaseOps, fromWire, toWire, type StoredValue, type WireRefusal, type WireResult } from '#core/database-request.ts';
+import { callOfUsers } from '../bindings/auth.ts';
 import type { DatabasePlace, DatabaseStore } from '../bindings/database.ts';
 
 /** Statements run one by one: none of what is kept needs a transaction over several. */
@@ -16,7 +17,9 @@ export function databaseDialect(store: DatabaseStore, place: DatabasePlace): Dia
   const connection: DatabaseConnection = {
     async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
       const payload = JSON.stringify([sql, parameters.map((value) => toWire(stored(value)))]);
-      const answer = JSON.parse((await store.run(place, databaseOps.query, 0, payload)) as string) as WireResult | WireRefusal;
+      const answer = JSON.parse((await store.run(place, databaseOps.query, 0, payload, callOfUsers.getStore()?.owner)) as string) as
+        | WireResult
+        | WireRefusal;
       if ('e' in answer) throw Object.assign(new Error(answer.e[1]), { code: answer.e[0] });
       const { c: columns, r: rows, m: meta } = answer;
       const objects = rows.map((row) => Object.fromEntries(columns.map((name, index) => [name, fromWire(row[index])])));

@@ -4,6 +4,7 @@ import { createHmac } from 'node:crypto';
 import { PlatformError } from '#core/errors.ts';
 import type { AuthStore, AuthUser } from '../bindings/auth.ts';
 import type { DatabaseStore } from '../bindings/database.ts';
+import type { HostWork } from '../work/host-work.ts';
 import type { Auth } from './better-auth.ts';
 
 /** A letter to a user. */
@@ -16,6 +17,7 @@ export interface Mail {
 /** What users are made of. */
 export interface UsersParts {
   readonly databases: DatabaseStore;
+  /** Hashes passwords. */ readonly work: HostWork;
   /** Signs sessions: each project gets a key of its own from it. */ readonly secret: Uint8Array;
   /** Of all sites. */ readonly protocol: 'http' | 'https';
   readonly sendMail: (mail: Mail) => Promise<void>;
@@ -30,6 +32,11 @@ export interface AuthSite {
   /** Where the request says it was sent to, when that is another: its pages may ask as well. */ readonly askedAt?: string;
   /** Variables of the project: `AUTH_<PROVIDER>_CLIENT_ID` and `_CLIENT_SECRET` switch providers on, `AUTH_REQUIRE_VERIFICATION=true` the check of addresses. */
   readonly vars: Readonly<Record<string, string>>;
+}
+
+/** Passwords of one project that requests wait for; whose turn it is. */
+export interface PasswordQueue {
+  waiting: number;
 }
 
 /** Users of all projects. */
@@ -68,12 +75,19 @@ export function createUsers(parts: UsersParts): Users {
   const sessionCookie = new RegExp(`(?:^|;\\s*)${cookiePrefix(`${parts.protocol}:`)}\\.session_token=([^;]+)`);
   /** Namespaces whose tables are known to be there. */
   const prepared = new Set<string>();
+  const queues = new Map<string, PasswordQueue>();
+
+  function queueOf(namespace: string): PasswordQueue {
+    let queue = queues.get(namespace);
+    if (queue === undefined) queues.set(namespace, (queue = { waiting: 0 }));
+    return queue;
+  }
 
   function authOf(site: AuthSite): Promise<Auth> {
     const key = JSON.stringify([site.namespace, site.origin, site.askedAt, providersOf(site.vars), site.vars['AUTH_REQUIRE_VERIFICATION']]);
     let found = sites.get(key);
     if (found !== undefined) return found;
-    found = import('./better-auth.ts').then(({ openAuth }) => openAuth(parts, site, prepared));
+    found = import('./better-auth.ts').then(({ openAuth }) => openAuth(parts, site, prepared, queueOf(site.namespace)));
     sites.set(key, found);
     // Asked for again when it could not be opened; the oldest goes when there are many.
     found.catch(() => sites.delete(key));
@@ -116,9 +130,10 @@ export function createUsers(parts: UsersParts): Users {
       const address = email.toLowerCase();
       if ((await context.internalAdapter.findUserByEmail(address)) !== null)
         throw new PlatformError('conflict', { reason: 'User already exists' });
+      // First what may be refused: it takes CPU.
+      const hash = password === null ? null : await context.password.hash(password);
       const user = await context.internalAdapter.createUser({ email: address, name, emailVerified, metadata }, { method: 'admin' });
-      if (password !== null) {
-        const hash = await context.password.hash(password);
+      if (hash !== null) {
         await context.internalAdapter.linkAccount({ userId: user.id, providerId: 'credential', accountId: user.id, password: hash });
       }
       return toUser(user);

@@ -1,5 +1,6 @@
 // The host half of the auth binding (`auth` in platform.yaml): users and sessions of a project's app. What signing in does over HTTP
 // is runtime/auth/routes.ts; both work on the same users.
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { HostCall, HostHandler } from '../bridge/host-calls.ts';
 import { invalid, toName, toRecord, toWhole } from './arguments.ts';
 
@@ -52,6 +53,9 @@ export const metadataBytesMax = 4096;
 const tokenBytesMax = 4096;
 const pageMax = 1000;
 
+/** The call that users are asked for: passwords and statements are on its account. */
+export const callOfUsers = new AsyncLocalStorage<HostCall>();
+
 /** The calls of a deployment's auth binding. */
 export function createAuthCalls(namespace: string, store: AuthStore): Readonly<Record<string, HostHandler>> {
   const parse = (call: HostCall): Readonly<Record<string, unknown>> => {
@@ -61,7 +65,7 @@ export function createAuthCalls(namespace: string, store: AuthStore): Readonly<R
   const toToken = (value: unknown): string | null =>
     typeof value === 'string' && value !== '' && value.length <= tokenBytesMax ? value : null;
 
-  return {
+  const calls: Readonly<Record<string, HostHandler>> = {
     /** `{token}` -> the user or null: a token that cannot be one belongs to nobody. */
     async 'auth.getUser'(call) {
       const token = toToken(parse(call)['token']);
@@ -111,6 +115,9 @@ export function createAuthCalls(namespace: string, store: AuthStore): Readonly<R
       return {};
     },
   };
+  return Object.fromEntries(
+    Object.entries(calls).map(([name, handler]) => [name, (call: HostCall) => callOfUsers.run(call, () => handler(call))]),
+  );
 }
 
 /** JSON of the fields an app keeps with a user. @throws {PlatformError} `invalid_argument`. */

@@ -15,6 +15,9 @@ export interface DatabasePlace {
   readonly resource: string;
 }
 
+/** Whose CPU budget statements use. */
+export type StatementOwner = Pick<CallOwner, 'cpuLeftMs' | 'isOver' | 'reserveCpu' | 'settleCpu'>;
+
 /** Where databases are. */
 export interface DatabaseStore {
   /**
@@ -23,10 +26,11 @@ export interface DatabaseStore {
    * @param op of `databaseOps`.
    * @param transaction number of the interactive transaction it belongs to; 0 for none.
    * @param payload JSON, as `databaseOps` says; may be anything that a worker made up.
+   * @param owner whose CPU it is; none where the platform itself asks.
    * @returns JSON: the result or a refusal; bytes for `dump`.
    * @throws {PlatformError} `database_unavailable`, `database_corrupt`.
    */
-  run(place: DatabasePlace, op: number, transaction: number, payload: string): Promise<string | Uint8Array>;
+  run(place: DatabasePlace, op: number, transaction: number, payload: string, owner?: StatementOwner): Promise<string | Uint8Array>;
 }
 
 /** The answer to a commit after which nothing is to be sent; of one that was lost nobody knows. */
@@ -79,7 +83,7 @@ export function createDatabaseCalls(
       const [payload] = call.parts;
       if (typeof payload !== 'string') throw invalid('A request to a database is text');
       if (op === databaseOps.commit || op === databaseOps.rollback) open.delete(nameOf(place, transaction));
-      const answer = store.run(place, op, transaction, payload);
+      const answer = store.run(place, op, transaction, payload, call.owner);
       if (op !== databaseOps.begin && op !== databaseOps.commit) return answer.then(toReply);
       return answer.then((text) => {
         if (op === databaseOps.begin) onBegun(call.owner, place, text as string);

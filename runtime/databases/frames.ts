@@ -1,8 +1,8 @@
 // The frames between an engine and the database service: length-prefixed, pipelined, answered in any order. The service and
 // its client (runtime/stores/database-service.ts) both import it. No I/O.
 //
-// Request: u32 length of what follows, u32 id, u8 op, u8 length of the name, u32 transaction (0: none), name, payload (JSON).
-// Answer: u32 length of what follows, u32 id, u8 kind, payload.
+// Request: u32 length of what follows, u32 id, u8 op, u8 length of the name, u32 transaction (0: none), u32 CPU ms it may take (0: any),
+// name, payload (JSON). Answer: u32 length of what follows, u32 id, u8 kind, u32 CPU us it took, payload.
 import { databaseOps, outboxOps } from '#core/database-request.ts';
 
 /** Every op: those on a database (core/database-request.ts), those of its owner, and those of the connection itself. */
@@ -36,11 +36,18 @@ export interface Verdict {
   /** Requests of this connection with a higher id were never begun; null when nobody knows. */ readonly begun: number | null;
 }
 
-const REQUEST_HEADER = 14;
-const ANSWER_HEADER = 9;
+const REQUEST_HEADER = 18;
+const ANSWER_HEADER = 13;
 
-/** A request as one buffer. */
-export function requestFrame(id: number, op: number, name: string, transaction: number, payload: string | Uint8Array): Buffer {
+/** A request as one buffer. @param cpuLeftMs what its statements may take; 0: any. */
+export function requestFrame(
+  id: number,
+  op: number,
+  name: string,
+  transaction: number,
+  payload: string | Uint8Array,
+  cpuLeftMs = 0,
+): Buffer {
   const length = typeof payload === 'string' ? Buffer.byteLength(payload) : payload.length;
   const frame = Buffer.allocUnsafe(REQUEST_HEADER + name.length + length);
   frame.writeUInt32LE(frame.length - 4, 0);
@@ -48,19 +55,21 @@ export function requestFrame(id: number, op: number, name: string, transaction: 
   frame[8] = op;
   frame[9] = name.length;
   frame.writeUInt32LE(transaction, 10);
+  frame.writeUInt32LE(cpuLeftMs, 14);
   frame.write(name, REQUEST_HEADER, 'latin1');
   if (typeof payload === 'string') frame.write(payload, REQUEST_HEADER + name.length, 'utf8');
   else frame.set(payload, REQUEST_HEADER + name.length);
   return frame;
 }
 
-/** An answer as one buffer. */
-export function answerFrame(id: number, kind: number, payload: string | Uint8Array): Buffer {
+/** An answer as one buffer. @param cpuMs that its statements took. */
+export function answerFrame(id: number, kind: number, payload: string | Uint8Array, cpuMs = 0): Buffer {
   const length = typeof payload === 'string' ? Buffer.byteLength(payload) : payload.length;
   const frame = Buffer.allocUnsafe(ANSWER_HEADER + length);
   frame.writeUInt32LE(frame.length - 4, 0);
   frame.writeUInt32LE(id, 4);
   frame[8] = kind;
+  frame.writeUInt32LE(Math.min(0xffff_ffff, Math.round(cpuMs * 1000)), 9);
   if (typeof payload === 'string') frame.write(payload, ANSWER_HEADER, 'utf8');
   else frame.set(payload, ANSWER_HEADER);
   return frame;
@@ -72,6 +81,7 @@ export interface RequestFrame {
   readonly op: number;
   readonly name: string;
   readonly transaction: number;
+  /** CPU that its statements may take; 0: any. */ readonly cpuLeftMs: number;
   readonly payload: Buffer;
 }
 
@@ -85,6 +95,7 @@ export function readRequest(frame: Buffer): RequestFrame {
     op: frame[4] as number,
     name: frame.toString('latin1', REQUEST_HEADER - 4, payloadAt),
     transaction: frame.readUInt32LE(6),
+    cpuLeftMs: frame.readUInt32LE(10),
     payload: frame.subarray(payloadAt),
   };
 }
@@ -92,13 +103,19 @@ export function readRequest(frame: Buffer): RequestFrame {
 export interface AnswerFrame {
   readonly id: number;
   readonly kind: number;
+  readonly cpuMs: number;
   readonly payload: Buffer;
 }
 
 /** @throws {RangeError} for bytes that are no answer. */
 export function readAnswer(frame: Buffer): AnswerFrame {
   if (frame.length < ANSWER_HEADER - 4) throw new RangeError('An answer frame is too short');
-  return { id: frame.readUInt32LE(0), kind: frame[4] as number, payload: frame.subarray(ANSWER_HEADER - 4) };
+  return {
+    id: frame.readUInt32LE(0),
+    kind: frame[4] as number,
+    cpuMs: frame.readUInt32LE(5) / 1000,
+    payload: frame.subarray(ANSWER_HEADER - 4),
+  };
 }
 
 /** Cuts a stream of chunks into frames. */

@@ -12,7 +12,8 @@ export const field = {
   /** Place of the connection that asked. */ connection: 1,
   /** Its request. */ request: 2,
   /** Number of the database, in the order in which they were opened. */ database: 3,
-  /** From here two numbers a connection: its key, and the last request of it that was begun. */ connections: 4,
+  /** How long it may run, in ms. */ limit: 4,
+  /** From here two numbers a connection: its key, and the last request of it that was begun. */ connections: 5,
 } as const;
 
 /** What a shard says when it ends. */

@@ -50,7 +50,11 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const routes = new Routes(options.shards, limits.ownProcessesMax, limits.probationMs);
   const start = (index: number, limitMs: number): ShardProcess =>
-    new ShardProcess({ folder, report, options: { directory, limits, synchronous, shard: index, limitMs } });
+    new ShardProcess({
+      folder,
+      report,
+      options: { directory, limits, synchronous, shard: index, limitMs, isOwn: index >= options.shards },
+    });
   const shared = Array.from({ length: options.shards }, (_, index) => start(index, limits.sharedStatementMs));
   const own = new Map<number, ShardProcess>();
 

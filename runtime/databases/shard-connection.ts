@@ -12,9 +12,15 @@ export interface ShardConnectionParts {
   readonly view: Int32Array;
   readonly files: OpenFiles;
   readonly frameBytesMax: number;
+  /** How long a request may run. */ readonly limitMs: number;
+  /** Whether a request's own budget ends the process as well. */ readonly isOwn: boolean;
 }
 
 /** Answers that wait for a slow engine, before no more of its requests are read. */
+/** A request runs this long, however little its budget has left. */
+const LEAST_MS = 100;
+/** Resolution of the system's clock of a thread where it is a coarse one. */
+const TICK_MS = 4;
 const UNSENT_BYTES_MAX = 64 * 1024 * 1024;
 /** How long answers may wait for those of the requests behind them. */
 const FLUSH_AFTER_MS = 1;
@@ -53,8 +59,9 @@ export class ShardConnection {
   }
 
   #take(frame: Buffer): void {
-    const { id, op, name, transaction, payload } = readRequest(frame);
-    const { view, place, files } = this.#parts;
+    const { id, op, name, transaction, cpuLeftMs, payload } = readRequest(frame);
+    const { view, place, files, limitMs, isOwn } = this.#parts;
+    const meter = new CpuMeter();
     const own = field.connections + 2 * place;
     if (op === ops.hello) {
       const { key } = JSON.parse(payload.toString('utf8')) as { key: number };
@@ -80,25 +87,29 @@ export class ShardConnection {
       transaction,
       args,
       owner: this,
-      answer: (kind, answer) => this.#send(id, kind, answer),
+      answer: (kind, answer) => this.#send(id, kind, answer, meter.cpuMs),
       begin: () => {
         if (this.#answers.length > 0 && performance.now() - this.#oldest > FLUSH_AFTER_MS) this.#flush();
         if (unwatched.has(op)) return;
         view[field.connection] = place;
         view[field.request] = id;
         view[field.database] = files.numberOf(name);
+        // Twice as long as its CPU budget: on a busy machine CPU is slower than time.
+        view[field.limit] = isOwn && cpuLeftMs > 0 ? Math.min(limitMs, 2 * cpuLeftMs + LEAST_MS) : limitMs;
+        meter.begin();
         Atomics.add(view, field.turn, 1);
       },
       end: () => {
+        meter.end();
         if ((view[field.turn] as number) % 2 !== 0) Atomics.add(view, field.turn, 1);
       },
     };
     files.take(name, job);
   }
 
-  #send(id: number, kind: number, payload: string | Uint8Array): void {
+  #send(id: number, kind: number, payload: string | Uint8Array, cpuMs = 0): void {
     if (this.#answers.length === 0) this.#oldest = performance.now();
-    this.#answers.push(answerFrame(id, kind, payload));
+    this.#answers.push(answerFrame(id, kind, payload, cpuMs));
     if (!this.#reading) this.#flush();
   }
 
@@ -122,4 +133,27 @@ export class ShardConnection {
     this.#flush();
     return new Promise((resolve) => socket.end(resolve));
   }
+}
+
+/** The CPU of one request's statements. */
+class CpuMeter {
+  cpuMs = 0;
+  #began = -1;
+  #cpuBefore = 0;
+
+  begin(): void {
+    this.#cpuBefore = threadCpuMs();
+    this.#began = performance.now();
+  }
+
+  end(): void {
+    if (this.#began < 0) return;
+    this.cpuMs += Math.min(performance.now() - this.#began, threadCpuMs() - this.#cpuBefore + TICK_MS);
+    this.#began = -1;
+  }
+}
+
+function threadCpuMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
 }

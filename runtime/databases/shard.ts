@@ -19,6 +19,7 @@ export interface ShardOptions {
   readonly synchronous: 'normal' | 'full';
   readonly shard: number;
   /** How long one statement may run here. */ readonly limitMs: number;
+  /** One database alone is here: nobody else is hurt when it ends for one request's budget. */ readonly isOwn: boolean;
 }
 
 const options = JSON.parse(process.argv[2] ?? '') as ShardOptions;
@@ -34,7 +35,7 @@ probe.close();
 const memory = newMemory();
 const view = new Int32Array(memory);
 const script = path.join(import.meta.dirname, `watchdog${path.extname(import.meta.filename)}`);
-const watchdog = new Worker(script, { workerData: { memory, limitMs: options.limitMs, memoryMb: options.limits.statementMemoryMb } });
+const watchdog = new Worker(script, { workerData: { memory, memoryMb: options.limits.statementMemoryMb } });
 watchdog.on('error', (error) => {
   // Without it a statement could run for ever.
   process.stderr.write(`databases: the watchdog failed: ${error.message}\n`);
@@ -61,7 +62,15 @@ const server: Server = createServer((socket) => {
     socket.destroy();
     return;
   }
-  const connection = new ShardConnection({ socket, place, view, files, frameBytesMax: options.limits.requestBytesMax + 1024 });
+  const connection = new ShardConnection({
+    socket,
+    place,
+    view,
+    files,
+    limitMs: options.limitMs,
+    isOwn: options.isOwn,
+    frameBytesMax: options.limits.requestBytesMax + 1024,
+  });
   connections.add(connection);
   socket.on('close', () => {
     connections.delete(connection);

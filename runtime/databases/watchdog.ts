@@ -6,7 +6,7 @@ import { field, NOTE_FD, noteOf, type ShardNote } from './running.ts';
 
 const TICK_MS = 25;
 
-const { memory, limitMs, memoryMb } = workerData as { memory: SharedArrayBuffer; limitMs: number; memoryMb: number };
+const { memory, memoryMb } = workerData as { memory: SharedArrayBuffer; memoryMb: number };
 const view = new Int32Array(memory);
 const names: string[] = [];
 
@@ -25,12 +25,13 @@ setInterval(() => {
     if (ticks++ % 40 === 0) restBytes = Math.min(process.memoryUsage.rss(), 2 * restBytes);
     return;
   }
+  const limitMs = Atomics.load(view, field.limit);
   const tooLong = performance.now() - seenAt >= limitMs;
   const tooMuch = process.memoryUsage.rss() - restBytes > memoryMb * 1_048_576;
-  if (tooLong || tooMuch) end(tooLong ? 'time' : 'memory', turn);
+  if (tooLong || tooMuch) end(tooLong ? 'time' : 'memory', turn, limitMs);
 }, TICK_MS);
 
-function end(reason: 'time' | 'memory', turn: number): void {
+function end(reason: 'time' | 'memory', turn: number, limitMs: number): void {
   const note: ShardNote = { ...noteOf(view), reason, limitMs, database: names[view[field.database] as number] ?? null };
   if (Atomics.load(view, field.turn) !== turn) return;
   writeSync(NOTE_FD, JSON.stringify(note));

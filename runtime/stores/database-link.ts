@@ -3,6 +3,7 @@
 import { randomInt } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { PlatformError, isErrorCode, type ErrorDetails } from '#core/errors.ts';
+import type { StatementOwner } from '../bindings/database.ts';
 import { FrameReader, kinds, ops, readAnswer, requestFrame } from '../databases/frames.ts';
 
 /** A request that was sent and not answered. */
@@ -13,6 +14,7 @@ export interface Sent {
   readonly transaction: number;
   readonly payload: string;
   /** Processes that ended under it. */ attempts: number;
+  /** Who is charged; none where the platform itself asks. */ readonly owner?: StatementOwner | undefined;
   readonly resolve: (answer: string | Uint8Array) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -83,7 +85,7 @@ export class DatabaseLink {
     this.#step();
     this.#inFlight++;
     if (this.#out.length === 0) queueMicrotask(() => this.#flush());
-    this.#out.push(requestFrame(request.id, request.op, request.name, request.transaction, request.payload));
+    this.#out.push(requestFrame(request.id, request.op, request.name, request.transaction, request.payload, budgetOf(request)));
   }
 
   #step(): void {
@@ -97,11 +99,12 @@ export class DatabaseLink {
   }
 
   #take(frame: Buffer): void {
-    const { id, kind, payload } = readAnswer(frame);
+    const { id, kind, cpuMs, payload } = readAnswer(frame);
     const request = this.#sent[id % SLOTS];
     if (request === undefined || request.id !== id) return;
     this.#sent[id % SLOTS] = undefined;
     this.#inFlight--;
+    request.owner?.settleCpu(0, cpuMs);
     if (kind === kinds.json) request.resolve(payload.toString('utf8'));
     else if (kind === kinds.bytes) request.resolve(new Uint8Array(payload));
     else request.reject(toError(payload.toString('utf8')));
@@ -117,6 +120,12 @@ export class DatabaseLink {
   close(): void {
     this.#socket.destroy();
   }
+}
+
+/** What its statements may take; 0: any. */
+function budgetOf({ owner }: Sent): number {
+  const leftMs = owner?.cpuLeftMs ?? Number.POSITIVE_INFINITY;
+  return Number.isFinite(leftMs) ? Math.max(1, Math.floor(leftMs)) : 0;
 }
 
 function toError(json: string): Error {

@@ -6,7 +6,7 @@ import { connect as connectTls } from 'node:tls';
 import { defaultDatabaseLimits, type DatabaseLimits } from '#core/database-limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
 import { PlatformError } from '#core/errors.ts';
-import type { DatabasePlace, DatabaseStore } from '../bindings/database.ts';
+import type { DatabasePlace, DatabaseStore, StatementOwner } from '../bindings/database.ts';
 import { ops, type Verdict } from '../databases/frames.ts';
 import { DatabaseLink, type Sent } from './database-link.ts';
 
@@ -62,6 +62,8 @@ export interface DatabaseClient extends DatabaseStore, DatabaseOwner {
 }
 
 const ATTEMPTS_MAX = 3;
+/** What a statement takes at least. */
+const LEAST_MS = 0.01;
 const CONNECT_MS = 5000;
 const ROUTES_KEPT = 10_000;
 /** Everything in them is undone when their process ends. */
@@ -205,6 +207,8 @@ export function createDatabaseClient(address: DatabaseAddress, limits: DatabaseL
       // The service itself is gone: nobody knows.
     }
     for (const request of unanswered) {
+      // Where a process is ended for a statement, nobody is left who could say what it took.
+      if (verdict?.blamed === request.id && verdict.reason === 'time') request.owner?.settleCpu(0, verdict.limitMs);
       const answer = fate(request, verdict);
       if (answer !== 'again') request.resolve(answer);
       else if (closed) request.reject(new PlatformError('database_unavailable', { reason: 'its client is closed' }));
@@ -215,13 +219,22 @@ export function createDatabaseClient(address: DatabaseAddress, limits: DatabaseL
     }
   }
 
-  function run({ namespace, resource }: DatabasePlace, op: number, transaction: number, payload: string): Promise<string | Uint8Array> {
+  function run(
+    { namespace, resource }: DatabasePlace,
+    op: number,
+    transaction: number,
+    payload: string,
+    owner?: StatementOwner,
+  ): Promise<string | Uint8Array> {
     if (payload.length * 3 > limits.requestBytesMax && Buffer.byteLength(payload) > limits.requestBytesMax) {
       const message = `the request exceeds DB_MAX_REQUEST_BYTES (${limits.requestBytesMax})`;
       return Promise.resolve(new SqlRefusal('SQLITE_TOOBIG', message).toJson());
     }
+    // Nothing begins for an invocation that has used up its budget; what it took comes with the answer.
+    owner?.reserveCpu(LEAST_MS);
+    owner?.settleCpu(LEAST_MS, 0);
     return new Promise((resolve, reject) => {
-      send({ id: 0, op, name: `${namespace}/${resource}`, transaction, payload, attempts: 0, resolve, reject });
+      send({ id: 0, op, name: `${namespace}/${resource}`, transaction, payload, attempts: 0, owner, resolve, reject });
     });
   }
 
@@ -261,7 +274,7 @@ function fate(request: Sent, verdict: Verdict | null): string {
     return new SqlRefusal('SQLITE_ABORT', `the transaction ${what}: the database process ended`).toJson();
   }
   if (verdict?.blamed === id) {
-    if (verdict.again && atomic.has(op) && request.attempts < ATTEMPTS_MAX) return 'again';
+    if (verdict.again && request.owner?.isOver !== true && atomic.has(op) && request.attempts < ATTEMPTS_MAX) return 'again';
     if (verdict.reason === 'memory') return new SqlRefusal('SQLITE_NOMEM', 'the statement took too much memory and was ended').toJson();
     return new SqlRefusal('SQLITE_INTERRUPT', `the statement ran longer than ${verdict.limitMs} ms and was ended`).toJson();
   }

@@ -5,6 +5,7 @@ import { createAuthRoutes } from '#runtime/auth/routes.ts';
 import { createUsers, type Mail } from '#runtime/auth/users.ts';
 import { PlatformError } from '#core/errors.ts';
 import { noStores } from '#runtime/bindings/bindings.ts';
+import { HostWork } from '#runtime/work/host-work.ts';
 import { startDatabases, type TestDatabases } from '#test/setup/databases.ts';
 import { send, startHandler, type TestHandler, type TestResponse } from '#test/setup/handler.ts';
 
@@ -20,6 +21,7 @@ export default {
 const yaml = 'auth:\n  binding: PLATFORM_AUTH\n';
 
 let databases: TestDatabases;
+const work = new HostWork();
 let handler: TestHandler;
 /** Behind a proxy whose port is another. */
 let proxied: TestHandler;
@@ -31,6 +33,7 @@ before(async () => {
   databases = await startDatabases();
   const users = createUsers({
     databases: databases.client,
+    work,
     secret: Buffer.alloc(32, 9),
     protocol: 'http',
     sendsLetters: false,
@@ -63,6 +66,7 @@ before(async () => {
   );
   const withLetters = createUsers({
     databases: databases.client,
+    work,
     secret: Buffer.alloc(32, 9),
     protocol: 'http',
     sendsLetters: true,
@@ -83,6 +87,7 @@ after(async () => {
   await handler.close();
   await proxied.close();
   await lettered.close();
+  await work.close();
   await databases.close();
 });
 
@@ -322,6 +327,7 @@ test('where letters are sent, signing up and forgetting a password answer alike 
 test('over https sessions have cookies that no other host can set, and only these count', async () => {
   const users = createUsers({
     databases: databases.client,
+    work,
     secret: Buffer.alloc(32, 9),
     protocol: 'https',
     sendsLetters: false,
@@ -397,6 +403,7 @@ test('nothing of sign-in is printed past the log, and what goes wrong is in it w
         return databases.client.run(place, op, transaction, payload);
       },
     },
+    work,
     secret: Buffer.alloc(32, 9),
     protocol: 'http',
     sendsLetters: false,

@@ -21,6 +21,7 @@ export interface Attack {
   readonly kind: AttackKind;
   /** It may end the process it runs in: the victim may then lose one request at a time and wait up to 2 s. */ readonly kills?: boolean;
   /** Text of the attacker's worker, or of several workers by project. */ readonly worker: string | Readonly<Record<string, string>>;
+  /** platform.yaml of each of them. */ readonly yaml?: string;
   /** Settings of the platform beside those of {@link settings}. */ readonly environment?: Readonly<Record<string, string>>;
   /** Does it, and says what the attacker got. */ attack(context: AttackContext): Promise<string>;
   /** Exactly what the attacker has to get; of a list, one; of distinct answers, which must and which may be among them. */
@@ -139,9 +140,11 @@ async function run(attack: Attack): Promise<Omit<Verdict, 'cpuMs' | 'othersShare
   const began = performance.now();
   const workers = typeof attack.worker === 'string' ? { attacker: attack.worker } : attack.worker;
   const environment = { ...settings, ...(attack.kills === true ? whereItKills : {}), ...attack.environment };
-  const platform = await startPlatform({ victim: VICTIM, ...workers }, environment);
+  const platform = await startPlatform({ victim: VICTIM }, environment);
   try {
+    for (const [name, code] of Object.entries(workers)) await platform.deploy(name, code, attack.yaml);
     await platform.answers('victim', 'unhurt');
+    if (attack.yaml !== undefined) for (const name of Object.keys(workers)) await platform.answers(name, 'alive');
     const deathsBefore = (await platform.state()).deaths;
     const prober = new Worker(join(import.meta.dirname, 'hostile-prober.ts'), {
       workerData: { port: platform.port, host: 'victim.localhost' },

@@ -42,7 +42,11 @@ const zones: readonly Zone[] = [
   // The supervisor sums what engines report: names, text and sums are free of the engine.
   enginePart('runtime/forwarding/', ['runtime/server/header-block.ts', 'runtime/server/request-id.ts', 'runtime/bridge/slots.ts']),
   { prefix: 'runtime/metrics/', may: ['core/', 'runtime/invocation/outcome.ts'] },
-  { prefix: 'runtime/auth/', may: ['core/', 'runtime/bindings/auth.ts'], mayTypes: ['runtime/bindings/', 'runtime/server/'] },
+  {
+    prefix: 'runtime/auth/',
+    may: ['core/', 'runtime/bindings/auth.ts'],
+    mayTypes: ['runtime/bindings/', 'runtime/server/', 'runtime/work/'],
+  },
   {
     prefix: 'runtime/dashboard/',
     may: ['core/', 'runtime/bindings/'],

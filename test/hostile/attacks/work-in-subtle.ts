@@ -14,5 +14,9 @@ export default {
     return answers.join(' and ');
   },
   // An answer that is out cannot be taken back; what goes on behind it is ended.
-  expect: ['500 cpu_limit_exceeded and 500 cpu_limit_exceeded', '500 cpu_limit_exceeded and 200 gone on', '500 cpu_limit_exceeded and 200 gone on, 500 cpu_limit_exceeded'],
+  expect: [
+    '500 cpu_limit_exceeded and 500 cpu_limit_exceeded',
+    '500 cpu_limit_exceeded and 200 gone on',
+    '500 cpu_limit_exceeded and 200 gone on, 500 cpu_limit_exceeded',
+  ],
 } satisfies Attack;

@@ -1,0 +1,56 @@
+// Passwords of apps' users: hashed as better-auth does by itself, on threads that take turns between projects, and on the account of the
+// invocation that asks. What comes over HTTP has none; it waits in its project's own queue, which is bounded. Used by better-auth.ts.
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { APIError } from 'better-auth/api';
+import { callOfUsers } from '../bindings/auth.ts';
+import type { HostWork, WorkFor } from '../work/host-work.ts';
+import type { PasswordQueue } from './users.ts';
+
+const options = { N: 16384, r: 16, p: 1, length: 64, maxmem: 128 * 16384 * 16 * 2 };
+/** What one takes. */
+const HASH_MS = 35;
+/** Passwords of one project that are hashed for requests: two to five seconds of waiting. */
+const WAITING_MAX = 50;
+
+/** The passwords of one project. */
+export interface Passwords {
+  hash(password: string): Promise<string>;
+  verify(given: { readonly hash: string; readonly password: string }): Promise<boolean>;
+}
+
+/** @param queue of the project. */
+export function createPasswords(work: HostWork, queue: PasswordQueue): Passwords {
+  const requests: WorkFor = { owner: { isOver: false, reserveCpu() {}, settleCpu() {} }, isolate: { memory: queue } };
+
+  async function keyOf(password: string, salt: string): Promise<Uint8Array> {
+    const call = callOfUsers.getStore();
+    if (call === undefined && queue.waiting >= WAITING_MAX)
+      throw new APIError('TOO_MANY_REQUESTS', { message: 'Too many passwords are waiting' });
+    if (call === undefined) queue.waiting++;
+    try {
+      const parts = [bytesOf(password.normalize('NFKC')), bytesOf(salt)];
+      const { parts: [key] = [] } = await work.onThread(call ?? requests, 'crypto.scrypt', options, parts, HASH_MS);
+      return key as Uint8Array;
+    } finally {
+      if (call === undefined) queue.waiting--;
+    }
+  }
+
+  return {
+    async hash(password) {
+      const salt = randomBytes(16).toString('hex');
+      return `${salt}:${Buffer.from(await keyOf(password, salt)).toString('hex')}`;
+    },
+    async verify({ hash, password }) {
+      const [salt, key] = hash.split(':');
+      if (!salt || !key) throw new Error('Invalid password hash');
+      const expected = Buffer.from(key, 'hex');
+      const made = await keyOf(password, salt);
+      return made.byteLength === expected.byteLength && timingSafeEqual(made, expected);
+    },
+  };
+}
+
+function bytesOf(text: string): Uint8Array {
+  return Uint8Array.from(Buffer.from(text));
+}
