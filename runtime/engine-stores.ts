@@ -21,6 +21,7 @@ import { openFilesDisk } from './stores/files-disk.ts';
 import { createOutbox } from './stores/outbox.ts';
 import { boundQueue, boundState, queueBounds, stateBounds, stateBytesOf } from './stores/project-bounds.ts';
 import { createStatePostgres } from './stores/state-postgres.ts';
+import { createTurns, inTurns } from './stores/turns.ts';
 
 /** What the handler gets. */
 export interface EngineStores {
@@ -84,6 +85,7 @@ export async function openEngineStores({ environment, folder, limits, protocol, 
           createStatePostgres(events.sql),
           stateBounds((namespace) => stateBytesOf(events.sql, namespace), limits.projectStateBytesMax),
         );
+  const turns = createTurns();
   const queue = events === null ? null : boundQueue(events.queue, queueBounds(events.sql, limits.projectQueueBytesMax));
   const openCache = async (): Promise<CacheStore> => {
     const cacheUrl = get('ENGINE_CACHE_URL');
@@ -100,7 +102,28 @@ export async function openEngineStores({ environment, folder, limits, protocol, 
       state,
       fs,
       auth: users,
-      events: events === null || queue === null ? null : { ...events, queue, limits: deliveryLimits, outbox },
+      events:
+        events === null || queue === null
+          ? null
+          : {
+              ...events,
+              // Sending has trips of its own, which take everybody's messages along.
+              queue: inTurns(queue, turns, ['metrics', 'list', 'remove', 'redrive', 'purge']),
+              timer: inTurns(events.timer, turns, ['set', 'get', 'list', 'delete']),
+              workflow: inTurns(events.workflow, turns, [
+                'trigger',
+                'get',
+                'list',
+                'history',
+                'cancel',
+                'pause',
+                'resume',
+                'restart',
+                'sendEvent',
+              ]),
+              limits: deliveryLimits,
+              outbox,
+            },
     },
     cache: await openCache(),
     databases,

@@ -10,12 +10,14 @@ import { likePrefix, type Sql } from './sql.ts';
 interface Estimate {
   bytes: number;
   countedAt: number;
+  /** Until it may be counted again. */ pauseMs: number;
   counting: Promise<void> | null;
 }
 
 const recountMs = 60 * 60 * 1000;
-/** A project at its bound is counted again so often at most. */
+/** A project at its bound is counted again so often at most, and the counts take a tenth of the time at most. */
 const recountMsLeast = 2000;
+const pausesACount = 9;
 const projectsMax = 10_000;
 /** What a row takes beside its text. */
 export const rowBytes = 100;
@@ -65,7 +67,7 @@ export class ProjectBounds {
   #of(namespace: string): Estimate {
     let estimate = this.#estimates.get(namespace);
     if (estimate === undefined) {
-      estimate = { bytes: 0, countedAt: -Infinity, counting: null };
+      estimate = { bytes: 0, countedAt: -Infinity, pauseMs: 0, counting: null };
       if (this.#estimates.size >= projectsMax) this.#estimates.delete(this.#estimates.keys().next().value as string);
       this.#estimates.set(namespace, estimate);
     }
@@ -74,7 +76,7 @@ export class ProjectBounds {
   }
 
   #counted(namespace: string, estimate: Estimate): Promise<void> {
-    if (estimate.counting === null && this.#now() - estimate.countedAt < recountMsLeast) return Promise.resolve();
+    if (estimate.counting === null && this.#now() - estimate.countedAt < estimate.pauseMs) return Promise.resolve();
     estimate.counting ??= this.#recount(namespace, estimate);
     return estimate.counting;
   }
@@ -82,6 +84,7 @@ export class ProjectBounds {
   async #recount(namespace: string, estimate: Estimate): Promise<void> {
     // What is written while it counts is in the count, or is added to it.
     const before = estimate.bytes;
+    const began = this.#now();
     try {
       const counted = await this.#count(namespace);
       estimate.bytes = counted + Math.max(0, estimate.bytes - before);
@@ -89,6 +92,7 @@ export class ProjectBounds {
       // The store is away: what it answers to the write says so.
     }
     estimate.countedAt = this.#now();
+    estimate.pauseMs = Math.max(recountMsLeast, pausesACount * (estimate.countedAt - began));
     estimate.counting = null;
   }
 }

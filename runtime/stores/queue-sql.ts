@@ -7,6 +7,7 @@ import type { EventSender, NewMessage, QueuePlace, QueueStore, StoredMessage } f
 import { createClaims, createLanes, type Claims, type LaneRow, type Lanes } from './claims-sql.ts';
 import { createFlights } from './flights.ts';
 import { oneOf, type Sql } from './sql.ts';
+import { createTurns } from './turns.ts';
 
 /** A claimed message. */
 export interface MessageRow extends LaneRow {
@@ -59,6 +60,7 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
     concurrency: limits.laneConcurrency,
     ordered: true,
   });
+  const turns = createTurns();
   const sendings = createFlights<Sending>({
     fly,
     togetherMax,
@@ -154,7 +156,7 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
     async send({ namespace, resource }, sender, messages, now) {
       const lane = await lanes.open(namespace, resource);
       let ids: string[];
-      if (messages.some(({ dedupeId }) => dedupeId !== null)) ids = await sendOnce(lane, sender, messages, now);
+      if (messages.some(({ dedupeId }) => dedupeId !== null)) ids = await turns(namespace, () => sendOnce(lane, sender, messages, now));
       else {
         await new Promise<void>((resolve, reject) => {
           sendings.add({ rows: messages.map((message) => [lane, sender, message] as const), now, resolve, reject });

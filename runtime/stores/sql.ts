@@ -24,6 +24,19 @@ export function oneOf(sql: Sql, column: string, parameter: number, numbers: read
     : { condition: `${column} IN (SELECT value FROM json_each($${parameter}))`, value: `[${numbers.join(',')}]` };
 }
 
+/** Beyond every key: none has so many bytes. */
+const lastKey = '\u{10ffff}'.repeat(300);
+
+/** The first key, in byte order, behind all that begin with a prefix: the database looks no further. */
+export function prefixEnd(prefix: string): string {
+  const points = Array.from(prefix, (letter) => letter.codePointAt(0)!);
+  while (points.at(-1) === 0x10ffff) points.pop();
+  const last = points.pop();
+  if (last === undefined) return lastKey;
+  // No text has half of a surrogate pair.
+  return String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1);
+}
+
 /** Pattern of a LIKE ... ESCAPE '!' for what begins with a prefix. */
 export function likePrefix(prefix: string): string {
   return `${prefix.replace(/[!%_]/g, '!$&')}%`;

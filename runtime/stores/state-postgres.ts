@@ -4,9 +4,10 @@
 import { randomBytes } from 'node:crypto';
 import type { StatePlace, StateStore, StoredState } from '../bindings/state.ts';
 import { createFlights } from './flights.ts';
-import { likePrefix } from './sql.ts';
+import { prefixEnd } from './sql.ts';
 import type { PostgresSql } from './sql-postgres.ts';
 import { checkTogether } from './state-together.ts';
+import { createTurns } from './turns.ts';
 
 interface Row {
   readonly key: string;
@@ -88,6 +89,8 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
     sizeMax: writeBytesMax,
     keyOf: ({ place, key }) => toId(place, key),
   });
+  /** What goes by itself. */
+  const turns = createTurns();
   let writes = 0;
 
   const newVersion = (): string => randomBytes(9).toString('base64url');
@@ -107,7 +110,7 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
     const bytes = row === null ? 0 : (row[3] as Buffer).byteLength;
     return new Promise((resolve, reject) => {
       const change = { place, key, row, bytes, resolve, reject };
-      if (bytes > smallBytesMax) void writeAlone(change);
+      if (bytes > smallBytesMax) void turns(place.namespace, () => writeAlone(change));
       else changes.add(change);
     });
   }
@@ -178,7 +181,7 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
     for (const read of together) {
       const row = found.get(isOnePlace ? read.key : toId(read.place, read.key));
       if (row === undefined) read.resolve(null);
-      else if ((row.value as Buffer | null) === null) void readAlone(read);
+      else if ((row.value as Buffer | null) === null) void turns(read.place.namespace, () => readAlone(read));
       else read.resolve(toRecord(row));
     }
   }
@@ -231,7 +234,7 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
   async function work(id: string, place: StatePlace, key: string): Promise<void> {
     for (let updates = waiting.get(id)!; updates.length > 0; updates = waiting.get(id)!) {
       waiting.set(id, []);
-      await apply(place, key, updates).catch((error: unknown) => {
+      await turns(place.namespace, () => apply(place, key, updates)).catch((error: unknown) => {
         for (const { reject } of updates) reject(error);
       });
     }
@@ -266,17 +269,19 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
     },
     delete: (place, key) => write(place, key, null),
     async list({ namespace, resource }, { prefix, after, limit }, now) {
-      const rows = await sql.all<Pick<Row, 'key' | 'metadata' | 'expires_at'>>(
-        `SELECT key, metadata, expires_at FROM state WHERE namespace = $1 AND resource = $2 AND key > $3 AND key >= $4
-           AND key LIKE $5 ESCAPE '!' AND (expires_at IS NULL OR expires_at > $6) ORDER BY key LIMIT $7`,
-        namespace,
-        resource,
-        after ?? '',
-        prefix,
-        likePrefix(prefix),
-        now,
-        limit + 1,
-      );
+      const list = (): Promise<Pick<Row, 'key' | 'metadata' | 'expires_at'>[]> =>
+        sql.all(
+          `SELECT key, metadata, expires_at FROM state WHERE namespace = $1 AND resource = $2 AND key > $3 AND key >= $4
+           AND key < $5 AND (expires_at IS NULL OR expires_at > $6) ORDER BY key LIMIT $7`,
+          namespace,
+          resource,
+          after ?? '',
+          prefix,
+          prefixEnd(prefix),
+          now,
+          limit + 1,
+        );
+      const rows = await turns(namespace, list);
       const keys = rows.slice(0, limit).map(({ key: name, metadata, expires_at: expiresAt }) => ({ name, metadata, expiresAt }));
       return { keys, more: rows.length > limit };
     },

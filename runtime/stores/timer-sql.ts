@@ -8,7 +8,7 @@ import type { Wake } from '#postgres/wake.ts';
 import type { EventSender } from '../bindings/queue.ts';
 import type { StoredTimer, TimerPlace, TimerStore } from '../bindings/timer.ts';
 import { createClaims, createLanes, type Claims, type LaneRow, type Lanes } from './claims-sql.ts';
-import { likePrefix, type Sql } from './sql.ts';
+import { prefixEnd, type Sql } from './sql.ts';
 
 /** A claimed timer or schedule. */
 export interface TimerRow extends LaneRow {
@@ -120,12 +120,13 @@ export function createTimerStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
         `SELECT * FROM (
            SELECT y.*, count(*) OVER () AS found, sum(y.bytes) OVER (ORDER BY y.id) AS total FROM (
              SELECT ${select}, coalesce(octet_length(payload), 0) AS bytes FROM timer
-             WHERE lane_id = $1 AND timer_id > $2 AND timer_id LIKE $3 ESCAPE '!' ORDER BY timer_id LIMIT $4) y) z
+             WHERE lane_id = $1 AND timer_id > $2 AND timer_id >= $3 AND timer_id < $5 ORDER BY timer_id LIMIT $4) y) z
          WHERE total - bytes < ${pageBytesMax} ORDER BY id`,
         lane,
         after,
-        likePrefix(prefix),
+        prefix,
         limit + 1,
+        prefixEnd(prefix),
       );
       const timers = rows
         .slice(0, limit)

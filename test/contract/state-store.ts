@@ -92,6 +92,9 @@ export function stateStoreContract(open: () => Promise<{ store: StateStore; clos
     assert.deepEqual(await names({ prefix: '', after: 'a/1', limit: 3 }), ['a/2 b é', true]);
     assert.deepEqual(await names({ prefix: 'a/', after: null, limit: 2 }), ['a/1 a/2', false]);
     assert.deepEqual(await names({ prefix: 'a%', after: null, limit: 2 }), ['a%', false]);
+    assert.deepEqual(await names({ prefix: '\u{1f600}', after: null, limit: 2 }), ['\u{1f600}', false]);
+    assert.deepEqual(await names({ prefix: '\uffee', after: null, limit: 2 }), ['\uffee', false]);
+    assert.deepEqual(await names({ prefix: 'A', after: null, limit: 2 }), ['', false]);
     assert.deepEqual(await names({ prefix: 'a/', after: 'a/1', limit: 1 }), ['a/2', false]);
   });
 
