@@ -25,6 +25,7 @@ export const commands: Readonly<Record<string, Entry>> = {
   promote: { summary: 'Make a deployment production', load: () => import('./commands/promote.ts') },
   rollback: { summary: 'Go back to the production deployment before this one', load: () => import('./commands/rollback.ts') },
   env: { summary: 'List, set, unset or pull the variables of this project', load: () => import('./commands/env.ts') },
+  logs: { summary: 'Show the log of this project', load: () => import('./commands/logs.ts') },
   plan: { summary: 'Show or set the plan of this project', load: () => import('./commands/plan.ts') },
   start: { summary: 'Start the platform on this machine', load: () => import('./commands/start.ts') },
   vite: { summary: 'Run Vite with configuration from platform.yaml', load: null },

@@ -52,6 +52,8 @@ export interface Limits {
   /** Graceful shutdown. */ readonly drainMs: number;
   /** One delivery to the private port. */ readonly deliveryBytesMax: number;
   /** Deliveries to the private port at a time. */ readonly deliveriesMax: number;
+  /** Lines of one project that an engine keeps for `platform logs`. */ readonly logKeptBytesMax: number;
+  /** Projects of which it keeps any. */ readonly logKeptProjectsMax: number;
   /** Deployments with rows of their own in the metrics. */ readonly metricsDeploymentsMax: number;
   /** A body in JSON to the dashboard of `platform dev`, and a stream that its `/rpc` reads to the end. */ readonly dashboardBodyBytesMax: number;
   /** Requests, events and log lines that the dashboard of `platform dev` remembers. */ readonly dashboardRecordsMax: number;
@@ -112,6 +114,8 @@ export const defaultLimits: Limits = {
   drainMs: 10_000,
   deliveryBytesMax: 32 * 1024 * 1024,
   deliveriesMax: 1000,
+  logKeptBytesMax: 128 * 1024,
+  logKeptProjectsMax: 100,
   metricsDeploymentsMax: 100,
   dashboardBodyBytesMax: 32 * 1024 * 1024,
   dashboardRecordsMax: 1000,
@@ -170,6 +174,8 @@ export const limitVariables = {
   drainMs: 'DRAIN_MS',
   deliveryBytesMax: 'DELIVERY_BYTES_MAX',
   deliveriesMax: 'DELIVERIES_MAX',
+  logKeptBytesMax: 'LOG_KEPT_BYTES_MAX',
+  logKeptProjectsMax: 'LOG_KEPT_PROJECTS_MAX',
   metricsDeploymentsMax: 'METRICS_DEPLOYMENTS_MAX',
   dashboardBodyBytesMax: 'DASHBOARD_BODY_BYTES_MAX',
   dashboardRecordsMax: 'DASHBOARD_RECORDS_MAX',

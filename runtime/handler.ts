@@ -206,7 +206,13 @@ export function createHandler(parts: HandlerParts): Handler {
       ...configOf(route, artifact),
       prepare: databases === null ? null : prepareDatabases(databases, parts.namespaceOf(route.project), route, artifact),
     };
-    const counters = manifest.worker === null ? null : engineCounters.open(route.deployment, route.project);
+    const counters =
+      manifest.worker === null
+        ? null
+        : engineCounters.open(route.deployment, route.project, {
+            branch: route.branch,
+            target: route.preview === null ? 'production' : 'preview',
+          });
     const deployment =
       counters === null ? null : new Deployment(config, { ...deploymentParts, counters, handlers: callsOf(route, artifact) });
     if (deployment !== null) deployment.admitted = shedder.share;

@@ -8,22 +8,28 @@ import type { createEngineReports } from './engine-reports.ts';
 import type { Handler } from './handler.ts';
 import type { DeliveryEnd, EventKind } from './invocation/delivery.ts';
 import { outcomeLabel } from './invocation/outcome.ts';
+import type { KeptLog } from './kept-log.ts';
 import type { Route } from './router/route-table.ts';
 import { answerJson, type InternalRoutes } from './server/internal.ts';
 
 /** What the routes lead to. */
 export interface InternalRouteParts {
   readonly handler: Pick<Handler, 'deliver' | 'check'>;
+  readonly kept: Pick<KeptLog, 'read'>;
   /** Whether a project is served as the record with this hash says. */ readonly isRouted: (project: string, hash: string) => boolean;
   readonly reports: ReturnType<typeof createEngineReports>;
   /** Of a delivery. */ readonly bodyBytesMax: number;
 }
 
 /** The routes of an engine. */
-export function internalRoutes({ handler, reports, isRouted, bodyBytesMax }: InternalRouteParts): InternalRoutes {
+export function internalRoutes({ handler, reports, kept, isRouted, bodyBytesMax }: InternalRouteParts): InternalRoutes {
   return {
     'GET /_platform/status': (_request, response) => answerJson(response, 200, reports.status()),
     'GET /_platform/metrics': (_request, response) => answerJson(response, 200, reports.metrics()),
+    'GET /_platform/logs'(request, response) {
+      const query = new URLSearchParams(request.url?.split('?', 2)[1] ?? '');
+      answerJson(response, 200, kept.read(query.get('project') ?? '', Number(query.get('after') ?? 0)));
+    },
     async 'POST /_platform/deliver'(request, response) {
       const refuse = (status: number, error: string): void => answerJson(response, status, { error, code: 'bad_request' });
       const text = await readText(request, bodyBytesMax);

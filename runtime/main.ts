@@ -9,6 +9,7 @@ import { createHandler } from './handler.ts';
 import type { HostWork } from './work/host-work.ts';
 import { createLastResort } from './last-resort.ts';
 import { internalRoutes } from './internal-routes.ts';
+import { KeptLog } from './kept-log.ts';
 import { failed, failureResponse, type Outcome } from './invocation/outcome.ts';
 import { cacheFolder } from './isolates/cache-folder.ts';
 import { createArtifactSource } from './router/artifact-source.ts';
@@ -98,6 +99,8 @@ async function start(): Promise<void> {
       answerFailure(exchange, failed('deployment_quarantined', { strikes, retryAfterSeconds })),
   });
   const { stores, cache, signedFiles, authRoutes, databases, close: closeStores } = await openStores(config, engine.work);
+  const kept = new KeptLog({ bytesMax: config.limits.logKeptBytesMax, projectsMax: config.limits.logKeptProjectsMax });
+  const { onRequest } = logging;
   const handler = createHandler({
     engine,
     limits: config.limits,
@@ -122,6 +125,17 @@ async function start(): Promise<void> {
     ...(config.supervision === null ? {} : { remoteOf: placement.remoteOf.bind(placement) }),
     compilesAhead: true,
     ...logging,
+    onLog(deployment, line) {
+      logging.onLog(deployment, line);
+      kept.line(deployment.project, deployment.id, line);
+    },
+    onRequest:
+      onRequest === null
+        ? null
+        : (record) => {
+            onRequest(record);
+            kept.ended(record);
+          },
   });
   const update = (): void => {
     for (const conflict of table.replace(source.routes)) log.error(conflict, 'Two projects claim one host');
@@ -143,6 +157,7 @@ async function start(): Promise<void> {
     ...internalRoutes({
       handler,
       reports,
+      kept,
       isRouted: (project, hash) => source.hashOf(project) === hash,
       bodyBytesMax: config.limits.deliveryBytesMax,
     }),

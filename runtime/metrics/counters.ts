@@ -3,7 +3,7 @@
 import type { InvocationKind } from '#core/plans.ts';
 import { failureCodes, type FailureCode, type Outcome } from '../invocation/outcome.ts';
 import { joinBounds, wallBounds } from './families.ts';
-import { histogram, labels, otherDeployments, type DeploymentReport, type Sample } from './report.ts';
+import { histogram, keyOf, labels, otherDeployments, type DeploymentReport, type Sample, type Serves } from './report.ts';
 
 const outcomeAt = Object.fromEntries(failureCodes.map((code, at) => [code, at + 1])) as Record<FailureCode, number>;
 const outcomeNames = ['ok', ...failureCodes];
@@ -36,6 +36,7 @@ class KindCounters {
 export class DeploymentCounters {
   readonly id: string;
   readonly project: string;
+  readonly serves: Serves | undefined;
   /** Routes that use it now; owned by {@link EngineCounters}. */
   holders = 0;
   /** Whether it is reported by name: decided once, so that no row of the metrics jumps. */
@@ -49,9 +50,10 @@ export class DeploymentCounters {
   readonly #http = new KindCounters();
   readonly #others = new Map<InvocationKind, KindCounters>();
 
-  constructor(id: string, project: string) {
+  constructor(id: string, project: string, serves?: Serves) {
     this.id = id;
     this.project = project;
+    this.serves = serves;
   }
 
   /** An invocation is over. */
@@ -179,16 +181,17 @@ export class EngineCounters {
   }
 
   /** The counters of a deployment that is served from now on; `close` when it is not any more. */
-  open(id: string, project: string): DeploymentCounters {
-    let counters = this.#deployments.get(id);
-    if (counters === undefined) this.#deployments.set(id, (counters = new DeploymentCounters(id, project)));
+  open(id: string, project: string, serves?: Serves): DeploymentCounters {
+    const key = keyOf(id, serves);
+    let counters = this.#deployments.get(key);
+    if (counters === undefined) this.#deployments.set(key, (counters = new DeploymentCounters(id, project, serves)));
     counters.holders++;
     return counters;
   }
 
   close(counters: DeploymentCounters): void {
     if (--counters.holders > 0) return;
-    this.#deployments.delete(counters.id);
+    this.#deployments.delete(keyOf(counters.id, counters.serves));
     this.#left.add(counters);
     if (counters.isNamed === true) this.#named--;
     else this.#leftUnnamed.add(counters);
@@ -268,5 +271,6 @@ export class EngineCounters {
 }
 
 function deploymentReport(counters: DeploymentCounters): DeploymentReport {
-  return { id: counters.id, project: counters.project, counters: counters.report('platform_deployment') };
+  const { id, project, serves } = counters;
+  return { id, project, ...(serves !== undefined && { serves }), counters: counters.report('platform_deployment') };
 }

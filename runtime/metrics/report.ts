@@ -8,10 +8,17 @@
  */
 export type Sample = readonly [name: string, labels: string, value: number];
 
+/** What a deployment is served as. One that is promoted counts anew as production. */
+export interface Serves {
+  readonly branch: string;
+  readonly target: 'production' | 'preview';
+}
+
 /** Counters of one deployment. */
 export interface DeploymentReport {
   readonly id: string;
   readonly project: string;
+  /** Whose resources it works on, with its branch: absent in the row of others. */ readonly serves?: Serves;
   /** Without the labels of the deployment. */ readonly counters: readonly Sample[];
 }
 
@@ -20,6 +27,11 @@ export interface MetricsReport {
   /** Only ever grow. */ readonly counters: readonly Sample[];
   /** How things are now. */ readonly gauges: readonly Sample[];
   readonly deployments: readonly DeploymentReport[];
+}
+
+/** A deployment, and what it is served as: what has a row of its own. */
+export function keyOf(id: string, serves: Serves | undefined): string {
+  return serves === undefined ? id : `${id} ${serves.target} ${serves.branch}`;
 }
 
 /** Label values that say that a deployment is one of many without a row of their own. */
@@ -62,10 +74,16 @@ export function isReport(value: unknown): value is MetricsReport {
     areSamples(gauges) &&
     Array.isArray(deployments) &&
     deployments.every((entry) => {
-      const { id, project, counters: own } = (entry ?? {}) as Record<string, unknown>;
-      return typeof id === 'string' && typeof project === 'string' && areSamples(own);
+      const { id, project, serves, counters: own } = (entry ?? {}) as Record<string, unknown>;
+      return typeof id === 'string' && typeof project === 'string' && isServes(serves) && areSamples(own);
     })
   );
+}
+
+function isServes(value: unknown): boolean {
+  if (value === undefined) return true;
+  const { branch, target } = (value ?? {}) as Record<string, unknown>;
+  return typeof branch === 'string' && (target === 'production' || target === 'preview');
 }
 
 function areSamples(value: unknown): value is Sample[] {

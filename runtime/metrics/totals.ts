@@ -1,9 +1,9 @@
 // The supervisor's sums over the reports of all engines, those that have died included: totals never go backwards. Rows of
 // single deployments are bounded: those beyond the bound are summed as `other`.
-import { labels, otherDeployments, type DeploymentReport, type MetricsReport, type Sample } from './report.ts';
+import { keyOf, labels, otherDeployments, type DeploymentReport, type MetricsReport, type Sample } from './report.ts';
 
 interface Row {
-  readonly project: string;
+  /** Its labels. */ readonly labels: string;
   /** What engines that are gone had counted. */ readonly retained: Sums;
 }
 
@@ -47,10 +47,11 @@ export class MetricsTotals {
   update(engine: string, report: MetricsReport): void {
     const before = this.#live.get(engine)?.deployments ?? [];
     this.#live.set(engine, report);
-    const now = new Map(report.deployments.map((deployment) => [deployment.id, deployment]));
+    const now = new Map(report.deployments.map((deployment) => [keyOf(deployment.id, deployment.serves), deployment]));
     // The engine has let go of it, and counts from zero when it comes back, which may have been since its last report.
-    for (const deployment of before) if (hasRestarted(deployment, now.get(deployment.id))) this.#retain(deployment);
-    for (const { id, project } of report.deployments) this.#giveRow(id, project);
+    for (const deployment of before)
+      if (hasRestarted(deployment, now.get(keyOf(deployment.id, deployment.serves)))) this.#retain(deployment);
+    for (const deployment of report.deployments) this.#giveRow(deployment);
   }
 
   /** The engine is gone: what it has counted stays. */
@@ -62,8 +63,8 @@ export class MetricsTotals {
     for (const deployment of report.deployments) this.#retain(deployment);
   }
 
-  #retain({ id, counters }: DeploymentReport): void {
-    (this.#rows.get(id)?.retained ?? this.#retainedOthers).addAll(counters);
+  #retain({ id, serves, counters }: DeploymentReport): void {
+    (this.#rows.get(keyOf(id, serves))?.retained ?? this.#retainedOthers).addAll(counters);
   }
 
   /** Everything: sums of counters, gauges by engine, rows of deployments. */
@@ -72,21 +73,21 @@ export class MetricsTotals {
     sums.addAll(this.#retained.samples());
     const rows = new Map<string, Sums>();
     const others = new Sums();
-    for (const [id, { retained }] of this.#rows) {
+    for (const [key, { retained }] of this.#rows) {
       const row = new Sums();
       row.addAll(retained.samples());
-      rows.set(id, row);
+      rows.set(key, row);
     }
     others.addAll(this.#retainedOthers.samples());
     const gauges: Sample[] = [];
     for (const [engine, report] of this.#live) {
       sums.addAll(report.counters);
-      for (const { id, counters } of report.deployments) (rows.get(id) ?? others).addAll(counters);
+      for (const { id, serves, counters } of report.deployments) (rows.get(keyOf(id, serves)) ?? others).addAll(counters);
       for (const [name, given, value] of report.gauges) gauges.push([name, join(labels({ engine }), given), value]);
     }
     const samples: Sample[] = [...sums.samples(), ...gauges];
-    for (const [id, row] of rows) {
-      const own = labels({ deployment: id, project: this.#rows.get(id)!.project });
+    for (const [key, row] of rows) {
+      const own = this.#rows.get(key)!.labels;
       for (const [name, given, value] of row.samples()) samples.push([name, join(own, given), value]);
     }
     const rest = labels({ deployment: otherDeployments.id, project: otherDeployments.project });
@@ -96,19 +97,20 @@ export class MetricsTotals {
 
   // First come, first served, and for good while any engine reports it: a deployment that moved between its row and `other`
   // would make both jump.
-  #giveRow(id: string, project: string): void {
-    if (id === otherDeployments.id || this.#rows.has(id) || this.#unnamed.has(id)) return;
+  #giveRow({ id, project, serves }: DeploymentReport): void {
+    const key = keyOf(id, serves);
+    if (id === otherDeployments.id || this.#rows.has(key) || this.#unnamed.has(key)) return;
     if (this.#rows.size >= this.#deploymentsMax) this.#forget();
-    if (this.#rows.size >= this.#deploymentsMax) this.#unnamed.add(id);
-    else this.#rows.set(id, { project, retained: new Sums() });
+    if (this.#rows.size >= this.#deploymentsMax) this.#unnamed.add(key);
+    else this.#rows.set(key, { labels: labels({ deployment: id, project, ...serves }), retained: new Sums() });
   }
 
   /** Makes room: rows of deployments that nobody serves any more go. */
   #forget(): void {
     const served = new Set<string>();
-    for (const { deployments } of this.#live.values()) for (const { id } of deployments) served.add(id);
-    for (const id of this.#rows.keys()) if (!served.has(id)) this.#rows.delete(id);
-    for (const id of this.#unnamed) if (!served.has(id)) this.#unnamed.delete(id);
+    for (const { deployments } of this.#live.values()) for (const { id, serves } of deployments) served.add(keyOf(id, serves));
+    for (const key of this.#rows.keys()) if (!served.has(key)) this.#rows.delete(key);
+    for (const key of this.#unnamed) if (!served.has(key)) this.#unnamed.delete(key);
   }
 }
 

@@ -9,6 +9,7 @@ import { labels, type Sample } from '../metrics/report.ts';
 import { check } from './check.ts';
 import { createDelivery, type DeliveryParts } from './delivery.ts';
 import { readFromEngine, type EngineAnswer } from './engine-calls.ts';
+import { readLogs } from './logs.ts';
 import { MetricsCollector } from './metrics-collector.ts';
 import type { PrivatePortSettings } from './private-port-settings.ts';
 import type { SupervisorState } from './state.ts';
@@ -58,6 +59,7 @@ export async function openPrivatePort(parts: PrivatePortParts): Promise<PrivateP
         response.end(text);
       },
     },
+    '/_platform/logs': { GET: async (request, response) => sendJson(response, 200, await readLogs(request.url ?? '', state)) },
     '/_platform/check': {
       async POST(request, response) {
         const answer = await check(request, state, parts.bodyBytesMax);

@@ -148,6 +148,49 @@ test('a plan is shown and set', async () => {
   );
 });
 
+test('the log of a project is shown, of one branch, and goes on with what comes', async () => {
+  file(
+    'src/index.ts',
+    "export default { fetch(request) { if (request.url.includes('/throw')) throw new Error('on purpose'); console.log('asked for', new URL(request.url).pathname); return new Response('ok'); } };\n",
+  );
+  await ok('deploy');
+  await ok('deploy', '--branch', 'talk');
+  await platform.fetch('shop', '/one');
+  await platform.fetch('shop', '/throw?key=1');
+  await platform.fetch('shop--talk', '/two');
+  const lines = await ok('logs');
+  assert.match(lines.join('\n'), / d[0-9a-z]{12} info  asked for \/one\n/);
+  assert.match(lines.join('\n'), / error Uncaught Error: on purpose\n    at .*src\/index\.ts:1:/);
+  assert.match(lines.join('\n'), / warn  GET \/throw 500 worker_threw: .*on purpose \(CPU /);
+  assert.deepEqual(
+    (await ok('logs', '--branch', 'talk', '--json')).map((line) => (JSON.parse(line) as { text: string }).text),
+    ['asked for /two'],
+  );
+  const following = recordingShell(project, { PLATFORM_HOME: home });
+  const seen = Promise.withResolvers<void>();
+  const ended = run(['logs', '-f', '--lines', '0'], {
+    ...following,
+    out: (line) => (following.out(line), line.includes('/three') && seen.resolve()),
+  });
+  while (following.output.length === 0) {
+    await platform.fetch('shop', '/three');
+    await Promise.race([seen.promise, new Promise((resolve) => setTimeout(resolve, 100))]);
+  }
+  following.stop();
+  assert.equal(await ended, 0);
+  assert.match(following.output[0]!, /asked for \/three$/);
+});
+
+test('metrics tell production from previews, and branches from each other', async () => {
+  const text = await (await fetch(`http://127.0.0.1:${platform.privatePort}/metrics`)).text();
+  const rows = [...text.matchAll(/^platform_deployment_invocations_total\{(.*)\} /gm)].map(([, labels]) => labels!);
+  for (const wanted of ['branch="main",target="production"', 'branch="talk",target="preview"'])
+    assert.ok(
+      rows.some((labels) => labels.includes(`project="shop",${wanted},`)),
+      `${wanted} of ${rows.join('; ')}`,
+    );
+});
+
 test('a project that was never deployed is named, with those that were', async () => {
   assert.match(
     (await call('env', 'list', '--name', 'nothing')).errors[0]!,
