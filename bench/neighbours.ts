@@ -4,6 +4,8 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { EventKind } from '../runtime/invocation/delivery.ts';
+import { deliver } from '../test/setup/events.ts';
 import { freePort } from '../test/setup/free-port.ts';
 import { startPlatform } from '../test/setup/platform.ts';
 import { temporaryFolder } from './endings.ts';
@@ -13,6 +15,8 @@ import { notInstalled, status, workerdBinary } from './servers.ts';
 export interface Neighbours {
   readonly victim: string;
   readonly attacker: string;
+  /** Gives the attacker an event; resolves with what became of it. Null where there are none. */
+  readonly deliver: ((kind: EventKind) => Promise<string>) | null;
   /** How often a process died so far. */ deaths(): number;
   stop(): Promise<void>;
 }
@@ -36,6 +40,7 @@ export async function startOurs(): Promise<Neighbours> {
   return {
     victim: url,
     attacker: url,
+    deliver: (kind) => deliver(platform, 'attacker', kind, 'now'),
     deaths: () => deaths,
     async stop() {
       clearInterval(watch);
@@ -73,6 +78,7 @@ export async function startWorkerd(): Promise<Neighbours | string> {
   for (const name of ['victim', 'attacker'] as const) await answers(`${urls[name]}/`, `${name}.localhost`);
   return {
     ...urls,
+    deliver: null,
     deaths: () => deaths,
     async stop() {
       stopping = true;

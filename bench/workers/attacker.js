@@ -1,4 +1,8 @@
-// A tenant who takes what it can get: /burn?loops= CPU within its budget, /spin for ever, /allocate 64 MB a request, /overflow its heap.
+// A tenant who takes what it can get, also in handlers of events, which spin: /burn?loops= CPU within its budget, /spin for ever, /allocate 64 MB a request, /overflow its heap.
+function spin() {
+  for (;;);
+}
+
 export default {
   fetch(request) {
     const { pathname, searchParams } = new URL(request.url);
@@ -12,4 +16,8 @@ export default {
     if (pathname === '/overflow') for (const kept = []; ;) kept.push(Array.from({ length: 1000 }, () => kept.length));
     return new Response('attacker');
   },
+  message: spin,
+  timer: spin,
+  scheduled: spin,
+  workflows: { orders: { handler: spin } },
 };
