@@ -39,10 +39,10 @@ const attacks: readonly Attack[] = [
   requests('spins', '/spin'),
   requests('allocates 64 MB a request', '/allocate'),
   { ...requests('overflows its heap', '/overflow'), kills: true },
-  spinningEvent('queue', 'has messages'),
-  spinningEvent('timer', 'has timers'),
-  spinningEvent('cron', 'has a schedule'),
-  spinningEvent('workflow', 'has runs of a workflow'),
+  spinningEvent('queue', 'a queue message'),
+  spinningEvent('timer', 'a timer'),
+  spinningEvent('cron', 'a cron run'),
+  spinningEvent('workflow', 'a workflow'),
 ];
 
 function requests(name: string, path: string): Attack {
@@ -54,7 +54,7 @@ function requests(name: string, path: string): Attack {
 function spinningEvent(kind: EventKind, what: string): Attack {
   const budgetSeconds = defaultCpuLimits[kind].free / 1000;
   return {
-    name: `${what} that spin for their ${budgetSeconds} s of CPU (${kind})`,
+    name: `burns the ${budgetSeconds} s of ${what}`,
     seconds: Math.max(attackSeconds, budgetSeconds + 3),
     atATime: 2,
     isAgainstOwnSite: true,
