@@ -8,6 +8,21 @@ import { sqlState } from './postgres-error.ts';
 export const engineRole = 'platform_engine';
 
 /**
+ * What any role may do in a database and engines need not: keep bytes where no quota looks, in temporary tables and large objects. And what a
+ * role may say of its own later sessions, it has not said. Only a superuser may take away functions: without one they stay.
+ */
+const narrow = `DO $$
+BEGIN
+  EXECUTE format('ALTER ROLE ${engineRole} IN DATABASE %I RESET ALL', current_database());
+  BEGIN
+    EXECUTE format('REVOKE TEMPORARY ON DATABASE %I FROM PUBLIC', current_database());
+    REVOKE EXECUTE ON FUNCTION lo_creat(integer), lo_create(oid), lo_from_bytea(oid, bytea), lo_put(oid, bigint, bytea), lowrite(integer, bytea)
+      FROM PUBLIC;
+  EXCEPTION WHEN insufficient_privilege THEN NULL;
+  END;
+END $$`;
+
+/**
  * Lets engines sign in, and returns their URL. Their password follows from the owner's, so there is none to keep.
  *
  * @param ownerUrl URL of the owner, who must be allowed to make roles.
@@ -21,6 +36,8 @@ export async function openEngineRole(sql: Postgres, ownerUrl: string): Promise<s
       await transaction.script('SELECT pg_advisory_xact_lock(7528341002)');
       // A password cannot be a parameter here; this one is hex digits.
       await transaction.script(`ALTER ROLE ${engineRole} LOGIN PASSWORD '${password}' CONNECTION LIMIT -1`);
+      await transaction.script(`ALTER ROLE ${engineRole} RESET ALL`);
+      await transaction.script(narrow);
     });
   } catch (error) {
     if (sqlState(error) !== '42501' && sqlState(error) !== '42704') throw error;

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openPostgres, type Postgres } from '#postgres/connection.ts';
+import { openEngineRole } from '#postgres/engine-role.ts';
 import { migrate, readMigrations, type Migration } from '#postgres/migrate.ts';
 import { createTestDatabase } from '#test/setup/postgres.ts';
 
@@ -69,5 +70,33 @@ fact("the engines' role works with the tables of bindings and reaches nothing el
     await assert.rejects(engine.all(`SELECT pg_read_file('postgresql.conf')`), { code: '42501' });
   } finally {
     await engine.close();
+  }
+});
+
+test("the engines' role cannot keep bytes beside the tables, and what it says of its later sessions is undone at the next start", async () => {
+  const database = await createTestDatabase();
+  const sql = openPostgres({ url: database.url, name: 'test', connectionsMax: 2 });
+  const engine = openPostgres({ url: database.engineUrl, name: 'test', connectionsMax: 1, schema: 'binding' });
+  try {
+    await engine.all('ALTER ROLE platform_engine SET cursor_tuple_fraction = 0.2');
+    await sql.all(`ALTER ROLE platform_engine IN DATABASE ${new URL(database.url).pathname.slice(1)} SET cursor_tuple_fraction = 0.3`);
+    assert.equal(await openEngineRole(sql, database.url), database.engineUrl);
+    const settings = `SELECT setconfig FROM pg_db_role_setting JOIN pg_roles ON pg_roles.oid = setrole WHERE rolname = 'platform_engine'`;
+    assert.deepEqual(await sql.all(settings), []);
+    for (const text of [
+      'CREATE TEMPORARY TABLE kept (value text)',
+      `SELECT lo_from_bytea(0, 'kept')`,
+      'SELECT lo_create(0)',
+      'CREATE TABLE public.kept (value text)',
+      'CREATE SCHEMA kept',
+      'SELECT * FROM pg_authid',
+      `COPY state TO '/tmp/kept'`,
+    ])
+      await assert.rejects(engine.all(text), { code: '42501' }, text);
+    await engine.all(`INSERT INTO lane (kind, namespace, resource) VALUES ('queue', 'shop', 'narrow')`);
+  } finally {
+    await engine.close();
+    await sql.close();
+    await database.close();
   }
 });
