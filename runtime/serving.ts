@@ -18,6 +18,7 @@ import { StrayOwner } from './stray-owner.ts';
 import { looksBeforeGivingUp } from './giving-up.ts';
 import { deathOf } from './isolate-death.ts';
 import type { DeathReason, WorkerIsolate } from './isolates/isolate.ts';
+import { withoutBadLength } from './server/header-block.ts';
 import type { Exchange } from './server/listener.ts';
 
 /** What a deployment runs. */
@@ -329,9 +330,15 @@ export class Serving implements LinkEvents, CpuMeter {
         exchange.onDrain = onDrain;
       }
     } catch (error) {
+      const mended = withoutBadLength(headerBlock, error);
+      if (mended !== null) {
+        this.#deployment.log('warn', 'The content-length of the response is not sent, since it is no number', invocation);
+        this.response(id, status, mended, body, over);
+        return;
+      }
       this.#deployment.log('error', `The response cannot be sent: ${(error as Error).message}`, invocation);
       if (body === undefined) this.#refuseStream(id);
-      this.#over(id, failed('worker_threw', { reason: (error as Error).message }));
+      this.#over(id, unsent(error as Error));
       return;
     }
     if (exchange.refusedCookies !== '') this.#warnOfCookies(invocation);
@@ -673,6 +680,7 @@ const discard = { write: () => true, end: () => {}, destroy: () => {} };
 
 function toOutcome({ code, name, message, stack }: Failure): Outcome & { kind: 'failed' } {
   if (code === 'no_response') return failed(code, { got: message });
+  if (code === 'illegal_response') return failed(code, { what: message });
   if (code === 'no_event_handler') return failed(code, { handler: message });
   if (code === 'worker_threw')
     return { kind: 'failed', code, details: { reason: message }, thrown: { name, message, stack: stack ?? null } };
@@ -684,6 +692,12 @@ function renewBudget(invocation: AnyInvocation, now: number): void {
   invocation.budgetFrom = now;
   invocation.cpuBefore = invocation.cpuMs;
   invocation.hostCpuBefore = invocation.hostCpuMs;
+}
+
+/** The end of an invocation whose response the listener refuses. */
+function unsent(error: Error): Outcome & { kind: 'failed' } {
+  const { code, details, message } = error as Partial<PlatformError> & Error;
+  return code === 'illegal_response' ? failed(code, details) : failed('worker_threw', { reason: message });
 }
 
 function mayRestart(invocation: AnyInvocation): boolean {

@@ -5,6 +5,7 @@ import { errorMessage, errorTable, type ErrorCode, type ErrorDetails } from '#co
 export const failureCodes = [
   'worker_threw',
   'no_response',
+  'illegal_response',
   'never_answered',
   'no_fetch_handler',
   'no_event_handler',

@@ -83,7 +83,7 @@ export interface ResponseHead {
 /**
  * Checks a response block and takes out what the listener decides itself.
  *
- * @throws {PlatformError} `illegal_response` for a name or value that may not be on the wire, or a bad `content-length`.
+ * @throws {PlatformError} `illegal_response` for a name or value that may not be on the wire, or a bad `content-length`, which is said.
  */
 export function responseHead(block: string): ResponseHead {
   if (block.length > blockCharsMax)
@@ -105,8 +105,8 @@ export function responseHead(block: string): ResponseHead {
     if (isHopByHop(name)) continue;
     if (name === 'content-length') {
       const bytes = /^\d{1,15}$/.test(value) ? Number(value) : -1;
-      if (bytes < 0 || (declaredBytes >= 0 && declaredBytes !== bytes))
-        throw new PlatformError('illegal_response', { what: 'content-length' });
+      if (bytes < 0) throw new PlatformError('illegal_response', { what: noLength });
+      if (declaredBytes >= 0 && declaredBytes !== bytes) throw new PlatformError('illegal_response', { what: 'content-length' });
       declaredBytes = bytes;
       continue;
     }
@@ -125,6 +125,15 @@ export function responseHead(block: string): ResponseHead {
     declaredBytes,
     namesDomain: withDomain,
   };
+}
+
+const noLength = 'content-length, which is no number';
+
+/** A block without its content-length, if that is what was refused of it; null otherwise. */
+export function withoutBadLength(block: string, refused: unknown): string | null {
+  const { code, details } = refused as { code?: unknown; details?: { what?: unknown } };
+  if (code !== 'illegal_response' || details?.what !== noLength) return null;
+  return block.replace(/(?<=^|\0)content-length\0[^\0]*\0/g, '');
 }
 
 /** Which header of a block is the illegal one, for the message; never its value. */

@@ -29,6 +29,10 @@ before(async () => {
           case '/object': return { status: 200 };
           case '/used': { const response = new Response('x'); await response.text(); return response; }
           case '/header': return new Response('x', { headers: { 'x-a': '\\u0001' } });
+          case '/upgrade': return new Response(null, { status: 101 });
+          case '/lengths': return new Response('x', { headers: [['content-length', '1'], ['content-length', '2']] });
+          case '/no-length': return new Response('x', { headers: { 'content-length': 'abc', 'x-a': '1' } });
+          case '/no-length-streamed': return new Response(new Response('streamed').body.pipeThrough(new TransformStream()), { headers: { 'content-length': '-1' } });
           case '/never': return new Promise(() => {});
           case '/slow': await scheduler.wait(60_000); return new Response('late');
           case '/spin': for (;;);
@@ -69,6 +73,8 @@ for (const [path, code, logged] of [
   ['/object', 'no_response', /returned an object instead of a Response/],
   ['/used', 'worker_threw', /already used/],
   ['/header', 'worker_threw', /A header value holds a control character/],
+  ['/upgrade', 'illegal_response', /The worker answered with an illegal status 101/],
+  ['/lengths', 'illegal_response', /The worker answered with an illegal content-length/],
   ['/never', 'never_answered', /can never answer/],
 ] as const) {
   test(`a handler that misbehaves at ${path} answers ${code} and says so in the log`, async () => {
@@ -206,4 +212,23 @@ test('a client that goes away ends its request', async () => {
   while (handler.requests.length === seen) await new Promise((resolve) => setImmediate(resolve));
   assert.equal(handler.requests.at(-1)?.outcome.kind, 'failed');
   assert.equal((handler.requests.at(-1)?.outcome as { code: string } | undefined)?.code, 'client_gone');
+});
+
+test('a content-length that is no number is not sent, and the log says so', async () => {
+  for (const [path, text] of [
+    ['/no-length', 'x'],
+    ['/no-length-streamed', 'streamed'],
+  ] as const) {
+    const before = handler.logs.length;
+    const answer = await handler.fetch('bad', path);
+    assert.deepEqual([answer.status, answer.text], [200, text]);
+    const said = handler.logs.slice(before).filter(({ level }) => level === 'warn');
+    assert.deepEqual(
+      said.map((line) => line.text),
+      ['The content-length of the response is not sent, since it is no number'],
+    );
+    assert.notEqual(said[0]!.invocation, null);
+  }
+  const { headers } = await handler.fetch('bad', '/no-length');
+  assert.deepEqual([headers['content-length'], headers['x-a']], ['1', '1']);
 });

@@ -14,6 +14,9 @@ export default function createStreams(parts: LazyParts): Record<string, unknown>
     Object.getPrototypeOf(new ReadableStream().values()) as object,
     Object.getPrototypeOf(asyncGenerator.prototype) as object,
   );
+  // What the standard keeps in slots are properties here, in circles. They are no data: to JSON a stream is an empty object.
+  const toJSON = { value: () => ({}), writable: true, configurable: true };
+  for (const { prototype } of Object.values(polyfill) as { prototype: object }[]) Object.defineProperty(prototype, 'toJSON', toJSON);
   parts.provideStreams({
     ReadableStream,
     locked: Object.getOwnPropertyDescriptor(ReadableStream.prototype, 'locked')!.get!,

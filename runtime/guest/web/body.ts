@@ -37,17 +37,24 @@ export class Body {
   content: Exclude<BodyContent, null>;
   stream: ReadableStream<unknown> | null;
   used = false;
-  /** The bytes belong to a clone as well: whoever hands them out copies them. */
-  shared = false;
+  /** The bytes belong to a clone or a blob as well: whoever hands them out copies them. */
+  shared: boolean;
 
-  constructor(content: Exclude<BodyContent, null>) {
+  constructor(content: Exclude<BodyContent, null>, shared = false) {
     this.content = content;
+    this.shared = shared;
     this.stream = isReadableStream(content) ? content : null;
   }
 }
 
-/** The content of a body argument and the content type that it implies. */
-export function extractBody(init: unknown): { content: Exclude<BodyContent, null>; type: string | null } {
+/** What a body argument says. */
+interface ExtractedBody {
+  readonly content: Exclude<BodyContent, null>;
+  /** The content type that it implies. */ readonly type: string | null;
+  /** Its bytes are a blob's. */ readonly shared?: boolean;
+}
+
+export function extractBody(init: unknown): ExtractedBody {
   if (typeof init === 'object' && init !== null) {
     if (isReadableStream(init)) {
       if (isLocked(init) || isDisturbed(init)) throw new TypeError('A body cannot be made from a stream that is locked or was read');
@@ -55,7 +62,7 @@ export function extractBody(init: unknown): { content: Exclude<BodyContent, null
     }
     if (ArrayBuffer.isView(init) || isAnyArrayBuffer(init)) return { content: toBytes(init, 'A body').slice(), type: null };
     if (isUrlSearchParams(init)) return { content: init.toString(), type: 'application/x-www-form-urlencoded;charset=UTF-8' };
-    if (isBlob(init)) return { content: blobBytes(init), type: init.type === '' ? null : init.type };
+    if (isBlob(init)) return { content: blobBytes(init), type: init.type === '' ? null : init.type, shared: true };
     const forms = loadedModule('form-data');
     if (forms?.isFormData(init) === true) return forms.toMultipart(init);
   }
@@ -106,10 +113,8 @@ export function cloneBody(body: Body | null): Body | null {
   if (body === null) return null;
   assertUsable(body);
   if (typeof body.content === 'string' || body.content instanceof Uint8Array) {
-    const copy = new Body(body.content);
     body.shared = true;
-    copy.shared = true;
-    return copy;
+    return new Body(body.content, true);
   }
   const [mine, other] = bodyStream(body)!.tee();
   body.content = mine;
@@ -121,8 +126,7 @@ export function cloneBody(body: Body | null): Body | null {
 export function moveBody(body: Body | null): Body | null {
   if (body === null) return null;
   const content = takeBody(body);
-  const moved = new Body(content as Exclude<BodyContent, null>);
-  moved.shared = body.shared;
+  const moved = new Body(content as Exclude<BodyContent, null>, body.shared);
   if (isReadableStream(content)) {
     // The old object's stream stays visible there, locked and disturbed.
     body.stream = createSpentStream();

@@ -2,7 +2,7 @@
 // until somebody looks inside, and a plain object becomes a block without a list. Used by request.ts, response.ts, fetch.
 //
 // Like other server runtimes it refuses no header name by its meaning: `cookie`, `host` and `set-cookie` are ordinary.
-import { finishInterface, finishIterator, internal, requireArguments, toByteString } from './webidl.ts';
+import { finishInterface, finishIterator, internal, isObject, requireArguments, toByteString, toSequence } from './webidl.ts';
 
 export type HeadersGuard = 'none' | 'immutable';
 export type HeadersInit = Headers | Record<string, string> | Iterable<Iterable<string>>;
@@ -81,6 +81,8 @@ const shortList = 128;
 let listOf: (headers: Headers) => string[];
 let sortedOf: (headers: Headers) => string[];
 let blockOf: (headers: Headers) => string;
+/** As the constructor, with what was learnt of how the object is iterated. */
+let headersFromInit: (init: unknown, method: unknown) => Headers;
 let create: (block: string, guard: HeadersGuard) => Headers;
 export let isHeaders: (value: unknown) => value is Headers;
 /** A copy with a guard of its own. */
@@ -98,10 +100,10 @@ export class Headers {
 
   constructor(init: unknown = undefined) {
     if (init === undefined || init === internal) return;
-    if (init === null || (typeof init !== 'object' && typeof init !== 'function')) {
+    if (!isObject(init)) {
       throw new TypeError('Headers must be made from an object, a list of pairs or Headers');
     }
-    this.#list = listFromInit(init);
+    this.#list = listFromInit(init, iteratorOf(init));
     this.#block = null;
   }
 
@@ -232,6 +234,13 @@ export class Headers {
       headers.#guard = guard;
       return headers;
     };
+    headersFromInit = (init, method) => {
+      if (typeof init !== 'object' || init === null || isHeaders(init)) return new Headers(init);
+      const headers = new Headers(internal);
+      headers.#list = listFromInit(init, method);
+      headers.#block = null;
+      return headers;
+    };
     blockOf = (headers) => (headers.#block ??= joinBlock(headers.#list!));
     copyHeaders = (headers, guard) => {
       const copy = new Headers(internal);
@@ -273,15 +282,19 @@ export function headersToBlock(headers: Headers): string {
  * @param impliedType a content type to add when init names none; null for none.
  */
 export function blockFromInit(init: unknown, impliedType: string | null): string {
-  if (typeof init !== 'object' || init === null || Symbol.iterator in init) {
-    const headers = isHeaders(init) ? (impliedType === null ? init : copyHeaders(init, 'none')) : new Headers(init);
+  const method = typeof init === 'object' && init !== null && !isHeaders(init) ? iteratorOf(init) : null;
+  if (typeof init !== 'object' || init === null || method !== undefined) {
+    const headers = isHeaders(init) && impliedType === null ? init : headersFromInit(init, method);
     if (impliedType !== null) addMissing(headers, 'content-type', impliedType);
     return blockOf(headers);
   }
-  const record = init as Record<string, unknown>;
+  // A copy asks a Proxy once for its keys, and of each for its descriptor and its value, as the standard wants it; of a plain object it
+  // costs a third of asking for them one by one.
+  const record = { ...(init as Record<string, unknown>) };
+  if (Object.getOwnPropertySymbols(record).length > 0) throw new TypeError(symbolName);
   let block = '';
   let implied = impliedType;
-  for (const name of recordKeys(record)) {
+  for (const name of Object.keys(record)) {
     const piece = pieceOf(name, record[name]);
     if (implied !== null && piece.startsWith('content-type\0')) implied = null;
     block += piece;
@@ -289,12 +302,7 @@ export function blockFromInit(init: unknown, impliedType: string | null): string
   return implied === null ? block : `content-type\0${implied}\0${block}`;
 }
 
-function recordKeys(record: object): string[] {
-  for (const symbol of Object.getOwnPropertySymbols(record)) {
-    if (Object.prototype.propertyIsEnumerable.call(record, symbol)) throw new TypeError('A header name cannot be a symbol');
-  }
-  return Object.keys(record);
-}
+const symbolName = 'A header name cannot be a symbol';
 
 function joinBlock(list: readonly string[]): string {
   let block = '';
@@ -305,25 +313,43 @@ function joinBlock(list: readonly string[]): string {
   return block;
 }
 
-function listFromInit(init: object): string[] {
-  if (isHeaders(init) && init[Symbol.iterator] === Headers.prototype.entries) return listOf(init).slice();
+/** How an object is iterated; undefined where it is not, and so a record. Asked for once: it may be a getter. */
+function iteratorOf(init: object): unknown {
+  return (init as Partial<Iterable<unknown>>)[Symbol.iterator] ?? undefined;
+}
+
+function listFromInit(init: object, method: unknown): string[] {
+  if (isHeaders(init) && method === Headers.prototype.entries) return listOf(init).slice();
   const list: string[] = [];
-  const iterator = (init as Partial<Iterable<unknown>>)[Symbol.iterator];
-  if (iterator === undefined || iterator === null) {
-    const record = init as Record<string, unknown>;
-    for (const name of recordKeys(record)) list.push(normalName(name), normalValue(record[name]));
+  if (method === undefined) {
+    for (const [name, value] of toRecord(init)) list.push(normalName(name), normalValue(value));
     return list;
   }
-  if (typeof iterator !== 'function') throw new TypeError('The headers are not iterable');
-  for (const pair of { [Symbol.iterator]: () => iterator.call(init as Iterable<unknown>) }) {
-    if (typeof pair !== 'object' || pair === null || !(Symbol.iterator in pair))
-      throw new TypeError('A header must be a pair of name and value');
-    const [name, value, ...rest] = pair as Iterable<unknown>;
-    if (value === undefined || rest.length > 0) throw new TypeError('A header must be a pair of name and value');
-    list.push(normalName(name), normalValue(value));
+  const pairs = toSequence(init, method, 'The headers', (pair) => {
+    if (!isObject(pair)) throw new TypeError(notPair);
+    return toSequence(pair, iteratorOf(pair), 'A header', toByteString);
+  });
+  for (const pair of pairs) {
+    if (pair.length !== 2) throw new TypeError(notPair);
+    list.push(normalName(pair[0]), normalValue(pair[1]));
   }
   return list;
 }
+
+const notPair = 'A header must be a pair of name and value';
+
+/** A record of byte strings, asked for as WebIDL says: its keys once, then of each the descriptor and the value. */
+function toRecord(init: object): [name: string, value: string][] {
+  const entries: [string, string][] = [];
+  for (const key of Reflect.ownKeys(init)) {
+    if (!isEnumerable.call(init, key)) continue;
+    if (typeof key === 'symbol') throw new TypeError(symbolName);
+    entries.push([toByteString(key), toByteString((init as Record<string, unknown>)[key])]);
+  }
+  return entries;
+}
+
+const isEnumerable = Object.prototype.propertyIsEnumerable;
 
 /** Sorted by name, values of one name combined, except `set-cookie`, which stays apart. */
 function sortAndCombine(list: readonly string[]): string[] {

@@ -5,10 +5,12 @@ import type { Blob } from './blob.ts';
 import { blobOfUrl } from './blob-url.ts';
 import { copyHeaders, Headers, headersFromBlock, headersToBlock, isHeaders, addMissing } from './headers.ts';
 import { Body, cloneBody, extractBody, installBodyMembers, moveBody, takeBody, type BodyContent, type BodyMembers } from './body.ts';
+import { hasSource, isReadableStream } from './streams.ts';
 import { parseUrl } from './url.ts';
 import { finishInterface, internal, requireArguments, toByteString, toDictionary, toDomString, toEnumeration } from './webidl.ts';
 
 const methodToken = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const safelistedMethods = new Set(['GET', 'HEAD', 'POST']);
 const normalisedMethods = new Set(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'POST', 'PUT']);
 
 /** The members that change nothing here but are kept and shown. */
@@ -104,6 +106,8 @@ export class Request {
     if (options['cf'] !== undefined) this.#cf = options['cf'];
     const { method, headers, body, signal } = options;
     if (method !== undefined) this.#method = normalMethod(method);
+    if (this.#modes.mode === 'no-cors' && !safelistedMethods.has(this.#method))
+      throw new TypeError(`A request in mode "no-cors" can be GET, HEAD or POST, not ${this.#method}`);
     if (signal !== undefined) {
       if (signal !== null && !isAbortSignal(signal)) throw new TypeError('The signal option must be an AbortSignal');
       this.#followed = signal as AbortSignal | null;
@@ -115,19 +119,33 @@ export class Request {
       this.#block = source.#block;
       if (source.#headers !== null) this.#headers = copyHeaders(source.#headers, 'none');
     }
-    this.#readBody(body, source);
+    this.#readBody(body, source, options['duplex'] !== undefined);
   }
 
-  #readBody(body: unknown, source: Request | null): void {
+  #readBody(body: unknown, source: Request | null, isDuplex: boolean): void {
     const given = body !== undefined && body !== null;
     const bodiless = this.#method === 'GET' || this.#method === 'HEAD';
     if (bodiless && (given || (source !== null && source.#body !== null)))
       throw new TypeError(`A ${this.#method} request cannot have a body`);
     if (given) {
-      const { content, type } = extractBody(body);
-      this.#body = new Body(content);
+      const { content, type, shared } = extractBody(body);
+      // What a worker hands on of ours (`body: request.body`) is known from its beginning on.
+      if (isReadableStream(content) && !hasSource(content)) {
+        if (this.#modes.keepalive) throw new TypeError('A request with keepalive cannot have a stream as its body');
+        if (!isDuplex) throw new TypeError('A request whose body is a stream needs the option duplex: "half"');
+        this.#refuseStreamMode();
+      }
+      this.#body = new Body(content, shared);
       if (type !== null) addMissing(this.headers, 'content-type', type);
-    } else if (source !== null && body === undefined) this.#body = moveBody(source.#body);
+    } else if (source !== null && body === undefined) {
+      if (source.#body !== null && isReadableStream(source.#body.content) && !hasSource(source.#body.content)) this.#refuseStreamMode();
+      this.#body = moveBody(source.#body);
+    }
+  }
+
+  #refuseStreamMode(): void {
+    const { mode } = this.#modes;
+    if (mode !== 'same-origin' && mode !== 'cors') throw new TypeError(`A request in mode "${mode}" cannot have a stream as its body`);
   }
 
   #readModes(options: Record<string, unknown>): void {

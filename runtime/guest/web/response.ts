@@ -69,14 +69,16 @@ export class Response {
     if (body === internal) return;
     let content: BodyContent = null;
     let type: string | null = null;
+    let shared = false;
     if (typeof body === 'string') {
       content = body.isWellFormed() ? body : body.toWellFormed();
       type = textType;
-    } else if (body !== undefined && body !== null) ({ content, type } = extractBody(body));
+    } else if (body !== undefined && body !== null) ({ content, type, shared = false } = extractBody(body));
     if (init === undefined || init === null) {
       if (type !== null) this.#block = type === textType ? textBlock : `content-type\0${type}\0`;
     } else this.#initialise(init, content, type);
-    this.#content = content;
+    if (shared) this.#body = new Body(content!, true);
+    else this.#content = content;
   }
 
   #initialise(init: unknown, content: BodyContent, type: string | null): void {

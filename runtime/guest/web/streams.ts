@@ -106,6 +106,8 @@ export function createByteStream(source: UnderlyingByteSource): ReadableStream<U
 export type StreamSource = string | Uint8Array | HostBody;
 
 let sourceOf: (stream: object) => StreamSource | null;
+/** Whether a stream is one of ours that was made of something. */
+export let hasSource: (stream: object) => boolean;
 
 class Returned {
   constructor(stream: object) {
@@ -123,6 +125,7 @@ class SourcedStream extends Returned {
   }
 
   static {
+    hasSource = (stream) => #source in stream;
     sourceOf = (stream) => (#source in stream ? (stream as SourcedStream).#source() : null);
   }
 }

@@ -43,6 +43,31 @@ export function toDictionary(value: unknown, what: string): Record<string, unkno
   return value as Record<string, unknown>;
 }
 
+/**
+ * A sequence, read as WebIDL says: from whatever can be iterated, converting one value after the other.
+ *
+ * @param method what `Symbol.iterator` of the object gave.
+ */
+export function toSequence<T>(from: object, method: unknown, what: string, convert: (value: unknown) => T): T[] {
+  if (typeof method !== 'function') throw new TypeError(`${what} cannot be iterated`);
+  const iterator: unknown = Reflect.apply(method, from, []);
+  if (!isObject(iterator)) throw new TypeError(`${what} cannot be iterated`);
+  const { next } = iterator as unknown as Iterator<unknown>;
+  const values: T[] = [];
+  for (;;) {
+    const result: unknown = Reflect.apply(next, iterator, []);
+    if (!isObject(result)) throw new TypeError(`${what} cannot be iterated`);
+    const step = result as unknown as IteratorResult<unknown>;
+    if (step.done) return values;
+    values.push(convert(step.value));
+  }
+}
+
+/** Whether a value is an object or a function. */
+export function isObject(value: unknown): value is object {
+  return (typeof value === 'object' && value !== null) || typeof value === 'function';
+}
+
 /** An enumeration value, or a TypeError that names the allowed ones. */
 export function toEnumeration<T extends string>(value: unknown, allowed: readonly T[], what: string): T {
   const text = toDomString(value);

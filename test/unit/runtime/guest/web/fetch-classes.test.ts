@@ -281,3 +281,68 @@ test('refuses requests that the Fetch Standard refuses', () => {
   for (const [input, init] of refused)
     assert.throws(() => new GuestRequest(input, init), { name: 'TypeError' }, JSON.stringify([input, init]));
 });
+
+test('reads a blob through any reader and leaves the blob whole', async () => {
+  const blob = new GuestBlob(['hello world']);
+  const reader = new GuestResponse(blob).body!.getReader({ mode: 'byob' });
+  const pieces: string[] = [];
+  for (;;) {
+    const { done, value } = await reader.read(new Uint8Array(4));
+    if (done) {
+      assert.equal(value!.byteLength, 0);
+      break;
+    }
+    pieces.push(new TextDecoder().decode(value));
+  }
+  assert.deepEqual(pieces, ['hell', 'o wo', 'rld']);
+  await new GuestResponse(blob).body!.getReader().read();
+  await new GuestRequest('https://a.example/', { method: 'POST', body: blob }).body!.getReader().read();
+  (await new GuestResponse(blob).bytes()).fill(0);
+  new Uint8Array(await new GuestResponse(blob).clone().arrayBuffer()).fill(0);
+  assert.equal(await blob.text(), 'hello world');
+  const sent = takeResponse(new GuestResponse(blob))!;
+  assert.deepEqual(sent.body, new TextEncoder().encode('hello world'));
+  assert.equal(sent.headerBlock, '');
+});
+
+test('asks for duplex where a body is a stream, and takes no stream with keepalive or in mode no-cors', () => {
+  const url = 'https://a.example/';
+  const stream = () => new GuestStream() as ReadableStream;
+  const make = (init: object) => new GuestRequest(url, { method: 'POST', ...init });
+  assert.throws(() => make({ body: stream() }), { name: 'TypeError', message: /duplex/ });
+  assert.throws(() => make({ body: stream(), duplex: 'full' }), { name: 'TypeError' });
+  assert.throws(() => make({ body: stream(), duplex: 'half', keepalive: true }), { name: 'TypeError' });
+  assert.throws(() => make({ body: stream(), duplex: 'half', mode: 'no-cors' }), { name: 'TypeError' });
+  const request = make({ body: stream(), duplex: 'half' });
+  assert.throws(() => new GuestRequest(request, { mode: 'no-cors' }), { name: 'TypeError' });
+  assert.ok(new GuestRequest(url, request).body);
+  assert.ok(make({ body: 'text', keepalive: true, mode: 'no-cors' }));
+  const incoming = createIncomingRequest('POST', url, '', hostBody('a'), noSignal);
+  assert.ok(make({ body: incoming.body }), 'what came in is handed on without it');
+});
+
+test('takes GET, HEAD and POST in mode no-cors and no other method', () => {
+  for (const method of ['GET', 'HEAD', 'post'])
+    assert.equal(new GuestRequest('https://a.example/', { mode: 'no-cors', method }).mode, 'no-cors');
+  for (const method of ['PUT', 'DELETE', 'OPTIONS', 'PROPFIND'])
+    assert.throws(() => new GuestRequest('https://a.example/', { mode: 'no-cors', method }), { name: 'TypeError' });
+  const simple = new GuestRequest('https://a.example/', { mode: 'no-cors' });
+  assert.throws(() => new GuestRequest(simple, { method: 'PUT' }), { name: 'TypeError' });
+});
+
+test('a stream is an empty object to JSON, and so is all that belongs to one', () => {
+  const { TransformStream, WritableStream, CompressionStream, TextDecoderStream } = lazyGlobals() as unknown as typeof globalThis;
+  const readable = new GuestStream() as ReadableStream;
+  const writable = new WritableStream();
+  const all = [
+    readable,
+    readable.getReader(),
+    writable,
+    writable.getWriter(),
+    new TransformStream(),
+    new TextDecoderStream(),
+    new CompressionStream('gzip'),
+  ];
+  assert.equal(JSON.stringify({ all, name: 'x' }), '{"all":[{},{},{},{},{},{},{}],"name":"x"}');
+  assert.deepEqual(Object.keys(Object.getPrototypeOf(readable) as object).includes('toJSON'), false);
+});

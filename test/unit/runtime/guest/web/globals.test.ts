@@ -41,7 +41,12 @@ test('gives every interface its class string and enumerable members', () => {
     if (!/^[A-Z]/.test(name) || /^(FixedLength|IdentityTransform)Stream$/.test(name) || value.prototype === undefined) continue;
     assert.equal((value.prototype as Record<symbol, unknown>)[Symbol.toStringTag], name);
     for (const [key, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(value.prototype))) {
-      assert.equal(descriptor.enumerable === true, key !== 'constructor', `${name}.${key}`);
+      // Streams have a `toJSON` that the standard does not know: it is not to be seen.
+      assert.equal(
+        descriptor.enumerable === true,
+        key !== 'constructor' && !(key === 'toJSON' && /Stream|Strategy/.test(name)),
+        `${name}.${key}`,
+      );
     }
   }
 });

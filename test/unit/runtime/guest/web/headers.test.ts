@@ -95,3 +95,76 @@ test('refuses initial values that are neither pairs nor records', () => {
     assert.throws(() => new GuestHeaders(init), { name: 'TypeError' });
   assert.deepEqual([...new GuestHeaders(new Map([['a', '1']]))], [['a', '1']]);
 });
+
+/** An object that notes every trap that fires, in order. */
+function noting(target: object): { proxy: object; traps: string[] } {
+  const traps: string[] = [];
+  const handler = Object.fromEntries(
+    Object.getOwnPropertyNames(Reflect).map((trap) => [
+      trap,
+      (...given: unknown[]) => {
+        traps.push(typeof given[1] === 'string' || typeof given[1] === 'symbol' ? `${trap} ${String(given[1])}` : trap);
+        return (Reflect as unknown as Record<string, (...given: unknown[]) => unknown>)[trap]!(...given);
+      },
+    ]),
+  );
+  return { proxy: new Proxy(target, handler), traps };
+}
+
+test('asks a record as WebIDL says: whether it can be iterated, its keys once, of each the descriptor and the value', () => {
+  const steps = (...names: string[]): string[] => ['get Symbol(Symbol.iterator)', 'ownKeys', ...names];
+  const of = (...keys: string[]): string[] => keys.flatMap((key) => [`getOwnPropertyDescriptor ${key}`, `get ${key}`]);
+  const hidden = Object.defineProperty({ a: '1', b: '2' }, 'a', { enumerable: false });
+  const cases: [target: object, traps: string[], fails: boolean][] = [
+    [{ a: '1', c: '2', b: '3' }, steps(...of('a', 'c', 'b')), false],
+    [hidden, steps('getOwnPropertyDescriptor a', ...of('b')), false],
+    [{ a: '1', '\uffff': '2', b: '3' }, steps(...of('a'), 'getOwnPropertyDescriptor \uffff'), true],
+    [{ a: '\uffff', b: '3' }, steps(...of('a')), true],
+    [{ a: '1', [Symbol('s')]: '2' }, steps(...of('a'), 'getOwnPropertyDescriptor Symbol(s)'), true],
+    [{ 'not legal': '1', b: '2' }, steps(...of('not legal', 'b')), true],
+  ];
+  for (const [target, expected, fails] of cases) {
+    const { proxy, traps } = noting(target);
+    if (fails) assert.throws(() => new GuestHeaders(proxy), { name: 'TypeError' });
+    else assert.ok(new GuestHeaders(proxy));
+    assert.deepEqual(traps, expected);
+  }
+  const { proxy, traps } = noting({ a: '1', b: '2' });
+  assert.equal(blockFromInit(proxy, null), 'a\x001\0b\x002\0');
+  assert.deepEqual(traps, steps(...of('a', 'b')));
+});
+
+test('reads pairs from whatever can be iterated, all of them before the first is judged', () => {
+  const counted: string[] = [];
+  function* pairs(): Generator<unknown> {
+    for (const pair of [new Set(['a', '1']), ['b', 2], Object.assign(() => {}, { [Symbol.iterator]: () => ['c', undefined].values() })]) {
+      counted.push('pair');
+      yield pair;
+    }
+  }
+  assert.deepEqual(
+    [...new GuestHeaders(pairs())],
+    [
+      ['a', '1'],
+      ['b', '2'],
+      ['c', 'undefined'],
+    ],
+  );
+  assert.equal(blockFromInit(pairs(), 'text/plain'), 'a\x001\0b\x002\0c\0undefined\0content-type\0text/plain\0');
+  let asked = 0;
+  const once = {
+    get [Symbol.iterator]() {
+      asked++;
+      return () => [['a', '1']].values();
+    },
+  };
+  assert.deepEqual([...new GuestHeaders(once)], [['a', '1']]);
+  assert.equal(blockFromInit(once, null), 'a\x001\0');
+  assert.equal(asked, 2);
+  counted.length = 0;
+  assert.throws(() => new GuestHeaders([['not legal', 'x'], ...pairs(), ['one']]), { name: 'TypeError', message: /not legal/ });
+  assert.equal(counted.length, 3);
+  for (const iterator of [() => 1, () => ({ next: () => 1 }), 'text'])
+    assert.throws(() => new GuestHeaders({ [Symbol.iterator]: iterator }), { name: 'TypeError' });
+  assert.throws(() => new GuestHeaders(['ab']), { name: 'TypeError' });
+});
