@@ -80,6 +80,14 @@ before(async () => {
     listener: `addEventListener('fetch', (event) => event.respondWith(new Response('from a listener ' + new URL(event.request.url).pathname)));`,
     entrypoint: `import { WorkerEntrypoint } from 'cloudflare:workers';
       export default class extends WorkerEntrypoint { async fetch(request) { return new Response('class ' + this.env.vars.NAME); } }`,
+    models: {
+      yaml: 'ai: true',
+      files: `import { env as bindings, withEnv } from 'cloudflare:workers';
+        export default { async fetch(request, env) {
+          const scoped = await withEnv({ NAME: 'scoped' }, async () => { await scheduler.wait(1); return bindings.NAME; });
+          return Response.json([Object.keys(env), scoped, await Promise.resolve().then(() => env.AI.run('model', {})).catch((error) => error.message)]);
+        } };`,
+    },
     awaits: `const value = await new Promise((resolve) => setTimeout(() => resolve('awaited'), 10)); export default { fetch: () => new Response(value) };`,
   });
 });
@@ -213,6 +221,14 @@ test('workers with a fetch listener, a class or a top-level await run too', asyn
   assert.equal((await handler.fetch('listener', '/x')).text, 'from a listener /x');
   assert.equal((await handler.fetch('entrypoint')).text, 'class undefined');
   assert.equal((await handler.fetch('awaits')).text, 'awaited');
+});
+
+test('ai: true gives a binding that says that there is no gateway yet; withEnv holds over an await', async () => {
+  assert.deepEqual((await handler.fetch('models')).json(), [
+    ['vars', 'AI'],
+    'scoped',
+    "env.AI.run is not available: this platform has no AI gateway yet. Call the API of a model's provider with fetch",
+  ]);
 });
 
 test('a cookie for the hosts of all projects is not sent, and the log names it without its value', async () => {
