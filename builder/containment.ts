@@ -8,6 +8,7 @@ import { builderFolder } from './node-compat.ts';
 export interface Containment {
   /** Real path of the project's folder. */ readonly root: string;
   /** Real path of the repository where it is a workspace, else the project's folder. */ readonly workspace: string;
+  /** Real paths of the folders within which everything may be read. */ readonly folders: readonly string[];
   /** Whether a file or folder lies within; false where there is none. @param path absolute */ holds(path: string): boolean;
 }
 
@@ -23,17 +24,16 @@ export function containmentOf(root: string, workspace: string = root): Containme
   const own = realpathSync(root);
   const around = realpathSync(workspace);
   let linked: readonly string[] | null = null;
-  const installed = [own, ...foldersAbove(own), builderFolder, ...foldersAbove(builderFolder)].map((folder) =>
-    join(folder, 'node_modules'),
-  );
-  const within = [own, around, builderFolder, ...installed];
+  const installed = [...new Set([own, ...foldersAbove(own), builderFolder, ...foldersAbove(builderFolder)])].flatMap(installedIn);
+  const folders = [...new Set([own, around, builderFolder, ...installed])];
   return {
     root: own,
     workspace: around,
+    folders,
     holds(path) {
       const real = realPath(path);
       if (real === null) return false;
-      if (within.some((folder) => isInside(folder, real))) return true;
+      if (folders.some((folder) => isInside(folder, real))) return true;
       // Looked for only now: hardly a project has a package that lies elsewhere.
       linked ??= linkedPackages(installed, own);
       return linked.some((folder) => isInside(folder, real));
@@ -53,6 +53,12 @@ export function realPath(path: string): string | null {
   } catch {
     return null;
   }
+}
+
+/** The node_modules of a folder. It may be a link to that of another checkout, not to any folder. */
+function installedIn(folder: string): string[] {
+  const real = realPath(join(folder, 'node_modules'));
+  return real !== null && basename(real) === 'node_modules' ? [real] : [];
 }
 
 function foldersAbove(folder: string): string[] {

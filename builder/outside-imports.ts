@@ -16,12 +16,12 @@ interface OutsideImport {
   readonly id: string;
 }
 
-/** Refuses to load modules outside of the bounds. The bundler's ids are real paths, so those below the project need not come here. */
+/** Refuses to load modules outside of the bounds. The bundler's ids are real paths, so those below their folders need not come here. */
 export function containmentPlugin(bounds: Containment): Plugin {
   return {
     name: 'platform:containment',
     load: {
-      filter: { id: { include: [/^[/\\]|^[A-Za-z]:/], exclude: [insidePattern(bounds.root)] } },
+      filter: { id: { include: [/^[/\\]|^[A-Za-z]:/], exclude: bounds.folders.map(insidePattern) } },
       handler(id) {
         if (!bounds.holds(sourceFile(id))) throw new Error(outsideMark);
       },

@@ -1,7 +1,7 @@
 // A build reads the project, its workspace and installed packages, and nothing else: each way to name another file is refused with
 // its place, and no line of that file is shown.
 import assert from 'node:assert/strict';
-import { mkdirSync, symlinkSync } from 'node:fs';
+import { mkdirSync, symlinkSync, unlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { BuildError, formatBuildError } from '#builder/build-error.ts';
@@ -215,4 +215,33 @@ test('a link in node_modules to a folder around the project is no package', asyn
   mkdirSync(join(root, 'node_modules'));
   symlinkSync('../..', join(root, 'node_modules/up'));
   assert.equal((await refusal(bundled(root))).code, 'outside');
+});
+
+test('node_modules may be a link to that of another checkout, and to nothing else', async (t) => {
+  const { root } = project(t, { 'src/index.ts': `import x from 'p'; ${uses}` });
+  writeFiles(dirname(root), {
+    'main/node_modules/p/package.json': '{"name":"p","main":"i.js"}',
+    'main/node_modules/p/i.js': 'export default "installed";',
+    'other/p/package.json': '{"name":"p","main":"i.js"}',
+    'other/p/i.js': 'export default "installed";',
+  });
+  symlinkSync('../main/node_modules', join(root, 'node_modules'));
+  assert.match((await bundled(root)).code, /installed/);
+  unlinkSync(join(root, 'node_modules'));
+  symlinkSync('../other', join(root, 'node_modules'));
+  assert.equal((await refusal(bundled(root))).code, 'outside');
+});
+
+test('an output folder, and the public folder beside a worker, may not be a link that leads out', async (t) => {
+  for (const [link, yaml] of [
+    ['public', ''],
+    ['dist', 'out: dist'],
+    ['dist', 'kind: static\nbuild: "true"'],
+  ] as const) {
+    const { root, outside } = project(t, { 'src/index.ts': alone });
+    writeFiles(outside, { 'index.html': secret });
+    symlinkSync('../outside', join(root, link));
+    const error = await refusal(build({ root, config: configOf(yaml), artifacts: join(root, 'artifacts') }));
+    assert.equal(error.message, `The output directory "${link}" leads out of the project`);
+  }
 });

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseProjectConfig } from '#core/project-config.ts';
 import { setAgentSdk } from '#core/project-config-edit.ts';
+import { tsconfigLinks } from '#core/tsconfig.ts';
 import { parseWorkspaceFile } from '#core/workspace.ts';
 
 const seed = Number(process.env['FUZZ_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
@@ -25,6 +26,7 @@ const files = [
   'kind: static # site\r\nbuild: npm run build\r\nout: dist/\r\nbase: apps/web\r\nassets:\r\n  run_worker_first: [/api/*, "!/api/x"]\r\n',
   '\ufeffcompatibility_date: "2025-01-01"\ncompatibility_flags:\n  - nodejs_compat\ndev: {port: 3000, host: localhost}\n',
   'cron:\n  A: "*/5 * * * *"\n  B: { schedule: 0 0 1 * *, timezone: UTC, overlap: skip }\nauth: { binding: PLATFORM_AUTH }\n',
+  '{ "extends": ["../base.json", "/x"],\n "references": [{ "path": "lib" }] }\n',
   'state: &s\n  KV: settings\nfs: *s\nexclude: [a/*, "**/b"]\n',
 ];
 const pieces = [
@@ -124,6 +126,7 @@ test(`${runs} mutated files give problems inside their text and never an excepti
       parsed.problems.some((problem) => problem.severity === 'error'),
       told,
     );
+    for (const { line, column } of tsconfigLinks(text)) assert.ok(column <= (text.split('\n')[line - 1] ?? '').length, told);
     for (const problem of [...parsed.problems, ...parseWorkspaceFile(text, { file: 'platform-workspace.yaml' }).problems]) {
       assert.ok(problem.line >= 1 && problem.line <= lines.length, told);
       assert.ok(problem.column >= 1 && problem.column <= lines[problem.line - 1]!.length + 1, `${JSON.stringify(problem)} ${told}`);

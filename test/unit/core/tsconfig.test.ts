@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parse } from 'jsonc-parser';
-import { addToTsconfig } from '#core/tsconfig.ts';
+import { addToTsconfig, tsconfigLinks } from '#core/tsconfig.ts';
 
 function edit(text: string | null, environmentFile = 'env.d.ts'): string {
   const edited = addToTsconfig(text, { environmentFile, file: 'tsconfig.json' });
@@ -113,4 +113,18 @@ test('a broken tsconfig.json is left alone, and the place of the error is told',
     assert.equal(`${edited.problem.line}:${edited.problem.column} ${edited.problem.message}`, expected);
     assert.equal(edited.problem.file, 'tsconfig.json');
   }
+});
+
+test('files that a tsconfig.json names by path are found, with their place; packages are not', () => {
+  const text = `\ufeff{ // comment
+  "extends": ["../base.json", "@tsconfig/node24", "/etc/x"],
+  "references": [{ "path": "lib" }, { "path": 5 }, null],
+}`;
+  assert.deepEqual(tsconfigLinks(text), [
+    { path: 'lib', line: 3, column: 28 },
+    { path: '../base.json', line: 2, column: 15 },
+    { path: '/etc/x', line: 2, column: 51 },
+  ]);
+  for (const nothing of ['', '[]', 'null', '{', '{"extends":{}}', '{"extends":"pkg/x.json","references":{}}'])
+    assert.deepEqual(tsconfigLinks(nothing), []);
 });
