@@ -162,7 +162,7 @@ export async function startSession({ engine, folder, load, watching, events }: S
     const named = (file: string): string => path.relative(folder, path.join(watched, file));
     watchers.set(
       watched,
-      watchFolder(watched, [], (paths) => onChange(paths.map(named))),
+      watchFolder(watched, [], (paths) => onChange(paths.map(named)), { onLimit: ({ message, advice }) => warn(`${message}. ${advice}`) }),
     );
   };
   follow(folder);

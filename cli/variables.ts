@@ -1,11 +1,11 @@
-// Variables of a project on this machine: `.env`, then `.dev.vars` over it. Node's own parser reads quotes, comments,
+// Variables of a project on this machine: `.env`, then `.env.local` and `.dev.vars` over it. Node's own parser reads quotes, comments,
 // `export` and values over several lines.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseEnv } from 'node:util';
 
 /** Files read for a project, later ones win. */
-export const variableFiles = ['.env', '.dev.vars'] as const;
+export const variableFiles = ['.env', '.env.local', '.dev.vars'] as const;
 
 /** The variables in a project's folder; none where no file exists. */
 export function readVariables(folder: string): Record<string, string> {

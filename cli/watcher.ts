@@ -16,6 +16,13 @@ const settleMs = 8;
 /** A bound on watched folders: the kernel's is shared by all programs. */
 const foldersMax = 5000;
 
+/** What a watch is made of; tests hand in a system that has no more. */
+export interface WatchParts {
+  readonly watch?: typeof watch;
+  readonly foldersMax?: number;
+  /** A folder that came later cannot be watched any more; told once. */ readonly onLimit?: (error: CliError) => void;
+}
+
 /**
  * Watches a folder and everything below it.
  *
@@ -23,7 +30,14 @@ const foldersMax = 5000;
  * @throws {CliError} when the system allows no more watches.
  * @param onChange gets the changed paths, relative and sorted, once they have been quiet for some milliseconds.
  */
-export function watchFolder(folder: string, ignored: readonly string[], onChange: (paths: readonly string[]) => void): Watcher {
+export function watchFolder(
+  folder: string,
+  ignored: readonly string[],
+  onChange: (paths: readonly string[]) => void,
+  parts: WatchParts = {},
+): Watcher {
+  const { watch: open = watch, foldersMax: most = foldersMax, onLimit = () => {} } = parts;
+  let isLimited = false;
   const watched = new Map<string, FSWatcher>();
   const changed = new Set<string>();
   let timer: NodeJS.Timeout | null = null;
@@ -53,12 +67,13 @@ export function watchFolder(folder: string, ignored: readonly string[], onChange
   };
   /** Watches a folder and those below it. `fresh`: what it holds already counts as changed. */
   const add = (relative: string, fresh: boolean): void => {
-    if (watched.has(relative) || watched.size >= foldersMax) return;
+    if (watched.has(relative)) return;
     const absolute = path.join(folder, relative);
     let entries;
     try {
       if (!statSync(absolute).isDirectory()) return;
-      const watcher = watch(absolute, (event, name) => {
+      if (watched.size >= most) return limited(fresh, tooManyFolders(most));
+      const watcher = open(absolute, (event, name) => {
         if (name === null) return;
         const below = path.join(relative, name);
         if (isIgnored(below)) return;
@@ -72,7 +87,8 @@ export function watchFolder(folder: string, ignored: readonly string[], onChange
       entries = readdirSync(absolute, { withFileTypes: true });
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      if (!fresh && (code === 'ENOSPC' || code === 'EMFILE')) throw tooManyWatches();
+      if (error instanceof CliError) throw error;
+      if (code === 'ENOSPC' || code === 'EMFILE') return limited(fresh, tooManyWatches());
       // Gone again.
       if (relative !== '') forget(relative);
       return;
@@ -84,14 +100,30 @@ export function watchFolder(folder: string, ignored: readonly string[], onChange
       if (entry.isDirectory()) add(below, fresh);
     }
   };
-  add('', false);
-  return {
-    close: () => {
-      if (timer !== null) clearTimeout(timer);
-      for (const watcher of watched.values()) watcher.close();
-      watched.clear();
-    },
+  /** At the start it is for the user to decide; what comes later is served at the next change that is seen. */
+  const limited = (fresh: boolean, error: CliError): void => {
+    if (!fresh) throw error;
+    if (!isLimited) onLimit(error);
+    isLimited = true;
   };
+  const close = (): void => {
+    if (timer !== null) clearTimeout(timer);
+    for (const watcher of watched.values()) watcher.close();
+    watched.clear();
+  };
+  try {
+    add('', false);
+  } catch (error) {
+    close();
+    throw error;
+  }
+  return { close };
+}
+
+function tooManyFolders(most: number): CliError {
+  return new CliError(`There are more than ${most} folders to watch`, {
+    advice: 'Move what is generated out of the project (node_modules and .git are left out anyway), or build once with --no-watch.',
+  });
 }
 
 function tooManyWatches(): CliError {

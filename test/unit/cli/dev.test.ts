@@ -125,11 +125,13 @@ test('the dashboard is a thousand ports above, unless its flag says otherwise', 
   }
 });
 
-test('variables come from .env and .dev.vars and are swapped in when they change', async (t) => {
+test('variables come from .env, .env.local and .dev.vars and are swapped in when they change', async (t) => {
   const dev = running(t, { 'src/index.ts': worker('x'), '.env': 'A=1\nB=1\n', '.dev.vars': 'B=2\n' });
   assert.deepEqual((await dev.next()).deployment.vars, { A: '1', B: '2' });
   dev.write('.env', 'A=3\n');
   assert.deepEqual((await dev.next()).deployment.vars, { A: '3', B: '2' });
+  dev.write('.env.local', 'A=4\nB=4\n');
+  assert.deepEqual((await dev.next()).deployment.vars, { A: '4', B: '2' });
 });
 
 test('a changed static file is served without a change of the worker', async (t) => {

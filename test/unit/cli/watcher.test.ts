@@ -1,6 +1,6 @@
 // Watching a project folder.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -73,9 +73,58 @@ test('a folder that is deleted and made again is still watched', async (t) => {
 test('installed and ignored folders are left alone', async (t) => {
   const { folder, seen, told } = watched(t, ['dist']);
   writeFileSync(path.join(folder, 'node_modules/x/index.js'), 'a');
+  writeFileSync(path.join(folder, 'dev.log'), 'a');
   mkdirSync(path.join(folder, 'dist'));
   writeFileSync(path.join(folder, 'dist/a.js'), 'a');
   writeFileSync(path.join(folder, 'last.txt'), 'a');
   await seen('last.txt');
   assert.deepEqual([...told], ['last.txt']);
+});
+
+test('where the system allows no more watches, the error says what to do and leaves none open', (t) => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'watch-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  for (const name of ['a', 'b', 'c']) mkdirSync(path.join(folder, name));
+  for (const code of ['ENOSPC', 'EMFILE']) {
+    let opened = 0;
+    let open = 0;
+    const scarce = ((...given: Parameters<typeof watch>) => {
+      if (opened === 2) throw Object.assign(new Error('no'), { code });
+      const watcher = watch(...given);
+      const { close } = watcher;
+      watcher.close = () => void (open--, close.call(watcher));
+      opened++;
+      open++;
+      return watcher;
+    }) as typeof watch;
+    assert.throws(() => watchFolder(folder, [], () => {}, { watch: scarce }), {
+      message: 'The system allows no more watches on folders',
+      advice: 'Raise fs.inotify.max_user_watches and max_user_instances (sysctl), or build once with --no-watch.',
+    });
+    assert.deepEqual([opened, open], [2, 0]);
+  }
+  assert.throws(() => watchFolder(folder, [], () => {}, { foldersMax: 3 }), { message: 'There are more than 3 folders to watch' });
+});
+
+test('a folder that comes when no more can be watched is told of once', async (t) => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'watch-'));
+  const limit = Promise.withResolvers<Error>();
+  let told = 0;
+  const onLimit = (error: Error): void => {
+    told++;
+    limit.resolve(error);
+  };
+  const seen = Promise.withResolvers<void>();
+  const onChange = (paths: readonly string[]): void => void (paths.includes('last') && seen.resolve());
+  const watcher = watchFolder(folder, [], onChange, { foldersMax: 1, onLimit });
+  t.after(() => {
+    watcher.close();
+    rmSync(folder, { recursive: true });
+  });
+  mkdirSync(path.join(folder, 'one'));
+  mkdirSync(path.join(folder, 'two'));
+  assert.match((await limit.promise).message, /more than 1 folders/);
+  writeFileSync(path.join(folder, 'last'), '');
+  await seen.promise;
+  assert.equal(told, 1);
 });
