@@ -5,7 +5,8 @@ import path from 'node:path';
 /** Where a folder stands in its repository. */
 export interface GitPlace {
   /** Null: no branch is checked out (a detached HEAD). */ readonly branch: string | null;
-  /** The repository's default branch: that of `origin`, else `main` or `master`, whichever there is, else the only one. */ readonly defaultBranch: string;
+  /** The repository's default branch: that of `origin`, else `main` or `master`, whichever there is. Null: it cannot be told. */
+  readonly defaultBranch: string | null;
 }
 
 /** Null outside of a repository. */
@@ -29,9 +30,8 @@ function placeIn(folder: string): GitPlace {
   const branch = /^ref: refs\/heads\/(.+)$/m.exec(read(path.join(folder, 'HEAD')))?.[1]?.trim() ?? null;
   const common = path.resolve(folder, read(path.join(folder, 'commondir')).trim() || '.');
   const ofOrigin = /^ref: refs\/remotes\/origin\/(.+)$/m.exec(read(path.join(common, 'refs/remotes/origin/HEAD')))?.[1]?.trim();
-  const branches = branchesIn(common).add(branch ?? 'main');
-  const only = branches.size === 1 ? [...branches] : [];
-  return { branch, defaultBranch: ofOrigin ?? ['main', 'master', ...only].find((name) => branches.has(name)) ?? 'main' };
+  const branches = branchesIn(common);
+  return { branch, defaultBranch: ofOrigin ?? ['main', 'master'].find((name) => name === branch || branches.has(name)) ?? null };
 }
 
 /** Branches as files, and those that Git has packed into one. */

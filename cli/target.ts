@@ -49,15 +49,21 @@ export async function findDeployed(
   });
 }
 
-/** The branch to deploy as, and whether it is the one that production comes from. @throws {CliError} without a branch. */
-export function branchOf(folder: string, flag: string | undefined): { branch: string; isDefault: boolean } {
+/**
+ * The branch to deploy as, and whether it is the one that production comes from. Where Git does not tell its default branch that is the
+ * branch of what is production, and the first that is deployed.
+ *
+ * @throws {CliError} without a branch.
+ */
+export function branchOf(folder: string, flag: string | undefined, route: RouteRecord | null): { branch: string; isDefault: boolean } {
   const place = gitPlace(folder);
   const branch = flag ?? (place === null ? 'main' : place.branch);
   if (branch === null)
     throw new CliError('No branch is checked out here (a detached HEAD)', { advice: 'Name the branch to deploy as: --branch <name>' });
   if (!/^[^\s\p{Cc}]{1,200}$/u.test(branch))
     throw new CliError(`"${branch}" cannot be the name of a branch`, { exitCode: 2, advice: 'Name one without spaces: --branch <name>' });
-  return { branch, isDefault: branch === (place?.defaultBranch ?? 'main') };
+  const served = route === null || route.production === null ? branch : route.deployments[route.production]!.branch;
+  return { branch, isDefault: branch === (place === null ? 'main' : (place.defaultBranch ?? served)) };
 }
 
 /** The addresses that lead to a deployment, that of production first. */

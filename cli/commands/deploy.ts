@@ -65,15 +65,15 @@ async function deployOne(shell: Shell, folder: string, args: DeployFlags): Promi
   const project = loadProject(shell, folder, args.config ?? null);
   const name = nameOf(project, args.name);
   checkProjectName(name);
-  const { branch, isDefault } = branchOf(project.folder, args.branch);
   const vars = args['env-file'] === undefined ? null : variablesIn(path.resolve(shell.cwd, args['env-file']));
   const platform = await findPlatform(shell, () => handlerAddress(shell));
+  const before = readRoute(platform.folder, name);
+  const { branch, isDefault } = branchOf(project.folder, args.branch, before);
   const production = args.prod === true || isDefault;
   if (platform.running !== null && !args.json)
     shell.out(shell.paint('dim', `Deploying to the platform on ${inWords({ ...platform, pid: platform.running.pid })}`));
   const built = await buildProject(project, path.join(platform.folder, 'artifacts'), buildOutput(shell));
   if (args.force !== true) {
-    const before = readRoute(platform.folder, name);
     const given = vars ?? variablesFor(before, branch, production);
     await checkStart(platform, { artifact: built.id, project: name, plan: before?.plan ?? 'free', vars: given });
   }

@@ -23,7 +23,7 @@ const actions = ['list', 'set', 'unset', 'pull'] as const;
 export const command = defineCommand({
   meta: { name: 'env', description: 'List, set, unset or pull the variables of this project' },
   args: {
-    action: { type: 'positional', required: true, description: 'list, set, unset, or pull (into a file, default .env)' },
+    action: { type: 'positional', required: false, description: 'list (the default), set, unset, or pull (into a file, default .env)' },
     names: {
       type: 'positional',
       required: false,
@@ -44,9 +44,9 @@ export const command = defineCommand({
   },
   async run({ args, data }) {
     const shell = data as Shell;
-    const [action, ...words] = args._;
-    if (!(actions as readonly string[]).includes(action!)) {
-      const near = nearestWord(action!, actions);
+    const [action = 'list', ...words] = args._;
+    if (!(actions as readonly string[]).includes(action)) {
+      const near = nearestWord(action, actions);
       throw misuse(`\`platform env\` cannot ${action}${near === undefined ? '' : `. Did you mean ${near}?`}`);
     }
     const target = targetOf(args.target, args.branch);

@@ -130,6 +130,20 @@ test("the branch is Git's current one: the default branch is production, another
   assert.match(shell.errors[0]!, /No branch is checked out here \(a detached HEAD\)\nName the branch to deploy as: --branch <name>/);
 });
 
+test('where Git does not tell its default branch, the first that is deployed is production, and no other replaces it', async (t) => {
+  const cwd = project(t, { '.git/HEAD': 'ref: refs/heads/trunk\n' });
+  const deploy = async (): Promise<boolean> => {
+    const shell = recordingShell(cwd, { FS_PATH: 'state', PLATFORM_HOME: cwd });
+    assert.equal(await run(['deploy', '--json'], shell), 0, shell.output.join('\n'));
+    return (JSON.parse(shell.output[0]!) as { production: boolean }).production;
+  };
+  assert.equal(await deploy(), true);
+  writeFileSync(path.join(cwd, '.git/HEAD'), 'ref: refs/heads/feature\n');
+  assert.equal(await deploy(), false);
+  writeFileSync(path.join(cwd, '.git/HEAD'), 'ref: refs/heads/trunk\n');
+  assert.equal(await deploy(), true);
+});
+
 test('--env-file names the file that is not there, and the variables of .env that are not set are told', async (t) => {
   const cwd = project(t, { '.env': 'GREETING=hi\nSECRET=x\n' });
   const env = { FS_PATH: 'state', PLATFORM_HOME: cwd };
