@@ -150,6 +150,7 @@ export function createHandler(parts: HandlerParts): Handler {
     const owner = { namespace: parts.namespaceOf(project), project, branch, deployment, preview };
     const bindings = createBindingCalls(owner, artifact.manifest, parts.stores, {
       signUrl: signUrlOf(route),
+      work: parts.engine.work,
       cache: parts.cache,
       cacheEntryBytesMax: parts.limits.cacheEntryBytesMax,
     });

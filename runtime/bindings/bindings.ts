@@ -5,6 +5,7 @@ import { PlatformError } from '#core/errors.ts';
 import type { Manifest } from '#core/manifest.ts';
 import { ofPreview } from '#core/preview.ts';
 import type { HostHandler } from '../bridge/host-calls.ts';
+import type { HostWork } from '../work/host-work.ts';
 import { hostCalls } from '../bridge/protocol.ts';
 import { createAuthCalls, type AuthStore } from './auth.ts';
 import type { CacheStore } from './cache.ts';
@@ -43,6 +44,7 @@ export const noStores: BindingStores = { state: null, fs: null };
 export interface BindingTools {
   /** Null where this handler makes no signed addresses. `host`: of the request being served. */
   readonly signUrl: ((host: string | null) => SignUrl) | null;
+  /** For what would take the main thread too long; without it everything is done there. */ readonly work?: HostWork;
   readonly cache: CacheStore;
   readonly cacheEntryBytesMax: number;
 }
@@ -68,7 +70,7 @@ const kinds: Readonly<
   fs: (scope, { fs }, { signUrl }) => fs && createFileCalls(renamed(scope), fs, signUrl),
   queue: (scope, { events }, _tools, _queues, { queues }) =>
     events ? createQueueCalls(apart(scope), events.queue, events.limits, queues) : null,
-  state: (scope, { state }) => state && createStateCalls(renamed(scope), state),
+  state: (scope, { state }, { work }) => state && createStateCalls(renamed(scope), state, Date.now, work ?? null),
   timer: (scope, { events }) => (events ? createTimerCalls(apart(scope), events.timer, events.limits) : null),
   workflow: (scope, { events }) => (events ? createWorkflowCalls(apart(scope), events.workflow, events.limits) : null),
 };

@@ -1,9 +1,11 @@
 // The host half of the state binding: key-value pairs with a life, metadata and atomic JSON updates, strongly consistent.
 // What a worker says is checked here; stores get clean values. Where they lie is the store's affair (runtime/stores/state-*).
+import { PlatformError } from '#core/errors.ts';
 import type { HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
+import type { HostWork } from '../work/host-work.ts';
 import { invalid, toJsonText, toName, toRecord, toWhole } from './arguments.ts';
 import type { BindingScope } from './scope.ts';
-import { applyUpdate, parseUpdate } from './update-document.ts';
+import { applyUpdate, fromJson, parseUpdate } from './update-document.ts';
 
 /** One state resource: nothing of another one is ever seen. */
 export interface StatePlace {
@@ -55,12 +57,38 @@ export interface StateStore {
 /** Limits of one record, as of a KV namespace. */
 export const stateLimits = { keyBytesMax: 512, valueBytesMax: 25 * 1024 * 1024, metadataBytesMax: 1024, keysMax: 100, pageMax: 1000 };
 
+/** A value beyond it is changed on a thread: parsing this much takes 2 ms at worst. */
+const UPDATED_CHARS_MAX = 32 * 1024;
+const UPDATE_ATTEMPTS_MAX = 20;
+/** What a millisecond parses, changes and writes. */
+const BYTES_PER_MS = 50_000;
+
+/** Not to be changed here. */
+class LargeValue extends Error {}
+
 /** The calls of a deployment's state bindings. Arguments: `{binding, ...}`. */
 export function createStateCalls(
   scope: BindingScope,
   store: StateStore,
   now: () => number = Date.now,
+  work: HostWork | null = null,
 ): Readonly<Record<string, HostHandler>> {
+  /** A large value is read, changed on a thread, and written if it is still the same; what comes in between makes it begin again. */
+  async function updateLarge(work: HostWork, call: HostCall, place: StatePlace, key: string, update: unknown): Promise<HostReply> {
+    for (let attempt = 1; attempt <= UPDATE_ATTEMPTS_MAX; attempt++) {
+      const [found] = await store.get(place, [key], now());
+      const before = found === null || found === undefined ? null : Buffer.from(found.value as Uint8Array);
+      const parts = before === null ? [] : [new Uint8Array(before)];
+      const { parts: [after] = [] } = await work.onThread(call, 'state.update', { update }, parts, (before?.length ?? 0) / BYTES_PER_MS);
+      const text = Buffer.from((after as Uint8Array).buffer).toString();
+      if (after!.length > stateLimits.valueBytesMax)
+        throw invalid(`The value has ${after!.length} bytes as JSON, and may have ${stateLimits.valueBytesMax}`);
+      const record = { value: text, metadata: found?.metadata ?? null, expiresAt: found?.expiresAt ?? null };
+      if (await store.put(place, key, record, now(), found?.version ?? null)) return { parts: [text] };
+    }
+    throw new PlatformError('conflict', { reason: 'Others change the value all the time' });
+  }
+
   const parse = (call: HostCall): { place: StatePlace; args: Readonly<Record<string, unknown>> } => {
     const args = toRecord(call.args);
     const place = { namespace: scope.namespace, resource: scope.resource(args['binding']) };
@@ -113,14 +141,21 @@ export function createStateCalls(
     'state.update': (call) => {
       const { place, args } = parse(call);
       const update = parseUpdate(args['update']);
-      const after = store.update(
-        place,
-        toKey(args['key']),
-        (before) =>
-          toJsonText(applyUpdate(before === undefined ? undefined : fromJson(before), update), 'The value', stateLimits.valueBytesMax),
-        now(),
-      );
-      return after instanceof Promise ? after.then((text) => ({ parts: [text] })) : { parts: [after] };
+      const key = toKey(args['key']);
+      const change = (before: string | undefined): string => {
+        if (work !== null && before !== undefined && before.length > UPDATED_CHARS_MAX) throw new LargeValue();
+        return toJsonText(applyUpdate(before === undefined ? undefined : fromJson(before), update), 'The value', stateLimits.valueBytesMax);
+      };
+      const onError = (error: unknown): Promise<HostReply> => {
+        if (work === null || !(error instanceof LargeValue)) throw error;
+        return updateLarge(work, call, place, key, args['update']);
+      };
+      try {
+        const after = store.update(place, key, change, now());
+        return after instanceof Promise ? after.then((text) => ({ parts: [text] }), onError) : { parts: [after] };
+      } catch (error) {
+        return onError(error);
+      }
     },
   };
 }
@@ -133,14 +168,6 @@ function toReply(found: readonly (StoredState | null)[]): HostReply {
     return { metadata: record.metadata, version: record.version };
   });
   return { value: records, parts };
-}
-
-function fromJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    throw invalid('The value is not JSON, so it cannot be updated');
-  }
 }
 
 function toExpiry({ expiresAt, expiresInMs }: Readonly<Record<string, unknown>>, now: number): number | null {

@@ -120,3 +120,12 @@ function parentOf(root: Fields, path: readonly string[], create: boolean): Field
   }
   return at;
 }
+
+/** A value's JSON as an update finds it. @throws {PlatformError} `invalid_argument`. */
+export function fromJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw invalid('The value is not JSON, so it cannot be updated');
+  }
+}

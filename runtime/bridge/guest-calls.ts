@@ -1,6 +1,7 @@
 // The host calls of one isolate: finds the handler, begins a bounded number in a turn, and hands on what it answers. Used by link.ts,
 // which writes the answers; knows nothing of records or streams.
 import { PlatformError } from '#core/errors.ts';
+import { isWhole } from '#core/give-back.ts';
 import {
   toFailure,
   type CallOwner,
@@ -84,7 +85,7 @@ const CALLS_A_TURN = 64;
 const ARGS_CHARS_MAX = 4 * 1024 * 1024;
 /** What the beginning of a call is charged at most, so that a busy machine charges nobody for its neighbours: per call, and per character. */
 const BEGIN_MS_MAX = 0.1;
-const CHAR_MS_MAX = 1 / 50_000;
+const CHAR_MS_MAX = 1 / 15_000;
 
 /** A call under way. Few handlers look at its signal, and one costs more than many a call: it is made when it is asked for. */
 class Call implements HostCall {
@@ -227,7 +228,7 @@ export class GuestCalls {
         },
       };
       const reply = await handler(call);
-      return { value: reply.value ?? null, parts: (reply.parts ?? []) as readonly Uint8Array[], cpuMs: owner.cpuMs };
+      return { value: reply.value ?? null, parts: ((reply.parts ?? []) as readonly Uint8Array[]).map(alone), cpuMs: owner.cpuMs };
     } catch (error) {
       return { failure: toFailure(error), cpuMs: owner.cpuMs };
     } finally {
@@ -241,6 +242,11 @@ export class GuestCalls {
     for (const call of this.#underWay.values()) call.drop();
     this.#underWay.clear();
   }
+}
+
+/** A view crosses with all of the memory behind it: one of a part of it, such as of Node's pool of small buffers, is copied. */
+function alone(part: Uint8Array): Uint8Array {
+  return isWhole(part) ? part : new Uint8Array(part);
 }
 
 /** What the arguments of a call take while it is under way. */

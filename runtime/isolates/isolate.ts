@@ -51,7 +51,12 @@ export interface IsolateEvents {
   /** A synchronous host call: JSON arguments and at most one part; returns JSON-able or bytes. */
   sync(name: string, args: string, part: string | Uint8Array | undefined): unknown;
   /** A host call that the isolate's thread waits for; the answer is copied as a whole. Never rejects. */
-  waiting(invocation: number, name: string, args: string, parts: readonly (string | Uint8Array)[]): Promise<object>;
+  waiting(
+    invocation: number,
+    name: string,
+    args: string,
+    parts: readonly (string | Uint8Array)[],
+  ): Promise<{ readonly parts?: readonly Uint8Array[]; readonly cpuMs: number }>;
   /** It is gone without having been asked to go. */
   died(reason: DeathReason, error?: unknown): void;
 }
@@ -219,7 +224,9 @@ export class WorkerIsolate implements Enterable {
 
   #onWaiting = async (invocation: number, name: string, args: string, ...parts: Uint8Array[]): Promise<unknown> => {
     const reply = await this.#events?.waiting(invocation, name, args, parts);
-    return new ivm.ExternalCopy(reply).copyInto({ release: true });
+    // Parts go over with their memory: nobody else has them.
+    const transferList = (reply?.parts ?? []).map(({ buffer }) => buffer);
+    return new ivm.ExternalCopy(reply, { transferList }).copyInto({ release: true, transferIn: true });
   };
 
   /**

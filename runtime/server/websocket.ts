@@ -21,7 +21,8 @@ const QUEUED_MESSAGE_BYTES = 512;
 export const deflateOptions = {
   serverNoContextTakeover: true,
   clientNoContextTakeover: true,
-  concurrencyLimit: 8,
+  // Of Node's thread pool, which files and DNS need too.
+  concurrencyLimit: 2,
   threshold: 1024,
   zlibDeflateOptions: { level: 6, memLevel: 7 },
 } as const;

@@ -34,7 +34,8 @@ const names = new Set<string>([...system.split(' '), ...handler.split(' '), ...f
 
 /** The environment of an engine process. */
 export function engineEnvironment(environment: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  const kept: Record<string, string> = {};
+  // Node's thread pool: what workers may have of it (work/host-work.ts), and as much again for files and DNS.
+  const kept: Record<string, string> = { UV_THREADPOOL_SIZE: '8' };
   for (const [name, value] of Object.entries(environment)) if (value !== undefined && names.has(name)) kept[name] = value;
   return kept;
 }

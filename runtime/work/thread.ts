@@ -3,6 +3,7 @@
 import { parentPort } from 'node:worker_threads';
 import { cryptoOperations } from './crypto-operations.ts';
 import { Fields } from './fields.ts';
+import { stateOperations } from './state-operations.ts';
 import { subtleOperations } from './subtle-operations.ts';
 import { textOperations } from './text-operations.ts';
 import { transferable, type ThreadAnswer, type ThreadReply, type ThreadRequest } from './threads.ts';
@@ -12,7 +13,7 @@ const TICK_MS = 4;
 
 type Operation = (args: unknown, parts: readonly Uint8Array[]) => ThreadReply | Promise<ThreadReply>;
 
-const operations: Record<string, Operation> = { ...subtleOperations, ...textOperations };
+const operations: Record<string, Operation> = { ...subtleOperations, ...textOperations, ...stateOperations };
 for (const [name, run] of Object.entries(cryptoOperations)) operations[`crypto.${name}`] = (args, parts) => run(new Fields(args, parts));
 
 /** Of this thread, in ms. */

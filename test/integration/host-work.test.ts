@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { defaultCpuLimits } from '#core/plans.ts';
+import { hostCalls } from '#runtime/bridge/protocol.ts';
 import { startHandler, type TestHandler } from '#test/setup/handler.ts';
 
 const worker = `
@@ -76,4 +77,11 @@ test('a little of it shows in the CPU of the request, and a limit of 0 is none',
   assert.equal((await handler.fetch('unbound', '/too-much')).text, 'done');
   const unbound = handler.requests.findLast(({ target }) => target === '/too-much');
   assert.ok(unbound !== undefined && unbound.cpuMs > 100, `${unbound?.cpuMs}`);
+});
+
+test('the synchronous calls that there are are those that both sides know, as docs/limits.md lists them', () => {
+  const { sync, waiting } = handler.engine.handlers;
+  const of = (...kinds: string[]): string[] => Object.entries(hostCalls).flatMap(([name, kind]) => (kinds.includes(kind) ? [name] : []));
+  assert.deepEqual(Object.keys(sync).toSorted(), of('sync').toSorted());
+  assert.deepEqual(Object.keys(waiting).toSorted(), of('waiting', 'both').toSorted());
 });

@@ -87,6 +87,17 @@ test('update changes a JSON value, makes what is not there, and answers the new 
   );
 });
 
+test('update changes a large value as well, with its metadata, and several at once all count', async () => {
+  assert.deepEqual(
+    await run(`const text = 'x'.repeat(100_000);
+      await KV.put('large', JSON.stringify({ text, n: 0 }), { metadata: { kept: true } });
+      await Promise.all([1, 2, 3, 4].map((by) => KV.update('large', { $inc: { n: by } })));
+      const { value, metadata } = await KV.getWithMetadata('large', 'json');
+      return [value.text === text, value.n, metadata, (await KV.update('large', { $unset: { text: 1 } }))];`),
+    [true, 10, { kept: true }, { n: 10 }],
+  );
+});
+
 test('a thousand increments of two requests at once end at a thousand', async () => {
   const half = 'await Promise.all(Array.from({ length: 500 }, () => KV.update("count", { $inc: { n: 1 } })));';
   await Promise.all([run(half), run(half)]);

@@ -38,7 +38,7 @@ const zones: readonly Zone[] = [
   enginePart('runtime/isolates/', ['runtime/invocation/outcome.ts']),
   enginePart('runtime/invocation/'),
   enginePart('runtime/bridge/', ['runtime/invocation/outcome.ts']),
-  enginePart('runtime/work/'),
+  enginePart('runtime/work/', ['runtime/bindings/update-document.ts', 'runtime/bindings/arguments.ts']),
   // The supervisor sums what engines report: names, text and sums are free of the engine.
   enginePart('runtime/forwarding/', ['runtime/server/header-block.ts', 'runtime/server/request-id.ts', 'runtime/bridge/slots.ts']),
   { prefix: 'runtime/metrics/', may: ['core/', 'runtime/invocation/outcome.ts'] },

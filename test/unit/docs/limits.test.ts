@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { databaseLimitVariables, defaultDatabaseLimits } from '#core/database-limits.ts';
 import { defaultDeliveryLimits, deliveryLimitVariables } from '#core/delivery-limits.ts';
 import { defaultLimits, limitVariables } from '#core/limits.ts';
+import { hostCalls } from '#runtime/bridge/protocol.ts';
 import { cpuLimitVariable, defaultCpuLimits, invocationKinds, plans } from '#core/plans.ts';
 
 /** Rows of tables that begin with a variable: it, and the cells behind it. */
@@ -38,4 +39,27 @@ test('the CPU of each kind and plan is there', () => {
     found.flatMap(([name, cells]) => plans.map((plan, index) => [name.replace('<PLAN>', plan.toUpperCase()), Number(cells[index])])),
     invocationKinds.flatMap((kind) => plans.map((plan) => [cpuLimitVariable(kind, plan), defaultCpuLimits[kind][plan]])),
   );
+});
+
+test('each call of the host is in one table of what runs on the main thread, synchronous ones with a row of their own', () => {
+  const text = readFileSync(join(import.meta.dirname, '../../../docs/limits.md'), 'utf8');
+  const section = text.slice(text.indexOf("## What runs on an engine's main thread"));
+  const split = section.indexOf('Others:');
+  const named = (part: string): string[] =>
+    part
+      .split('\n')
+      .flatMap((line) => [...(/^\| (`[^|]+?) +\|/.exec(line)?.[1] ?? '').matchAll(/`([^`]+)`/g)].map(([, name]) => name as string));
+  const synchronous = named(section.slice(0, split));
+  const others = named(section.slice(split));
+  const kindOf = hostCalls as Readonly<Record<string, string>>;
+  const names = Object.keys(hostCalls);
+  assert.deepEqual(synchronous.toSorted(), names.filter((name) => kindOf[name] === 'sync').toSorted());
+  const covers = (row: string, name: string): boolean => row === name || (row.endsWith('.*') && name.startsWith(row.slice(0, -1)));
+  for (const name of names.filter((one) => kindOf[one] !== 'sync'))
+    assert.equal(others.filter((row) => covers(row, name)).length, 1, `${name} is in no row, or in several`);
+  for (const row of others)
+    assert.ok(
+      names.some((name) => covers(row, name)),
+      `${row} is no call`,
+    );
 });
