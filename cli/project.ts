@@ -91,6 +91,7 @@ function sourcesOf(
 ): Pick<Project, 'root' | 'workspace'> {
   const { repository, workspace } = placeOf(folder);
   const exclusions = readWorkspaceFile(repository);
+  if (exclusions !== null) refuseOutside(exclusions.file);
   if (exclusions !== null && hasErrors(exclusions.problems))
     throw new ConfigError(exclusions.problems.map((problem) => toCliError(problem, exclusions.text)));
   if (file === null || base === '.') return { root: folder, workspace: workspace ?? folder };

@@ -1,6 +1,6 @@
 // Projects in a repository: where `base` leads, what makes a workspace, and how dev, build and deploy choose among several projects.
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -76,6 +76,12 @@ test('a platform.yaml that is a link out of the repository is not read', (t) => 
   const said = failure(() => loadProject(recordingShell(root), root, null));
   assert.match(said, /^.*platform\.yaml: This is a link that leads out of the repository/);
   assert.ok(!said.includes('root:'), said);
+  symlinkSync('/etc/passwd', path.join(root, 'platform-workspace.yaml'));
+  assert.match(
+    failure(() => loadProject(recordingShell(root), path.join(root, 'web'), null)),
+    /platform-workspace\.yaml: This is a link that leads out/,
+  );
+  unlinkSync(path.join(root, 'platform-workspace.yaml'));
   symlinkSync('../kept.yaml', path.join(root, 'web/platform.yaml'));
   assert.equal(loadProject(recordingShell(root), path.join(root, 'web'), null).config.name, 'kept');
 });
