@@ -30,7 +30,10 @@ export const families = {
   },
   platform_entries_total: { type: 'counter', help: 'Entries into isolates' },
   platform_entry_requests: { type: 'histogram', help: 'Requests that entered an isolate together' },
-  platform_host_cpu_milliseconds_total: { type: 'counter', help: 'CPU that the host spent for workers, charged like their own' },
+  platform_host_cpu_milliseconds_total: {
+    type: 'counter',
+    help: 'CPU that the host spent for workers: crypto, compression, SQL, passwords',
+  },
   platform_entry_cpu_milliseconds_total: { type: 'counter', help: 'Thread CPU of all entries, charged to an invocation or not' },
   platform_host_calls_total: { type: 'counter', help: 'Calls that workers made to the host, by name' },
   platform_egress_bytes_total: { type: 'counter', help: 'Bytes on connections that workers opened with fetch, by direction' },

@@ -84,7 +84,7 @@ test('handler.ts joins the parts, but nobody joins the guest', () => {
 
 test('bindings never import stores', () => {
   assert.deepEqual(found({ 'runtime/bindings/state.ts': "import { open } from '../stores/state-sqlite.ts';" }), [
-    'runtime/bindings/state.ts:1 imports runtime/stores/state-sqlite.ts: runtime/bindings/ may import only itself and core/, runtime/bridge/protocol.ts, types of runtime/bridge/, types of runtime/invocation/',
+    'runtime/bindings/state.ts:1 imports runtime/stores/state-sqlite.ts: runtime/bindings/ may import only itself and core/, runtime/bridge/protocol.ts, runtime/work/, types of runtime/bridge/, types of runtime/invocation/',
   ]);
 });
 
