@@ -18,6 +18,9 @@ const managers: ReadonlyMap<string, string> = new Map([
   ['package-lock.json', 'npm ci'],
 ]);
 
+/** What a command has to end in once it is asked to. */
+const killMs = 2000;
+
 /** Output kept for the error message. */
 const tailCharsMax = 4000;
 
@@ -48,7 +51,19 @@ export async function runBuildCommand(
     // A process group of its own, to be ended as a whole.
     detached: ending !== undefined,
   });
-  const end = (): void => void (child.pid !== undefined && child.exitCode === null && process.kill(-child.pid, 'SIGTERM'));
+  const kill = (signal: NodeJS.Signals): void => {
+    if (child.pid === undefined) return;
+    try {
+      process.kill(-child.pid, signal);
+    } catch {
+      // Its group is gone already.
+    }
+  };
+  let late: NodeJS.Timeout | undefined;
+  const end = (): void => {
+    kill('SIGTERM');
+    late = setTimeout(() => kill('SIGKILL'), killMs);
+  };
   ending?.addEventListener('abort', end);
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
@@ -60,6 +75,7 @@ export async function runBuildCommand(
     throw new BuildError('command_failed', `The build command cannot be started: ${(error as Error).message}`, { cause: error });
   })) as [number | null, string | null];
   ending?.removeEventListener('abort', end);
+  clearTimeout(late);
   if (code === 0) return;
   const how = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
   const said = tail.trim() === '' ? '' : `:\n${tail.trim()}`;

@@ -33,6 +33,7 @@ export interface SessionParts {
   /** Folder that is watched, absolute. */ readonly folder: string;
   /** Reads the project again; throws what is wrong with its configuration. */ readonly load: () => Project;
   readonly watching: boolean;
+  /** Settles when the session is to end, also before its first build has. */ readonly stopped: Promise<unknown>;
   readonly events: SessionEvents;
 }
 
@@ -41,8 +42,8 @@ export interface Session {
   close(): Promise<void>;
 }
 
-/** Starts a session; resolves after the first build was served or has failed. Rejects only when nothing watches for its repair. */
-export async function startSession({ engine, folder, load, watching, events }: SessionParts): Promise<Session> {
+/** Starts a session; resolves after the first build was served or has failed, or when it is to end. Rejects only when nothing watches for its repair. */
+export async function startSession({ engine, folder, load, watching, stopped, events }: SessionParts): Promise<Session> {
   const temporary = await mkdtemp(path.join(tmpdir(), 'platform-dev-'));
   let project: Project | null = null;
   let sources: Watch | null = null;
@@ -168,7 +169,7 @@ export async function startSession({ engine, folder, load, watching, events }: S
   follow(folder);
   enqueue(() => open(null, performance.now()));
 
-  await settledOnce.promise;
+  await Promise.race([settledOnce.promise, stopped]);
   return {
     async close() {
       closed = true;

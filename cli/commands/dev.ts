@@ -100,6 +100,7 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
       folder,
       load,
       watching,
+      stopped,
       events: sessionEvents(shell, { url, dashboardUrl: engine.dashboardUrl ?? null, began, verbose }),
     });
     await stopped;

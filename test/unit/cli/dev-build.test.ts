@@ -45,6 +45,7 @@ async function session(t: TestContext, files: Record<string, string>) {
   const running = startSession({
     folder,
     watching: true,
+    stopped: new Promise(() => {}),
     load: () => loadProject(shell, folder, null),
     engine: {
       port: 1,

@@ -1,6 +1,6 @@
 // `platform dev` over a real project folder and the real builder; the engine only records what it is given to serve.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -277,4 +277,16 @@ test('a port that is taken names the flag that helps', async (t) => {
 test('a configuration file that was named and does not exist is a wrong call', async () => {
   const never: StartDev = () => Promise.reject(new Error('opened'));
   await assert.rejects(runDev(recordingShell(tmpdir()), { config: 'nowhere.yaml' }, never), { exitCode: 2 });
+});
+
+test('a stop ends a build that runs, with all that it started, and one that does not listen', async (t) => {
+  for (const build of ['sleep 600 & echo $! > pid; wait', "trap '' TERM; sleep 600 & echo $! > pid; wait; wait"]) {
+    const dev = running(t, { 'platform.yaml': `kind: worker\nbuild: "${build}"\n`, 'src/index.ts': worker('x') });
+    const file = path.join(dev.folder, 'pid');
+    while (!existsSync(file) || readFileSync(file, 'utf8') === '') await new Promise((resolve) => setImmediate(resolve));
+    dev.shell.stop();
+    // What is still there holds the pipe of its output, and would be waited for.
+    assert.equal(await dev.ended, 0);
+    assert.deepEqual(dev.shell.errors, []);
+  }
 });
