@@ -257,7 +257,8 @@ export function createHandler(parts: HandlerParts): Handler {
       const site = {
         namespace: ofPreview(parts.namespaceOf(route.project), route.preview),
         origin: originOf(exchange.host),
-        askedAt: `${parts.protocol}://${exchange.host}`,
+        // Where the operator says the port, what a client writes behind the host is nothing.
+        askedAt: `${parts.protocol}://${parts.publicPort == null ? exchange.host : exchange.host.replace(/:\d*$/, '')}`,
         vars: route.vars,
       };
       parts.authRoutes.serve(exchange, site, deploymentParts.clientHeaders(exchange.headerBlock, exchange.remoteAddress));

@@ -147,7 +147,10 @@ export function createAuthRoutes(users: Users): AuthRoutes {
         answer(site, request).then(
           (response) => send(exchange, response),
           (error: Error & { status?: number }) =>
-            send(exchange, error.status === 400 ? refusal(400, error.message) : refusal(500, 'Internal error')),
+            send(
+              exchange,
+              error.status === 400 || error.status === 429 ? refusal(error.status, error.message) : refusal(500, 'Internal error'),
+            ),
         );
       });
     },

@@ -6,6 +6,7 @@ import type { AuthStore, AuthUser } from '../bindings/auth.ts';
 import type { DatabaseStore } from '../bindings/database.ts';
 import type { HostWork } from '../work/host-work.ts';
 import type { Auth } from './better-auth.ts';
+import { Sites } from './sites.ts';
 
 /** A letter to a user. */
 export interface Mail {
@@ -49,7 +50,6 @@ export interface Users extends AuthStore {
   setMetadata(namespace: string, id: string, metadata: string): Promise<void>;
 }
 
-const sitesMax = 500;
 /** More than hashing a password and writing a user take. */
 const lettersMs = 400;
 
@@ -71,7 +71,7 @@ export function providersOf(vars: Readonly<Record<string, string>>): Record<stri
 
 /** Opens nothing before the first call about a project. */
 export function createUsers(parts: UsersParts): Users {
-  const sites = new Map<string, Promise<Auth>>();
+  const sites = new Sites<Promise<Auth>>();
   const sessionCookie = new RegExp(`(?:^|;\\s*)${cookiePrefix(`${parts.protocol}:`)}\\.session_token=([^;]+)`);
   /** Namespaces whose tables are known to be there. */
   const prepared = new Set<string>();
@@ -85,14 +85,14 @@ export function createUsers(parts: UsersParts): Users {
 
   function authOf(site: AuthSite): Promise<Auth> {
     const key = JSON.stringify([site.namespace, site.origin, site.askedAt, providersOf(site.vars), site.vars['AUTH_REQUIRE_VERIFICATION']]);
-    let found = sites.get(key);
-    if (found !== undefined) return found;
-    found = import('./better-auth.ts').then(({ openAuth }) => openAuth(parts, site, prepared, queueOf(site.namespace)));
-    sites.set(key, found);
-    // Asked for again when it could not be opened; the oldest goes when there are many.
-    found.catch(() => sites.delete(key));
-    if (sites.size > sitesMax) for (const oldest of sites.keys()) if (sites.delete(oldest)) break;
-    return found;
+    const isChosen = /:\d+$/.test(site.askedAt ?? '');
+    const found = sites.get(site.namespace, key, isChosen, () => {
+      const opening = import('./better-auth.ts').then(({ openAuth }) => openAuth(parts, site, prepared, queueOf(site.namespace)));
+      // Asked for again when it could not be opened.
+      opening.catch(() => sites.forget(site.namespace, key));
+      return opening;
+    });
+    return found ?? Promise.reject(Object.assign(new Error('Too many addresses of this site are asked for'), { status: 429 }));
   }
 
   // Of no site in particular: what is asked here does not depend on one.

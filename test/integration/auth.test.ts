@@ -372,6 +372,18 @@ test('a forged cookie signs nobody in', async () => {
   assert.equal((await handler.fetch('shop', '/auth/me', { headers: { cookie: forged } })).status, 401);
 });
 
+test('a client that writes another port behind the host each time opens a few sites, and those that are open answer on', async () => {
+  const seen = new Map<number, number>();
+  for (let port = 1; port <= 60; port++) {
+    const status = (
+      await send(handler.port, `renamed.localhost:${port}`, '/auth/me', { headers: { 'x-forwarded-for': `192.0.2.${port}` } })
+    ).status;
+    seen.set(status, (seen.get(status) ?? 0) + 1);
+  }
+  assert.ok((seen.get(401) ?? 0) >= 8 && (seen.get(401) ?? 0) < 30 && (seen.get(429) ?? 0) > 30, JSON.stringify([...seen]));
+  assert.equal((await handler.fetch('shop', '/auth/me')).status, 401);
+});
+
 test('a request that is none is refused, and ends nothing', async () => {
   assert.equal((await handler.fetch('shop', '/auth/me', { method: 'TRACE' })).status, 400);
   assert.equal((await send(handler.port, 'shop.localhost:99999', '/auth/me')).status, 400);
