@@ -3,9 +3,9 @@
 // over. Plain JavaScript for Node >= 20, no dependency. A word that begins with `:` is a task of the repository (cli/tasks/).
 // After `--` Node takes no word for a flag of its own: it would `--env-file`.
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { constants } from 'node:os';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
+import nodeModule, { createRequire } from 'node:module';
+import { constants, homedir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { nodeFlags } from './node-flags.mjs';
@@ -42,9 +42,16 @@ function findNode24() {
   process.exit(1);
 }
 
-/** Runs this file again on the right Node. The IPC channel tells the child when the launcher is gone, however it ended. */
+/**
+ * Runs this file again on the right Node, in place of this process where it can. Else the IPC channel tells the child when the launcher
+ * is gone, however it ended.
+ */
 function startAgain(binary) {
-  const child = spawn(binary, [...nodeFlags, '--', self, ...process.argv.slice(2)], { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
+  const words = [...nodeFlags, '--', self, ...process.argv.slice(2)];
+  // Not over a channel to whoever started this one, which would be lost, nor where a loader of its own runs Node (runtime/isolates/node-command.ts).
+  if (process.execve !== undefined && process.channel === undefined && !/^ld[-.]/.test(path.basename(binary)))
+    process.execve(binary, [binary, ...words]);
+  const child = spawn(binary, words, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
   for (const signal of ['SIGTERM', 'SIGHUP', 'SIGQUIT']) process.on(signal, () => child.kill(signal));
   // A terminal sends Ctrl-C to both processes; without one only this process got the signal.
   process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'));
@@ -55,6 +62,24 @@ function startAgain(binary) {
   child.on('exit', (code, signal) => process.exit(signal === null ? (code ?? 1) : 128 + constants.signals[signal]));
 }
 
+/**
+ * Keeps what Node compiles of the platform's sources for the next start and for the processes of this one, in the folder of
+ * runtime/isolates/cache-folder.ts: without it each of them holds the compiler of TypeScript. Nobody else may write there.
+ */
+function keepCompiled() {
+  if (process.env.NODE_COMPILE_CACHE) return;
+  const folder = process.env.PLATFORM_CACHE_DIR || path.join(process.env.XDG_CACHE_HOME || path.join(homedir(), '.cache'), 'platform');
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const { uid, mode } = statSync(folder);
+    if (uid !== process.getuid?.() || (mode & 0o022) !== 0) return;
+    process.env.NODE_COMPILE_CACHE = path.join(folder, 'node');
+    nodeModule.enableCompileCache(process.env.NODE_COMPILE_CACHE);
+  } catch {
+    // Everything is compiled at each start.
+  }
+}
+
 async function handOver(words) {
   if (process.channel) {
     process.channel.unref();
@@ -63,6 +88,7 @@ async function handOver(words) {
   // `platform ... | head` closes the pipe early: that is no failure.
   process.stdout.on('error', (error) => process.exit(error.code === 'EPIPE' ? 0 : 1));
   const first = words[0] ?? '';
+  if (first === 'start') keepCompiled();
   const { run } = await import(first.startsWith(':') ? task(first.slice(1)) : source('./main'));
   process.exitCode = await run(first.startsWith(':') ? words.slice(1) : words);
 }

@@ -2,7 +2,8 @@
 // that answer. One at a time per data folder.
 import { fork, type ChildProcess } from 'node:child_process';
 import { request } from 'node:http';
-import { existsSync, readdirSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { defineCommand } from 'citty';
 import type { RouteRecord } from '#core/manifest.ts';
@@ -11,8 +12,6 @@ import { dataFolder, handlerAddress, isCheckout, packageFolder, projectUrl, sour
 import { recordFile } from '../local-platform.ts';
 import { noteHolder, notedHolder, takeLock } from '../lock.ts';
 import { nodeFlags } from '../node-flags.mjs';
-import { buildProject, loadProject } from '../project.ts';
-import { publish } from '../publish.ts';
 import { readRoutes } from '../route-records.ts';
 import type { Shell } from '../shell.ts';
 
@@ -55,30 +54,27 @@ export async function startPlatform(shell: Shell, { supervisor, examples }: Star
   noteHolder(lockFile, process.pid);
   const stopped = shell.untilStopped();
   try {
-    if (examples !== null && existsSync(examples)) await publishExamples(examples, folder, shell);
+    if (examples !== null && existsSync(examples) && !(await publishExamples(examples, folder, stopped))) return 0;
     return await superviseUntil(stopped, supervisor, folder, shell);
   } finally {
     lock.release();
   }
 }
 
-/** Every folder of examples/ with a platform.yaml; one whose sources did not change keeps its deployment. */
-async function publishExamples(examples: string, folder: string, shell: Shell): Promise<void> {
-  for (const name of readdirSync(examples).sort()) {
-    const projectFolder = path.join(examples, name);
-    if (!existsSync(path.join(projectFolder, 'platform.yaml'))) continue;
-    const built = await buildProject(loadProject(shell, projectFolder, null), path.join(folder, 'artifacts'));
-    const { changed } = publish({
-      dataFolder: folder,
-      project: name,
-      branch: 'main',
-      production: true,
-      artifactFolder: built.folder,
-      artifactId: built.id,
-      onlyWhenChanged: true,
-    });
-    if (changed) shell.out(shell.paint('dim', `published ${name}`));
-  }
+/** In a process of its own. @returns false when it was ended by a wish to stop. */
+async function publishExamples(examples: string, folder: string, stopped: Promise<unknown>): Promise<boolean> {
+  const child = fork(sourceFile('cli/example-projects'), [examples, folder], {
+    execArgv: [...nodeFlags],
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  let isStopped = false;
+  void stopped.then(() => {
+    isStopped = true;
+    child.kill('SIGTERM');
+  });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  if (code !== 0 && !isStopped) throw new CliError('The examples cannot be published', { advice: 'The reason is above.' });
+  return !isStopped;
 }
 
 async function superviseUntil(stopped: Promise<unknown>, supervisor: string, folder: string, shell: Shell): Promise<number> {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,6 +12,7 @@ import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { freePort } from '#test/setup/free-port.ts';
 import { send } from '#test/setup/handler.ts';
+import { until } from '#test/setup/until.ts';
 
 const launcher = join(import.meta.dirname, '../../cli/run.mjs');
 const chromium = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((path) => existsSync(path));
@@ -19,12 +20,21 @@ let folder = '';
 let port = 0;
 let running: ChildProcess | null = null;
 
+const environment = (): NodeJS.ProcessEnv => ({
+  ...process.env,
+  FS_PATH: folder,
+  HANDLER_PORT: String(port),
+  HANDLER_PRIVATE_PORT: '0',
+  PLATFORM_HOME: folder,
+  NO_COLOR: '1',
+});
+
 /** Starts the platform and reads its lines until the one that says how to stop it. */
 async function start(): Promise<{ lines: string[]; child: ChildProcess }> {
   // As careless as can be: what is private does not depend on it.
   process.umask(0);
   const child = spawn(process.execPath, [launcher, 'start'], {
-    env: { ...process.env, FS_PATH: folder, HANDLER_PORT: String(port), HANDLER_PRIVATE_PORT: '0', PLATFORM_HOME: folder, NO_COLOR: '1' },
+    env: environment(),
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const lines: string[] = [];
@@ -118,7 +128,7 @@ test('nobody else on the machine can read what the platform keeps', async () => 
 
 test('a second one on the same folder says so and ends', async () => {
   const second = spawn(process.execPath, [launcher, 'start'], {
-    env: { ...process.env, FS_PATH: folder, HANDLER_PORT: String(port), HANDLER_PRIVATE_PORT: '0', PLATFORM_HOME: folder, NO_COLOR: '1' },
+    env: environment(),
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let said = '';
@@ -138,3 +148,51 @@ test('stopped and started again it has its deployments, and publishes nothing an
   );
   assert.match((await send(port, `hello.localhost:${port}`, '/?name=Bo')).text, /^Hello Bo!/);
 });
+
+test(
+  'SIGTERM to npm ends everything below it, and no launcher stands in between',
+  { skip: process.platform !== 'linux' && 'reads /proc' },
+  async () => {
+    assert.equal(await stop(running as ChildProcess), 0);
+    const npm = spawn('npm', ['start'], {
+      cwd: join(import.meta.dirname, '../..'),
+      env: environment(),
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    running = npm;
+    for await (const line of createInterface({ input: npm.stdout })) if (line.startsWith('Ctrl-C')) break;
+    const below = processesBelow(npm.pid!);
+    const direct = below.filter(({ parent }) => parent === npm.pid);
+    assert.deepEqual(
+      direct.map(({ words }) => words.slice(-2)),
+      [[launcher, 'start']],
+    );
+    // npm says 143 for what ended by the signal, and what it ran ended in order.
+    await stop(npm);
+    running = null;
+    await until(async () => below.every(({ pid }) => !existsSync(`/proc/${pid}`)));
+  },
+);
+
+interface Below {
+  readonly pid: number;
+  readonly parent: number;
+  readonly words: readonly string[];
+}
+
+/** What a process started, and they, as /proc has them. */
+function processesBelow(pid: number): Below[] {
+  const all: Below[] = [];
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const parent = Number(readFileSync(`/proc/${name}/stat`, 'latin1').split(') ')[1]!.split(' ')[1]);
+      all.push({ pid: Number(name), parent, words: readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0').slice(0, -1) });
+    } catch {
+      // It has ended.
+    }
+  }
+  const found = [pid];
+  for (const each of found) for (const other of all) if (other.parent === each) found.push(other.pid);
+  return all.filter((each) => each.pid !== pid && found.includes(each.pid));
+}

@@ -1,0 +1,106 @@
+// `npm run bench memory`: what `npm start` with the examples holds while nothing is asked of it, by process, the first time and every
+// other. Proportional set size: what processes share counts once over all of them. Linux only.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Idle isolates are trimmed three seconds after their last request, and what was compiled is written. */
+const SETTLE_MS = 15_000;
+const TOTAL_MB_MAX = 450;
+
+const root = join(import.meta.dirname, '..');
+const folder = mkdtempSync(join(tmpdir(), 'platform-bench-'));
+const environment = {
+  ...process.env,
+  FS_PATH: folder,
+  PLATFORM_HOME: folder,
+  PLATFORM_CACHE_DIR: join(folder, 'cache'),
+  HANDLER_PORT: process.env['HANDLER_PORT'] ?? '4391',
+  HANDLER_PRIVATE_PORT: '0',
+  NO_COLOR: '1',
+};
+
+interface Row {
+  count: number;
+  megabytes: number;
+}
+
+/** What an idle platform holds, by the names of its processes. */
+async function measure(): Promise<Map<string, Row>> {
+  const npm = spawn('npm', ['start'], { cwd: root, env: environment, stdio: ['ignore', 'pipe', 'inherit'] });
+  try {
+    for await (const line of createInterface({ input: npm.stdout })) if (line.startsWith('Ctrl-C')) break;
+    await delay(SETTLE_MS);
+    const rows = new Map<string, Row>();
+    const together = { count: 0, megabytes: 0 };
+    for (const pid of processesBelow(npm.pid!)) {
+      const name = nameOf(pid);
+      const row = rows.get(name) ?? { count: 0, megabytes: 0 };
+      const megabytes = pssOf(pid);
+      for (const sum of [row, together]) {
+        sum.count++;
+        sum.megabytes += megabytes;
+      }
+      rows.set(name, row);
+    }
+    return rows.set('together', together);
+  } finally {
+    const ended = once(npm, 'exit');
+    if (npm.exitCode === null && npm.kill('SIGTERM')) await ended;
+  }
+}
+
+try {
+  // What Node compiles of the sources is kept for the next start.
+  const first = await measure();
+  const again = await measure();
+  console.log(`${'MB, proportional'.padEnd(28)}${'processes'.padStart(10)}${'first start'.padStart(13)}${'every other'.padStart(13)}`);
+  for (const [name, { count, megabytes }] of again) {
+    const before = first.get(name)?.megabytes ?? 0;
+    console.log(`${name.padEnd(28)}${String(count).padStart(10)}${before.toFixed(1).padStart(13)}${megabytes.toFixed(1).padStart(13)}`);
+  }
+  const total = again.get('together')!.megabytes;
+  if (total > TOTAL_MB_MAX) console.log(`missed: more than ${TOTAL_MB_MAX} MB`);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** A process and all that it started, and they. */
+function processesBelow(pid: number): number[] {
+  const parents = new Map<number, number>();
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      parents.set(Number(name), Number(readFileSync(`/proc/${name}/stat`, 'latin1').split(') ')[1]!.split(' ')[1]));
+    } catch {
+      // It has ended.
+    }
+  }
+  const found = [pid];
+  for (const parent of found) for (const [each, of] of parents) if (of === parent) found.push(each);
+  return found;
+}
+
+function pssOf(pid: number): number {
+  try {
+    return Number(/^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1'))?.[1] ?? 0) / 1024;
+  } catch {
+    return 0;
+  }
+}
+
+/** The script, or the program's own name. */
+function nameOf(pid: number): string {
+  const words = readFileSync(`/proc/${pid}/cmdline`, 'latin1')
+    .split('\0')
+    .filter((word) => word !== '');
+  const script = words.slice(1).find((word) => /\.(?:m?[jt]s)$/.test(word) || word === 'start');
+  if (/(?:^|\/)postgres/.test(words[0] ?? '')) return 'postgres';
+  return script === undefined
+    ? words.join(' ').slice(0, 40) || basename(String(pid))
+    : script.replace(`${root}/`, '').split('/').slice(-2).join('/');
+}
