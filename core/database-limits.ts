@@ -13,6 +13,7 @@ export interface DatabaseLimits {
   /** One answer. */ readonly resultBytesMax: number;
   /** `dump`. */ readonly dumpBytesMax: number;
   /** One database file. */ readonly databaseBytesMax: number;
+  /** Free space of the databases' disk below which no database grows. */ readonly diskFreeBytesMin: number;
   /** A database that is copied for a preview, where the file system does not share blocks. */ readonly branchBytesMax: number;
   /** A statement or a batch, before its database gets a process of its own, where it begins again. */ readonly sharedStatementMs: number;
   /** A statement or a batch. */ readonly statementMs: number;
@@ -40,6 +41,7 @@ export const defaultDatabaseLimits: DatabaseLimits = {
   resultBytesMax: 16 * 1024 * 1024,
   dumpBytesMax: 64 * 1024 * 1024,
   databaseBytesMax: 10_000_000_000,
+  diskFreeBytesMin: 256 * 1024 * 1024,
   branchBytesMax: 1_000_000_000,
   sharedStatementMs: 1000,
   statementMs: 30_000,
@@ -68,6 +70,7 @@ export const databaseLimitVariables = {
   resultBytesMax: 'DB_MAX_RESULT_BYTES',
   dumpBytesMax: 'DB_MAX_DUMP_BYTES',
   databaseBytesMax: 'DB_MAX_DATABASE_BYTES',
+  diskFreeBytesMin: 'DB_DISK_FREE_BYTES_MIN',
   branchBytesMax: 'DB_MAX_BRANCH_BYTES',
   sharedStatementMs: 'DB_SHARED_STATEMENT_MS',
   statementMs: 'DB_STATEMENT_MS',

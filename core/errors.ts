@@ -65,6 +65,7 @@ export const errorTable = {
     blame: 'worker',
     message: '{what} takes {bytes} bytes outside of the isolate, where this deployment uses {used} of {limit}',
   },
+  disk_full: { status: 507, blame: 'platform', message: 'The disk has {free} bytes free, and nothing is written below {limit}' },
   quota_exceeded: { status: 500, blame: 'worker', message: '{what} would exceed {limit}' },
   conflict: { status: 409, blame: 'worker', message: '{reason}' },
   invalid_argument: { status: 400, blame: 'worker', message: '{reason}' },

@@ -60,6 +60,7 @@ export interface Limits {
   /** The Cache API's store in memory, of all projects together. */ readonly cacheBytesMax: number;
   /** Records of the cache in Postgres. */ readonly cacheRecordsMax: number;
   /** One response in it; larger ones are not kept. */ readonly cacheEntryBytesMax: number;
+  /** Free space of the data folder's disk below which nothing is written to it; 0 = never looked at. */ readonly diskFreeBytesMin: number;
   /** What a project keeps in state, counted now and then. */ readonly projectStateBytesMax: number;
   /** Messages that wait in the queues of a project, and their dead letters, counted now and then. */ readonly projectQueueBytesMax: number;
   /** Files of one project on this handler's disk, parts of uploads included. */ readonly projectFileBytesMax: number;
@@ -122,6 +123,7 @@ export const defaultLimits: Limits = {
   cacheBytesMax: 64 * 1024 * 1024,
   cacheRecordsMax: 100_000,
   cacheEntryBytesMax: 8 * 1024 * 1024,
+  diskFreeBytesMin: 256 * 1024 * 1024,
   projectStateBytesMax: 10 * 1024 ** 3,
   projectQueueBytesMax: 10 * 1024 ** 3,
   projectFileBytesMax: 100 * 1024 ** 3,
@@ -182,6 +184,7 @@ export const limitVariables = {
   cacheBytesMax: 'CACHE_MEMORY_BYTES_MAX',
   cacheRecordsMax: 'CACHE_RECORDS_MAX',
   cacheEntryBytesMax: 'CACHE_ENTRY_BYTES_MAX',
+  diskFreeBytesMin: 'DISK_FREE_BYTES_MIN',
   projectStateBytesMax: 'STATE_PROJECT_BYTES_MAX',
   projectQueueBytesMax: 'QUEUE_PROJECT_BYTES_MAX',
   projectFileBytesMax: 'FILES_PROJECT_BYTES_MAX',
@@ -189,7 +192,7 @@ export const limitVariables = {
 } as const satisfies Partial<Record<keyof Limits, string>>;
 
 /** Limits that may be switched off with 0. */
-const zeroMeansOff = new Set<string>(['forwardsMax', 'metricsDeploymentsMax', 'startupCpuMs']);
+const zeroMeansOff = new Set<string>(['diskFreeBytesMin', 'forwardsMax', 'metricsDeploymentsMax', 'startupCpuMs']);
 
 /**
  * Limits with the overrides of an environment.

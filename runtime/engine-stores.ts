@@ -2,9 +2,11 @@
 // service, a folder or S3 for files, Redis or Postgres for the cache. main.ts opens them; everything connects when a worker first asks, and
 // the libraries of what is not chosen are not loaded.
 import { createHmac } from 'node:crypto';
+import { statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { databaseLimitsFrom } from '#core/database-limits.ts';
 import { deliveryLimitsFrom } from '#core/delivery-limits.ts';
+import { FreeSpace, whereThereIsSpace } from '#core/free-space.ts';
 import type { Limits } from '#core/limits.ts';
 import type { HostWork } from './work/host-work.ts';
 import { createAuthRoutes, type AuthRoutes } from './auth/routes.ts';
@@ -65,7 +67,10 @@ export async function openEngineStores({ environment, folder, limits, protocol, 
         });
   const secret = get('ENGINE_SECRET');
   const keyFor = (use: string): Uint8Array => createHmac('sha256', secret).update(use).digest();
-  const fs = await openFiles(get, folder, limits);
+  const space = new FreeSpace(folder, limits.diskFreeBytesMin, statfsSync);
+  const fs = await openFiles(get, folder, limits, space);
+  // A database of our own keeps what it has on the same disk.
+  const ofEvents = isLocal(url) ? space : new FreeSpace(folder, 0, statfsSync);
   const users =
     databases === null || secret === ''
       ? null
@@ -81,9 +86,13 @@ export async function openEngineStores({ environment, folder, limits, protocol, 
   const state =
     events === null
       ? null
-      : boundState(
-          createStatePostgres(events.sql),
-          stateBounds((namespace) => stateBytesOf(events.sql, namespace), limits.projectStateBytesMax),
+      : whereThereIsSpace(
+          boundState(
+            createStatePostgres(events.sql),
+            stateBounds((namespace) => stateBytesOf(events.sql, namespace), limits.projectStateBytesMax),
+          ),
+          ofEvents,
+          ['put', 'update'],
         );
   const turns = createTurns();
   const queue = events === null ? null : boundQueue(events.queue, queueBounds(events.sql, limits.projectQueueBytesMax));
@@ -108,9 +117,9 @@ export async function openEngineStores({ environment, folder, limits, protocol, 
           : {
               ...events,
               // Sending has trips of its own, which take everybody's messages along.
-              queue: inTurns(queue, turns, ['metrics', 'list', 'remove', 'redrive', 'purge']),
-              timer: inTurns(events.timer, turns, ['set', 'get', 'list', 'delete']),
-              workflow: inTurns(events.workflow, turns, [
+              queue: inTurns(whereThereIsSpace(queue, ofEvents, ['send']), turns, ['metrics', 'list', 'remove', 'redrive', 'purge']),
+              timer: inTurns(whereThereIsSpace(events.timer, ofEvents, ['set']), turns, ['set', 'get', 'list', 'delete']),
+              workflow: inTurns(whereThereIsSpace(events.workflow, ofEvents, ['trigger', 'sendEvent']), turns, [
                 'trigger',
                 'get',
                 'list',
@@ -137,12 +146,18 @@ export async function openEngineStores({ environment, folder, limits, protocol, 
   };
 }
 
+/** Whether a server is reached over a Unix socket: the embedded one, in the data folder. */
+function isLocal(url: string): boolean {
+  return URL.parse(url)?.searchParams.get('host')?.startsWith('/') === true;
+}
+
 const s3Variables = ['FILES_S3_ENDPOINT', 'FILES_S3_BUCKET', 'FILES_S3_REGION', 'FILES_S3_ACCESS_KEY_ID', 'FILES_S3_SECRET_ACCESS_KEY'];
 
 /** A bucket where one is named, and else a folder. */
-async function openFiles(get: (name: string) => string, folder: string, limits: Limits): Promise<FileStore> {
+async function openFiles(get: (name: string) => string, folder: string, limits: Limits, space: FreeSpace): Promise<FileStore> {
   const missing = s3Variables.filter((name) => get(name) === '');
-  if (missing.length === s3Variables.length) return openFilesDisk(join(folder, 'files'), { namespaceBytesMax: limits.projectFileBytesMax });
+  if (missing.length === s3Variables.length)
+    return openFilesDisk(join(folder, 'files'), { namespaceBytesMax: limits.projectFileBytesMax, space });
   if (missing.length > 0) throw new Error(`Files are to be kept in S3, but ${missing.join(' and ')} is not set`);
   if (!/^https?:\/\/[^/]+\/?$/.test(get('FILES_S3_ENDPOINT')))
     throw new Error(

@@ -45,10 +45,13 @@ export class Connection {
   readonly #limits: DatabaseLimits;
   #statements = new Map<string, Prepared>();
   readonly #own = new Map<string, StatementSync>();
+  readonly #pagesMax: number;
+  #grows = true;
 
   /** @throws SQLite's error when the file is no database. */
   constructor({ path, limits, synchronous }: ConnectionOptions) {
     this.#limits = limits;
+    this.#pagesMax = Math.ceil(limits.databaseBytesMax / PAGE_BYTES);
     // Within this process nobody waits for a lock (database-file.ts); two dev servers of a workspace may.
     this.#db = new DatabaseSync(path, { returnArrays: true, timeout: BUSY_MS, allowExtension: false, defensive: true });
     try {
@@ -59,17 +62,24 @@ export class Connection {
         attach: 0,
         triggerDepth: 100,
       });
-      const pages = Math.ceil(limits.databaseBytesMax / PAGE_BYTES);
       // Temporary b-trees stay in memory, which the watchdog bounds: no file beside the database's own.
       this.#db.exec(
         `PRAGMA journal_mode=WAL; PRAGMA synchronous=${synchronous}; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-2000; ` +
-          `PRAGMA max_page_count=${pages}; PRAGMA journal_size_limit=16777216; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON`,
+          `PRAGMA max_page_count=${this.#pagesMax}; PRAGMA journal_size_limit=16777216; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON`,
       );
       this.#db.setAuthorizer(this.#fence.authorize);
     } catch (error) {
       this.#db.close();
       throw error;
     }
+  }
+
+  /** Whether it may take more of the disk than it has: where it may not, what needs a new page fails as it does on a full disk. */
+  set grows(grows: boolean) {
+    if (grows === this.#grows) return;
+    this.#grows = grows;
+    // Never below what there is.
+    this.own(`PRAGMA max_page_count=${grows ? this.#pagesMax : 1}`);
   }
 
   get inTransaction(): boolean {

@@ -5,6 +5,7 @@ import { statSync } from 'node:fs';
 import type { DatabaseLimits } from '#core/database-limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
 import { PlatformError } from '#core/errors.ts';
+import type { FreeSpace } from '#core/free-space.ts';
 import { Connection } from './connection.ts';
 import { backupTo, branchTo, checkFile, setAside } from './copies.ts';
 import { kinds, ops } from './frames.ts';
@@ -28,6 +29,7 @@ export interface Job {
 export interface DatabaseFileParts {
   readonly path: string;
   readonly limits: DatabaseLimits;
+  /** Of the disk. */ readonly space: FreeSpace;
   readonly synchronous: 'normal' | 'full';
   /** Number of the process, for `meta.served_by`. */ readonly shard: number;
   /** The path of another database of the same project, for a branch. */ pathOf(name: string): string;
@@ -217,6 +219,7 @@ export class DatabaseFile {
   #run(job: Job): string | Uint8Array | Promise<string> {
     const { op, args, transaction } = job;
     const connection = transaction === 0 ? this.#main : this.#connectionOf(transaction, job.owner);
+    connection.grows = !this.#parts.space.isLow;
     switch (op) {
       case ops.query:
         return this.#statements.query(connection, args);

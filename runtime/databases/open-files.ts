@@ -3,6 +3,7 @@
 import type { DatabaseLimits } from '#core/database-limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
 import { isErrorCode } from '#core/errors.ts';
+import type { FreeSpace } from '#core/free-space.ts';
 import { isThere, removeFile, replaceFile } from './copies.ts';
 import { DatabaseFile, type Job } from './database-file.ts';
 import { kinds, ops } from './frames.ts';
@@ -12,6 +13,7 @@ const noMessages = '{"rows":[]}';
 
 export interface OpenFilesParts {
   readonly limits: DatabaseLimits;
+  /** Of the disk. */ readonly space: FreeSpace;
   readonly synchronous: 'normal' | 'full';
   readonly shard: number;
   pathOf(name: string): string;
@@ -66,7 +68,7 @@ export class OpenFiles {
       return open;
     }
     if (this.#open.size >= this.#parts.limits.openMax) this.#closeOne();
-    const { limits, synchronous, shard, report, pathOf, isName } = this.#parts;
+    const { limits, space, synchronous, shard, report, pathOf, isName } = this.#parts;
     const sibling = (other: string): string => {
       if (!isName(other) || other.split('/')[0] !== name.split('/')[0]) {
         throw new SqlRefusal('SQLITE_CANTOPEN', 'a branch is a database of the same project');
@@ -77,7 +79,7 @@ export class OpenFiles {
       this.#open.delete(name);
       this.#latest = '';
     };
-    const file = new DatabaseFile({ path: pathOf(name), limits, synchronous, shard, report, pathOf: sibling, damaged });
+    const file = new DatabaseFile({ path: pathOf(name), limits, space, synchronous, shard, report, pathOf: sibling, damaged });
     this.#open.set(name, file);
     this.#latest = name;
     return file;

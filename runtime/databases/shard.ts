@@ -1,11 +1,12 @@
 // Root of a shard: the process that owns the files of some projects and runs their SQL. Started and ended by service.ts, ended
 // by its own watchdog when a statement overruns. Reads no environment: all it needs is its argument.
-import { writeSync } from 'node:fs';
+import { statfsSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { createServer, type Server } from 'node:net';
 import { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import type { DatabaseLimits } from '#core/database-limits.ts';
+import { FreeSpace } from '#core/free-space.ts';
 import { isDatabaseName } from './database-name.ts';
 import { OpenFiles } from './open-files.ts';
 import { field, newMemory, NOTE_FD, noteOf, type ShardNote } from './running.ts';
@@ -44,6 +45,7 @@ watchdog.on('error', (error) => {
 
 const files = new OpenFiles({
   limits: options.limits,
+  space: new FreeSpace(options.directory, options.limits.diskFreeBytesMin, statfsSync),
   synchronous: options.synchronous,
   shard: options.shard,
   pathOf: (name) => {

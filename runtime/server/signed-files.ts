@@ -116,7 +116,7 @@ export function createSignedFiles(store: FileStore, key: Uint8Array, bodyBytesMa
         const done = grant.method === 'GET' ? read(exchange, place, grant.at[2]) : write(exchange, place, grant.at[2], grant.sizeMax);
         done.catch((error: Partial<PlatformError>) => {
           if (error.code === 'invalid_argument') refuse(exchange, 400, String(error.message));
-          else if (error.code === 'quota_exceeded') refuse(exchange, 507, String(error.message));
+          else if (error.code === 'quota_exceeded' || error.code === 'disk_full') refuse(exchange, 507, String(error.message));
           else refuse(exchange, 500, 'Internal error');
         });
       }

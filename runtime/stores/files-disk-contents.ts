@@ -6,6 +6,7 @@ import { open, unlink, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
+import type { FreeSpace } from '#core/free-space.ts';
 import { giveBack } from '#core/give-back.ts';
 import type { FileBody, FileWrite } from '../bindings/fs.ts';
 import { createDigests } from './file-digests.ts';
@@ -38,7 +39,7 @@ export interface Contents {
 }
 
 /** Opens the folder, and makes it where there is none. */
-export function openContents(folder: string, now: () => number): Contents {
+export function openContents(folder: string, now: () => number, space: FreeSpace): Contents {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const pathOf = (name: string): string => join(folder, name.slice(0, 2), name);
   const kept = new KeptFiles();
@@ -56,6 +57,7 @@ export function openContents(folder: string, now: () => number): Contents {
 
   return {
     async write(body, bytesMax, digests = {}) {
+      space.check();
       const { name, file } = await create();
       const md5 = createHash('md5');
       const others = createDigests(digests);
@@ -65,6 +67,7 @@ export function openContents(folder: string, now: () => number): Contents {
         let gathered: Uint8Array[] = [];
         let gatheredBytes = 0;
         const writeGathered = async (): Promise<void> => {
+          space.check();
           await writing;
           writing = writeAll(file, gathered, giveBack);
           writing.catch(() => {});

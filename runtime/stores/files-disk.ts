@@ -2,10 +2,11 @@
 // content is on the disk before its row is, and its row replaces the old one in one transaction, so that a reader, and a crash at any
 // moment, finds the old file or the new one. What a crash leaves without a row is swept when it is a day old.
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, statfsSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PlatformError } from '#core/errors.ts';
+import { FreeSpace } from '#core/free-space.ts';
 import type { FileBody, FileHead, FilePlace, FileStore, FileWrite } from '../bindings/fs.ts';
 import { holds, resolveRange } from './file-conditions.ts';
 import { openAtOnce, openContents, type Content } from './files-disk-contents.ts';
@@ -48,14 +49,15 @@ const at = 'namespace = ? AND resource = ? AND key = ?';
 /** How {@link openFilesDisk} keeps files. */
 export interface FilesDiskOptions {
   /** What a namespace may keep, parts of uploads included. */ readonly namespaceBytesMax?: number;
+  /** Of the disk. */ readonly space?: FreeSpace;
   readonly now?: () => number;
 }
 
 /** Opens the folder, and makes it where there is none. */
 export function openFilesDisk(folder: string, options: FilesDiskOptions = {}): FileStore & { close(): void } {
-  const { namespaceBytesMax = Number.MAX_SAFE_INTEGER, now = Date.now } = options;
+  const { namespaceBytesMax = Number.MAX_SAFE_INTEGER, now = Date.now, space = new FreeSpace(folder, 0, statfsSync) } = options;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const content = openContents(join(folder, 'content'), now);
+  const content = openContents(join(folder, 'content'), now, space);
   const index = join(folder, 'index.sqlite');
   const db = openSqliteFile(index);
   // A commit is made durable by `flushed`, off the main thread and for all that wait at once.

@@ -1,6 +1,7 @@
 // The stores of `platform dev`: SQLite files and folders below `.platform/`, with nothing to install. dev.ts opens them.
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
+import { FreeSpace, whereThereIsSpace } from '#core/free-space.ts';
 import { defaultLimits, type Limits } from '#core/limits.ts';
 import type { BindingStores } from '../bindings/bindings.ts';
 import { openFilesDisk } from './files-disk.ts';
@@ -16,14 +17,15 @@ export interface LocalStores {
 /** @param folder where they lie; made where it is not there. */
 export function openLocalStores(
   folder: string,
-  limits: Pick<Limits, 'projectFileBytesMax' | 'projectStateBytesMax'> = defaultLimits,
+  limits: Pick<Limits, 'diskFreeBytesMin' | 'projectFileBytesMax' | 'projectStateBytesMax'> = defaultLimits,
 ): LocalStores {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const space = new FreeSpace(folder, limits.diskFreeBytesMin, statfsSync);
   const state = openStateSqlite(join(folder, 'state.sqlite'));
   const bounds = stateBounds(async (namespace) => state.bytes(namespace), limits.projectStateBytesMax);
-  const fs = openFilesDisk(join(folder, 'files'), { namespaceBytesMax: limits.projectFileBytesMax });
+  const fs = openFilesDisk(join(folder, 'files'), { namespaceBytesMax: limits.projectFileBytesMax, space });
   return {
-    stores: { state: boundState(state, bounds), fs },
+    stores: { state: whereThereIsSpace(boundState(state, bounds), space, ['put', 'update']), fs },
     close() {
       state.close();
       fs.close();

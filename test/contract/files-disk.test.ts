@@ -9,6 +9,7 @@ import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import Database from 'better-sqlite3';
+import { FreeSpace } from '#core/free-space.ts';
 import { openFilesDisk } from '#runtime/stores/files-disk.ts';
 import { fileStoreContract } from './file-store.ts';
 
@@ -185,4 +186,28 @@ test('an index of before files had digests is taken over', async () => {
       again.close();
     }
   });
+});
+
+test('a full disk takes no file, and gives and deletes those it has', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'platform-test-'));
+  let free = 2;
+  let now = 0;
+  const space = new FreeSpace(
+    folder,
+    2,
+    () => ({ bavail: free, bsize: 1 }),
+    () => (now += 2000),
+  );
+  const store = openFilesDisk(folder, { space });
+  const place = { namespace: 'p', resource: 'r' };
+  const write = { headers: {}, metadata: {}, onlyIf: null, digests: {}, bytesMax: 100 };
+  await store.put(place, 'kept', Buffer.from('text'), write);
+  free = 1;
+  await assert.rejects(store.put(place, 'other', Buffer.from('text'), write), { code: 'disk_full' });
+  assert.equal((await store.head(place, 'kept'))?.size, 4);
+  assert.equal(await store.head(place, 'other'), null);
+  await store.delete(place, ['kept']);
+  assert.equal(await store.head(place, 'kept'), null);
+  store.close();
+  await rm(folder, { recursive: true });
 });
