@@ -23,7 +23,7 @@ export interface LaneOwner extends ServingOwner {
 /** One way into a deployment, with whatever isolate serves it now. */
 export class Lane implements Tenant {
   lastUsedAt = 0;
-  readonly conduct = { slowUntil: 0 };
+  readonly conduct = { slowUntil: 0, isBurning: false };
   /** Invocations that wait until the worker may be loaded at all. */
   preparing = 0;
   #owner: LaneOwner;

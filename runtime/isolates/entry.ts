@@ -2,12 +2,15 @@
 // isolate enters it together; at most `runningMax` isolates run at a time and those that wait take turns. While nobody waits,
 // a running isolate gets one more entry queued behind the one it is in, so that its thread goes on without being woken (a
 // tenth of a request's CPU at 8 connections). An entry that lasts while others wait loses its place: the system shares the
-// cores from then on, and its deployment stands in the slow queue for a while. Pure: it knows no isolate, only what can be entered.
+// cores from then on, and its deployment stands aside for a while: in one queue those whose entries last a little, in another those that
+// burn, so that nobody who works waits for a spinner. Pure: it knows no isolate, only what can be entered.
 
 /** How a deployment has used its turns; the isolates of one deployment share it. */
 export interface Conduct {
-  /** Until when, by the scheduler's clock, its entries stand in the slow queue; 0 for never. */
+  /** Until when, by the scheduler's clock, its entries stand aside; 0 for never. */
   slowUntil: number;
+  /** Its last entry without a place used much CPU. */
+  isBurning: boolean;
 }
 
 /** What can be entered. */
@@ -18,6 +21,9 @@ export interface Enterable {
   entryState: EntryState;
   /** Its entry has lost its place and runs beside the others; owned by the scheduler. */
   isOvertime: boolean;
+  /** When it lost its place, and whether it counts as one that burns; owned by the scheduler. */
+  overtimeSince: number;
+  isBurning: boolean;
   /** Round of the watch in which its entry began; owned by the scheduler. */
   enteredRound: number;
   readonly conduct: Conduct;
@@ -42,11 +48,13 @@ export interface EntryOptions {
 
 /** An entry that lasts longer than one to two of these while others wait loses its place. */
 const TURN_MS = 8;
-/** How long a deployment whose entry lost its place stands in the slow queue. */
+/** How long a deployment whose entry lost its place stands aside. */
 const SLOW_MS = 2000;
+/** What lasts longer without a place burns. */
+const BURN_MS = 100;
 /** Entries without a place. More would make every thread wait long for a core. */
 const OVERTIME_MAX = 32;
-/** After so many starts of others, one of the slow queue gets a place although others wait. */
+/** After so many starts of others, one that stands aside gets a place although others wait. */
 const FAST_IN_A_ROW_MAX = 16;
 
 /** A queue that forgets what it gave out without moving the rest each time. */
@@ -90,13 +98,18 @@ class Waiting {
  */
 export class EntryScheduler {
   #ready = new Waiting();
-  #slow = new Waiting();
+  /** Those that stand aside, and do not burn or do. */
+  #lasting = new Waiting();
+  #burning = new Waiting();
+  #lastingIsNext = true;
   #fastInARow = 0;
   /** Running isolates that may get their second entry in this turn. */
   #followers: Enterable[] = [];
   /** Isolates with a place. */
   #placed: Enterable[] = [];
-  #overtime = 0;
+  /** Isolates without a place, and how many of them burn. */
+  #overtime: Enterable[] = [];
+  #burners = 0;
   #deferred = false;
   #watching = false;
   #round = 0;
@@ -124,12 +137,12 @@ export class EntryScheduler {
 
   /** How many entries run now, those without a place too. */
   get running(): number {
-    return this.#placed.length + this.#overtime;
+    return this.#placed.length + this.#overtime.length;
   }
 
   /** How many isolates wait for a turn. */
   get waiting(): number {
-    return this.#ready.length + this.#slow.length;
+    return this.#ready.length + this.#lasting.length + this.#burning.length;
   }
 
   /** There is something to take into an isolate. */
@@ -142,14 +155,18 @@ export class EntryScheduler {
       isolate.entryState = 'ahead again';
     } else if (isolate.entryState === 'idle') {
       isolate.entryState = 'ready';
-      (this.#isSlow(isolate) ? this.#slow : this.#ready).push(isolate);
+      this.#queueOf(isolate).push(isolate);
       this.#schedule();
     }
   }
 
-  /** An entry has ended, or its isolate is gone. */
-  left(isolate: Enterable): void {
+  /** An entry has ended. @param cpuMs of its thread: one that was only kept off its core did nothing wrong. */
+  left(isolate: Enterable, cpuMs: number): void {
     const state = isolate.entryState;
+    if (isolate.isOvertime) {
+      isolate.conduct.isBurning = cpuMs >= BURN_MS;
+      if (cpuMs < TURN_MS) isolate.conduct.slowUntil = 0;
+    }
     if (state === 'ahead' || state === 'ahead again') {
       isolate.entryState = 'running';
       isolate.enteredRound = this.#round;
@@ -165,29 +182,27 @@ export class EntryScheduler {
   /** The isolate is gone: whatever was queued for it is forgotten. */
   forget(isolate: Enterable): void {
     if (isolate.entryState === 'ready') {
-      this.#ready.remove(isolate);
-      this.#slow.remove(isolate);
+      for (const queue of [this.#ready, this.#lasting, this.#burning]) queue.remove(isolate);
     } else if (isolate.entryState !== 'idle') this.#leavePlace(isolate);
     isolate.entryState = 'idle';
     if (this.waiting > 0) this.#schedule();
   }
 
-  #isSlow({ conduct }: Enterable): boolean {
-    if (conduct.slowUntil === 0) return false;
-    if (conduct.slowUntil > this.#now()) return true;
+  #queueOf({ conduct }: Enterable): Waiting {
+    if (conduct.slowUntil === 0) return this.#ready;
+    if (conduct.slowUntil > this.#now()) return conduct.isBurning ? this.#burning : this.#lasting;
     conduct.slowUntil = 0;
-    return false;
+    return this.#ready;
   }
 
   #leavePlace(isolate: Enterable): void {
-    if (isolate.isOvertime) {
-      isolate.isOvertime = false;
-      this.#overtime--;
-      return;
-    }
-    const at = this.#placed.indexOf(isolate);
-    const last = this.#placed.pop() as Enterable;
-    if (last !== isolate) this.#placed[at] = last;
+    const list = isolate.isOvertime ? this.#overtime : this.#placed;
+    const at = list.indexOf(isolate);
+    const last = list.pop() as Enterable;
+    if (last !== isolate) list[at] = last;
+    isolate.isOvertime = false;
+    if (isolate.isBurning) this.#burners--;
+    isolate.isBurning = false;
   }
 
   #schedule(): void {
@@ -206,22 +221,33 @@ export class EntryScheduler {
       this.#placed.push(isolate);
       isolate.enter();
     }
-    if (this.waiting > 0 && this.#placed.length >= this.#runningMax) this.#watch();
+    if (this.waiting > 0) this.#watch();
   }
 
-  // The slow queue gets as many cores as there are, whatever number of deployments stand in it.
-  get #slowMayStart(): boolean {
-    return this.#slow.length > 0 && this.#overtime < this.#runningMax;
+  // Each of both kinds gets as many cores as there are, whatever number of deployments stand aside.
+  get #lastingMayStart(): boolean {
+    return this.#lasting.length > 0 && this.#overtime.length - this.#burners < this.#runningMax;
+  }
+
+  get #burningMayStart(): boolean {
+    return this.#burning.length > 0 && this.#burners < this.#runningMax;
+  }
+
+  get #asideMayStart(): boolean {
+    return this.#lastingMayStart || this.#burningMayStart;
   }
 
   #next(): Enterable | null {
-    const slowMayStart = this.#slowMayStart;
-    if (this.#ready.length > 0 && !(slowMayStart && this.#fastInARow >= FAST_IN_A_ROW_MAX)) {
+    const asideMayStart = this.#asideMayStart;
+    if (this.#ready.length > 0 && !(asideMayStart && this.#fastInARow >= FAST_IN_A_ROW_MAX)) {
       this.#fastInARow++;
       return this.#ready.shift();
     }
     this.#fastInARow = 0;
-    return slowMayStart ? this.#slow.shift() : null;
+    if (!asideMayStart) return null;
+    const takesLasting = this.#lastingMayStart && (this.#lastingIsNext || !this.#burningMayStart);
+    this.#lastingIsNext = !takesLasting;
+    return (takesLasting ? this.#lasting : this.#burning).shift();
   }
 
   #watch(): void {
@@ -234,19 +260,31 @@ export class EntryScheduler {
   /** Entries that ran already when the watch began lose their place to those that wait. */
   #takePlaces(): void {
     if (this.waiting === 0) return;
-    for (let at = this.#placed.length - 1; at >= 0 && this.#overtime < OVERTIME_MAX; at--) {
+    const now = this.#now();
+    for (const isolate of this.#overtime) if (now - isolate.overtimeSince >= BURN_MS) this.#countAsBurning(isolate);
+    if (this.#placed.length < this.#runningMax || (this.#ready.length === 0 && !this.#asideMayStart)) return;
+    for (let at = this.#placed.length - 1; at >= 0 && this.#overtime.length < OVERTIME_MAX; at--) {
       const isolate = this.#placed[at] as Enterable;
       if (isolate.enteredRound === this.#round) continue;
       this.#leavePlace(isolate);
       isolate.isOvertime = true;
-      this.#overtime++;
-      isolate.conduct.slowUntil = this.#now() + SLOW_MS;
+      isolate.overtimeSince = now;
+      this.#overtime.push(isolate);
+      if (isolate.conduct.isBurning) this.#countAsBurning(isolate);
+      isolate.conduct.slowUntil = now + SLOW_MS;
     }
+  }
+
+  #countAsBurning(isolate: Enterable): void {
+    if (isolate.isBurning) return;
+    isolate.isBurning = true;
+    isolate.conduct.isBurning = true;
+    this.#burners++;
   }
 
   /** An isolate that has more to do goes on, unless others wait for a place: then it takes its turn behind them. */
   #follow(): void {
-    if (this.#ready.length === 0 && !this.#slowMayStart) {
+    if (this.#ready.length === 0 && !this.#asideMayStart) {
       for (const isolate of this.#followers) {
         if (isolate.entryState !== 'again') continue;
         isolate.entryState = 'ahead';

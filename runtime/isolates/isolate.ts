@@ -86,9 +86,11 @@ const COPY = { arguments: { copy: true } } as const;
 export class WorkerIsolate implements Enterable {
   entryState: EntryState = 'idle';
   isOvertime = false;
+  overtimeSince = 0;
+  isBurning = false;
   enteredRound = 0;
   /** Of the deployment it serves, from when it is taken. */
-  conduct: Conduct = { slowUntil: 0 };
+  conduct: Conduct = { slowUntil: 0, isBurning: false };
   #isolate: ivm.Isolate;
   #context: ivm.Context;
   #connection: Connection;
@@ -217,7 +219,7 @@ export class WorkerIsolate implements Enterable {
       this.#die('fault', error);
       return;
     }
-    this.#parts.scheduler.left(this);
+    this.#parts.scheduler.left(this, cpuMs);
   };
 
   #onSync = (name: string, args: string, part: string | Uint8Array | undefined): unknown => this.#events?.sync(name, args, part);

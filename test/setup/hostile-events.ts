@@ -15,8 +15,9 @@ export function eventsAgainstOwnSite(
   code: string,
   kind: Attack['kind'] = 'cpu',
   environment: Attack['environment'] = {},
+  siteWork = '',
 ): Attack {
-  const ownSite = `async function work() { ${work} } export default { fetch: () => new Response('unhurt'), ${eventHandlers} };`;
+  const ownSite = `async function work() { ${work} } export default { fetch() { ${siteWork} return new Response('unhurt'); }, ${eventHandlers} };`;
   return {
     kind,
     worker: { victim: ownSite, attacker: `export default { fetch: () => new Response('alive') };` },

@@ -37,8 +37,10 @@ function setup(runningMax: number): Setup {
     isolate: (name) => ({
       entryState: 'idle',
       isOvertime: false,
+      overtimeSince: 0,
+      isBurning: false,
       enteredRound: 0,
-      conduct: { slowUntil: 0 },
+      conduct: { slowUntil: 0, isBurning: false },
       enter: () => void entered.push(name),
     }),
   };
@@ -70,11 +72,11 @@ test('an isolate that runs gets one more entry behind it, and collects the rest 
   turn();
   assert.deepEqual(entered, ['a', 'a'], 'two are on their way already');
   assert.equal(scheduler.running, 1, 'both are one place');
-  scheduler.left(a);
+  scheduler.left(a, 50);
   turn();
   assert.deepEqual(entered, ['a', 'a', 'a']);
-  scheduler.left(a);
-  scheduler.left(a);
+  scheduler.left(a, 50);
+  scheduler.left(a, 50);
   turn();
   assert.equal(scheduler.running, 0);
   assert.equal(a.entryState, 'idle');
@@ -90,9 +92,9 @@ test('an isolate gets no second entry while others wait for a place', () => {
   scheduler.request(b);
   turn();
   assert.deepEqual(entered, ['a']);
-  scheduler.left(a);
+  scheduler.left(a, 50);
   turn();
-  scheduler.left(b);
+  scheduler.left(b, 50);
   turn();
   assert.deepEqual(entered, ['a', 'b', 'a']);
 });
@@ -103,7 +105,7 @@ test('what came back before its turn to follow is entered once', () => {
   scheduler.request(a);
   turn();
   scheduler.request(a);
-  scheduler.left(a);
+  scheduler.left(a, 50);
   turn();
   turn();
   assert.deepEqual(entered, ['a', 'a']);
@@ -120,7 +122,7 @@ test('an isolate that dies with two entries on their way gives its place up once
   assert.equal(a.entryState, 'ahead');
   scheduler.forget(a);
   assert.equal(scheduler.running, 0);
-  scheduler.left(a);
+  scheduler.left(a, 50);
   assert.equal(scheduler.running, 0);
 });
 
@@ -132,12 +134,12 @@ test('no more than runningMax entries run, and those that wait take turns in ord
   assert.deepEqual(entered, ['a', 'b']);
   assert.equal(scheduler.waiting, 2);
   scheduler.request(a);
-  scheduler.left(a);
+  scheduler.left(a, 50);
   turn();
   assert.deepEqual(entered, ['a', 'b', 'c'], 'a has more to do, but c and d were there first');
-  scheduler.left(b);
+  scheduler.left(b, 50);
   turn();
-  scheduler.left(c);
+  scheduler.left(c, 50);
   turn();
   assert.deepEqual(entered, ['a', 'b', 'c', 'd', 'a']);
 });
@@ -163,7 +165,7 @@ test('an isolate that is forgotten while it waits is not entered', () => {
   scheduler.request(b);
   scheduler.forget(b);
   turn();
-  scheduler.left(a);
+  scheduler.left(a, 50);
   turn();
   assert.deepEqual(entered, ['a']);
   assert.equal(scheduler.running, 0);
@@ -175,7 +177,7 @@ test('a late word of an entry that was forgotten changes nothing', () => {
   scheduler.request(a);
   turn();
   scheduler.forget(a);
-  scheduler.left(a);
+  scheduler.left(a, 50);
   assert.equal(scheduler.running, 0);
 });
 
@@ -190,8 +192,8 @@ test('an entry that lasts while others wait loses its place to them', () => {
   watch();
   assert.deepEqual(entered, ['spinner', 'victim']);
   assert.equal(scheduler.running, 2);
-  scheduler.left(victim);
-  scheduler.left(spinner);
+  scheduler.left(victim, 50);
+  scheduler.left(spinner, 50);
   assert.equal(scheduler.running, 0);
 });
 
@@ -203,7 +205,7 @@ test('an entry that began after the watch keeps its place until the next one', (
   scheduler.request(b);
   scheduler.request(c);
   turn();
-  scheduler.left(a);
+  scheduler.left(a, 50);
   turn();
   watch();
   assert.deepEqual(entered, ['a', 'b'], 'b began while the watch was on');
@@ -222,17 +224,17 @@ test('deployments whose entries last share as many cores as there are, and the o
   assert.deepEqual(entered, ['s0', 's1', 's2', 's3'], 'nothing was known of them');
   const [first, second, third] = spinners;
   for (const each of [first, second]) {
-    scheduler.left(each);
+    scheduler.left(each, 50);
     scheduler.request(each);
   }
   const victim = isolate('victim');
   scheduler.request(victim);
   watch();
   assert.deepEqual(entered.slice(4), ['victim'], 's2 and s3 run without a place, which is all the slow queue gets');
-  scheduler.left(victim);
+  scheduler.left(victim, 50);
   turn();
   assert.deepEqual(entered.slice(5), []);
-  scheduler.left(third);
+  scheduler.left(third, 50);
   turn();
   assert.deepEqual(entered.slice(5), ['s0', 's1']);
 });
@@ -244,17 +246,17 @@ test('a deployment is out of the slow queue after a while of good conduct', () =
   turn();
   scheduler.request(other);
   watch();
-  scheduler.left(spinner);
+  scheduler.left(spinner, 50);
   assert.equal(spinner.conduct.slowUntil > clock.now, true);
   scheduler.request(spinner);
   scheduler.request(late);
-  scheduler.left(other);
+  scheduler.left(other, 50);
   turn();
   assert.deepEqual(entered, ['spinner', 'other', 'late']);
-  scheduler.left(late);
+  scheduler.left(late, 50);
   turn();
   assert.deepEqual(entered, ['spinner', 'other', 'late', 'spinner']);
-  scheduler.left(spinner);
+  scheduler.left(spinner, 50);
   clock.now += 10_000;
   scheduler.request(spinner);
   turn();
@@ -263,7 +265,7 @@ test('a deployment is out of the slow queue after a while of good conduct', () =
 
 test('the slow queue does not starve behind others that never stop', () => {
   const { scheduler, entered, turn, isolate } = setup(1);
-  const slow = { ...isolate('slow'), conduct: { slowUntil: 1e9 } };
+  const slow = { ...isolate('slow'), conduct: { slowUntil: 1e9, isBurning: false } };
   const fast = [isolate('a'), isolate('b')] as const;
   for (const each of fast) scheduler.request(each);
   scheduler.request(slow);
@@ -271,10 +273,47 @@ test('the slow queue does not starve behind others that never stop', () => {
   for (let round = 0; round < 20 && !entered.includes('slow'); round++) {
     const runs = fast.find(({ entryState }) => entryState !== 'idle' && entryState !== 'ready') as Enterable;
     scheduler.request(runs);
-    scheduler.left(runs);
+    scheduler.left(runs, 50);
     turn();
   }
   assert.ok(entered.includes('slow'));
+});
+
+test('an entry that lost its place since it was kept off its core does not have its deployment stand aside', () => {
+  const { scheduler, turn, watch, clock, isolate } = setup(1);
+  const [polite, other] = ['polite', 'other'].map(isolate) as [Enterable, Enterable];
+  scheduler.request(polite);
+  turn();
+  scheduler.request(other);
+  turn();
+  watch();
+  assert.equal(polite.conduct.slowUntil > clock.now, true);
+  scheduler.left(polite, 7.9);
+  assert.deepEqual(polite.conduct, { slowUntil: 0, isBurning: false });
+});
+
+test('deployments whose entries last a little do not wait for those that burn', () => {
+  const { scheduler, entered, turn, watch, clock, isolate } = setup(2);
+  const burners = ['b0', 'b1', 'b2'].map(isolate) as [Enterable, Enterable, Enterable];
+  const lasting = isolate('lasting');
+  for (const each of burners) scheduler.request(each);
+  turn();
+  watch();
+  watch();
+  scheduler.request(lasting);
+  turn();
+  scheduler.left(lasting, 50);
+  lasting.conduct.slowUntil = 1e9;
+  clock.now += 100;
+  scheduler.request(lasting);
+  watch();
+  watch();
+  assert.deepEqual(entered.slice(3), ['lasting', 'lasting'], 'two burn without a place');
+  scheduler.left(burners[0], 400);
+  assert.deepEqual(burners[0].conduct.isBurning, true);
+  scheduler.left(burners[1], 400);
+  for (const each of [burners[2], lasting, lasting]) scheduler.left(each, 50);
+  assert.deepEqual([scheduler.running, scheduler.waiting], [0, 0]);
 });
 
 test('an isolate that dies in overtime leaves nothing behind', () => {

@@ -114,7 +114,7 @@ test('a pool asks each idle tenant once after its last request to give memory ba
         return uses;
       },
       isIdle,
-      conduct: { slowUntil: 0 },
+      conduct: { slowUntil: 0, isBurning: false },
       evict: () => {},
       condemn: () => {},
       async trim() {
