@@ -43,6 +43,7 @@ export const errorTable = {
   cpu_limit_exceeded: { status: 500, blame: 'worker', message: 'CPU limit exceeded' },
   wall_limit_exceeded: { status: 504, blame: 'worker', message: 'The worker did not answer within {limitMs} ms' },
   memory_limit_exceeded: { status: 500, blame: 'worker', message: 'The worker used more than {limitMb} MB of memory' },
+  isolate_lost: { status: 503, blame: 'worker', message: 'The isolate was lost while this event ran in it: {reason}' },
   isolate_replaced: { status: 503, blame: 'worker', message: 'The isolate that served this request was replaced: {reason}' },
   subrequest_limit_exceeded: { status: 500, blame: 'worker', message: 'More than {limit} subrequests in one invocation' },
   deployment_quarantined: {

@@ -12,6 +12,14 @@ export interface Death {
 }
 
 /**
+ * How an event ends whose isolate died: it has had its attempt, since it may be what the isolate died of. One that was replaced for
+ * another's sake comes again uncounted.
+ */
+export function endOfEvent(outcome: Outcome): Outcome {
+  return outcome.kind === 'failed' && outcome.code === 'isolate_replaced' ? failed('isolate_lost', outcome.details) : outcome;
+}
+
+/**
  * @param error what was thrown where the reason is `fault`.
  * @param limitMb memory limit of the isolate.
  * @example deathOf('stuck', null, 128).outcome // failed('isolate_replaced', { reason: 'its code could not be ended' })

@@ -16,7 +16,7 @@ import type { DeploymentCounters, EngineCounters } from './metrics/counters.ts';
 import { failed, isFailureCode, ok, type Outcome } from './invocation/outcome.ts';
 import { StrayOwner } from './stray-owner.ts';
 import { looksBeforeGivingUp } from './giving-up.ts';
-import { deathOf } from './isolate-death.ts';
+import { deathOf, endOfEvent } from './isolate-death.ts';
 import type { DeathReason, WorkerIsolate } from './isolates/isolate.ts';
 import { withoutBadLength } from './server/header-block.ts';
 import type { Exchange } from './server/listener.ts';
@@ -611,7 +611,7 @@ export class Serving implements LinkEvents, CpuMeter {
     const { outcome, message, countsAs } = deathOf(reason, error, this.#parts.limits.isolateMemoryMb);
     if (countsAs !== null) this.#parts.engineCounters[countsAs]++;
     this.#deployment.log('error', message, null);
-    this.dispose(outcome);
+    this.dispose(outcome, endOfEvent(outcome));
   }
 
   /** The engine holds too much, and this isolate most of it. */
@@ -657,7 +657,7 @@ export class Serving implements LinkEvents, CpuMeter {
   }
 
   /** The end: whatever runs or waits ends with the outcome. */
-  dispose(outcome: Outcome): void {
+  dispose(outcome: Outcome, ofEvents = outcome): void {
     if (this.#state === 'gone') return;
     if (this.#state === 'starting' && outcome.kind === 'failed' && !this.#diedServing) this.#hooks.onStartFailed(outcome);
     this.#state = 'gone';
@@ -669,7 +669,7 @@ export class Serving implements LinkEvents, CpuMeter {
     this.#hooks.onGone();
     for (const invocation of this.#running.values()) {
       this.#running.remove(invocation.id);
-      this.#deployment.end(invocation, outcome);
+      this.#deployment.end(invocation, isHttp(invocation) ? outcome : ofEvents);
     }
     // Those that ended in an answer which makes no sense further on.
     for (const ended of this.#ended.splice(0)) this.#deployment.end(ended.invocation, ended.outcome);

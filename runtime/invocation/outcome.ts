@@ -16,6 +16,7 @@ export const failureCodes = [
   'wall_limit_exceeded',
   'memory_limit_exceeded',
   'isolate_replaced',
+  'isolate_lost',
   'overloaded',
   'deployment_quarantined',
   'engine_lost',

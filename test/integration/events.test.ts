@@ -5,6 +5,9 @@ import { startHandler, type TestHandler } from '#test/setup/handler.ts';
 
 let handler: TestHandler;
 
+/** Of so long a function V8 seldom looks whether it is to end. */
+const long = `if (globalThis.never) { const x = {}; ${'x.a = x.b + x.c;'.repeat(500)} }`;
+
 before(async () => {
   handler = await startHandler(
     {
@@ -28,6 +31,7 @@ before(async () => {
         scheduled(event) { if (event.name === 'quiet') { event.noRetry(); throw new Error('quietly'); } if (event.name === 'loud') throw new Error('loudly'); },
       };`,
       spin: `export default { async message({ payload }) { await null; if (payload === 'spin') for (;;); } };`,
+      stuck: `export default { message() { ${long} const view = new Uint8Array(1_000_000); for (let i = 0; i < 1e5; i++) { view.fill(i); view.fill(i); view.fill(i); } } };`,
       hang: `export default { message() { return new Promise(() => {}); } };`,
       wait: `export default { message(event, env, ctx) { ctx.waitUntil(new Promise((resolve) => setTimeout(resolve, 20)).then(() => console.log('settled'))); } };`,
       page: `export default { fetch: () => new Response('ok') };`,
@@ -103,6 +107,12 @@ test('an event has the CPU budget of its kind, and a breach fails it alone', asy
   assert.deepEqual(await spins, { outcome: 'cpu_limit_exceeded', result: null });
   await handler.logged('spin', /^CPU limit exceeded: used 2\d\d ms of 200 ms/);
   assert.deepEqual(await handler.deliver('spin', 'queue', messages('be good')), { outcome: 'ok', result: { acked: ['m0'], retry: [] } });
+});
+
+test('an event whose code cannot be ended has had its attempt', async () => {
+  // Which of both it is depends on when V8 looks; `isolate_replaced` would have it come again for ever.
+  const { outcome } = await handler.deliver('stuck', 'queue', messages(1));
+  assert.match(outcome, /^(?:isolate_lost|cpu_limit_exceeded)$/);
 });
 
 test('a handler that can never answer is ended', async () => {

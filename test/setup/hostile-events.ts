@@ -41,6 +41,6 @@ export function eventsAgainstOwnSite(
       return [...outcomes].sort().join(', ');
     },
     // Those beside it in its isolate are lost with it; a broker gives them again.
-    expect: { must: [code], may: ['isolate_replaced'] },
+    expect: { must: [code], may: ['isolate_replaced', 'isolate_lost'] },
   };
 }

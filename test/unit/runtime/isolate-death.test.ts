@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PlatformError } from '#core/errors.ts';
 import { failed } from '#runtime/invocation/outcome.ts';
-import { deathOf } from '#runtime/isolate-death.ts';
+import { deathOf, endOfEvent } from '#runtime/isolate-death.ts';
 
 test('one over its limit is out of memory, whoever found it', () => {
   const outcome = failed('memory_limit_exceeded', { limitMb: 128 });
@@ -22,6 +22,11 @@ test('one over its limit is out of memory, whoever found it', () => {
 test('code that cannot be ended counts as no fault of the platform', () => {
   const { outcome, countsAs } = deathOf('stuck', null, 128);
   assert.deepEqual([outcome, countsAs], [failed('isolate_replaced', { reason: 'its code could not be ended' }), null]);
+});
+
+test('an event has had its attempt when its isolate dies of what runs there', () => {
+  assert.deepEqual(endOfEvent(deathOf('stuck', null, 128).outcome), failed('isolate_lost', { reason: 'its code could not be ended' }));
+  assert.deepEqual(endOfEvent(deathOf('memory', null, 128).outcome), failed('memory_limit_exceeded', { limitMb: 128 }));
 });
 
 test('a fault is told to the log alone, unless it says that the isolate was replaced', () => {
