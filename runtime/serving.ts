@@ -268,7 +268,7 @@ export class Serving implements LinkEvents, CpuMeter {
     const now = this.#ended.length > 0 ? performance.now() : 0;
     for (const { invocation, outcome } of this.#ended) {
       if (!invocation.charged) {
-        invocation.cpuMs = shareMs;
+        invocation.cpuMs += shareMs;
         counters.charge(invocation.kind, shareMs);
       }
       this.#deployment.end(invocation, outcome, now);
@@ -449,10 +449,12 @@ export class Serving implements LinkEvents, CpuMeter {
     if (invocation !== undefined) this.#charge(invocation, cpuMs);
   }
 
-  /** @param cpuMs all it has used so far. */
+  /** @param cpuMs all it has used so far in this isolate. @throws {Error} where that is less than it was: a guest takes nothing back. */
   #charge(invocation: AnyInvocation, cpuMs: number, mayEnd = true): void {
-    this.#parts.counters.charge(invocation.kind, cpuMs - invocation.cpuMs);
-    invocation.cpuMs = cpuMs;
+    const usedMs = invocation.lostCpuMs + cpuMs;
+    if (usedMs < invocation.cpuMs) throw new Error(`A guest says that ${usedMs} ms were used after ${invocation.cpuMs} ms`);
+    this.#parts.counters.charge(invocation.kind, usedMs - invocation.cpuMs);
+    invocation.cpuMs = usedMs;
     invocation.charged = true;
     if (mayEnd && invocation.hostCpuMs > 0 && this.leftOf(invocation) <= 0) this.#overspent(invocation, 0);
   }
@@ -536,7 +538,8 @@ export class Serving implements LinkEvents, CpuMeter {
     const invocation = this.#running.get(id);
     const { plan } = this.#deployment.config;
     const limitMs = invocation === undefined ? this.#parts.limits.cpu.http[plan] : this.#cpuLimitMs(invocation);
-    if (invocation !== undefined) this.#charge(invocation, cpuMs, false);
+    // Of a socket it is what the budget of its last message was used up with: its charge has come before.
+    if (invocation !== undefined) this.#charge(invocation, Math.max(cpuMs, invocation.cpuMs - invocation.lostCpuMs), false);
     const usedMs = Math.round(cpuMs + (invocation === undefined ? 0 : invocation.hostCpuMs - invocation.hostCpuBefore));
     // One that the host has ended before has been told of.
     if (invocation !== undefined || id === 0)
@@ -562,6 +565,7 @@ export class Serving implements LinkEvents, CpuMeter {
     }
     this.#running.remove(id);
     invocation.restarts += restarts;
+    invocation.lostCpuMs = invocation.cpuMs;
     this.#parts.engineCounters.restartedRequests++;
     invocation.phase = 'waiting';
     this.#hooks.onRestart(invocation);

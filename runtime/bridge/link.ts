@@ -402,11 +402,11 @@ export class Link implements CallScope {
           events.wake(inbox.number());
           break;
         case toHost.charge:
-          events.charge(inbox.number(), inbox.number());
+          events.charge(inbox.number(), milliseconds(inbox.number()));
           break;
         case toHost.breach: {
           const id = inbox.number();
-          const cpuMs = inbox.number();
+          const cpuMs = milliseconds(inbox.number());
           events.breach(id, cpuMs, numbers(inbox.field()));
           break;
         }
@@ -455,6 +455,12 @@ export class Link implements CallScope {
     this.handles.closeAll();
     this.outbox.taken();
   }
+}
+
+/** @throws {Error} for what is no time that was used. */
+function milliseconds(value: number): number {
+  if (!(value >= 0 && value < Infinity)) throw new Error(`A guest says that ${value} ms were used`);
+  return value;
 }
 
 function numbers(list: string): number[] {

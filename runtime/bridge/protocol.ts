@@ -19,6 +19,8 @@ export type Part = string | Uint8Array;
 /** Field of a body that comes as a stream with the id of its message, from the side that sends the message. */
 export const STREAM = 's';
 export const NOTHING = '-';
+/** Field of bytes. */
+export const BYTES = 'b';
 
 /** Records from the host into the guest. The letter is the first field. */
 export const toGuest = {
@@ -102,7 +104,7 @@ export class Outbox {
     }
     this.bytes[this.bytes.length] = part;
     this.size += part.byteLength;
-    return 'b';
+    return BYTES;
   }
 
   get isEmpty(): boolean {
@@ -167,7 +169,7 @@ export class Inbox {
   /** The part that a field names; null for none. Not for `s`. */
   part(field: string): Part | null {
     if (field === NOTHING) return null;
-    if (field === 'b') {
+    if (field === BYTES) {
       const bytes = this.#bytes[this.#bytesAt++];
       if (bytes === undefined) throw new Error('A part is missing');
       return bytes;

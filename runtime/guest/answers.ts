@@ -7,6 +7,7 @@ import { closeInvocation, currentInvocation, type Invocation } from './invocatio
 import { outbox, send } from './outbox.ts';
 import { threw } from './rejections.ts';
 import { toJson } from './safe.ts';
+import { byteLengthOf } from './spent.ts';
 import { sendWebSocket, socketClasses } from './sockets.ts';
 import { inPieces, openPump, WHOLE_BYTES_MAX } from './pumps.ts';
 import { takeResponse } from './web/response.ts';
@@ -66,7 +67,7 @@ export function answer(invocation: Invocation, value: unknown): void {
     if (body.length <= WHOLE_BYTES_MAX) outbox.spend(body);
   }
   if (body instanceof Uint8Array && body.length > WHOLE_BYTES_MAX) {
-    if (!/(?:^|\0)content-length\0/.test(headerBlock)) headerBlock += `content-length\0${body.byteLength}\0`;
+    if (!/(?:^|\0)content-length\0/.test(headerBlock)) headerBlock += `content-length\0${byteLengthOf(body)}\0`;
     body = inPieces(body);
   }
   const streamed = body !== null && typeof body !== 'string' && !(body instanceof Uint8Array);
@@ -76,7 +77,8 @@ export function answer(invocation: Invocation, value: unknown): void {
     FIELD +
     invocation.id +
     FIELD +
-    taken.status +
+    // Its number, whatever a patched built-in has made of it.
+    +taken.status +
     FIELD +
     outbox.part(headerBlock) +
     FIELD +

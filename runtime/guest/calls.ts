@@ -57,7 +57,7 @@ export function startCall(
   pending++;
   let record =
     toHost.call + FIELD + id + FIELD + (owner === undefined ? 0 : owner.id) + FIELD + name + FIELD + (toJson(args) ?? 'null') + FIELD;
-  for (const part of parts) record += outbox.part(part) + FIELD;
+  for (let at = 0; at < parts.length; at++) record += outbox.part(parts[at]!) + FIELD;
   outbox.meta += record + RECORD;
   const reply = new Promise<HostReply>((resolve, reject) => {
     waiters[id] = { resolve, reject, owner, onReply };

@@ -45,6 +45,12 @@ export interface Native {
   /** As `evaluate`, of a script that the host provided for all isolates of the snapshot of that key; undefined: it did not. */
   evaluateShared(key: string, name: string, label: string): unknown;
   plainUrl(text: string, base: string | undefined, places: Uint32Array): string | undefined;
+  /** `Reflect.construct` and `WebAssembly.CompileError`, as the fences use them. */
+  fences(construct: unknown, compileError: unknown): void;
+  /** A constructor in place of another, which bounds the memory that it makes; `adapt` gives the first argument where it is a function. */
+  fence<Original extends object>(original: Original, adapt?: (callback: never) => unknown): Original | undefined;
+  /** A method in place of another: ArrayBuffer's that resize (0), WebAssembly's that compile (1). */
+  fenceMethod(original: unknown, length: number, kind: 0 | 1): unknown;
 }
 
 /** CPU milliseconds used and allowed (0 = no limit; below 0, of what was ended: nobody knows whose it was). The native watch reads and writes both by name. */

@@ -16,6 +16,7 @@ import {
   touchedInvocations,
 } from './invocation.ts';
 import { onRejection, threw } from './rejections.ts';
+import { hasFinalizers, runFinalizers } from './fences.ts';
 import { fromJson, safeArray } from './safe.ts';
 import { outbox, send } from './outbox.ts';
 import { hasOpenSockets, socketClosed, socketFailed, socketMessage } from './sockets.ts';
@@ -198,6 +199,7 @@ function read(inbox: Inbox): void {
         start();
         break;
       case toGuest.timers:
+        runFinalizers();
         dueTimers();
         lastWake = -1;
         break;
@@ -337,7 +339,7 @@ function flush(cpuMs: number, unchargedMs: number, ended: Account | undefined): 
     at.nextTouched = null;
     at = next;
   }
-  const wake = nextWake();
+  const wake = hasFinalizers() ? 0 : nextWake();
   if (wake !== lastWake) {
     lastWake = wake;
     send(toHost.wake, wake);
@@ -350,7 +352,7 @@ function flush(cpuMs: number, unchargedMs: number, ended: Account | undefined): 
     leave(meta, text, share, cpuMs);
     return;
   }
-  outbox.bytes = [];
+  outbox.bytes = safeArray<Uint8Array>() as unknown as Uint8Array[];
   const parameters = safeArray<unknown>();
   parameters[0] = meta;
   parameters[1] = text;
@@ -380,7 +382,7 @@ function onBreach(account: Account, touched: Invocation | null): void {
 }
 
 function endHung(): void {
-  if (pendingCalls() > 0 || hasTimers() || hasOpenStreams() || hasOpenSockets()) return;
+  if (pendingCalls() > 0 || hasFinalizers() || hasTimers() || hasOpenStreams() || hasOpenSockets()) return;
   let hung = '';
   for (let at = openInvocations(); at !== null;) {
     const next = at.next;

@@ -5,6 +5,7 @@ import { currentInvocation, disown, own, touch, type Invocation, type Owned } fr
 import type { HostBody } from './host.ts';
 import { send } from './outbox.ts';
 import { SafeMap } from './safe.ts';
+import { byteLengthOf } from './spent.ts';
 
 // Taken before any tenant code can replace it: bodies are abandoned where none may run.
 const OverError = Error;
@@ -43,7 +44,7 @@ export class IncomingBody implements HostBody, Owned {
   read(): Promise<Uint8Array | null> {
     const chunk = this.#chunks.shift();
     if (chunk !== undefined) {
-      send(toHost.credit, this.id, chunk.byteLength);
+      send(toHost.credit, this.id, byteLengthOf(chunk));
       return Promise.resolve(chunk);
     }
     if (this.#failed) return Promise.reject(this.#error);
@@ -80,7 +81,7 @@ export class IncomingBody implements HostBody, Owned {
       return;
     }
     this.#waiter = null;
-    send(toHost.credit, this.id, chunk.byteLength);
+    send(toHost.credit, this.id, byteLengthOf(chunk));
     waiter.resolve(chunk);
   }
 

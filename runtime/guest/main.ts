@@ -11,6 +11,7 @@ import { send } from './outbox.ts';
 import { threw, watchRejections } from './rejections.ts';
 import { toJson } from './safe.ts';
 import { createEnvironment, type EnvironmentConfig } from './environment.ts';
+import { installFences } from './fences.ts';
 import { host } from './host.ts';
 import { connectNodeHooks, installNodeHooks, type WaitingReference } from './node-hooks.ts';
 import { installLazyGlobals, loadEventHandler } from './lazy.ts';
@@ -102,6 +103,7 @@ scope['connect'] = (native: Native, leave: Leave, callSync: typeof host.callSync
     return callSync(name, text as never, part);
   };
   connectNodeHooks(waiting);
+  installFences(native);
   installWasmStreaming();
   host.defineLazy = native.defineLazy;
   host.evaluate = native.evaluate;

@@ -6,7 +6,7 @@ import { currentContext } from './context.ts';
 import { currentInvocation } from './invocation.ts';
 import { host, type HostReply } from './host.ts';
 import type { Failure } from '../bridge/protocol.ts';
-import { toJson } from './safe.ts';
+import { safeArray, toJson } from './safe.ts';
 
 /** A function of the host that this thread may wait for. */
 export interface WaitingReference {
@@ -29,12 +29,13 @@ const copySlice = call.bind(Uint8Array.prototype.slice) as (bytes: Uint8Array) =
 export function connectNodeHooks(reference: WaitingReference): void {
   const { applySyncPromise } = reference;
   host.callWaiting = (name, args, parts) => {
-    const invocation = currentInvocation()?.id ?? 0;
-    const reply = apply(applySyncPromise, reference, [
-      undefined,
-      [invocation, name, toJson(args) ?? 'null', ...parts],
-      COPY,
-    ]) as WaitingAnswer;
+    // Nothing that an iterator or a setter of a tenant's hears of.
+    const given = safeArray<unknown>();
+    given[0] = currentInvocation()?.id ?? 0;
+    given[1] = name;
+    given[2] = toJson(args) ?? 'null';
+    for (let at = 0; at < parts.length; at++) given[at + 3] = parts[at];
+    const reply = apply(applySyncPromise, reference, [undefined, given as unknown[], COPY]) as WaitingAnswer;
     // The host's work is this code's CPU as much as its own.
     const account = currentContext()?.account;
     if (account !== undefined) account.used += reply.cpuMs;

@@ -5,6 +5,7 @@ import type { HostBody } from './host.ts';
 import { hasOpenBodies, IncomingBody } from './incoming-bodies.ts';
 import { outbox, send } from './outbox.ts';
 import { SafeMap, toJson } from './safe.ts';
+import { byteLengthOf as lengthOf } from './spent.ts';
 import {
   isReadableStream,
   openReader,
@@ -27,8 +28,6 @@ export function connectStreams(options: { windowBytes: number }): void {
 const Bytes = Uint8Array;
 const { apply } = Reflect;
 const setBytes = Uint8Array.prototype.set;
-const lengthGetter = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype) as object, 'byteLength')!.get!;
-const lengthOf = (bytes: Uint8Array): number => apply(lengthGetter, bytes, []) as number;
 
 /** Chunks below it that are sent in one entry leave it as one: each would cost a copy and a write of its own. */
 const JOINED_BYTES_MAX = 16 * 1024;
@@ -212,7 +211,8 @@ class BodyPump extends Pump {
     if (this.#incoming === null) return;
     outbox.spend(chunk);
     if (this.#bytesLeft === 0) return;
-    this.#bytesLeft = Math.max(0, this.#bytesLeft - chunk.byteLength);
+    const bytes = lengthOf(chunk);
+    this.#bytesLeft = bytes < this.#bytesLeft ? this.#bytesLeft - bytes : 0;
     if (this.#bytesLeft === 0) send(toHost.splice, this.#incoming.id, this.id);
   }
 

@@ -4,6 +4,7 @@ import { FIELD, RECORD, toHost, type Part } from '../bridge/protocol.ts';
 import { currentInvocation, touch, type Invocation } from './invocation.ts';
 import { outbox, send } from './outbox.ts';
 import { SafeMap, toJson } from './safe.ts';
+import { byteLengthOf } from './spent.ts';
 
 /** One end of a connection, as the other end uses it. */
 export interface SocketEnd {
@@ -115,7 +116,7 @@ export function socketMessage(id: number, data: Part): void {
   if (entry === undefined) return;
   entry.owner?.renew();
   touch(entry.owner);
-  entry.delivered += data.length;
+  entry.delivered += typeof data === 'string' ? data.length : byteLengthOf(data);
   if (entry.delivered >= CREDIT_BYTES) {
     send(toHost.socketCredit, id, entry.delivered);
     entry.delivered = 0;

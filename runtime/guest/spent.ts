@@ -11,6 +11,8 @@ const viewLength = getter(Object.getPrototypeOf(Uint8Array.prototype) as object,
 const bufferLength = getter(ArrayBuffer.prototype, 'byteLength');
 const isResizable = getter(ArrayBuffer.prototype, 'resizable');
 const transfer = Function.prototype.call.bind(ArrayBuffer.prototype.transfer) as (buffer: unknown, bytes: number) => void;
+/** Bytes of a view, whatever a tenant has made of the getter. @throws {TypeError} when it is no view. */
+export const byteLengthOf = viewLength as (view: Uint8Array) => number;
 /** Below it the garbage collector is cheaper. */
 const bytesLeast = 64 * 1024;
 

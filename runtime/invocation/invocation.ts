@@ -29,6 +29,8 @@ export class Invocation<Answer> {
   status = 0;
   /** CPU of its own code. */
   cpuMs = 0;
+  /** Of `cpuMs`: what it used in isolates that it lost. */
+  lostCpuMs = 0;
   /** CPU that the host spent for it, and what is set aside for work that has not ended. */
   hostCpuMs = 0;
   reservedCpuMs = 0;

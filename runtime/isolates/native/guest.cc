@@ -16,6 +16,8 @@
 #include <time.h>
 
 #include <atomic>
+#include <cmath>
+#include <memory>
 #include <new>
 
 #include "base64.h"
@@ -23,8 +25,16 @@
 #include "shared-text.h"
 #include "url.h"
 #include "utf8.h"
+#include "wasm-memory.h"
 
 using namespace v8;
+
+// Counted pointers of the C++ library ask for it; not every libc has it.
+#pragma GCC visibility push(hidden)
+extern "C" {
+char __libc_single_threaded = 0;
+}
+#pragma GCC visibility pop
 
 namespace {
 
@@ -36,6 +46,8 @@ constexpr int64_t kFlushNs = 1'000'000'000;
 constexpr int64_t kStrayNs = 500'000'000;
 // How often, in CPU, a running isolate is asked for its size.
 constexpr int64_t kSizeNs = 1'000'000;
+// The longest text that V8 makes; beyond it a length would not fit in its `int` either.
+constexpr size_t kTextMax = String::kMaxLength;
 // Records that say that an entry is not answered: `toHost.fault` of bridge/protocol.ts.
 constexpr char kFault[] = "!\x01answer\x01\x02";
 constexpr char kOversized[] = "!\x01memory\x01\x02";
@@ -46,6 +58,22 @@ int64_t Read(clockid_t clock) {
   return t.tv_sec * 1'000'000'000LL + t.tv_nsec;
 }
 
+// Memory that V8 counts for no isolate: of a SharedArrayBuffer that grows, and of a shared WebAssembly memory, as far as they may grow.
+struct SharedMemory {
+  std::weak_ptr<BackingStore> store;
+  size_t bytes;
+};
+// V8 reserves more than that for each; it also bounds how many there are.
+constexpr size_t kSharedBytesMin = 64 * 1024;
+
+struct Engine;
+// A function of V8's that tenants get ours in place of.
+constexpr int kFences = 9;
+struct Fence {
+  Engine* engine;
+  Global<Function> original, self, adapt;
+};
+
 // One per context. It lies in the backing store of an ArrayBuffer that the context keeps, so it goes with its isolate.
 struct Engine {
   Isolate* isolate;
@@ -53,7 +81,16 @@ struct Engine {
   Global<Function> process, flush, rejected, leave;
   Global<String> account_key, used_key, limit_key;
   Global<ArrayBuffer> memory;
-  Global<Object> breached;
+  Global<Object> breached, nobody;
+  // For what tenants get in place of V8's constructors.
+  Global<Function> construct, compile_error;
+  Fence fences[kFences];
+  int fence_count;
+  SharedMemory* shared;
+  size_t shared_count, shared_room;
+  // Lies in `gate_memory` while nothing runs here: whatever V8 or isolated-vm would run of a worker then waits for an entry.
+  MicrotasksScope* gate;
+  alignas(MicrotasksScope) char gate_memory[sizeof(MicrotasksScope)];
   // The worker: what its top level settles, until that is asked for, and its compiled form, until that is taken.
   Global<Module> module;
   Global<Promise> evaluated;
@@ -84,50 +121,82 @@ pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 Engine* running = nullptr;
 bool started = false, asleep = true;
 
-// Whether it holds more outside its heap than it may: buffers, and WebAssembly memories, which isolated-vm does not see. What
-// is garbage by now does not count.
-bool TooLarge(Engine* engine) {
-  HeapStatistics statistics;
-  engine->isolate->GetHeapStatistics(&statistics);
-  if (engine->external_max == 0 || statistics.external_memory() <= engine->external_max) return false;
-  engine->isolate->MemoryPressureNotification(MemoryPressureLevel::kCritical);
-  engine->isolate->MemoryPressureNotification(MemoryPressureLevel::kNone);
-  engine->isolate->GetHeapStatistics(&statistics);
-  return statistics.external_memory() > engine->external_max;
+// What is left of the counted shared memories.
+size_t SharedBytes(Engine* engine) {
+  size_t bytes = 0, kept = 0;
+  for (size_t at = 0; at < engine->shared_count; at++) {
+    SharedMemory& memory = engine->shared[at];
+    if (memory.store.expired()) continue;
+    bytes += memory.bytes;
+    if (kept != at) engine->shared[kept] = std::move(memory);
+    kept++;
+  }
+  for (size_t at = kept; at < engine->shared_count; at++) engine->shared[at].store.reset();
+  engine->shared_count = kept;
+  return bytes;
 }
 
-// Makes `breached` an account of nobody. False where V8 has no room for it.
-bool BlameNobody(Engine* engine, double used_ms, double limit_ms) {
+size_t OutsideBytes(Engine* engine) {
+  HeapStatistics statistics;
+  engine->isolate->GetHeapStatistics(&statistics);
+  return statistics.external_memory() + SharedBytes(engine);
+}
+
+void Collect(Isolate* isolate) {
+  isolate->MemoryPressureNotification(MemoryPressureLevel::kCritical);
+  isolate->MemoryPressureNotification(MemoryPressureLevel::kNone);
+}
+
+// Whether it holds more outside its heap than it may, with so many bytes more: buffers, and WebAssembly memories, which isolated-vm
+// does not see. What is garbage by now does not count.
+bool TooLarge(Engine* engine, size_t more = 0) {
+  if (engine->external_max == 0) return false;
+  if (more > engine->external_max) return true;
+  if (OutsideBytes(engine) + more <= engine->external_max) return false;
+  Collect(engine->isolate);
+  return OutsideBytes(engine) + more > engine->external_max;
+}
+
+// Makes `breached` the account of nobody. It is made with the engine and has no prototype: nothing of a tenant hears of it.
+void BlameNobody(Engine* engine, double used_ms, double limit_ms) {
   Isolate* isolate = engine->isolate;
   Local<Context> context = engine->context.Get(isolate);
-  Local<Object> nobody = Object::New(isolate);
-  if (nobody->Set(context, engine->used_key.Get(isolate), Number::New(isolate, used_ms)).IsNothing()) return false;
-  if (nobody->Set(context, engine->limit_key.Get(isolate), Number::New(isolate, limit_ms)).IsNothing()) return false;
+  Local<Object> nobody = engine->nobody.Get(isolate);
+  if (nobody->CreateDataProperty(context, engine->used_key.Get(isolate), Number::New(isolate, used_ms)).IsNothing() ||
+      nobody->CreateDataProperty(context, engine->limit_key.Get(isolate), Number::New(isolate, limit_ms)).IsNothing()) {
+    // Then it says what was said last, which is no less a breach.
+  }
   engine->breached.Reset(isolate, nobody);
-  return true;
 }
 
 // Charges the CPU up to `now` to the account of the code that is running, and says whether that account, then `breached`, is over
 // its limit.
+// Only properties that our own objects own are read and written: no script runs.
 bool Charge(Engine* engine, int64_t now) {
   Isolate* isolate = engine->isolate;
   int64_t used_ns = now - engine->charged;
   if (used_ns < 0) return false;
   double used_ms = used_ns / 1e6;
   engine->charged = now;
+  TryCatch caught(isolate);
   Local<Value> data = isolate->GetContinuationPreservedEmbedderData();
   Local<Context> context = engine->context.Get(isolate);
-  if (!data->IsObject()) {
-    engine->stray += used_ns;
-    return engine->stray >= kStrayNs && BlameNobody(engine, engine->stray / 1e6, 0);
-  }
   Local<Value> account, used, limit;
-  if (!data.As<Object>()->Get(context, engine->account_key.Get(isolate)).ToLocal(&account) || !account->IsObject()) return false;
+  if (!data->IsObject() || !data.As<Object>()->GetRealNamedProperty(context, engine->account_key.Get(isolate)).ToLocal(&account) || !account->IsObject()) {
+    engine->stray += used_ns;
+    if (engine->stray < kStrayNs) return false;
+    BlameNobody(engine, engine->stray / 1e6, 0);
+    return true;
+  }
   Local<Object> object = account.As<Object>();
-  if (!object->Get(context, engine->used_key.Get(isolate)).ToLocal(&used) || !used->IsNumber()) return false;
-  if (!object->Get(context, engine->limit_key.Get(isolate)).ToLocal(&limit) || !limit->IsNumber()) return false;
-  used_ms += used.As<Number>()->Value();
-  if (object->Set(context, engine->used_key.Get(isolate), Number::New(isolate, used_ms)).IsNothing()) return false;
+  if (!object->GetRealNamedProperty(context, engine->used_key.Get(isolate)).ToLocal(&used) || !used->IsNumber() ||
+      !object->GetRealNamedProperty(context, engine->limit_key.Get(isolate)).ToLocal(&limit) || !limit->IsNumber() ||
+      !std::isfinite(used_ms += used.As<Number>()->Value()) ||
+      object->CreateDataProperty(context, engine->used_key.Get(isolate), Number::New(isolate, used_ms)).IsNothing()) {
+    // It cannot be charged: what is running ends, rather than going on for nothing.
+    BlameNobody(engine, used_ns / 1e6, 0);
+    return true;
+  }
   double limit_ms = limit.As<Number>()->Value();
   if (limit_ms <= 0 || used_ms < limit_ms) return false;
   engine->breached.Reset(isolate, object);
@@ -237,8 +306,21 @@ void* Watch(void*) {
   }
 }
 
+// Microtasks run while the gate is open: between Enter and Leave, where their CPU is watched.
+void OpenGate(Engine* engine) {
+  if (engine->gate == nullptr) return;
+  engine->gate->~MicrotasksScope();
+  engine->gate = nullptr;
+}
+
+void CloseGate(Engine* engine) {
+  if (engine->gate != nullptr) return;
+  engine->gate = new (engine->gate_memory) MicrotasksScope(engine->isolate, nullptr, MicrotasksScope::kRunMicrotasks);
+}
+
 // From here to Leave the thread's CPU is watched as this engine's. Returns the CPU clock.
 int64_t Enter(Engine* engine) {
+  OpenGate(engine);
   int64_t now = Read(CLOCK_THREAD_CPUTIME_ID);
   engine->charged = now;
   engine->flushing = 0;
@@ -266,6 +348,7 @@ int64_t Enter(Engine* engine) {
 }
 
 void Leave(Engine* engine) {
+  CloseGate(engine);
   pthread_mutex_lock(&lock);
   if (engine->running) {
     engine->running = false;
@@ -285,6 +368,7 @@ void LeaveWith(Engine* engine, Local<Context> context, Local<String> record, dou
   Isolate* isolate = engine->isolate;
   TryCatch caught(isolate);
   Local<Value> ignored;
+  // A function of isolated-vm's own: it reads no property of anything.
   Local<Value> parameters[] = {record, String::Empty(isolate), Number::New(isolate, 0), Number::New(isolate, cpu_ms)};
   if (!engine->leave.Get(isolate)->Call(context, Undefined(isolate), 4, parameters).ToLocal(&ignored)) return;
 }
@@ -375,12 +459,13 @@ void Load(const FunctionCallbackInfo<Value>& info) {
   Isolate* isolate = engine->isolate;
   if (!info[0]->IsString() || !info[2]->IsObject()) return;
   Local<Context> context = engine->context.Get(isolate);
-  engine->external_max = info[3]->IsNumber() ? static_cast<size_t>(info[3].As<Number>()->Value()) : 0;
+  double bytes_max = info[3]->IsNumber() ? info[3].As<Number>()->Value() : 0;
+  engine->external_max = bytes_max >= 1 && bytes_max < 1e15 ? static_cast<size_t>(bytes_max) : 0;
   ScriptOrigin origin(String::NewFromUtf8Literal(isolate, "worker.js"), 0, 0, false, -1, Local<Value>(), false, false, true);
   ScriptCompiler::CachedData* form = nullptr;
   if (info[1]->IsSharedArrayBuffer()) {
     auto bytes = info[1].As<SharedArrayBuffer>();
-    form = new (std::nothrow) ScriptCompiler::CachedData(static_cast<const uint8_t*>(bytes->Data()), static_cast<int>(bytes->ByteLength()));
+    if (bytes->ByteLength() <= kTextMax) form = new (std::nothrow) ScriptCompiler::CachedData(static_cast<const uint8_t*>(bytes->Data()), static_cast<int>(bytes->ByteLength()));
   }
   ScriptCompiler::Source source(info[0].As<String>(), origin, form);
   // From here on, so that a crash is blamed on it. Compiling is not the worker's own time.
@@ -450,7 +535,7 @@ void CompiledForm(const FunctionCallbackInfo<Value>& info) {
   engine->script.Reset();
   if (form == nullptr) return;
   Local<ArrayBuffer> buffer;
-  if (ArrayBuffer::MaybeNew(isolate, form->length).ToLocal(&buffer)) {
+  if (form->length > 0 && ArrayBuffer::MaybeNew(isolate, form->length).ToLocal(&buffer)) {
     memcpy(buffer->Data(), form->data, form->length);
     info.GetReturnValue().Set(buffer);
   }
@@ -459,14 +544,14 @@ void CompiledForm(const FunctionCallbackInfo<Value>& info) {
 
 // trim(): gives back what an isolate that has been idle does not need. Twice: V8 keeps the pages that the first collection empties.
 void Trim(const FunctionCallbackInfo<Value>& info) {
-  for (int i = 0; i < 2; i++) {
-    info.GetIsolate()->MemoryPressureNotification(MemoryPressureLevel::kCritical);
-    info.GetIsolate()->MemoryPressureNotification(MemoryPressureLevel::kNone);
-  }
+  for (int i = 0; i < 2; i++) Collect(info.GetIsolate());
 }
 
 void Bind(const FunctionCallbackInfo<Value>& info) {
   Engine* engine = From(info);
+  for (int at = 0; at < 4; at++) {
+    if (!info[at]->IsFunction()) return;
+  }
   engine->process.Reset(engine->isolate, info[0].As<Function>());
   engine->flush.Reset(engine->isolate, info[1].As<Function>());
   engine->rejected.Reset(engine->isolate, info[2].As<Function>());
@@ -479,7 +564,8 @@ void Own(const FunctionCallbackInfo<Value>& info) {
   Isolate* isolate = engine->isolate;
   if (!info[0]->IsString() || !info[1]->IsInt32()) return;
   auto owner = info[0].As<String>();
-  size_t length = owner->Length() < static_cast<int>(sizeof engine->owner) - 1 ? owner->Length() : sizeof engine->owner - 1;
+  size_t length = owner->Length(), most = sizeof engine->owner - 1;
+  if (length > most) length = most;
   owner->WriteOneByteV2(isolate, 0, length, reinterpret_cast<uint8_t*>(engine->owner));
   engine->owner[length] = 0;
   int descriptor = info[1].As<Int32>()->Value();
@@ -498,7 +584,8 @@ void Own(const FunctionCallbackInfo<Value>& info) {
 
 // stretch(ms): how long code may run here without a point where V8 allows an interrupt; 0: for ever.
 void Stretch(const FunctionCallbackInfo<Value>& info) {
-  if (info[0]->IsNumber()) From(info)->stretch = static_cast<int64_t>(info[0].As<Number>()->Value() * 1e6);
+  double ms = info[0]->IsNumber() ? info[0].As<Number>()->Value() : -1;
+  if (ms >= 0 && ms < 1e12) From(info)->stretch = static_cast<int64_t>(ms * 1e6);
 }
 
 void GetContext(const FunctionCallbackInfo<Value>& info) {
@@ -535,12 +622,43 @@ void RandomFill(const FunctionCallbackInfo<Value>& info) {
   }
 }
 
+// What is smaller is not worth asking for.
+constexpr size_t kUnasked = 1024 * 1024;
+
+void ThrowNoMemory(Isolate* isolate) {
+  isolate->ThrowException(Exception::RangeError(String::NewFromUtf8Literal(isolate, "Array buffer allocation failed")));
+}
+
+// Whether so many bytes more fit on the heap. A text that does not would end the isolate, and its thread with it.
+bool FitsOnHeap(Isolate* isolate, size_t bytes) {
+  if (bytes < kUnasked) return true;
+  HeapStatistics statistics;
+  isolate->GetHeapStatistics(&statistics);
+  if (bytes > statistics.heap_size_limit()) return false;
+  if (statistics.used_heap_size() + bytes <= statistics.heap_size_limit()) return true;
+  Collect(isolate);
+  isolate->GetHeapStatistics(&statistics);
+  return statistics.used_heap_size() + bytes <= statistics.heap_size_limit();
+}
+
+// Whether a text can be looked at: V8 joins its pieces first, on the heap.
+bool MayFlatten(Isolate* isolate, Local<String> text) {
+  if (FitsOnHeap(isolate, static_cast<size_t>(text->Length()) * (text->IsOneByte() ? 1 : 2))) return true;
+  ThrowNoMemory(isolate);
+  return false;
+}
+
 // Memory for the length of a call: of the thread for all but the largest, since asking the system for it takes longer than the work.
+// Never more than the isolate may hold outside its heap: where `bytes` is null there is none.
 class Room {
  public:
-  explicit Room(size_t size) : own_(size > kKeptMax) {
-    if (!own_ && kept_ == nullptr) kept_ = new (std::nothrow) uint8_t[kKeptMax];
-    bytes_ = own_ ? new (std::nothrow) uint8_t[size] : kept_;
+  Room(const Engine* engine, size_t size) : own_(size > kKeptMax), bytes_(nullptr) {
+    if (own_) {
+      if (engine->external_max == 0 || size <= engine->external_max) bytes_ = new (std::nothrow) uint8_t[size];
+      return;
+    }
+    if (kept_ == nullptr) kept_ = new (std::nothrow) uint8_t[kKeptMax];
+    bytes_ = kept_;
   }
   ~Room() {
     if (own_) delete[] bytes_;
@@ -563,14 +681,16 @@ struct Bytes {
 };
 
 void ReturnBytes(const FunctionCallbackInfo<Value>& info, const uint8_t* bytes, size_t length) {
+  Isolate* isolate = info.GetIsolate();
   Local<String> text;
-  if (String::NewFromOneByte(info.GetIsolate(), bytes, NewStringType::kNormal, static_cast<int>(length)).ToLocal(&text)) info.GetReturnValue().Set(text);
+  if (length > kTextMax || !FitsOnHeap(isolate, length)) return ThrowNoMemory(isolate);
+  if (String::NewFromOneByte(isolate, bytes, NewStringType::kNormal, static_cast<int>(length)).ToLocal(&text)) info.GetReturnValue().Set(text);
 }
 
 // A new buffer, not filled; where there is no memory for it, that is thrown, and it is empty.
 MaybeLocal<ArrayBuffer> NewBuffer(Isolate* isolate, size_t size) {
   auto buffer = ArrayBuffer::MaybeNew(isolate, size, BackingStoreInitializationMode::kUninitialized);
-  if (buffer.IsEmpty()) isolate->ThrowException(Exception::RangeError(String::NewFromUtf8Literal(isolate, "Array buffer allocation failed")));
+  if (buffer.IsEmpty()) ThrowNoMemory(isolate);
   return buffer;
 }
 
@@ -580,22 +700,37 @@ void Utf8Encode(const FunctionCallbackInfo<Value>& info) {
   if (!info[0]->IsString()) return;
   auto text = info[0].As<String>();
   size_t units = text->Length(), size = 0;
-  Room room(units * 3 + codecs::kEncodeSpare);
-  if (room.bytes() == nullptr) return;
-  bool ascii = false;
-  {
+  if (!MayFlatten(isolate, text)) return;
+  bool ascii = false, narrow = false;
+  if (units >= kUnasked) {
     String::ValueView view(isolate, text);
-    if (view.is_one_byte()) {
-      ascii = codecs::AsciiPrefix(view.data8(), units) == units;
-      size = ascii ? units : codecs::FromLatin1(view.data8(), units, room.bytes());
-    } else {
-      size = codecs::FromUtf16(view.data16(), units, room.bytes());
+    narrow = view.is_one_byte();
+    ascii = narrow && codecs::AsciiPrefix(view.data8(), units) == units;
+    size = units;
+  }
+  if (!ascii) {
+    Room room(From(info), units * (narrow ? 2 : 3) + codecs::kEncodeSpare);
+    if (room.bytes() == nullptr) return ThrowNoMemory(isolate);
+    {
+      String::ValueView view(isolate, text);
+      if (view.is_one_byte()) {
+        ascii = codecs::AsciiPrefix(view.data8(), units) == units;
+        size = ascii ? units : codecs::FromLatin1(view.data8(), units, room.bytes());
+      } else {
+        size = codecs::FromUtf16(view.data16(), units, room.bytes());
+      }
+    }
+    if (!ascii) {
+      Local<ArrayBuffer> buffer;
+      if (!NewBuffer(isolate, size).ToLocal(&buffer)) return;
+      if (size > 0) memcpy(buffer->Data(), room.bytes(), size);
+      info.GetReturnValue().Set(Uint8Array::New(buffer, 0, size));
+      return;
     }
   }
   Local<ArrayBuffer> buffer;
   if (!NewBuffer(isolate, size).ToLocal(&buffer)) return;
-  if (ascii) text->WriteOneByteV2(isolate, 0, units, static_cast<uint8_t*>(buffer->Data()));
-  else if (size > 0) memcpy(buffer->Data(), room.bytes(), size);
+  text->WriteOneByteV2(isolate, 0, static_cast<uint32_t>(units), static_cast<uint8_t*>(buffer->Data()));
   info.GetReturnValue().Set(Uint8Array::New(buffer, 0, size));
 }
 
@@ -607,13 +742,13 @@ void Utf8EncodeInto(const FunctionCallbackInfo<Value>& info) {
   auto text = info[0].As<String>();
   auto target = info[1].As<Uint8Array>();
   size_t units = text->Length(), size = 0;
-  if (!target->HasBuffer() || units * 3 + codecs::kEncodeSpare > target->ByteLength()) return;
+  if (!target->HasBuffer() || units * 3 + codecs::kEncodeSpare > target->ByteLength() || !MayFlatten(info.GetIsolate(), text)) return;
   uint8_t* out = static_cast<uint8_t*>(target->Buffer()->Data()) + target->ByteOffset();
   {
     String::ValueView view(info.GetIsolate(), text);
     size = view.is_one_byte() ? codecs::FromLatin1(view.data8(), units, out) : codecs::FromUtf16(view.data16(), units, out);
   }
-  info.GetReturnValue().Set(static_cast<uint32_t>(size));
+  info.GetReturnValue().Set(static_cast<double>(size));
 }
 
 // clone(object): a shallow copy with all properties, also those that only a definition makes, and private ones.
@@ -629,12 +764,15 @@ void Utf8Decode(const FunctionCallbackInfo<Value>& info) {
   const uint8_t* at = bytes.span.data();
   size_t size = bytes.span.size();
   if (codecs::AsciiPrefix(at, size) == size) return ReturnBytes(info, at, size);
+  // At worst every byte becomes a unit of two.
+  if (size > kTextMax || !FitsOnHeap(isolate, size)) return ThrowNoMemory(isolate);
   MaybeLocal<String> text;
-  Room room(size * 2);
+  Room room(From(info), size * 2);
   auto* units = reinterpret_cast<uint16_t*>(room.bytes());
   size_t count = 0;
   uint16_t seen = 0;
   if (units == nullptr || !codecs::ToUtf16(at, size, units, &count, &seen)) {
+    if (!FitsOnHeap(isolate, size * 2)) return ThrowNoMemory(isolate);
     text = String::NewFromUtf8(isolate, reinterpret_cast<const char*>(at), NewStringType::kNormal, static_cast<int>(size));
   } else if (seen < 0x100) {
     // Text that fits in one byte a character stays so: half the memory, and faster to search.
@@ -642,6 +780,7 @@ void Utf8Decode(const FunctionCallbackInfo<Value>& info) {
     for (size_t unit = 0; unit < count; unit++) narrow[unit] = static_cast<uint8_t>(units[unit]);
     return ReturnBytes(info, narrow, count);
   } else {
+    if (!FitsOnHeap(isolate, count * 2)) return ThrowNoMemory(isolate);
     text = String::NewFromTwoByte(isolate, units, NewStringType::kNormal, static_cast<int>(count));
   }
   Local<String> result;
@@ -651,13 +790,15 @@ void Utf8Decode(const FunctionCallbackInfo<Value>& info) {
 // btoa(text): base64 of one byte a character; undefined when a character is above U+00FF. (V8's own codec, behind a flag in
 // this version, ignores the offset of a subarray.)
 void Btoa(const FunctionCallbackInfo<Value>& info) {
+  Isolate* isolate = info.GetIsolate();
   if (!info[0]->IsString()) return;
   auto text = info[0].As<String>();
   size_t size = text->Length(), length = codecs::Base64Length(size);
-  Room room(length + size);
-  if (room.bytes() == nullptr) return;
+  if (!MayFlatten(isolate, text)) return;
+  Room room(From(info), length + size);
+  if (room.bytes() == nullptr) return ThrowNoMemory(isolate);
   {
-    String::ValueView view(info.GetIsolate(), text);
+    String::ValueView view(isolate, text);
     const uint8_t* in = view.data8();
     if (!view.is_one_byte()) {
       // Units of two bytes, each of which may still hold one.
@@ -677,13 +818,15 @@ void Btoa(const FunctionCallbackInfo<Value>& info) {
 
 // atob(text): the forgiving decoding of the Infra Standard, one character a byte; undefined when the text is not base64.
 void Atob(const FunctionCallbackInfo<Value>& info) {
+  Isolate* isolate = info.GetIsolate();
   if (!info[0]->IsString()) return;
   auto text = info[0].As<String>();
   size_t size = text->Length(), length = 0, count = 0;
-  Room room(size * 2 + 4);
-  if (room.bytes() == nullptr) return;
+  if (!MayFlatten(isolate, text)) return;
+  Room room(From(info), size * 2 + 4);
+  if (room.bytes() == nullptr) return ThrowNoMemory(isolate);
   {
-    String::ValueView view(info.GetIsolate(), text);
+    String::ValueView view(isolate, text);
     bool valid = view.is_one_byte() && codecs::FromBase64(view.data8(), size, room.bytes(), &length);
     if (!valid) {
       // White space, and text that is kept in two bytes a character, are rare: only looked at where something does not fit.
@@ -706,7 +849,8 @@ void Digest(const FunctionCallbackInfo<Value>& info) {
   Bytes bytes(info[0]);
   uint8_t digest[64];
   size_t length = codecs::Digest(info[1].As<Int32>()->Value(), bytes.span.data(), bytes.span.size(), digest);
-  auto buffer = ArrayBuffer::New(info.GetIsolate(), length);
+  Local<ArrayBuffer> buffer;
+  if (length == 0 || !NewBuffer(info.GetIsolate(), length).ToLocal(&buffer)) return;
   memcpy(buffer->Data(), digest, length);
   info.GetReturnValue().Set(buffer);
 }
@@ -718,12 +862,14 @@ void PlainUrl(const FunctionCallbackInfo<Value>& info) {
   if (!info[0]->IsString() || !info[2]->IsUint32Array()) return;
   auto text = info[0].As<String>();
   url::Places places;
+  if (!MayFlatten(isolate, text)) return;
   if (!info[1]->IsString()) {
     String::ValueView view(isolate, text);
     if (!view.is_one_byte() || !url::Scan(view.data8(), view.length(), &places)) return;
   } else {
     auto base = info[1].As<String>();
-    Room room(static_cast<size_t>(base->Length()) + text->Length());
+    if (!MayFlatten(isolate, base)) return;
+    Room room(From(info), static_cast<size_t>(base->Length()) + text->Length());
     if (room.bytes() == nullptr) return;
     size_t joined = 0;
     // Makes it flat: no string may move while another is looked at.
@@ -736,9 +882,10 @@ void PlainUrl(const FunctionCallbackInfo<Value>& info) {
       if (!view.is_one_byte()) return;
       if (!url::Scan(view.data8(), view.length(), &places)) {
         joined = url::Join(base_view.data8(), base_places, view.data8(), view.length(), room.bytes());
-        if (joined == 0 || !url::Scan(room.bytes(), joined, &places)) return;
+        if (joined == 0 || joined > kTextMax || !url::Scan(room.bytes(), joined, &places)) return;
       }
     }
+    if (joined > 0 && !FitsOnHeap(isolate, joined)) return ThrowNoMemory(isolate);
     if (joined > 0 && !String::NewFromOneByte(isolate, room.bytes(), NewStringType::kNormal, static_cast<int>(joined)).ToLocal(&text)) return;
   }
   auto view = info[2].As<Uint32Array>();
@@ -777,6 +924,206 @@ void EvaluateShared(const FunctionCallbackInfo<Value>& info) {
   if (shared::Find(context, info[0], info[1], info[2]).ToLocal(&script) && script->Run(context).ToLocal(&result)) info.GetReturnValue().Set(result);
 }
 
+// Counts a shared memory as what it may grow to; false where that is more than is left.
+bool CountShared(Engine* engine, std::shared_ptr<BackingStore> store) {
+  size_t bytes = store->MaxByteLength() > kSharedBytesMin ? store->MaxByteLength() : kSharedBytesMin;
+  if (TooLarge(engine, bytes)) return false;
+  if (engine->shared_count == engine->shared_room) {
+    size_t room = engine->shared_room == 0 ? 8 : engine->shared_room * 2;
+    auto* larger = new (std::nothrow) SharedMemory[room];
+    if (larger == nullptr) return false;
+    for (size_t at = 0; at < engine->shared_count; at++) larger[at] = std::move(engine->shared[at]);
+    delete[] engine->shared;
+    engine->shared = larger;
+    engine->shared_room = room;
+  }
+  engine->shared[engine->shared_count++] = {store, bytes};
+  return true;
+}
+
+// Whether an object that V8 has just made, and nobody has touched, may be had. The allocator of isolated-vm bounds what cannot grow.
+bool Admits(Engine* engine, Local<Object> made) {
+  if (engine->external_max == 0) return true;
+  if (made->IsArrayBuffer()) {
+    auto buffer = made.As<ArrayBuffer>();
+    return !buffer->IsResizableByUserJavaScript() || (buffer->MaxByteLength() <= engine->external_max && !TooLarge(engine));
+  }
+  if (made->IsSharedArrayBuffer()) {
+    auto store = made.As<SharedArrayBuffer>()->GetBackingStore();
+    return !store->IsResizableByUserJavaScript() || CountShared(engine, store);
+  }
+  if (!made->IsWasmMemoryObject()) return true;
+  Local<Value> buffer = made.As<WasmMemoryObject>()->Buffer();
+  return buffer->IsSharedArrayBuffer() ? CountShared(engine, buffer.As<SharedArrayBuffer>()->GetBackingStore()) : !TooLarge(engine);
+}
+
+// A constructor that tenants have in place of V8's: it makes the same object, and says whether it may be had.
+void Construct(const FunctionCallbackInfo<Value>& info) {
+  auto* fence = static_cast<Fence*>(info.Data().As<External>()->Value());
+  Engine* engine = fence->engine;
+  Isolate* isolate = engine->isolate;
+  Local<Context> context = isolate->GetCurrentContext();
+  Local<Function> original = fence->original.Get(isolate);
+  int count = info.Length() < 2 ? info.Length() : 2;
+  Local<Value> arguments[] = {info[0], info[1]};
+  Local<Value> made;
+  if (!info.IsConstructCall()) {
+    // It throws.
+    if (original->Call(context, info.This(), count, arguments).ToLocal(&made)) info.GetReturnValue().Set(made);
+    return;
+  }
+  if (!fence->adapt.IsEmpty() && info[0]->IsFunction()) {
+    Local<Value> adapted;
+    if (!fence->adapt.Get(isolate)->Call(context, Undefined(isolate), 1, arguments).ToLocal(&adapted)) return;
+    arguments[0] = adapted;
+  }
+  if (info.NewTarget() == fence->self.Get(isolate)) {
+    Local<Object> object;
+    if (!original->NewInstance(context, count, arguments).ToLocal(&object)) return;
+    made = object;
+  } else {
+    Local<Value> parameters[] = {original, Array::New(isolate, arguments, count), info.NewTarget()};
+    if (!engine->construct.Get(isolate)->Call(context, Undefined(isolate), 3, parameters).ToLocal(&made)) return;
+  }
+  if (made->IsObject() && !Admits(engine, made.As<Object>())) return ThrowNoMemory(isolate);
+  info.GetReturnValue().Set(made);
+}
+
+// Calls what a function of V8's was, with the same receiver.
+void CallOriginal(const FunctionCallbackInfo<Value>& info, Local<Function> original, Local<Value> first) {
+  Isolate* isolate = info.GetIsolate();
+  Local<Value> arguments[] = {first, info[1]}, result;
+  int count = info.Length() < 2 ? info.Length() : 2;
+  if (original->Call(isolate->GetCurrentContext(), info.This(), count, arguments).ToLocal(&result)) info.GetReturnValue().Set(result);
+}
+
+// ArrayBuffer.prototype.resize, transfer and transferToFixedLength: memory that can be resized is asked for here, before it is had.
+void Resize(const FunctionCallbackInfo<Value>& info) {
+  auto* fence = static_cast<Fence*>(info.Data().As<External>()->Value());
+  Isolate* isolate = info.GetIsolate();
+  Local<Function> original = fence->original.Get(isolate);
+  if (!info.This()->IsArrayBuffer() || !info.This().As<ArrayBuffer>()->IsResizableByUserJavaScript() || info[0]->IsUndefined())
+    return CallOriginal(info, original, info[0]);
+  // Asked for its number once: it may be any object.
+  Local<Number> number;
+  if (!info[0]->ToNumber(isolate->GetCurrentContext()).ToLocal(&number)) return;
+  double bytes = number->Value();
+  size_t now = info.This().As<ArrayBuffer>()->ByteLength();
+  if (bytes > static_cast<double>(now) && bytes <= static_cast<double>(info.This().As<ArrayBuffer>()->MaxByteLength()) &&
+      TooLarge(fence->engine, static_cast<size_t>(bytes) - now))
+    return ThrowNoMemory(isolate);
+  CallOriginal(info, original, number);
+}
+
+// Whether bytes that are to be compiled make a shared memory, which then is said with an error.
+bool RefusesModule(Engine* engine, Local<Value> source, Local<Value>* error) {
+  Isolate* isolate = engine->isolate;
+  const uint8_t* bytes = nullptr;
+  size_t size = 0;
+  if (source->IsArrayBufferView()) {
+    auto view = source.As<ArrayBufferView>();
+    size = view->ByteLength();
+    if (size > 64) bytes = static_cast<const uint8_t*>(view->Buffer()->Data()) + view->ByteOffset();
+    uint8_t small[64];
+    if (size <= 64) {
+      view->CopyContents(small, sizeof small);
+      if (!wasm::MakesSharedMemory(small, size)) return false;
+    }
+  } else if (source->IsArrayBuffer()) {
+    bytes = static_cast<const uint8_t*>(source.As<ArrayBuffer>()->Data());
+    size = source.As<ArrayBuffer>()->ByteLength();
+  } else if (source->IsSharedArrayBuffer()) {
+    bytes = static_cast<const uint8_t*>(source.As<SharedArrayBuffer>()->Data());
+    size = source.As<SharedArrayBuffer>()->ByteLength();
+  } else {
+    return false;
+  }
+  if (bytes != nullptr && !wasm::MakesSharedMemory(bytes, size)) return false;
+  if (bytes == nullptr && size > 64) return false;
+  Local<Value> message = String::NewFromUtf8Literal(isolate, "A module cannot make a shared memory here: import a WebAssembly.Memory instead");
+  Local<Object> made;
+  *error = engine->compile_error.Get(isolate)->NewInstance(isolate->GetCurrentContext(), 1, &message).ToLocal(&made) ? made.As<Value>() : message;
+  return true;
+}
+
+Engine* EngineOf(Local<Context> context) {
+  if (context->GetNumberOfEmbedderDataFields() <= 1 || !context->GetEmbedderData(1)->IsExternal()) return nullptr;
+  return static_cast<Engine*>(context->GetEmbedderData(1).As<External>()->Value());
+}
+
+// new WebAssembly.Module(bytes).
+bool OnModule(const FunctionCallbackInfo<Value>& info) {
+  Engine* engine = EngineOf(info.GetIsolate()->GetCurrentContext());
+  Local<Value> error;
+  if (engine == nullptr || engine->compile_error.IsEmpty() || !RefusesModule(engine, info[0], &error)) return false;
+  info.GetIsolate()->ThrowException(error);
+  return true;
+}
+
+// WebAssembly.compile and instantiate.
+void Compile(const FunctionCallbackInfo<Value>& info) {
+  auto* fence = static_cast<Fence*>(info.Data().As<External>()->Value());
+  Isolate* isolate = info.GetIsolate();
+  Local<Context> context = isolate->GetCurrentContext();
+  Local<Value> error;
+  if (!RefusesModule(fence->engine, info[0], &error)) {
+    Local<Value> arguments[] = {info[0], info[1], info[2]}, result;
+    int count = info.Length() < 3 ? info.Length() : 3;
+    if (fence->original.Get(isolate)->Call(context, info.This(), count, arguments).ToLocal(&result)) info.GetReturnValue().Set(result);
+    return;
+  }
+  Local<Promise::Resolver> resolver;
+  if (!Promise::Resolver::New(context).ToLocal(&resolver) || resolver->Reject(context, error).IsNothing()) return;
+  info.GetReturnValue().Set(resolver->GetPromise());
+}
+
+// A function in place of another, with its name and length; empty where V8 has no room for it.
+MaybeLocal<Function> Replace(Engine* engine, Local<Function> original, FunctionCallback callback, int length, ConstructorBehavior behavior) {
+  Isolate* isolate = engine->isolate;
+  if (engine->fence_count == kFences) return {};
+  Fence* fence = &engine->fences[engine->fence_count++];
+  fence->engine = engine;
+  fence->original.Reset(isolate, original);
+  auto pattern = FunctionTemplate::New(isolate, callback, External::New(isolate, fence), {}, length, behavior);
+  if (original->GetName()->IsString()) pattern->SetClassName(original->GetName().As<String>());
+  Local<Function> made;
+  if (!pattern->GetFunction(engine->context.Get(isolate)).ToLocal(&made)) return {};
+  fence->self.Reset(isolate, made);
+  return made;
+}
+
+// fence(original, adapt): a constructor that makes what the original makes, as far as the isolate may hold it. `adapt` gives the first
+// argument where it is a function. Its properties are the caller's to copy.
+void FenceConstructor(const FunctionCallbackInfo<Value>& info) {
+  Engine* engine = From(info);
+  Isolate* isolate = engine->isolate;
+  Local<Context> context = engine->context.Get(isolate);
+  if (!info[0]->IsFunction()) return;
+  Local<Function> original = info[0].As<Function>(), made;
+  Local<Value> prototype;
+  auto key = String::NewFromUtf8Literal(isolate, "prototype", NewStringType::kInternalized);
+  if (!Replace(engine, original, Construct, 1, ConstructorBehavior::kAllow).ToLocal(&made) || !original->Get(context, key).ToLocal(&prototype)) return;
+  if (info[1]->IsFunction()) engine->fences[engine->fence_count - 1].adapt.Reset(isolate, info[1].As<Function>());
+  if (made->Set(context, key, prototype).IsNothing()) return;
+  info.GetReturnValue().Set(made);
+}
+
+// fenceMethod(original, length, kind): ArrayBuffer's that resize (0), WebAssembly's that compile (1).
+void FenceMethod(const FunctionCallbackInfo<Value>& info) {
+  Engine* engine = From(info);
+  if (!info[0]->IsFunction() || !info[1]->IsInt32() || !info[2]->IsInt32()) return;
+  auto callback = info[2].As<Int32>()->Value() == 0 ? Resize : Compile;
+  Local<Function> made;
+  if (Replace(engine, info[0].As<Function>(), callback, info[1].As<Int32>()->Value(), ConstructorBehavior::kThrow).ToLocal(&made)) info.GetReturnValue().Set(made);
+}
+
+// fences(construct, CompileError): Reflect.construct, and what modules are refused with, as they were before any tenant's code.
+void Fences(const FunctionCallbackInfo<Value>& info) {
+  Engine* engine = From(info);
+  if (info[0]->IsFunction()) engine->construct.Reset(engine->isolate, info[0].As<Function>());
+  if (info[1]->IsFunction()) engine->compile_error.Reset(engine->isolate, info[1].As<Function>());
+}
+
 void LoadLazy(Local<Name> name, const PropertyCallbackInfo<Value>& info) {
   Isolate* isolate = info.GetIsolate();
   Local<Value> argument = name;
@@ -789,7 +1136,9 @@ void LoadLazy(Local<Name> name, const PropertyCallbackInfo<Value>& info) {
 void DefineLazy(const FunctionCallbackInfo<Value>& info) {
   if (!info[0]->IsObject() || !info[1]->IsName() || !info[3]->IsFunction()) return;
   auto attributes = info[2]->IsTrue() ? None : DontEnum;
-  info[0].As<Object>()->SetLazyDataProperty(From(info)->context.Get(info.GetIsolate()), info[1].As<Name>(), LoadLazy, info[3], attributes).Check();
+  Local<Context> context = From(info)->context.Get(info.GetIsolate());
+  // Where it cannot, that is thrown already.
+  if (info[0].As<Object>()->SetLazyDataProperty(context, info[1].As<Name>(), LoadLazy, info[3], attributes).IsNothing()) return;
 }
 
 // Tells the guest of promises that were rejected without a handler (1), and of handlers that came late (0).
@@ -799,34 +1148,59 @@ void OnReject(PromiseRejectMessage message) {
   Local<Promise> promise = message.GetPromise();
   Isolate* isolate = Isolate::GetCurrent();
   HandleScope scope(isolate);
-  Local<Context> context = isolate->GetCurrentContext();
+  Engine* engine = EngineOf(isolate->GetCurrentContext());
   Local<Value> found;
-  if (context->GetNumberOfEmbedderDataFields() <= 1 || !context->GetEmbedderData(1)->IsExternal()) return;
-  auto* engine = static_cast<Engine*>(context->GetEmbedderData(1).As<External>()->Value());
+  if (engine == nullptr) return;
   if (engine->rejected.IsEmpty() || isolate->IsExecutionTerminating()) return;
   Local<Value> arguments[] = {Boolean::New(isolate, event == kPromiseRejectWithNoHandler), promise,
                               message.GetValue().IsEmpty() ? Local<Value>(Undefined(isolate)) : message.GetValue()};
   TryCatch caught(isolate);
-  if (!engine->rejected.Get(isolate)->Call(context, Undefined(isolate), 3, arguments).ToLocal(&found)) return;
+  if (!engine->rejected.Get(isolate)->Call(isolate->GetCurrentContext(), Undefined(isolate), 3, arguments).ToLocal(&found)) return;
+}
+
+}  // namespace
+
+namespace {
+
+// The context's buffer goes, and its isolate with it: no handle may be touched any more, and none needs to be.
+void Release(void*, size_t, void* pointer) {
+  auto* engine = static_cast<Engine*>(pointer);
+  delete[] engine->shared;
+  operator delete(pointer);
 }
 
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) void InitForContext(Isolate* isolate, Local<Context> context, Local<Object> target) {
-  Local<ArrayBuffer> memory = ArrayBuffer::New(isolate, sizeof(Engine));
-  auto* engine = new (memory->Data()) Engine();
+  void* room = operator new(sizeof(Engine), std::nothrow);
+  if (room == nullptr) {
+    isolate->ThrowError("There is no memory for an isolate");
+    return;
+  }
+  auto* engine = new (room) Engine();
+  std::shared_ptr<BackingStore> store = ArrayBuffer::NewBackingStore(room, sizeof(Engine), Release, room);
   engine->isolate = isolate;
   engine->context.Reset(isolate, context);
-  engine->memory.Reset(isolate, memory);
+  engine->memory.Reset(isolate, ArrayBuffer::New(isolate, std::move(store)));
   engine->account_key.Reset(isolate, String::NewFromUtf8Literal(isolate, "account", NewStringType::kInternalized));
   engine->used_key.Reset(isolate, String::NewFromUtf8Literal(isolate, "used", NewStringType::kInternalized));
   engine->limit_key.Reset(isolate, String::NewFromUtf8Literal(isolate, "limit", NewStringType::kInternalized));
+  Local<Name> names[] = {engine->used_key.Get(isolate), engine->limit_key.Get(isolate)};
+  Local<Value> values[] = {Number::New(isolate, 0), Number::New(isolate, 0)};
+  engine->nobody.Reset(isolate, Object::New(isolate, Null(isolate), names, values, 2));
   Local<External> self = External::New(isolate, engine);
   context->SetEmbedderData(1, self);
   isolate->SetPromiseRejectCallback(OnReject);
+  isolate->SetWasmModuleCallback(OnModule);
+  isolate->SetMicrotasksPolicy(MicrotasksPolicy::kExplicit);
+  CloseGate(engine);
   auto define = [&](const char* name, FunctionCallback callback) {
-    Local<String> key = String::NewFromUtf8(isolate, name, NewStringType::kInternalized).ToLocalChecked();
-    target->Set(context, key, Function::New(context, callback, self, 0, ConstructorBehavior::kThrow).ToLocalChecked()).Check();
+    Local<String> key;
+    Local<Function> function;
+    if (!String::NewFromUtf8(isolate, name, NewStringType::kInternalized).ToLocal(&key)) return;
+    if (!Function::New(context, callback, self, 0, ConstructorBehavior::kThrow).ToLocal(&function)) return;
+    // Before any tenant's code. Where it cannot be had, whoever asks for it finds nothing.
+    if (target->CreateDataProperty(context, key, function).IsNothing()) return;
   };
   define("run", Run);
   define("load", Load);
@@ -851,6 +1225,9 @@ extern "C" __attribute__((visibility("default"))) void InitForContext(Isolate* i
   define("utf8Decode", Utf8Decode);
   define("digest", Digest);
   define("plainUrl", PlainUrl);
+  define("fences", Fences);
+  define("fence", FenceConstructor);
+  define("fenceMethod", FenceMethod);
   define("shareSource", shared::ShareSource);
   define("provideScript", shared::ProvideScript);
   define("evaluateShared", EvaluateShared);

@@ -26,7 +26,8 @@ class Text final : public String::ExternalOneByteStringResource {
   // A copy of a text; null where there is no memory for it, or it does not fit in one byte a character.
   static Text* Of(Isolate* isolate, Local<String> text) {
     String::ValueView view(isolate, text);
-    if (!view.is_one_byte()) return nullptr;
+    // V8 takes no external text that is empty.
+    if (!view.is_one_byte() || view.length() == 0) return nullptr;
     auto* copy = new (std::nothrow) char[view.length() + 1];
     if (copy == nullptr) return nullptr;
     memcpy(copy, view.data8(), view.length());
@@ -56,9 +57,10 @@ inline void ShareSource(const FunctionCallbackInfo<Value>& info) {
   if (known == nullptr) return;
   {
     String::ValueView view(isolate, text);
+    if (!view.is_one_byte()) return;
     bytes = view.data8();
     // Another snapshot's, in the tests.
-    if (!view.is_one_byte() || known->length() != length || memcmp(known->data(), bytes, length) != 0) return;
+    if (known->length() != length || memcmp(known->data(), bytes, length) != 0) return;
   }
   if (!text->MakeExternal(isolate, known)) return;
   // V8 gives nothing back before its next full collection. What lies between the string's new header and its old end is nobody's.
@@ -104,13 +106,18 @@ inline void ProvideScript(const FunctionCallbackInfo<Value>& info) {
     __atomic_store_n(&sealed, true, __ATOMIC_RELEASE);
     return;
   }
+  if (count >= kScriptsMax) return;
   Script& script = scripts[count];
-  if (count == kScriptsMax || !Copy(isolate, info[1], script.name, sizeof script.name) || !info[2]->IsString() || !info[3]->IsString()) return;
+  if (!Copy(isolate, info[1], script.name, sizeof script.name) || !info[2]->IsString() || !info[3]->IsString()) return;
   auto form = info[3].As<String>();
   script.form_size = form->Length();
   script.form = new (std::nothrow) uint8_t[static_cast<size_t>(script.form_size) + 1];
+  if (script.form == nullptr) return;
   script.text = Text::Of(isolate, info[2].As<String>());
-  if (script.form == nullptr || script.text == nullptr) return;
+  if (script.text == nullptr) {
+    delete[] script.form;
+    return;
+  }
   form->WriteOneByteV2(isolate, 0, static_cast<uint32_t>(script.form_size), script.form);
   count++;
 }
@@ -125,8 +132,10 @@ inline MaybeLocal<v8::Script> Find(Local<Context> context, Local<Value> key_valu
     if (strcmp(scripts[at].name, name) != 0) continue;
     Local<String> code;
     if (!String::NewExternalOneByte(isolate, scripts[at].text).ToLocal(&code)) return {};
+    auto* form = new (std::nothrow) ScriptCompiler::CachedData(scripts[at].form, scripts[at].form_size);
+    if (form == nullptr) return {};
     ScriptOrigin origin(label);
-    ScriptCompiler::Source source(code, origin, new (std::nothrow) ScriptCompiler::CachedData(scripts[at].form, scripts[at].form_size));
+    ScriptCompiler::Source source(code, origin, form);
     return ScriptCompiler::Compile(context, &source, ScriptCompiler::kConsumeCodeCache);
   }
   return {};

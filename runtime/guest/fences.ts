@@ -1,0 +1,91 @@
+// What stands in tenants' hands in place of V8's own where that would escape a bound: constructors and methods that make memory which
+// V8 counts nowhere, or only once it is had, and FinalizationRegistry, whose callbacks V8 runs outside all entries. Tenants see what
+// they would see of V8's: names, prototypes, species, subclasses. Installed by main.ts in each isolate: native functions are in no snapshot.
+import { currentContext, enterContext, type Context, type Native } from './context.ts';
+import { requestLimitMs } from './cpu-limits.ts';
+import { safeArray } from './safe.ts';
+import { reportUncaught } from './web/console.ts';
+
+type Constructor = (new (...parameters: never[]) => object) & { prototype: object };
+
+const { apply, construct, defineProperty, getOwnPropertyDescriptor, ownKeys } = Reflect;
+
+function replace(target: object, name: string, value: unknown): void {
+  defineProperty(target, name, { ...getOwnPropertyDescriptor(target, name), value });
+}
+
+function fence(native: Native, target: object, name: string, adapt?: (callback: never) => unknown): void {
+  const original = (target as Record<string, Constructor | undefined>)[name];
+  if (original === undefined) return;
+  const fenced = native.fence(original, adapt);
+  if (fenced === undefined) return;
+  for (const key of ownKeys(original)) defineProperty(fenced, key, getOwnPropertyDescriptor(original, key)!);
+  replace(original.prototype, 'constructor', fenced);
+  replace(target, name, fenced);
+}
+
+/** Puts them on the global object, before any tenant's code. */
+export function installFences(native: Native): void {
+  const scope = globalThis as unknown as Record<string, object>;
+  const wasm = scope['WebAssembly'] as { CompileError?: unknown; Memory?: unknown };
+  // While the snapshot is made there is nothing of it.
+  if (wasm.Memory === undefined) return;
+  native.fences(construct, wasm.CompileError);
+  for (const name of ['ArrayBuffer', 'SharedArrayBuffer']) fence(native, scope, name);
+  fence(native, wasm, 'Memory');
+  fence(native, scope, 'FinalizationRegistry', deferred);
+  const buffers = ArrayBuffer.prototype as unknown as Record<string, object>;
+  for (const name of ['resize', 'transfer'] as const)
+    replace(buffers, name, native.fenceMethod(buffers[name]!, name === 'resize' ? 1 : 0, 0));
+  for (const name of ['compile', 'instantiate'])
+    replace(wasm, name, native.fenceMethod((wasm as unknown as Record<string, object>)[name]!, 1, 1));
+}
+
+/** Callbacks of FinalizationRegistry that V8 has called, and what with, one after the other. */
+let waiting = safeArray<unknown>();
+
+/** What V8 calls instead: it only remembers. */
+function deferred(callback: (held: unknown) => void): (held: unknown) => void {
+  return (held) => {
+    if (isOver) return;
+    waiting[waiting.length] = callback;
+    waiting[waiting.length] = held;
+  };
+}
+
+/** Whether callbacks wait for an entry of their own. */
+export function hasFinalizers(): boolean {
+  return waiting.length > 0;
+}
+
+let next = 0;
+/** One of them was ended by its limit: this isolate is being replaced, and runs no more of them. */
+let isOver = false;
+
+/** Runs what waits, on an account of its own, with the CPU that a request has. */
+export function runFinalizers(): void {
+  if (next > 0) {
+    isOver = true;
+    waiting = safeArray();
+    next = 0;
+  }
+  if (waiting.length === 0) return;
+  const context: Context = { account: { used: 0, limit: requestLimitMs() }, stores: null };
+  const before = currentContext();
+  while (next < waiting.length) {
+    const callback = waiting[next] as (held: unknown) => void;
+    const held = waiting[next + 1];
+    // Taken out first: what is ended in the middle is not called again.
+    waiting[next] = waiting[next + 1] = undefined;
+    next += 2;
+    enterContext(context);
+    try {
+      apply(callback, undefined, [held]);
+    } catch (error) {
+      reportUncaught(error, 'Uncaught (in a finalizer)', undefined);
+    }
+  }
+  waiting = safeArray();
+  next = 0;
+  enterContext(before);
+}
