@@ -10,7 +10,7 @@ import type { DeliveryEnd, EventKind } from './invocation/delivery.ts';
 import { outcomeLabel } from './invocation/outcome.ts';
 import type { KeptLog } from './kept-log.ts';
 import type { Route } from './router/route-table.ts';
-import { answerJson, type InternalRoutes } from './server/internal.ts';
+import { answerJson, answerText, type InternalRoutes } from './server/internal.ts';
 
 /** What the routes lead to. */
 export interface InternalRouteParts {
@@ -38,7 +38,7 @@ export function internalRoutes({ handler, reports, kept, isRouted, bodyBytesMax 
       if (delivery === null)
         return refuse(400, 'A delivery is {"deployment": "<id>", "kind": "queue|timer|cron|workflow", "event": {...}}');
       const { deployment, kind, event } = delivery;
-      answerJson(response, 200, delivered(await handler.deliver(deployment, kind, event)));
+      answerText(response, 200, delivered(await handler.deliver(deployment, kind, event)));
     },
     async 'POST /_platform/check'(request, response) {
       const text = await readText(request, bodyBytesMax);
@@ -103,8 +103,8 @@ function isEventKind(kind: unknown): kind is EventKind {
   return kind !== 'http' && (invocationKinds as readonly unknown[]).includes(kind);
 }
 
-/** `{outcome, result, cpuMs}`, and `error` in words when the outcome is not `ok`. */
-function delivered({ outcome, result, cpuMs }: DeliveryEnd): object {
-  const ended = { outcome: outcomeLabel(outcome), result: result === null ? null : (JSON.parse(result) as unknown), cpuMs };
-  return outcome.kind === 'ok' ? ended : { ...ended, error: errorMessage(outcome.code, outcome.details) };
+/** `{outcome, result, cpuMs}`, and `error` in words when the outcome is not `ok`. The result is JSON already, and may be long. */
+function delivered({ outcome, result, cpuMs }: DeliveryEnd): string {
+  const error = outcome.kind === 'ok' ? '' : `,"error":${JSON.stringify(errorMessage(outcome.code, outcome.details))}`;
+  return `{"outcome":"${outcomeLabel(outcome)}","result":${result ?? 'null'},"cpuMs":${cpuMs}${error}}`;
 }

@@ -357,6 +357,13 @@ export class Serving implements LinkEvents, CpuMeter {
   eventResult(id: number, result: string, over: boolean): void {
     const invocation = this.#running.get(id);
     if (invocation === undefined || isHttp(invocation)) return;
+    const { deliveryBytesMax } = this.#parts.limits;
+    if (result.length > deliveryBytesMax) {
+      const reason = `what the handler answers has ${result.length} characters as JSON, and may have ${deliveryBytesMax}`;
+      this.#deployment.log('error', `The event fails: ${reason}`, invocation);
+      this.#over(id, failed('worker_threw', { reason }));
+      return;
+    }
     invocation.answer.result = result;
     invocation.phase = 'answered';
     if (over) this.#over(id, ok);

@@ -10,12 +10,14 @@ export interface EventRecord {
   /** Attempts it may have; 0 where nobody said so. */ readonly attemptsMax: number;
 }
 
+/** A tenant's words are read on the engine's main thread up to here. */
+const parsedCharsMax = 1024 * 1024;
 const nameField = { queue: 'queueName', timer: 'binding', cron: 'name', workflow: 'workflow' } as const;
 const idField = { queue: '', timer: 'id', cron: '', workflow: 'executionId' } as const;
 
 /** @param event JSON in the shape of guest/events/, with what broker/ says beside. */
 export function eventRecord(kind: EventKind, event: string): EventRecord {
-  const fields = (JSON.parse(event) ?? {}) as Readonly<Record<string, unknown>>;
+  const fields = fieldsOf(event);
   const [first] = kind === 'queue' && Array.isArray(fields['messages']) ? (fields['messages'] as { attempt?: unknown }[]) : [fields];
   const text = (name: string): string => String(fields[name] ?? '');
   return {
@@ -24,6 +26,17 @@ export function eventRecord(kind: EventKind, event: string): EventRecord {
     attempt: count(first?.['attempt'], 1),
     attemptsMax: count(fields['attemptsMax'], 0),
   };
+}
+
+/** Of a run without its input and the results of all its steps, which may be megabytes. */
+function fieldsOf(event: string): Readonly<Record<string, unknown>> {
+  const end = event.startsWith('{"workflow":"') ? event.indexOf(',"input":') : -1;
+  try {
+    return JSON.parse(end < 0 ? event : `${event.slice(0, end)}}`) ?? {};
+  } catch {
+    // An operator gave it, in an order of his own.
+    return JSON.parse(event) ?? {};
+  }
 }
 
 function count(value: unknown, otherwise: number): number {
@@ -37,6 +50,7 @@ function count(value: unknown, otherwise: number): number {
  */
 export function thrownIn(result: string | null): string | null {
   if (result === null || !(result.includes('"thrown":') || result.startsWith('{"status":"failed"'))) return null;
+  if (result.length > parsedCharsMax) return 'what it threw is in the log';
   const { thrown, status, error } = (JSON.parse(result) ?? {}) as { thrown?: unknown; status?: unknown; error?: { message?: unknown } };
   if (thrown !== undefined) return String(thrown);
   return status === 'failed' ? String(error?.message ?? 'The run failed') : null;

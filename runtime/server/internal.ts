@@ -37,5 +37,10 @@ export async function openInternal(path: string, routes: InternalRoutes): Promis
 }
 
 export function answerJson(response: ServerResponse, status: number, body: object): void {
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  answerText(response, status, JSON.stringify(body));
+}
+
+/** @param json a body that is JSON already. */
+export function answerText(response: ServerResponse, status: number, json: string): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(json);
 }

@@ -34,9 +34,10 @@ before(async () => {
       stuck: `export default { message() { ${long} const view = new Uint8Array(1_000_000); for (let i = 0; i < 1e5; i++) { view.fill(i); view.fill(i); view.fill(i); } } };`,
       hang: `export default { message() { return new Promise(() => {}); } };`,
       wait: `export default { message(event, env, ctx) { ctx.waitUntil(new Promise((resolve) => setTimeout(resolve, 20)).then(() => console.log('settled'))); } };`,
+      long: `export default { workflows: { orders: { handler: ({ input }) => 'x'.repeat(input) } } };`,
       page: `export default { fetch: () => new Response('ok') };`,
     },
-    { cpu: { http: all(100), queue: all(200), timer: all(100), cron: all(100), workflow: all(100) } },
+    { deliveryBytesMax: 1_000_000, cpu: { http: all(100), queue: all(200), timer: all(100), cron: all(100), workflow: all(100) } },
   );
 });
 after(() => handler.close());
@@ -122,6 +123,13 @@ test('a handler that can never answer is ended', async () => {
 test('an event ends when what waitUntil was given has settled', async () => {
   assert.deepEqual(await handler.deliver('wait', 'queue', messages(1)), { outcome: 'ok', result: { acked: ['m0'], retry: [] } });
   assert.ok(handler.logs.some(({ project, text }) => project === 'wait' && text === 'settled'));
+});
+
+test('what a handler answers is bounded, since the engine hands it on', async () => {
+  const run = { workflow: 'orders', executionId: 'e1', run: 'r1', input: 1_000_000, steps: {} };
+  assert.deepEqual(await handler.deliver('long', 'workflow', run), { outcome: 'worker_threw', result: null });
+  await handler.logged('long', /^The event fails: what the handler answers has 10000\d\d characters as JSON, and may have 1000000$/);
+  assert.equal((await handler.deliver('long', 'workflow', { ...run, input: 900_000 })).outcome, 'ok');
 });
 
 test('a worker without the handler says which one is missing', async () => {

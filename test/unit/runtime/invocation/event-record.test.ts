@@ -20,8 +20,26 @@ test('an event is known by its name, its id where it has one, and its attempt', 
   assert.equal(eventRecord('workflow', '{"workflow":"orders","executionId":"e1"}').id, 'e1');
 });
 
+test('of a run that carries much, only what comes before its input is read', () => {
+  const head = '"workflow":"orders","executionId":"a,\\"input\\":","attempt":2,"attemptsMax":4';
+  assert.deepEqual(eventRecord('workflow', `{${head},"input":{"x":1},"steps":not read`), {
+    name: 'orders',
+    id: 'a,"input":',
+    attempt: 2,
+    attemptsMax: 4,
+  });
+});
+
 test('whatever an operator gives as an event, there is a record of it', () => {
-  for (const event of ['null', '1', '[]', '{"messages":[]}', '{"messages":[null]}', '{"messages":{},"attempt":"x"}'])
+  for (const event of [
+    '{"workflow":"","a":{"b":1,"input":2}}',
+    'null',
+    '1',
+    '[]',
+    '{"messages":[]}',
+    '{"messages":[null]}',
+    '{"messages":{},"attempt":"x"}',
+  ])
     for (const kind of ['queue', 'timer', 'cron', 'workflow'] as const)
       assert.deepEqual(eventRecord(kind, event), { name: '', id: '', attempt: 1, attemptsMax: 0 });
 });
