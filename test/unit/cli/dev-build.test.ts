@@ -1,7 +1,7 @@
 // `platform dev` runs the build command of a project: before anything else, again when what it is made from changes, and never
 // because of what it wrote itself. The command is real, and counts its runs; the engine only records what it is given.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -9,6 +9,7 @@ import { startSession } from '#cli/dev-session.ts';
 import { formatFailure, failuresOf } from '#cli/failure.ts';
 import { loadProject } from '#cli/project.ts';
 import type { Manifest } from '#core/manifest.ts';
+import { until } from '#test/setup/until.ts';
 import { recordingShell } from './shell-double.ts';
 
 interface Served {
@@ -42,10 +43,11 @@ async function session(t: TestContext, files: Record<string, string>) {
   const failures = stream<string>();
   const warnings = stream<string>();
   const shell = recordingShell(folder);
+  const stopped = Promise.withResolvers<void>();
   const running = startSession({
     folder,
     watching: true,
-    stopped: new Promise(() => {}),
+    stopped: stopped.promise,
     load: () => loadProject(shell, folder, null),
     engine: {
       port: 1,
@@ -67,12 +69,17 @@ async function session(t: TestContext, files: Record<string, string>) {
       failed: (error) => failures.push(failuresOf(error).map(formatFailure).join('\n')),
     },
   });
-  t.after(async () => {
+  const end = async (): Promise<void> => {
+    stopped.resolve();
     await (await running).close();
+  };
+  t.after(async () => {
+    await end();
     rmSync(folder, { recursive: true });
   });
   const runs = (): number => readFileSync(path.join(folder, 'node_modules/runs'), 'utf8').length;
-  return { write, runs, served: served.next, failed: failures.next, warned: warnings.next };
+  const read = (name: string): string => (existsSync(path.join(folder, name)) ? readFileSync(path.join(folder, name), 'utf8') : '');
+  return { write, read, runs, end, served: served.next, failed: failures.next, warned: warnings.next };
 }
 
 /** Each run leaves a letter where nobody watches. */
@@ -145,3 +152,21 @@ writeFileSync('stamp.json', String(process.hrtime.bigint()));`,
   while (last.asset('index.html') !== 'two') last = await dev.served();
   assert.equal(dev.runs(), runs + 1);
 });
+
+test('a command that does not end is ended with the session', async (t) => {
+  const dev = await session(t, {
+    'platform.yaml': 'kind: static\nbuild: node make.mjs\n',
+    'make.mjs': `${make}writeFileSync('node_modules/pid', String(process.pid)); setInterval(() => {}, 1000);`,
+  });
+  const pid = await until(() => Number(dev.read('node_modules/pid')) || null);
+  await dev.end();
+  await until(() => !isRunning(pid));
+});
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
