@@ -263,8 +263,10 @@ async function remove(path: string): Promise<void> {
   }
 }
 
-function full(error: unknown): unknown {
-  return (error as NodeJS.ErrnoException).code === 'ENOSPC'
+/** What means that the disk is full, of the system's or SQLite's errors, in the binding's words. */
+export function full(error: unknown): unknown {
+  const { code } = error as { code?: unknown };
+  return code === 'ENOSPC' || code === 'SQLITE_FULL'
     ? new PlatformError('quota_exceeded', { what: 'The file', limit: 'the space of the disk' })
     : error;
 }

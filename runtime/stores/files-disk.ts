@@ -9,7 +9,7 @@ import { PlatformError } from '#core/errors.ts';
 import { FreeSpace } from '#core/free-space.ts';
 import type { FileBody, FileHead, FilePlace, FileStore, FileWrite } from '../bindings/fs.ts';
 import { holds, resolveRange } from './file-conditions.ts';
-import { openAtOnce, openContents, type Content } from './files-disk-contents.ts';
+import { full, openAtOnce, openContents, type Content } from './files-disk-contents.ts';
 import { openSqliteFile } from './sqlite-file.ts';
 
 interface Row {
@@ -243,7 +243,7 @@ export function openFilesDisk(folder: string, options: FilesDiskOptions = {}): F
     return found;
   }
 
-  return {
+  const store: FileStore & { close(): void } = {
     async put(place, key, body, { onlyIf, headers, metadata, bytesMax, digests }) {
       const { md5, ...written } = await content.write(body, bytesMax, digests);
       const texts = { headers: JSON.stringify(headers), metadata: JSON.stringify(metadata), digests: JSON.stringify(digests) };
@@ -357,6 +357,22 @@ export function openFilesDisk(folder: string, options: FilesDiskOptions = {}): F
       content.close();
       flushed.close();
     },
+  };
+  const guarded = <Given extends readonly unknown[], Result>(call: (...given: Given) => Promise<Result>) => {
+    return (...given: Given): Promise<Result> =>
+      call(...given).catch((error: unknown) => {
+        throw full(error);
+      });
+  };
+  return {
+    ...store,
+    put: guarded(store.put),
+    delete: guarded(store.delete),
+    createUpload: guarded(store.createUpload),
+    putPart: guarded(store.putPart),
+    completeUpload: guarded(store.completeUpload),
+    abortUpload: guarded(store.abortUpload),
+    clear: guarded(store.clear),
   };
 }
 

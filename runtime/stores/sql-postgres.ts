@@ -2,7 +2,7 @@
 // transactions, so that none waits behind another kind's locks. Opened by the roots and handed to the stores.
 import { PlatformError } from '#core/errors.ts';
 import { openPostgres, type PostgresValue, type Statements } from '#postgres/connection.ts';
-import { isConnectionTrouble } from '#postgres/postgres-error.ts';
+import { isConnectionTrouble, sqlState } from '#postgres/postgres-error.ts';
 import type { Sql, SqlValue } from './sql.ts';
 
 /** The tables of bindings. */
@@ -25,9 +25,14 @@ const session = {
   jit: 'off',
 };
 
-/** Runs a statement; what means that the server is away becomes `store_unavailable`. */
+/** SQLSTATE of a full disk. */
+const diskFull = '53100';
+
+/** Runs a statement; what means that the server is away becomes `store_unavailable`, and that its disk is full, `quota_exceeded`. */
 function guarded<Result>(running: Promise<Result>): Promise<Result> {
   return running.catch((error: unknown) => {
+    if (sqlState(error) === diskFull)
+      throw new PlatformError('quota_exceeded', { what: 'What is written', limit: 'the space of the disk' }, { cause: error });
     throw isConnectionTrouble(error) ? new PlatformError('store_unavailable', {}, { cause: error }) : error;
   });
 }

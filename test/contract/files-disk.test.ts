@@ -11,6 +11,7 @@ import { promisify } from 'node:util';
 import Database from 'better-sqlite3';
 import { FreeSpace } from '#core/free-space.ts';
 import { openFilesDisk } from '#runtime/stores/files-disk.ts';
+import { full } from '#runtime/stores/files-disk-contents.ts';
 import { fileStoreContract } from './file-store.ts';
 
 fileStoreContract(async () => {
@@ -210,4 +211,11 @@ test('a full disk takes no file, and gives and deletes those it has', async () =
   assert.equal(await store.head(place, 'kept'), null);
   store.close();
   await rm(folder, { recursive: true });
+});
+
+test('a full disk is said as such, whether the system says it or SQLite', () => {
+  assert.deepEqual(
+    ['ENOSPC', 'SQLITE_FULL', 'EACCES'].map((code) => (full(Object.assign(new Error('x'), { code })) as { code: string }).code),
+    ['quota_exceeded', 'quota_exceeded', 'EACCES'],
+  );
 });
