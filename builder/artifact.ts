@@ -2,7 +2,7 @@
 // same build is written once. Called by build.ts; a folder that has its final name is complete.
 import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { access, mkdir, open, rename, rm } from 'node:fs/promises';
+import { access, mkdir, open, rename, rm, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { canonicalJson, hashOf } from '#core/artifact-id.ts';
 import type { Manifest } from '#core/manifest.ts';
@@ -29,10 +29,11 @@ export interface Artifact {
 /**
  * Writes an artifact into `<artifacts>/<id>`, whole or not at all; one that is there already stays as it is.
  *
+ * @param keepsFreeBytes what of the disk it must leave free
  * @param durable wait until everything is on the disk, so that it outlives a power cut; `platform dev` need not
  * @throws {BuildError} `write_failed` (a full disk, say) or `assets` (a file changed meanwhile); nothing is left behind.
  */
-export async function writeArtifact(artifacts: string, content: ArtifactContent, durable = true): Promise<Artifact> {
+export async function writeArtifact(artifacts: string, content: ArtifactContent, durable = true, keepsFreeBytes = 0): Promise<Artifact> {
   const json = canonicalJson(content.manifest);
   const id = hashOf(json);
   const folder = join(artifacts, id);
@@ -61,6 +62,7 @@ export async function writeArtifact(artifacts: string, content: ArtifactContent,
   try {
     const folders = new Set([temporary]);
     await mkdir(artifacts, { recursive: true });
+    if (keepsFreeBytes > 0) await checkSpace(artifacts, artifact.bytes, keepsFreeBytes);
     await mkdir(temporary, { mode: 0o700 });
     for (const { path, source, hash } of assets) {
       const target = join(temporary, path);
@@ -78,6 +80,14 @@ export async function writeArtifact(artifacts: string, content: ArtifactContent,
     throw toWriteError(error, artifacts);
   }
   return artifact;
+}
+
+async function checkSpace(folder: string, bytes: number, keepsFreeBytes: number): Promise<void> {
+  const { bavail, bsize } = await statfs(folder);
+  if (bavail * bsize < bytes + keepsFreeBytes)
+    throw new Error(
+      `it has ${bytes} bytes, the disk has ${bavail * bsize} free, and ${keepsFreeBytes} of them stay free (DISK_FREE_BYTES_MIN)`,
+    );
 }
 
 interface CopiedFile {

@@ -38,6 +38,7 @@ export interface BuildOptions {
   readonly made?: readonly string[] | null;
   /** Gets what the author should know of a build that succeeds. */ readonly onWarning?: (text: string) => void;
   /** Wait until the artifact is safely on the disk; default true. */ readonly durable?: boolean;
+  /** What of the disk stays free; default 0. */ readonly keepsFreeBytes?: number;
   /** Make compressed forms of the assets; default true. */ readonly compress?: boolean;
 }
 
@@ -75,7 +76,12 @@ export async function build(options: BuildOptions): Promise<Artifact> {
       assets: assets?.sources ?? new Map<string, string>(),
       ...(migrationsText === null ? {} : { migrations: migrationsText }),
     };
-    return writeArtifact(options.artifacts, encoded === undefined ? content : { ...content, encoded }, options.durable);
+    return writeArtifact(
+      options.artifacts,
+      encoded === undefined ? content : { ...content, encoded },
+      options.durable,
+      options.keepsFreeBytes,
+    );
   };
   if (assets === null || options.compress === false) return write(assets?.files ?? {});
   await mkdir(options.artifacts, { recursive: true });

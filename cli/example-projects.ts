@@ -2,6 +2,7 @@
 // long as it runs. Arguments: the folder of the examples, the data folder.
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
+import { limitsFrom } from '#core/limits.ts';
 import { exitCodeOf, failuresOf, formatFailure } from './failure.ts';
 import { buildProject, loadProject } from './project.ts';
 import { publish } from './publish.ts';
@@ -9,10 +10,13 @@ import { processShell, type Shell } from './shell.ts';
 
 /** Every folder with a platform.yaml; one whose sources did not change keeps its deployment. */
 async function publishExamples(examples: string, folder: string, shell: Shell): Promise<void> {
+  const { diskFreeBytesMin } = limitsFrom(shell.env);
   for (const name of readdirSync(examples).sort()) {
     const projectFolder = path.join(examples, name);
     if (!existsSync(path.join(projectFolder, 'platform.yaml'))) continue;
-    const built = await buildProject(loadProject(shell, projectFolder, null), path.join(folder, 'artifacts'));
+    const built = await buildProject(loadProject(shell, projectFolder, null), path.join(folder, 'artifacts'), {
+      keepsFreeBytes: diskFreeBytesMin,
+    });
     const { changed } = publish({
       dataFolder: folder,
       project: name,

@@ -151,6 +151,7 @@ export interface Built extends Artifact {
  * @param options.bundle made already by a watch.
  * @param options.made what the build command made, where it has run already.
  * @param options.durable whether it must outlive a power cut.
+ * @param options.keepsFreeBytes what of the disk stays free.
  * @param options.compress whether assets get compressed forms.
  * @throws {BuildError}
  */
@@ -163,6 +164,7 @@ export async function buildProject(
     readonly bundle?: Bundle;
     readonly made?: readonly string[] | null;
     readonly durable?: boolean;
+    readonly keepsFreeBytes?: number;
     readonly compress?: boolean;
   } = {},
 ): Promise<Built> {

@@ -17,6 +17,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  statfsSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -47,6 +48,7 @@ export interface EmbeddedOptions {
   readonly folder: string;
   /** False: a power loss may lose everything. For tests. */
   readonly durable?: boolean;
+  /** What of the disk stays free where the data have to be made; a server that has some starts in any case. */ readonly keepsFreeBytes?: number;
   /** The server died and is started again, or cannot be. */
   readonly onTrouble?: (message: string, details: Readonly<Record<string, unknown>>) => void;
   /** Gives the start up: what it runs is ended, and it rejects. Once it has resolved, `stop` is the way. */
@@ -84,8 +86,10 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   options.signal?.throwIfAborted();
   options.signal?.addEventListener('abort', forward);
   await stopOrphan(dataFolder, own(dataFolder));
-  if (!existsSync(dataFolder))
+  if (!existsSync(dataFolder)) {
+    checkSpace(folder, options.keepsFreeBytes ?? 0);
     await initialize({ bin, folder, own, seen, dataFolder, password, user, durable: options.durable !== false, signal });
+  }
   const settings: Record<string, string> = {
     listen_addresses: '',
     unix_socket_directories: sockets.startsWith(`${folder}${path.sep}`) ? own(sockets) : sockets,
@@ -212,6 +216,17 @@ function socketFolder(place: string, user: RunAs | null): string {
   if (user !== null) chownSync(folder, user.uid, user.gid);
   chmodSync(folder, 0o700);
   return folder;
+}
+
+/** What a new server takes before anybody writes to it. */
+const newDataBytes = 64 * 1024 * 1024;
+
+function checkSpace(folder: string, keepsFreeBytes: number): void {
+  const { bavail, bsize } = statfsSync(folder);
+  if (keepsFreeBytes > 0 && bavail * bsize < newDataBytes + keepsFreeBytes)
+    throw new Error(
+      `The disk of ${folder} has ${bavail * bsize} bytes free: an embedded Postgres needs ${newDataBytes}, and ${keepsFreeBytes} stay free (DISK_FREE_BYTES_MIN)`,
+    );
 }
 
 async function initialize(parts: {

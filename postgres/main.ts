@@ -1,6 +1,7 @@
 // Root of the process that looks after the database: starts the embedded Postgres unless DATABASE_URL names one, brings its tables up
 // to date, and lets engines sign in. Started by the supervisor, which hears `{type: 'ready', engineUrl}`; runs no tenant code.
 import { join } from 'node:path';
+import { limitsFrom } from '#core/limits.ts';
 import { logFormatFrom } from '#core/log-level.ts';
 import { logText } from '#core/log-text.ts';
 import { openPostgres } from './connection.ts';
@@ -24,6 +25,7 @@ async function start(): Promise<void> {
   if (url === '') {
     embedded = await startEmbeddedPostgres({
       folder: join(get('FS_PATH'), 'postgres'),
+      keepsFreeBytes: limitsFrom(process.env).diskFreeBytesMin,
       signal: stopping.signal,
       onTrouble: (message, details) => say(50, message, details),
     });

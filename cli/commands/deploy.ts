@@ -2,6 +2,7 @@
 // started there.
 import path from 'node:path';
 import { defineCommand } from 'citty';
+import { limitsFrom } from '#core/limits.ts';
 import type { RouteRecord } from '#core/manifest.ts';
 import { variablesOf } from '#core/preview.ts';
 import { chooseProjects, choiceFlags } from '../choose-projects.ts';
@@ -72,7 +73,10 @@ async function deployOne(shell: Shell, folder: string, args: DeployFlags): Promi
   const production = args.prod === true || isDefault;
   if (platform.running !== null && !args.json)
     shell.out(shell.paint('dim', `Deploying to the platform on ${inWords({ ...platform, pid: platform.running.pid })}`));
-  const built = await buildProject(project, path.join(platform.folder, 'artifacts'), buildOutput(shell));
+  const built = await buildProject(project, path.join(platform.folder, 'artifacts'), {
+    ...buildOutput(shell),
+    keepsFreeBytes: limitsFrom(shell.env).diskFreeBytesMin,
+  });
   if (args.force !== true) {
     const given = vars ?? variablesFor(before, branch, production);
     await checkStart(platform, { artifact: built.id, project: name, plan: before?.plan ?? 'free', vars: given });

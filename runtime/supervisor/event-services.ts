@@ -8,7 +8,8 @@ import type { ServiceSpec } from './services.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What these services get of the operator's environment: what is theirs, and nothing of other services. */
-const ofPostgres = /^(?:PATH|TZ|TMPDIR|NODE_(?:ENV|COMPILE_CACHE)|FS_PATH|LOG_FORMAT|NO_COLOR|DATABASE_URL|ENGINE_DATABASE_URL|PG[A-Z]+)$/;
+const ofPostgres =
+  /^(?:PATH|TZ|TMPDIR|NODE_(?:ENV|COMPILE_CACHE)|FS_PATH|DISK_FREE_BYTES_MIN|LOG_FORMAT|NO_COLOR|DATABASE_URL|ENGINE_DATABASE_URL|PG[A-Z]+)$/;
 const ofBroker =
   /^(?:PATH|TZ|TMPDIR|NODE_(?:ENV|COMPILE_CACHE)|FS_PATH|LOG_LEVEL|LOG_FORMAT|NO_COLOR|(?:QUEUE|DELIVERY|BROKER|TIMERS?|WORKFLOW|WORKER_CPU_LIMIT_MS)_[A-Z_]+)$/;
 

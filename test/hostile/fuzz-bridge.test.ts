@@ -67,13 +67,17 @@ test('whatever a guest says, the host goes on and every request ends once', asyn
   });
   const scope = 'receive';
   const hostMemory = new EngineMemory(defaultLimits);
+  let unending = 0;
   const parts = {
     pool: { take: isolate, release() {} },
     hostMemory,
     handlers: {
       async: {
         echo: ({ args, parts }: { args: unknown; parts: [] }) => ({ value: args, parts }),
-        never: () => new Promise(() => {}),
+        never: () => {
+          unending++;
+          return new Promise(() => {});
+        },
         stream: ({ isolate }: { isolate: { openStream(source: object): { id: number } } }) => ({
           value: isolate.openStream({ resume() {}, cancel() {} }).id,
         }),
@@ -146,6 +150,11 @@ test('whatever a guest says, the host goes on and every request ends once', asyn
     answers.filter((count) => count !== 1),
     [],
     `seed ${random.seed}: requests that did not end once`,
+  );
+  // Of what is over nothing is counted any more.
+  assert.ok(
+    hostMemory.bytes >= unending * 1024 && hostMemory.bytes <= unending * 4096,
+    `seed ${random.seed}: ${hostMemory.bytes} bytes of ${unending} calls`,
   );
   assert.ok(rounds > 100 && disposed > 5, `${rounds} rounds, ${disposed} isolates given up`);
 });

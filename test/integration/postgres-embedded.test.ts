@@ -40,6 +40,18 @@ async function use<T>(postgres: EmbeddedPostgres, run: (sql: Postgres) => Promis
   }
 }
 
+test('where the disk is nearly full, no data are made, and it says why', async () => {
+  await withFolder(async (folder) => {
+    await assert.rejects(
+      startEmbeddedPostgres({ folder: path.join(folder, 'postgres'), durable: false, keepsFreeBytes: 900_000_000_000_000 }),
+      {
+        message: /bytes free: an embedded Postgres needs 67108864, and 900000000000000 stay free \(DISK_FREE_BYTES_MIN\)$/,
+      },
+    );
+    assert.equal(existsSync(path.join(folder, 'postgres/data-18')), false);
+  });
+});
+
 test('what was written is there after a stop and a start, under the same address', async () => {
   await withFolder(async (folder) => {
     const first = await startEmbeddedPostgres({ folder });

@@ -68,6 +68,17 @@ test('many writers of the same artifact leave one and nothing else', async (t) =
   assert.deepEqual(readdirSync(join(root, 'artifacts')), [written[0]!.id]);
 });
 
+test('an artifact leaves as much of the disk free as it is told', async (t) => {
+  const root = projectFolder(t, { 'x.txt': 'text' });
+  const content = contentOf({ 'x.txt': 'text' }, new Map([['x.txt', join(root, 'x.txt')]]));
+  await assert.rejects(writeArtifact(join(root, 'artifacts'), content, true, 900_000_000_000_000), {
+    code: 'write_failed',
+    message: /it has \d+ bytes, the disk has \d+ free, and 900000000000000 of them stay free \(DISK_FREE_BYTES_MIN\)$/,
+  });
+  assert.deepEqual(readdirSync(join(root, 'artifacts')), []);
+  await writeArtifact(join(root, 'artifacts'), content, true, 1);
+});
+
 test('an asset that changed since it was hashed fails the build and leaves nothing', async (t) => {
   const root = projectFolder(t, { 'x.txt': 'other' });
   const content = contentOf({ 'x.txt': 'text' }, new Map([['x.txt', join(root, 'x.txt')]]));
