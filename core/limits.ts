@@ -15,6 +15,8 @@ export interface Limits {
   /** Live isolates in one engine. */ readonly isolatesMax: number;
   /** Resident memory of an engine above which idle isolates go. */ readonly engineMemoryMb: number;
   /** Top-level code of a worker; 0 = off (spec part 8). */ readonly startupCpuMs: number;
+  /** How long a top-level `await` of a worker may take. */ readonly startupWallMs: number;
+  /** How long `Atomics.wait` may hold an isolate's thread in one entry. */ readonly atomicsWaitMs: number;
   /** CPU by kind and plan; 0 = off (spec part 8). */ readonly cpu: CpuLimits;
   /** Wall time of an HTTP invocation, `waitUntil` included. */ readonly wallMs: number;
   /** Wall time of an event that is no request. */ readonly eventWallMs: number;
@@ -80,6 +82,8 @@ export const defaultLimits: Limits = {
   isolatesMax: 1000,
   engineMemoryMb: 4096,
   startupCpuMs: 5000,
+  startupWallMs: 10_000,
+  atomicsWaitMs: 5000,
   compiledFormsMemoryBytesMax: 64 * 1024 * 1024,
   compiledFormsDiskBytesMax: 1024 * 1024 * 1024,
   cpu: defaultCpuLimits,
@@ -144,6 +148,8 @@ export const limitVariables = {
   isolatesMax: 'WORKER_ISOLATES_MAX',
   engineMemoryMb: 'ENGINE_MEMORY_MB',
   startupCpuMs: 'WORKER_STARTUP_CPU_LIMIT_MS',
+  startupWallMs: 'WORKER_STARTUP_WALL_LIMIT_MS',
+  atomicsWaitMs: 'WORKER_ATOMICS_WAIT_MS',
   compiledFormsMemoryBytesMax: 'COMPILED_FORMS_MEMORY_BYTES_MAX',
   compiledFormsDiskBytesMax: 'COMPILED_FORMS_DISK_BYTES_MAX',
   wallMs: 'WORKER_WALL_LIMIT_MS',

@@ -69,8 +69,6 @@ export function isHttp(invocation: AnyInvocation): invocation is HttpInvocation 
   return invocation.kind === 'http';
 }
 
-/** How long a top-level `await` may take. */
-const TOP_LEVEL_WALL_MS = 30_000;
 /** The listener reads no further once the response is out. */
 const bodyGone: Failure = {
   code: 'invocation_ended',
@@ -194,15 +192,15 @@ export class Serving implements LinkEvents, CpuMeter {
   started(state: string, reason: string): void {
     if (this.#state !== 'starting') return;
     this.#asked = true;
-    const { startupCpuMs, isolateMemoryMb } = this.#parts.limits;
+    const { startupCpuMs, startupWallMs, isolateMemoryMb } = this.#parts.limits;
     if (state === 'ready') {
       clearTimeout(this.#topLevelTimer);
       this.#state = 'ready';
       this.#hooks.onReady();
     } else if (state === 'pending') {
       this.#topLevelTimer ??= setTimeout(() => {
-        this.#failStart(failed('worker_start_failed', { reason: `a top-level await did not settle within ${TOP_LEVEL_WALL_MS} ms` }));
-      }, TOP_LEVEL_WALL_MS);
+        this.#failStart(failed('worker_start_failed', { reason: `a top-level await did not settle within ${startupWallMs} ms` }));
+      }, startupWallMs);
     } else if (state === 'syntax') this.#failStart(failed('worker_syntax_error', { reason }));
     else if (state === 'cpu') this.#failStart(failed('startup_cpu_limit_exceeded', { limitMs: startupCpuMs }));
     else if (state === 'memory') this.#failStart(failed('memory_limit_exceeded', { limitMb: isolateMemoryMb }));

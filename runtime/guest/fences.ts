@@ -3,6 +3,7 @@
 // they would see of V8's: names, prototypes, species, subclasses. Installed by main.ts in each isolate: native functions are in no snapshot.
 import { currentContext, enterContext, type Context, type Native } from './context.ts';
 import { requestLimitMs } from './cpu-limits.ts';
+import { currentEntry } from './invocation.ts';
 import { safeArray } from './safe.ts';
 import { reportUncaught } from './web/console.ts';
 
@@ -25,11 +26,12 @@ function fence(native: Native, target: object, name: string, adapt?: (callback: 
 }
 
 /** Puts them on the global object, before any tenant's code. */
-export function installFences(native: Native): void {
+export function installFences(native: Native, atomicsWaitMs: number): void {
   const scope = globalThis as unknown as Record<string, object>;
   const wasm = scope['WebAssembly'] as { CompileError?: unknown; Memory?: unknown };
   // While the snapshot is made there is nothing of it.
   if (wasm.Memory === undefined) return;
+  replace(Atomics, 'wait', boundedWait(native, atomicsWaitMs));
   native.fences(construct, wasm.CompileError);
   for (const name of ['ArrayBuffer', 'SharedArrayBuffer']) fence(native, scope, name);
   fence(native, wasm, 'Memory');
@@ -39,6 +41,33 @@ export function installFences(native: Native): void {
     replace(buffers, name, native.fenceMethod(buffers[name]!, name === 'resize' ? 1 : 0, 0));
   for (const name of ['compile', 'instantiate'])
     replace(wasm, name, native.fenceMethod((wasm as unknown as Record<string, object>)[name]!, 1, 1));
+}
+
+/** `Atomics.wait`, which holds the thread: nobody else could wake it, so that more than a bound in one entry only keeps a worker from answering. */
+function boundedWait(native: Native, entryMsMax: number): typeof Atomics.wait {
+  let entry = -1;
+  let leftMs = entryMsMax;
+  return new Proxy(Atomics.wait, {
+    __proto__: null,
+    apply(wait: typeof Atomics.wait, self: unknown, given: unknown[]) {
+      if (entry !== currentEntry()) {
+        entry = currentEntry();
+        leftMs = entryMsMax;
+      }
+      const asked = given[3] === undefined ? leftMs : +(given[3] as number);
+      const parameters = safeArray<unknown>();
+      for (let at = 0; at < 3; at++) parameters[at] = given[at];
+      // Of what is no number it waits for ever.
+      parameters[3] = asked <= leftMs ? asked : leftMs;
+      const began = native.now();
+      try {
+        return apply(wait, self, parameters as ArrayLike<never> as never);
+      } finally {
+        leftMs -= native.now() - began;
+        if (leftMs < 0) leftMs = 0;
+      }
+    },
+  } as ProxyHandler<typeof Atomics.wait>);
 }
 
 /** Callbacks of FinalizationRegistry that V8 has called, and what with, one after the other. */

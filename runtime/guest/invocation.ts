@@ -155,6 +155,11 @@ export function beginEntry(): void {
   touched = null;
 }
 
+/** Number of the entry that runs; 0: the first has not begun. */
+export function currentEntry(): number {
+  return entry;
+}
+
 /** The invocation runs in this entry and shares in its CPU. */
 export function touch(invocation: Invocation | undefined): void {
   if (invocation === undefined || invocation.entry === entry) return;

@@ -27,6 +27,7 @@ import { fetchListener, globalEvents } from './fetch-event.ts';
 interface GuestLimits {
   streamWindowBytes: number;
   timersMax: number;
+  atomicsWaitMs: number;
   logBytesMax: number;
   /** Outside the heap. */ memoryBytesMax: number;
   /** Whose scripts are shared. */ snapshotKey: string;
@@ -103,7 +104,7 @@ scope['connect'] = (native: Native, leave: Leave, callSync: typeof host.callSync
     return callSync(name, text as never, part);
   };
   connectNodeHooks(waiting);
-  installFences(native);
+  installFences(native, limits.atomicsWaitMs);
   installWasmStreaming();
   host.defineLazy = native.defineLazy;
   host.evaluate = native.evaluate;

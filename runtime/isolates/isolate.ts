@@ -20,6 +20,7 @@ export interface IsolateParts {
     /** Of the worker's top level; 0 = off. */ readonly startupCpuMs: number;
     readonly streamWindowBytes: number;
     readonly timersMax: number;
+    readonly atomicsWaitMs: number;
     readonly logBytesMax: number;
   };
 }
@@ -119,7 +120,7 @@ export class WorkerIsolate implements Enterable {
     const native = parts.native.createSync(this.#context) as ivm.Reference<object>;
     parts.snapshot.share(native);
     const connect = this.#context.global.getSync('connect', { reference: true }) as ivm.Reference<(...parameters: unknown[]) => unknown>;
-    const { streamWindowBytes, timersMax, logBytesMax } = parts.limits;
+    const { streamWindowBytes, timersMax, atomicsWaitMs, logBytesMax } = parts.limits;
     const connection = connect.applySync(
       undefined,
       [
@@ -130,6 +131,7 @@ export class WorkerIsolate implements Enterable {
         new ivm.ExternalCopy({
           streamWindowBytes,
           timersMax,
+          atomicsWaitMs,
           logBytesMax,
           memoryBytesMax: parts.limits.isolateMemoryMb * 1024 * 1024,
           snapshotKey: parts.snapshot.key,

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { startHandler, type TestHandler } from '#test/setup/handler.ts';
+
+let handler: TestHandler;
+const cell = `const cell = new Int32Array(new SharedArrayBuffer(4));`;
+
+before(async () => {
+  handler = await startHandler(
+    {
+      top: `${cell} const said = Atomics.wait(cell, 0, 0); export default { fetch: () => new Response(said) };`,
+      request: `${cell} export default { fetch: () => new Response([Atomics.wait(cell, 0, 1), Atomics.wait(cell, 0, 0, 5), Atomics.wait(cell, 0, 0, NaN), Atomics.wait(cell, 0, 0), Atomics.wait.name, Atomics.wait.length].join()) };`,
+      never: `await new Promise(() => { setInterval(() => {}, 1000); }); export default { fetch: () => new Response('no') };`,
+    },
+    { atomicsWaitMs: 50, startupWallMs: 50 },
+  );
+});
+after(() => handler.close());
+
+test('Atomics.wait holds a thread no longer than its limit in one entry, whatever it is told', async () => {
+  assert.equal((await handler.fetch('request')).text, 'not-equal,timed-out,timed-out,timed-out,wait,4');
+  assert.equal((await handler.fetch('request')).text, 'not-equal,timed-out,timed-out,timed-out,wait,4');
+  assert.equal((await handler.fetch('top')).text, 'timed-out');
+});
+
+test('a top-level await that never settles is answered at its limit', async () => {
+  const answer = await handler.fetch('never');
+  assert.equal((answer.json() as { code: string }).code, 'worker_start_failed');
+  await handler.logged('never', /a top-level await did not settle within 50 ms/);
+});

@@ -1,0 +1,161 @@
+// Fuzzes the native half's codecs under AddressSanitizer and UndefinedBehaviorSanitizer: `codecs <seed> <milliseconds>`. Buffers are as
+// large as the native half makes them, so that a byte too far is seen; answers are compared with a plain way where there is one.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <vector>
+
+#include "../../runtime/isolates/native/base64.h"
+#include "../../runtime/isolates/native/sha.h"
+#include "../../runtime/isolates/native/url.h"
+#include "../../runtime/isolates/native/utf8.h"
+#include "../../runtime/isolates/native/wasm-memory.h"
+
+namespace {
+
+bool Same(const void* one, const void* other, size_t size) { return size == 0 || memcmp(one, other, size) == 0; }
+
+uint64_t state, rounds;
+
+uint32_t Random() {
+  state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+  return static_cast<uint32_t>(state >> 33);
+}
+
+size_t Below(size_t bound) { return bound == 0 ? 0 : Random() % bound; }
+
+void Expect(bool holds, const char* what) {
+  if (holds) return;
+  fprintf(stderr, "round %llu: %s\n", static_cast<unsigned long long>(rounds), what);
+  abort();
+}
+
+// Of its own allocation each, without a byte to spare.
+std::vector<uint8_t> Bytes(size_t size, int kind) {
+  std::vector<uint8_t> bytes(size);
+  for (auto& byte : bytes) byte = static_cast<uint8_t>(kind == 0 ? Random() : kind == 1 ? 'a' + Below(26) : kind == 2 ? "\xe2\x82\xac\xf0\x9f\x98\x80\xc3\xa9z"[Below(10)] : Below(2) ? Random() : 'x');
+  return bytes;
+}
+
+void Utf8() {
+  auto in = Bytes(Below(300), static_cast<int>(Below(4)));
+  std::vector<uint16_t> units(in.size());
+  size_t count = 0, ascii = codecs::AsciiPrefix(in.data(), in.size()), plain = 0;
+  while (plain < in.size() && in[plain] < 0x80) plain++;
+  Expect(ascii == plain, "the ASCII at the beginning");
+  uint16_t seen = 0;
+  bool valid = codecs::ToUtf16(in.data(), in.size(), units.data(), &count, &seen);
+  codecs::Decoding slow;
+  std::vector<uint16_t> others(in.size());
+  bool also = codecs::DecodeOneByOne(in.data(), in.size(), in.size(), others.data(), &slow);
+  Expect(valid == also && (!valid || (slow.to == count && Same(units.data(), others.data(), count * 2))), "UTF-8 is decoded otherwise");
+  if (!valid) return;
+  std::vector<uint8_t> out(count * 3 + codecs::kEncodeSpare);
+  size_t length = codecs::FromUtf16(units.data(), count, out.data());
+  Expect(length == in.size() && Same(out.data(), in.data(), length), "UTF-8 is not what it was");
+}
+
+void Units() {
+  std::vector<uint16_t> units(Below(200));
+  for (auto& unit : units) unit = static_cast<uint16_t>(Below(2) ? 0xd7f0 + Below(0x820) : Random());
+  std::vector<uint8_t> out(units.size() * 3 + codecs::kEncodeSpare);
+  size_t length = codecs::FromUtf16(units.data(), units.size(), out.data());
+  std::vector<uint8_t> exact(out.begin(), out.begin() + static_cast<long>(length));
+  std::vector<uint16_t> back(length);
+  size_t count = 0;
+  uint16_t seen = 0;
+  Expect(codecs::ToUtf16(exact.data(), length, back.data(), &count, &seen) && count == units.size(), "halves of pairs");
+  auto narrow = Bytes(Below(300), 0);
+  std::vector<uint8_t> wide(narrow.size() * 2 + codecs::kEncodeSpare);
+  length = codecs::FromLatin1(narrow.data(), narrow.size(), wide.data());
+  Expect(length >= narrow.size() && length <= narrow.size() * 2, "Latin-1");
+}
+
+void Base64() {
+  auto in = Bytes(Below(300), 0);
+  size_t size = codecs::Base64Length(in.size()), length = 0;
+  std::vector<uint8_t> text(size);
+  codecs::ToBase64(in.data(), in.size(), text.data());
+  // As much as the native half gives it: the length of the input and four.
+  std::vector<uint8_t> back(size + 4);
+  Expect(codecs::FromBase64(text.data(), size, back.data(), &length) && length == in.size() && Same(back.data(), in.data(), length), "base64");
+  auto any = Bytes(Below(300), static_cast<int>(Below(4)));
+  if (Below(2) && !text.empty()) any = text, any[Below(any.size())] = static_cast<uint8_t>(Random());
+  std::vector<uint8_t> room(any.size() + 4);
+  codecs::FromBase64(any.data(), any.size(), room.data(), &length);
+}
+
+void Sha() {
+  auto in = Bytes(Below(600), 0);
+  uint8_t digest[64], again[64];
+  const int sizes[] = {160, 256, 384, 512, 0, -1, 224};
+  int bits = sizes[Below(7)];
+  size_t length = codecs::Digest(bits, in.data(), in.size(), digest);
+  Expect(length <= 64 && length == codecs::Digest(bits, in.data(), in.size(), again) && Same(digest, again, length), "a digest");
+}
+
+void Url() {
+  const char* pieces[] = {"http", "https", "://", "host", ".", "..", "/", "?", "#", ":80", ":", "xn--", "%2e", "a", "1", "\\", "\xff", "example.com", "/./", "/../"};
+  auto make = [&](bool isBase) {
+    std::vector<uint8_t> text;
+    if (isBase || Below(2)) for (const char* at = "https://example.com/"; *at != 0; at++) text.push_back(static_cast<uint8_t>(*at));
+    for (size_t left = Below(12); left > 0; left--) for (const char* at = pieces[Below(20)]; *at != 0; at++) text.push_back(static_cast<uint8_t>(*at));
+    text.shrink_to_fit();
+    return text;
+  };
+  auto base = make(true), text = make(false);
+  url::Places places, joined_places;
+  if (!url::Scan(base.data(), base.size(), &places)) return;
+  Expect(places.host_start <= places.host_end && places.host_end <= places.path_start && places.path_start <= places.query_start &&
+         places.query_start <= places.hash_start && places.hash_start <= base.size(), "places in their order");
+  std::vector<uint8_t> out(base.size() + text.size());
+  size_t joined = url::Join(base.data(), places, text.data(), text.size(), out.data());
+  Expect(joined <= out.size(), "a joined URL is longer than both");
+  if (joined > 0) url::Scan(out.data(), joined, &joined_places);
+}
+
+void Wasm() {
+  std::vector<uint8_t> module{0, 97, 115, 109, 1, 0, 0, 0};
+  bool shared = false;
+  if (Below(2)) {
+    // A custom section of any content, then one memory.
+    module.push_back(0);
+    size_t size = Below(100);
+    module.push_back(static_cast<uint8_t>(size));
+    for (; size > 0; size--) module.push_back(static_cast<uint8_t>(Random()));
+    shared = Below(2) == 1;
+    for (int byte : {5, 4, 1, shared ? 3 : 1, 1, 2}) module.push_back(static_cast<uint8_t>(byte));
+    module.shrink_to_fit();
+    Expect(wasm::MakesSharedMemory(module.data(), module.size()) == shared, "a shared memory");
+    module[Below(module.size())] = static_cast<uint8_t>(Random());
+    module.resize(Below(module.size() + 1));
+  } else {
+    for (size_t left = Below(60); left > 0; left--) module.push_back(static_cast<uint8_t>(Below(3) ? Below(8) : Random()));
+  }
+  std::vector<uint8_t> exact(module);
+  wasm::MakesSharedMemory(exact.data(), exact.size());
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  state = count > 1 ? strtoull(words[1], nullptr, 10) : 1;
+  double seconds = (count > 2 ? atof(words[2]) : 1000) / 1000;
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  double until = static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9 + seconds;
+  do {
+    for (int round = 0; round < 1000; round++, rounds++) {
+      Utf8();
+      Units();
+      Base64();
+      Sha();
+      Url();
+      Wasm();
+    }
+    clock_gettime(CLOCK_MONOTONIC, &now);
+  } while (static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9 < until);
+  printf("%llu rounds of each codec\n", static_cast<unsigned long long>(rounds));
+}
