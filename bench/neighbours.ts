@@ -27,10 +27,12 @@ const sources = {
   attacker: readFileSync(path.join(workers, 'attacker.js'), 'utf8'),
 };
 
-export async function startOurs(): Promise<Neighbours> {
-  const platform = await startPlatform(sources);
+/** @param hostWork the attacker is the one that lets the host work. */
+export async function startOurs(hostWork = false): Promise<Neighbours> {
+  const platform = await startPlatform(hostWork ? { victim: sources.victim } : sources);
+  if (hostWork) await platform.deploy('attacker', readFileSync(path.join(workers, 'host-work.js'), 'utf8'), hostWorkYaml);
   const url = `http://127.0.0.1:${platform.port}`;
-  for (const name of Object.keys(sources)) await answers(`${url}/`, `${name}.localhost`);
+  for (const name of Object.keys(sources)) await answers(`${url}/ready`, `${name}.localhost`);
   let deaths = 0;
   let engine = platform.enginePid;
   const watch = setInterval(() => {
@@ -48,6 +50,8 @@ export async function startOurs(): Promise<Neighbours> {
     },
   };
 }
+
+const hostWorkYaml = 'db: { DB: rows }\nauth: { binding: USERS }\n';
 
 export async function startWorkerd(): Promise<Neighbours | string> {
   const binary = workerdBinary();

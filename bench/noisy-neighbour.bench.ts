@@ -1,6 +1,6 @@
 // What a tenant notices of another one: a victim asked 50 times a second while its neighbour, eight requests at a time, burns CPU,
 // spins, takes memory or overflows its heap; workerd under the same attacks. And what a site notices of its own events that burn their
-// whole budget. `npm run bench noisy`; BENCH_ATTACK_SECONDS shortens it, BENCH_NEIGHBOURS=queue,spins picks rows by a word in their name.
+// whole budget, and of its own requests that let the host work until theirs is used up. `npm run bench noisy`; BENCH_ATTACK_SECONDS shortens it, BENCH_NEIGHBOURS=queue,spins picks rows by a word in their name.
 import { Agent } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { defaultCpuLimits } from '../core/plans.ts';
@@ -16,6 +16,7 @@ interface Attack {
   readonly atATime: number;
   /** One of them; resolves with what the attacker got. */ once(neighbours: Neighbours, agent: Agent): Promise<string>;
   /** The attacker's own site is asked as well, and ours alone: peers have no such thing. */ readonly isAgainstOwnSite: boolean;
+  /** The attacker is workers/host-work.js. */ readonly isHostWork?: boolean;
   /** It may end an engine: only failures count. */ readonly kills?: boolean;
 }
 
@@ -43,7 +44,16 @@ const attacks: readonly Attack[] = [
   spinningEvent('timer', 'a timer'),
   spinningEvent('cron', 'a cron run'),
   spinningEvent('workflow', 'a workflow'),
+  hostWork('crypto', 'derives keys and opens RSA'),
+  hostWork('brotli', 'compresses with Brotli'),
+  hostWork('sql', 'counts in SQL'),
+  hostWork('users', 'makes users'),
 ];
+
+/** Requests that let the host work until their budget is used up. */
+function hostWork(kind: string, name: string): Attack {
+  return { ...requests(name, `/${kind}`), isAgainstOwnSite: true, isHostWork: true };
+}
 
 function requests(name: string, path: string): Attack {
   const once: Attack['once'] = ({ attacker }, agent) => visitOnce(`${attacker}${path}`, 'attacker', agent, attackSeconds * 1000);
@@ -82,7 +92,7 @@ async function besideWorkerd(attack: Attack): Promise<void> {
 }
 
 async function besideOwnSite(attack: Attack): Promise<void> {
-  const [victim, own, ...rest] = await underAttack(await startOurs(), attack);
+  const [victim, own, ...rest] = await underAttack(await startOurs(attack.isHostWork), attack);
   print(
     attack,
     [
