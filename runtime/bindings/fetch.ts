@@ -222,6 +222,9 @@ function changesToGet(status: number, method: string): boolean {
   return ((status === 301 || status === 302) && method === 'POST') || (status === 303 && method !== 'GET' && method !== 'HEAD');
 }
 
+/** What a millisecond decodes. */
+const DECODED_BYTES_PER_MS = 500_000;
+
 const decoderBytes: Readonly<Record<string, CodecBytes>> = {
   gzip: codecBytes('gunzip'),
   'x-gzip': codecBytes('gunzip'),
@@ -262,7 +265,12 @@ export async function reply(call: HostCall, response: Dispatcher.ResponseData, t
   const head = { status: response.statusCode, statusText: response.statusText ?? '', headers: block, url: target.href, redirected };
   const body: Readable =
     decoder === undefined ? response.body : response.body.on('error', (error: Error) => decoder.destroy(error)).pipe(decoder);
+  // Decoded on the thread pool, by what comes out: a small body may become a large one.
+  const paid = (chunk: Uint8Array): void => {
+    if (decoder !== undefined) call.owner.settleCpu(0, chunk.byteLength / DECODED_BYTES_PER_MS);
+  };
   const { chunks, ended } = await firstChunks(body);
+  chunks.forEach(paid);
   if (ended)
     return { value: { ...head, stream: null, part: chunks.length > 0 }, parts: chunks.length > 0 ? [concat(chunks)] : [], spent: true };
   let stream: GuestStream;
@@ -287,6 +295,7 @@ export async function reply(call: HostCall, response: Dispatcher.ResponseData, t
       return;
     }
     body.on('data', (chunk: Uint8Array) => {
+      paid(chunk);
       if (!stream.write(chunk, true)) body.pause();
     });
     body.on('end', () => stream.end());

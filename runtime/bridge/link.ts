@@ -114,6 +114,7 @@ export class Link implements CallScope {
         this.#send(toGuest.socketClosed, id, code, JSON.stringify(reason), clean ? '1' : '');
         parts.events.socketClosed(id);
       },
+      worked: (owner, cpuMs) => parts.events.owner(owner).settleCpu(0, cpuMs),
       log: (owner, text) => parts.events.log(owner, 'error', text),
     };
   }

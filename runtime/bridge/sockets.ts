@@ -11,6 +11,7 @@ export interface SocketWire {
   /** Stops and goes on reading messages. */
   pause(): void;
   resume(): void;
+  /** What `send` is given is deflated. */ readonly deflates?: boolean;
   /** Bytes that `send` was given and the network has not taken; small messages count with what they cost in memory. */
   readonly bufferedBytes: number;
 }
@@ -40,9 +41,17 @@ export interface SocketParts {
   readonly message: (id: number, data: Part) => void;
   readonly failed: (id: number, message: string) => void;
   readonly closed: (id: number, code: number, reason: string, clean: boolean) => void;
+  /** The host has worked for an invocation. */
+  readonly worked: (owner: number, cpuMs: number) => void;
   /** Says why a socket was closed by the platform. */
   readonly log: (owner: number, text: string) => void;
 }
+
+/** Smaller messages cost little beside their entry. */
+const CHARGED_BYTES_MIN = 1024;
+/** What a millisecond masks, and what it deflates. */
+const BYTES_PER_MS = 1_000_000;
+const DEFLATED_BYTES_PER_MS = 60_000;
 
 /** Between a wire and a guest. */
 export class BridgedSocket implements SocketEvents {
@@ -118,6 +127,8 @@ export class BridgedSocket implements SocketEvents {
       this.close(1013, 'Too slow');
     } else {
       wire.send(data);
+      if (data.length >= CHARGED_BYTES_MIN)
+        this.#parts.worked(this.owner, data.length / (wire.deflates === true ? DEFLATED_BYTES_PER_MS : BYTES_PER_MS));
       this.#held(wire);
     }
   }

@@ -31,8 +31,9 @@ export interface UwsBehavior<Upgrade> {
   readonly close: (socket: UwsSocket, code: number, reason: ArrayBuffer) => void;
 }
 
-/** Shorter messages cost more to deflate than they save. */
+/** Shorter messages cost more to deflate than they save; longer ones would hold the main thread for more than a millisecond. */
 const COMPRESS_BYTES_MIN = 1024;
+const COMPRESS_BYTES_MAX = 64 * 1024;
 /** What a message that waits costs beside its bytes. */
 const MESSAGE_BYTES = 512;
 /** What the library takes for a timeout, in seconds. */
@@ -100,7 +101,7 @@ export class UwsWire implements SocketWire {
 
   send(data: Part): void {
     const isText = typeof data === 'string';
-    this.#socket?.send(isText ? utf8(data) : data, !isText, data.length >= COMPRESS_BYTES_MIN);
+    this.#socket?.send(isText ? utf8(data) : data, !isText, data.length >= COMPRESS_BYTES_MIN && data.length <= COMPRESS_BYTES_MAX);
   }
 
   close(code: number, reason: string): void {

@@ -115,6 +115,7 @@ export function wireOf(socket: WebSocket, events: SocketEvents): SocketWire {
       if (code === 1005) socket.close();
       else socket.close(code, reason);
     },
+    deflates: socket.extensions !== '',
     pause: () => socket.pause(),
     resume: () => socket.resume(),
     get bufferedBytes() {
