@@ -177,6 +177,19 @@ export const loops: readonly Loop[] = [
     },
   })),
   {
+    name: 'crypto HMAC sign, 64 B',
+    operation: () => {
+      const key = crypto.subtle.importKey('raw', new Uint8Array(32), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
+      return async () => new Uint8Array(await crypto.subtle.sign('HMAC', await key, kilobyte.subarray(0, 64)))[3]!;
+    },
+  },
+  { name: 'crypto randomUUID', operation: () => () => crypto.randomUUID().length },
+  {
+    name: 'crypto gzip, 1 KB',
+    operation: () => async () =>
+      (await new Response(new Blob([kilobyte]).stream().pipeThrough(new CompressionStream('gzip'))).arrayBuffer()).byteLength > 0 ? 1 : 0,
+  },
+  {
     name: 'FormData parse, 5 parts of 1 KB',
     path: true,
     operation: () => async () => {

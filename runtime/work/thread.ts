@@ -1,5 +1,8 @@
 // Root of a thread that works for workers, started by threads.ts: does one operation after the other and says what each cost. All it
 // is given is hostile.
+import { readlinkSync } from 'node:fs';
+import { setPriority } from 'node:os';
+import { basename } from 'node:path';
 import { parentPort } from 'node:worker_threads';
 import { cryptoOperations } from './crypto-operations.ts';
 import { Fields } from './fields.ts';
@@ -10,6 +13,13 @@ import { transferable, type ThreadAnswer, type ThreadReply, type ThreadRequest }
 
 /** Resolution of the system's clock of a thread where it is a coarse one. */
 const TICK_MS = 4;
+
+// The main thread goes first where there are more threads than cores.
+try {
+  setPriority(Number(basename(readlinkSync('/proc/thread-self'))), 10);
+} catch {
+  // Not a Linux with /proc.
+}
 
 type Operation = (args: unknown, parts: readonly Uint8Array[]) => ThreadReply | Promise<ThreadReply>;
 
