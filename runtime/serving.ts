@@ -79,6 +79,8 @@ const bodyGone: Failure = {
 const RENEWAL_MS = 10_000;
 /** Host work of which its isolate hears nothing. */
 const TOLD_MS = 1;
+/** After so many requests in a row that nothing can answer a fresh isolate takes its place. */
+const UNANSWERED_MAX = 2;
 const HANDLES_MAX = 1000;
 const CALLS_MAX = 10_000;
 
@@ -108,6 +110,8 @@ export class Serving implements LinkEvents, CpuMeter {
   uses = 0;
   /** Invocations whose response is an open WebSocket. */
   upgraded = 0;
+  /** Requests in a row that could never be answered: its worker may have broken what answers are made with. */
+  #unanswered = 0;
   /** It died in an entry that brought requests too: its top level need not have done it. */
   #diedServing = false;
   #topLevelTimer: NodeJS.Timeout | undefined;
@@ -301,6 +305,7 @@ export class Serving implements LinkEvents, CpuMeter {
       if (body === undefined) this.#refuseStream(id);
       return;
     }
+    this.#unanswered = 0;
     const exchange = invocation.answer;
     invocation.status = status;
     try {
@@ -580,10 +585,14 @@ export class Serving implements LinkEvents, CpuMeter {
     for (const id of ids) {
       const invocation = this.#running.get(id);
       if (invocation === undefined) continue;
-      if (invocation.phase === 'running') this.#deployment.log('error', errorMessage('never_answered'), invocation);
+      if (invocation.phase === 'running') {
+        this.#deployment.log('error', errorMessage('never_answered'), invocation);
+        this.#unanswered++;
+      }
       // After the answer there is only `waitUntil`, which can never settle: nothing is lost by ending it.
       this.#over(id, invocation.phase === 'answered' && !this.#link.isReceiving(id) ? ok : failed('never_answered'));
     }
+    if (this.#unanswered >= UNANSWERED_MAX) this.#condemn();
   }
 
   owner(id: number): CallOwner {

@@ -10,6 +10,10 @@ before(async () => {
     {
       top: `${cell} const said = Atomics.wait(cell, 0, 0); export default { fetch: () => new Response(said) };`,
       request: `${cell} export default { fetch: () => new Response([Atomics.wait(cell, 0, 1), Atomics.wait(cell, 0, 0, 5), Atomics.wait(cell, 0, 0, NaN), Atomics.wait(cell, 0, 0), Atomics.wait.name, Atomics.wait.length].join()) };`,
+      broken: `export default { async fetch(request) {
+        if (new URL(request.url).pathname === '/break') { Promise.prototype.then = function () {}; Object.freeze(Promise.prototype); Object.freeze(globalThis); }
+        return new Response('whole');
+      } };`,
       never: `await new Promise(() => { setInterval(() => {}, 1000); }); export default { fetch: () => new Response('no') };`,
     },
     { atomicsWaitMs: 50, startupWallMs: 50 },
@@ -27,4 +31,10 @@ test('a top-level await that never settles is answered at its limit', async () =
   const answer = await handler.fetch('never');
   assert.equal((answer.json() as { code: string }).code, 'worker_start_failed');
   await handler.logged('never', /a top-level await did not settle within 50 ms/);
+});
+
+test('a worker that broke what its answers are made with is replaced after its second request without one', async () => {
+  const codes: unknown[] = [(await handler.fetch('broken')).text];
+  for (const path of ['/break', '/']) codes.push(((await handler.fetch('broken', path)).json() as { code: string }).code);
+  assert.deepEqual([...codes, (await handler.fetch('broken')).text], ['whole', 'never_answered', 'never_answered', 'whole']);
 });
