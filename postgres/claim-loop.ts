@@ -88,6 +88,8 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
   /** Lanes whose room was used up: they may go on when something of theirs ends. */
   const full = new Set<number>();
   const running = new Map<number, AbortController>();
+  /** Rows of each namespace that are worked on. */
+  const working = new Map<string, number>();
   /** Lanes that became due by time: their next time is not known. It is looked for once nothing of theirs is due any more. */
   const elapsed = new Set<number>();
   /** Rows that were claimed anew while we work on them: a timer that its handler set again. They wait for its end. */
@@ -148,18 +150,36 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
     );
   }
 
-  /** The next lanes: one of each namespace in turn. */
-  function take(): number[] {
+  /** Rows that a namespace may add: no more than would be left free, so that events which take long leave room for others'. */
+  function roomOf(namespace: string): number {
+    return Math.ceil((options.inFlightMax - running.size - (working.get(namespace) ?? 0)) / 2);
+  }
+
+  /** The next lanes, one of each namespace in turn, and how many rows of each. */
+  function take(): { lanes: number[]; perLane: number } {
     const lanes: number[] = [];
-    while (lanes.length < lanesPerClaim && ready.size > 0) {
-      const [namespace, waiting] = ready.entries().next().value!;
-      ready.delete(namespace);
-      const [lane] = waiting;
-      waiting.delete(lane!);
-      lanes.push(lane!);
-      if (waiting.size > 0) ready.set(namespace, waiting);
+    const taken = new Map<string, number>();
+    let left = [...ready.keys()].filter((namespace) => roomOf(namespace) > 0);
+    while (lanes.length < lanesPerClaim && left.length > 0) {
+      const next: string[] = [];
+      for (const namespace of left) {
+        if (lanes.length === lanesPerClaim) break;
+        const waiting = ready.get(namespace)!;
+        const [lane] = waiting;
+        waiting.delete(lane!);
+        lanes.push(lane!);
+        const count = (taken.get(namespace) ?? 0) + 1;
+        taken.set(namespace, count);
+        // To the end of the row.
+        ready.delete(namespace);
+        if (waiting.size > 0) ready.set(namespace, waiting);
+        if (waiting.size > 0 && count < roomOf(namespace)) next.push(namespace);
+      }
+      left = next;
     }
-    return lanes;
+    let perLane = Math.min(perLaneMax, Math.floor((options.inFlightMax - running.size) / lanes.length));
+    for (const [namespace, count] of taken) perLane = Math.min(perLane, Math.floor(roomOf(namespace) / count));
+    return { lanes, perLane: Math.max(1, perLane) };
   }
 
   function turn(): void {
@@ -179,9 +199,8 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
 
   async function claimAll(): Promise<void> {
     while (!closed && ready.size > 0 && running.size < options.inFlightMax) {
-      const lanes = take();
-      const free = options.inFlightMax - running.size;
-      const perLane = Math.max(1, Math.min(perLaneMax, Math.floor(free / lanes.length)));
+      const { lanes, perLane } = take();
+      if (lanes.length === 0) return;
       let rows: Row[];
       try {
         rows = await source.claim(lanes, perLane, `${member}.${(claims += 1)}`, now(), now() + options.leaseMs);
@@ -223,12 +242,17 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
     const lane = rows[0]!.lane_id;
     const control = new AbortController();
     for (const { seq } of rows) running.set(seq, control);
+    const namespace = namespaces.get(lane) ?? '';
+    working.set(namespace, (working.get(namespace) ?? 0) + rows.length);
     let advice: LaneAdvice = {};
     try {
       advice = await work.run(rows, control.signal);
     } catch (error) {
       options.onTrouble(`What became of ${source.kind} events could not be written down`, error);
     }
+    const others = working.get(namespace)! - rows.length;
+    if (others > 0) working.set(namespace, others);
+    else working.delete(namespace);
     for (const { seq } of rows) {
       running.delete(seq);
       const row = overlapping.get(seq);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startClaimLoop, type ClaimedRow, type ClaimLoop, type ClaimSource, type Work } from '#postgres/claim-loop.ts';
 import { createLocalWake } from '#postgres/wake.ts';
+import { until } from '#test/setup/until.ts';
 
 /** What a source answers where a case does not care. */
 const quiet: Omit<ClaimSource<ClaimedRow>, 'kind' | 'scan'> = {
@@ -13,11 +14,15 @@ const quiet: Omit<ClaimSource<ClaimedRow>, 'kind' | 'scan'> = {
   takeOver: async () => {},
 };
 
-function start(source: ClaimSource<ClaimedRow>, work: Work<ClaimedRow> = { group: () => [], run: async () => ({}) }): Promise<ClaimLoop> {
+function start(
+  source: ClaimSource<ClaimedRow>,
+  work: Work<ClaimedRow> = { group: () => [], run: async () => ({}) },
+  wake = createLocalWake(),
+): Promise<ClaimLoop> {
   return startClaimLoop({
     source,
     work,
-    wake: createLocalWake(),
+    wake,
     member: 'm',
     isGone: () => false,
     leaseMs: 30_000,
@@ -109,4 +114,37 @@ test('a lane whose due rows cannot be claimed is not asked again and again', asy
   while (turns++ < 100) await new Promise((resolve) => setImmediate(resolve));
   await loop.close(0);
   assert.equal(claims, 2);
+});
+
+test('events of one namespace that take long leave room for those of others', async () => {
+  const wake = createLocalWake();
+  const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
+  const begun = new Map<number, number>();
+  let seq = 0;
+  let isOtherBegun = (): void => {};
+  const other = new Promise<void>((resolve) => (isOtherBegun = resolve));
+  const source: ClaimSource<ClaimedRow> = {
+    ...quiet,
+    kind: 'queue',
+    scan: async () => [1, 2].map((lane) => ({ lane, namespace: 'greedy', due_at: 1 })),
+    claim: async (lanes, perLane, lease) =>
+      lanes.flatMap((lane) => Array.from({ length: perLane }, () => ({ seq: ++seq, lane_id: lane, lease, room: 100, attempt: 1 }))),
+  };
+  const work: Work<ClaimedRow> = {
+    group: (rows) => rows.map((row) => [row]),
+    async run([row]) {
+      begun.set(row!.lane_id, (begun.get(row!.lane_id) ?? 0) + 1);
+      if (row!.lane_id === 3) isOtherBegun();
+      await held;
+      return {};
+    },
+  };
+  const loop = await start(source, work, wake);
+  await until(() => loop.inFlight === 5);
+  assert.equal(begun.get(3), undefined);
+  wake.notify('queue', 3, 1);
+  await other;
+  assert.equal(begun.get(1)! + begun.get(2)!, 5, 'half of ten');
+  letGo();
+  await loop.close(1000);
 });
