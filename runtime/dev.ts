@@ -1,6 +1,8 @@
 // Root used by `platform dev` and the Vite plugin: the same handler as main.ts, with one deployment that answers on every
 // host, loopback allowed for `fetch`, and logs and requests handed to the caller.
+import { statfsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { FreeSpace } from '#core/free-space.ts';
 import { limitsFrom, type Limits } from '#core/limits.ts';
 import type { InvocationKind } from '#core/plans.ts';
 import { createAuthRoutes } from './auth/routes.ts';
@@ -127,6 +129,7 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
     branch: 'dev',
     environment: process.env,
     queueBytesMax: limits.projectQueueBytesMax,
+    space: new FreeSpace(options.stateFolder, limits.diskFreeBytesMin, statfsSync),
     deliver: (deployment, kind, event) => handler.deliver(deployment, kind, event),
     log,
   });

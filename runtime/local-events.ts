@@ -3,6 +3,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { deliveryLimitsFrom } from '#core/delivery-limits.ts';
+import { whereThereIsSpace, type FreeSpace } from '#core/free-space.ts';
 import type { Manifest } from '#core/manifest.ts';
 import type { QueuesSettings } from '#core/queue-settings.ts';
 import type { EventBindingStores } from './bindings/bindings.ts';
@@ -32,6 +33,7 @@ export interface LocalEventsOptions {
   readonly branch: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** What the queues of the project, or of its workspace, may keep. */ readonly queueBytesMax: number;
+  /** Of the folder's disk. */ readonly space: FreeSpace;
   readonly deliver: (deployment: string, kind: EventKind, event: string) => Promise<DeliveryEnd>;
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
@@ -75,9 +77,9 @@ export function openLocalEvents(options: LocalEventsOptions): LocalEvents {
 
   return {
     bindings: {
-      queue: boundQueue(stores.queue, queueBounds(stores.sql, options.queueBytesMax)),
-      timer: stores.timer,
-      workflow: stores.workflow,
+      queue: whereThereIsSpace(boundQueue(stores.queue, queueBounds(stores.sql, options.queueBytesMax)), options.space, ['send']),
+      timer: whereThereIsSpace(stores.timer, options.space, ['set']),
+      workflow: whereThereIsSpace(stores.workflow, options.space, ['trigger', 'sendEvent']),
       limits,
     },
     stores,
