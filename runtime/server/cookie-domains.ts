@@ -1,5 +1,6 @@
-// Which cookies a response may set: those that only the host which was asked gets back. A `Domain` that names another host, a parent
-// of it above all, would give the browser cookies for other projects. Used by header-block.ts; pure, and read by no request without one.
+// Which cookies a response may set: those that no other project's host gets back. A `Domain` that names a parent of the platform's
+// hosts would give the browser cookies for all of them. Used by header-block.ts; pure, and read by no request without one.
+import { isIP } from 'node:net';
 
 /** Attributes as browsers see them: after a semicolon, in any case, quoted or not; the name of a cookie is none. */
 const domainAttribute = /;\s*domain\s*=([^;]*)/gi;
@@ -10,19 +11,22 @@ export function namesDomain(cookie: string): boolean {
 }
 
 /**
- * Whether a cookie goes back to nobody but the host that set it.
+ * Whether a cookie goes back to no other project: below the platform's domains only to the host that set it; a host of its own
+ * domain may set one for a parent (`www.shop.com` for `shop.com`), which browsers bound by the Public Suffix List.
  *
  * @param host of the request, with its port if any.
  * @param platform the platform's own domains, below which all projects lie: no cookie is for one of them or a parent of it.
  */
 export function isOwnCookie(cookie: string, host: string, platform: readonly string[]): boolean {
   const own = host.replace(/:\d*$/, '').replace(/\.$/, '');
+  const mayNameParent = isIP(own) === 0 && !platform.some((name) => own === name || own.endsWith(`.${name}`));
   for (const [, value] of cookie.matchAll(domainAttribute)) {
     const text = value!.trim().toLowerCase();
     // Without a value it is as if it were not there.
     if (text === '') continue;
     const domain = text.replace(/^\./, '').replace(/\.$/, '');
-    if (domain !== own || platform.some((name) => name === domain || name.endsWith(`.${domain}`))) return false;
+    if (domain !== own && !(mayNameParent && domain !== '' && own.endsWith(`.${domain}`))) return false;
+    if (platform.some((name) => name === domain || name.endsWith(`.${domain}`))) return false;
   }
   return true;
 }

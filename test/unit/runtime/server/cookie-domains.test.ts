@@ -20,6 +20,8 @@ test('a cookie without a domain, or for the very host that was asked, is its own
     ['a=1; Domain=shop.example.com', 'shop.example.com'],
     ['a=1; Domain=127.0.0.1', '127.0.0.1:3000'],
     ['a=1; Domain=[::1]', '[::1]:3000'],
+    ['a=1; Domain=shop.com', 'www.shop.com'],
+    ['a=1; Domain=.shop.com', 'a.b.shop.com:443'],
   ] as const)
     assert.equal(isOwnCookie(cookie, host, platform), true, cookie);
 });
@@ -43,8 +45,11 @@ test('a cookie for any other host is not, however it is written', () => {
     ['; Domain=localhost', 'shop.localhost'],
     ['a=1; Domain=other.localhost', 'shop.localhost'],
     ['a=1; Domain=sub.shop.localhost', 'shop.localhost'],
-    ['a=1; Domain=example.com', 'www.example.com'],
-    ['a=1; Domain=com', 'example.com'],
+    ['a=1; Domain=example.com', 'example.org'],
+    ['a=1; Domain=ample.com', 'example.com'],
+    ['a=1; Domain=org', 'shop.example.org'],
+    ['a=1; Domain=example.org', 'shop.example.org'],
+    ['a=1; Domain=shop.apps.example.org', 'www.shop.apps.example.org'],
     ['a=1; Domain=0.0.1', '127.0.0.1'],
     ['a=1; Domain=shop.localhost', ''],
     // A project whose own host is one of the platform's domains, or above one.
