@@ -12,6 +12,12 @@ import { nodeFlags } from './node-flags.mjs';
 
 const self = fileURLToPath(import.meta.url);
 
+// `npx` hands a signal to the shell between us and it, and that alone ends by it.
+if (process.env.npm_command === 'exec') {
+  const { ppid } = process;
+  setInterval(() => process.ppid === ppid || process.kill(process.pid, 'SIGTERM'), 250).unref();
+}
+
 if (isNode24() && nodeFlags.every((flag) => process.execArgv.includes(flag))) {
   await handOver(process.argv.slice(2));
 } else {

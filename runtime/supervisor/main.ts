@@ -263,9 +263,11 @@ async function start(config: SupervisorConfig): Promise<void> {
   }, 1000);
 
   const localRecord = process.env['PLATFORM_LOCAL_RECORD'] ?? '';
+  let hasLeftRecord = false;
   /** For the commands of this user, now that requests are answered. */
   function leaveRecord(): void {
-    if (localRecord === '' || stopping) return;
+    if (localRecord === '' || stopping || hasLeftRecord) return;
+    hasLeftRecord = true;
     const privateOrigin = settings === null || privatePort === null ? null : originOf(settings.host, privatePort.port);
     try {
       const where = { folder, port: claimed.port, domain: config.domain, privateOrigin };

@@ -103,7 +103,7 @@ for (const { who, uid, node, installed } of [
     await served('my-app', 'two visited no secret\n');
     assert.equal((await answer(handlerPort, 'my-app', '/send')).status, 200);
     await within(async () => {
-      const log = await walk.type('npx platform logs');
+      const log = await walk.type(line('platform logs'));
       return /letter to ada/.test(log) && /tick of SECONDS/.test(log) ? true : null;
     }, 60_000);
 
@@ -124,6 +124,16 @@ for (const { who, uid, node, installed } of [
     await served('my-app', 'two visited hush\n');
     await served('my-app--login', 'three visited no secret\n');
     assert.doesNotMatch(await walk.type(line('platform env list')), /hush/);
+    // Every line that docs/cli.md has of them.
+    for (const other of documented.filter((one) => one.startsWith('platform env '))) await walk.type(`npx ${other}`);
+    assert.equal(readFileSync(path.join(walk.folder, '.env'), 'utf8'), "SECRET='hush'\nOTHER='value'\n");
+    await walk.type(line('platform plan pro'));
+
+    // The log goes on with what comes.
+    const log = await walk.begin(line('platform logs -f'), /letter to ada/);
+    assert.equal((await answer(handlerPort, 'my-app', '/send')).status, 200);
+    await log.printed(/letter to ada/);
+    await log.stop();
 
     // Metrics.
     const metrics = (await send(privatePort, '127.0.0.1', '/metrics')).text;

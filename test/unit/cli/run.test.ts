@@ -78,6 +78,24 @@ test('the program ends when the launcher is killed', async (t) => {
   assert.equal(said, 'up\nleft alone\n');
 });
 
+test('under npx the program ends when the shell that npx put in between is gone', async (t) => {
+  const launcher = installed(
+    t,
+    `export const run = async () => { process.once('SIGTERM', () => { console.log('left alone'); process.exit(0); }); console.log('up'); setInterval(() => {}, 1e6); await new Promise(() => {}); };`,
+  );
+  const shell = spawn('sh', ['-c', `"${process.execPath}" "${launcher}"; exit $?`], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, npm_command: 'exec' },
+  });
+  let said = '';
+  shell.stdout.on('data', (chunk: Buffer) => {
+    if (!said.includes('up')) shell.kill('SIGTERM');
+    said += chunk.toString();
+  });
+  await once(shell, 'close');
+  assert.equal(said, 'up\nleft alone\n');
+});
+
 test('a reader that leaves early is no failure', (t) => {
   const launcher = installed(t, `export const run = () => new Promise(() => setInterval(() => console.log('x'.repeat(1000)), 1));`);
   const ended = spawnSync('sh', ['-c', '("$0" "$1"; echo "code $?" >&2) | head -1', process.execPath, launcher], { encoding: 'utf8' });
