@@ -59,6 +59,9 @@ export interface DeploymentParts extends LaneParts {
   /** Null where no proxy is trusted. */ readonly proxyRequestId: ProxyRequestIds | null;
 }
 
+/** What events may hold outside of their isolate: the rest is left for requests. */
+const EVENTS_MEMORY_SHARE = 0.75;
+
 /** A deployment with whatever isolates serve it now. */
 export class Deployment implements LaneOwner {
   readonly config: DeploymentConfig;
@@ -81,8 +84,8 @@ export class Deployment implements LaneOwner {
     this.#prepare = config.prepare ?? null;
     this.#parts = parts;
     this.#mapper = new StackMapper(config.sourceMap);
-    this.#http = new Lane(this, parts);
-    this.#events = new Lane(this, parts);
+    this.#http = new Lane(this, parts, 1);
+    this.#events = new Lane(this, parts, EVENTS_MEMORY_SHARE);
   }
 
   /** Requests and events that run or wait, and open WebSockets. */

@@ -37,10 +37,11 @@ export class Lane implements Tenant {
   /** Hears how its worker started. */
   #onStarted: ((outcome: Outcome) => void) | null = null;
 
-  constructor(owner: LaneOwner, parts: LaneParts) {
+  /** @param memoryShare of what may be held for the deployment outside of its isolates. */
+  constructor(owner: LaneOwner, parts: LaneParts, memoryShare: number) {
     this.#owner = owner;
     this.#parts = parts;
-    this.#memory = owner.hostMemory.part();
+    this.#memory = owner.hostMemory.part(memoryShare);
   }
 
   /** Invocations that run or wait, and open WebSockets. */

@@ -51,17 +51,19 @@ export class HostMemory {
   readonly name: string;
   #engine: EngineMemory;
   #whole: HostMemory | null;
+  #share: number;
   #bytes = 0;
 
-  constructor(name: string, engine: EngineMemory, whole: HostMemory | null = null) {
+  constructor(name: string, engine: EngineMemory, whole: HostMemory | null = null, share = 1) {
     this.name = name;
     this.#engine = engine;
     this.#whole = whole;
+    this.#share = share;
   }
 
-  /** An account of a part of it, which has no bound of its own: what it holds counts in both. */
-  part(): HostMemory {
-    return new HostMemory(this.name, this.#engine, this);
+  /** An account of a part of it: what it holds counts in both. @param share of what the whole may hold. */
+  part(share: number): HostMemory {
+    return new HostMemory(this.name, this.#engine, this, share);
   }
 
   get bytes(): number {
@@ -76,24 +78,31 @@ export class HostMemory {
       : Math.min(accountBytesMax, Math.floor(bytesMax / Math.max(1, holders)));
   }
 
+  get #partBytesMax(): number {
+    return Math.floor(this.#engine.accountBytesMax * this.#share);
+  }
+
   hasRoom(bytes: number): boolean {
-    if (this.#whole !== null) return this.#whole.hasRoom(bytes);
+    if (this.#whole !== null) return this.#bytes + bytes <= this.#partBytesMax && this.#whole.hasRoom(bytes);
     return this.#bytes + bytes <= this.#bytesMax(bytes);
   }
 
   /** @param what is made, as an error begins with it. @throws {PlatformError} `host_memory_exceeded`. */
   reserve(bytes: number, what: string): void {
     if (this.#whole !== null) {
+      if (this.#bytes + bytes > this.#partBytesMax) this.#refuse(bytes, what, this.#partBytesMax);
       this.#whole.reserve(bytes, what);
       this.#bytes += bytes;
       return;
     }
     const limit = this.#bytesMax(bytes);
-    if (this.#bytes + bytes > limit) {
-      this.#engine.refused++;
-      throw new PlatformError('host_memory_exceeded', { what, bytes, used: this.#bytes, limit });
-    }
+    if (this.#bytes + bytes > limit) this.#refuse(bytes, what, limit);
     this.add(bytes);
+  }
+
+  #refuse(bytes: number, what: string, limit: number): never {
+    this.#engine.refused++;
+    throw new PlatformError('host_memory_exceeded', { what, bytes, used: this.#bytes, limit });
   }
 
   /** Counts what is there already; below 0 what is there no more. */

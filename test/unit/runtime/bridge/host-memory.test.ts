@@ -24,13 +24,19 @@ test('what a deployment may hold is bounded, and the error says what it uses and
   assert.deepEqual(engine.heaviest(3), [{ name: 'p/d', bytes: 4 * MB }]);
 });
 
-test('what a part of an account holds counts in the whole, and is bounded with the rest of it', () => {
+test('what a part of an account holds counts in the whole, and is bounded by its share and with the rest', () => {
   const engine = new EngineMemory(limits);
   const memory = engine.open('p/d');
-  const [one, other] = [memory.part(), memory.part()];
+  const [one, other] = [memory.part(1), memory.part(0.5)];
   one.reserve(3 * MB, 'A thing');
   assert.equal(other.hasRoom(2 * MB), false);
   assert.throws(() => other.reserve(2 * MB, 'A thing'), { code: 'host_memory_exceeded' });
+  one.release(MB);
+  assert.throws(() => other.reserve(2_621_440, 'A thing'), {
+    message: 'A thing takes 2621440 bytes outside of the isolate, where this deployment uses 0 of 2097152',
+  });
+  assert.equal(other.hasRoom(2_621_440), false);
+  one.add(MB);
   other.add(MB);
   assert.deepEqual([one.bytes, other.bytes, memory.bytes, engine.bytes, engine.holders], [3 * MB, MB, 4 * MB, 4 * MB, 1]);
   one.release(3 * MB);
