@@ -125,6 +125,8 @@ function enter(meta: string, text: string, ...bytes: Uint8Array[]): void {
     // Our own fault, or a tenant broke a built-in that we use: its log says so.
     enterContext(undefined);
     reportUncaught(error, 'The platform could not deliver an event:', undefined);
+    // What was not read would wait for its answer until the wall limit.
+    send(toHost.fault, 'answer');
   }
 }
 

@@ -14,6 +14,10 @@ before(async () => {
         if (new URL(request.url).pathname === '/break') { Promise.prototype.then = function () {}; Object.freeze(Promise.prototype); Object.freeze(globalThis); }
         return new Response('whole');
       } };`,
+      deaf: `export default { async fetch(request) {
+        if (new URL(request.url).pathname === '/break') String.prototype.indexOf = () => { throw new Error('no'); };
+        return new Response('whole');
+      } };`,
       never: `await new Promise(() => { setInterval(() => {}, 1000); }); export default { fetch: () => new Response('no') };`,
     },
     { atomicsWaitMs: 50, startupWallMs: 50 },
@@ -37,4 +41,10 @@ test('a worker that broke what its answers are made with is replaced after its s
   const codes: unknown[] = [(await handler.fetch('broken')).text];
   for (const path of ['/break', '/']) codes.push(((await handler.fetch('broken', path)).json() as { code: string }).code);
   assert.deepEqual([...codes, (await handler.fetch('broken')).text], ['whole', 'never_answered', 'never_answered', 'whole']);
+});
+
+test('one that broke what its requests are read with is replaced at once', async () => {
+  assert.equal((await handler.fetch('deaf', '/break')).text, 'whole');
+  assert.equal(((await handler.fetch('deaf')).json() as { code: string }).code, 'isolate_replaced');
+  assert.equal((await handler.fetch('deaf')).text, 'whole');
 });
