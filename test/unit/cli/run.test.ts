@@ -46,12 +46,21 @@ test('started with the flags already, it starts no second process', (t) => {
   assert.equal(ended.stdout.trim(), String(ended.pid));
 });
 
+/** As an older Node, which cannot replace itself by another program, starts it. */
+const withoutExecve = ['--import', 'data:text/javascript,delete process.execve'];
+
+test('the program takes the place of the launcher where Node can', async (t) => {
+  const launcher = installed(t, `export const run = () => { console.log(process.pid); return 0; };`);
+  const ended = spawnSync(process.execPath, [launcher], { encoding: 'utf8' });
+  assert.equal(ended.stdout.trim(), String(ended.pid));
+});
+
 test('a signal reaches the program, and a program ended by one is reported as shells do', async (t) => {
   const launcher = installed(
     t,
     `export const run = async () => { process.once('SIGTERM', () => { console.log('asked'); process.kill(process.pid, 'SIGKILL'); }); console.log('up'); setInterval(() => {}, 1e6); await new Promise(() => {}); };`,
   );
-  const child = spawn(process.execPath, [launcher], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [...withoutExecve, launcher], { stdio: ['ignore', 'pipe', 'inherit'] });
   let said = '';
   child.stdout.on('data', (chunk: Buffer) => {
     if (!said.includes('up')) child.kill('SIGTERM');
@@ -67,7 +76,7 @@ test('the program ends when the launcher is killed', async (t) => {
     t,
     `export const run = async () => { process.once('SIGTERM', () => { console.log('left alone'); process.exit(0); }); console.log('up'); setInterval(() => {}, 1e6); await new Promise(() => {}); };`,
   );
-  const child = spawn(process.execPath, [launcher], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [...withoutExecve, launcher], { stdio: ['ignore', 'pipe', 'inherit'] });
   let said = '';
   child.stdout.on('data', (chunk: Buffer) => {
     if (!said.includes('up')) child.kill('SIGKILL');
@@ -104,5 +113,6 @@ test('a reader that leaves early is no failure', (t) => {
 
 test('the launcher itself needs nothing newer than Node 20', () => {
   const source = readFileSync(fileURLToPath(import.meta.resolve('#cli/run.mjs')), 'utf8');
-  assert.doesNotMatch(source, /import\.meta\.(?:dirname|filename|main)|execve|node:sqlite/);
+  assert.doesNotMatch(source, /import\.meta\.(?:dirname|filename|main)|node:sqlite/);
+  assert.match(source, /process\.execve !== undefined/);
 });
