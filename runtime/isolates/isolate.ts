@@ -229,6 +229,8 @@ export class WorkerIsolate implements Enterable {
 
   #onWaiting = async (invocation: number, name: string, args: string, ...parts: Uint8Array[]): Promise<unknown> => {
     const reply = await this.#events?.waiting(invocation, name, args, parts);
+    // Code that asks for something is not stuck, however long the host took for it.
+    this.#checks = 0;
     // Parts go over with their memory: nobody else has them.
     const transferList = (reply?.parts ?? []).map(({ buffer }) => buffer);
     return new ivm.ExternalCopy(reply, { transferList }).copyInto({ release: true, transferIn: true });
