@@ -144,7 +144,7 @@ export async function startHandler(
     onRequest: (record) => requests.push(record),
   });
   const { open: openListener } = await chooseListener(overUws ? 'uws' : 'node');
-  const listener = await openListener({ port: 0, host: '127.0.0.1', limits, onExchange: handler.onExchange });
+  const listener = await openListener({ port: 0, host: '127.0.0.1', limits, domains: ['localhost'], onExchange: handler.onExchange });
   return {
     port: listener.port,
     engine,
