@@ -201,6 +201,7 @@ async function start(): Promise<void> {
     ({ drain } = await superviseEngine({
       supervision: config.supervision,
       limits: config.limits,
+      domains: config.domains,
       handler,
       forwarder,
       placement,

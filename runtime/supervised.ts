@@ -18,6 +18,7 @@ import type { DeploymentKey } from './supervisor/state.ts';
 export interface SupervisedParts {
   readonly supervision: Supervision;
   readonly limits: Limits;
+  /** The platform's own. */ readonly domains: readonly string[];
   readonly handler: Handler;
   readonly forwarder: Forwarder;
   readonly placement: Placement;
@@ -55,6 +56,7 @@ export async function superviseEngine(parts: SupervisedParts): Promise<{ drain(p
   let draining = false;
   const receiver: Receiver = await openReceiver({
     path: `${supervision.sockets}.link`,
+    domains: parts.domains,
     onExchange: handler.serveHere,
   });
   const internal = await openInternal(`${supervision.sockets}.http`, parts.routes);

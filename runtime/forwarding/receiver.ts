@@ -18,13 +18,14 @@ export interface Receiver {
 
 export interface ReceiverParts {
   /** Path of the Unix socket. */ readonly path: string;
+  /** The platform's own domains: no cookie may be for all of their hosts. */ readonly domains?: readonly string[];
   /** Serves it here, whatever else; false when the deployment is not known. */
   readonly onExchange: (deployment: string, exchange: Exchange) => boolean;
 }
 
 /** @throws {Error} of the system when the socket cannot be made. */
 export async function openReceiver(parts: ReceiverParts): Promise<Receiver> {
-  const heads = new HeadCache();
+  const heads = new HeadCache(parts.domains);
   const sockets = new Set<Socket>();
   let load = 0;
   let onQuiet: (() => void) | null = null;

@@ -18,6 +18,7 @@ const open: OpenListener = async (options) => {
   const path = join(folder, 'link');
   const receiver = await openReceiver({
     path,
+    ...(options.domains !== undefined && { domains: options.domains }),
     onExchange(deployment, exchange) {
       assert.equal(deployment, 'project/d1');
       forwarded++;

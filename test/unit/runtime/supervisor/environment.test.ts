@@ -23,6 +23,7 @@ test('an engine gets its settings, and no secret of another service', () => {
   assert.deepEqual(engineEnvironment(environment), {
     PATH: '/bin',
     FS_PATH: '/srv',
+    UV_THREADPOOL_SIZE: '8',
     WORKER_CPU_LIMIT_MS_QUEUE_PRO: '5',
     WORKER_MEMORY_MB: '64',
     TRUSTED_PROXIES: '10.0.0.1',
