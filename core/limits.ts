@@ -11,7 +11,7 @@ export interface Limits {
   /** Idle keep-alive connection (spec part 8). */ readonly idleMs: number;
   /** Heap of one isolate. */ readonly isolateMemoryMb: number;
   /** What an engine holds for one deployment outside of its isolates: compressors, streams, sockets, calls under way. */ readonly hostMemoryMb: number;
-  /** What it holds so for all of them; above it each has its share. */ readonly engineHostMemoryMb: number;
+  /** What it holds so for all of them; above it, by a quarter at most, each project has its share. */ readonly engineHostMemoryMb: number;
   /** Live isolates in one engine. */ readonly isolatesMax: number;
   /** Resident memory of an engine above which idle isolates go. */ readonly engineMemoryMb: number;
   /** Top-level code of a worker; 0 = off (spec part 8). */ readonly startupCpuMs: number;

@@ -20,7 +20,7 @@ export interface Passwords {
 
 /** @param queue of the project. */
 export function createPasswords(work: HostWork, queue: PasswordQueue): Passwords {
-  const requests: WorkFor = { owner: { isOver: false, reserveCpu() {}, settleCpu() {} }, isolate: { memory: queue } };
+  const requests: WorkFor = { owner: { isOver: false, reserveCpu() {}, settleCpu() {} }, isolate: { memory: { whole: queue } } };
 
   async function keyOf(password: string, salt: string): Promise<Uint8Array> {
     const call = callOfUsers.getStore();

@@ -151,8 +151,8 @@ export class GuestCalls {
       return;
     }
     this.#underWay.set(id, call);
-    if (handlers.turns.mayBegin(isolate.memory) && ++this.#begunInTurn <= CALLS_A_TURN) this.#run(id, call, handler, args, bytes);
-    else handlers.turns.defer(isolate.memory, () => this.#run(id, call, handler, args, bytes));
+    if (handlers.turns.mayBegin(isolate.memory.whole) && ++this.#begunInTurn <= CALLS_A_TURN) this.#run(id, call, handler, args, bytes);
+    else handlers.turns.defer(isolate.memory.whole, () => this.#run(id, call, handler, args, bytes));
   }
 
   #run(id: number, call: Call, handler: HostHandler, args: string, bytes: number): void {

@@ -8,32 +8,66 @@ export interface HostMemoryLimits {
   readonly engineHostMemoryMb: number;
 }
 
+/** A project that holds less does not count among those that share a full engine: else many that hold a byte would leave nobody a share. */
+const HOLDER_BYTES = 1024 * 1024;
+/** Room above the engine's bound for those that hold less than their share when it is reached. */
+const ROOM_FOR_SHARES = 0.25;
+
+/** What all deployments of a project hold together. */
+interface Project {
+  bytes: number;
+  accounts: number;
+}
+
 /** All accounts of an engine. */
 export class EngineMemory {
   bytes = 0;
   /** Reservations that were refused. */
   refused = 0;
-  /** Accounts that hold anything. */
+  /** Projects that hold much. */
   holders = 0;
   readonly bytesMax: number;
+  /** Nobody gets more where so much is held. */ readonly ceilingBytes: number;
   readonly accountBytesMax: number;
   #accounts = new Set<HostMemory>();
+  #projects = new Map<string, Project>();
 
   constructor(limits: HostMemoryLimits) {
     this.bytesMax = limits.engineHostMemoryMb * 1024 * 1024;
+    this.ceilingBytes = Math.floor(this.bytesMax * (1 + ROOM_FOR_SHARES));
     this.accountBytesMax = limits.hostMemoryMb * 1024 * 1024;
   }
 
   /** @param name `<project>/<deployment id>`. */
   open(name: string): HostMemory {
-    const account = new HostMemory(name, this);
+    const key = name.slice(0, name.indexOf('/') >>> 0);
+    let project = this.#projects.get(key);
+    if (project === undefined) this.#projects.set(key, (project = { bytes: 0, accounts: 0 }));
+    project.accounts++;
+    const account = new HostMemory(name, this, project);
     this.#accounts.add(account);
     return account;
   }
 
+  /** An account's bytes have changed. */
+  count(project: Project, bytes: number): void {
+    const before = project.bytes >= HOLDER_BYTES;
+    project.bytes += bytes;
+    this.bytes += bytes;
+    this.holders += Number(project.bytes >= HOLDER_BYTES) - Number(before);
+  }
+
+  /** What a project may hold where the engine is full. */
+  shareOf(project: Project): number {
+    return Math.floor(this.bytesMax / Math.max(1, this.holders + Number(project.bytes < HOLDER_BYTES)));
+  }
+
   /** Its deployment is gone. What it still holds counts until it is given back. */
   close(account: HostMemory): void {
-    this.#accounts.delete(account);
+    if (!this.#accounts.delete(account)) return;
+    const { name, project } = account;
+    // What is opened under its name again shares with nobody what is still to be given back.
+    if (--project.accounts === 0) this.#projects.delete(name.slice(0, name.indexOf('/') >>> 0));
   }
 
   /** Those that hold most, most first. */
@@ -49,13 +83,15 @@ export class EngineMemory {
 /** What is held for one deployment. */
 export class HostMemory {
   readonly name: string;
+  readonly project: Project;
   #engine: EngineMemory;
   #whole: HostMemory | null;
   #share: number;
   #bytes = 0;
 
-  constructor(name: string, engine: EngineMemory, whole: HostMemory | null = null, share = 1) {
+  constructor(name: string, engine: EngineMemory, project: Project, whole: HostMemory | null = null, share = 1) {
     this.name = name;
+    this.project = project;
     this.#engine = engine;
     this.#whole = whole;
     this.#share = share;
@@ -63,19 +99,25 @@ export class HostMemory {
 
   /** An account of a part of it: what it holds counts in both. @param share of what the whole may hold. */
   part(share: number): HostMemory {
-    return new HostMemory(this.name, this.#engine, this, share);
+    return new HostMemory(this.name, this.#engine, this.project, this, share);
+  }
+
+  /** The account of the deployment: whose turns its work takes. */
+  get whole(): HostMemory {
+    return this.#whole ?? this;
   }
 
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** What it may hold: its bound, or its share where the engine is full. */
+  /** What it may hold: its bound, or what its project's share leaves where the engine is full. */
   #bytesMax(bytes: number): number {
-    const { accountBytesMax, bytesMax, holders } = this.#engine;
-    return this.#engine.bytes + bytes <= bytesMax
-      ? accountBytesMax
-      : Math.min(accountBytesMax, Math.floor(bytesMax / Math.max(1, holders)));
+    const { accountBytesMax, bytesMax, ceilingBytes, bytes: held } = this.#engine;
+    if (held + bytes <= bytesMax) return accountBytesMax;
+    if (held + bytes > ceilingBytes) return Math.min(accountBytesMax, this.#bytes);
+    const others = this.project.bytes - this.#bytes;
+    return Math.max(0, Math.min(accountBytesMax, this.#engine.shareOf(this.project) - others));
   }
 
   get #partBytesMax(): number {
@@ -113,10 +155,8 @@ export class HostMemory {
       this.#bytes += bytes;
       return;
     }
-    if (this.#bytes === 0) this.#engine.holders++;
     this.#bytes += bytes;
-    this.#engine.bytes += bytes;
-    if (this.#bytes === 0) this.#engine.holders--;
+    this.#engine.count(this.project, bytes);
   }
 
   release(bytes: number): void {

@@ -161,14 +161,18 @@ function partsOf(tokens: readonly Token[], from: number, wordAt: (index: number)
 /** The text of some tokens, with `?` as `?NNN`. */
 function numbered(sql: string, tokens: readonly Token[], from: number, to: number): string {
   let highest = 0;
+  const names = new Set<string>();
   let text = '';
   let copied = tokens[from]!.start;
   for (let at = 0; at < to; at++) {
     const { kind, start, end } = tokens[at]!;
     if (kind !== 'parameter') continue;
-    const given = sql.slice(start + 1, end);
-    highest = given === '' ? highest + 1 : Math.max(highest, Number(given));
-    if (at < from || given !== '') continue;
+    const given = sql.slice(start, end);
+    if (/^\?\d/.test(given)) highest = Math.max(highest, Number(given.slice(1)));
+    // A name has the next number where it comes first.
+    else if (given === '?' || !names.has(given)) highest++;
+    names.add(given);
+    if (at < from || given !== '?') continue;
     text += `${sql.slice(copied, start)}?${highest}`;
     copied = end;
   }

@@ -9,7 +9,7 @@ import { Threads, type ThreadAnswer } from './threads.ts';
 /** For whom work is done: a host call is one. */
 export interface WorkFor {
   readonly owner: Pick<CallOwner, 'reserveCpu' | 'settleCpu' | 'isOver'>;
-  /** Whose turn it is: a deployment has one account. */ readonly isolate: { readonly memory: object };
+  /** Whose turn it is: a deployment has one account. */ readonly isolate: { readonly memory: { readonly whole: object } };
   /** Nobody waits any more. */ readonly isDropped?: boolean;
 }
 
@@ -60,7 +60,7 @@ export class HostWork {
     work.owner.reserveCpu(estimateMs);
     let answer: ThreadAnswer | null = null;
     try {
-      answer = await threads.run(work.isolate.memory, { op, args, parts }, () => isWanted(work));
+      answer = await threads.run(work.isolate.memory.whole, { op, args, parts }, () => isWanted(work));
     } finally {
       work.owner.settleCpu(estimateMs, Math.min(answer?.cpuMs ?? 0, mostMs));
     }
@@ -79,7 +79,7 @@ export class HostWork {
     work.owner.reserveCpu(estimateMs);
     let usedMs = 0;
     try {
-      return await this.#pool.run(work.isolate.memory, async () => {
+      return await this.#pool.run(work.isolate.memory.whole, async () => {
         if (!isWanted(work)) throw new DOMException('Nobody waits for it any more', 'AbortError');
         const began = performance.now();
         try {
@@ -95,7 +95,7 @@ export class HostWork {
 
   /** A piece of work on the main thread, in its turn: at most 100 us. It is charged by the time that passes. */
   piece<Result>(work: WorkFor, run: () => Result): Promise<Result> {
-    return this.turns.piece(work.isolate.memory, () => {
+    return this.turns.piece(work.isolate.memory.whole, () => {
       if (!isWanted(work)) throw new DOMException('Nobody waits for it any more', 'AbortError');
       const began = performance.now();
       try {

@@ -59,6 +59,32 @@ test('where the engine is full, each deployment has its share of it and no more'
   third.reserve(MB, 'A thing');
 });
 
+test('however many have a little, an engine holds no more than its bound and a quarter, and who holds nothing gets a share', () => {
+  const engine = new EngineMemory({ hostMemoryMb: 64, engineHostMemoryMb: 320 });
+  for (let at = 0; at < 2000; at++) engine.open(`p${at}/d`).reserve(1, 'A thing');
+  for (let at = 0; at < 5; at++) engine.open(`heavy${at}/d`).reserve(63 * MB, 'A thing');
+  const victim = engine.open('victim/d');
+  victim.reserve(10 * MB, 'A thing');
+  for (let at = 0; at < 500; at++) {
+    try {
+      engine.open(`late${at}/d`).reserve(4 * MB, 'A thing');
+    } catch (error) {
+      assert.equal((error as { code: string }).code, 'host_memory_exceeded');
+    }
+  }
+  assert.ok(engine.bytes <= 400 * MB, `${engine.bytes / MB} MB`);
+});
+
+test('deployments of one project share what it may hold where the engine is full', () => {
+  const engine = new EngineMemory(limits);
+  const previews = [1, 2, 3].map((at) => engine.open(`greedy/${at}`));
+  for (const memory of previews) memory.reserve(3 * MB, 'A thing');
+  const victim = engine.open('victim/d');
+  victim.reserve(3 * MB, 'A thing');
+  assert.equal(engine.open('greedy/4').hasRoom(1), false);
+  assert.equal(engine.holders, 2);
+});
+
 test('a hold grows to what it is told and gives all of it back once', () => {
   const engine = new EngineMemory(limits);
   const hold = engine.open('p/d').hold(MB, 'A thing');

@@ -102,3 +102,9 @@ function numbered(sql: string): string {
     return `?${given === '' ? highest : given}`;
   });
 }
+
+test('a name among the parameters takes the next number where it comes first', () => {
+  const change = limitedChange('DELETE FROM t WHERE a = :x AND b = ? AND c = :x LIMIT ?');
+  const text = change!.spellOut(shapeOf([['table', 0, 'id', 1]])!);
+  assert.match(text, /a = :x AND b = \?2 AND c = :x .*LIMIT \?3/);
+});
