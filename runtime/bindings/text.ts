@@ -10,17 +10,22 @@ const SHORT_BYTES_MAX = 4096;
 const PIECE_BYTES_MAX = 256 * 1024;
 const BYTES_PER_MS = 250_000;
 
-/** A decoder that keeps its state on its thread. */
+/** A decoder that keeps its state on its thread, under a number that is never used again. */
 class OpenDecoder {
-  id = 0;
+  readonly id: number;
+  /** The thread knows of it, or will. */
+  begun = false;
+  /** Its text has ended. */
+  isOver = false;
   #forget: (id: number) => void;
 
-  constructor(forget: (id: number) => void) {
+  constructor(id: number, forget: (id: number) => void) {
+    this.id = id;
     this.#forget = forget;
   }
 
   close(): void {
-    if (this.id !== 0) this.#forget(this.id);
+    if (!this.isOver) this.#forget(this.id);
   }
 }
 
@@ -40,6 +45,7 @@ const unpaid: Pick<CallOwner, 'reserveCpu' | 'settleCpu' | 'isOver'> = { isOver:
 
 /** Calls `text.*` that a thread waits for. */
 export function createTextCalls(work: HostWork): Readonly<Record<string, HostHandler>> {
+  let lastId = 0;
   return {
     'text.convert': async (call) => {
       const { args, parts, isolate } = call;
@@ -48,27 +54,23 @@ export function createTextCalls(work: HostWork): Readonly<Record<string, HostHan
       const bytes = bytesOf(parts[0], PIECE_BYTES_MAX);
       let number = handle as number;
       if (handle === 0 && last !== true) {
+        // In the order of the calls: what is under way for it comes before.
         const forget = (id: number): void =>
           void work.onKeepingThread({ owner: unpaid, isolate: { memory } }, 'text.close', { id }, [], 0).catch(() => {});
-        number = handles.add(new OpenDecoder(forget));
+        number = handles.add(new OpenDecoder(++lastId, forget));
       }
       const open = number === 0 ? null : handles.get(number);
       if (open !== null && !(open instanceof OpenDecoder)) throw new TypeError('The decoder is not open');
       try {
-        const asked = { id: open?.id ?? 0, label, fatal, isLast: last === true };
-        const { value, parts: decoded = [] } = await work.onKeepingThread(
-          call,
-          'text.decode',
-          asked,
-          [bytes],
-          bytes.byteLength / BYTES_PER_MS,
-        );
-        if (open !== null) open.id = (value as { id: number }).id;
-        if (last === true) handles.delete(number);
+        const asked = { id: open?.id ?? 0, isNew: open?.begun !== true, label, fatal, isLast: last === true };
+        if (open !== null) open.begun = true;
+        const { parts: decoded = [] } = await work.onKeepingThread(call, 'text.decode', asked, [bytes], bytes.byteLength / BYTES_PER_MS);
+        if (last === true) {
+          if (open !== null) open.isOver = true;
+          handles.delete(number);
+        }
         return { value: { handle: number }, parts: decoded, spent: true };
       } catch (error) {
-        // The thread has forgotten it.
-        if (open !== null) open.id = 0;
         handles.delete(number);
         throw error;
       }

@@ -5,8 +5,8 @@ import type { ThreadReply } from './threads.ts';
 
 type Operation = (args: unknown, parts: readonly Uint8Array[]) => ThreadReply;
 
+/** By numbers of the host's. */
 const open = new Map<number, TextDecoder>();
-let last = 0;
 
 export function createTextDecoder(args: unknown): TextDecoder {
   const { label, fatal } = (args ?? {}) as { label?: unknown; fatal?: unknown };
@@ -15,17 +15,15 @@ export function createTextDecoder(args: unknown): TextDecoder {
 }
 
 export const textOperations: Readonly<Record<string, Operation>> = {
-  /** `{id, label, fatal, isLast}` and bytes -> `{id}`, 0 when it is closed, and the text in UTF-8; id 0 opens. */
+  /** `{id, isNew, label, fatal, isLast}` and bytes -> the text in UTF-8. It stays open unless it is the last piece, or malformed. */
   'text.decode': (args, [bytes]) => {
-    const { id, isLast } = args as { id: number; isLast: boolean };
-    const decoder = id === 0 ? createTextDecoder(args) : open.get(id);
+    const { id, isNew, isLast } = args as { id: number; isNew: boolean; isLast: boolean };
+    const decoder = isNew ? createTextDecoder(args) : open.get(id);
     if (decoder === undefined) throw new TypeError('The decoder is not open');
     open.delete(id);
     const text = Buffer.from(decoder.decode(bytes, { stream: !isLast }));
-    if (isLast) return { value: { id: 0 }, parts: [text] };
-    const kept = id === 0 ? ++last : id;
-    open.set(kept, decoder);
-    return { value: { id: kept }, parts: [text] };
+    if (!isLast) open.set(id, decoder);
+    return { parts: [text] };
   },
   'text.close': (args) => {
     open.delete((args as { id: number }).id);

@@ -57,7 +57,12 @@ export class Threads {
       if (thread.idle !== null) clearTimeout(thread.idle);
       const answer = await new Promise<ThreadAnswer>((resolve) => {
         thread.answered = resolve;
-        thread.worker.postMessage(request, transferable(request.parts));
+        try {
+          thread.worker.postMessage(request, transferable(request.parts));
+        } catch (error) {
+          const { name, message } = error as Error;
+          resolve({ error: { name, message }, cpuMs: 0 });
+        }
       });
       thread.answered = null;
       if (this.#all.has(thread)) {

@@ -47,10 +47,12 @@ export function connectGuestHost(handlesMax = 1000): HandleTable {
     return handler(crossing(args), part, isolate);
   };
   // What a thread would do while this one waits.
+  let lastDecoder = 0;
   host.callWaiting = (name, args, parts) => {
     const { handle, last, ...given } = args as { handle: number; last: boolean };
-    const { value, parts: made = [] } = textOperations['text.decode']!({ ...given, id: handle, isLast: last }, parts);
-    return { value: { handle: (value as { id: number }).id }, parts: made.map((part) => new Uint8Array(part)) };
+    const id = handle === 0 && !last ? ++lastDecoder : handle;
+    const { parts: made = [] } = textOperations['text.decode']!({ ...given, id, isNew: handle === 0, isLast: last }, parts);
+    return { value: { handle: last ? 0 : id }, parts: made.map((part) => new Uint8Array(part)) };
   };
   host.defineLazy = (target, name, enumerable, load) => {
     const define = (value: unknown): unknown =>
