@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { nodeFlags } from '../cli/node-flags.mjs';
+import { nodeFlags } from '../core/node-flags.mjs';
 import { get, notInstalled, publishFolder, startServer, type Server } from './servers.ts';
 
 const here = import.meta.dirname;

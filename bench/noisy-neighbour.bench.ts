@@ -4,7 +4,7 @@
 import { Agent } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { defaultCpuLimits } from '../core/plans.ts';
-import type { EventKind } from '../runtime/invocation/delivery.ts';
+import type { EventKind } from '../runtime/engine/invocation/delivery.ts';
 import { startOurs, startWorkerd, type Neighbours } from './neighbours.ts';
 import { formatTable, machineLine, percentile } from './statistics.ts';
 import { tally, visitOnce } from './visits.ts';

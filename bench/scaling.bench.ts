@@ -6,7 +6,7 @@ import { availableParallelism } from 'node:os';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { nodeFlags } from '../cli/node-flags.mjs';
+import { nodeFlags } from '../core/node-flags.mjs';
 import { startPlatform, type TestPlatform } from '../test/setup/platform.ts';
 import { loadInTurn, missingWrk, rounds, runWrk, seconds, type Reading, type Target } from './load.ts';
 import { startServer, type Server } from './servers.ts';

@@ -8,8 +8,8 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { build } from '../builder/build.ts';
-import { nodeFlags } from '../cli/node-flags.mjs';
-import { publish } from '../cli/publish.ts';
+import { nodeFlags } from '../core/node-flags.mjs';
+import { publish } from '../deployments/publish.ts';
 import { parseProjectConfig } from '../core/project-config.ts';
 import { freePort } from '../test/setup/free-port.ts';
 import { atEnd, temporaryFolder } from './endings.ts';
@@ -54,7 +54,7 @@ export async function startEngine(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<Server> {
   const counting = pathToFileURL(path.join(here, 'count-entries.ts')).href;
-  const words = [...nodeFlags, '--import', counting, path.join(here, '../runtime/main.ts')];
+  const words = [...nodeFlags, '--import', counting, path.join(here, '../runtime/engine/main.ts')];
   const environment = { ...settings, FS_PATH: folder, HANDLER_LISTENER: listener, HANDLER_DOMAIN: 'localhost' };
   const wrapped = listener === 'uws' ? [newGlibc, process.execPath, ...words] : [process.execPath, ...words];
   return startServer(name, `${project}.localhost`, target, (port) => ({

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { relative, resolve, sep } from 'node:path';
 import { codeFrame } from '#core/code-frame.ts';
-import type { Containment } from './containment.ts';
+import type { Containment } from './bundle/containment.ts';
 
 /** Why a build failed. */
 export type BuildErrorCode =

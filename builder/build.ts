@@ -6,17 +6,17 @@ import type { AssetRules, Manifest } from '#core/manifest.ts';
 import type { AssetsConfig } from '#core/project-config.ts';
 import { hashOf } from '#core/artifact-id.ts';
 import { writeArtifact, type Artifact } from './artifact.ts';
-import { encodeAssets } from './asset-encodings.ts';
-import { parseHeaders } from './asset-headers.ts';
-import { parseRedirects } from './asset-redirects.ts';
-import { collectAssets, tooLarge, type ArtifactLimits, type Assets } from './assets.ts';
+import { encodeAssets } from './assets/asset-encodings.ts';
+import { parseHeaders } from './assets/asset-headers.ts';
+import { parseRedirects } from './assets/asset-redirects.ts';
+import { collectAssets, tooLarge, type ArtifactLimits, type Assets } from './assets/assets.ts';
 import { BuildError, projectPath } from './build-error.ts';
-import { runBuild } from './build-step.ts';
-import { bundle, type Bundle } from './bundle.ts';
-import { containmentOf, isInside } from './containment.ts';
+import { runBuild } from './command/build-step.ts';
+import { bundle, type Bundle } from './bundle/bundle.ts';
+import { containmentOf, isInside } from './bundle/containment.ts';
 import { readMigrations } from './migrations.ts';
-import { findEntry, type ProjectEntry } from './entry.ts';
-import { outputFolder } from './output-folder.ts';
+import { findEntry, type ProjectEntry } from './frameworks/entry.ts';
+import { outputFolder } from './frameworks/output-folder.ts';
 import { hasNodeCompat, type BuildConfig } from './project.ts';
 
 /** Behaviour of a worker that names no date: fixed, so that old sources keep their artifact id. */

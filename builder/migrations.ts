@@ -5,7 +5,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { DatabaseMigrations } from '#core/manifest.ts';
 import { BuildError, projectPath } from './build-error.ts';
-import { realPath, type Containment } from './containment.ts';
+import { realPath, type Containment } from './bundle/containment.ts';
 
 /**
  * Reads the migrations of a project; none when it has no folder `migrations`.

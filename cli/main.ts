@@ -4,9 +4,9 @@ import { createRequire } from 'node:module';
 import { stripVTControlCharacters } from 'node:util';
 import { parseArgs, renderUsage, runCommand, type CommandDef } from 'citty';
 import { nearestWord } from '#core/spelling.ts';
-import { checkArguments } from './arguments.ts';
-import { CliError, exitCodeOf, failuresOf, formatFailure } from './failure.ts';
-import { processShell, type Shell } from './shell.ts';
+import { checkArguments } from './terminal/arguments.ts';
+import { CliError, exitCodeOf, failuresOf, formatFailure } from './terminal/failure.ts';
+import { processShell, type Shell } from './terminal/shell.ts';
 
 interface Entry {
   readonly summary: string;

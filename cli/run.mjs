@@ -8,7 +8,7 @@ import nodeModule, { createRequire } from 'node:module';
 import { constants, homedir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { nodeFlags } from './node-flags.mjs';
+import { nodeFlags } from '#core/node-flags.mjs';
 
 const self = fileURLToPath(import.meta.url);
 
@@ -54,7 +54,7 @@ function findNode24() {
  */
 function startAgain(binary) {
   const words = [...nodeFlags, '--', self, ...process.argv.slice(2)];
-  // Not over a channel to whoever started this one, which would be lost, nor where a loader of its own runs Node (runtime/isolates/node-command.ts).
+  // Not over a channel to whoever started this one, which would be lost, nor where a loader of its own runs Node (core/node-command.ts).
   if (process.execve !== undefined && process.channel === undefined && !/^ld[-.]/.test(path.basename(binary)))
     process.execve(binary, [binary, ...words]);
   const child = spawn(binary, words, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
@@ -70,7 +70,7 @@ function startAgain(binary) {
 
 /**
  * Keeps what Node compiles of the platform's sources for the next start and for the processes of this one, in the folder of
- * runtime/isolates/cache-folder.ts: without it each of them holds the compiler of TypeScript. Nobody else may write there.
+ * core/cache-folder.ts: without it each of them holds the compiler of TypeScript. Nobody else may write there.
  */
 function keepCompiled() {
   if (process.env.NODE_COMPILE_CACHE) return;

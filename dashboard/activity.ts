@@ -1,6 +1,6 @@
 // What happens in the project, as it happens: one connection for the whole page, which the browser opens again when it breaks.
 
-/** As runtime/dashboard/activity.ts notes it. */
+/** As runtime/dev/dashboard/activity.ts notes it. */
 export interface Happening {
   readonly seq: number;
   readonly at: number;

@@ -1,4 +1,4 @@
-// Asks the API that the page came from. Shapes are those of runtime/dashboard; docs/dev-dashboard.md lists the routes.
+// Asks the API that the page came from. Shapes are those of runtime/dev/dashboard; docs/dev-dashboard.md lists the routes.
 
 /** Path of a route: what stands in `${}` becomes one segment, whatever it holds. */
 export function path(parts: TemplateStringsArray, ...values: readonly unknown[]): string {

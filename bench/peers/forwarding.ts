@@ -5,10 +5,10 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defaultLimits } from '../../core/limits.ts';
-import { Forwarder } from '../../runtime/forwarding/forwarder.ts';
-import { openReceiver } from '../../runtime/forwarding/receiver.ts';
-import type { Exchange } from '../../runtime/server/listener.ts';
-import { openNodeListener } from '../../runtime/server/listener-node.ts';
+import { Forwarder } from '../../runtime/engine/cluster/forwarder.ts';
+import { openReceiver } from '../../runtime/engine/cluster/receiver.ts';
+import type { Exchange } from '../../runtime/engine/http/listener.ts';
+import { openNodeListener } from '../../runtime/engine/http/listener-node.ts';
 
 const [mode, where] = process.argv.slice(2) as [string, string];
 // As an isolate's answers come: not in the turn of the event loop that brought the request.

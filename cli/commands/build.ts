@@ -1,9 +1,9 @@
 // `platform build`: builds the project into an artifact and says what came out.
 import path from 'node:path';
 import { defineCommand } from 'citty';
-import { chooseProjects, choiceFlags } from '../choose-projects.ts';
-import { buildOutput, buildProject, loadProject, type Built } from '../project.ts';
-import type { Shell } from '../shell.ts';
+import { chooseProjects, choiceFlags } from '../project/choose-projects.ts';
+import { buildOutput, buildProject, loadProject, type Built } from '../project/project.ts';
+import type { Shell } from '../terminal/shell.ts';
 
 export const command = defineCommand({
   meta: { name: 'build', description: 'Build this project into an artifact' },

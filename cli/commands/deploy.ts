@@ -5,17 +5,17 @@ import { defineCommand } from 'citty';
 import { limitsFrom } from '#core/limits.ts';
 import type { RouteRecord } from '#core/manifest.ts';
 import { variablesOf } from '#core/preview.ts';
-import { chooseProjects, choiceFlags } from '../choose-projects.ts';
-import { CliError } from '../failure.ts';
-import { askPlatform, findPlatform, inWords, type LocalPlatform } from '../local-platform.ts';
-import { handlerAddress } from '../locations.ts';
-import { buildOutput, buildProject, loadProject } from '../project.ts';
-import { checkProjectName, publish } from '../publish.ts';
-import { readRoute } from '../route-records.ts';
-import { untilRouted } from '../served.ts';
-import type { Shell } from '../shell.ts';
-import { branchOf, folderOf, nameOf, projectFlags, urlsOf } from '../target.ts';
-import { readVariableFile, readVariables } from '../variables.ts';
+import { chooseProjects, choiceFlags } from '../project/choose-projects.ts';
+import { CliError } from '../terminal/failure.ts';
+import { askPlatform, findPlatform, inWords, type LocalPlatform } from '../local/local-platform.ts';
+import { handlerAddress } from '../local/locations.ts';
+import { buildOutput, buildProject, loadProject } from '../project/project.ts';
+import { checkProjectName, publish } from '#deployments/publish.ts';
+import { readRoute } from '#deployments/route-records.ts';
+import { untilRouted } from '../local/served.ts';
+import type { Shell } from '../terminal/shell.ts';
+import { branchOf, folderOf, nameOf, projectFlags, urlsOf } from '../project/target.ts';
+import { readVariableFile, readVariables } from '../project/variables.ts';
 import { describe } from './build.ts';
 
 export const command = defineCommand({

@@ -1,8 +1,8 @@
 // `platform deployments`: what a project has on the platform of this machine, and which of it is served where.
 import { defineCommand } from 'citty';
 import { previewOf } from '#core/preview.ts';
-import type { Shell } from '../shell.ts';
-import { findDeployed, projectFlags, urlsOf } from '../target.ts';
+import type { Shell } from '../terminal/shell.ts';
+import { findDeployed, projectFlags, urlsOf } from '../project/target.ts';
 
 export const command = defineCommand({
   meta: { name: 'deployments', description: 'List the deployments of this project' },

@@ -3,17 +3,17 @@
 import path from 'node:path';
 import { defineCommand } from 'citty';
 import { timesText } from '#core/invocation-times.ts';
-import type { DevEngine, DevOptions, DevRequest, startDev } from '#runtime/dev.ts';
-import { wholeNumber } from '../arguments.ts';
-import { chooseProjects, choiceFlags } from '../choose-projects.ts';
-import { startSession, type SessionEvents } from '../dev-session.ts';
-import { CliError, formatFailure } from '../failure.ts';
+import type { DevEngine, DevOptions, DevRequest, startDev } from '#runtime/dev/dev.ts';
+import { wholeNumber } from '../terminal/arguments.ts';
+import { chooseProjects, choiceFlags } from '../project/choose-projects.ts';
+import { startSession, type SessionEvents } from '../dev/session.ts';
+import { CliError, formatFailure } from '../terminal/failure.ts';
 import { projectNameFrom } from './init.ts';
-import { agentPackage, lacksAgentFlag, loadProject, type Project } from '../project.ts';
-import { workspaceFolder } from '../repository.ts';
-import type { Shell } from '../shell.ts';
+import { agentPackage, lacksAgentFlag, loadProject, type Project } from '../project/project.ts';
+import { workspaceFolder } from '../project/repository.ts';
+import type { Shell } from '../terminal/shell.ts';
 
-/** Opens an engine: that of runtime/dev.ts, or a recording one in tests. */
+/** Opens an engine: that of runtime/dev/dev.ts, or a recording one in tests. */
 export type StartDev = typeof startDev;
 
 /** The flags of `platform dev`; null or undefined where one was not given. */
@@ -44,7 +44,7 @@ export const command = defineCommand({
     'dashboard-port': { type: 'string', valueHint: 'n', description: 'Port of the dashboard (default: port + 1000; 0: a free one)' },
   },
   async run({ args, data }) {
-    const runtime = await import('#runtime/dev.ts');
+    const runtime = await import('#runtime/dev/dev.ts');
     return runDev(data as Shell, args, runtime.startDev);
   },
 });

@@ -7,11 +7,11 @@ import { defineCommand } from 'citty';
 import type { RouteRecord } from '#core/manifest.ts';
 import { previewOf } from '#core/preview.ts';
 import { nearestWord } from '#core/spelling.ts';
-import { CliError } from '../failure.ts';
-import { changeRoute } from '../route-records.ts';
-import { untilRouted } from '../served.ts';
-import type { Shell } from '../shell.ts';
-import { findDeployed, projectFlags } from '../target.ts';
+import { CliError } from '../terminal/failure.ts';
+import { changeRoute } from '#deployments/route-records.ts';
+import { untilRouted } from '../local/served.ts';
+import type { Shell } from '../terminal/shell.ts';
+import { findDeployed, projectFlags } from '../project/target.ts';
 
 type Variables = Readonly<Record<string, string>>;
 

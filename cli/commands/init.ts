@@ -3,9 +3,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFi
 import path from 'node:path';
 import { defineCommand } from 'citty';
 import { nearestWord } from '#core/spelling.ts';
-import { CliError } from '../failure.ts';
-import { isCheckout, packageFolder } from '../locations.ts';
-import type { Shell } from '../shell.ts';
+import { CliError } from '../terminal/failure.ts';
+import { isCheckout, packageFolder } from '../local/locations.ts';
+import type { Shell } from '../terminal/shell.ts';
 
 const templates: Readonly<Record<string, string>> = {
   worker: 'A worker in TypeScript, no dependency',

@@ -1,10 +1,10 @@
 // `platform logs [-f]`: what the workers of a project wrote, and what of them failed, from the platform on this machine.
 import { defineCommand } from 'citty';
-import { wholeNumber } from '../arguments.ts';
-import { CliError } from '../failure.ts';
-import { askPlatform } from '../local-platform.ts';
-import type { Shell, Style } from '../shell.ts';
-import { findDeployed, projectFlags } from '../target.ts';
+import { wholeNumber } from '../terminal/arguments.ts';
+import { CliError } from '../terminal/failure.ts';
+import { askPlatform } from '../local/local-platform.ts';
+import type { Shell, Style } from '../terminal/shell.ts';
+import { findDeployed, projectFlags } from '../project/target.ts';
 
 interface Line {
   readonly time: number;

@@ -1,13 +1,13 @@
 // `platform promote <deployment>`: makes a deployment that is there what the project serves. `rollback` goes back with it.
 import { defineCommand } from 'citty';
 import type { RouteRecord } from '#core/manifest.ts';
-import { CliError } from '../failure.ts';
-import type { LocalPlatform } from '../local-platform.ts';
-import { asProduction } from '../publish.ts';
-import { changeRoute } from '../route-records.ts';
-import { untilRouted } from '../served.ts';
-import type { Shell } from '../shell.ts';
-import { findDeployed, projectFlags, urlsOf } from '../target.ts';
+import { CliError } from '../terminal/failure.ts';
+import type { LocalPlatform } from '../local/local-platform.ts';
+import { asProduction } from '#deployments/publish.ts';
+import { changeRoute } from '#deployments/route-records.ts';
+import { untilRouted } from '../local/served.ts';
+import type { Shell } from '../terminal/shell.ts';
+import { findDeployed, projectFlags, urlsOf } from '../project/target.ts';
 
 export const command = defineCommand({
   meta: { name: 'promote', description: 'Make a deployment production' },

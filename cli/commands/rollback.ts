@@ -1,11 +1,11 @@
 // `platform rollback`: what was production before is production again.
 import { defineCommand } from 'citty';
 import type { RouteRecord } from '#core/manifest.ts';
-import { CliError } from '../failure.ts';
-import { asProduction } from '../publish.ts';
-import { changeRoute } from '../route-records.ts';
-import type { Shell } from '../shell.ts';
-import { findDeployed, projectFlags } from '../target.ts';
+import { CliError } from '../terminal/failure.ts';
+import { asProduction } from '#deployments/publish.ts';
+import { changeRoute } from '#deployments/route-records.ts';
+import type { Shell } from '../terminal/shell.ts';
+import { findDeployed, projectFlags } from '../project/target.ts';
 import { tellProduction } from './promote.ts';
 
 export const command = defineCommand({

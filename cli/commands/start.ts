@@ -7,13 +7,13 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { defineCommand } from 'citty';
 import type { RouteRecord } from '#core/manifest.ts';
-import { CliError } from '../failure.ts';
-import { dataFolder, handlerAddress, isCheckout, packageFolder, projectUrl, sourceFile, type HandlerAddress } from '../locations.ts';
-import { recordFile } from '../local-platform.ts';
-import { noteHolder, notedHolder, takeLock } from '../lock.ts';
-import { nodeFlags } from '../node-flags.mjs';
-import { readRoutes } from '../route-records.ts';
-import type { Shell } from '../shell.ts';
+import { CliError } from '../terminal/failure.ts';
+import { dataFolder, handlerAddress, isCheckout, packageFolder, projectUrl, sourceFile, type HandlerAddress } from '../local/locations.ts';
+import { recordFile } from '../local/local-platform.ts';
+import { noteHolder, notedHolder, takeLock } from '#deployments/file-lock.ts';
+import { nodeFlags } from '#core/node-flags.mjs';
+import { readRoutes } from '#deployments/route-records.ts';
+import type { Shell } from '../terminal/shell.ts';
 
 export const command = defineCommand({
   meta: { name: 'start', description: 'Start the platform on this machine' },
@@ -63,7 +63,7 @@ export async function startPlatform(shell: Shell, { supervisor, examples }: Star
 
 /** In a process of its own. @returns false when it was ended by a wish to stop. */
 async function publishExamples(examples: string, folder: string, stopped: Promise<unknown>): Promise<boolean> {
-  const child = fork(sourceFile('cli/example-projects'), [examples, folder], {
+  const child = fork(sourceFile('cli/local/example-projects'), [examples, folder], {
     execArgv: [...nodeFlags],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });

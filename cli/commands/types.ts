@@ -5,9 +5,9 @@ import { defineCommand } from 'citty';
 import { environmentTypes, hasSameHash } from '#core/environment-types.ts';
 import { setAgentSdk } from '#core/project-config-edit.ts';
 import { addToTsconfig } from '#core/tsconfig.ts';
-import { CliError } from '../failure.ts';
-import { agentPackage, lacksAgentFlag, loadProject, toCliError } from '../project.ts';
-import type { Shell } from '../shell.ts';
+import { CliError } from '../terminal/failure.ts';
+import { agentPackage, lacksAgentFlag, loadProject, toCliError } from '../project/project.ts';
+import type { Shell } from '../terminal/shell.ts';
 
 export const command = defineCommand({
   meta: { name: 'types', description: 'Generate the types of env from platform.yaml' },

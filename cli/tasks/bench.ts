@@ -2,7 +2,7 @@
 // Words after it pick scenarios by a part of their name. What they measure against is installed on the first run.
 import { existsSync, globSync } from 'node:fs';
 import path from 'node:path';
-import { nodeFlags } from '../node-flags.mjs';
+import { nodeFlags } from '#core/node-flags.mjs';
 import { root, runProgram } from './processes.ts';
 
 export async function run(words: readonly string[]): Promise<number> {

@@ -1,6 +1,6 @@
 // `npm run check`: types, lint, format and the tidy test, in parallel; one line a step, the output of the failed ones below.
 import path from 'node:path';
-import { nodeFlags } from '../node-flags.mjs';
+import { nodeFlags } from '#core/node-flags.mjs';
 import { root, runProgram, type Ended } from './processes.ts';
 
 interface Step {
@@ -16,7 +16,7 @@ function tool(name: string): string {
 
 const steps: readonly Step[] = [
   { name: 'types', program: tool('tsc'), args: ['-p', 'tsconfig.json'] },
-  { name: 'types of the guest', program: tool('tsc'), args: ['-p', 'runtime/guest/tsconfig.json'] },
+  { name: 'types of the guest', program: tool('tsc'), args: ['-p', 'runtime/engine/guest/tsconfig.json'] },
   { name: 'types of packages/worker', program: tool('tsc'), args: ['-p', 'packages/worker/tsconfig.json'] },
   { name: 'types of examples/guest-book', program: tool('tsc'), args: ['-p', 'examples/guest-book/tsconfig.json'] },
   { name: 'types of the dashboard', program: tool('tsc'), args: ['-p', 'dashboard/tsconfig.json'] },

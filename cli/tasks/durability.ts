@@ -1,6 +1,6 @@
 // `npm run test:durability`: twenty rounds of kill -9 under load (test/integration/durability.test.ts); a number asks for other rounds.
 import { root, runProgram } from './processes.ts';
-import { nodeFlags } from '../node-flags.mjs';
+import { nodeFlags } from '#core/node-flags.mjs';
 
 export async function run(words: readonly string[]): Promise<number> {
   const args = [...nodeFlags, '--test', '--test-reporter=spec', 'test/integration/durability.test.ts'];

@@ -7,7 +7,7 @@ import { readImports } from './imports.ts';
 import { root, runProgram } from './processes.ts';
 
 /** Folders of the program; postgres/ and control/gateway/ join when they exist. */
-const shippedFolders = ['core', 'runtime', 'builder', 'cli', 'postgres', 'control/gateway', 'dashboard'];
+const shippedFolders = ['core', 'deployments', 'runtime', 'builder', 'cli', 'postgres', 'control/gateway', 'dashboard'];
 const leftOut = [
   'cli/tasks/**',
   'cli/linked/**',
@@ -20,9 +20,9 @@ const leftOut = [
   '**/*.h',
 ];
 /** Sources that a bundler reads when the program runs, never Node. */
-const bundledFolders = ['runtime/guest/', 'cli/templates/', 'dashboard/'];
+const bundledFolders = ['runtime/engine/guest/', 'cli/templates/', 'dashboard/'];
 /** Read by both: shipped in both forms. */
-const readByBoth = ['runtime/bridge/protocol.ts', 'builder/node/', 'builder/shims/'];
+const readByBoth = ['runtime/engine/bridge/protocol.ts', 'builder/node/', 'builder/shims/'];
 
 export async function run(): Promise<number> {
   for (const file of await pack(path.join(root, 'dist'))) process.stdout.write(`${path.relative(root, file)}\n`);

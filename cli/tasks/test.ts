@@ -4,7 +4,7 @@
 import { globSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
-import { nodeFlags } from '../node-flags.mjs';
+import { nodeFlags } from '#core/node-flags.mjs';
 import { root, runProgram } from './processes.ts';
 
 /** One Postgres for the whole run, where a file wants it. */

@@ -1,5 +1,5 @@
 // `npm run test:wpt`: the Web Platform Tests (test/wpt/main.ts) in a process with the flags of the product. Words go on to it.
-import { nodeFlags } from '../node-flags.mjs';
+import { nodeFlags } from '#core/node-flags.mjs';
 import { root, runProgram } from './processes.ts';
 
 export async function run(words: readonly string[]): Promise<number> {

@@ -4,11 +4,11 @@ import { defaultCpuLimits, invocationKinds, plans, type CpuLimits } from '#core/
 import { startClaimLoop, type ClaimLoop, type ClaimSource, type Work } from '#postgres/claim-loop.ts';
 import type { Presence } from '#postgres/presence.ts';
 import type { Wake } from '#postgres/wake.ts';
-import type { EventKind } from '../invocation/delivery.ts';
-import type { WorkParts } from './delivery.ts';
-import { createQueueWork, type Message, type QueueLedger } from './queue-work.ts';
-import { createTimerWork, type DueTimer, type NextTime, type TimerLedger } from './timer-work.ts';
-import { createWorkflowWork, type Run, type WorkflowLedger } from './workflow-work.ts';
+import type { EventKind } from '../engine/invocation/delivery.ts';
+import type { WorkParts } from './delivery/delivery.ts';
+import { createQueueWork, type Message, type QueueLedger } from './work/queue.ts';
+import { createTimerWork, type DueTimer, type NextTime, type TimerLedger } from './work/timer.ts';
+import { createWorkflowWork, type Run, type WorkflowLedger } from './work/workflow.ts';
 
 interface Sweeping {
   sweep(now: number): Promise<void>;

@@ -2,14 +2,14 @@
 // work. Started by the supervisor with ENGINE_DATABASE_URL, FS_PATH and PRIVATE_ORIGIN; it reads the environment and nothing else does.
 import { deliveryLimitsFrom } from '#core/delivery-limits.ts';
 import { limitsFrom } from '#core/limits.ts';
-import { openLog } from '../log.ts';
-import { openArtifact } from '../router/artifact-source.ts';
-import { openRouteFiles } from '../router/route-source-files.ts';
+import { openLog } from '#core/log.ts';
+import { openArtifact } from '#deployments/artifact-source.ts';
+import { openRouteFiles } from '#deployments/route-source-files.ts';
 import { nextTime } from '#core/timer-next.ts';
 import { openEventsPostgres } from '../stores/event-stores.ts';
 import { startBroker } from './broker.ts';
-import { createEngineDelivery } from './engine-delivery.ts';
-import { createRecipients } from './recipients.ts';
+import { createEngineDelivery } from './delivery/engine-delivery.ts';
+import { createRecipients } from './delivery/recipients.ts';
 
 const DRAIN_MS = 5000;
 const get = (name: string): string => process.env[name]?.trim() ?? '';

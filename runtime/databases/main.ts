@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { databaseLimitsFrom } from '#core/database-limits.ts';
 import { createDatabaseCloud } from '../stores/database-cloud.ts';
 import { databaseCloudSettings } from '../stores/database-cloud-api.ts';
-import { startCloudService } from './cloud-service.ts';
-import { startDatabaseService, type DatabaseServiceOptions, type TcpOptions } from './service.ts';
+import { startCloudService } from './service/cloud-service.ts';
+import { startDatabaseService, type DatabaseServiceOptions, type TcpOptions } from './service/service.ts';
 
 /** Exit code for a configuration that starting again would not repair. */
 const EXIT_CONFIGURATION = 78;

@@ -1,6 +1,6 @@
 // The Cache API's store in this process: bounded, least recently used first out, and of the project first that holds most, so
 // that none can drive out all the others. Opened by the roots.
-import type { CacheRecord, CacheStore } from '../bindings/cache.ts';
+import type { CacheRecord, CacheStore } from '../engine/bindings/cache.ts';
 
 interface Entry {
   readonly record: CacheRecord;

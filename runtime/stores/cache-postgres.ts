@@ -1,7 +1,7 @@
 // Cached responses and texts in Postgres (table binding.cache_record), shared by all engines, where no Redis is given. Keys are kept by
 // their hash: a URL may be longer than an index takes.
 import { createHash } from 'node:crypto';
-import type { CacheStore } from '../bindings/cache.ts';
+import type { CacheStore } from '../engine/bindings/cache.ts';
 import type { PostgresSql } from './sql-postgres.ts';
 
 /** One in so many writes takes expired records away, and what exceeds the bound, the soonest to expire first. */

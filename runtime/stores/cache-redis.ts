@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { createClient, RESP_TYPES } from 'redis';
 import { PlatformError } from '#core/errors.ts';
-import type { CacheStore } from '../bindings/cache.ts';
+import type { CacheStore } from '../engine/bindings/cache.ts';
 
 const connectMs = 5000;
 

@@ -2,7 +2,7 @@
 // there. Called by database-cloud.ts. The API token goes to that API and nowhere else.
 import { createHash } from 'node:crypto';
 import { PlatformError } from '#core/errors.ts';
-import type { DatabasePlace } from '../bindings/database.ts';
+import type { DatabasePlace } from '../engine/bindings/database.ts';
 
 /** `DBCLOUD_*` (spec 2.7). */
 export interface DatabaseCloudSettings {

@@ -3,8 +3,8 @@
 import { randomInt } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { PlatformError, isErrorCode, type ErrorDetails } from '#core/errors.ts';
-import type { StatementOwner } from '../bindings/database.ts';
-import { FrameReader, kinds, ops, readAnswer, requestFrame } from '../databases/frames.ts';
+import type { StatementOwner } from '../engine/bindings/database.ts';
+import { FrameReader, kinds, ops, readAnswer, requestFrame } from '../databases/protocol/frames.ts';
 
 /** A request that was sent and not answered. */
 export interface Sent {

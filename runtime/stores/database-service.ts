@@ -6,8 +6,8 @@ import { connect as connectTls } from 'node:tls';
 import { defaultDatabaseLimits, type DatabaseLimits } from '#core/database-limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
 import { PlatformError } from '#core/errors.ts';
-import type { DatabasePlace, DatabaseStore, StatementOwner } from '../bindings/database.ts';
-import { ops, type Verdict } from '../databases/frames.ts';
+import type { DatabasePlace, DatabaseStore, StatementOwner } from '../engine/bindings/database.ts';
+import { ops, type Verdict } from '../databases/protocol/frames.ts';
 import { DatabaseLink, type Sent } from './database-link.ts';
 
 /** Where the service is. */

@@ -1,7 +1,7 @@
 // Digests that a file is written with: reckoned as its bytes come, and compared at their end. Used by the stores of files.
 import { createHash } from 'node:crypto';
 import { PlatformError } from '#core/errors.ts';
-import type { FileDigests } from '../bindings/fs.ts';
+import type { FileDigests } from '../engine/bindings/fs.ts';
 
 /** A fraction of a millisecond for each digest. */
 const turnBytes = 256 * 1024;

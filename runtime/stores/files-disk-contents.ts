@@ -8,7 +8,7 @@ import { Readable } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
 import type { FreeSpace } from '#core/free-space.ts';
 import { giveBack } from '#core/give-back.ts';
-import type { FileBody, FileWrite } from '../bindings/fs.ts';
+import type { FileBody, FileWrite } from '../engine/bindings/fs.ts';
 import { createDigests } from './file-digests.ts';
 import { keptBytesMax, KeptFiles, type KeptFile } from './kept-files.ts';
 

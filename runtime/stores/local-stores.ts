@@ -3,7 +3,7 @@ import { mkdirSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { FreeSpace, whereThereIsSpace } from '#core/free-space.ts';
 import { defaultLimits, type Limits } from '#core/limits.ts';
-import type { BindingStores } from '../bindings/bindings.ts';
+import type { BindingStores } from '../engine/bindings/bindings.ts';
 import { openFilesDisk } from './files-disk.ts';
 import { boundState, stateBounds } from './project-bounds.ts';
 import { openStateSqlite } from './state-sqlite.ts';

@@ -4,9 +4,9 @@
 import { outboxOps, SqlRefusal } from '#core/database-request.ts';
 import type { OutboxMessage } from '#core/database-outbox.ts';
 import { ofPreview, previewIn } from '#core/preview.ts';
-import type { DatabasePlace, DatabaseStore } from '../bindings/database.ts';
-import type { Outbox } from '../bindings/outbox.ts';
-import type { EventSender, NewMessage, QueuePlace, QueueStore } from '../bindings/queue.ts';
+import type { DatabasePlace, DatabaseStore } from '../engine/bindings/database.ts';
+import type { Outbox } from '../engine/bindings/outbox.ts';
+import type { EventSender, NewMessage, QueuePlace, QueueStore } from '../engine/bindings/queue.ts';
 import type { OutboxIndex, OutboxPlace } from './outbox-index-sql.ts';
 
 /** What an outbox is made of. */

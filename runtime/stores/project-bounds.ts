@@ -3,8 +3,8 @@
 // reaches the bound does a write wait for a new count before it is refused. Engines know of each other's writes by these counts only.
 import { PlatformError } from '#core/errors.ts';
 import { ofPreview, withoutPreview } from '#core/preview.ts';
-import type { QueueStore } from '../bindings/queue.ts';
-import type { StateStore } from '../bindings/state.ts';
+import type { QueueStore } from '../engine/bindings/queue.ts';
+import type { StateStore } from '../engine/bindings/state.ts';
 import { likePrefix, type Sql } from './sql.ts';
 
 interface Estimate {

@@ -3,7 +3,7 @@
 import type { DeliveryLimits } from '#core/delivery-limits.ts';
 import { deadLettersOf } from '#core/queue-settings.ts';
 import type { Wake } from '#postgres/wake.ts';
-import type { EventSender, NewMessage, QueuePlace, QueueStore, StoredMessage } from '../bindings/queue.ts';
+import type { EventSender, NewMessage, QueuePlace, QueueStore, StoredMessage } from '../engine/bindings/queue.ts';
 import { createClaims, createLanes, type Claims, type LaneRow, type Lanes } from './claims-sql.ts';
 import { createFlights } from './flights.ts';
 import { oneOf, type Sql } from './sql.ts';

@@ -2,7 +2,7 @@
 // whether they were text, since Postgres's text holds no NUL. Reads that come together go in one statement, updates of one key that
 // come together in one transaction.
 import { randomBytes } from 'node:crypto';
-import type { StatePlace, StateStore, StoredState } from '../bindings/state.ts';
+import type { StatePlace, StateStore, StoredState } from '../engine/bindings/state.ts';
 import { createFlights } from './flights.ts';
 import { prefixEnd } from './sql.ts';
 import type { PostgresSql } from './sql-postgres.ts';

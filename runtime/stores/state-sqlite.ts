@@ -1,6 +1,6 @@
 // State in one SQLite file, for `platform dev`: no server, and strongly consistent since this process is its only writer.
 import { randomBytes } from 'node:crypto';
-import type { StateStore, StoredState } from '../bindings/state.ts';
+import type { StateStore, StoredState } from '../engine/bindings/state.ts';
 import { rowBytes } from './project-bounds.ts';
 import { openSqliteFile } from './sqlite-file.ts';
 import { checkTogether } from './state-together.ts';

@@ -5,8 +5,8 @@ import { parseCronSchedule } from '#core/cron-schedule.ts';
 import type { DeliveryLimits } from '#core/delivery-limits.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { Wake } from '#postgres/wake.ts';
-import type { EventSender } from '../bindings/queue.ts';
-import type { StoredTimer, TimerPlace, TimerStore } from '../bindings/timer.ts';
+import type { EventSender } from '../engine/bindings/queue.ts';
+import type { StoredTimer, TimerPlace, TimerStore } from '../engine/bindings/timer.ts';
 import { createClaims, createLanes, type Claims, type LaneRow, type Lanes } from './claims-sql.ts';
 import { prefixEnd, type Sql } from './sql.ts';
 

@@ -3,7 +3,7 @@
 import type { DeliveryLimits } from '#core/delivery-limits.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { Wake } from '#postgres/wake.ts';
-import type { StoredExecution, StoredStep, WorkflowPlace, WorkflowStore } from '../bindings/workflow.ts';
+import type { StoredExecution, StoredStep, WorkflowPlace, WorkflowStore } from '../engine/bindings/workflow.ts';
 import { createLanes } from './claims-sql.ts';
 import type { Sql } from './sql.ts';
 import { createWorkflowDeliveries, stepShown, type WorkflowDeliveries } from './workflow-deliveries-sql.ts';

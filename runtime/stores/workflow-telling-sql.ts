@@ -2,7 +2,7 @@
 // holds a lease, and names it in its token `<seq>.<lease>`: once the lease is another's, what it still says changes nothing.
 import type { DeliveryLimits } from '#core/delivery-limits.ts';
 import { PlatformError } from '#core/errors.ts';
-import type { StepWord, WorkflowStore } from '../bindings/workflow.ts';
+import type { StepWord, WorkflowStore } from '../engine/bindings/workflow.ts';
 import { createFlights } from './flights.ts';
 import type { Sql, SqlValue } from './sql.ts';
 

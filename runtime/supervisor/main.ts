@@ -7,26 +7,26 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { logFormatFrom, logLevelFrom } from '#core/log-level.ts';
-import { homes } from '../forwarding/homes.ts';
-import { openLog } from '../log.ts';
-import { supervisorConfig, type SupervisorConfig } from './configuration.ts';
-import { databaseService, databaseSockets } from './database-service.ts';
-import { EngineProcess } from './engine-process.ts';
-import { Engines } from './engines.ts';
-import { engineSecret } from './engine-secret.ts';
-import { compileCache, engineEnvironment } from './environment.ts';
-import { eventServices } from './event-services.ts';
-import type { Death } from './ledger.ts';
-import { readLedger, writeLedger } from './ledger-file.ts';
-import { removeLocalRecord, writeLocalRecord } from './local-record.ts';
-import type { ToEngine } from './messages.ts';
-import { keepPrivate } from './private-folders.ts';
-import { claimPort } from './port.ts';
-import { openPrivatePort, type PrivatePort } from './private-port.ts';
-import { privatePortSettings } from './private-port-settings.ts';
-import { Quarantine } from './quarantine.ts';
-import { Services, type ServiceSpec } from './services.ts';
-import type { SupervisorState } from './state.ts';
+import { homes } from '../engine/cluster/homes.ts';
+import { openLog } from '#core/log.ts';
+import { supervisorConfig, type SupervisorConfig } from './engines/configuration.ts';
+import { databaseService, databaseSockets } from './services/database-service.ts';
+import { EngineProcess } from './engines/engine-process.ts';
+import { Engines } from './engines/engines.ts';
+import { engineSecret } from './engines/engine-secret.ts';
+import { compileCache, engineEnvironment } from './engines/environment.ts';
+import { eventServices } from './services/event-services.ts';
+import type { Death } from './quarantine/ledger.ts';
+import { readLedger, writeLedger } from './quarantine/ledger-file.ts';
+import { removeLocalRecord, writeLocalRecord } from './data-folder/local-record.ts';
+import type { ToEngine } from './engines/messages.ts';
+import { keepPrivate } from './data-folder/private-folders.ts';
+import { claimPort } from './engines/port.ts';
+import { openPrivatePort, type PrivatePort } from './private-port/private-port.ts';
+import { privatePortSettings } from './private-port/settings.ts';
+import { Quarantine } from './quarantine/quarantine.ts';
+import { Services, type ServiceSpec } from './services/services.ts';
+import type { SupervisorState } from './private-port/state.ts';
 
 const EXIT_CONFIGURATION = 78;
 /** Requests a deployment must serve in quarantine to be let back. */
@@ -39,7 +39,7 @@ const SILENCE_MS = 30_000;
 const LOOK_MS = 50;
 
 const log = openSupervisorLog();
-const script = join(import.meta.dirname, `../main${import.meta.filename.endsWith('.ts') ? '.ts' : '.js'}`);
+const script = join(import.meta.dirname, `../engine/main${import.meta.filename.endsWith('.ts') ? '.ts' : '.js'}`);
 
 try {
   await start(supervisorConfig(process.env));
@@ -331,7 +331,7 @@ async function start(config: SupervisorConfig): Promise<void> {
 
   const cacheUrl = process.env['CACHE_URL']?.trim() ?? '';
   if (cacheUrl !== '' && environment['ENGINE_CACHE_URL'] === undefined) {
-    const { openCacheUser } = await import('./cache-user.ts');
+    const { openCacheUser } = await import('./services/cache-user.ts');
     environment['ENGINE_CACHE_URL'] = await openCacheUser(cacheUrl);
   }
   try {

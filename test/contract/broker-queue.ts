@@ -1,7 +1,7 @@
 // The cases of the broker's contract about messages. Run by broker.ts.
 import assert from 'node:assert/strict';
 import { defaultDeliveryLimits } from '#core/delivery-limits.ts';
-import type { NewMessage } from '#runtime/bindings/queue.ts';
+import type { NewMessage } from '#runtime/engine/bindings/queue.ts';
 import type { EventStores } from '#runtime/stores/event-stores.ts';
 import { until } from '#test/setup/until.ts';
 import { done, end, mail, message, owner, sender, type Deliver, type Fact, type Messages } from './broker-case.ts';

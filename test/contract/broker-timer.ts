@@ -1,6 +1,6 @@
 // The cases of the broker's contract about timers and schedules. Run by broker.ts.
 import assert from 'node:assert/strict';
-import type { Recipient } from '#runtime/broker/delivery.ts';
+import type { Recipient } from '#runtime/broker/delivery/delivery.ts';
 import { until } from '#test/setup/until.ts';
 import { done, end, owner, sender, type Deliver, type Fact } from './broker-case.ts';
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { defaultDeliveryLimits, type DeliveryLimits } from '#core/delivery-limits.ts';
 import { nextTime } from '#core/timer-next.ts';
 import { startBroker, type Broker } from '#runtime/broker/broker.ts';
-import { toEventEnd } from '#runtime/broker/delivery.ts';
+import { toEventEnd } from '#runtime/broker/delivery/delivery.ts';
 import type { EventStores } from '#runtime/stores/event-stores.ts';
 import { owner, type Fact } from './broker-case.ts';
 import { queueCases } from './broker-queue.ts';

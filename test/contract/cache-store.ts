@@ -1,7 +1,7 @@
 // What every store of the Cache API promises, whatever it is made of. Run by cache-*.test.ts, each with its own store.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CacheRecord, CacheStore } from '#runtime/bindings/cache.ts';
+import type { CacheRecord, CacheStore } from '#runtime/engine/bindings/cache.ts';
 
 /** A store under test, and a clock that the suite may move where the store takes one. */
 export interface CacheStoreCase {

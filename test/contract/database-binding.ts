@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { defaultDeliveryLimits } from '#core/delivery-limits.ts';
-import { noStores } from '#runtime/bindings/bindings.ts';
-import type { DatabasePlace, DatabaseStore } from '#runtime/bindings/database.ts';
+import { noStores } from '#runtime/engine/bindings/bindings.ts';
+import type { DatabasePlace, DatabaseStore } from '#runtime/engine/bindings/database.ts';
 import { openEventsSqlite } from '#runtime/stores/event-stores.ts';
 import type { RunningOutbox } from '#runtime/stores/outbox.ts';
 import { startHandler, type TestHandler } from '#test/setup/handler.ts';

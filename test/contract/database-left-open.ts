@@ -6,7 +6,7 @@ import { after, before, beforeEach, test } from 'node:test';
 import { defaultDatabaseLimits, type DatabaseLimits } from '#core/database-limits.ts';
 import { databaseOps } from '#core/database-request.ts';
 import { defaultLimits } from '#core/limits.ts';
-import { noStores } from '#runtime/bindings/bindings.ts';
+import { noStores } from '#runtime/engine/bindings/bindings.ts';
 import { startHandler, type TestHandler } from '#test/setup/handler.ts';
 import type { DatabaseBindingCase } from './database-binding.ts';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { databaseOps as ops, outboxOps } from '#core/database-request.ts';
-import type { DatabaseStore } from '#runtime/bindings/database.ts';
+import type { DatabaseStore } from '#runtime/engine/bindings/database.ts';
 
 interface Answer {
   readonly c: string[];

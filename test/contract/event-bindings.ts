@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import { defaultDeliveryLimits, type DeliveryLimits } from '#core/delivery-limits.ts';
 import { nextTime } from '#core/timer-next.ts';
 import { startBroker, type Broker } from '#runtime/broker/broker.ts';
-import { toEventEnd } from '#runtime/broker/delivery.ts';
+import { toEventEnd } from '#runtime/broker/delivery/delivery.ts';
 import type { EventStores } from '#runtime/stores/event-stores.ts';
 import { startHandler, type TestHandler } from '#test/setup/handler.ts';
 import { until } from '#test/setup/until.ts';

@@ -1,6 +1,6 @@
 // The cases of the event stores' contract about queues. Run by event-stores.ts.
 import assert from 'node:assert/strict';
-import type { NewMessage } from '#runtime/bindings/queue.ts';
+import type { NewMessage } from '#runtime/engine/bindings/queue.ts';
 import type { EventStores } from '#runtime/stores/event-stores.ts';
 import { day, sender, t0, type Fact } from './event-stores-case.ts';
 

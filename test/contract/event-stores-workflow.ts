@@ -1,6 +1,6 @@
 // The cases of the event stores' contract about runs of workflows. Run by event-stores.ts.
 import assert from 'node:assert/strict';
-import type { StepWord } from '#runtime/bindings/workflow.ts';
+import type { StepWord } from '#runtime/engine/bindings/workflow.ts';
 import type { EventStores } from '#runtime/stores/event-stores.ts';
 import { day, owner, t0, type Fact } from './event-stores-case.ts';
 

@@ -1,7 +1,7 @@
 // What the cases of the listener contract are written with: limits, answers, and the shape of a case. Used only by listener.ts
 // and the files of its chapters, listener-*.ts.
 import assert from 'node:assert/strict';
-import type { Exchange, Listener, ListenerOptions } from '#runtime/server/listener.ts';
+import type { Exchange, Listener, ListenerOptions } from '#runtime/engine/http/listener.ts';
 import type { connectRaw, RawClient } from './raw-client.ts';
 
 export const limits: ListenerOptions['limits'] = {

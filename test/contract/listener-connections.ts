@@ -1,7 +1,7 @@
 // The cases of the listener contract about connections: reuse, pipelining, and clients that go away. Run by listener.ts.
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
-import type { Exchange } from '#runtime/server/listener.ts';
+import type { Exchange } from '#runtime/engine/http/listener.ts';
 import { bodyOf, limits, ok, type Fact } from './listener-case.ts';
 
 export function connectionCases(fact: Fact): void {

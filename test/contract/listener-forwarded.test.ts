@@ -5,10 +5,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { Forwarder } from '#runtime/forwarding/forwarder.ts';
-import { openReceiver } from '#runtime/forwarding/receiver.ts';
-import type { Listener, OpenListener } from '#runtime/server/listener.ts';
-import { openNodeListener } from '#runtime/server/listener-node.ts';
+import { Forwarder } from '#runtime/engine/cluster/forwarder.ts';
+import { openReceiver } from '#runtime/engine/cluster/receiver.ts';
+import type { Listener, OpenListener } from '#runtime/engine/http/listener.ts';
+import { openNodeListener } from '#runtime/engine/http/listener-node.ts';
 import { listenerSuite } from './listener.ts';
 
 let forwarded = 0;

@@ -1,7 +1,7 @@
 // The cases of the listener contract about the listener itself: its port, how it drains, how it closes. Run by listener.ts.
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
-import type { Exchange, Listener, OpenListener } from '#runtime/server/listener.ts';
+import type { Exchange, Listener, OpenListener } from '#runtime/engine/http/listener.ts';
 import { limits, ok, type Fact } from './listener-case.ts';
 import { connectRaw } from './raw-client.ts';
 

@@ -2,7 +2,7 @@
 // listener.ts.
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
-import type { Exchange } from '#runtime/server/listener.ts';
+import type { Exchange } from '#runtime/engine/http/listener.ts';
 import { limits, ok, refusedBy, type Fact } from './listener-case.ts';
 
 export function malformedCases(fact: Fact): void {

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defaultLimits } from '#core/limits.ts';
-import { openNodeListener } from '#runtime/server/listener-node.ts';
-import type { Exchange } from '#runtime/server/listener.ts';
+import { openNodeListener } from '#runtime/engine/http/listener-node.ts';
+import type { Exchange } from '#runtime/engine/http/listener.ts';
 import { listenerSuite } from './listener.ts';
 import { connectRaw } from './raw-client.ts';
 

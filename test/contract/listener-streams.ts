@@ -1,7 +1,7 @@
 // The cases of the listener contract about streamed responses: framing, back-pressure, and cuts. Run by listener.ts.
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
-import type { Exchange } from '#runtime/server/listener.ts';
+import type { Exchange } from '#runtime/engine/http/listener.ts';
 import { aborted, limits, textPlain, type Fact } from './listener-case.ts';
 
 export function streamedResponseCases(fact: Fact): void {

@@ -1,7 +1,7 @@
 // The listener contract over uWebSockets.js, where it loads; what it does otherwise is listed here with the reason.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loadUws, openUwsListener } from '#runtime/server/listener-uws.ts';
+import { loadUws, openUwsListener } from '#runtime/engine/http/listener-uws.ts';
 import { listenerSuite, type Skip } from './listener.ts';
 
 const skip: Skip[] = [

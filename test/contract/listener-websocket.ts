@@ -1,7 +1,7 @@
 // WebSocket cases of the listener contract: the handshake, and frames as RFC 6455 allows and forbids them (the substance of the
 // Autobahn cases), byte by byte on a bare socket. The handler echoes.
 import assert from 'node:assert/strict';
-import type { Exchange } from '#runtime/server/listener.ts';
+import type { Exchange } from '#runtime/engine/http/listener.ts';
 import { ok, type Fact, type Open } from './listener-case.ts';
 import type { RawClient } from './raw-client.ts';
 

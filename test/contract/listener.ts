@@ -1,8 +1,8 @@
-// The conformance suite of the listener contract (runtime/server/listener.ts), on raw sockets. Run over each technology by
+// The conformance suite of the listener contract (runtime/engine/http/listener.ts), on raw sockets. Run over each technology by
 // listener-node.test.ts and listener-uws.test.ts; what a technology cannot do is a skip with its reason there.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Listener, OpenListener } from '#runtime/server/listener.ts';
+import type { Listener, OpenListener } from '#runtime/engine/http/listener.ts';
 import { bodyCases } from './listener-bodies.ts';
 import { limits, type Fact } from './listener-case.ts';
 import { connectionCases } from './listener-connections.ts';

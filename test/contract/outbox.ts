@@ -5,7 +5,7 @@ import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { databaseOps, outboxOps } from '#core/database-request.ts';
 import { defaultDeliveryLimits, type DeliveryLimits } from '#core/delivery-limits.ts';
 import { PlatformError } from '#core/errors.ts';
-import type { NewMessage } from '#runtime/bindings/queue.ts';
+import type { NewMessage } from '#runtime/engine/bindings/queue.ts';
 import type { EventStores } from '#runtime/stores/event-stores.ts';
 import type { OutboxParts, RunningOutbox } from '#runtime/stores/outbox.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';

@@ -1,8 +1,8 @@
 // What a project may keep in state and queues, over each technology. Several engines write; each has bounds of its own over what all keep.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { NewMessage } from '#runtime/bindings/queue.ts';
-import type { StateStore } from '#runtime/bindings/state.ts';
+import type { NewMessage } from '#runtime/engine/bindings/queue.ts';
+import type { StateStore } from '#runtime/engine/bindings/state.ts';
 import { boundQueue, boundState, queueBounds, stateBounds } from '#runtime/stores/project-bounds.ts';
 import type { EventStores } from '#runtime/stores/event-stores.ts';
 import type { Sql } from '#runtime/stores/sql.ts';

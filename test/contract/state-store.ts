@@ -1,7 +1,7 @@
 // What every store of state keeps to. Each store runs it from a test file of its own.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { StateStore } from '#runtime/bindings/state.ts';
+import type { StateStore } from '#runtime/engine/bindings/state.ts';
 
 /** Registers the suite's tests over the store that `open` gives. */
 export function stateStoreContract(open: () => Promise<{ store: StateStore; close(): Promise<void> }>): void {

@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defaultLimits } from '#core/limits.ts';
-import { EngineMemory } from '#runtime/bridge/host-memory.ts';
-import { FIELD, RECORD, toHost } from '#runtime/bridge/protocol.ts';
-import { Deployment, type DeploymentParts } from '#runtime/deployment.ts';
-import type { IsolateEvents } from '#runtime/isolates/isolate.ts';
-import { DeploymentCounters, EngineCounters } from '#runtime/metrics/counters.ts';
-import type { Exchange } from '#runtime/server/listener.ts';
-import { MainTurns } from '#runtime/work/main-turns.ts';
+import { EngineMemory } from '#runtime/engine/bridge/host-memory.ts';
+import { FIELD, RECORD, toHost } from '#runtime/engine/bridge/protocol.ts';
+import { Deployment, type DeploymentParts } from '#runtime/engine/deployments/deployment.ts';
+import type { IsolateEvents } from '#runtime/engine/isolates/isolate.ts';
+import { DeploymentCounters, EngineCounters } from '#runtime/engine/metrics/counters.ts';
+import type { Exchange } from '#runtime/engine/http/listener.ts';
+import { MainTurns } from '#runtime/engine/work/main-turns.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
 
 const random = createSeededRandom();

@@ -5,9 +5,9 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { defaultLimits } from '#core/limits.ts';
-import type { Listener, OpenListener } from '#runtime/server/listener.ts';
-import { openNodeListener } from '#runtime/server/listener-node.ts';
-import { loadUws, openUwsListener } from '#runtime/server/listener-uws.ts';
+import type { Listener, OpenListener } from '#runtime/engine/http/listener.ts';
+import { openNodeListener } from '#runtime/engine/http/listener-node.ts';
+import { loadUws, openUwsListener } from '#runtime/engine/http/listener-uws.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
 
 const random = createSeededRandom();

@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { nodeFlags } from '#cli/node-flags.mjs';
+import { nodeFlags } from '#core/node-flags.mjs';
 import { attackKinds, type Attack, type Verdict } from '#test/setup/hostile.ts';
 import { processorTicks } from '#test/setup/processor-ticks.ts';
 

@@ -1,11 +1,11 @@
 // Sign-in for an app's visitors, over HTTP and from the worker, on the database service.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { createAuthRoutes } from '#runtime/auth/routes.ts';
-import { createUsers, type Mail } from '#runtime/auth/users.ts';
+import { createAuthRoutes } from '#runtime/engine/auth/routes.ts';
+import { createUsers, type Mail } from '#runtime/engine/auth/users.ts';
 import { PlatformError } from '#core/errors.ts';
-import { noStores } from '#runtime/bindings/bindings.ts';
-import { HostWork } from '#runtime/work/host-work.ts';
+import { noStores } from '#runtime/engine/bindings/bindings.ts';
+import { HostWork } from '#runtime/engine/work/host-work.ts';
 import { startDatabases, type TestDatabases } from '#test/setup/databases.ts';
 import { send, startHandler, type TestHandler, type TestResponse } from '#test/setup/handler.ts';
 

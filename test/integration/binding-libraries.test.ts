@@ -2,7 +2,7 @@
 // for D1 that map and migrate are in database-libraries.test.ts, those for KV and R2 in packages-storage.test.ts.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { noStores } from '#runtime/bindings/bindings.ts';
+import { noStores } from '#runtime/engine/bindings/bindings.ts';
 import { startDatabases, type TestDatabases } from '#test/setup/databases.ts';
 import { startHandler, type TestHandler } from '#test/setup/handler.ts';
 

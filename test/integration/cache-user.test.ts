@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createClient } from 'redis';
 import { openCacheRedis } from '#runtime/stores/cache-redis.ts';
-import { openCacheUser } from '#runtime/supervisor/cache-user.ts';
+import { openCacheUser } from '#runtime/supervisor/services/cache-user.ts';
 import { noRedis, startRedis } from '#test/setup/redis.ts';
 
 test('the user of engines reaches the cache, and no session', { skip: noRedis }, async () => {

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync, mkdirSync }
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { recordFile } from '#cli/local-platform.ts';
+import { recordFile } from '#cli/local/local-platform.ts';
 import { run } from '#cli/main.ts';
 import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
 import { recordingShell, type RecordingShell } from '../unit/cli/shell-double.ts';

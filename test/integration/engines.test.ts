@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { nodeFlags } from '#cli/node-flags.mjs';
+import { nodeFlags } from '#core/node-flags.mjs';
 import { send } from '#test/setup/handler.ts';
 import { startLoad } from '#test/setup/load.ts';
 import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';

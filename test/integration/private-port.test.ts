@@ -7,7 +7,7 @@ import { createServer, globalAgent, request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { nodeFlags } from '#cli/node-flags.mjs';
+import { nodeFlags } from '#core/node-flags.mjs';
 import { parseExposition, type Exposition } from '#test/setup/exposition-reader.ts';
 import { send, type TestResponse } from '#test/setup/handler.ts';
 import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';

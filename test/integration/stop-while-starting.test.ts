@@ -7,7 +7,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { nodeFlags } from '#cli/node-flags.mjs';
+import { nodeFlags } from '#core/node-flags.mjs';
 import { until } from '#test/setup/until.ts';
 
 let folder = '';

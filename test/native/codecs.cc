@@ -7,11 +7,11 @@
 
 #include <vector>
 
-#include "../../runtime/isolates/native/base64.h"
-#include "../../runtime/isolates/native/sha.h"
-#include "../../runtime/isolates/native/url.h"
-#include "../../runtime/isolates/native/utf8.h"
-#include "../../runtime/isolates/native/wasm-memory.h"
+#include "../../runtime/engine/isolates/native/base64.h"
+#include "../../runtime/engine/isolates/native/sha.h"
+#include "../../runtime/engine/isolates/native/url.h"
+#include "../../runtime/engine/isolates/native/utf8.h"
+#include "../../runtime/engine/isolates/native/wasm-memory.h"
 
 namespace {
 

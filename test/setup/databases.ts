@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { defaultDatabaseLimits, type DatabaseLimits } from '#core/database-limits.ts';
-import { ops } from '#runtime/databases/frames.ts';
-import { startDatabaseService, type DatabaseService, type TcpOptions } from '#runtime/databases/service.ts';
+import { ops } from '#runtime/databases/protocol/frames.ts';
+import { startDatabaseService, type DatabaseService, type TcpOptions } from '#runtime/databases/service/service.ts';
 import { createDatabaseClient, type DatabaseClient } from '#runtime/stores/database-service.ts';
 
 /** A service under test. */

@@ -1,6 +1,6 @@
 // Rounds of kill -9 under load, for test/integration/durability.test.ts: queue, workflow, timer, state and database are used at once
 // while engines, Postgres, the broker and the database service die, and every acknowledgement is held against what came of it.
-import type { SupervisorState } from '#runtime/supervisor/state.ts';
+import type { SupervisorState } from '#runtime/supervisor/private-port/state.ts';
 import { childOf } from './child-process.ts';
 import { startPlatform } from './platform.ts';
 import { until } from './until.ts';

@@ -1,7 +1,7 @@
 // Events as a broker gives them to a deployment, and their way in over the private port: for attacks and benchmarks, which need no store.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { EventKind } from '#runtime/invocation/delivery.ts';
+import type { EventKind } from '#runtime/engine/invocation/delivery.ts';
 import type { TestPlatform } from './platform.ts';
 import { send } from './send.ts';
 

@@ -1,25 +1,25 @@
 // Connects the guest's web APIs to their host halves inside one Node process, for unit tests of either. Arguments and
 // answers cross as JSON and copied bytes, as they do over the bridge.
 import { createHash, randomFillSync } from 'node:crypto';
-import { createCompressionCalls } from '#runtime/bindings/compression.ts';
-import { createCryptoCalls } from '#runtime/bindings/crypto.ts';
-import { textCalls } from '#runtime/bindings/text.ts';
-import { urlCalls } from '#runtime/bindings/url.ts';
+import { createCompressionCalls } from '#runtime/engine/bindings/compression.ts';
+import { createCryptoCalls } from '#runtime/engine/bindings/crypto.ts';
+import { textCalls } from '#runtime/engine/bindings/text.ts';
+import { urlCalls } from '#runtime/engine/bindings/url.ts';
 import { defaultLimits } from '#core/limits.ts';
-import { HandleTable } from '#runtime/bridge/handle-table.ts';
-import { EngineMemory } from '#runtime/bridge/host-memory.ts';
-import { freeOwner } from '#runtime/bridge/free-owner.ts';
-import { HostWork } from '#runtime/work/host-work.ts';
-import { textOperations } from '#runtime/work/text-operations.ts';
-import { toFailure, type CallScope, type HostCall } from '#runtime/bridge/host-calls.ts';
-import { host } from '#runtime/guest/host.ts';
-import * as cryptoModule from '#runtime/guest/lazy/crypto.ts';
-import * as formDataModule from '#runtime/guest/lazy/form-data.ts';
-import * as inspectModule from '#runtime/guest/lazy/inspect.ts';
-import * as messagesModule from '#runtime/guest/lazy/messages.ts';
-import * as performanceModule from '#runtime/guest/lazy/performance.ts';
-import createStreams from '#runtime/guest/lazy/streams.ts';
-import { installLazyGlobals } from '#runtime/guest/lazy.ts';
+import { HandleTable } from '#runtime/engine/bridge/handle-table.ts';
+import { EngineMemory } from '#runtime/engine/bridge/host-memory.ts';
+import { freeOwner } from '#runtime/engine/bridge/free-owner.ts';
+import { HostWork } from '#runtime/engine/work/host-work.ts';
+import { textOperations } from '#runtime/engine/work/text-operations.ts';
+import { toFailure, type CallScope, type HostCall } from '#runtime/engine/bridge/host-calls.ts';
+import { host } from '#runtime/engine/guest/host.ts';
+import * as cryptoModule from '#runtime/engine/guest/lazy/crypto.ts';
+import * as formDataModule from '#runtime/engine/guest/lazy/form-data.ts';
+import * as inspectModule from '#runtime/engine/guest/lazy/inspect.ts';
+import * as messagesModule from '#runtime/engine/guest/lazy/messages.ts';
+import * as performanceModule from '#runtime/engine/guest/lazy/performance.ts';
+import createStreams from '#runtime/engine/guest/lazy/streams.ts';
+import { installLazyGlobals } from '#runtime/engine/guest/lazy.ts';
 
 const work = new HostWork();
 const asyncCalls = { ...createCryptoCalls(work), ...createCompressionCalls(work) };

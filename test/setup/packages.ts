@@ -2,7 +2,7 @@
 // `npm test` does without them; CI installs them first.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { BindingStores } from '#runtime/bindings/bindings.ts';
+import type { BindingStores } from '#runtime/engine/bindings/bindings.ts';
 import { startHandler, type TestHandler } from './handler.ts';
 
 const folder = join(import.meta.dirname, '../packages');

@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { build } from '#builder/build.ts';
-import { nodeFlags } from '#cli/node-flags.mjs';
-import { publish } from '#cli/publish.ts';
+import { nodeFlags } from '#core/node-flags.mjs';
+import { publish } from '#deployments/publish.ts';
 import { parseProjectConfig, type ProjectConfig } from '#core/project-config.ts';
-import type { SupervisorState } from '#runtime/supervisor/state.ts';
+import type { SupervisorState } from '#runtime/supervisor/private-port/state.ts';
 import { send, type TestRequest, type TestResponse } from './send.ts';
 import { until } from './until.ts';
 

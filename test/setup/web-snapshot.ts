@@ -1,10 +1,10 @@
-// Child process of guest/web/snapshot.test.ts: bundles all of runtime/guest/web, makes a V8 snapshot of it and prints its
+// Child process of guest/web/snapshot.test.ts: bundles all of runtime/engine/guest/web, makes a V8 snapshot of it and prints its
 // size, the source's greatest character code and the median time to an isolate with a context, as JSON.
 import { join } from 'node:path';
 import ivm from 'isolated-vm';
 import { rolldown } from 'rolldown';
 
-const globals = join(import.meta.dirname, '../../runtime/guest/web/globals.ts');
+const globals = join(import.meta.dirname, '../../runtime/engine/guest/web/globals.ts');
 const entry = 'web-entry';
 const bundle = await rolldown({
   input: entry,

@@ -8,83 +8,108 @@ interface Zone {
   /** Path prefix; the longest one that fits decides. */ readonly prefix: string;
   /** Prefixes its files may import besides the zone itself. */ readonly may: readonly string[];
   /** Prefixes of which only types may be imported. */ readonly mayTypes?: readonly string[];
+  /** Whether it joins the parts of the engine: it may import all of them, but nothing of the guest. */ readonly joins?: boolean;
 }
 
 /** Parts of the engine that handler.ts joins: they know each other's types, never each other's insides. */
 const engineParts = [
-  'runtime/server/',
-  'runtime/router/',
-  'runtime/isolates/',
-  'runtime/invocation/',
-  'runtime/bridge/',
-  'runtime/bindings/',
-  'runtime/work/',
-  'runtime/metrics/',
-  'runtime/forwarding/',
+  'runtime/engine/http/',
+  'runtime/engine/assets/',
+  'runtime/engine/router/',
+  'runtime/engine/isolates/',
+  'runtime/engine/invocation/',
+  'runtime/engine/bridge/',
+  'runtime/engine/bindings/',
+  'runtime/engine/work/',
+  'runtime/engine/metrics/',
+  'runtime/engine/cluster/',
 ];
 const enginePart = (prefix: string, may: readonly string[] = []): Zone => ({
   prefix,
-  may: ['core/', 'runtime/bridge/protocol.ts', ...may],
-  mayTypes: engineParts,
+  may: ['core/', 'runtime/engine/bridge/protocol.ts', ...may],
+  mayTypes: [...engineParts, 'deployments/'],
 });
 
 const zones: readonly Zone[] = [
   { prefix: 'core/', may: [] },
   { prefix: 'packages/', may: [] },
-  { prefix: 'runtime/', may: ['core/'] },
-  { prefix: 'runtime/guest/', may: ['runtime/bridge/protocol.ts'], mayTypes: ['packages/types/'] },
-  enginePart('runtime/server/', ['runtime/configuration.ts']),
-  enginePart('runtime/router/'),
-  enginePart('runtime/isolates/', ['runtime/invocation/outcome.ts']),
-  enginePart('runtime/invocation/'),
-  enginePart('runtime/bridge/', ['runtime/invocation/outcome.ts']),
-  enginePart('runtime/work/', ['runtime/bindings/update-document.ts', 'runtime/bindings/arguments.ts']),
+  { prefix: 'deployments/', may: ['core/'] },
+  // The roots of the engine (main, handler, engine) join its parts.
+  {
+    prefix: 'runtime/engine/',
+    joins: true,
+    may: ['core/', 'deployments/', 'runtime/stores/', 'runtime/supervisor/data-folder/private-folders.ts'],
+  },
+  { prefix: 'runtime/engine/process/', joins: true, may: ['core/', 'runtime/stores/'] },
+  { prefix: 'runtime/engine/deployments/', joins: true, may: ['core/'], mayTypes: ['deployments/'] },
+  { prefix: 'runtime/engine/guest/', may: ['runtime/engine/bridge/protocol.ts'], mayTypes: ['packages/types/'] },
+  enginePart('runtime/engine/http/', ['runtime/engine/process/configuration.ts']),
+  enginePart('runtime/engine/assets/'),
+  enginePart('runtime/engine/router/'),
+  enginePart('runtime/engine/isolates/', ['runtime/engine/invocation/outcome.ts']),
+  enginePart('runtime/engine/invocation/'),
+  enginePart('runtime/engine/bridge/', ['runtime/engine/invocation/outcome.ts']),
+  enginePart('runtime/engine/work/', ['runtime/engine/bindings/update-document.ts', 'runtime/engine/bindings/arguments.ts']),
+  enginePart('runtime/engine/cluster/', [
+    'runtime/engine/http/header-block.ts',
+    'runtime/engine/http/request-id.ts',
+    'runtime/engine/bridge/slots.ts',
+  ]),
+  {
+    prefix: 'runtime/engine/cluster/supervised.ts',
+    may: ['core/', 'runtime/engine/'],
+    mayTypes: ['runtime/supervisor/'],
+  },
   // The supervisor sums what engines report: names, text and sums are free of the engine.
-  enginePart('runtime/forwarding/', ['runtime/server/header-block.ts', 'runtime/server/request-id.ts', 'runtime/bridge/slots.ts']),
-  { prefix: 'runtime/metrics/', may: ['core/', 'runtime/invocation/outcome.ts'] },
+  { prefix: 'runtime/engine/metrics/', may: ['core/', 'runtime/engine/invocation/outcome.ts'] },
   {
-    prefix: 'runtime/auth/',
-    may: ['core/', 'runtime/bindings/auth.ts'],
-    mayTypes: ['runtime/bindings/', 'runtime/server/', 'runtime/work/'],
+    prefix: 'runtime/engine/auth/',
+    may: ['core/', 'runtime/engine/bindings/auth.ts'],
+    mayTypes: ['runtime/engine/bindings/', 'runtime/engine/http/', 'runtime/engine/work/'],
   },
   {
-    prefix: 'runtime/dashboard/',
-    may: ['core/', 'runtime/bindings/'],
-    mayTypes: ['runtime/bridge/', 'runtime/server/', 'runtime/stores/'],
-  },
-  {
-    prefix: 'runtime/bindings/',
-    may: ['core/', 'runtime/bridge/protocol.ts', 'runtime/work/'],
-    mayTypes: ['runtime/bridge/', 'runtime/invocation/'],
+    prefix: 'runtime/engine/bindings/',
+    may: ['core/', 'runtime/engine/bridge/protocol.ts', 'runtime/engine/work/'],
+    mayTypes: ['runtime/engine/bridge/', 'runtime/engine/invocation/'],
   },
   {
     prefix: 'runtime/stores/',
-    may: ['core/', 'postgres/', 'runtime/databases/frames.ts', 'runtime/databases/sql-text.ts', 'runtime/databases/limited-changes.ts'],
-    mayTypes: ['runtime/bindings/'],
-  },
-  { prefix: 'runtime/databases/', may: ['core/', 'runtime/isolates/node-command.ts'] },
-  { prefix: 'runtime/databases/main.ts', may: ['core/', 'runtime/databases/', 'runtime/stores/'] },
-  { prefix: 'runtime/broker/', may: ['core/', 'postgres/'], mayTypes: ['runtime/bindings/', 'runtime/invocation/'] },
-  {
-    prefix: 'runtime/broker/main.ts',
-    may: ['core/', 'postgres/', 'runtime/broker/', 'runtime/stores/', 'runtime/router/', 'runtime/log.ts'],
-  },
-  {
-    prefix: 'runtime/supervisor/',
     may: [
       'core/',
-      'cli/node-flags.mjs',
-      'runtime/isolates/node-command.ts',
-      'runtime/isolates/cache-folder.ts',
-      'runtime/metrics/',
-      'runtime/forwarding/homes.ts',
-      'runtime/log.ts',
+      'postgres/',
+      'runtime/databases/protocol/',
+      'runtime/databases/sqlite/sql-text.ts',
+      'runtime/databases/sqlite/limited-changes.ts',
     ],
+    mayTypes: ['runtime/engine/bindings/'],
+  },
+  { prefix: 'runtime/databases/', may: ['core/'] },
+  { prefix: 'runtime/databases/main.ts', may: ['core/', 'runtime/databases/', 'runtime/stores/'] },
+  { prefix: 'runtime/broker/', may: ['core/', 'postgres/'], mayTypes: ['runtime/engine/bindings/', 'runtime/engine/invocation/'] },
+  { prefix: 'runtime/broker/main.ts', may: ['core/', 'deployments/', 'postgres/', 'runtime/broker/', 'runtime/stores/'] },
+  { prefix: 'runtime/supervisor/', may: ['core/', 'runtime/engine/metrics/', 'runtime/engine/cluster/homes.ts'] },
+  {
+    prefix: 'runtime/dev/',
+    may: [
+      'core/',
+      'deployments/',
+      'runtime/engine/',
+      'runtime/stores/',
+      'runtime/broker/',
+      'runtime/databases/service/',
+      'runtime/dev/dashboard/',
+      'runtime/supervisor/data-folder/',
+    ],
+  },
+  {
+    prefix: 'runtime/dev/dashboard/',
+    may: ['core/', 'runtime/engine/bindings/', 'runtime/engine/bridge/free-owner.ts'],
+    mayTypes: ['runtime/engine/', 'runtime/stores/', 'deployments/'],
   },
   { prefix: 'postgres/', may: ['core/'] },
   { prefix: 'builder/', may: ['core/'] },
-  { prefix: 'control/', may: ['core/', 'postgres/', 'packages/worker/'] },
-  { prefix: 'cli/', may: ['core/', 'builder/', 'control/gateway/', 'runtime/dev.ts'] },
+  { prefix: 'control/', may: ['core/', 'deployments/', 'postgres/', 'packages/worker/'] },
+  { prefix: 'cli/', may: ['core/', 'builder/', 'control/gateway/', 'deployments/', 'runtime/dev/dev.ts'] },
   { prefix: 'dashboard/', may: [], mayTypes: ['core/'] },
   { prefix: 'bench/', may: [''] },
   { prefix: 'test/', may: [''] },
@@ -92,29 +117,29 @@ const zones: readonly Zone[] = [
 
 /** The third-party libraries that stay in their folder. One that has no row may be used wherever its package.json declares it. */
 const homes: Readonly<Record<string, readonly string[]>> = {
-  'isolated-vm': ['runtime/isolates/'],
-  'uWebSockets.js': ['runtime/server/'],
-  uwebsockets: ['runtime/server/'],
+  'isolated-vm': ['runtime/engine/isolates/'],
+  'uWebSockets.js': ['runtime/engine/http/'],
+  uwebsockets: ['runtime/engine/http/'],
   'better-sqlite3': ['runtime/stores/'],
   pg: ['postgres/'],
   'pg-connection-string': ['postgres/'],
-  'better-auth': ['runtime/auth/'],
-  kysely: ['runtime/auth/'],
+  'better-auth': ['runtime/engine/auth/'],
+  kysely: ['runtime/engine/auth/'],
   redis: ['runtime/stores/', 'runtime/supervisor/'],
   aws4fetch: ['runtime/stores/'],
-  rolldown: ['builder/', 'runtime/isolates/', 'runtime/dashboard/', 'cli/tasks/'],
+  rolldown: ['builder/', 'runtime/engine/isolates/', 'runtime/dev/dashboard/', 'cli/tasks/'],
   unenv: ['builder/'],
   undici: ['runtime/'],
   citty: ['cli/'],
-  pino: ['runtime/', 'control/'],
-  typebox: ['core/', 'packages/', 'control/', 'runtime/router/'],
+  pino: ['core/', 'runtime/', 'control/'],
+  typebox: ['core/', 'deployments/', 'packages/', 'control/'],
   yaml: ['core/'],
-  'urlpattern-polyfill': ['runtime/guest/'],
-  'web-streams-polyfill': ['runtime/guest/'],
+  'urlpattern-polyfill': ['runtime/engine/guest/'],
+  'web-streams-polyfill': ['runtime/engine/guest/'],
 };
 
 /** What every engine and supervisor loads when it starts. */
-const quickly = ['runtime/server/', 'runtime/supervisor/'];
+const quickly = ['runtime/engine/http/', 'runtime/engine/process/', 'runtime/supervisor/'];
 
 /** Folders whose third-party imports are judged by nobody: they try things out. */
 const unquarantined = ['test/', 'bench/'];
@@ -163,8 +188,7 @@ function ownObjection(file: string, target: string, found: ImportSpecifier, sour
   if (zone === null) return `lies in a folder that test/tidy/import-rules.ts does not know: add a row for it`;
   const own = zone.prefix === 'packages/' ? `packages/${file.split('/')[1]}/` : zone.prefix;
   const inside = target.startsWith(own) && zoneOf(target)?.prefix === zone.prefix;
-  // The roots of runtime/ (main, dev, handler) join its parts.
-  const joins = zone.prefix === 'runtime/' && target.startsWith('runtime/') && !target.startsWith('runtime/guest/');
+  const joins = zone.joins === true && target.startsWith('runtime/engine/') && !target.startsWith('runtime/engine/guest/');
   if (inside || joins || startsWithAny(target, zone.may)) return null;
   if (startsWithAny(target, zone.mayTypes ?? [])) {
     return found.typeOnly ? null : `imports values from ${target}: ${zone.prefix} may import only types from there`;
@@ -173,7 +197,7 @@ function ownObjection(file: string, target: string, found: ImportSpecifier, sour
 }
 
 function bareObjection(file: string, { specifier, typeOnly, kind }: ImportSpecifier, sources: Sources): string | null {
-  const guest = zoneOf(file)?.prefix === 'runtime/guest/';
+  const guest = zoneOf(file)?.prefix === 'runtime/engine/guest/';
   if (specifier.startsWith('node:') || builtinModules.includes(specifier)) {
     if (guest) return `imports ${specifier}: guest code runs inside the isolate, where Node's modules do not exist`;
     if (specifier === 'node:http' && !typeOnly && kind === 'static' && startsWithAny(file, quickly))

@@ -5,6 +5,16 @@ const bannedWords = ['manager', 'helper', 'helpers', 'util', 'utils', 'common', 
 /** Names of web standards that hold a banned word. */
 const standardNames = ['form-data'];
 const linesMax = 1000;
+/** The modules that may lie in the folder of a process itself, rather than in a folder of it. */
+const rootModules: Readonly<Record<string, readonly string[]>> = {
+  runtime: [],
+  'runtime/engine': ['main', 'handler', 'engine'],
+  'runtime/supervisor': ['main'],
+  'runtime/broker': ['main', 'broker'],
+  'runtime/databases': ['main'],
+  'runtime/dev': ['dev'],
+  cli: ['run', 'main'],
+};
 
 /** Findings of every rule of this file. */
 export function sourceFindings(sources: Sources): Finding[] {
@@ -36,8 +46,15 @@ function nameFindings(file: string): Finding[] {
   const findings: Finding[] = [];
   const banned = standardNames.includes(stem) ? undefined : stem.split('-').find((word) => bannedWords.includes(word));
   if (banned !== undefined) findings.push({ file, line: 0, message: `has "${banned}" in its name: name the thing it makes or holds` });
+  const allowed = rootModules[file.slice(0, -name.length - 1)];
+  if (allowed?.includes(stem) === false)
+    findings.push({ file, line: 0, message: `lies at the root of a process: only ${listed(allowed)} may, put it into a folder` });
   if (!/^_?[a-z0-9]+(?:-[a-z0-9]+)*$/.test(stem)) findings.push({ file, line: 0, message: 'is not named in kebab-case' });
   return findings;
+}
+
+function listed(names: readonly string[]): string {
+  return names.length === 0 ? 'folders' : names.join(', ');
 }
 
 function moduleFindings(file: string, text: string): Finding[] {

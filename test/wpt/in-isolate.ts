@@ -2,10 +2,10 @@
 import { hashOf } from '#core/artifact-id.ts';
 import type { Limits } from '#core/limits.ts';
 import { defaultLimits } from '#core/limits.ts';
-import { Deployment, type DeploymentParts } from '#runtime/deployment.ts';
-import { createEngine } from '#runtime/engine.ts';
-import { LOOK_MS } from '#runtime/giving-up.ts';
-import type { Exchange } from '#runtime/server/listener.ts';
+import { Deployment, type DeploymentParts } from '#runtime/engine/deployments/deployment.ts';
+import { createEngine } from '#runtime/engine/engine.ts';
+import { LOOK_MS } from '#runtime/engine/deployments/giving-up.ts';
+import type { Exchange } from '#runtime/engine/http/listener.ts';
 import type { WptCase } from './cases.ts';
 import { pageSource, type PageResult } from './page.ts';
 

@@ -2,7 +2,7 @@
 // on both sides: `npm run test:wpt`.
 import { deepEqual } from 'node:assert/strict';
 import { test } from 'node:test';
-import { cacheFolder } from '#runtime/isolates/cache-folder.ts';
+import { cacheFolder } from '#core/cache-folder.ts';
 import { listCases } from './cases.ts';
 import { readExpectations, regressions } from './expectations.ts';
 import { runCases, runWorseAgain } from './run.ts';

@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { bundle } from '#builder/bundle.ts';
-import { findEntry } from '#builder/entry.ts';
+import { bundle } from '#builder/bundle/bundle.ts';
+import { findEntry } from '#builder/frameworks/entry.ts';
 import { apps } from '#test/setup/apps.ts';
 import { configOf } from './project-folder.ts';
 

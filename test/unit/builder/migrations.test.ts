@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { containmentOf } from '#builder/containment.ts';
+import { containmentOf } from '#builder/bundle/containment.ts';
 import { readMigrations } from '#builder/migrations.ts';
 
 async function project(t: TestContext, files: readonly string[]): Promise<string> {

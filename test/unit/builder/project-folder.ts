@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { runInNewContext } from 'node:vm';
-import { bundle, type Bundle } from '#builder/bundle.ts';
+import { bundle, type Bundle } from '#builder/bundle/bundle.ts';
 import { parseProjectConfig, type ProjectConfig } from '#core/project-config.ts';
 
 /** Writes files into a fresh folder that goes with the test. `name` is the last part of its path. */

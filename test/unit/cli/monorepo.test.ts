@@ -4,11 +4,11 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, 
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { chooseProjects } from '#cli/choose-projects.ts';
-import { failuresOf, formatFailure } from '#cli/failure.ts';
+import { chooseProjects } from '#cli/project/choose-projects.ts';
+import { failuresOf, formatFailure } from '#cli/terminal/failure.ts';
 import { run } from '#cli/main.ts';
-import { loadProject } from '#cli/project.ts';
-import { placeOf } from '#cli/repository.ts';
+import { loadProject } from '#cli/project/project.ts';
+import { placeOf } from '#cli/project/repository.ts';
 import { recordingShell } from './shell-double.ts';
 
 const worker = 'import { text } from "../../../shared/text.ts"; export default { fetch: () => new Response(text) };';

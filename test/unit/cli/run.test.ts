@@ -7,16 +7,16 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { nodeFlags } from '#cli/node-flags.mjs';
+import { nodeFlags } from '#core/node-flags.mjs';
 
 /** The launcher in an installation of its own, with a main that does what the test wants. */
 function installed(t: TestContext, main: string): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'launcher-'));
   t.after(() => rmSync(folder, { recursive: true }));
-  mkdirSync(path.join(folder, 'cli'));
-  writeFileSync(path.join(folder, 'package.json'), '{"type":"module"}');
-  for (const name of ['run.mjs', 'node-flags.mjs'])
-    copyFileSync(fileURLToPath(import.meta.resolve(`#cli/${name}`)), path.join(folder, 'cli', name));
+  for (const name of ['cli', 'core']) mkdirSync(path.join(folder, name));
+  writeFileSync(path.join(folder, 'package.json'), '{"type":"module","imports":{"#core/*":"./core/*"}}');
+  for (const name of ['cli/run.mjs', 'core/node-flags.mjs'])
+    copyFileSync(fileURLToPath(import.meta.resolve(`#${name}`)), path.join(folder, name));
   writeFileSync(path.join(folder, 'cli/main.js'), main);
   return path.join(folder, 'cli/run.mjs');
 }

@@ -1,5 +1,5 @@
 // A Shell for tests: keeps what a command prints, and stops when the test says so.
-import type { Shell } from '#cli/shell.ts';
+import type { Shell } from '#cli/terminal/shell.ts';
 
 export interface RecordingShell extends Shell {
   readonly output: string[];

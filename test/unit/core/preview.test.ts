@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeploymentRecord, RouteRecord } from '#core/manifest.ts';
 import { ofPreview, previewIn, previewOf, recipientOf, variablesOf, withoutPreview } from '#core/preview.ts';
-import { usersResource } from '#runtime/bindings/auth.ts';
-import { isDatabaseName } from '#runtime/databases/database-name.ts';
+import { usersResource } from '#runtime/engine/bindings/auth.ts';
+import { isDatabaseName } from '#runtime/databases/protocol/database-name.ts';
 import { routeRecord } from '#test/setup/route-record.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
 

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { databaseLimitVariables, defaultDatabaseLimits } from '#core/database-limits.ts';
 import { defaultDeliveryLimits, deliveryLimitVariables } from '#core/delivery-limits.ts';
 import { defaultLimits, limitVariables } from '#core/limits.ts';
-import { hostCalls } from '#runtime/bridge/protocol.ts';
+import { hostCalls } from '#runtime/engine/bridge/protocol.ts';
 import { cpuLimitVariable, defaultCpuLimits, invocationKinds, plans } from '#core/plans.ts';
 
 /** Rows of tables that begin with a variable: it, and the cells behind it. */

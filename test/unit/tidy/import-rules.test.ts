@@ -16,8 +16,8 @@ function found(sources: Sources): string[] {
 }
 
 test('core imports nothing of ours', () => {
-  assert.deepEqual(found({ 'core/names.ts': "import { x } from '#runtime/handler.ts';" }), [
-    'core/names.ts:1 imports runtime/handler.ts: core/ may import nothing of ours but itself',
+  assert.deepEqual(found({ 'core/names.ts': "import { x } from '#runtime/engine/handler.ts';" }), [
+    'core/names.ts:1 imports runtime/engine/handler.ts: core/ may import nothing of ours but itself',
   ]);
 });
 
@@ -26,7 +26,7 @@ test('everything may import core', () => {
     found({
       'builder/build.ts': "import { x } from '#core/names.ts';",
       'cli/main.ts': "import { x } from '#core/names.ts';",
-      'runtime/server/listener.ts': "import { x } from '#core/names.ts';",
+      'runtime/engine/http/listener.ts': "import { x } from '#core/names.ts';",
       'core/names.ts': "import { y } from './plans.ts';",
     }),
     [],
@@ -35,8 +35,8 @@ test('everything may import core', () => {
 
 test('the guest reaches only the bridge protocol and no Node module', () => {
   const sources = {
-    'runtime/guest/package.json': '{"name":"guest"}',
-    'runtime/guest/main.ts': [
+    'runtime/engine/guest/package.json': '{"name":"guest"}',
+    'runtime/engine/guest/main.ts': [
       "import { FIELD } from '../bridge/protocol.ts';",
       "import { x } from '../bridge/host-calls.ts';",
       "import fs from 'node:fs';",
@@ -44,9 +44,9 @@ test('the guest reaches only the bridge protocol and no Node module', () => {
     ].join('\n'),
   };
   assert.deepEqual(found(sources), [
-    'runtime/guest/main.ts:2 imports runtime/bridge/host-calls.ts: runtime/guest/ may import only itself and runtime/bridge/protocol.ts, types of packages/types/',
-    "runtime/guest/main.ts:3 imports node:fs: guest code runs inside the isolate, where Node's modules do not exist",
-    'runtime/guest/main.ts:4 imports runtime/bridge/streams.ts: runtime/guest/ may import only itself and runtime/bridge/protocol.ts, types of packages/types/',
+    'runtime/engine/guest/main.ts:2 imports runtime/engine/bridge/host-calls.ts: runtime/engine/guest/ may import only itself and runtime/engine/bridge/protocol.ts, types of packages/types/',
+    "runtime/engine/guest/main.ts:3 imports node:fs: guest code runs inside the isolate, where Node's modules do not exist",
+    'runtime/engine/guest/main.ts:4 imports runtime/engine/bridge/streams.ts: runtime/engine/guest/ may import only itself and runtime/engine/bridge/protocol.ts, types of packages/types/',
   ]);
 });
 
@@ -54,47 +54,54 @@ test("what starts with every engine does not load Node's HTTP client by an impor
   const text = "import { createServer } from 'node:http';";
   assert.deepEqual(
     found({
-      'runtime/server/internal.ts': text,
-      'runtime/server/listener.ts': "import type { Server } from 'node:http';",
-      'runtime/dashboard/server.ts': text,
+      'runtime/engine/process/internal-server.ts': text,
+      'runtime/engine/http/listener.ts': "import type { Server } from 'node:http';",
+      'runtime/dev/dashboard/server.ts': text,
     }),
-    ["runtime/server/internal.ts:1 imports node:http: that loads Node's HTTP client as well, write process.getBuiltinModule('node:http')"],
+    [
+      "runtime/engine/process/internal-server.ts:1 imports node:http: that loads Node's HTTP client as well, write process.getBuiltinModule('node:http')",
+    ],
   );
 });
 
 test('parts of the engine know types of each other, never values', () => {
   assert.deepEqual(
     found({
-      'runtime/server/request.ts': "import type { Route } from '../router/route-table.ts';",
-      'runtime/router/route-table.ts': "import { send } from '../server/response.ts';",
+      'runtime/engine/http/request.ts': "import type { Route } from '../router/route-table.ts';",
+      'runtime/engine/router/route-table.ts': "import { send } from '../http/response.ts';",
     }),
-    ['runtime/router/route-table.ts:1 imports values from runtime/server/response.ts: runtime/router/ may import only types from there'],
+    [
+      'runtime/engine/router/route-table.ts:1 imports values from runtime/engine/http/response.ts: runtime/engine/router/ may import only types from there',
+    ],
   );
 });
 
 test('handler.ts joins the parts, but nobody joins the guest', () => {
   assert.deepEqual(
     found({
-      'runtime/handler.ts':
-        "import { Pool } from './isolates/pool.ts';\nimport { listen } from './server/listener-node.ts';\nimport { g } from './guest/main.ts';",
+      'runtime/engine/handler.ts':
+        "import { Pool } from './isolates/pool.ts';\nimport { listen } from './http/listener-node.ts';\nimport { g } from './guest/main.ts';",
     }),
-    ['runtime/handler.ts:3 imports runtime/guest/main.ts: runtime/ may import only itself and core/'],
+    [
+      'runtime/engine/handler.ts:3 imports runtime/engine/guest/main.ts: runtime/engine/ may import only itself and core/, deployments/, runtime/stores/, runtime/supervisor/data-folder/private-folders.ts',
+    ],
   );
 });
 
 test('bindings never import stores', () => {
-  assert.deepEqual(found({ 'runtime/bindings/state.ts': "import { open } from '../stores/state-sqlite.ts';" }), [
-    'runtime/bindings/state.ts:1 imports runtime/stores/state-sqlite.ts: runtime/bindings/ may import only itself and core/, runtime/bridge/protocol.ts, runtime/work/, types of runtime/bridge/, types of runtime/invocation/',
+  assert.deepEqual(found({ 'runtime/engine/bindings/state.ts': "import { open } from '../../stores/state-sqlite.ts';" }), [
+    'runtime/engine/bindings/state.ts:1 imports runtime/stores/state-sqlite.ts: runtime/engine/bindings/ may import only itself and core/, runtime/engine/bridge/protocol.ts, runtime/engine/work/, types of runtime/engine/bridge/, types of runtime/engine/invocation/',
   ]);
 });
 
 test('the cli reaches the runtime through dev.ts only', () => {
   assert.deepEqual(
     found({
-      'cli/commands/dev.ts': "const { startDev } = await import('#runtime/dev.ts');\nimport { Pool } from '#runtime/isolates/pool.ts';",
+      'cli/commands/dev.ts':
+        "const { startDev } = await import('#runtime/dev/dev.ts');\nimport { Pool } from '#runtime/engine/isolates/pool.ts';",
     }),
     [
-      'cli/commands/dev.ts:2 imports runtime/isolates/pool.ts: cli/ may import only itself and core/, builder/, control/gateway/, runtime/dev.ts',
+      'cli/commands/dev.ts:2 imports runtime/engine/isolates/pool.ts: cli/ may import only itself and core/, builder/, control/gateway/, deployments/, runtime/dev/dev.ts',
     ],
   );
 });
@@ -102,21 +109,24 @@ test('the cli reaches the runtime through dev.ts only', () => {
 test('control and runtime never import each other', () => {
   assert.deepEqual(
     found({
-      'control/api.ts': "import { x } from '#runtime/handler.ts';",
-      'runtime/handler.ts': "import type { x } from '#control/api.ts';",
+      'control/api.ts': "import { x } from '#runtime/engine/handler.ts';",
+      'runtime/engine/handler.ts': "import type { x } from '#control/api.ts';",
     }).map((line) => line.split(':', 2)[0]),
-    ['control/api.ts', 'runtime/handler.ts'],
+    ['control/api.ts', 'runtime/engine/handler.ts'],
   );
 });
 
 test('a quarantined library stays in its folder, also when it is imported lazily', () => {
   assert.deepEqual(
     found({
-      'runtime/isolates/isolate.ts': "import ivm from 'isolated-vm';",
-      'runtime/handler.ts': "const ivm = await import('isolated-vm');",
+      'runtime/engine/isolates/isolate.ts': "import ivm from 'isolated-vm';",
+      'runtime/engine/handler.ts': "const ivm = await import('isolated-vm');",
       'builder/build.ts': "import { defineCommand } from 'citty';",
     }),
-    ['runtime/handler.ts:1 imports isolated-vm: it stays in runtime/isolates/', 'builder/build.ts:1 imports citty: it stays in cli/'],
+    [
+      'runtime/engine/handler.ts:1 imports isolated-vm: it stays in runtime/engine/isolates/',
+      'builder/build.ts:1 imports citty: it stays in cli/',
+    ],
   );
 });
 
@@ -135,9 +145,9 @@ test('a library that no package.json declares is refused, and a development one 
 });
 
 test('relative paths stay inside a top-level folder, # paths cross them', () => {
-  assert.deepEqual(found({ 'cli/main.ts': "import { a } from '../core/names.ts';\nimport { b } from '#cli/failure.ts';" }), [
+  assert.deepEqual(found({ 'cli/main.ts': "import { a } from '../core/names.ts';\nimport { b } from '#cli/terminal/failure.ts';" }), [
     'cli/main.ts:1 imports ../core/names.ts: across top-level folders, use #core/names.ts',
-    'cli/main.ts:2 imports #cli/failure.ts: inside one folder, use a relative path',
+    'cli/main.ts:2 imports #cli/terminal/failure.ts: inside one folder, use a relative path',
   ]);
 });
 

@@ -15,11 +15,21 @@ test('a file name holds no drawer words and is kebab-case', () => {
   );
 });
 
+test('the folder of a process holds its entry and folders', () => {
+  assert.deepEqual(
+    found({ 'runtime/log.ts': '// x\n', 'runtime/engine/main.ts': '// x\n', 'runtime/engine/lane.ts': '// x\n', 'cli/run.mjs': '// x\n' }),
+    [
+      'runtime/log.ts lies at the root of a process: only folders may, put it into a folder',
+      'runtime/engine/lane.ts lies at the root of a process: only main, handler, engine may, put it into a folder',
+    ],
+  );
+});
+
 test('a source file opens with a comment, after a hash-bang if it has one', () => {
   assert.deepEqual(
     found({
       'core/a.ts': 'export {};\n',
-      'cli/b.mjs': '#!/usr/bin/env node\n// b\n',
+      'cli/a/b.mjs': '#!/usr/bin/env node\n// b\n',
       'core/c.ts': '/** c */\n',
       'test/d.test.ts': 'assert;\n',
     }),
@@ -53,15 +63,15 @@ test('no closure of the runtime goes to a property where it is made', () => {
   const source = (line: string): string => `// x\n  ${line}\n`;
   assert.deepEqual(
     found({
-      'runtime/a.ts': source('exchange.onAbort = () => stop();'),
-      'runtime/b.ts': source('const onAbort = (): void => stop();\nexchange.onAbort = onAbort;'),
-      'runtime/c.ts': source('this.#incoming.onSpliced = async (how: string): Promise<void> => stop(how);'),
-      'cli/d.ts': source('exchange.onAbort = () => stop();'),
-      'runtime/once.ts': '// x\nremoval.onAbort = () => stop();\n',
+      'runtime/a/a.ts': source('exchange.onAbort = () => stop();'),
+      'runtime/a/b.ts': source('const onAbort = (): void => stop();\nexchange.onAbort = onAbort;'),
+      'runtime/a/c.ts': source('this.#incoming.onSpliced = async (how: string): Promise<void> => stop(how);'),
+      'cli/a/d.ts': source('exchange.onAbort = () => stop();'),
+      'runtime/a/once.ts': '// x\nremoval.onAbort = () => stop();\n',
     }),
     [
-      'runtime/a.ts:2 makes a closure in the old generation, with all that it holds (ARCHITECTURE.md, 6): give it a name first: .onAbort = () =>',
-      'runtime/c.ts:2 makes a closure in the old generation, with all that it holds (ARCHITECTURE.md, 6): give it a name first: .onSpliced = async (how: string): Promise<void> =>',
+      'runtime/a/a.ts:2 makes a closure in the old generation, with all that it holds (ARCHITECTURE.md, 6): give it a name first: .onAbort = () =>',
+      'runtime/a/c.ts:2 makes a closure in the old generation, with all that it holds (ARCHITECTURE.md, 6): give it a name first: .onSpliced = async (how: string): Promise<void> =>',
     ],
   );
 });

@@ -13,7 +13,7 @@ test('types go, lines stay, and specifiers of host modules end in .js', () => {
     "const file = new URL('./d.ts', import.meta.url);",
     "const text = \"import './e.ts'\"; // './f.ts'",
   ].join('\n');
-  const lines = toJavaScript('runtime/isolates/pool.ts', source).split('\n');
+  const lines = toJavaScript('runtime/engine/isolates/pool.ts', source).split('\n');
   assert.equal(lines.length, 7);
   assert.equal(lines[0]!.trim(), '');
   assert.match(lines[1]!, /^import \{ b, +\} from '#core\/b\.js';$/);
@@ -26,7 +26,7 @@ test('types go, lines stay, and specifiers of host modules end in .js', () => {
 
 test('a guest source keeps its name: it is bundled at run time', () => {
   assert.equal(
-    toJavaScript('runtime/isolates/snapshot.ts', "const file = new URL('../guest/main.ts', import.meta.url);"),
+    toJavaScript('runtime/engine/isolates/snapshot.ts', "const file = new URL('../guest/main.ts', import.meta.url);"),
     "const file = new URL('../guest/main.ts', import.meta.url);",
   );
 });

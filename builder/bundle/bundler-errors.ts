@@ -1,0 +1,85 @@
+// Turns what rolldown reports into BuildErrors that say what to do. Called by bundle.ts with everything one run logged.
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { BuildError, rootIndexMark, joinBuildErrors, projectPath, whereIs, type BuildErrorCode, type BundlerLog } from '../build-error.ts';
+import { cloudflareModules } from './cloudflare-modules.ts';
+import type { Containment } from './containment.ts';
+import { isNodeBuiltin } from './node-builtins.ts';
+
+/** What the hints depend on. */
+export interface ErrorContext {
+  readonly bounds: Containment;
+  readonly nodeCompat: boolean;
+}
+
+const codes: Readonly<Record<string, BuildErrorCode>> = {
+  PARSE_ERROR: 'syntax',
+  JSON_PARSE: 'syntax',
+  UNRESOLVED_IMPORT: 'unresolved_import',
+  RESOLVE_ERROR: 'unresolved_import',
+  MISSING_EXPORT: 'missing_export',
+  UNLOADABLE_DEPENDENCY: 'unloadable_import',
+};
+
+/** The error a failed rolldown run threw, as one BuildError. */
+export function toBuildError(error: unknown, context: ErrorContext): BuildError {
+  const logs = (error as { errors?: readonly BundlerLog[] } | null)?.errors;
+  if (Array.isArray(logs) && logs.length > 0) return joinBuildErrors(logs.map((log: BundlerLog) => fromLog(log, context)));
+  return asBuildError(error);
+}
+
+/** Any failure as a BuildError. */
+export function asBuildError(error: unknown): BuildError {
+  if (error instanceof BuildError) return error;
+  return new BuildError('bundler', error instanceof Error ? error.message : String(error), { cause: error });
+}
+
+/** One log entry as a BuildError. */
+export function fromLog(log: BundlerLog, context: ErrorContext): BuildError {
+  const code = codes[log.code ?? ''] ?? 'bundler';
+  return new BuildError(code, messageOf(log, context), whereIs(context.bounds, log));
+}
+
+function messageOf(log: BundlerLog, context: ErrorContext): string {
+  const plain = firstLine(log.message);
+  const from = log.id === undefined ? 'the worker' : projectPath(context.bounds.root, log.id);
+  if (codes[log.code ?? ''] === 'unresolved_import' && log.exporter !== undefined) {
+    return `Cannot resolve "${log.exporter}", imported from ${from}. ${resolveHint(log.exporter, log.id, context)}`;
+  }
+  if (log.code === 'MISSING_EXPORT') return `${plain} If it is a type, import it with \`import type\``;
+  if (log.code === 'UNLOADABLE_DEPENDENCY') {
+    return `${plain}${/valid UTF-8/.test(log.message) ? ': it is no text. Put it into the assets folder, or import it with { type: "bytes" }' : ''}`;
+  }
+  if (log.code === 'PARSE_ERROR' && log.id !== undefined && !/\.(?:[cm]?[jt]sx?|json)$/.test(log.id)) {
+    return `${plain}: ${from} is read as JavaScript. For its text, import it with { type: "text" } or "?raw"`;
+  }
+  return plain;
+}
+
+function firstLine(message: string): string {
+  return (message.split('\n')[0] ?? message)
+    .replace(/^\[[A-Z_]+\] /, '')
+    .replaceAll(`${rootIndexMark}.`, '.')
+    .trim();
+}
+
+function resolveHint(specifier: string, importer: string | undefined, context: ErrorContext): string {
+  if (/^\.{0,2}\//.test(specifier)) return 'There is no such file: check the path and its upper and lower case';
+  if (specifier.startsWith('cloudflare:'))
+    return `There are ${cloudflareModules.map((name) => `cloudflare:${name}`).join(', ')}; with import() it fails only where it is used`;
+  const builtin = isNodeBuiltin(specifier.replace(/^node:/, ''));
+  if (specifier.startsWith('node:') && !builtin) return 'Node has no such module';
+  if (builtin && !context.nodeCompat) return 'It is a module of Node: add nodejs_compat to compatibility_flags';
+  if (specifier.startsWith('#')) return 'Add it to "imports" in package.json';
+  const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
+  if (!/^(?:@[\w.-]+\/)?[\w.-]+$/.test(name)) return 'No file and no package has this name';
+  if (isInstalled(name, importer ?? join(context.bounds.root, 'index'))) return `Package ${name} is installed, but has no such export`;
+  return `Run: npm i ${name}`;
+}
+
+function isInstalled(name: string, importer: string): boolean {
+  for (let folder = dirname(importer); ; folder = dirname(folder)) {
+    if (existsSync(join(folder, 'node_modules', name, 'package.json'))) return true;
+    if (folder === dirname(folder)) return false;
+  }
+}

@@ -1,0 +1,119 @@
+// The bundler plugin behind `nodejs_compat`: `node:*` and Node's bare module names become modules that
+// work in an isolate. Nothing of it enters a bundle that does not ask for it. Used by bundle.ts.
+import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Plugin } from 'rolldown';
+import { isNodeBuiltin, needsPrefix, ownModules, realExports, unenvModules } from './node-builtins.ts';
+
+const builtin = createRequire(import.meta.url);
+
+/** The npm packages under our modules, found from here and not from the project; and the module that imports each. */
+const basesOf: Readonly<Record<string, { readonly file: string; readonly importer: string }>> = {
+  'buffer/': { file: 'buffer/index.js', importer: 'node/buffer' },
+  'readable-stream': { file: 'readable-stream/lib/ours/browser.js', importer: 'node/stream' },
+};
+
+/** Ids of the modules written here; the rest of the id is the name of a Node module. */
+const unavailablePrefix = '\0platform:unavailable/';
+const requirePrefix = '\0platform:require/';
+
+/** Absolute path of a module of builder/node/ or builder/shims/; these stay TypeScript when the program is packed. */
+export function ownPath(name: string): string {
+  return fileURLToPath(new URL(`../${name}.ts`, import.meta.url));
+}
+
+/**
+ * Globals that code written for Node expects, each imported only into modules that name it.
+ * Value: as rolldown's `transform.inject`.
+ */
+export function nodeGlobals(): Record<string, [string, string]> {
+  const buffer: [string, string] = ['node:buffer', 'Buffer'];
+  const process: [string, string] = ['node:process', 'default'];
+  return {
+    Buffer: buffer,
+    'globalThis.Buffer': buffer,
+    process,
+    'globalThis.process': process,
+    setImmediate: [ownPath('node/immediate'), 'setImmediate'],
+    clearImmediate: [ownPath('node/immediate'), 'clearImmediate'],
+  };
+}
+
+/** @param nodeCompat whether Node's modules are served. */
+export function nodeCompatPlugin(nodeCompat: boolean): Plugin {
+  return {
+    name: 'platform:node-compat',
+    resolveId: {
+      filter: { id: [/^node:/, /^[a-z_0-9]+(?:\/[a-z_0-9]+)?\/?$/, /^readable-stream$/] },
+      handler(source, importer, { kind }) {
+        const base = basesOf[source];
+        if (base !== undefined && importer === ownPath(base.importer)) return { id: builtin.resolve(base.file), moduleSideEffects: false };
+        // readable-stream asks for packages where Node has modules; ours do the same and are there already.
+        const name = importer?.includes('/readable-stream/') ? source.replace(/\/$/, '') : source.replace(/^node:/, '');
+        if (!nodeCompat || !isNodeBuiltin(name) || (source === name && needsPrefix(name))) return null;
+        if (kind === 'require-call') return { id: requirePrefix + name };
+        if (ownModules.includes(name)) return { id: ownPath(`node/${ownFile(name)}`), moduleSideEffects: false };
+        if (unenvModules.includes(name)) return { id: unenvPath(name), moduleSideEffects: false };
+        return { id: unavailablePrefix + name, moduleSideEffects: false };
+      },
+    },
+    load: {
+      filter: { id: /^\0platform:(?:unavailable|require)\// },
+      handler(id) {
+        if (id.startsWith(requirePrefix)) return mutableModule(id.slice(requirePrefix.length));
+        return unavailableModule(id.slice(unavailablePrefix.length));
+      },
+    },
+  };
+}
+
+/** Files that are not called as the module of Node is. */
+const ownFiles: Readonly<Record<string, string>> = { sys: 'language', util: 'language', 'util/types': 'value-types' };
+
+/** Name of our file for a module of Node: `stream/promises` -> `stream-promises`. */
+function ownFile(name: string): string {
+  return ownFiles[name] ?? name.replaceAll(/[_/]/g, '-');
+}
+
+function unenvPath(name: string): string {
+  // unenv has one module for both kinds of paths.
+  const exported = name.startsWith('path/') ? 'path' : name;
+  return fileURLToPath(import.meta.resolve(`unenv/node/${exported}`));
+}
+
+/** `require('node:x')` in CommonJS: a plain object that packages may assign into, as they do in Node. */
+function mutableModule(name: string): string {
+  return [
+    `import * as all from ${JSON.stringify(`node:${name}`)};`,
+    `import { toMutable } from ${JSON.stringify(ownPath('node/mutable'))};`,
+    `const exported = toMutable(all);`,
+    `export { exported as 'module.exports' };`,
+  ].join('\n');
+}
+
+/** A module whose exports throw when they are called, apart from its plain facts. */
+function unavailableModule(name: string): string {
+  const real = realExports[name];
+  const file = real?.from === 'own' ? ownPath(`node/${name}`) : fileURLToPath(import.meta.resolve(`unenv/node/${name}`, import.meta.url));
+  const facts = real?.names.join(', ') ?? '';
+  const others = exportNames(name).filter((key) => real?.names.includes(key) !== true);
+  return [
+    `import { unavailable } from ${JSON.stringify(ownPath('node/unavailable'))};`,
+    ...(real === undefined ? [] : [`import { ${facts} } from ${JSON.stringify(file)};`, `export { ${facts} };`]),
+    ...others.map((key) => `export const ${key} = /* @__PURE__ */ unavailable(${JSON.stringify(`${name}.${key}`)});`),
+    // What is there for the most part is a plain object, as in Node.
+    real?.whole === true
+      ? `export default { ${[facts, ...others].join(', ')} };`
+      : `export default /* @__PURE__ */ unavailable(${JSON.stringify(name)}, { ${facts} });`,
+  ].join('\n');
+}
+
+/** What Node's own module exports, so that `import { readFile } from 'node:fs'` links. Unused ones leave no trace. */
+function exportNames(name: string): string[] {
+  const keys = Object.keys(builtin(`node:${name}`) as object);
+  return keys.filter((key) => /^[A-Za-z_$][\w$]*$/.test(key) && key !== 'default').sort();
+}
+
+/** The folder all modules of the platform itself are under; their paths in source maps start with `platform:`. */
+export const builderFolder: string = dirname(import.meta.dirname);

@@ -1,0 +1,89 @@
+// Keeps a bundle from reading files outside of its bounds (containment.ts), whichever way their path was written: the bundler asks
+// here before it opens one. Used by bundle.ts.
+import { readFileSync } from 'node:fs';
+import { rolldown, type InputOptions, type Plugin } from 'rolldown';
+import { codeFrame } from '#core/code-frame.ts';
+import { BuildError, joinBuildErrors, projectPath, sourceFile } from '../build-error.ts';
+import type { Containment } from './containment.ts';
+
+/** Thrown while bundling; {@link outsideErrors} then finds out which imports led there. */
+export const outsideMark = 'platform: a file outside of the project';
+
+/** An import that leads out. */
+interface OutsideImport {
+  readonly specifier: string;
+  readonly importer: string | undefined;
+  readonly id: string;
+}
+
+/** Refuses to load modules outside of the bounds. The bundler's ids are real paths, so those below their folders need not come here. */
+export function containmentPlugin(bounds: Containment): Plugin {
+  return {
+    name: 'platform:containment',
+    load: {
+      filter: { id: { include: [/^[/\\]|^[A-Za-z]:/], exclude: bounds.folders.map(insidePattern) } },
+      handler(id) {
+        if (!bounds.holds(sourceFile(id))) throw new Error(outsideMark);
+      },
+    },
+  };
+}
+
+/** Whether a bundler's failure is that of {@link containmentPlugin}. */
+export function isOutside(error: unknown): boolean {
+  const logs = (error as { errors?: readonly { message?: string }[] } | null)?.errors ?? [error as { message?: string } | null];
+  return logs.some((log) => log?.message?.includes(outsideMark));
+}
+
+/** Every import that leads out of the bounds, with its place. A second run of the bundler, so only after a failure. */
+export async function outsideErrors(options: InputOptions, bounds: Containment): Promise<BuildError> {
+  const found: OutsideImport[] = [];
+  const plugin: Plugin = {
+    name: 'platform:outside',
+    async resolveId(specifier, importer, extra) {
+      const resolved = await this.resolve(specifier, importer, { ...extra, skipSelf: true });
+      if (resolved === null || resolved.external !== false || !/^[/\\]|^[A-Za-z]:/.test(resolved.id)) return resolved;
+      if (bounds.holds(sourceFile(resolved.id))) return resolved;
+      found.push({ specifier, importer, id: resolved.id });
+      return { id: resolved.id, external: true };
+    },
+  };
+  try {
+    await using build = await rolldown({ ...options, plugins: [plugin, options.plugins] });
+    await build.generate({ format: 'esm', codeSplitting: false });
+  } catch {
+    // Whatever else is wrong is told once the bounds are kept.
+  }
+  return joinBuildErrors(found.map((one) => errorOf(one, bounds)).sort(byPlace));
+}
+
+function errorOf({ specifier, importer, id }: OutsideImport, bounds: Containment): BuildError {
+  const target = projectPath(bounds.root, id);
+  const written = importer === undefined || importer.startsWith('\0') ? target : specifier;
+  const message =
+    `"${written}" leads out of the project, to ${target}, and is not read. Move the file into the project, install it as a package, ` +
+    `or make the repository a workspace`;
+  const at = importer === undefined || importer.startsWith('\0') ? null : placeOf(specifier, sourceFile(importer), bounds);
+  return new BuildError('outside', message, at ?? {});
+}
+
+/** Where a file names a specifier: the first place where it stands in quotes. */
+function placeOf(specifier: string, importer: string, bounds: Containment) {
+  if (!bounds.holds(importer)) return null;
+  const text = readFileSync(importer, 'utf8');
+  const places = [`'${specifier}`, `"${specifier}`, `\`${specifier}`].map((quoted) => text.indexOf(quoted));
+  const index = places.find((at) => at >= 0 && /['"`?]/.test(text[at + 1 + specifier.length] ?? ''));
+  if (index === undefined) return { place: { file: projectPath(bounds.root, importer), line: 1, column: 1 } };
+  const before = text.slice(0, index).split('\n');
+  const place = { file: projectPath(bounds.root, importer), line: before.length, column: before.at(-1)!.length + 1 };
+  return { place, frame: codeFrame(text, place.line, place.column) };
+}
+
+function byPlace(a: BuildError, b: BuildError): number {
+  const key = ({ place }: BuildError): string => `${place?.file ?? ''}:${String(place?.line ?? 0).padStart(9, '0')}`;
+  return key(a) < key(b) ? -1 : 1;
+}
+
+function insidePattern(folder: string): RegExp {
+  return new RegExp(`^${folder.replace(/[^\w]/g, '\\$&')}[/\\\\]`);
+}

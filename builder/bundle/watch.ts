@@ -1,0 +1,107 @@
+// Bundles again whenever a source file changes: the hot half of `platform dev`. Called by runtime/dev/dev.ts and cli/.
+// It reruns the bundler rather than using rolldown's own watcher: a small worker takes a few milliseconds either way, and
+// folders (not files) are watched, so that editors which replace files, and files yet to be created, are seen.
+import { watch as watchFolder, type FSWatcher } from 'node:fs';
+import { dirname, join, sep } from 'node:path';
+import type { BuildError } from '../build-error.ts';
+import { bundleInto, type Bundle, type BundleOptions } from './bundle.ts';
+import { asBuildError } from './bundler-errors.ts';
+
+/** What a save led to. */
+export type WatchResult = { readonly bundle: Bundle; readonly error?: never } | { readonly bundle?: never; readonly error: BuildError };
+
+/** A running watch. */
+export interface Watch {
+  /** Bundles again now, whether or not anything changed. */ rebuild(): void;
+  /** Ends it; resolves when no bundling runs any more. */ close(): Promise<void>;
+}
+
+/** Editors write a file in several steps; a bundle made between two of them would be of half a file. */
+const settleMs = 4;
+
+/**
+ * Bundles at once and after each change. `onResult` gets the first result, then every one that differs from the last;
+ * never two at a time.
+ */
+export function watch(options: BundleOptions, onResult: (result: WatchResult) => void): Watch {
+  const watchers = new Map<string, FSWatcher>();
+  const files = new Set<string>();
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<void> | undefined;
+  let again = false;
+  let closed = false;
+  let last = '';
+
+  async function run(): Promise<void> {
+    const inputs = new Set<string>([options.entry]);
+    const result: WatchResult = await bundleInto(options, inputs).then(
+      (bundle) => ({ bundle }),
+      (error: unknown) => ({ error: asBuildError(error) }),
+    );
+    if (closed) return;
+    // A failed run may not have come to every file, so those of the last good one stay.
+    if (result.bundle) files.clear();
+    for (const file of inputs) files.add(file);
+    watchFolders(result.error !== undefined);
+    const current = result.bundle ? `+${result.bundle.code}` : `-${result.error.message}${result.error.frame}`;
+    if (current === last) return;
+    last = current;
+    onResult(result);
+  }
+
+  function start(): void {
+    if (closed) return;
+    again = running !== undefined;
+    if (again) return;
+    running = run().finally(() => {
+      running = undefined;
+      if (again) start();
+    });
+  }
+
+  function soon(): void {
+    clearTimeout(timer);
+    timer = setTimeout(start, settleMs);
+  }
+
+  /** Any change counts while the last run failed: the missing file may have just been created. */
+  function watchFolders(failed: boolean): void {
+    const folders = new Set<string>();
+    for (const file of files) {
+      if (!file.includes(`${sep}node_modules${sep}`)) folders.add(dirname(file));
+    }
+    if (failed) folders.add(options.root);
+    for (const [folder, watcher] of watchers) {
+      if (folders.has(folder)) continue;
+      watcher.close();
+      watchers.delete(folder);
+    }
+    for (const folder of folders) {
+      if (watchers.has(folder)) continue;
+      try {
+        const watcher = watchFolder(folder, (_event, name) => {
+          if (name === null || last.startsWith('-') || files.has(join(folder, name))) soon();
+        });
+        watcher.on('error', () => {
+          watcher.close();
+          watchers.delete(folder);
+        });
+        watchers.set(folder, watcher);
+      } catch {
+        // The folder went away in the meantime; the next run says what is missing.
+      }
+    }
+  }
+
+  start();
+  return {
+    rebuild: start,
+    async close() {
+      closed = true;
+      clearTimeout(timer);
+      for (const watcher of watchers.values()) watcher.close();
+      watchers.clear();
+      await running;
+    },
+  };
+}

@@ -1,0 +1,102 @@
+// Runs the `build` command of a project. Called by build-step.ts. The command is the project's own code: it gets a small
+// environment, none of the platform's variables.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { BuildError } from '../build-error.ts';
+
+/** Variables of the caller that a build may see. */
+const inherited = ['HOME', 'LANG', 'LC_ALL', 'PATH', 'SHELL', 'TERM', 'TMPDIR', 'TZ', 'USER'];
+
+/** Lockfiles and how to install what they name. */
+const managers: ReadonlyMap<string, string> = new Map([
+  ['pnpm-lock.yaml', 'pnpm install'],
+  ['yarn.lock', 'yarn install'],
+  ['bun.lock', 'bun install'],
+  ['bun.lockb', 'bun install'],
+  ['package-lock.json', 'npm ci'],
+]);
+
+/** What a command has to end in once it is asked to. */
+const killMs = 2000;
+
+/** Output kept for the error message. */
+const tailCharsMax = 4000;
+
+/** What a build command gets besides its folder. */
+export interface CommandOptions {
+  /** Gets what it writes to stdout and stderr, as it comes. */ readonly onOutput?: ((text: string) => void) | undefined;
+  /** Variables of the project, added to the small set every build gets. */
+  readonly environment?: Readonly<Record<string, string>> | undefined;
+  /** Ends it and what it has started. */ readonly signal?: AbortSignal | undefined;
+  /** The repository where it is a workspace: tools installed there are found too. */ readonly workspace?: string | undefined;
+}
+
+/**
+ * Runs `sh -c <command>` in a folder until it ends.
+ *
+ * @throws {BuildError} `command_failed` when it cannot start, exits with another code than 0, or is killed.
+ */
+export async function runBuildCommand(
+  command: string,
+  folder: string,
+  { onOutput, environment, workspace, signal: ending }: CommandOptions,
+): Promise<void> {
+  let tail = '';
+  const child = spawn('sh', ['-c', command], {
+    cwd: folder,
+    env: buildEnvironment(folder, workspace ?? folder, environment),
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // A process group of its own, to be ended as a whole.
+    detached: ending !== undefined,
+  });
+  const kill = (signal: NodeJS.Signals): void => {
+    if (child.pid === undefined) return;
+    try {
+      process.kill(-child.pid, signal);
+    } catch {
+      // Its group is gone already.
+    }
+  };
+  let late: NodeJS.Timeout | undefined;
+  const end = (): void => {
+    kill('SIGTERM');
+    late = setTimeout(() => kill('SIGKILL'), killMs);
+  };
+  ending?.addEventListener('abort', end);
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      tail = (tail + text).slice(-tailCharsMax);
+      onOutput?.(text);
+    });
+  }
+  const [code, signal] = (await once(child, 'close').catch((error: unknown) => {
+    throw new BuildError('command_failed', `The build command cannot be started: ${(error as Error).message}`, { cause: error });
+  })) as [number | null, string | null];
+  ending?.removeEventListener('abort', end);
+  clearTimeout(late);
+  if (code === 0) return;
+  const how = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
+  const said = tail.trim() === '' ? '' : `:\n${tail.trim()}`;
+  throw new BuildError('command_failed', `The build command "${command}" ${how}${said}${installHint(folder, workspace ?? folder)}`);
+}
+
+/** What to run first where nothing is installed: in a monorepo at its root. */
+function installHint(folder: string, workspace: string): string {
+  if (!existsSync(join(folder, 'package.json')) || [folder, workspace].some((path) => existsSync(join(path, 'node_modules')))) return '';
+  const install = [...managers].find(([file]) => existsSync(join(workspace, file)))?.[1] ?? 'npm install';
+  return `\nDependencies are not installed: run ${install}${workspace === folder ? '' : ` in ${workspace}`}`;
+}
+
+function buildEnvironment(folder: string, workspace: string, own: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const environment: Record<string, string> = { CI: '1', NODE_ENV: 'production' };
+  for (const name of inherited) {
+    const value = process.env[name];
+    if (value !== undefined) environment[name] = value;
+  }
+  // As `npm run` does: the project's own tools are found by their names.
+  const tools = [...new Set([folder, workspace])].map((path) => join(path, 'node_modules', '.bin'));
+  environment['PATH'] = [...tools, environment['PATH'] ?? ''].filter((part) => part !== '').join(delimiter);
+  return { ...environment, ...own };
+}

@@ -1,0 +1,108 @@
+// Runs a project's build command and finds out what it made, so that a folder left by an earlier build is never taken for its
+// result. Called by build.ts and, in `platform dev`, by the session.
+import { execFileSync } from 'node:child_process';
+import { lstatSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { BuildError } from '../build-error.ts';
+import { runBuildCommand, type CommandOptions } from './build-command.ts';
+import { isOutputName, outputCandidates } from '../frameworks/output-folder.ts';
+import type { EntryConfig } from '../project.ts';
+
+/** Files of one folder that are compared. */
+const filesMax = 200_000;
+
+/** Commands by which a project says that there is nothing to build; `kind: static` needs some command. */
+const noCommands = new Set(['true', ':']);
+
+/**
+ * Runs the build command of a project, if it has one.
+ *
+ * @returns the folders it made or changed, relative to the root, the most likely output first; null where nothing is to be run.
+ * @throws {BuildError} `command_failed`; `assets` where it made nothing and what lies there is of an earlier build.
+ */
+export async function runBuild(root: string, config: EntryConfig, options: CommandOptions): Promise<readonly string[] | null> {
+  const command = config.build;
+  if (command === null || noCommands.has(command.trim())) return null;
+  const before = stampsOf(root, config);
+  await runBuildCommand(command, root, options);
+  const made = changed(before, stampsOf(root, config));
+  const stale = staleOutput(root, config, before, made);
+  if (stale === null) return made;
+  // Tools that find nothing to do leave what is there. Without it they make it again, and what comes then is theirs for certain.
+  const kept = mkdtempSync(join(root, '.platform-before-'));
+  let remade = false;
+  try {
+    renameSync(join(root, stale), join(kept, 'output'));
+    await runBuildCommand(command, root, options);
+    remade = stampOf(join(root, stale)) !== null;
+    if (remade) return changed(new Map([...before].filter(([path]) => path !== stale)), stampsOf(root, config));
+  } finally {
+    if (!remade && stampOf(join(root, stale)) === null) renameSync(join(kept, 'output'), join(root, stale));
+    rmSync(kept, { recursive: true, force: true });
+  }
+  throw new BuildError(
+    'assets',
+    `The build command "${command}" made nothing: what lies in "${stale}" is from before, and is not published. ` +
+      `Set "out" in platform.yaml to the folder it makes; where there is nothing to build, leave "build" out or say build: "true"`,
+  );
+}
+
+/** A folder that would be published though the build left it as it was; null where there is none. */
+function staleOutput(
+  root: string,
+  config: EntryConfig,
+  before: ReadonlyMap<string, string | null>,
+  made: readonly string[],
+): string | null {
+  const isWorker = config.kind !== 'static';
+  // Beside a worker, a folder that by its name is no output holds files that people write.
+  const out = config.out !== null && isWorker && !isOutputName(config.out) ? null : config.out;
+  const named = [out, mainOutput(config.main)].filter((path) => path !== null);
+  const wanted = named.length > 0 || isWorker || made.length > 0 ? named : [...before.keys()];
+  const stale = wanted.find((path) => before.get(path) != null && !made.includes(path));
+  return stale === undefined || isTracked(root, stale) ? null : stale;
+}
+
+/** The folder of an entry that a build makes: one that by its name is no source. */
+function mainOutput(main: string | null): string | null {
+  const [first] = main?.replace(/^(?:\.\/)+/, '').split('/') ?? [];
+  return first !== undefined && isOutputName(first) ? first : null;
+}
+
+/** Whether Git keeps files of a folder: then they are sources, whatever its name. */
+function isTracked(root: string, path: string): boolean {
+  try {
+    const words = ['-c', 'core.fsmonitor=false', '-C', root, 'ls-files', '--', path];
+    return execFileSync('git', words, { stdio: ['ignore', 'pipe', 'ignore'], maxBuffer: 2 ** 28 }).length > 0;
+  } catch {
+    // No Git, or no repository.
+    return false;
+  }
+}
+
+function stampsOf(root: string, config: EntryConfig): Map<string, string | null> {
+  const paths = [config.out, mainOutput(config.main), ...outputCandidates(root)].filter((path) => path !== null);
+  return new Map(paths.filter((path) => resolve(root, path) !== root).map((path) => [path, stampOf(join(root, path))]));
+}
+
+/** Folders that differ, and are there. */
+function changed(before: ReadonlyMap<string, string | null>, after: ReadonlyMap<string, string | null>): string[] {
+  return [...after].flatMap(([path, stamp]) => (stamp !== null && stamp !== before.get(path) ? [path] : []));
+}
+
+/** A text that changes with every file that is written, made or taken away below a folder; null where there is none. */
+function stampOf(folder: string): string | null {
+  let newest = 0n;
+  let sum = 0n;
+  let files = 0;
+  const waiting = [folder];
+  for (let path = waiting.pop(); path !== undefined && files < filesMax; path = waiting.pop()) {
+    const info = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+    if (info === undefined) continue;
+    files++;
+    if (info.ctimeNs > newest) newest = info.ctimeNs;
+    sum += info.size + info.ino;
+    if (info.isDirectory() && !path.endsWith('node_modules')) waiting.push(...readdirSync(path).map((name) => join(path!, name)));
+  }
+  return files === 0 ? null : `${files} ${newest} ${sum}`;
+}

@@ -1,0 +1,103 @@
+// What kind of project a folder is, and which file its worker starts at. Called by build.ts and by `platform dev`.
+import { realpathSync, statSync } from 'node:fs';
+import { join, resolve, sep } from 'node:path';
+import { BuildError } from '../build-error.ts';
+import { detect, isBrowserEntry } from './frameworks.ts';
+import { hasPage, outputCandidates } from './output-folder.ts';
+import type { EntryConfig } from '../project.ts';
+
+/** Where an entry is looked for when `main` is not set, in this order. */
+export const entryCandidates: readonly string[] = [
+  'src/index.ts',
+  'src/index.tsx',
+  'src/index.js',
+  'src/index.mjs',
+  'src/index.jsx',
+  'worker/index.ts',
+  'worker/index.js',
+  'worker/index.mjs',
+];
+
+/** Where frameworks put the worker that they make, in their output folder. The first two are a worker whatever else there is. */
+const madeWorkers: readonly string[] = [
+  '_worker.js',
+  '_worker.js/index.js',
+  'worker.js',
+  'worker.mjs',
+  'server/index.js',
+  'server/index.mjs',
+  'index.js',
+  'index.mjs',
+];
+
+/** A project's kind and, unless it is static, the absolute path of its worker's entry. */
+export type ProjectEntry = { readonly kind: 'static'; readonly entry: null } | { readonly kind: 'dynamic'; readonly entry: string };
+
+/**
+ * The kind that `platform.yaml` says, or else the one the files show: a worker entry makes it dynamic, an index.html
+ * without one static.
+ *
+ * @param root the project's folder, absolute and without symlinks
+ * @throws {BuildError} `missing_entry` or `unknown_kind`, saying what was looked for.
+ */
+export function findEntry(root: string, config: EntryConfig): ProjectEntry {
+  if (config.kind === 'ssr') throw new BuildError('unknown_kind', ssrAdvice);
+  if (config.kind === 'static') return { kind: 'static', entry: null };
+  const entry = config.main === null ? usualEntry(root, config) : mainFile(root, config.main);
+  if (entry !== null) return { kind: config.kind ?? 'dynamic', entry };
+  const looked = `looked for ${entryCandidates.join(', ')}`;
+  if (config.kind !== null) {
+    throw new BuildError('missing_entry', `No worker entry found: ${looked}. Create one of them, or set "main" in platform.yaml`);
+  }
+  if (config.out !== null ? hasPage(root, config.out) || config.build !== null : isSite(root, config))
+    return { kind: 'static', entry: null };
+  const page = config.out === null ? 'index.html' : `${config.out}/index.html`;
+  throw new BuildError(
+    'unknown_kind',
+    `Cannot tell what kind of project this is: ${looked} (a worker) and ${page} (a static site). Set "kind" and "main" or "out" in platform.yaml`,
+  );
+}
+
+/** Said for `kind: ssr`: building something else of it would serve a site that is not the author's. */
+const ssrAdvice =
+  'kind: ssr is not built yet: the server output of frameworks cannot be served here. What works: a site that is generated whole ' +
+  '(kind: static, with the build command and its "out"), or the worker that your framework makes with its preset for workers ' +
+  '(kind: dynamic, with that file as "main")';
+
+/** Whether a project without worker and `out` is a site. One that has to be built, and does not say how, is told. */
+function isSite(root: string, config: EntryConfig): boolean {
+  if (config.build !== null) return true;
+  const { because, build } = detect(root);
+  if (because !== null && (hasPage(root, '.') || detect(root).framework !== null)) {
+    throw new BuildError(
+      'unknown_kind',
+      `This project has to be built before it is served: ${because}. Add "build: ${build}" to platform.yaml, or "out" with the folder to serve as it is`,
+    );
+  }
+  return because === null && (hasPage(root, '.') || outputCandidates(root).some((path) => hasPage(root, path)));
+}
+
+function usualEntry(root: string, config: EntryConfig): string | null {
+  const made = config.out === null ? [] : madeWorkers.map((name) => join(config.out!, name));
+  const sources = entryCandidates.filter((path) => !isBrowserEntry(root, path));
+  // What else lies in the output folder may be for browsers: it counts where the project says that it has a worker.
+  return firstFile(root, [...made.slice(0, 2), ...sources, ...(config.kind === 'dynamic' && config.build !== null ? made.slice(2) : [])]);
+}
+
+function firstFile(root: string, paths: readonly string[]): string | null {
+  for (const path of paths) {
+    const file = join(root, path);
+    if (statSync(file, { throwIfNoEntry: false })?.isFile()) return file;
+  }
+  return null;
+}
+
+function mainFile(root: string, main: string): string {
+  const file = resolve(root, main);
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (!found?.isFile()) {
+    throw new BuildError('missing_entry', `main: ${main} ${found ? 'is not a file' : 'does not exist'} (looked for ${file})`);
+  }
+  if (!realpathSync(file).startsWith(root + sep)) throw new BuildError('missing_entry', `main: ${main} lies outside of the project`);
+  return file;
+}

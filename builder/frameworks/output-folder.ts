@@ -1,0 +1,84 @@
+// Where the files of a project lie that are served as they are: `out`, or the folder that its framework or convention names. Called
+// by build.ts after the build command, and by build-step.ts, which finds out what that command made.
+import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { join, relative, resolve, sep } from 'node:path';
+import { BuildError } from '../build-error.ts';
+import { isInside } from '../bundle/containment.ts';
+import { detect } from './frameworks.ts';
+import type { EntryConfig } from '../project.ts';
+
+/** Folders that tools write by convention, in the order in which they are looked for. */
+const conventional = ['dist/client', 'build/client', '.output/public', 'dist', 'build', 'out', '_site', 'public', 'www'] as const;
+
+/** Whether a path lies, by its name, in a folder that tools write and nobody edits. */
+export function isOutputName(path: string): boolean {
+  return /(?:^|[\\/])(?:dist|build|out|_site|\.output|\.svelte-kit|\.open-next|\.vercel)(?:[\\/]|$)/.test(path);
+}
+
+/** Folders that may be the output of a project without `out`, relative to its root: those of its framework first. */
+export function outputCandidates(root: string): string[] {
+  const candidates = [...detect(root).out, ...conventional].flatMap((path) => withStars(root, path));
+  return [...new Set(candidates)];
+}
+
+/**
+ * The folder that is served, absolute and without links; null: there is none.
+ *
+ * @param kind what the project is
+ * @param made folders that the build command wrote, relative to the root; null where none ran
+ * @throws {BuildError} `assets` where the folder is missing or leads out of the project.
+ */
+export function outputFolder(root: string, kind: 'static' | 'dynamic', config: EntryConfig, made: readonly string[] | null): string | null {
+  if (config.out !== null) return declaredFolder(root, config.out, config.build);
+  const wrote = made?.find((path) => hasPage(root, path) && !holdsWorker(root, path, config.main));
+  if (wrote !== undefined) return inside(root, wrote);
+  if (kind !== 'static') return existsSync(join(root, 'public')) ? inside(root, 'public') : null;
+  const detected = detect(root);
+  if (made === null || made.length === 0) {
+    if (hasPage(root, '.') && detected.because === null) return root;
+    const found = made === null ? outputCandidates(root).find((path) => hasPage(root, path)) : undefined;
+    if (found !== undefined) return inside(root, found);
+  }
+  const looked = [...new Set([...detected.out, ...conventional])].join(', ');
+  const what = made === null ? 'No folder has an index.html' : `The build command "${config.build}" made no folder with an index.html`;
+  throw new BuildError('assets', `${what}: looked for ${looked}. Set "out" in platform.yaml to the folder with the files to serve`);
+}
+
+/** Whether a folder of the project has a page to start at. */
+export function hasPage(root: string, path: string): boolean {
+  return statSync(join(root, path, 'index.html'), { throwIfNoEntry: false })?.isFile() === true;
+}
+
+function holdsWorker(root: string, path: string, main: string | null): boolean {
+  return main !== null && resolve(root, main).startsWith(join(root, path) + sep);
+}
+
+function declaredFolder(root: string, out: string, build: string | null): string {
+  if (statSync(resolve(root, out), { throwIfNoEntry: false })?.isDirectory() === true) return inside(root, out);
+  const why = build === null ? '' : `; the build command "${build}" should create it`;
+  const what = existsSync(resolve(root, out)) ? 'is not a folder' : 'does not exist';
+  throw new BuildError('assets', `The output directory "${out}" ${what}${why}`);
+}
+
+function inside(root: string, path: string): string {
+  const folder = realpathSync(resolve(root, path));
+  if (!isInside(root, folder)) throw new BuildError('assets', `The output directory "${path}" leads out of the project`);
+  return folder;
+}
+
+/** The folders that a path with one `*` stands for, sorted; a path without one is itself. */
+function withStars(root: string, path: string): string[] {
+  const star = path.split('/').indexOf('*');
+  if (star < 0) return [path];
+  const parts = path.split('/');
+  const above = join(root, ...parts.slice(0, star));
+  if (statSync(above, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
+  return readdirSync(above, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) =>
+      relative(root, join(above, entry.name, ...parts.slice(star + 1)))
+        .split(sep)
+        .join('/'),
+    )
+    .toSorted();
+}

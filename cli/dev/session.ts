@@ -1,0 +1,198 @@
+// The heart of `platform dev`: keeps an engine on the newest good build of a project. Sources are followed by the builder's
+// watch, everything else (platform.yaml, variables, assets) by ours. A failed build leaves the last good one serving.
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Bundle } from '#builder/bundle/bundle.ts';
+import { findEntry, type ProjectEntry } from '#builder/frameworks/entry.ts';
+import { containmentOf, isInside } from '#builder/bundle/containment.ts';
+import { readMigrations } from '#builder/migrations.ts';
+import { hasNodeCompat } from '#builder/project.ts';
+import { watch, type Watch, type WatchResult } from '#builder/bundle/watch.ts';
+import { defaultLimits } from '#core/limits.ts';
+import type { DevEngine } from '#runtime/dev/dev.ts';
+import { failuresOf, type Failure } from '../terminal/failure.ts';
+import { buildProject, type Project } from '../project/project.ts';
+import { createDevBuild } from './build.ts';
+import { readVariables, variableFiles } from '../project/variables.ts';
+import { watchFolder, type Watcher } from './watcher.ts';
+
+/** What a session tells. */
+export interface SessionEvents {
+  /** The engine serves a new build. `buildMs`: from the noticed change until it was served; null where the watch does not tell when it noticed. */
+  served(build: { readonly first: boolean; readonly cause: string | null; readonly buildMs: number | null }): void;
+  /** Told once for as long as it stays the same. `serving`: the last good build answers on. */
+  failed(error: unknown, told: { readonly failures: readonly Failure[]; readonly serving: boolean }): void;
+  /** Output of the build command, as it comes. */ built(text: string): void;
+  warned(message: string): void;
+}
+
+/** What a session works with. */
+export interface SessionParts {
+  readonly engine: DevEngine;
+  /** Folder that is watched, absolute. */ readonly folder: string;
+  /** Reads the project again; throws what is wrong with its configuration. */ readonly load: () => Project;
+  readonly watching: boolean;
+  /** Settles when the session is to end, also before its first build has. */ readonly stopped: Promise<unknown>;
+  readonly events: SessionEvents;
+}
+
+/** A running session. */
+export interface Session {
+  close(): Promise<void>;
+}
+
+/** Starts a session; resolves after the first build was served or has failed, or when it is to end. Rejects only when nothing watches for its repair. */
+export async function startSession({ engine, folder, load, watching, stopped, events }: SessionParts): Promise<Session> {
+  const temporary = await mkdtemp(path.join(tmpdir(), 'platform-dev-'));
+  let project: Project | null = null;
+  let sources: Watch | null = null;
+  let bundle: Bundle | null = null;
+  let opened = false;
+  let kind: ProjectEntry['kind'] = 'dynamic';
+  /** What is wrong, as it was told last; null when nothing is. */
+  let told: string | null = null;
+  /** Folders that the build command made. */
+  let made: readonly string[] | null = null;
+  /** Artifacts served last, the newest first: requests may still read assets of the one before. */
+  const served: string[] = [];
+  let closed = false;
+  /** Builds come one after the other: a later one never is overtaken by an earlier one. */
+  let queue: Promise<void> = Promise.resolve();
+  const settledOnce = Promise.withResolvers<void>();
+
+  /** Each warning is told once, however often the project is built. */
+  const warned = new Set<string>();
+  const warn = (message: string): void => {
+    if (!warned.has(message)) events.warned(message);
+    warned.add(message);
+  };
+  const enqueue = (work: () => Promise<void>): void => {
+    queue = queue.then(async () => {
+      if (closed) return;
+      try {
+        await work();
+      } catch (error) {
+        if (!closed) fail(error);
+      }
+    });
+  };
+  const fail = (error: unknown): void => {
+    if (!watching) return settledOnce.reject(error);
+    const failures = failuresOf(error);
+    const serving = served.length > 0;
+    if (!serving) engine.fail(failures);
+    const text = JSON.stringify(failures);
+    if (text !== told) events.failed(error, { failures, serving });
+    told = text;
+    settledOnce.resolve();
+  };
+
+  /** Builds with the newest bundle and swaps it in. */
+  const serve = async (cause: string | null, began: number | null): Promise<void> => {
+    if (project === null) return;
+    const built = await buildProject(project, path.join(temporary, 'artifacts'), {
+      durable: false,
+      compress: false,
+      made,
+      onWarning: warn,
+      ...(bundle !== null && { bundle }),
+    });
+    const found = await readMigrations(containmentOf(project.root), project.config.bindings.db ?? {});
+    // A file that is being written is empty for a moment: applied like that, it could not be changed any more.
+    const migrations = found.map(({ resource, files }) => ({ resource, files: files.filter(([, sql]) => sql.trim() !== '') }));
+    await engine.deploy({ artifactFolder: built.folder, vars: readVariables(project.folder), migrations, config: project.config });
+    told = null;
+    events.served({ first: served.length === 0, cause, buildMs: began === null ? null : performance.now() - began });
+    if (served[0] !== built.folder) served.unshift(built.folder);
+    for (const old of served.splice(2)) if (!served.includes(old)) await rm(old, { recursive: true, force: true });
+    settledOnce.resolve();
+  };
+
+  /** Reads the configuration and starts to follow the sources it names. */
+  const open = async (cause: string | null, began: number): Promise<void> => {
+    opened = false;
+    await sources?.close();
+    sources = null;
+    bundle = null;
+    project = load();
+    const root = await realpath(project.root);
+    follow(project.root);
+    const { config } = project;
+    made = await command.run(project, root);
+    const found: ProjectEntry = findEntry(root, config);
+    kind = found.kind;
+    opened = true;
+    if (found.entry === null || !watching) return serve(cause, began);
+    const options = {
+      root,
+      workspace: project.workspace,
+      entry: found.entry,
+      nodeCompat: hasNodeCompat(config),
+      bytesMax: defaultLimits.bundleBytesMax,
+    };
+    sources = watch(options, (result) => enqueue(() => take(result, bundle === null ? began : null)));
+  };
+  const take = async (result: WatchResult, began: number | null): Promise<void> => {
+    if (result.error) throw result.error;
+    bundle = result.bundle;
+    await serve('sources', began);
+  };
+
+  const command = createDevBuild({
+    again: (cause) => enqueue(() => open(cause, performance.now())),
+    output: events.built,
+    warn,
+  });
+  const onChange = (paths: readonly string[]): void => {
+    const began = performance.now();
+    const config = paths.find((file) => /^platform\.ya?ml$/.test(file) || path.join(folder, file) === project?.configFile);
+    if (config === undefined && project !== null && command.takes(project, paths)) return;
+    if (config !== undefined || project === null || !opened) return enqueue(() => open(config ?? paths[0] ?? null, began));
+    const cause =
+      paths.find((file) => (variableFiles as readonly string[]).includes(file)) ??
+      paths.find((file) => isMigration(project!, file)) ??
+      paths.find((file) => isStatic(project!, kind, file));
+    // Before the first good bundle there is nothing to serve; that bundle brings variables and files along.
+    if (cause !== undefined && (bundle !== null || sources === null)) enqueue(() => serve(cause, began));
+  };
+  const watchers = new Map<string, Watcher>();
+  /** Watches a folder, unless one around it is; `base` may lie beside the folder of platform.yaml. */
+  const follow = (watched: string): void => {
+    if (!watching || [...watchers.keys()].some((around) => isInside(around, watched))) return;
+    const named = (file: string): string => path.relative(folder, path.join(watched, file));
+    watchers.set(
+      watched,
+      watchFolder(watched, [], (paths) => onChange(paths.map(named)), { onLimit: ({ message, advice }) => warn(`${message}. ${advice}`) }),
+    );
+  };
+  follow(folder);
+  enqueue(() => open(null, performance.now()));
+
+  await Promise.race([settledOnce.promise, stopped]);
+  return {
+    async close() {
+      closed = true;
+      for (const watcher of watchers.values()) watcher.close();
+      command.close();
+      await sources?.close();
+      await queue;
+      await rm(temporary, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Whether a changed path, relative to the project's folder, is a migration. */
+function isMigration(project: Project, file: string): boolean {
+  return file.endsWith('.sql') && path.dirname(inRoot(project, file)).split(path.sep)[0] === 'migrations';
+}
+
+/** Whether a changed path, relative to the project's folder, is one of the static files. */
+function isStatic(project: Project, kind: ProjectEntry['kind'], file: string): boolean {
+  const relative = path.relative(project.config.out ?? (kind === 'static' ? '.' : 'public'), inRoot(project, file));
+  return relative !== '..' && !relative.startsWith(`..${path.sep}`);
+}
+
+function inRoot({ folder, root }: Project, file: string): string {
+  return path.relative(root, path.join(folder, file));
+}

@@ -1,0 +1,53 @@
+// Where things lie: this installation, the data folder of the handler on this machine, and the addresses it answers on.
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { CliError } from '../terminal/failure.ts';
+import type { Shell } from '../terminal/shell.ts';
+
+/** The folder of this package: the checkout, or the installed package. */
+export const packageFolder = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Whether this runs from a checkout of the platform (TypeScript as it is) and not from the packed program. */
+export const isCheckout = import.meta.url.endsWith('.ts');
+
+/** A file of this installation that is written in TypeScript here and is JavaScript once packed. */
+export function sourceFile(base: string): string {
+  const typescript = path.join(packageFolder, `${base}.ts`);
+  return isCheckout && existsSync(typescript) ? typescript : path.join(packageFolder, `${base}.js`);
+}
+
+/** The folder of the platform that `start` starts: `FS_PATH`, else `.platform` in the checkout, else in the current folder. */
+export function dataFolder({ env, cwd }: Shell): string {
+  const set = env['FS_PATH'];
+  if (set !== undefined && set !== '') return path.resolve(cwd, set);
+  return path.join(isCheckout ? packageFolder : cwd, '.platform');
+}
+
+/** Domain and port that the handler of this machine answers on. */
+export interface HandlerAddress {
+  readonly domain: string;
+  readonly port: number;
+}
+
+/** The first of `HANDLER_DOMAIN` and `HANDLER_PORT`, else `localhost` and 4001. */
+export function handlerAddress({ env }: Shell): HandlerAddress {
+  const domain = (env['HANDLER_DOMAIN'] ?? '').split(',')[0]!.trim().toLowerCase();
+  const port = (env['HANDLER_PORT'] ?? '').trim() || '4001';
+  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) {
+    throw new CliError(`HANDLER_PORT must be a port from 0 to 65535, but is "${port}"`, {
+      advice: 'Set it to a number, such as 4001, or leave it out.',
+    });
+  }
+  return { domain: domain || 'localhost', port: Number(port) };
+}
+
+/**
+ * The URL of a project, of one of its branches or of one of its deployments.
+ *
+ * @param label branch slug or deployment id; null for the project itself.
+ * @example projectUrl({ domain: 'localhost', port: 4001 }, 'shop', null) // 'http://shop.localhost:4001'
+ */
+export function projectUrl({ domain, port }: HandlerAddress, project: string, label: string | null): string {
+  return `http://${project}${label === null ? '' : `--${label}`}.${domain}${port === 80 ? '' : `:${port}`}`;
+}

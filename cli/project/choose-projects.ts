@@ -1,0 +1,95 @@
+// Which project of a monorepo a command is about: the one in its folder, the one that --project names, or with --all each of them.
+// Called by dev, build and deploy.
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { entryCandidates } from '#builder/frameworks/entry.ts';
+import { parseProjectConfig } from '#core/project-config.ts';
+import { nearestWord } from '#core/spelling.ts';
+import { projectNameFrom } from '../commands/init.ts';
+import { CliError } from '../terminal/failure.ts';
+import { configIn } from './project.ts';
+import { placeOf, readRepository } from './repository.ts';
+
+/** What the user said. */
+export interface Choice {
+  /** Where the command looks, absolute. */ readonly folder: string;
+  readonly config?: string | undefined;
+  readonly project?: string | undefined;
+  readonly all?: boolean | undefined;
+}
+
+/** Flags of commands that work on one project of a monorepo or on all. */
+export const choiceFlags = {
+  project: { type: 'string', valueHint: 'name', description: 'The project of this monorepo, by its name or folder' },
+  all: { type: 'boolean', description: 'Each project of this monorepo' },
+} as const;
+
+interface Found {
+  readonly name: string;
+  /** Absolute. */ readonly folder: string;
+  /** Relative to the repository. */ readonly path: string;
+}
+
+/**
+ * The folders of the projects that are meant, sorted.
+ *
+ * @param command as it is called, for messages: `platform build`.
+ * @throws {CliError} with exit code 2 and a list of the projects, where the user has to choose.
+ */
+export function chooseProjects(command: string, choice: Choice, takesAll: boolean): string[] {
+  const { folder, config, project, all } = choice;
+  if (project === undefined && all !== true) {
+    if (config !== undefined || isProject(folder)) return [folder];
+    const found = projectsIn(folder, folder);
+    // One that lies deeper is no choice; what is wrong with this folder is said by the build.
+    if (found.length === 0) return [folder];
+    throw new CliError(`${found.length === 1 ? 'The project of this folder lies' : `${found.length} projects lie`} below it: say which`, {
+      exitCode: 2,
+      advice: `${listed(found)}\nRun \`${command} --project ${found[0]!.name}\`${takesAll ? `, or \`${command} --all\` for each` : ''}.`,
+    });
+  }
+  if (config !== undefined)
+    throw new CliError('--config names one project already', { exitCode: 2, advice: 'Leave out --project and --all.' });
+  if (project !== undefined && all === true)
+    throw new CliError('--project and --all exclude each other', { exitCode: 2, advice: 'Leave out one of them.' });
+  const { repository, workspace } = placeOf(folder);
+  const found = projectsIn(workspace ?? repository, repository);
+  if (found.length === 0)
+    throw new CliError(`There is no platform.yaml in ${workspace ?? repository}`, {
+      exitCode: 2,
+      advice: 'Each project has one in its folder.',
+    });
+  if (all === true) return found.map((one) => one.folder);
+  const wanted = project!.replace(/\/+$/, '');
+  const fitting = found.filter((one) => one.name === wanted || one.path === wanted || one.folder === path.resolve(folder, wanted));
+  if (fitting.length === 1) return [fitting[0]!.folder];
+  const near = nearestWord(
+    wanted,
+    found.map(({ name }) => name),
+  );
+  throw new CliError(
+    fitting.length > 1
+      ? `${fitting.length} projects are called ${wanted}: name the folder`
+      : `There is no project ${wanted}${near === undefined ? '' : `. Did you mean ${near}?`}`,
+    { exitCode: 2, advice: listed(found) },
+  );
+}
+
+/** Whether a folder is a project by itself: it has a configuration, a worker or a page. */
+function isProject(folder: string): boolean {
+  return configIn(folder) !== undefined || [...entryCandidates, 'index.html'].some((name) => existsSync(path.join(folder, name)));
+}
+
+function projectsIn(root: string, repository: string): Found[] {
+  return readRepository(root).projectFiles.map((file) => {
+    const absolute = path.join(root, file);
+    const folder = path.dirname(absolute);
+    const { config } = parseProjectConfig(readFileSync(absolute, 'utf8'), { file });
+    return { name: config?.name ?? projectNameFrom(folder), folder, path: path.relative(repository, folder) || '.' };
+  });
+}
+
+function listed(found: readonly Found[]): string {
+  const width = Math.max(...found.map(({ name }) => name.length));
+  return found.map(({ name, path: folder }) => `  ${name.padEnd(width)}  ${folder}`).join('\n');
+}

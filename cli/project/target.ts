@@ -1,0 +1,82 @@
+// What a command is about: the platform on this machine, the project, and the branch. Shared by deploy and by the commands that
+// look at or change what a project serves.
+import path from 'node:path';
+import { branchSlug } from '#core/names.ts';
+import type { RouteRecord } from '#core/manifest.ts';
+import { CliError } from '../terminal/failure.ts';
+import { gitPlace } from './git-branch.ts';
+import { projectNameFrom } from '../commands/init.ts';
+import { findPlatform, type LocalPlatform } from '../local/local-platform.ts';
+import { handlerAddress, projectUrl } from '../local/locations.ts';
+import { loadProject, type Project } from './project.ts';
+import { readRoute, readRoutes } from '#deployments/route-records.ts';
+import type { Shell } from '../terminal/shell.ts';
+
+/** Flags that say which project is meant. */
+export const projectFlags = {
+  name: {
+    type: 'string',
+    alias: 'n',
+    valueHint: 'name',
+    description: 'Name of the project (default: `name` of platform.yaml, else the folder)',
+  },
+  config: { type: 'string', alias: 'c', valueHint: 'path', description: 'Configuration file (default: platform.yaml)' },
+} as const;
+
+/** The name a project is deployed as. */
+export function nameOf(project: Project, flag: string | undefined): string {
+  return flag ?? project.config.name ?? projectNameFrom(project.folder);
+}
+
+/** A project that is deployed on the platform of this machine. */
+export interface Deployed {
+  readonly platform: LocalPlatform;
+  readonly route: RouteRecord;
+}
+
+/** @throws {CliError} when no platform runs, or the project was never deployed there. */
+export async function findDeployed(
+  shell: Shell,
+  flags: { readonly name?: string | undefined; readonly config?: string | undefined },
+): Promise<Deployed> {
+  const platform = await findPlatform(shell, () => handlerAddress(shell));
+  const name = flags.name ?? nameOf(loadProject(shell, shell.cwd, flags.config ?? null), undefined);
+  const route = readRoute(platform.folder, name);
+  if (route !== null) return { platform, route };
+  const others = readRoutes(platform.folder).map(({ project }) => project);
+  throw new CliError(`There is no project "${name}" on the platform whose data is in ${platform.folder}`, {
+    advice: `Deploy it with \`platform deploy\`${others.length === 0 ? '' : `, or name one with --name: ${others.join(', ')}`}.`,
+  });
+}
+
+/**
+ * The branch to deploy as, and whether it is the one that production comes from. Where Git does not tell its default branch that is the
+ * branch of what is production, and the first that is deployed.
+ *
+ * @throws {CliError} without a branch.
+ */
+export function branchOf(folder: string, flag: string | undefined, route: RouteRecord | null): { branch: string; isDefault: boolean } {
+  const place = gitPlace(folder);
+  const branch = flag ?? (place === null ? 'main' : place.branch);
+  if (branch === null)
+    throw new CliError('No branch is checked out here (a detached HEAD)', { advice: 'Name the branch to deploy as: --branch <name>' });
+  if (!/^[^\s\p{Cc}]{1,200}$/u.test(branch))
+    throw new CliError(`"${branch}" cannot be the name of a branch`, { exitCode: 2, advice: 'Name one without spaces: --branch <name>' });
+  const served = route === null || route.production === null ? branch : route.deployments[route.production]!.branch;
+  return { branch, isDefault: branch === (place === null ? 'main' : (place.defaultBranch ?? served)) };
+}
+
+/** The addresses that lead to a deployment, that of production first. */
+export function urlsOf(platform: LocalPlatform, route: RouteRecord, id: string): string[] {
+  const { branch } = route.deployments[id]!;
+  return [
+    ...(route.production === id ? [projectUrl(platform, route.project, null)] : []),
+    ...(route.branches[branch] === id ? [projectUrl(platform, route.project, branchSlug(branch, route.project))] : []),
+    projectUrl(platform, route.project, id),
+  ];
+}
+
+/** A folder from a word of the command, relative to where it was called. */
+export function folderOf(shell: Shell, dir: string | undefined): string {
+  return path.resolve(shell.cwd, dir ?? '.');
+}

@@ -1,0 +1,118 @@
+// Hands an artifact to the platform of this machine: puts it into `artifacts/` of the data folder and makes it a deployment in the
+// project's route record. Called by `deploy` and `start`.
+import { randomInt } from 'node:crypto';
+import { cpSync, existsSync, renameSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import type { DeploymentRecord, RouteRecord } from '#core/manifest.ts';
+import { isArtifactId, isProjectName } from '#core/names.ts';
+import { previewOf } from '#core/preview.ts';
+import { PublishError } from './publish-error.ts';
+import { changeRoute, makeFolder, temporaryFolder, writable } from './route-records.ts';
+
+/** What is to be published, and as what. */
+export interface Publication {
+  /** Data folder of the handler (`FS_PATH`). */ readonly dataFolder: string;
+  readonly project: string;
+  readonly branch: string;
+  /** Whether `<project>.<domain>` serves it from now on; else it is a preview. */ readonly production: boolean;
+  /** Folder with `manifest.json`, bundle and assets. */ readonly artifactFolder: string;
+  readonly artifactId: string;
+  /** Replaces the variables of production, or of a preview's branch; without it they stay. */
+  readonly vars?: Readonly<Record<string, string>>;
+  /** Makes no new deployment when the newest one of the branch has the same artifact. */ readonly onlyWhenChanged?: boolean;
+}
+
+/** What came of it. */
+export interface Published {
+  readonly deployment: DeploymentRecord;
+  readonly route: RouteRecord;
+  /** False when the branch had this artifact already. */ readonly changed: boolean;
+}
+
+/** Former production deployments that are remembered for `rollback`. */
+const historyMax = 100;
+
+/**
+ * Publishes an artifact; the handler sees either the old state or the new one.
+ *
+ * @throws {PublishError} when the name is not a project name or the data folder cannot be written.
+ */
+export function publish(publication: Publication): Published {
+  const { dataFolder, project, artifactId } = publication;
+  checkProjectName(project);
+  if (!isArtifactId(artifactId)) throw new PublishError(`"${artifactId}" is not an artifact id`);
+  writable(dataFolder, () => storeArtifact(dataFolder, artifactId, publication.artifactFolder));
+  let published: Omit<Published, 'route'> | null = null;
+  const route = changeRoute(dataFolder, project, (before) => {
+    const { branch } = publication;
+    const newest = before.deployments[before.branches[branch] ?? ''];
+    if (publication.onlyWhenChanged === true && newest?.artifact === artifactId) {
+      published = { deployment: newest, changed: false };
+      return before;
+    }
+    const deployment: DeploymentRecord = {
+      id: newDeploymentId(before),
+      artifact: artifactId,
+      branch,
+      createdAt: new Date().toISOString(),
+      target: publication.production ? 'production' : 'preview',
+    };
+    published = { deployment, changed: true };
+    const added = { ...before, deployments: { ...before.deployments, [deployment.id]: deployment } };
+    const led = publication.production
+      ? asProduction(added, deployment.id)
+      : { ...added, branches: { ...before.branches, [branch]: deployment.id } };
+    return publication.vars === undefined ? led : withVars(led, deployment, publication.vars);
+  });
+  return { ...published!, route };
+}
+
+/** @throws {PublishError} */
+export function checkProjectName(project: string): void {
+  if (isProjectName(project)) return;
+  throw new PublishError(`"${project}" cannot be the name of a project`, {
+    advice: 'Use lower-case letters, digits and single hyphens, at most 40 characters: --name my-app',
+  });
+}
+
+/** The record with a deployment of it as production; the URL of its branch leads to it too. */
+export function asProduction(record: RouteRecord, id: string): RouteRecord {
+  const { branch } = record.deployments[id]!;
+  const history = (record.productionHistory ?? []).filter((earlier) => earlier !== id && earlier !== record.production);
+  if (record.production !== null && record.production !== id) history.push(record.production);
+  return {
+    ...record,
+    production: id,
+    branches: { ...record.branches, [branch]: id },
+    ...(history.length > 0 && { productionHistory: history.slice(-historyMax) }),
+  };
+}
+
+function withVars(record: RouteRecord, { id, branch }: DeploymentRecord, vars: Readonly<Record<string, string>>): RouteRecord {
+  if (previewOf(record, id) === null) return { ...record, vars };
+  return { ...record, branchVars: { ...record.branchVars, [branch]: vars } };
+}
+
+/** Copies beside and renames, so that a folder under `artifacts/` is always whole. */
+function storeArtifact(dataFolder: string, id: string, source: string): void {
+  const target = path.join(dataFolder, 'artifacts', id);
+  if (path.resolve(source) === target || existsSync(target)) return;
+  makeFolder(path.dirname(target));
+  const incoming = temporaryFolder(dataFolder);
+  try {
+    cpSync(source, path.join(incoming, id), { recursive: true });
+    renameSync(path.join(incoming, id), target);
+  } catch (error) {
+    // Another deploy of the same artifact was quicker: content-addressed, so the same files.
+    if (!existsSync(target)) throw error;
+  } finally {
+    rmSync(incoming, { recursive: true, force: true });
+  }
+}
+
+function newDeploymentId(route: RouteRecord): string {
+  for (;;) {
+    const id = `d${Array.from({ length: 12 }, () => randomInt(36).toString(36)).join('')}`;
+    if (!Object.hasOwn(route.deployments, id)) return id;
+  }
+}

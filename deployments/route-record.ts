@@ -1,0 +1,65 @@
+// A route record as it comes from outside: checked completely before anything of it is used. The one validator: engines, the broker
+// and the command line read records through it.
+import { Type } from 'typebox';
+import { Compile } from 'typebox/compile';
+import type { RouteRecord } from '#core/manifest.ts';
+import { isArtifactId, isDeploymentId, isProjectName } from '#core/names.ts';
+import { plans } from '#core/plans.ts';
+
+const schema = Compile(
+  Type.Object(
+    {
+      version: Type.Literal(1),
+      project: Type.String(),
+      plan: Type.Union(plans.map((plan) => Type.Literal(plan))),
+      vars: Type.Record(Type.String(), Type.String()),
+      previewVars: Type.Optional(Type.Record(Type.String(), Type.String())),
+      branchVars: Type.Optional(Type.Record(Type.String(), Type.Record(Type.String(), Type.String()))),
+      domains: Type.Array(Type.String()),
+      production: Type.Union([Type.String(), Type.Null()]),
+      productionHistory: Type.Optional(Type.Array(Type.String())),
+      branches: Type.Record(Type.String(), Type.String()),
+      deployments: Type.Record(
+        Type.String(),
+        Type.Object(
+          {
+            id: Type.String(),
+            artifact: Type.String(),
+            branch: Type.String(),
+            createdAt: Type.String(),
+            target: Type.Optional(Type.Union([Type.Literal('production'), Type.Literal('preview')])),
+          },
+          { additionalProperties: false },
+        ),
+      ),
+    },
+    { additionalProperties: false },
+  ),
+);
+
+/** Reads a record. @throws {Error} whose message says what is wrong, and where. */
+export function parseRouteRecord(text: string): RouteRecord {
+  const value: unknown = JSON.parse(text);
+  if (!schema.Check(value)) {
+    const [first] = schema.Errors(value);
+    // Of a field that the schema does not have, the library says this.
+    const reason = first?.message === 'schema is false' ? 'is no known field' : (first?.message ?? 'is not valid');
+    throw new Error(`${first?.instancePath || 'the record'} ${reason}`);
+  }
+  const record = value as RouteRecord;
+  if (!isProjectName(record.project)) throw new Error(`/project "${record.project}" is no project name`);
+  for (const [id, deployment] of Object.entries(record.deployments)) {
+    if (!isDeploymentId(id) || deployment.id !== id) throw new Error(`/deployments "${id}" is no deployment id`);
+    if (!isArtifactId(deployment.artifact)) throw new Error(`/deployments/${id}/artifact is no artifact id`);
+  }
+  const exists = (id: string, where: string): void => {
+    if (!Object.hasOwn(record.deployments, id)) throw new Error(`${where} names deployment "${id}", which is not in /deployments`);
+  };
+  if (record.production !== null) exists(record.production, '/production');
+  for (const id of record.productionHistory ?? []) exists(id, '/productionHistory');
+  for (const [branch, id] of Object.entries(record.branches)) exists(id, `/branches/${branch}`);
+  for (const domain of record.domains) {
+    if (!/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/.test(domain)) throw new Error(`/domains "${domain}" is no host name in lower case`);
+  }
+  return record;
+}

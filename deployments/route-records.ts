@@ -1,0 +1,146 @@
+// Route records in the data folder of a platform on this machine: read, and changed under a lock. Called by publish.ts and the
+// commands that change what a project serves. The handler sees either the old record or the new one.
+import { createHash } from 'node:crypto';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import path from 'node:path';
+import type { RouteRecord } from '#core/manifest.ts';
+import { isProjectName } from '#core/names.ts';
+import { parseRouteRecord } from './route-record.ts';
+import { PublishError } from './publish-error.ts';
+import { takeLock } from './file-lock.ts';
+
+const lockWaitMs = 10_000;
+
+/** Every record in a data folder that can be read, by project; the handler reports the others. */
+export function readRoutes(dataFolder: string): RouteRecord[] {
+  const folder = path.join(dataFolder, 'routes');
+  if (!existsSync(folder)) return [];
+  const projects = readdirSync(folder).flatMap((name) => (name.endsWith('.json') ? [name.slice(0, -'.json'.length)] : []));
+  return projects
+    .filter(isProjectName)
+    .sort()
+    .flatMap((project) => {
+      try {
+        return readRoute(dataFolder, project) ?? [];
+      } catch {
+        return [];
+      }
+    });
+}
+
+/** The record of a project; null where there is none. @throws {PublishError} that names a broken file. */
+export function readRoute(dataFolder: string, project: string): RouteRecord | null {
+  const file = fileOf(dataFolder, project);
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+  try {
+    return parseRouteRecord(text);
+  } catch (error) {
+    const reason = error instanceof SyntaxError ? 'is not JSON' : `cannot be used: ${(error as Error).message}`;
+    throw new PublishError(`This route record ${reason}`, { file, advice: 'Restore it or delete it, then deploy again.' });
+  }
+}
+
+/**
+ * Changes the record of a project; two changes at once lose nothing.
+ *
+ * @param change gets the record as it is and returns the next one; the same object writes nothing.
+ * @throws {PublishError} when the data folder cannot be written.
+ */
+export function changeRoute(dataFolder: string, project: string, change: (before: RouteRecord) => RouteRecord): RouteRecord {
+  return writable(dataFolder, () => {
+    const lock = takeLock(path.join(dataFolder, 'locks', 'routes'), lockWaitMs);
+    if (lock === null)
+      throw new PublishError(`Another deploy holds ${dataFolder} for more than ${lockWaitMs / 1000} s`, { advice: 'Try again.' });
+    try {
+      const before = readRoute(dataFolder, project) ?? emptyRoute(project);
+      const route = change(before);
+      if (route !== before) replaceFile(dataFolder, fileOf(dataFolder, project), `${JSON.stringify(route, null, 2)}\n`);
+      return route;
+    } finally {
+      lock.release();
+    }
+  });
+}
+
+/** SHA-256 of a project's record as it is written, in hex. */
+export function recordHash(dataFolder: string, project: string): string {
+  return createHash('sha256')
+    .update(readFileSync(fileOf(dataFolder, project)))
+    .digest('hex');
+}
+
+/** Runs what writes into a data folder; what the system objects to is told with what to do. */
+export function writable<Result>(dataFolder: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOSPC')
+      throw new PublishError(`No space left in ${dataFolder}: nothing was changed`, { advice: 'Free some space and try again.' });
+    if (code === 'EACCES' || code === 'EROFS' || code === 'EPERM') {
+      throw new PublishError(`${dataFolder} cannot be written: nothing was changed`, {
+        advice: 'Run this as the user who started the platform, or set FS_PATH to a data folder of your own.',
+      });
+    }
+    throw error;
+  }
+}
+
+/** A folder of the data folder, for its owner alone: records hold variables, artifacts code. */
+export function makeFolder(folder: string): void {
+  mkdirSync(path.dirname(folder), { recursive: true, mode: 0o755 });
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+}
+
+/** A folder beside what is to be written: a rename from it is one step. */
+export function temporaryFolder(dataFolder: string): string {
+  const parent = path.join(dataFolder, 'incoming');
+  makeFolder(parent);
+  return mkdtempSync(path.join(parent, 'publish-'));
+}
+
+function fileOf(dataFolder: string, project: string): string {
+  return path.join(dataFolder, 'routes', `${project}.json`);
+}
+
+function emptyRoute(project: string): RouteRecord {
+  return { version: 1, project, plan: 'free', vars: {}, domains: [], production: null, branches: {}, deployments: {} };
+}
+
+/** Written and synced beside, then renamed over the old one: a reader never sees half a file, also after a power cut. */
+function replaceFile(dataFolder: string, file: string, text: string): void {
+  makeFolder(path.dirname(file));
+  const incoming = temporaryFolder(dataFolder);
+  try {
+    const beside = path.join(incoming, path.basename(file));
+    // It holds variables.
+    const descriptor = openSync(beside, 'w', 0o600);
+    try {
+      writeSync(descriptor, text);
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+    renameSync(beside, file);
+  } finally {
+    rmSync(incoming, { recursive: true, force: true });
+  }
+}

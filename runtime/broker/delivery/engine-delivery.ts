@@ -1,0 +1,49 @@
+// Hands events to engines over the private port (`POST /_platform/deliver`), which picks the engine. Used by main.ts.
+import { Agent, request } from 'undici';
+import type { EventKind } from '../../engine/invocation/delivery.ts';
+import type { EventEnd } from './delivery.ts';
+
+/** Where the private port is. */
+export interface PrivateAddress {
+  readonly origin: string;
+  readonly token: string | null;
+  /** Events on their way at a time. */ readonly connectionsMax: number;
+}
+
+/** A function for `WorkParts.deliver`. */
+export function createEngineDelivery({ origin, token, connectionsMax }: PrivateAddress): {
+  deliver(deployment: string, kind: EventKind, event: string, signal: AbortSignal, project: string): Promise<EventEnd>;
+  close(): Promise<void>;
+} {
+  // An event may take as long as it takes: its limits are the engine's.
+  const agent = new Agent({ connections: connectionsMax, headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: 4000 });
+  const headers = { 'content-type': 'application/json', ...(token === null ? {} : { authorization: `Bearer ${token}` }) };
+  return {
+    async deliver(deployment, kind, event, signal, project) {
+      const head = JSON.stringify({ deployment, project, kind }).slice(0, -1);
+      let answer: { status: number; body: Record<string, unknown> };
+      try {
+        const response = await request(`${origin}/_platform/deliver`, {
+          dispatcher: agent,
+          method: 'POST',
+          headers,
+          body: `${head},"event":${event}}`,
+          signal,
+        });
+        answer = { status: response.statusCode, body: (await response.body.json()) as Record<string, unknown> };
+      } catch (error) {
+        // Nobody was there to take it.
+        if (/^(?:ECONNREFUSED|UND_ERR_CONNECT_TIMEOUT)$/.test((error as NodeJS.ErrnoException).code ?? ''))
+          return { code: 'no_engine', reason: 'No engine can be reached', result: null };
+        throw error;
+      }
+      const { status, body } = answer;
+      if (status === 200 && body['outcome'] === 'ok') return { code: null, reason: '', result: JSON.stringify(body['result'] ?? null) };
+      const code = String(status === 200 ? body['outcome'] : (body['code'] ?? 'internal'));
+      const reason = String(body['error'] ?? code);
+      if (code === 'engine_lost') throw new Error(reason);
+      return { code, reason, result: null };
+    },
+    close: () => agent.destroy(),
+  };
+}

@@ -1,0 +1,139 @@
+// What the broker does with claimed messages: puts those of one sender together, delivers them, and settles each: acknowledged, tried
+// again later, or moved to the dead letters.
+import { deadLettersOf, retryDelayMs, type QueueSettings } from '#core/queue-settings.ts';
+import type { LaneAdvice, Work } from '#postgres/claim-loop.ts';
+import type { Wake } from '#postgres/wake.ts';
+import { persist, tryDeliver, type WorkParts } from '../delivery/delivery.ts';
+
+/** A claimed message, as the store gives it. */
+export interface Message {
+  readonly seq: number;
+  readonly lane_id: number;
+  readonly lease: string;
+  readonly room: number;
+  readonly attempt: number;
+  readonly namespace: string;
+  readonly resource: string;
+  readonly message_id: string;
+  /** JSON. */ readonly payload: string;
+  readonly sent_at: number;
+  readonly expires_at: number;
+  readonly ordering_key: string | null;
+  readonly project: string;
+  readonly branch: string;
+  readonly binding: string;
+}
+
+/** The store, as far as this work needs it. */
+export interface QueueLedger<Row extends Message> {
+  readonly claims: { release(row: Row, dueAt: number, counted: boolean): Promise<boolean> };
+  acknowledge(rows: readonly Row[]): Promise<void>;
+  bury(row: Row, reason: string, now: number, deadLetter: string | null): Promise<void>;
+}
+
+const laneRestMsMax = 1000;
+
+interface Verdicts {
+  readonly acked?: readonly string[];
+  /** `final`: another attempt would not help. */
+  readonly retry?: readonly { readonly id: string; readonly delaySeconds?: number; readonly error?: string; readonly final?: boolean }[];
+}
+
+export function createQueueWork<Row extends Message>(parts: WorkParts, ledger: QueueLedger<Row>, wake: Wake): Work<Row> {
+  const { limits, now } = parts;
+
+  async function again(row: Row, dueAt: number, counted: boolean): Promise<void> {
+    if (await persist(() => ledger.claims.release(row, dueAt, counted))) wake.notify('queue', row.lane_id, dueAt);
+  }
+
+  function settingsOf({ namespace, resource }: Row): QueueSettings {
+    const queues = parts.queues?.(namespace) ?? {};
+    return Object.hasOwn(queues, resource) ? (queues[resource] as QueueSettings) : {};
+  }
+
+  async function fail(row: Row, reason: string, { delayMs, final = false }: { delayMs?: number; final?: boolean } = {}): Promise<void> {
+    const queues = parts.queues?.(row.namespace) ?? {};
+    const settings = settingsOf(row);
+    const usual = final ? null : retryDelayMs(settings, limits, row.attempt, parts.random);
+    if (usual !== null) return again(row, now() + (delayMs ?? usual), true);
+    parts.onEvent('warn', 'A message failed for good and lies with the dead letters', about(row, { reason }));
+    await persist(() => ledger.bury(row, reason, now(), deadLettersOf(queues, row.resource)));
+  }
+
+  async function run(rows: readonly Row[], signal: AbortSignal): Promise<LaneAdvice> {
+    const expired = rows.filter(({ expires_at: at }) => at <= now());
+    if (expired.length > 0) {
+      parts.onEvent('warn', 'Messages were kept too long and are dropped', about(expired[0]!, { messages: expired.length }));
+      await persist(() => ledger.acknowledge(expired));
+      if (expired.length === rows.length) return { more: true };
+    }
+    const live = expired.length === 0 ? rows : rows.filter((row) => !expired.includes(row));
+    const first = live[0]!;
+    const delivered = await tryDeliver(
+      parts,
+      { ...first, kind: 'queue' },
+      toEvent(live, 1 + (settingsOf(first).maxRetries ?? limits.retries)),
+      signal,
+    );
+    const more = live.some(({ ordering_key: key }) => key !== null);
+    if (delivered.kind === 'refused') {
+      parts.onEvent('info', 'Messages wait: nobody takes them', about(first, { messages: live.length, code: delivered.code }));
+      const others = parts.othersMayTake === true;
+      for (const row of live) await again(row, now() + (others ? 0 : delivered.restMs), false);
+      if (others) return { restMs: Math.min(delivered.restMs, laneRestMsMax) };
+      // Other senders' messages in this lane may have somebody who takes them: they wait for a moment only.
+      return { restMs: Math.min(delivered.restMs, laneRestMsMax) };
+    }
+    if (delivered.kind === 'failed') {
+      parts.onEvent('warn', 'A delivery of messages failed', about(first, { messages: live.length, reason: delivered.reason }));
+      for (const row of live) await fail(row, delivered.reason);
+      return { more };
+    }
+    const { acked = [], retry = [] } = (delivered.result ?? {}) as Verdicts;
+    const done = new Set(acked);
+    const words = new Map(retry.map((word) => [word.id, word]));
+    await persist(() => ledger.acknowledge(live.filter((row) => done.has(row.message_id))));
+    for (const row of live) {
+      if (done.has(row.message_id)) continue;
+      const word = words.get(row.message_id);
+      // Whole: the database takes no parts of a millisecond.
+      const delayMs =
+        word?.delaySeconds === undefined ? undefined : Math.round(Math.min(Math.max(0, word.delaySeconds) * 1000, limits.delayMsMax));
+      const reason = word?.error ?? 'The handler asked for another attempt';
+      await fail(row, reason, { ...(delayMs === undefined ? {} : { delayMs }), final: word?.final === true });
+    }
+    return { more };
+  }
+
+  return { run, group: (rows) => groupMessages(rows, limits.deliveryMessagesMax) };
+}
+
+/** Messages of one queue and sender together. One that is tried again comes alone: its neighbours do not suffer from it twice. */
+export function groupMessages<Row extends Message>(rows: readonly Row[], most: number): Row[][] {
+  const open = new Map<string, Row[]>();
+  const groups: Row[][] = [];
+  for (const row of rows) {
+    const key = JSON.stringify([row.lane_id, row.project, row.branch, row.binding]);
+    let group = row.attempt > 1 ? undefined : open.get(key);
+    if (group === undefined || group.length >= most) {
+      groups.push((group = []));
+      if (row.attempt === 1) open.set(key, group);
+    }
+    group.push(row);
+  }
+  return groups;
+}
+
+function toEvent(rows: readonly Message[], attemptsMax: number): string {
+  const messages = rows.map(
+    ({ message_id: id, payload, attempt, sent_at: timestamp }) =>
+      `{"id":${JSON.stringify(id)},"payload":${payload},"attempt":${attempt},"timestamp":${timestamp}}`,
+  );
+  const { resource, binding } = rows[0]!;
+  return `{"queueName":${JSON.stringify(resource)},"binding":${JSON.stringify(binding)},"attemptsMax":${attemptsMax},"messages":[${messages.join(',')}]}`;
+}
+
+function about(row: Message, fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { namespace, resource: queue, project, message_id: message, attempt } = row;
+  return { namespace, queue, project, message, attempt, ...fields };
+}

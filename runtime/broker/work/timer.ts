@@ -1,0 +1,103 @@
+// What the broker does with timers and schedules that are due: fires each, then puts it to its next time. A firing that fails is
+// tried again, but never past the next one.
+import { backoffMs } from '#core/delivery-limits.ts';
+import type { LaneAdvice, Work } from '#postgres/claim-loop.ts';
+import type { Wake } from '#postgres/wake.ts';
+import { persist, tryDeliver, type WorkParts } from '../delivery/delivery.ts';
+
+/** How long a lane rests of which others may take what nobody takes here. */
+const othersMs = 1000;
+
+/** A claimed timer, as the store gives it. */
+export interface DueTimer {
+  readonly seq: number;
+  readonly lane_id: number;
+  readonly lease: string;
+  readonly room: number;
+  readonly attempt: number;
+  readonly namespace: string;
+  readonly resource: string;
+  readonly timer_id: string;
+  readonly scheduled_at: number;
+  /** JSON. */ readonly payload: string | null;
+  readonly interval_ms: number | null;
+  readonly cron: string | null;
+  readonly timezone: string | null;
+  readonly overlap: string | null;
+  readonly project: string;
+  readonly branch: string;
+  readonly binding: string;
+}
+
+/** The store, as far as this work needs it. */
+export interface TimerLedger<Row extends DueTimer> {
+  readonly claims: { release(row: Row, dueAt: number, counted: boolean): Promise<boolean> };
+  settle(row: Row, next: number | null, outcome: string, now: number): Promise<void>;
+}
+
+/** When a timer fires after `scheduledTime`, not before `now`; null: not again. */
+export type NextTime = (
+  timer: { readonly intervalMs: number | null; readonly cron: string | null; readonly timezone: string | null },
+  now: number,
+  scheduledTime: number,
+) => number | null;
+
+export function createTimerWork<Row extends DueTimer>(
+  kind: 'timer' | 'cron',
+  parts: WorkParts,
+  ledger: TimerLedger<Row>,
+  nextTime: NextTime,
+  wake: Wake,
+): Work<Row> {
+  const { limits, now } = parts;
+
+  function nextOf(row: Row): number | null {
+    const timer = { intervalMs: row.interval_ms, cron: row.cron, timezone: row.timezone };
+    const next = nextTime(timer, now(), row.scheduled_at);
+    if (row.overlap !== 'queue') return next;
+    // A run that came due while this one ran follows at once; of several, one.
+    const missed = nextTime(timer, row.scheduled_at, row.scheduled_at);
+    return missed !== null && missed <= now() ? missed : next;
+  }
+
+  async function settle(row: Row, outcome: string): Promise<void> {
+    const next = nextOf(row);
+    await persist(() => ledger.settle(row, next, outcome, now()));
+    if (next !== null) wake.notify(kind, row.lane_id, next);
+  }
+
+  async function again(row: Row, dueAt: number, counted: boolean): Promise<void> {
+    if (await persist(() => ledger.claims.release(row, dueAt, counted))) wake.notify(kind, row.lane_id, dueAt);
+  }
+
+  async function run([row]: readonly Row[], signal: AbortSignal): Promise<LaneAdvice> {
+    const timer = row!;
+    const delivered = await tryDeliver(parts, { ...timer, kind }, toEvent(kind, timer, 1 + limits.retries), signal);
+    const fields = { namespace: timer.namespace, resource: timer.resource, project: timer.project, id: timer.timer_id };
+    if (delivered.kind === 'done') await settle(timer, 'ok');
+    else if (delivered.kind === 'refused') {
+      parts.onEvent('info', `A ${kind} event waits: nobody takes it`, { ...fields, code: delivered.code });
+      if (parts.othersMayTake === true) {
+        await again(timer, now(), false);
+        return { restMs: Math.min(delivered.restMs, othersMs) };
+      }
+      await again(timer, now() + delivered.restMs, false);
+    } else {
+      parts.onEvent('warn', `A ${kind} event failed`, { ...fields, attempt: timer.attempt, reason: delivered.reason });
+      const retryAt = now() + backoffMs(limits, timer.attempt, parts.random);
+      const next = nextOf(timer);
+      if (timer.attempt <= limits.retries && (next === null || retryAt < next)) await again(timer, retryAt, true);
+      else await settle(timer, delivered.code);
+    }
+    return {};
+  }
+
+  return { run, group: (rows) => rows.map((row) => [row]) };
+}
+
+function toEvent(kind: 'timer' | 'cron', row: DueTimer, attemptsMax: number): string {
+  const { attempt } = row;
+  if (kind === 'cron') return JSON.stringify({ name: row.timer_id, cron: row.cron, scheduledTime: row.scheduled_at, attempt, attemptsMax });
+  const { binding, timer_id: id, scheduled_at: scheduledTime, interval_ms: intervalMs } = row;
+  return `${JSON.stringify({ binding, id, scheduledTime, intervalMs, attempt, attemptsMax }).slice(0, -1)},"payload":${row.payload ?? 'null'}}`;
+}

@@ -1,0 +1,144 @@
+// What the broker does with runs of workflows that can go on: has the deployment that started each work on it for a stretch, and
+// settles the run: ended, asleep until its next wake-up, or to be tried again.
+import { backoffMs } from '#core/delivery-limits.ts';
+import type { LaneAdvice, Work } from '#postgres/claim-loop.ts';
+import type { Wake } from '#postgres/wake.ts';
+import { ByteGate } from '../delivery/byte-gate.ts';
+import { persist, tryDeliver, type Delivered, type WorkParts } from '../delivery/delivery.ts';
+
+/** How long a lane rests of which others may take what nobody takes here. */
+const othersMs = 1000;
+
+/** A claimed run, as the store gives it. */
+export interface Run {
+  readonly seq: number;
+  readonly lane_id: number;
+  readonly lease: string;
+  readonly room: number;
+  readonly attempt: number;
+  readonly namespace: string;
+  readonly resource: string;
+  readonly execution_id: string;
+  readonly deployment: string;
+  /** JSON. */ readonly input: string;
+  readonly project: string;
+  readonly branch: string;
+}
+
+/** A step that a run has behind it, or waits for. */
+export interface KnownStep {
+  readonly name: string;
+  readonly kind: string;
+  readonly status: string;
+  readonly attempts: number;
+  /** JSON. */ readonly result: string | null;
+  /** JSON. */ readonly error: string | null;
+  readonly wakeAt: number | null;
+}
+
+type End =
+  | { readonly status: 'completed'; readonly output: string }
+  | { readonly status: 'failed'; readonly error: string }
+  | { readonly status: 'suspended' };
+
+/** The store, as far as this work needs it. */
+export interface WorkflowLedger<Row extends Run> {
+  readonly claims: { release(row: Row, dueAt: number, counted: boolean): Promise<boolean> };
+  begin(row: Row, now: number): Promise<{ readonly run: string; readonly steps: readonly KnownStep[] } | null>;
+  settle(row: Row, end: End, now: number): Promise<void>;
+  hasProgressed(row: Row, since: number): Promise<boolean>;
+}
+
+interface Result {
+  readonly status?: string;
+  readonly output?: unknown;
+  readonly error?: { readonly name: string; readonly message: string };
+}
+
+export function createWorkflowWork<Row extends Run>(parts: WorkParts, ledger: WorkflowLedger<Row>, wake: Wake): Work<Row> {
+  const { limits, now } = parts;
+  const gate = new ByteGate(limits.inFlightBytesMax);
+
+  async function again(row: Row, dueAt: number, counted: boolean): Promise<void> {
+    if (await persist(() => ledger.claims.release(row, dueAt, counted))) wake.notify('workflow', row.lane_id, dueAt);
+  }
+
+  /** Begins a stretch and has it worked on. The history is held meanwhile, and no more of them than fit. */
+  async function deliver(run: Row, began: number, signal: AbortSignal): Promise<Delivered | null> {
+    const hold = await gate.take(limits.workflowHistoryBytesMax + limits.workflowValueBytesMax);
+    try {
+      const stretch = await persist(() => ledger.begin(run, began));
+      if (stretch === null) return null;
+      const event = toEvent(run, stretch, began, 1 + limits.retries);
+      hold.keep(event.length);
+      return await tryDeliver(parts, { ...run, kind: 'workflow' }, event, signal);
+    } finally {
+      hold.release();
+    }
+  }
+
+  async function work([row]: readonly Row[], signal: AbortSignal): Promise<LaneAdvice> {
+    const run = row!;
+    const began = now();
+    const delivered = await deliver(run, began, signal);
+    if (delivered === null) return {};
+    const fields = { namespace: run.namespace, workflow: run.resource, project: run.project, execution: run.execution_id };
+    if (delivered.kind === 'done') {
+      const end = toEnd((delivered.result ?? {}) as Result, limits.workflowValueBytesMax);
+      if (end.status === 'failed') parts.onEvent('warn', 'A run of a workflow failed', { ...fields, reason: end.error });
+      await persist(() => ledger.settle(run, end, now()));
+      return {};
+    }
+    if (delivered.kind === 'refused') {
+      parts.onEvent('info', 'A run of a workflow waits: nobody takes it', { ...fields, deployment: run.deployment, code: delivered.code });
+      if (parts.othersMayTake === true) {
+        await again(run, now(), false);
+        return { restMs: Math.min(delivered.restMs, othersMs) };
+      }
+      await again(run, now() + delivered.restMs, false);
+      return {};
+    }
+    parts.onEvent('warn', 'A stretch of a workflow failed', { ...fields, attempt: run.attempt, reason: delivered.reason });
+    // A run that gets on is not at its end: only attempts that lead to nothing count.
+    const progressed = await persist(() => ledger.hasProgressed(run, began));
+    if (progressed) await again(run, now() + backoffMs(limits, 1, parts.random), false);
+    else if (run.attempt <= limits.retries) await again(run, now() + backoffMs(limits, run.attempt, parts.random), true);
+    else {
+      const error = JSON.stringify({ name: delivered.code, message: delivered.reason });
+      await persist(() => ledger.settle(run, { status: 'failed', error }, now()));
+    }
+    return {};
+  }
+
+  return { run: work, group: (rows) => rows.map((row) => [row]) };
+}
+
+function toEvent(row: Run, { run, steps }: { run: string; steps: readonly KnownStep[] }, now: number, attemptsMax: number): string {
+  const known = steps.map(({ name, kind, status, attempts, result, error, wakeAt }) => {
+    const fields = [`"kind":${JSON.stringify(kind)}`, `"status":${JSON.stringify(status)}`];
+    if (attempts > 0) fields.push(`"attempts":${attempts}`);
+    if (result !== null) fields.push(`"result":${result}`);
+    if (error !== null && status === 'failed') fields.push(`"error":${error}`);
+    // A time that has come is not said: the guest's clock may be a little behind.
+    if (wakeAt !== null && wakeAt > now) fields.push(`"wakeAt":${wakeAt}`);
+    return `${JSON.stringify(name)}:{${fields.join(',')}}`;
+  });
+  const head = JSON.stringify({ workflow: row.resource, executionId: row.execution_id, run, attempt: row.attempt, attemptsMax }).slice(
+    0,
+    -1,
+  );
+  return `${head},"input":${row.input},"steps":{${known.join(',')}}}`;
+}
+
+function toEnd({ status, output, error }: Result, bytesMax: number): End {
+  if (status === 'suspended') return { status };
+  if (status === 'completed') {
+    const text = JSON.stringify(output ?? null);
+    const bytes = Buffer.byteLength(text);
+    if (bytes <= bytesMax) return { status, output: text };
+    const message = `The output has ${bytes} bytes as JSON, and may have ${bytesMax}`;
+    return { status: 'failed', error: JSON.stringify({ name: 'RangeError', message }) };
+  }
+  const { name = 'Error', message = 'The run failed' } = error ?? {};
+  return { status: 'failed', error: JSON.stringify({ name: String(name).slice(0, 100), message: String(message).slice(0, 10_000) }) };
+}

@@ -1,0 +1,117 @@
+// The database service over a libSQL cloud: engines speak the same frames to it, and the tokens of the cloud stay in this
+// process, out of reach of the code that engines run. Started by main.ts.
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { DatabaseLimits } from '#core/database-limits.ts';
+import { SqlRefusal } from '#core/database-request.ts';
+import { isErrorCode } from '#core/errors.ts';
+import { isDatabaseName } from '../protocol/database-name.ts';
+import { answerFrame, FrameReader, kinds, ops, readRequest, type Verdict } from '../protocol/frames.ts';
+
+interface Place {
+  readonly namespace: string;
+  readonly resource: string;
+}
+
+/** What it serves: `createDatabaseCloud` of runtime/stores/database-cloud.ts. */
+export interface CloudDatabases {
+  run(place: Place, op: number, transaction: number, payload: string): Promise<string | Uint8Array>;
+  migrate(place: Place, files: readonly (readonly [string, string])[]): Promise<string[]>;
+  backup(place: Place, file: string): Promise<{ bytes: number }>;
+  branch(place: Place, resource: string, options: { unlessThere: boolean }): Promise<{ bytes: number; shared: boolean; made: boolean }>;
+  remove(place: Place): Promise<void>;
+  close(): void;
+}
+
+export interface CloudServiceOptions {
+  readonly databases: CloudDatabases;
+  readonly limits: DatabaseLimits;
+  /** As of the other service. */ readonly socketFolder?: string;
+  report(message: string): void;
+}
+
+/** Starts it. */
+export async function startCloudService({
+  databases,
+  limits,
+  socketFolder,
+  report,
+}: CloudServiceOptions): Promise<{ socketPath: string; close(): Promise<void> }> {
+  const folder = socketFolder ?? mkdtempSync(path.join(tmpdir(), 'platform-db-'));
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const socketPath = path.join(folder, 'service.sock');
+  rmSync(socketPath, { force: true });
+  const sockets = new Set<Socket>();
+
+  async function answer(op: number, name: string, transaction: number, payload: string): Promise<string | Uint8Array> {
+    if (op === ops.hello) return '{}';
+    if (op === ops.route) return JSON.stringify({ shard: 'cloud', path: socketPath });
+    if (op === ops.verdict)
+      return JSON.stringify({ alive: true, blamed: null, reason: null, limitMs: 0, again: false, begun: null } satisfies Verdict);
+    if (!isDatabaseName(name)) throw new SqlRefusal('SQLITE_CANTOPEN', 'this is no name of a database');
+    const [namespace, resource] = name.split('/') as [string, string];
+    const place = { namespace, resource };
+    if (op < ops.migrate) return databases.run(place, op, transaction, payload);
+    const args = JSON.parse(payload) as unknown[];
+    switch (op) {
+      case ops.migrate:
+        return JSON.stringify({ applied: await databases.migrate(place, args as [string, string][]) });
+      case ops.backup:
+        return JSON.stringify(await databases.backup(place, String(args[0])));
+      case ops.branch:
+        return JSON.stringify(await databases.branch(place, String(args[0]).split('/')[1] ?? '', { unlessThere: args[1] === true }));
+      case ops.remove:
+        await databases.remove(place);
+        return '{}';
+      default:
+        throw new SqlRefusal('SQLITE_MISUSE', 'a managed database cloud does not offer this operation');
+    }
+  }
+
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.setNoDelay(true);
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('error', () => socket.destroy());
+    const reader = new FrameReader(limits.requestBytesMax + 1024);
+    const send = (id: number, kind: number, payload: string | Uint8Array): void => void socket.write(answerFrame(id, kind, payload));
+    socket.on('data', (chunk: Buffer) => {
+      try {
+        reader.push(chunk, (frame) => {
+          const { id, op, name, transaction, payload } = readRequest(frame);
+          answer(op, name, transaction, payload.toString('utf8')).then(
+            (result) => send(id, typeof result === 'string' ? kinds.json : kinds.bytes, result),
+            (error: unknown) => {
+              if (error instanceof SqlRefusal) send(id, kinds.json, error.toJson());
+              else send(id, kinds.failure, failureOf(error, report));
+            },
+          );
+        });
+      } catch {
+        socket.destroy();
+      }
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(socketPath, resolve);
+  });
+  return {
+    socketPath,
+    async close() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      databases.close();
+      if (socketFolder === undefined) rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function failureOf(error: unknown, report: (message: string) => void): string {
+  const { code, details, message } = (error ?? {}) as { code?: unknown; details?: unknown; message?: unknown };
+  if (isErrorCode(code)) return JSON.stringify([code, details]);
+  report(`a request failed: ${String(message)}`);
+  return '["internal",{}]';
+}

@@ -1,0 +1,230 @@
+// The parent of the shards: starts and replaces them, tells engines which one owns a database and why one ended, and lets
+// engines on other machines in. Runs no SQL and opens no database, so nothing a tenant does can stop it.
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { createConnection, createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createServer as createTlsServer } from 'node:tls';
+import type { DatabaseLimits } from '#core/database-limits.ts';
+import type { ErrorCode } from '#core/errors.ts';
+import { isDatabaseName } from '../protocol/database-name.ts';
+import { answerFrame, FrameReader, kinds, ops, readRequest, requestFrame, type Verdict } from '../protocol/frames.ts';
+import { Routes } from './routes.ts';
+import { ShardProcess } from './shard-process.ts';
+
+export interface DatabaseServiceOptions {
+  /** Folder of the files: `<directory>/<namespace>/<resource>.sqlite`. */ readonly directory: string;
+  readonly limits: DatabaseLimits;
+  /** Processes that projects are spread over. */ readonly shards: number;
+  readonly synchronous: 'normal' | 'full';
+  /** For engines on other machines. */ readonly tcp?: TcpOptions;
+  /** Private folder of the sockets, the same after a restart, and short; default a new one. */ readonly socketFolder?: string;
+  /** Something the operator should know. */ report(message: string): void;
+}
+
+export interface TcpOptions {
+  readonly host: string;
+  readonly port: number;
+  /** What an engine must say first. */ readonly token: string;
+  /** PEM. */ readonly tls?: { readonly key: string; readonly cert: string };
+}
+
+/** The running service. */
+export interface DatabaseService {
+  readonly socketPath: string;
+  /** Of the TCP listener; null without one. */ readonly port: number | null;
+  /** Process ids of the shards that live. */ pids(): number[];
+  close(): Promise<void>;
+}
+
+const FRAME_BYTES_MAX = 64 * 1024;
+const RELEASE_EVERY_MS = 30_000;
+
+/** Starts the service; its processes start when they are first needed. @throws {Error} when a folder or port cannot be used. */
+export async function startDatabaseService(options: DatabaseServiceOptions): Promise<DatabaseService> {
+  const { directory, limits, synchronous, report } = options;
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  // A socket's path has at most 107 bytes.
+  const folder = options.socketFolder ?? mkdtempSync(path.join(tmpdir(), 'platform-db-'));
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const routes = new Routes(options.shards, limits.ownProcessesMax, limits.probationMs);
+  const start = (index: number, limitMs: number): ShardProcess =>
+    new ShardProcess({
+      folder,
+      report,
+      options: { directory, limits, synchronous, shard: index, limitMs, isOwn: index >= options.shards },
+    });
+  const shared = Array.from({ length: options.shards }, (_, index) => start(index, limits.sharedStatementMs));
+  const own = new Map<number, ShardProcess>();
+
+  const shardOf = (name: string): ShardProcess => {
+    const { kind, index } = routes.homeOf(name);
+    if (kind === 'shared') return shared[index] as ShardProcess;
+    let shard = own.get(index);
+    if (shard === undefined) own.set(index, (shard = start(options.shards + index, limits.statementMs)));
+    return shard;
+  };
+  const allShards = (): ShardProcess[] => [...shared, ...own.values()];
+
+  const verdictOf = async (shardName: string, key: number, names: readonly string[]): Promise<Verdict> => {
+    const shard = allShards().find((candidate) => candidate.knows(shardName));
+    const ended = shard === undefined ? null : await shard.endOf(shardName);
+    if (ended === 'alive') return { alive: true, blamed: null, reason: null, limitMs: 0, again: false, begun: null };
+    if (ended === null || ended === undefined) {
+      // Every engine tells of the databases that it had in flight; two deaths make a suspect.
+      routes.died(names.filter(isDatabaseName), Date.now());
+      return { alive: false, blamed: null, reason: null, limitMs: 0, again: false, begun: null };
+    }
+    const begun = ended.begun.find(([candidate]) => candidate === key)?.[1] ?? null;
+    const isBlamed = ended.running !== null && ended.running[0] === key && ended.reason !== 'stopped';
+    return {
+      alive: false,
+      blamed: isBlamed ? (ended.running as readonly [number, number])[1] : null,
+      reason: ended.reason === 'stopped' ? null : ended.reason,
+      limitMs: ended.limitMs,
+      again: ended.reason === 'time' && ended.limitMs < limits.statementMs,
+      begun,
+    };
+  };
+  const onEnd = (database: string): void => routes.suspect(database, Date.now());
+  for (const shard of shared) shard.onOverrun = onEnd;
+
+  const timer = setInterval(() => {
+    for (const index of routes.release(Date.now())) {
+      void own.get(index)?.close();
+      own.delete(index);
+    }
+  }, RELEASE_EVERY_MS);
+  timer.unref();
+
+  /** A connection whose first frame is a greeting; `isTrusted` without a token. */
+  const serve = (socket: Socket, isTrusted: boolean): void => {
+    const reader = new FrameReader(FRAME_BYTES_MAX);
+    let greeted = isTrusted;
+    let passedOn = false;
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('error', () => socket.destroy());
+    const onData = (chunk: Buffer): void => {
+      try {
+        reader.push(chunk, (frame) => {
+          if (passedOn) throw new RangeError('Nothing may follow a greeting before it is answered');
+          const request = readRequest(frame);
+          const args = JSON.parse(request.payload.toString('utf8')) as Record<string, unknown>;
+          if (request.op === ops.hello) {
+            const { token, shard, key } = args;
+            if (!isTrusted && !isSameText(token, options.tcp?.token ?? '')) throw new RangeError('The token is wrong');
+            greeted = true;
+            if (typeof shard !== 'string') socket.write(answerFrame(request.id, kinds.json, '{}'));
+            else {
+              passedOn = true;
+              socket.pause();
+              socket.off('data', onData);
+              void passOn(socket, shard, request.id, Number(key));
+            }
+            return;
+          }
+          if (!greeted) throw new RangeError('The first frame must be a greeting');
+          void answer(request.op, request.name, args).then(
+            (value) => socket.write(answerFrame(request.id, kinds.json, JSON.stringify(value))),
+            (error: unknown) => socket.write(answerFrame(request.id, kinds.failure, JSON.stringify(failureOf(error)))),
+          );
+        });
+      } catch {
+        // A stranger, or not our protocol.
+        socket.destroy();
+      }
+    };
+    socket.on('data', onData);
+    if (isTrusted) return;
+    // Whoever says nothing holds a descriptor for nothing.
+    const waiting = setTimeout(() => greeted || socket.destroy(), limits.greetingMs);
+    socket.on('close', () => clearTimeout(waiting));
+  };
+
+  const answer = async (op: number, name: string, args: Record<string, unknown>): Promise<unknown> => {
+    if (op === ops.route) {
+      if (!isDatabaseName(name)) throw new RangeError('this is no name of a database');
+      const shard = shardOf(name);
+      shard.onOverrun = onEnd;
+      return await shard.address();
+    }
+    if (op === ops.verdict) {
+      const names = Array.isArray(args['names']) ? args['names'].filter((value) => typeof value === 'string').slice(0, 1000) : [];
+      return await verdictOf(String(args['shard']), Number(args['key']), names);
+    }
+    throw new RangeError(`there is no operation ${op}`);
+  };
+
+  /** From here on the bytes of a far engine go straight to a shard. */
+  const passOn = async (socket: Socket, shardName: string, id: number, key: number): Promise<void> => {
+    const shard = allShards().find((candidate) => candidate.knows(shardName));
+    const address = await shard?.address().catch(() => null);
+    if (address === null || address === undefined || address.shard !== shardName) {
+      socket.destroy();
+      return;
+    }
+    const inner = createConnection(address.path);
+    inner.on('error', () => socket.destroy());
+    inner.on('close', () => socket.destroy());
+    socket.on('close', () => inner.destroy());
+    inner.write(requestFrame(id, ops.hello, '', 0, JSON.stringify({ key })));
+    socket.pipe(inner);
+    inner.pipe(socket);
+    socket.resume();
+  };
+
+  const sockets = new Set<Socket>();
+  const servers: Server[] = [];
+  const socketPath = path.join(folder, 'service.sock');
+  // Left by a service that was killed.
+  rmSync(socketPath, { force: true });
+  try {
+    const local = createServer((socket) => serve(socket, true));
+    servers.push(local);
+    await listening(local, { path: socketPath });
+    let port: number | null = null;
+    if (options.tcp !== undefined) {
+      const { tls, host } = options.tcp;
+      const far =
+        tls === undefined
+          ? createServer((socket) => serve(socket, false))
+          : createTlsServer({ ...tls, handshakeTimeout: limits.greetingMs }, (socket) => serve(socket, false));
+      servers.push(far);
+      await listening(far, { host, port: options.tcp.port });
+      port = (far.address() as { port: number }).port;
+    }
+    return { socketPath, port, pids: () => allShards().flatMap((shard) => shard.pid ?? []), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+
+  async function close(): Promise<void> {
+    clearInterval(timer);
+    for (const server of servers) server.close();
+    for (const socket of sockets) socket.destroy();
+    await Promise.all(allShards().map((shard) => shard.close()));
+    if (options.socketFolder === undefined) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function listening(server: Server, at: { path: string } | { host: string; port: number }): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(at, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+function isSameText(given: unknown, expected: string): boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  return typeof given === 'string' && expected !== '' && timingSafeEqual(digest(given), digest(expected));
+}
+
+function failureOf(error: unknown): [ErrorCode, Record<string, string>] {
+  return ['database_unavailable', { reason: error instanceof Error ? error.message : String(error) }];
+}

@@ -1,0 +1,128 @@
+// The databases that a shard holds open, by name: opened when they are first asked for, the longest unused closed first. Also
+// what replaces or deletes a whole file, which needs it closed.
+import type { DatabaseLimits } from '#core/database-limits.ts';
+import { SqlRefusal } from '#core/database-request.ts';
+import { isErrorCode } from '#core/errors.ts';
+import type { FreeSpace } from '#core/free-space.ts';
+import { isThere, removeFile, replaceFile } from '../sqlite/copies.ts';
+import { DatabaseFile, type Job } from '../sqlite/database-file.ts';
+import { kinds, ops } from '../protocol/frames.ts';
+
+/** As of `ops.pending`. */
+const noMessages = '{"rows":[]}';
+
+export interface OpenFilesParts {
+  readonly limits: DatabaseLimits;
+  /** Of the disk. */ readonly space: FreeSpace;
+  readonly synchronous: 'normal' | 'full';
+  readonly shard: number;
+  pathOf(name: string): string;
+  isName(name: string): boolean;
+  /** A database is open for the first time; they are numbered in this order. */ opened(name: string): void;
+  report(message: string): void;
+}
+
+export class OpenFiles {
+  readonly #parts: OpenFilesParts;
+  /** In the order of use, the latest last. */
+  readonly #open = new Map<string, DatabaseFile>();
+  readonly #numbers = new Map<string, number>();
+  #latest = '';
+
+  constructor(parts: OpenFilesParts) {
+    this.#parts = parts;
+  }
+
+  /** The number of a database, for the watchdog. */
+  numberOf(name: string): number {
+    let number = this.#numbers.get(name);
+    if (number === undefined) {
+      number = this.#numbers.size;
+      this.#numbers.set(name, number);
+      this.#parts.opened(name);
+    }
+    return number;
+  }
+
+  /** Hands a job to its database. */
+  take(name: string, job: Job): void {
+    try {
+      if (!this.#parts.isName(name)) throw new SqlRefusal('SQLITE_CANTOPEN', 'this is no name of a database');
+      if (job.op === ops.restore || job.op === ops.remove) this.#replace(name, job);
+      // Whoever looks for messages may have been told of a database that was removed since, and must not make an empty one of it.
+      else if (job.op === ops.pending && !this.#open.has(name) && !isThere(this.#parts.pathOf(name))) job.answer(kinds.json, noMessages);
+      else this.#file(name).take(job);
+    } catch (error) {
+      job.answer(...this.#failure(error));
+    }
+  }
+
+  #file(name: string): DatabaseFile {
+    const open = this.#open.get(name);
+    if (open !== undefined) {
+      if (this.#latest !== name) {
+        this.#open.delete(name);
+        this.#open.set(name, open);
+        this.#latest = name;
+      }
+      return open;
+    }
+    if (this.#open.size >= this.#parts.limits.openMax) this.#closeOne();
+    const { limits, space, synchronous, shard, report, pathOf, isName } = this.#parts;
+    const sibling = (other: string): string => {
+      if (!isName(other) || other.split('/')[0] !== name.split('/')[0]) {
+        throw new SqlRefusal('SQLITE_CANTOPEN', 'a branch is a database of the same project');
+      }
+      return pathOf(other);
+    };
+    const damaged = (): void => {
+      this.#open.delete(name);
+      this.#latest = '';
+    };
+    const file = new DatabaseFile({ path: pathOf(name), limits, space, synchronous, shard, report, pathOf: sibling, damaged });
+    this.#open.set(name, file);
+    this.#latest = name;
+    return file;
+  }
+
+  #closeOne(): void {
+    for (const [name, file] of this.#open) {
+      if (!file.isIdle) continue;
+      this.#open.delete(name);
+      file.close();
+      return;
+    }
+    throw new SqlRefusal('SQLITE_BUSY', `more than DB_OPEN_MAX (${this.#parts.limits.openMax}) databases are in use`);
+  }
+
+  #replace(name: string, job: Job): void {
+    const file = this.#open.get(name);
+    if (file !== undefined) {
+      this.#open.delete(name);
+      this.#latest = '';
+      file.close();
+    }
+    if (job.op === ops.remove) removeFile(this.#parts.pathOf(name));
+    else replaceFile(this.#parts.pathOf(name), String(job.args[0]));
+    job.answer(kinds.json, '{}');
+  }
+
+  #failure(error: unknown): [kind: number, payload: string] {
+    if (error instanceof SqlRefusal) return [kinds.json, error.toJson()];
+    const { code, details } = error as { code?: unknown; details?: unknown };
+    if (isErrorCode(code)) return [kinds.failure, JSON.stringify([code, details])];
+    const { message, errcode } = error as { message?: string; errcode?: number };
+    this.#parts.report(`a database cannot be opened: ${message} (${errcode ?? String(code)})`);
+    const reason = errcode !== undefined && (errcode & 0xff) === 13 ? 'the disk is full' : 'its file cannot be opened';
+    return [kinds.failure, JSON.stringify(['database_unavailable', { reason }])];
+  }
+
+  leave(owner: object): void {
+    for (const file of this.#open.values()) file.leave(owner);
+  }
+
+  close(): void {
+    for (const file of this.#open.values()) file.close();
+    this.#open.clear();
+  }
+}

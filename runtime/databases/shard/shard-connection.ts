@@ -1,0 +1,159 @@
+// One engine's connection to a shard: cuts requests out of the stream, hands them on, sends the answers of one turn together.
+import type { Socket } from 'node:net';
+import { SqlRefusal } from '#core/database-request.ts';
+import type { Job } from '../sqlite/database-file.ts';
+import { answerFrame, FrameReader, kinds, ops, readRequest } from '../protocol/frames.ts';
+import type { OpenFiles } from './open-files.ts';
+import { field } from './running.ts';
+
+export interface ShardConnectionParts {
+  readonly socket: Socket;
+  /** Its place in the shared memory. */ readonly place: number;
+  readonly view: Int32Array;
+  readonly files: OpenFiles;
+  readonly frameBytesMax: number;
+  /** How long a request may run. */ readonly limitMs: number;
+  /** Whether a request's own budget ends the process as well. */ readonly isOwn: boolean;
+}
+
+/** Answers that wait for a slow engine, before no more of its requests are read. */
+/** A request runs this long, however little its budget has left. */
+const LEAST_MS = 100;
+/** Resolution of the system's clock of a thread where it is a coarse one. */
+const TICK_MS = 4;
+const UNSENT_BYTES_MAX = 64 * 1024 * 1024;
+/** How long answers may wait for those of the requests behind them. */
+const FLUSH_AFTER_MS = 1;
+
+/** Operations that are not bounded in time: they copy whole files. */
+const unwatched = new Set<number>([ops.backup, ops.branch, ops.restore, ops.remove, ops.describe]);
+
+export class ShardConnection {
+  readonly #parts: ShardConnectionParts;
+  #answers: Buffer[] = [];
+  /** When the first of them was made. */
+  #oldest = 0;
+  #reading = false;
+  #greeted = false;
+
+  constructor(parts: ShardConnectionParts) {
+    this.#parts = parts;
+    const { socket, frameBytesMax } = parts;
+    const reader = new FrameReader(frameBytesMax);
+    socket.setNoDelay(true);
+    socket.on('error', () => {});
+    socket.on('drain', () => socket.resume());
+    socket.on('data', (chunk: Buffer) => {
+      this.#reading = true;
+      try {
+        reader.push(chunk, (frame) => this.#take(frame));
+      } catch {
+        // Not our protocol: this connection is of no use any more.
+        socket.destroy();
+        return;
+      } finally {
+        this.#reading = false;
+      }
+      this.#flush();
+    });
+  }
+
+  #take(frame: Buffer): void {
+    const { id, op, name, transaction, cpuLeftMs, payload } = readRequest(frame);
+    const { view, place, files, limitMs, isOwn } = this.#parts;
+    const meter = new CpuMeter();
+    const own = field.connections + 2 * place;
+    if (op === ops.hello) {
+      const { key } = JSON.parse(payload.toString('utf8')) as { key: number };
+      view[own] = key;
+      this.#greeted = true;
+      this.#send(id, kinds.json, '{}');
+      return;
+    }
+    if (!this.#greeted) throw new RangeError('The first frame must be a greeting');
+    view[own + 1] = id;
+    let args: unknown;
+    try {
+      args = JSON.parse(payload.toString('utf8'));
+    } catch {
+      args = null;
+    }
+    if (!Array.isArray(args)) {
+      this.#send(id, kinds.json, new SqlRefusal('SQLITE_MISUSE', 'the request is not a JSON list').toJson());
+      return;
+    }
+    const job: Job = {
+      op,
+      transaction,
+      args,
+      owner: this,
+      answer: (kind, answer) => this.#send(id, kind, answer, meter.cpuMs),
+      begin: () => {
+        if (this.#answers.length > 0 && performance.now() - this.#oldest > FLUSH_AFTER_MS) this.#flush();
+        if (unwatched.has(op)) return;
+        view[field.connection] = place;
+        view[field.request] = id;
+        view[field.database] = files.numberOf(name);
+        // Twice as long as its CPU budget: on a busy machine CPU is slower than time.
+        view[field.limit] = isOwn && cpuLeftMs > 0 ? Math.min(limitMs, 2 * cpuLeftMs + LEAST_MS) : limitMs;
+        meter.begin();
+        Atomics.add(view, field.turn, 1);
+      },
+      end: () => {
+        meter.end();
+        if ((view[field.turn] as number) % 2 !== 0) Atomics.add(view, field.turn, 1);
+      },
+    };
+    files.take(name, job);
+  }
+
+  #send(id: number, kind: number, payload: string | Uint8Array, cpuMs = 0): void {
+    if (this.#answers.length === 0) this.#oldest = performance.now();
+    this.#answers.push(answerFrame(id, kind, payload, cpuMs));
+    if (!this.#reading) this.#flush();
+  }
+
+  #flush(): void {
+    const { socket } = this.#parts;
+    const answers = this.#answers;
+    if (answers.length === 0) return;
+    this.#answers = [];
+    socket.write(answers.length === 1 ? (answers[0] as Buffer) : Buffer.concat(answers));
+    if (socket.writableLength > UNSENT_BYTES_MAX) socket.pause();
+  }
+
+  /** Takes no more requests. */
+  pause(): void {
+    this.#parts.socket.pause();
+  }
+
+  /** Sends what is ready and closes. */
+  end(): Promise<void> {
+    const { socket } = this.#parts;
+    this.#flush();
+    return new Promise((resolve) => socket.end(resolve));
+  }
+}
+
+/** The CPU of one request's statements. */
+class CpuMeter {
+  cpuMs = 0;
+  #began = -1;
+  #cpuBefore = 0;
+
+  begin(): void {
+    this.#cpuBefore = threadCpuMs();
+    this.#began = performance.now();
+  }
+
+  end(): void {
+    if (this.#began < 0) return;
+    this.cpuMs += Math.min(performance.now() - this.#began, threadCpuMs() - this.#cpuBefore + TICK_MS);
+    this.#began = -1;
+  }
+}
+
+function threadCpuMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+}

@@ -1,0 +1,116 @@
+// Root of a shard: the process that owns the files of some projects and runs their SQL. Started and ended by service.ts, ended
+// by its own watchdog when a statement overruns. Reads no environment: all it needs is its argument.
+import { statfsSync, writeSync } from 'node:fs';
+import path from 'node:path';
+import { createServer, type Server } from 'node:net';
+import { DatabaseSync } from 'node:sqlite';
+import { Worker } from 'node:worker_threads';
+import type { DatabaseLimits } from '#core/database-limits.ts';
+import { FreeSpace } from '#core/free-space.ts';
+import { isDatabaseName } from '../protocol/database-name.ts';
+import { OpenFiles } from './open-files.ts';
+import { field, newMemory, NOTE_FD, noteOf, type ShardNote } from './running.ts';
+import { ShardConnection } from './shard-connection.ts';
+
+/** The argument, as JSON. */
+export interface ShardOptions {
+  readonly socketPath: string;
+  readonly directory: string;
+  readonly limits: DatabaseLimits;
+  readonly synchronous: 'normal' | 'full';
+  readonly shard: number;
+  /** How long one statement may run here. */ readonly limitMs: number;
+  /** One database alone is here: nobody else is hurt when it ends for one request's budget. */ readonly isOwn: boolean;
+}
+
+const options = JSON.parse(process.argv[2] ?? '') as ShardOptions;
+
+// An older Node 24 of the user's own: without these there is no fence.
+const probe = new DatabaseSync(':memory:');
+if (typeof probe.setAuthorizer !== 'function' || typeof probe.limits !== 'object') {
+  process.stderr.write(`databases: the SQLite of Node ${process.version} has no authorizer or no limits: update Node 24\n`);
+  process.exit(78);
+}
+probe.close();
+
+const memory = newMemory();
+const view = new Int32Array(memory);
+const script = path.join(import.meta.dirname, `watchdog${path.extname(import.meta.filename)}`);
+const watchdog = new Worker(script, { workerData: { memory, memoryMb: options.limits.statementMemoryMb } });
+watchdog.on('error', (error) => {
+  // Without it a statement could run for ever.
+  process.stderr.write(`databases: the watchdog failed: ${error.message}\n`);
+  process.exit(1);
+});
+
+const files = new OpenFiles({
+  limits: options.limits,
+  space: new FreeSpace(options.directory, options.limits.diskFreeBytesMin, statfsSync),
+  synchronous: options.synchronous,
+  shard: options.shard,
+  pathOf: (name) => {
+    const [namespace, resource] = name.split('/') as [string, string];
+    return path.join(options.directory, namespace, `${resource}.sqlite`);
+  },
+  isName: isDatabaseName,
+  opened: (name) => watchdog.postMessage(name),
+  report: (message) => process.send?.({ type: 'report', message }),
+});
+
+const connections = new Set<ShardConnection>();
+const server: Server = createServer((socket) => {
+  const place = freePlace();
+  if (place === -1) {
+    socket.destroy();
+    return;
+  }
+  const connection = new ShardConnection({
+    socket,
+    place,
+    view,
+    files,
+    limitMs: options.limitMs,
+    isOwn: options.isOwn,
+    frameBytesMax: options.limits.requestBytesMax + 1024,
+  });
+  connections.add(connection);
+  socket.on('close', () => {
+    connections.delete(connection);
+    files.leave(connection);
+    view[field.connections + 2 * place] = 0;
+    taken.delete(place);
+  });
+});
+
+const taken = new Set<number>();
+function freePlace(): number {
+  for (let place = 0; place < (view.length - field.connections) / 2; place++) {
+    if (taken.has(place)) continue;
+    taken.add(place);
+    return place;
+  }
+  return -1;
+}
+
+const STOP_MS = 1000;
+
+function stop(): void {
+  server.close();
+  for (const connection of connections) connection.pause();
+  const note: ShardNote = { reason: 'stopped', limitMs: 0, database: null, ...noteOf(view) };
+  files.close();
+  const sent = [...connections].map((connection) => connection.end());
+  try {
+    writeSync(NOTE_FD, JSON.stringify(note));
+  } catch {
+    // The parent is gone: nobody asks.
+  }
+  setTimeout(() => process.exit(0), STOP_MS);
+  void Promise.all(sent).then(() => process.exit(0));
+}
+
+process.on('SIGTERM', stop);
+// A terminal's Ctrl-C reaches the whole group; the parent decides.
+process.on('SIGINT', () => {});
+process.on('disconnect', stop);
+server.listen(options.socketPath, () => process.send?.({ type: 'listening' }));

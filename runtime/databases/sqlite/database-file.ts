@@ -1,0 +1,366 @@
+// One open database: gives requests their turns, one after the other, and holds the single interactive transaction that writes
+// of others wait for. Called by the shard; runs no SQL outside a Connection, and knows no sockets.
+import { randomInt } from 'node:crypto';
+import { statSync } from 'node:fs';
+import type { DatabaseLimits } from '#core/database-limits.ts';
+import { SqlRefusal } from '#core/database-request.ts';
+import { PlatformError } from '#core/errors.ts';
+import type { FreeSpace } from '#core/free-space.ts';
+import { Connection } from './connection.ts';
+import { backupTo, branchTo, checkFile, setAside } from './copies.ts';
+import { kinds, ops } from '../protocol/frames.ts';
+import { migrate } from './migrations.ts';
+import { pendingInOutbox, putIntoOutbox, removeFromOutbox } from './outbox-rows.ts';
+import { isBusy, isCorruption, toRefusal } from './sqlite-errors.ts';
+import { Statements, textOf } from './statements.ts';
+
+/** A request on its way through a database. */
+export interface Job {
+  readonly op: number;
+  /** Transaction it belongs to; 0 for none. */ readonly transaction: number;
+  readonly args: readonly unknown[];
+  /** The connection it came over: what it leaves open goes with it. */ readonly owner: object;
+  /** Called once. */ answer(kind: number, payload: string | Uint8Array): void;
+  /** Around the time in which SQL of the job runs. */ begin(): void;
+  end(): void;
+}
+
+/** What a database file needs. */
+export interface DatabaseFileParts {
+  readonly path: string;
+  readonly limits: DatabaseLimits;
+  /** Of the disk. */ readonly space: FreeSpace;
+  readonly synchronous: 'normal' | 'full';
+  /** Number of the process, for `meta.served_by`. */ readonly shard: number;
+  /** The path of another database of the same project, for a branch. */ pathOf(name: string): string;
+  /** The file is damaged, and closed. */ damaged(): void;
+  /** Something the operator should know. */ report(message: string): void;
+}
+
+interface Transaction {
+  readonly id: number;
+  readonly owner: object;
+  readonly timer: NodeJS.Timeout;
+  schema: boolean;
+  /** Messages that it puts into the outbox. */ sends: number;
+}
+
+interface Waiting {
+  readonly job: Job;
+  readonly until: number;
+}
+
+const begun = '{}';
+const alone = new Set<number>([ops.batch, ops.exec, ops.begin, ops.migrate, ops.branch, ops.dequeue]);
+
+export class DatabaseFile {
+  readonly #parts: DatabaseFileParts;
+  readonly #main: Connection;
+  readonly #statements: Statements;
+  /** For interactive transactions: others read the committed state through the main connection meanwhile. */
+  #second: Connection | null = null;
+  #transaction: Transaction | null = null;
+  readonly #ended = new Map<number, string>();
+  #waiting: Waiting[] = [];
+  #waitTimer: NodeJS.Timeout | null = null;
+  /** A copy is being made: the file must not be closed. */
+  #copying = 0;
+  /** Branches that are being made, by their paths. */
+  readonly #branches = new Map<string, Promise<string>>();
+
+  /**
+   * @throws {PlatformError} `database_corrupt` for a damaged file, which is set aside.
+   */
+  constructor(parts: DatabaseFileParts) {
+    this.#parts = parts;
+    checkFile(parts.path, parts.limits.checkBytesMax, parts.report);
+    this.#main = this.#connect();
+    this.#statements = new Statements({
+      limits: parts.limits,
+      shard: parts.shard,
+      bytes: this.#main.bytes,
+      version: Math.round(statSync(parts.path).mtimeMs * 1000),
+      schemaChanged: () => {
+        this.#main.forget();
+        this.#second?.forget();
+        if (this.#transaction !== null) this.#transaction.schema = true;
+      },
+    });
+  }
+
+  get isIdle(): boolean {
+    return this.#transaction === null && this.#waiting.length === 0 && this.#copying === 0;
+  }
+
+  #connect(): Connection {
+    try {
+      return new Connection(this.#parts);
+    } catch (error) {
+      if (!isCorruption(error)) throw error;
+      throw setAside(this.#parts.path, (error as Error).message, this.#parts.report);
+    }
+  }
+
+  /** Takes a job; its answer may come later. */
+  take(job: Job): void {
+    if (this.#mustWait(job)) {
+      this.#wait(job);
+      return;
+    }
+    this.#perform(job);
+    if (this.#waiting.length > 0 && this.#transaction === null) this.#drain();
+  }
+
+  #mustWait(job: Job): boolean {
+    if (this.#transaction === null || job.transaction !== 0) return false;
+    if (alone.has(job.op)) return true;
+    if (job.op !== ops.query) return false;
+    // Compiling may take as long as running.
+    job.begin();
+    try {
+      return this.#main.prepare(String(job.args[0])).writes;
+    } catch {
+      // Its own turn says what is wrong with it.
+      return false;
+    } finally {
+      job.end();
+    }
+  }
+
+  #wait(job: Job): void {
+    const { waitingMax, waitMs } = this.#parts.limits;
+    if (this.#waiting.length >= waitingMax) {
+      const message = `more than DB_WAITING_MAX (${waitingMax}) requests wait for a transaction of this database`;
+      job.answer(kinds.json, new SqlRefusal('SQLITE_BUSY', message).toJson());
+      return;
+    }
+    this.#waiting.push({ job, until: performance.now() + waitMs });
+    this.#waitTimer ??= setTimeout(() => this.#giveUp(), waitMs);
+  }
+
+  #giveUp(): void {
+    this.#waitTimer = null;
+    const now = performance.now();
+    const late = this.#waiting.filter(({ until }) => until <= now);
+    this.#waiting = this.#waiting.filter(({ until }) => until > now);
+    const message = `database is locked: a transaction took longer than DB_WAIT_MS (${this.#parts.limits.waitMs})`;
+    for (const { job } of late) job.answer(kinds.json, new SqlRefusal('SQLITE_BUSY', message).toJson());
+    const next = this.#waiting[0];
+    if (next !== undefined) this.#waitTimer = setTimeout(() => this.#giveUp(), next.until - now + 1);
+  }
+
+  #drain(): void {
+    const turn = this.#waiting;
+    this.#waiting = [];
+    for (const [index, { job, until }] of turn.entries()) {
+      if (this.#transaction !== null) {
+        this.#waiting.unshift(...turn.slice(index));
+        break;
+      }
+      this.#perform(job, until);
+    }
+    if (this.#waiting.length === 0 && this.#waitTimer !== null) {
+      clearTimeout(this.#waitTimer);
+      this.#waitTimer = null;
+    }
+  }
+
+  #perform(job: Job, until?: number): void {
+    let kind: number = kinds.json;
+    let payload: string | Uint8Array | Promise<string>;
+    job.begin();
+    try {
+      payload = this.#run(job);
+      if (payload instanceof Uint8Array) kind = kinds.bytes;
+    } catch (error) {
+      if (isBusy(error) && (until === undefined || performance.now() < until)) {
+        // Another process holds the file for a moment: it is being moved, or copied by hand.
+        this.#waiting.push({ job, until: until ?? performance.now() + this.#parts.limits.waitMs });
+        setTimeout(() => this.#drain(), 5);
+        return;
+      }
+      [kind, payload] = this.#failure(error);
+    } finally {
+      job.end();
+    }
+    if (payload instanceof Promise) {
+      payload.then(
+        (text) => job.answer(kinds.json, text),
+        (error: unknown) => job.answer(...this.#failure(error)),
+      );
+    } else job.answer(kind, payload);
+  }
+
+  #failure(error: unknown): [kind: number, payload: string] {
+    if (error instanceof PlatformError) return [kinds.failure, JSON.stringify([error.code, error.details])];
+    if (isCorruption(error) && !this.#isSound()) {
+      this.close();
+      this.#parts.damaged();
+      const corrupt = setAside(this.#parts.path, (error as Error).message, this.#parts.report);
+      return [kinds.failure, JSON.stringify([corrupt.code, corrupt.details])];
+    }
+    try {
+      return [kinds.json, toRefusal(error).toJson()];
+    } catch {
+      this.#parts.report(`a request failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+      return [kinds.failure, '["internal",{}]'];
+    }
+  }
+
+  #isSound(): boolean {
+    try {
+      return this.#main.own('PRAGMA quick_check(1)')[0]?.[0] === 'ok';
+    } catch (error) {
+      // The check computes generated columns, and those of a tenant may fail.
+      return !isCorruption(error);
+    }
+  }
+
+  #run(job: Job): string | Uint8Array | Promise<string> {
+    const { op, args, transaction } = job;
+    const connection = transaction === 0 ? this.#main : this.#connectionOf(transaction, job.owner);
+    connection.grows = !this.#parts.space.isLow;
+    switch (op) {
+      case ops.query:
+        return this.#statements.query(connection, args);
+      case ops.batch:
+        return this.#statements.batch(connection, args);
+      case ops.exec:
+        return this.#statements.exec(connection, args);
+      case ops.dump:
+        return this.#statements.dump(connection);
+      case ops.begin:
+        return this.#begin(job.owner);
+      case ops.commit:
+        return this.#commit(connection);
+      case ops.rollback:
+        this.#rollback('it was rolled back');
+        return begun;
+      case ops.enqueue:
+        return this.#enqueue(connection, args);
+      case ops.describe:
+        return JSON.stringify({ bytes: this.#statements.bytes, path: this.#parts.path });
+      default:
+        return this.#ownerOp(op, args);
+    }
+  }
+
+  #connectionOf(transaction: number, owner: object): Connection {
+    if (this.#transaction?.id === transaction && this.#transaction.owner === owner && this.#second !== null) return this.#second;
+    const why = this.#ended.get(transaction) ?? 'it is not known here';
+    throw new SqlRefusal('SQLITE_ABORT', `the transaction is over: ${why}`);
+  }
+
+  #begin(owner: object): string {
+    const { transactionMs } = this.#parts.limits;
+    this.#second ??= this.#connect();
+    this.#second.own('BEGIN IMMEDIATE');
+    const id = randomInt(1, 2 ** 31);
+    const timer = setTimeout(() => {
+      this.#rollback(`it took longer than DB_TRANSACTION_MS (${transactionMs}) and was rolled back`);
+      this.#drain();
+    }, transactionMs);
+    this.#transaction = { id, owner, timer, schema: false, sends: 0 };
+    return `{"t":${id}}`;
+  }
+
+  #commit(connection: Connection): string {
+    const sends = this.#transaction?.sends ?? 0;
+    try {
+      connection.own('COMMIT');
+    } catch (error) {
+      this.#rollback(`its commit failed: ${(error as Error).message}`);
+      throw error;
+    }
+    this.#over('it was committed');
+    return sends === 0 ? `{"m":[${this.#statements.version}]}` : `{"m":[${this.#statements.version}],"o":${sends}}`;
+  }
+
+  #enqueue(connection: Connection, args: readonly unknown[]): string {
+    if (this.#transaction === null || connection !== this.#second)
+      throw new SqlRefusal('SQLITE_MISUSE', 'messages are sent in a transaction');
+    const count = putIntoOutbox(connection, args, this.#parts.limits);
+    this.#statements.touched(connection, false);
+    this.#transaction.sends += count;
+    return begun;
+  }
+
+  #rollback(why: string): void {
+    if (this.#second?.inTransaction === true) this.#second.own('ROLLBACK');
+    if (this.#transaction?.schema === true) {
+      this.#main.forget();
+      this.#second?.forget();
+    }
+    this.#statements.undone(this.#main.bytes);
+    this.#over(why);
+  }
+
+  #over(why: string): void {
+    if (this.#transaction === null) return;
+    clearTimeout(this.#transaction.timer);
+    this.#ended.set(this.#transaction.id, why);
+    if (this.#ended.size > 64) this.#ended.delete(this.#ended.keys().next().value as number);
+    if (this.#transaction.schema) this.#main.forget();
+    this.#transaction = null;
+  }
+
+  #ownerOp(op: number, args: readonly unknown[]): string | Promise<string> {
+    const { path } = this.#parts;
+    switch (op) {
+      case ops.migrate: {
+        const applied = migrate(this.#main, args, this.#parts.limits);
+        this.#statements.touched(this.#main, true);
+        return JSON.stringify({ applied });
+      }
+      case ops.pending:
+        return pendingInOutbox(this.#main);
+      case ops.dequeue:
+        if (removeFromOutbox(this.#main, args[0])) this.#statements.touched(this.#main, false);
+        return begun;
+      case ops.backup:
+        return this.#copy(backupTo(path, textOf(args[0])).then((bytes) => JSON.stringify({ bytes })));
+      case ops.branch:
+        return this.#branch(this.#parts.pathOf(textOf(args[0])), args[1] === true);
+      default:
+        throw new SqlRefusal('SQLITE_MISUSE', `there is no operation ${op}`);
+    }
+  }
+
+  /** Engines that ask for one branch at a time share it. */
+  #branch(target: string, unlessThere: boolean): Promise<string> {
+    const underWay = unlessThere ? this.#branches.get(target) : undefined;
+    if (underWay !== undefined) return underWay;
+    const { path, limits } = this.#parts;
+    const copy = branchTo(this.#main, path, target, { branchBytesMax: limits.branchBytesMax, unlessThere });
+    const branch = this.#copy(copy.then((made) => JSON.stringify(made)));
+    this.#branches.set(target, branch);
+    const over = (): void => void this.#branches.delete(target);
+    branch.then(over, over);
+    return branch;
+  }
+
+  #copy(copy: Promise<string>): Promise<string> {
+    this.#copying++;
+    return copy.finally(() => this.#copying--);
+  }
+
+  /** A connection is gone: its transaction is rolled back, and what it waits for is dropped. */
+  leave(owner: object): void {
+    this.#waiting = this.#waiting.filter(({ job }) => job.owner !== owner);
+    if (this.#transaction?.owner !== owner) return;
+    this.#rollback('its engine went away');
+    this.#drain();
+  }
+
+  /** Closes the file; the last connection puts the log into it. */
+  close(): void {
+    if (this.#transaction !== null) this.#rollback('the database was closed');
+    if (this.#waitTimer !== null) clearTimeout(this.#waitTimer);
+    this.#waitTimer = null;
+    for (const { job } of this.#waiting) job.answer(kinds.json, new SqlRefusal('SQLITE_ABORT', 'the database was closed').toJson());
+    this.#waiting = [];
+    this.#second?.close();
+    this.#second = null;
+    this.#main.close();
+  }
+}

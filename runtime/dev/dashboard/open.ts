@@ -1,0 +1,116 @@
+// The dashboard of `platform dev`: joins runtime/dev/dashboard to what runs here, and keeps beside the project's deployment one of its own,
+// which has the project's bindings and answers `/rpc`. dev.ts opens it.
+import { hashOf } from '#core/artifact-id.ts';
+import type { Limits } from '#core/limits.ts';
+import { createBindingCalls, type BindingStores } from '../../engine/bindings/bindings.ts';
+import { freeOwner } from '../../engine/bridge/free-owner.ts';
+import type { CallScope, HostHandler } from '../../engine/bridge/host-calls.ts';
+import type { Activity } from './activity.ts';
+import type { DashboardParts, ListedCache, ShownDeployment } from './api.ts';
+import { createRpcExchange, type RpcAnswer } from './rpc-exchange.ts';
+import { rpcWorker } from './rpc-worker.ts';
+import { openDashboard } from './server.ts';
+import type { OpenArtifact } from '#deployments/artifact-source.ts';
+import type { Route } from '../../engine/router/route-table.ts';
+import type { Exchange } from '../../engine/http/listener.ts';
+
+/** What the dashboard is joined to. */
+export interface LocalDashboardParts {
+  readonly project: string;
+  readonly namespace: string;
+  readonly branch: string;
+  readonly limits: Limits;
+  readonly stores: BindingStores;
+  readonly events: DashboardParts['events'];
+  readonly cache: ListedCache;
+  readonly activity: Activity;
+  readonly log: (level: 'warn' | 'error', message: string) => void;
+  readonly address: { readonly host: string; readonly port: number };
+  /** Where the project answers. */ readonly url: string;
+  /** As of a handler. */ readonly serveHere: (key: string, exchange: Exchange) => boolean;
+}
+
+/** An open dashboard. */
+export interface LocalDashboard {
+  readonly url: string;
+  /** What workers see of it. */ readonly vars: Readonly<Record<string, string>>;
+  /** The deployment that answers `/rpc`, and its artifact. */
+  findDeployment(id: string): Route | null;
+  openArtifact(id: string): OpenArtifact | null;
+  /** What is served, shown and called from now on; returns the routes that serve the dashboard itself. */
+  show(route: Route, artifact: OpenArtifact, config: unknown): readonly Route[];
+  close(): Promise<void>;
+}
+
+/** Opens it; null, and a warning, where its port cannot be had: a project can be worked on without. */
+export async function openLocalDashboard(parts: LocalDashboardParts): Promise<LocalDashboard | null> {
+  const { project, namespace, limits, stores, cache, activity, address, url } = parts;
+  const ownCode = rpcWorker(limits.dashboardBodyBytesMax);
+  const ownWorker = { hash: hashOf(ownCode), bytes: Buffer.byteLength(ownCode), mapHash: null };
+  let shown: ShownDeployment | null = null;
+  let own: { readonly route: Route; readonly artifact: OpenArtifact } | null = null;
+
+  function rpc(json: string): Promise<RpcAnswer> {
+    const called = own;
+    return new Promise((resolve) => {
+      const exchange = createRpcExchange(new URL(url).host, json, resolve);
+      if (called === null || !parts.serveHere(`${project}/${called.route.deployment}`, exchange)) exchange.destroy();
+    });
+  }
+
+  let opened: Awaited<ReturnType<typeof openDashboard>>;
+  try {
+    opened = await openDashboard({ ...parts, current: () => shown, url: () => url, rpc }, address);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const reason = code === 'EADDRINUSE' ? `port ${address.port} of ${address.host} is taken` : message;
+    parts.log('warn', `There is no dashboard: ${reason}. Choose another port with --dashboard-port`);
+    return null;
+  }
+  const at = `http://${address.host.includes(':') ? `[${address.host}]` : address.host}:${opened.port}`;
+
+  return {
+    url: at,
+    vars: { PLATFORM_DASHBOARD_URL: at, PLATFORM_MOCK_SERVER_URL: at },
+    findDeployment: (id) => (own?.route.deployment === id ? own.route : null),
+    openArtifact: (id) => (own?.artifact.id === id ? own.artifact : null),
+    show(route, artifact, config) {
+      const { id, manifest } = artifact;
+      const ownArtifact: OpenArtifact = {
+        ...artifact,
+        id: `${id}${ownSuffix}`,
+        manifest: { ...manifest, worker: ownWorker },
+        workerCode: () => ownCode,
+        sourceMap: () => null,
+      };
+      own = { route: { ...route, deployment: `${route.deployment}${ownSuffix}`, artifact: ownArtifact.id }, artifact: ownArtifact };
+      const { branch, deployment } = route;
+      const tools = { signUrl: null, cache, cacheEntryBytesMax: limits.cacheEntryBytesMax };
+      const calls = createBindingCalls({ namespace, project, branch, deployment, preview: route.preview }, manifest, stores, tools);
+      const { signal } = new AbortController();
+      shown = {
+        id: deployment,
+        manifest,
+        variables: Object.keys(route.vars).toSorted(),
+        requiresVerification: route.vars['AUTH_REQUIRE_VERIFICATION'] === 'true',
+        config,
+        call: async (name, args, given = []) =>
+          (calls[name] as HostHandler)({ args, parts: given, owner: freeOwner, signal, isDropped: false, isolate: dashboardIsolate }),
+      };
+      activity.note({ type: 'deployed', deployment });
+      return [own.route];
+    },
+    close: () => opened.close(),
+  };
+}
+
+// Handlers that stream know an isolate; the dashboard has none, and calls none of them.
+const dashboardIsolate = { memory: {} } as CallScope;
+
+/** No project's deployment has such an id. */
+const ownSuffix = '-rpc';
+
+/** Whether a deployment is one of the dashboard's own. */
+export function isOfDashboard(deployment: string): boolean {
+  return deployment.endsWith(ownSuffix);
+}

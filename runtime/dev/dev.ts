@@ -1,0 +1,259 @@
+// Root used by `platform dev` and the Vite plugin: the same handler as main.ts, with one deployment that answers on every
+// host, loopback allowed for `fetch`, and logs and requests handed to the caller.
+import { statfsSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { FreeSpace } from '#core/free-space.ts';
+import { limitsFrom, type Limits } from '#core/limits.ts';
+import type { InvocationKind } from '#core/plans.ts';
+import { createAuthRoutes } from '../engine/auth/routes.ts';
+import { createUsers } from '../engine/auth/users.ts';
+import { createEngine } from '../engine/engine.ts';
+import { changesPath, createChangeStream } from './failures/change-stream.ts';
+import { createActivity } from './dashboard/activity.ts';
+import { createDevFailures } from './failures/failures.ts';
+import type { ShownError } from './failures/failure-page.ts';
+import { createHandler } from '../engine/handler.ts';
+import type { EventRecord } from '../engine/invocation/event-record.ts';
+import { outcomeLabel, reasonOf } from '../engine/invocation/outcome.ts';
+import { isOfDashboard, openLocalDashboard, type LocalDashboard } from './dashboard/open.ts';
+import { openLocalDatabases } from './services/databases.ts';
+import type { LogLine } from '../engine/invocation/log.ts';
+import { cacheFolder } from '#core/cache-folder.ts';
+import { openArtifact } from '#deployments/artifact-source.ts';
+import type { Route } from '../engine/router/route-table.ts';
+import { createAssetServer } from '../engine/assets/assets.ts';
+import type { Exchange } from '../engine/http/listener.ts';
+import { openNodeListener } from '../engine/http/listener-node.ts';
+import { createSignedFiles } from '../engine/http/signed-files.ts';
+import { openLocalEvents } from './services/events.ts';
+import { createMemoryCache } from '../stores/cache-memory.ts';
+import { createOutbox } from '../stores/outbox.ts';
+import { openLocalStores } from '../stores/local-stores.ts';
+import { HostWork } from '../engine/work/host-work.ts';
+import { secretIn } from '../supervisor/data-folder/secret-file.ts';
+
+/** A request or an event that ended. */
+export interface DevRequest {
+  readonly kind: InvocationKind;
+  /** Of a request; empty for events. */ readonly method: string;
+  /** Path and query; empty for events. */ readonly path: string;
+  /** 0 for events. */ readonly status: number;
+  /** Null for requests. */ readonly event: EventRecord | null;
+  /** `ok` or an error's code. */ readonly outcome: string;
+  /** Of an error, in words: what the worker threw. */ readonly reason: string;
+  readonly cpuMs: number;
+  readonly wallMs: number;
+}
+
+/** What to serve from now on. */
+export interface DevDeployment {
+  /** An artifact as the builder writes it: `<folder>/artifacts/<id>`. */ readonly artifactFolder: string;
+  /** Applied before it is served: of each database, names and SQL. */
+  readonly migrations: readonly { readonly resource: string; readonly files: readonly (readonly [name: string, sql: string])[] }[];
+  readonly vars: Readonly<Record<string, string>>;
+  /** platform.yaml with its defaults, for the dashboard to show. */ readonly config?: unknown;
+}
+
+/** Options of {@link startDev}. */
+export interface DevOptions {
+  readonly host: string;
+  /** 0 = a free one. */ readonly port: number;
+  /** Where state, files and the like are kept: `.platform` of the project or its workspace. */ readonly stateFolder: string;
+  /** Bounds; default those of the environment, as in production. */ readonly limits?: Limits;
+  readonly log: (record: { level: LogLine['level']; message: string }) => void;
+  readonly onRequest: (request: DevRequest) => void;
+  /** Name of the project, which tells its timers and schedules from those of others in its workspace; default `dev`. */
+  readonly project?: string;
+  /** Port of the dashboard, 0 = a free one; absent: none. One that is taken is warned of, and dev goes on without. */
+  readonly dashboardPort?: number;
+}
+
+/** A running engine with one deployment. */
+export interface DevEngine {
+  readonly port: number;
+  /** Where the dashboard is; null: there is none. */ readonly dashboardUrl?: string | null;
+  /** Requests that run finish on the code they began with; the next one sees the new code. */
+  deploy(deployment: DevDeployment): Promise<void>;
+  /** There is nothing to serve yet, since the project does not build: requests are answered with why. */
+  fail(errors: readonly ShownError[]): void;
+  close(): Promise<void>;
+}
+
+/** Projects of a workspace share what they declare. */
+const namespace = 'local';
+
+/** Opens the port; rejects with the system's error (`EADDRINUSE`) when it cannot be had. */
+export async function startDev(options: DevOptions): Promise<DevEngine> {
+  const limits = options.limits ?? limitsFrom(process.env);
+  const activity = createActivity({ recordsMax: limits.dashboardRecordsMax, textCharsMax: 10_000 });
+  const log = (level: LogLine['level'], message: string): void => {
+    activity.note({ type: 'log', level, message });
+    options.log({ level, message });
+  };
+  const local = openLocalStores(options.stateFolder, limits);
+  /** Signs addresses of files, and sessions. */
+  const secret = secretIn(join(options.stateFolder, 'signing-key'));
+  const databases = openLocalDatabases(join(options.stateFolder, 'databases'), (message) => log('warn', message));
+  const work = new HostWork();
+  const users = createUsers({
+    databases: databases.store,
+    work,
+    secret,
+    protocol: 'http',
+    sendsLetters: false,
+    // Nobody gets letters of a program in the making: they are for its author to read.
+    sendMail: async ({ to, subject, text }) => log('info', `Mail to ${to}: ${subject}\n${text}`),
+    log,
+  });
+  let route: Route | null = null;
+  let dashboard: LocalDashboard | null = null;
+  let folder = '';
+  /** Requests that came before there was anything to answer with. */
+  let waiting: Exchange[] | null = [];
+  let broken: readonly ShownError[] = [];
+  const changes = createChangeStream();
+  const failures = createDevFailures(options.host, changes);
+  const engine = await createEngine({
+    work,
+    limits,
+    egress: { loopback: true, private: false },
+    cacheFolder: cacheFolder(process.env),
+    blanks: 2,
+  });
+  const project = options.project ?? 'dev';
+  const cache = createMemoryCache({ bytesMax: limits.cacheBytesMax });
+  const events = openLocalEvents({
+    folder: options.stateFolder,
+    namespace,
+    project,
+    branch: 'dev',
+    environment: process.env,
+    queueBytesMax: limits.projectQueueBytesMax,
+    space: new FreeSpace(options.stateFolder, limits.diskFreeBytesMin, statfsSync),
+    deliver: (deployment, kind, event) => handler.deliver(deployment, kind, event),
+    log,
+  });
+  const outbox = createOutbox({
+    databases: databases.store,
+    queue: events.stores.queue,
+    index: events.stores.outboxes,
+    limits: events.bindings.limits,
+    log,
+    owns: (owner) => owner === namespace,
+    now: Date.now,
+  });
+  const stores = { ...local.stores, db: databases.store, auth: users, events: { ...events.bindings, outbox } };
+  const handler = createHandler({
+    engine,
+    limits,
+    protocol: 'http',
+    trustedProxies: [],
+    findRoute: () => route,
+    openArtifact: (id) => dashboard?.openArtifact(id) ?? openArtifact(folder, id),
+    assets: createAssetServer(),
+    stores,
+    databases: null,
+    authRoutes: createAuthRoutes(users),
+    signedFiles: local.stores.fs && createSignedFiles(local.stores.fs, secret, limits.bodyBytesMax),
+    hostOf: () => `${options.host}:${listener.port}`,
+    namespaceOf: () => namespace,
+    findDeployment: (id) => (route?.deployment === id ? route : (dashboard?.findDeployment(id) ?? null)),
+    cache,
+    explain: failures.explain,
+    onLog: (_deployment, { level, text }) => log(level, text),
+    onRequest({ kind, deployment, method, target: path, status, event, outcome: ending, cpuMs, wallMs }) {
+      // What the dashboard asks of bindings is no request to the project.
+      if (isOfDashboard(deployment)) return;
+      const outcome = outcomeLabel(ending);
+      if (kind === 'http') activity.note({ type: 'request', method, path, status, outcome, cpuMs, wallMs });
+      else if (event !== null) activity.note({ type: 'event', kind, name: event.name, id: event.id, outcome, cpuMs, wallMs });
+      const reason = ending.kind === 'ok' ? '' : reasonOf(ending);
+      options.onRequest({ kind, method, path, status, event, outcome, reason, cpuMs, wallMs });
+    },
+  });
+  function answer(exchange: Exchange): void {
+    if (route === null && broken.length > 0) failures.answerUnbuilt(exchange, broken);
+    else handler.onExchange(exchange);
+  }
+
+  /** What is served, or why nothing is, is another. */
+  function goOn(): void {
+    changes.advance();
+    const asked = waiting ?? [];
+    waiting = null;
+    for (const exchange of asked) answer(exchange);
+  }
+
+  const listener = await openNodeListener({
+    host: options.host,
+    port: options.port,
+    limits,
+    onExchange(exchange) {
+      if (exchange.target === changesPath) changes.serve(exchange);
+      else if (waiting === null) answer(exchange);
+      else waiting.push(exchange);
+    },
+  });
+  if (options.dashboardPort !== undefined) {
+    dashboard = await openLocalDashboard({
+      project,
+      namespace,
+      branch: 'dev',
+      limits,
+      stores,
+      cache,
+      activity,
+      log,
+      events: events.stores,
+      address: { host: options.host, port: options.dashboardPort },
+      url: urlOf(options.host, listener.port),
+      serveHere: (key, exchange) => handler.serveHere(key, exchange),
+    });
+  }
+  return {
+    port: listener.port,
+    dashboardUrl: dashboard?.url ?? null,
+    async deploy({ artifactFolder, vars, migrations, config = null }) {
+      for (const { resource, files } of migrations) await databases.migrate({ namespace, resource }, files);
+      const artifact = basename(artifactFolder);
+      folder = dirname(dirname(artifactFolder));
+      route = {
+        project,
+        deployment: `d${artifact.slice(0, 12)}`,
+        artifact,
+        plan: 'free',
+        vars: { ...vars, ...dashboard?.vars },
+        branch: 'dev',
+        // Its migrations are applied above, before it is there.
+        isProduction: false,
+        preview: null,
+      };
+      const opened = openArtifact(folder, artifact);
+      handler.retain([route, ...(dashboard?.show(route, opened, config) ?? [])]);
+      handler.warm(route);
+      await events.deploy(route.deployment, opened.manifest);
+      broken = [];
+      goOn();
+    },
+    fail(errors) {
+      broken = errors;
+      goOn();
+    },
+    async close() {
+      changes.close();
+      await dashboard?.close();
+      await listener.close();
+      await events.stop();
+      handler.close();
+      await engine.close();
+      await outbox.close();
+      await events.close();
+      await databases.close();
+      local.close();
+    },
+  };
+}
+
+function urlOf(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}

@@ -1,0 +1,53 @@
+// Tells pages of `platform dev` that what they show is out of date, as server-sent events on the project's own port. dev.ts makes one.
+import { randomBytes } from 'node:crypto';
+import type { Exchange } from '../../engine/http/listener.ts';
+
+/** Pages that show an error listen here. */
+export const changesPath = '/_platform/dev/changes';
+
+/** A stream of versions. */
+export interface ChangeStream {
+  /** Differs from those of every other run. */ readonly version: string;
+  /** The next version: whoever listens hears of it. */
+  advance(): void;
+  serve(exchange: Exchange): void;
+  close(): void;
+}
+
+/** A browser opens one a page; the oldest has to ask again. */
+const listenersMax = 64;
+
+export function createChangeStream(): ChangeStream {
+  const run = randomBytes(6).toString('hex');
+  let number = 0;
+  const listeners = new Set<Exchange>();
+  const version = (): string => `${run}-${number}`;
+  return {
+    get version() {
+      return version();
+    },
+    advance() {
+      number++;
+      for (const exchange of listeners) exchange.write(`data: ${version()}\n\n`);
+    },
+    serve(exchange) {
+      const onAbort = (): void => void listeners.delete(exchange);
+      exchange.onAbort = onAbort;
+      exchange.begin(200, 'content-type\0text/event-stream\0cache-control\0no-store\0x-content-type-options\0nosniff\0');
+      if (exchange.method === 'HEAD') {
+        exchange.end();
+        return;
+      }
+      exchange.write(`retry: 500\ndata: ${version()}\n\n`);
+      listeners.add(exchange);
+      const [oldest] = listeners;
+      if (listeners.size <= listenersMax || oldest === undefined) return;
+      listeners.delete(oldest);
+      oldest.end();
+    },
+    close() {
+      for (const exchange of listeners) exchange.end();
+      listeners.clear();
+    },
+  };
+}

@@ -1,0 +1,90 @@
+// What `platform dev` answers where production answers only that something went wrong: the errors with stack and code frame, as a page
+// for browsers and as JSON for everything else. Pure. Everything in it is text of others: it is escaped, and only this page's own script runs.
+import { randomBytes } from 'node:crypto';
+import type { FailureResponse } from '../../engine/invocation/outcome.ts';
+
+/** An error as its author sees it. */
+export interface ShownError {
+  /** Class of a thrown error. */ readonly name?: string | undefined;
+  readonly message: string;
+  /** Relative to the project. */ readonly file?: string | undefined;
+  readonly line?: number | undefined;
+  readonly column?: number | undefined;
+  /** Source lines around it, marked. */ readonly frame?: string | undefined;
+  /** Mapped to the sources. */ readonly stack?: string | undefined;
+  /** What to do about it. */ readonly advice?: string | undefined;
+}
+
+/** A failure with its errors, and what to do once they are mended. */
+export interface ShownFailure {
+  /** What visitors get in production. */ readonly plain: FailureResponse;
+  readonly title: string;
+  readonly errors: readonly ShownError[];
+  readonly note: string;
+  /** Null: the page stays as it is. */ readonly reload: { readonly path: string; readonly version: string } | null;
+}
+
+/** @param accept header of the request. */
+export function failureAnswer(failure: ShownFailure, accept: string | null): FailureResponse {
+  const { status, headerBlock } = failure.plain;
+  const common = `${headerBlock}x-content-type-options\0nosniff\0`;
+  if (accept?.includes('text/html') !== true) return { status, headerBlock: common, body: JSON.stringify(asJson(failure)) };
+  const nonce = randomBytes(16).toString('base64');
+  const policy = `default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}'; connect-src 'self'; base-uri 'none'`;
+  return {
+    status,
+    headerBlock: `${common.replace('content-type\0application/json', 'content-type\0text/html;charset=utf-8')}content-security-policy\0${policy}\0`,
+    body: pageOf(failure, nonce),
+  };
+}
+
+function asJson({ plain, title, errors }: ShownFailure): object {
+  const [first] = errors;
+  const error = first === undefined || first.message === title ? title : `${title}: ${first.message}`;
+  return { ...(JSON.parse(plain.body) as object), error, ...first, ...(errors.length > 1 && { errors }) };
+}
+
+const style = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:8vh auto;max-width:60em;padding:0 1em}
+h1{font-size:1em;font-weight:normal;color:#b3261e;margin:0}h2{font-size:1.3em;margin:.2em 0 .6em;white-space:pre-wrap;overflow-wrap:anywhere}
+pre{background:#8881;border-radius:6px;padding:1em;overflow:auto;font:14px/1.5 ui-monospace,monospace}
+.place{font-family:ui-monospace,monospace;font-size:14px}p{color:#777}mark{background:#b3261e33;color:inherit}
+@media(prefers-color-scheme:dark){h1{color:#f2b8b5}mark{background:#f2b8b533}}`;
+
+function pageOf({ plain, title, errors, note, reload }: ShownFailure, nonce: string): string {
+  const first = errors[0];
+  const heading = first === undefined ? title : headline(first);
+  const script =
+    reload === null
+      ? ''
+      : `<script nonce="${nonce}">new EventSource(${inScript(reload.path)}).onmessage = ({ data }) => data === ${inScript(reload.version)} || location.reload();</script>`;
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(heading)}</title><style nonce="${nonce}">${style}</style>
+<h1>${escaped(title)} (${plain.status})</h1>
+${errors.map((error) => section(error, title)).join('\n')}
+<p>${escaped(note)}</p>${script}</html>
+`;
+}
+
+function headline({ name, message }: ShownError): string {
+  return name === undefined ? message : `${name}: ${message}`;
+}
+
+function section(error: ShownError, title: string): string {
+  const { file, line, column, frame, stack, advice } = error;
+  const place = [file, line, column].filter((part) => part !== undefined).join(':');
+  return [
+    ...(error.message === title ? [] : [`<h2>${escaped(headline(error))}</h2>`]),
+    ...(place === '' ? [] : [`<div class="place">${escaped(place)}</div>`]),
+    ...(frame === undefined ? [] : [`<pre>${escaped(frame).replace(/^&gt;.*$/m, '<mark>$&</mark>')}</pre>`]),
+    ...(advice === undefined ? [] : [`<p>${escaped(advice)}</p>`]),
+    ...(stack === undefined ? [] : [`<pre>${escaped(stack)}</pre>`]),
+  ].join('\n');
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (letter) => (letter === '>' ? '&gt;' : `&#${letter.charCodeAt(0)};`));
+}
+
+/** A text as a literal of the page's script, which no text can end. */
+function inScript(text: string): string {
+  return JSON.stringify(text).replaceAll('<', '\\u003c');
+}

@@ -1,0 +1,103 @@
+// Queues, timers, cron and workflows of `platform dev`: SQLite in its state folder, and a broker in this process that delivers to the
+// one deployment there is. Several projects of a workspace share the file; what nobody takes here is another one's.
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { deliveryLimitsFrom } from '#core/delivery-limits.ts';
+import { whereThereIsSpace, type FreeSpace } from '#core/free-space.ts';
+import type { Manifest } from '#core/manifest.ts';
+import type { QueuesSettings } from '#core/queue-settings.ts';
+import type { EventBindingStores } from '../../engine/bindings/bindings.ts';
+import { nextTime } from '#core/timer-next.ts';
+import { startBroker, type Broker } from '../../broker/broker.ts';
+import { toEventEnd } from '../../broker/delivery/delivery.ts';
+import type { DeliveryEnd, EventKind } from '../../engine/invocation/delivery.ts';
+import { openEventsSqlite, type EventStores } from '../../stores/event-stores.ts';
+import { boundQueue, queueBounds } from '../../stores/project-bounds.ts';
+
+/** What waits for a moment on a developer's machine. */
+export interface LocalEvents {
+  readonly bindings: EventBindingStores;
+  /** For a dashboard. */ readonly stores: EventStores;
+  /** What is current from now on: its schedules run, and events go to it. */
+  deploy(deployment: string, manifest: Manifest): Promise<void>;
+  /** Stops delivering. The deployment may still send and set. */
+  stop(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** How to open them. */
+export interface LocalEventsOptions {
+  /** `.platform` of the project or its workspace. */ readonly folder: string;
+  readonly namespace: string;
+  /** Tells the project from others of its workspace. */ readonly project: string;
+  readonly branch: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** What the queues of the project, or of its workspace, may keep. */ readonly queueBytesMax: number;
+  /** Of the folder's disk. */ readonly space: FreeSpace;
+  readonly deliver: (deployment: string, kind: EventKind, event: string) => Promise<DeliveryEnd>;
+  readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
+}
+
+/** Another process's word is not heard here: its messages are found by looking. */
+const pollMs = 250;
+const drainMs = 2000;
+
+export function openLocalEvents(options: LocalEventsOptions): LocalEvents {
+  const limits = { ...deliveryLimitsFrom(options.environment), pollMs };
+  mkdirSync(options.folder, { recursive: true, mode: 0o700 });
+  const stores = openEventsSqlite({ file: join(options.folder, 'events.sqlite'), limits });
+  const { namespace, project, branch } = options;
+  let current: string | null = null;
+  let broker: Promise<Broker> | null = null;
+  let queues: QueuesSettings = {};
+  /** Queues whose concurrency this project has said; others may be said by another project of the workspace. */
+  const limited = new Set<string>();
+
+  async function start(): Promise<Broker> {
+    const presence = await stores.join(() => {});
+    return startBroker({
+      stores,
+      wake: stores.wake,
+      presence,
+      nextTime,
+      // A run goes on with the code there is now: what it has behind it is checked against that.
+      resolve: (recipient) => ((recipient.kind === 'timer' || recipient.kind === 'cron') && recipient.project !== project ? null : current),
+      deliver: async (deployment, kind, event) => toEventEnd(await options.deliver(deployment, kind, event)),
+      othersMayTake: true,
+      queues: () => queues,
+      limits,
+      now: Date.now,
+      random: Math.random,
+      onEvent: (level, message, fields) => {
+        // Somebody else's, or waiting for code that is yet to be written.
+        if (level !== 'info') options.log(level, `${message}: ${JSON.stringify(fields)}`);
+      },
+    });
+  }
+
+  return {
+    bindings: {
+      queue: whereThereIsSpace(boundQueue(stores.queue, queueBounds(stores.sql, options.queueBytesMax)), options.space, ['send']),
+      timer: whereThereIsSpace(stores.timer, options.space, ['set']),
+      workflow: whereThereIsSpace(stores.workflow, options.space, ['trigger', 'sendEvent']),
+      limits,
+    },
+    stores,
+    async deploy(deployment, manifest) {
+      current = deployment;
+      const crons = Object.entries(manifest.cron).map(([name, cron]) => ({ name, ...cron }));
+      await stores.cron.declare({ namespace, resource: project }, { project, branch }, crons, Date.now());
+      await stores.queue.lanes.consume(namespace, Object.values(manifest.bindings['queue'] ?? {}));
+      queues = manifest.queues ?? {};
+      for (const [resource, { maxConcurrency }] of Object.entries(queues)) if (maxConcurrency !== undefined) limited.add(resource);
+      const atATime = [...limited].map((resource) => [resource, queues[resource]?.maxConcurrency ?? 0]);
+      await stores.queue.lanes.limit(namespace, Object.fromEntries(atATime) as Record<string, number>);
+      await (broker ??= start());
+    },
+    async stop() {
+      await (await broker)?.close(drainMs);
+      broker = null;
+    },
+    close: () => stores.close(),
+  };
+}

@@ -1,0 +1,449 @@
+// Static files, served without entering an isolate. The handler calls `serve`; the worker's asset binding calls `answer` and
+// `read`, which know no socket. Which file answers is decided in asset-rules.ts, what `_headers` and `_redirects` change in
+// asset-changes.ts.
+import { createHash } from 'node:crypto';
+import { open, readFile } from 'node:fs/promises';
+import { errorMessage, errorTable, PlatformError } from '#core/errors.ts';
+import type { AssetEncoding, AssetFile } from '#core/manifest.ts';
+import type { OpenArtifact } from '#deployments/artifact-source.ts';
+import { assetChanges, type AssetChanges, type HeaderChanges, type Moved } from './asset-changes.ts';
+import { encodingOrder, isMatch, noneMatch, requestedRange, type EncodingOrder, type FilePart } from './asset-conditions.ts';
+import { assetTarget, decodedPath, isHashedName, isNavigation, notFoundPage, type AssetRequest } from './asset-rules.ts';
+import type { Exchange } from '../http/listener.ts';
+
+export { assetDecision, type AssetRequest } from './asset-rules.ts';
+
+/** Files up to this size are sent whole and kept in memory. */
+const smallBytesMax = 64 * 1024;
+/** Memory for them, of all deployments together. */
+const cacheBytesMax = 64 * 1024 * 1024;
+const chunkBytes = 64 * 1024;
+
+/** A request whose host is known: rules may depend on it. */
+export interface HostedRequest extends AssetRequest {
+  /** Lower case, with port if any. */ readonly host: string;
+}
+
+type AssetForm = Pick<AssetFile, 'hash' | 'bytes'>;
+
+/** A part of a file, or all of it; `end` is exclusive. */
+export interface AssetBody {
+  readonly file: StoredFile;
+  readonly start: number;
+  readonly end: number;
+  /** Several parts, each after its own head; `start` and `end` are then those of all that is sent. */
+  readonly parts?: readonly (FilePart & { readonly head: Uint8Array })[];
+  readonly tail?: Uint8Array;
+}
+
+/** What a request for a static file is answered with. */
+export interface AssetAnswer {
+  readonly status: number;
+  /** Without `content-length`: it is the body's. */ readonly headerBlock: string;
+  readonly body: AssetBody | string | null;
+}
+
+export interface AssetServer {
+  /**
+   * Serves a file; false when there is none for the request and nothing was sent. `last`: there is no worker to ask, so
+   * that the answer is 404 or 405 then.
+   */
+  serve(exchange: Exchange, artifact: OpenArtifact, last?: boolean): boolean;
+  /** The same, without sending it: null where `serve` says false. */
+  answer(request: HostedRequest, artifact: OpenArtifact, last?: boolean): AssetAnswer | null;
+  /** The bytes of an answer's body, in pieces of at most 64 KB. @throws {PlatformError} `artifact_corrupt` */
+  read(body: AssetBody): AsyncGenerator<Uint8Array, void, undefined>;
+}
+
+/** The bytes of a file, or of a compressed form of it; in memory while they are few and used. */
+class StoredFile {
+  readonly artifact: string;
+  readonly path: string;
+  readonly hash: string;
+  readonly total: number;
+  content: Uint8Array | null = null;
+  loading: Promise<Uint8Array> | null = null;
+  /** Second chance: set by every use, cleared by the search for something to drop. */ used = false;
+
+  constructor(artifact: string, path: string, { hash, bytes }: { readonly hash: string; readonly bytes: number }) {
+    this.artifact = artifact;
+    this.path = path;
+    this.hash = hash;
+    this.total = bytes;
+  }
+}
+
+/** One form of a page: its bytes, and all that can be said of its answers before a request comes. */
+interface Form {
+  readonly file: StoredFile;
+  readonly etag: string;
+  readonly headerBlock: string;
+  /** What a 304, 412 or 416 says of it. */ readonly shortBlock: string;
+  readonly type: string;
+}
+
+/** What answers under a path: the plain form, and compressed ones. */
+interface Page {
+  readonly key: string;
+  readonly identity: Form;
+  readonly br: Form | null;
+  readonly gzip: Form | null;
+}
+
+/** Where a path leads. */
+type Found = { readonly page: Page } | { readonly redirect: string } | { readonly moved: Moved };
+
+/** What is known of an artifact: made on its first request, gone with it. */
+interface Known {
+  readonly changes: AssetChanges;
+  readonly stored: Map<string, StoredFile>;
+  /** Pages by key, status and what header rules change in them. */ readonly pages: Map<string, Page>;
+  /** Pages under their own paths, as requests name them: at most a handful for each file, so that it needs no bound. */
+  readonly found: Map<string, Found>;
+}
+
+/** Pages of an artifact that are remembered, at least those without header rules. */
+const pagesMax = 2000;
+/** Different Accept-Encoding values that are remembered; browsers send a few. */
+const ordersMax = 256;
+
+export function createAssetServer(options: { readonly cacheBytesMax?: number } = {}): AssetServer {
+  const known = new WeakMap<OpenArtifact, Known>();
+  const room = options.cacheBytesMax ?? cacheBytesMax;
+  const orders = new Map<string, EncodingOrder>();
+  const cached: StoredFile[] = [];
+  let cachedBytes = 0;
+  let hand = 0;
+
+  function knownOf(artifact: OpenArtifact): Known {
+    let found = known.get(artifact);
+    if (found === undefined) {
+      const changes = assetChanges(artifact.manifest.assets!);
+      known.set(artifact, (found = { changes, stored: new Map(), pages: new Map(), found: new Map() }));
+    }
+    return found;
+  }
+
+  function stored({ stored: files }: Known, artifact: OpenArtifact, path: string, file: AssetFile | AssetForm): StoredFile {
+    let found = files.get(path);
+    if (found === undefined) files.set(path, (found = new StoredFile(artifact.id, path, file)));
+    return found;
+  }
+
+  /** A page as it answers under a path; with 404, as the page of what is not there. */
+  function pageOf(artifact: OpenArtifact, key: string, path: string, host: string, status: 200 | 404 = 200): Page {
+    const of = knownOf(artifact);
+    const changes = of.changes.headersOf(path, host);
+    const name = `${status}/${key}\0${changes?.key ?? ''}`;
+    const made = of.pages.get(name);
+    if (made !== undefined) return made;
+    const file = artifact.manifest.assets!.files[key]!;
+    const encodings = file.encoded ?? {};
+    const varies = Object.keys(encodings).length > 0;
+    const caching = status === 200 && isHashedName(key) ? 'public, max-age=31536000, immutable' : 'public, max-age=0, must-revalidate';
+    const form = (encoding: AssetEncoding | null, content: AssetForm): Form => {
+      const filePath = encoding === null ? artifact.assetFile(key) : artifact.encodedFile(content.hash);
+      const etag = `"${content.hash}"`;
+      const short: [string, string][] = [['cache-control', caching]];
+      // Of an error page no part can be asked for, and nothing revalidated.
+      if (status === 200) short.unshift(['etag', etag]);
+      if (varies) short.push(['vary', 'accept-encoding']);
+      const long: [string, string][] = [['content-type', file.type], ...short];
+      if (encoding !== null) long.push(['content-encoding', encoding]);
+      else if (status === 200) long.push(['accept-ranges', 'bytes']);
+      const shortBlock = headerBlockOf(short, changes, false);
+      const type = changes?.set.get('content-type') ?? file.type;
+      return { file: stored(of, artifact, filePath, content), etag, headerBlock: headerBlockOf(long, changes, true), shortBlock, type };
+    };
+    const encoded = (encoding: AssetEncoding): Form | null => (encodings[encoding] ? form(encoding, encodings[encoding]) : null);
+    const page = { key, identity: form(null, file), br: encoded('br'), gzip: encoded('gzip') };
+    // Placeholders in values make as many pages as there are paths.
+    if (of.pages.size >= pagesMax && changes !== null) of.pages.clear();
+    of.pages.set(name, page);
+    return page;
+  }
+
+  /** The form that a request wants most. Parts are cut from the plain one, whose bytes they mean. */
+  function formFor(request: AssetRequest, page: Page): Form {
+    if (page.br === null && page.gzip === null) return page.identity;
+    const header = request.header('accept-encoding');
+    if (header === null || (request.method === 'GET' && request.header('range') !== null)) return page.identity;
+    let order = orders.get(header);
+    if (order === undefined) {
+      if (orders.size === ordersMax) orders.clear();
+      orders.set(header, (order = encodingOrder(header)));
+    }
+    for (const encoding of order) {
+      const form = page[encoding];
+      if (form !== null) return form;
+    }
+    return page.identity;
+  }
+
+  function find(artifact: OpenArtifact, target: string, host: string): { readonly path: string | null; readonly found: Found | null } {
+    const { changes, found: remembered } = knownOf(artifact);
+    const before = remembered.get(target);
+    if (before !== undefined) return { path: target, found: before };
+    const path = decodedPath(target);
+    if (path === null) return { path, found: null };
+    const moved = changes.movedFrom(path);
+    if (moved !== null && (moved.status !== 200 || moved.force)) return { path, found: follow(artifact, path, host, moved) };
+    const { files } = artifact.manifest.assets!;
+    const own = assetTarget(files, path);
+    if (own === null) return { path, found: moved === null ? null : follow(artifact, path, host, moved) };
+    const found = 'file' in own ? { page: pageOf(artifact, own.file, path, host) } : own;
+    if (path === target && !changes.dependsOnHost) remembered.set(target, found);
+    return { path, found };
+  }
+
+  function follow(artifact: OpenArtifact, path: string, host: string, moved: Moved): Found | null {
+    if (moved.status !== 200) return { moved };
+    const { files } = artifact.manifest.assets!;
+    const target = assetTarget(files, moved.to);
+    const last = target !== null && 'redirect' in target ? assetTarget(files, target.redirect) : target;
+    return last !== null && 'file' in last ? { page: pageOf(artifact, last.file, path, host) } : null;
+  }
+
+  function answer(request: HostedRequest, artifact: OpenArtifact, last = false): AssetAnswer | null {
+    const rules = artifact.manifest.assets;
+    if (rules === null) return last ? problem('asset_not_found') : null;
+    const { target, host } = request;
+    const { path, found } = find(artifact, target, host);
+    if (found !== null && 'moved' in found) {
+      return { status: found.moved.status, headerBlock: `location\0${withQuery(found.moved.to, target)}\0`, body: '' };
+    }
+    const reads = request.method === 'GET' || request.method === 'HEAD';
+    if (!reads) {
+      if (!last) return null;
+      return found === null ? problem('asset_not_found') : problem('method_not_allowed', { method: request.method }, 'allow\0GET, HEAD\0');
+    }
+    if (found !== null) {
+      if ('page' in found) return formAnswer(request, formFor(request, found.page));
+      const location = withQuery(encodeURI(found.redirect).replace(/[?#]/g, encodeURIComponent), target);
+      return { status: 307, headerBlock: `location\0${location}\0cache-control\0public, max-age=0, must-revalidate\0`, body: '' };
+    }
+    if (path === null) return last ? problem('bad_request', { reason: 'the path is malformed' }) : null;
+    const navigates = isNavigation(request);
+    if (rules.notFoundHandling === 'single-page-application' && navigates && Object.hasOwn(rules.files, 'index.html')) {
+      return formAnswer(request, formFor(request, pageOf(artifact, 'index.html', path, host)));
+    }
+    if (rules.notFoundHandling === '404-page' && (navigates || last)) {
+      const key = notFoundPage(rules.files, path);
+      if (key !== null) {
+        const { file, headerBlock } = formFor(request, pageOf(artifact, key, path, host, 404));
+        return { status: 404, headerBlock, body: { file, start: 0, end: file.total } };
+      }
+    }
+    return last ? problem('asset_not_found') : null;
+  }
+
+  /** Keeps a small file; drops others that were not used since the hand last passed them. */
+  function keep(file: StoredFile, bytes: Uint8Array): void {
+    if (bytes.byteLength > room) return;
+    while (cachedBytes + bytes.byteLength > room) {
+      if (hand >= cached.length) hand = 0;
+      const other = cached[hand]!;
+      if (other.used) {
+        other.used = false;
+        hand++;
+        continue;
+      }
+      cachedBytes -= other.content!.byteLength;
+      other.content = null;
+      const end = cached.pop()!;
+      if (end !== other) cached[hand] = end;
+    }
+    file.content = bytes;
+    cached.push(file);
+    cachedBytes += bytes.byteLength;
+  }
+
+  /** A small file whole, from memory or into it; its hash is checked when it is read. */
+  function load(file: StoredFile): Promise<Uint8Array> {
+    file.loading ??= readFile(file.path)
+      .then(
+        (bytes) => {
+          if (createHash('sha256').update(bytes).digest('hex') !== file.hash) throw corrupt(file, 'does not match its hash');
+          keep(file, bytes);
+          return bytes;
+        },
+        (error: Error) => {
+          throw corrupt(file, 'cannot be read', error);
+        },
+      )
+      .finally(() => {
+        file.loading = null;
+      });
+    return file.loading;
+  }
+
+  async function* read({ file, start, end, parts, tail }: AssetBody): AsyncGenerator<Uint8Array, void, undefined> {
+    if (parts !== undefined) {
+      for (const part of parts) {
+        yield part.head;
+        yield* read({ file, start: part.start, end: part.end });
+      }
+      yield tail!;
+      return;
+    }
+    if (file.total <= smallBytesMax) {
+      file.used = true;
+      const bytes = file.content ?? (await load(file));
+      if (end > start) yield bytes.subarray(start, end);
+      return;
+    }
+    const handle = await open(file.path).catch((error: Error) => {
+      throw corrupt(file, 'cannot be read', error);
+    });
+    try {
+      if ((await handle.stat()).size !== file.total) throw corrupt(file, 'does not have its size');
+      for (let at = start; at < end;) {
+        const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafeSlow(Math.min(chunkBytes, end - at)), 0, undefined, at);
+        if (bytesRead === 0) throw corrupt(file, 'does not have its size');
+        at += bytesRead;
+        yield buffer.subarray(0, bytesRead);
+      }
+    } finally {
+      await handle.close();
+    }
+  }
+
+  function serve(exchange: Exchange, artifact: OpenArtifact, last = false): boolean {
+    const found = answer(exchange, artifact, last);
+    if (found === null) return false;
+    const { status, headerBlock, body } = found;
+    if (body === null || typeof body === 'string') exchange.send(status, headerBlock, body);
+    else if (exchange.method === 'HEAD') exchange.send(status, `${headerBlock}content-length\0${body.end - body.start}\0`, null);
+    else if (body.file.content !== null && body.parts === undefined) {
+      const { file, start, end } = body;
+      file.used = true;
+      exchange.send(status, headerBlock, end - start === file.total ? file.content : file.content!.subarray(start, end));
+    } else void send(exchange, status, headerBlock, body);
+    return true;
+  }
+
+  /** A body that is not in memory: whole when it is small, else piece by piece as the client takes it. */
+  async function send(exchange: Exchange, status: number, headerBlock: string, body: AssetBody): Promise<void> {
+    let begun = false;
+    let gone = false;
+    let wake: (() => void) | null = null;
+    const onAbort = (): void => {
+      gone = true;
+      wake?.();
+    };
+    const onDrain = (): void => wake?.();
+    exchange.onAbort = onAbort;
+    exchange.onDrain = onDrain;
+    const bytes = body.end - body.start;
+    const pieces = read(body);
+    try {
+      for await (const piece of pieces) {
+        if (gone) return;
+        if (piece.byteLength === bytes) {
+          exchange.send(status, headerBlock, piece);
+          return;
+        }
+        if (!begun) {
+          exchange.begin(status, `${headerBlock}content-length\0${bytes}\0`);
+          begun = true;
+        }
+        if (!exchange.write(piece)) {
+          await new Promise<void>((resolve) => (wake = resolve));
+          wake = null;
+        }
+      }
+      if (begun) exchange.end();
+      else exchange.send(status, headerBlock, '');
+    } catch (error) {
+      if (begun) exchange.destroy();
+      else {
+        const { code, details } = error as PlatformError;
+        const failure = code === 'artifact_corrupt' ? problem(code, details) : problem('internal');
+        exchange.send(failure.status, failure.headerBlock, failure.body as string);
+      }
+    }
+  }
+
+  return { serve, answer, read };
+}
+
+/** A file that is there: whole, a part of it, or only word that it has not changed (RFC 9110 13.2.2 gives the order). */
+function formAnswer(request: AssetRequest, form: Form): AssetAnswer {
+  const { file, etag, headerBlock, shortBlock } = form;
+  const required = request.header('if-match');
+  if (required !== null && !isMatch(required, etag)) return { status: 412, headerBlock: shortBlock, body: '' };
+  const condition = request.header('if-none-match');
+  if (condition !== null && noneMatch(condition, etag)) return { status: 304, headerBlock: shortBlock, body: null };
+  const range = request.method === 'GET' ? request.header('range') : null;
+  if (range !== null) {
+    const asked = requestedRange(range, request.header('if-range'), etag, file.total);
+    if (asked.kind === 'unsatisfiable') {
+      return { status: 416, headerBlock: `content-range\0bytes */${file.total}\0${shortBlock}`, body: '' };
+    }
+    if (asked.kind === 'parts') {
+      const [part, ...more] = asked.parts as [FilePart, ...FilePart[]];
+      if (more.length > 0) return partsAnswer(form, asked.parts);
+      const block = `${headerBlock}content-range\0bytes ${part.start}-${part.end - 1}/${file.total}\0`;
+      return { status: 206, headerBlock: block, body: { file, start: part.start, end: part.end } };
+    }
+  }
+  return { status: 200, headerBlock, body: { file, start: 0, end: file.total } };
+}
+
+/** Several parts in one body (RFC 9110 14.6). */
+function partsAnswer({ file, shortBlock, type }: Form, asked: readonly FilePart[]): AssetAnswer {
+  // No file holds its own hash, so that the boundary is nowhere in it.
+  const boundary = file.hash.slice(0, 32);
+  let end = 0;
+  const parts = asked.map((part, index) => {
+    const range = `content-range: bytes ${part.start}-${part.end - 1}/${file.total}`;
+    const head = Buffer.from(`${index === 0 ? '' : '\r\n'}--${boundary}\r\ncontent-type: ${type}\r\n${range}\r\n\r\n`, 'latin1');
+    end += head.byteLength + part.end - part.start;
+    return { ...part, head };
+  });
+  const tail = Buffer.from(`\r\n--${boundary}--\r\n`);
+  const headerBlock = `content-type\0multipart/byteranges; boundary=${boundary}\0${shortBlock}accept-ranges\0bytes\0`;
+  return { status: 206, headerBlock, body: { file, start: 0, end: end + tail.byteLength, parts, tail } };
+}
+
+/** The platform's headers with what `_headers` changes in them. A short block says nothing of a type it has no body of. */
+function headerBlockOf(own: readonly (readonly [string, string])[], changes: HeaderChanges | null, isWhole: boolean): string {
+  let block = '';
+  for (const [name, value] of own) {
+    const set = changes?.set.get(name);
+    if (name === 'vary' && set !== undefined) block += `vary\0${value}, ${set}\0`;
+    else if (set === undefined && changes?.removed.has(name) !== true) block += `${name}\0${value}\0`;
+  }
+  if (changes === null) return block;
+  const varies = own.some(([name]) => name === 'vary');
+  for (const [name, value] of changes.set) {
+    if ((name === 'vary' && varies) || (name === 'content-type' && !isWhole)) continue;
+    block += `${name}\0${value}\0`;
+  }
+  return block;
+}
+
+/** A redirect's target with the query of the request, unless it has one of its own. */
+function withQuery(location: string, target: string): string {
+  const query = target.indexOf('?');
+  const hash = location.indexOf('#');
+  const base = hash < 0 ? location : location.slice(0, hash);
+  if (query < 0 || base.includes('?')) return location;
+  return base + target.slice(query) + (hash < 0 ? '' : location.slice(hash));
+}
+
+function problem(
+  code: 'asset_not_found' | 'method_not_allowed' | 'bad_request' | 'artifact_corrupt' | 'internal',
+  details: PlatformError['details'] = {},
+  more = '',
+): AssetAnswer {
+  return {
+    status: errorTable[code].status,
+    headerBlock: `content-type\0text/plain;charset=utf-8\0cache-control\0no-store\0${more}`,
+    body: `${errorMessage(code, details)}\n`,
+  };
+}
+
+function corrupt(file: StoredFile, reason: string, cause?: Error): PlatformError {
+  return new PlatformError('artifact_corrupt', { artifact: file.artifact, reason: `an asset ${reason}` }, { cause });
+}

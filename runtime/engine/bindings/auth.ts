@@ -1,0 +1,129 @@
+// The host half of the auth binding (`auth` in platform.yaml): users and sessions of a project's app. What signing in does over HTTP
+// is runtime/engine/auth/routes.ts; both work on the same users.
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { HostCall, HostHandler } from '../bridge/host-calls.ts';
+import { invalid, toName, toRecord, toWhole } from './arguments.ts';
+
+/** A user as workers and clients see one. */
+export interface AuthUser {
+  readonly id: string;
+  readonly email: string;
+  readonly name: string;
+  readonly emailVerified: boolean;
+  /** ISO 8601. */ readonly createdAt: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+/** Who an app's users are. Every call is about one namespace. */
+export interface AuthStore {
+  /** The user of a session that is neither over nor revoked. */
+  getUser(namespace: string, token: string): Promise<AuthUser | null>;
+  /** The session that the headers of a request carry, as a cookie or `Bearer`. */
+  getSession(
+    namespace: string,
+    headers: { readonly cookie: string; readonly authorization: string },
+  ): Promise<{ user: AuthUser; token: string } | null>;
+  /** @throws {PlatformError} `invalid_argument`, `conflict` when the address is taken. */
+  createUser(
+    namespace: string,
+    user: {
+      readonly email: string;
+      readonly password: string | null;
+      readonly name: string;
+      readonly emailVerified: boolean;
+      readonly metadata: string;
+    },
+  ): Promise<AuthUser>;
+  /** Users in the order in which they came, the newest first. */
+  listUsers(
+    namespace: string,
+    page: { readonly limit: number; readonly offset: number; readonly email: string | null },
+  ): Promise<AuthUser[]>;
+  /** Ends a session for good. */
+  revoke(namespace: string, token: string): Promise<void>;
+  /** Removes a user with all sessions. */
+  deleteUser(namespace: string, id: string): Promise<void>;
+}
+
+/** The database of a namespace's users: no platform.yaml can declare it, and no preview has a name like it (core/preview.ts). */
+export const usersResource = 'auth~users';
+
+/** JSON of a user's own fields. */
+export const metadataBytesMax = 4096;
+const tokenBytesMax = 4096;
+const pageMax = 1000;
+
+/** The call that users are asked for: passwords and statements are on its account. */
+export const callOfUsers = new AsyncLocalStorage<HostCall>();
+
+/** The calls of a deployment's auth binding. */
+export function createAuthCalls(namespace: string, store: AuthStore): Readonly<Record<string, HostHandler>> {
+  const parse = (call: HostCall): Readonly<Record<string, unknown>> => {
+    call.owner.countSubrequest();
+    return toRecord(call.args);
+  };
+  const toToken = (value: unknown): string | null =>
+    typeof value === 'string' && value !== '' && value.length <= tokenBytesMax ? value : null;
+
+  const calls: Readonly<Record<string, HostHandler>> = {
+    /** `{token}` -> the user or null: a token that cannot be one belongs to nobody. */
+    async 'auth.getUser'(call) {
+      const token = toToken(parse(call)['token']);
+      return { value: token === null ? null : await store.getUser(namespace, token) };
+    },
+    async 'auth.getSession'(call) {
+      const { cookie, authorization } = parse(call);
+      const headers = { cookie: toToken(cookie) ?? '', authorization: toToken(authorization) ?? '' };
+      return { value: headers.cookie === '' && headers.authorization === '' ? null : await store.getSession(namespace, headers) };
+    },
+    async 'auth.createUser'(call) {
+      const { email, password, name, emailVerified, metadata } = parse(call);
+      if (password !== undefined && password !== null && (typeof password !== 'string' || password.length < 8 || password.length > 128))
+        throw invalid('password must be a text of 8 to 128 characters');
+      const address = toName(email, 'email', 254);
+      const user = {
+        email: address,
+        password: password ?? null,
+        name: name === undefined || name === null || name === '' ? '' : toName(name, 'name', 256),
+        emailVerified: emailVerified === true,
+        metadata: toMetadata(metadata),
+      };
+      return { value: await store.createUser(namespace, user) };
+    },
+    /** `{limit, cursor, email}` -> `{users, cursor}`. */
+    async 'auth.listUsers'(call) {
+      const { limit, cursor, email } = parse(call);
+      const most = toWhole(limit, 'limit', { least: 1, most: pageMax, otherwise: 100 });
+      const text = cursor === undefined || cursor === null ? '0' : cursor;
+      if (typeof text !== 'string' || !/^\d{1,12}$/.test(text)) throw invalid('The cursor is not valid');
+      const offset = Number(text);
+      const users = await store.listUsers(namespace, {
+        limit: most + 1,
+        offset,
+        email: email === undefined || email === null ? null : toName(email, 'email', 254),
+      });
+      const more = users.length > most;
+      return { value: { users: users.slice(0, most), cursor: more ? String(offset + most) : null } };
+    },
+    async 'auth.revoke'(call) {
+      const token = toToken(parse(call)['token']);
+      if (token !== null) await store.revoke(namespace, token);
+      return {};
+    },
+    async 'auth.deleteUser'(call) {
+      await store.deleteUser(namespace, toName(parse(call)['id'], 'id', 128));
+      return {};
+    },
+  };
+  return Object.fromEntries(
+    Object.entries(calls).map(([name, handler]) => [name, (call: HostCall) => callOfUsers.run(call, () => handler(call))]),
+  );
+}
+
+/** JSON of the fields an app keeps with a user. @throws {PlatformError} `invalid_argument`. */
+export function toMetadata(value: unknown): string {
+  const text = JSON.stringify(value === undefined || value === null ? {} : toRecord(value));
+  if (Buffer.byteLength(text) > metadataBytesMax)
+    throw invalid(`metadata has ${Buffer.byteLength(text)} bytes as JSON, and may have ${metadataBytesMax}`);
+  return text;
+}

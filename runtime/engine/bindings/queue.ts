@@ -1,0 +1,128 @@
+// The host half of the queue binding: takes messages. What a worker says is checked here; where messages lie is the store's
+// affair (runtime/stores/queue-sql.ts), and who gets them the broker's (runtime/broker/work/queue.ts).
+import { randomUUID } from 'node:crypto';
+import type { DeliveryLimits } from '#core/delivery-limits.ts';
+import { deadLettersOf, type QueuesSettings } from '#core/queue-settings.ts';
+import type { HostHandler } from '../bridge/host-calls.ts';
+import { invalid, toJsonText, toName, toRecord, toWhole } from './arguments.ts';
+import type { BindingScope } from './scope.ts';
+
+/** One queue: nothing of another one is ever seen. */
+export interface QueuePlace {
+  readonly namespace: string;
+  readonly resource: string;
+  /** Where its dead letters lie; default `<resource>_dlq`. */ readonly deadLetter?: string | null;
+}
+
+/** Who sends; decides who receives. */
+export interface EventSender {
+  readonly project: string;
+  readonly branch: string;
+  /** Name under which the sender knows the resource. */ readonly binding: string;
+}
+
+/** A message on its way in. */
+export interface NewMessage {
+  readonly id: string;
+  /** JSON. */ readonly payload: string;
+  /** ms since 1970. */ readonly dueAt: number;
+  readonly dedupeId: string | null;
+  readonly orderingKey: string | null;
+}
+
+/** How a queue stands. */
+export interface QueueMetrics {
+  /** Messages that wait or are being delivered. */ readonly backlogCount: number;
+  readonly backlogBytes: number;
+  /** Of them, being delivered. */ readonly inFlightCount: number;
+  /** When the oldest was sent, ms since 1970; null when there is none. */ readonly oldestMessageTimestamp: number | null;
+  /** Messages that failed for good. */ readonly deadCount: number;
+}
+
+/** A message as operators see it. */
+export interface StoredMessage {
+  readonly id: string;
+  readonly payload: string;
+  /** Attempts it has had; of a dead letter those before it was one as well. */ readonly attempt: number;
+  readonly timestamp: number;
+  /** null: is not delivered by itself. */ readonly dueAt: number | null;
+  readonly deadReason: string | null;
+}
+
+/** Where messages lie. What it has taken is durable. */
+export interface QueueStore {
+  /** All or none; the ids in their order. A dedupe id that is remembered gives the id it had first, and stores nothing. */
+  send(place: QueuePlace, sender: EventSender, messages: readonly NewMessage[], now: number): Promise<string[]>;
+  metrics(place: QueuePlace, now: number): Promise<QueueMetrics>;
+  /** Messages in the order they were sent; the next page begins after the last one's number. */
+  list(place: QueuePlace, page: { limit: number; after: number }): Promise<{ messages: StoredMessage[]; next: number | null }>;
+  /** Drops a message, unless it is being delivered; whether it was there to be dropped. */
+  remove(place: QueuePlace, id: string): Promise<boolean>;
+  /** Gives the dead letters of a queue back to it; returns how many. */
+  redrive(place: QueuePlace, now: number): Promise<number>;
+  /** Drops all that is not being delivered; returns how many. */
+  purge(place: QueuePlace): Promise<number>;
+}
+
+const nameBytesMax = 128;
+
+/** The calls of a deployment's queue bindings. Arguments: `{binding, ...}`. */
+export function createQueueCalls(
+  scope: BindingScope,
+  store: QueueStore,
+  limits: DeliveryLimits,
+  queues: QueuesSettings = {},
+  now: () => number = Date.now,
+): Readonly<Record<string, HostHandler>> {
+  return {
+    /** `{messages: {payload, delaySeconds?, dedupeId?, orderingKey?}[]}` -> `{messageIds}`. */
+    async 'queue.send'(call) {
+      const { binding, messages } = toRecord(call.args);
+      const place = { namespace: scope.namespace, resource: scope.resource(binding) };
+      call.owner.countSubrequest();
+      const time = now();
+      const taken = toNewMessages(messages, time, limits);
+      const sender = { project: scope.project, branch: scope.branch, binding: binding as string };
+      return { value: { messageIds: await store.send(place, sender, taken, time) } };
+    },
+    async 'queue.metrics'(call) {
+      const resource = scope.resource(toRecord(call.args)['binding']);
+      call.owner.countSubrequest();
+      const deadLetter = deadLettersOf(queues, resource);
+      return { value: await store.metrics({ namespace: scope.namespace, resource, deadLetter }, now()) };
+    },
+  };
+}
+
+/** Messages as a worker says them: `{payload, delaySeconds?, dedupeId?, orderingKey?}` each. @throws {PlatformError} `invalid_argument`. */
+export function toNewMessages(messages: unknown, time: number, limits: DeliveryLimits): NewMessage[] {
+  if (!Array.isArray(messages) || messages.length === 0) throw invalid('There must be at least one message');
+  if (messages.length > limits.batchMessagesMax)
+    throw invalid(`A batch has ${messages.length} messages, and may have ${limits.batchMessagesMax}`);
+  let bytes = 0;
+  const taken = messages.map((message) => {
+    const checked = toNewMessage(message, time, limits);
+    bytes += Buffer.byteLength(checked.payload);
+    return checked;
+  });
+  if (bytes > limits.batchBytesMax) throw invalid(`The batch has ${bytes} bytes as JSON, and may have ${limits.batchBytesMax}`);
+  return taken;
+}
+
+function toNewMessage(message: unknown, time: number, limits: DeliveryLimits): NewMessage {
+  const { payload, delaySeconds, dedupeId, orderingKey } = toRecord(message);
+  return {
+    id: randomUUID(),
+    payload: toJsonText(payload, 'The message', limits.messageBytesMax),
+    dueAt: time + toDelayMs(delaySeconds, limits.delayMsMax),
+    dedupeId: dedupeId == null ? null : toName(dedupeId, 'dedupeId', nameBytesMax),
+    orderingKey: orderingKey == null ? null : toName(orderingKey, 'orderingKey', nameBytesMax),
+  };
+}
+
+/** Seconds as workers write them; parts of one count. */
+function toDelayMs(seconds: unknown, most: number): number {
+  if (seconds === undefined || seconds === null) return 0;
+  if (typeof seconds !== 'number' || !(seconds >= 0)) throw invalid('delaySeconds must be a number of at least 0');
+  return toWhole(Math.round(seconds * 1000), 'delaySeconds * 1000', { least: 0, most });
+}

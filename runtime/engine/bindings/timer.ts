@@ -1,0 +1,141 @@
+// The host half of the timer binding: sets timers. What a worker says is checked here; where timers lie is the store's affair
+// (runtime/stores/timer-sql.ts), and firing them the broker's (runtime/broker/work/timer.ts).
+import { isTimeZone } from '#core/cron-next.ts';
+import { parseCronSchedule } from '#core/cron-schedule.ts';
+import type { DeliveryLimits } from '#core/delivery-limits.ts';
+import { nextTime } from '#core/timer-next.ts';
+import type { HostCall, HostHandler } from '../bridge/host-calls.ts';
+import { invalid, toJsonText, toName, toRecord, toWhole } from './arguments.ts';
+import type { EventSender } from './queue.ts';
+import type { BindingScope } from './scope.ts';
+
+/** One resource of timers: nothing of another one is ever seen. */
+export interface TimerPlace {
+  readonly namespace: string;
+  readonly resource: string;
+}
+
+/** A timer as it is set. */
+export interface NewTimer {
+  readonly id: string;
+  /** ms since 1970. */ readonly dueAt: number;
+  /** JSON. */ readonly payload: string;
+  readonly intervalMs: number | null;
+  readonly cron: string | null;
+  /** Of `cron`; null: UTC. */ readonly timezone: string | null;
+}
+
+/** A timer that is set. */
+export interface StoredTimer {
+  readonly id: string;
+  readonly scheduledTime: number;
+  readonly payload: string;
+  readonly intervalMs: number | null;
+  readonly cron: string | null;
+  readonly timezone: string | null;
+}
+
+/** Where timers lie. What it has taken is durable. */
+export interface TimerStore {
+  /** Sets a timer, or moves the one with its id, also while that one fires. @throws {PlatformError} when there are too many. */
+  set(place: TimerPlace, sender: EventSender, timer: NewTimer, now: number): Promise<void>;
+  get(place: TimerPlace, id: string): Promise<StoredTimer | null>;
+  delete(place: TimerPlace, id: string): Promise<void>;
+  /** In byte order of their ids, after `after`. */
+  list(place: TimerPlace, page: { prefix: string; after: string; limit: number }): Promise<{ timers: StoredTimer[]; more: boolean }>;
+}
+
+const idBytesMax = 512;
+const pageMax = 1000;
+const dateMax = 8.64e15;
+
+/** The calls of a deployment's timer bindings. Arguments: `{binding, ...}`. */
+export function createTimerCalls(
+  scope: BindingScope,
+  store: TimerStore,
+  limits: DeliveryLimits,
+  now: () => number = Date.now,
+): Readonly<Record<string, HostHandler>> {
+  const parse = (call: HostCall): { place: TimerPlace; args: Readonly<Record<string, unknown>> } => {
+    const args = toRecord(call.args);
+    const place = { namespace: scope.namespace, resource: scope.resource(args['binding']) };
+    call.owner.countSubrequest();
+    return { place, args };
+  };
+  const toId = (value: unknown): string => toName(value, 'The id', idBytesMax);
+
+  return {
+    /** `{id, at | afterMs, payload?, intervalMs?, cron?, timezone?}` -> nothing. With `cron`, the first of its times not before `at`. */
+    async 'timer.set'(call) {
+      const { place, args } = parse(call);
+      const time = now();
+      const at =
+        args['at'] === undefined
+          ? time + toWhole(args['afterMs'], 'afterMs', { least: 0, most: limits.sleepMsMax * 10 })
+          : toTime(args['at']);
+      const intervalMs =
+        args['intervalMs'] == null ? null : toWhole(args['intervalMs'], 'intervalMs', { least: limits.intervalMsLeast, most: dateMax });
+      const { cron, timezone } = toSchedule(args['cron'], args['timezone'], intervalMs);
+      const timer = {
+        id: toId(args['id']),
+        dueAt: cron === null ? at : (nextTime({ cron, timezone, intervalMs: null }, Math.max(at, time) - 1, 0) ?? at),
+        payload: toJsonText(args['payload'], 'The payload', limits.messageBytesMax),
+        intervalMs,
+        cron,
+        timezone,
+      };
+      const sender = { project: scope.project, branch: scope.branch, binding: args['binding'] as string };
+      await store.set(place, sender, timer, time);
+      return {};
+    },
+    async 'timer.get'(call) {
+      const { place, args } = parse(call);
+      const found = await store.get(place, toId(args['id']));
+      return { value: found === null ? null : toReply(found) };
+    },
+    async 'timer.delete'(call) {
+      const { place, args } = parse(call);
+      await store.delete(place, toId(args['id']));
+      return {};
+    },
+    /** `{prefix?, limit?, cursor?}` -> `{timers, cursor}`. */
+    async 'timer.list'(call) {
+      const { place, args } = parse(call);
+      const prefix = args['prefix'] == null || args['prefix'] === '' ? '' : toId(args['prefix']);
+      const limit = toWhole(args['limit'], 'limit', { least: 1, most: pageMax, otherwise: pageMax });
+      const { timers, more } = await store.list(place, { prefix, after: fromCursor(args['cursor']), limit });
+      const last = timers.at(-1);
+      const cursor = more && last !== undefined ? Buffer.from(last.id).toString('base64url') : null;
+      return { value: { timers: timers.map(toReply), cursor } };
+    },
+  };
+}
+
+function toSchedule(cron: unknown, timezone: unknown, intervalMs: number | null): { cron: string | null; timezone: string | null } {
+  if (timezone != null && (typeof timezone !== 'string' || !isTimeZone(timezone)))
+    throw invalid('timezone must be the name of a time zone, such as "Europe/Vienna"');
+  if (cron == null) return { cron: null, timezone: null };
+  if (intervalMs !== null) throw invalid('intervalMs and cron exclude each other');
+  if (typeof cron !== 'string') throw invalid('cron must be a string');
+  const parsed = parseCronSchedule(cron);
+  if ('problem' in parsed) throw invalid(`cron: ${parsed.problem}`);
+  return { cron, timezone: (timezone ?? null) as string | null };
+}
+
+function toTime(at: unknown): number {
+  if (typeof at !== 'number' || !(Math.abs(at) <= dateMax)) throw invalid('The time must be a valid date');
+  return Math.floor(at);
+}
+
+function toReply({ id, scheduledTime, payload, intervalMs, cron, timezone }: StoredTimer): object {
+  const reply = { id, scheduledTime, payload: JSON.parse(payload) as unknown, intervalMs };
+  return cron === null ? reply : { ...reply, cron, timezone: timezone ?? 'UTC' };
+}
+
+function fromCursor(cursor: unknown): string {
+  if (cursor === undefined || cursor === null || cursor === '') return '';
+  if (typeof cursor !== 'string' || !/^[\w-]{1,800}$/.test(cursor)) throw invalid('The cursor is not valid');
+  const id = Buffer.from(cursor, 'base64url').toString();
+  if (id.includes('\0')) throw invalid('The cursor is not valid');
+  return id;
+}

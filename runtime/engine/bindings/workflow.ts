@@ -1,0 +1,234 @@
+// The host half of the workflow binding: starts and steers runs, and writes down each step of one before its handler goes on. What
+// a worker says is checked here; where runs lie is the store's affair (runtime/stores/workflow-sql.ts), and when they go on the
+// broker's (runtime/broker/work/workflow.ts).
+import { randomUUID } from 'node:crypto';
+import type { DeliveryLimits } from '#core/delivery-limits.ts';
+import type { HostCall, HostHandler } from '../bridge/host-calls.ts';
+import { invalid, toJsonText, toName, toRecord, toWhole } from './arguments.ts';
+import type { BindingScope } from './scope.ts';
+
+/** One workflow: nothing of another one is ever seen. */
+export interface WorkflowPlace {
+  readonly namespace: string;
+  readonly resource: string;
+}
+
+export type ExecutionStatus = 'pending' | 'running' | 'paused' | 'completed' | 'failed' | 'cancelled';
+
+/** A run. Values are JSON. */
+export interface StoredExecution {
+  readonly id: string;
+  readonly status: ExecutionStatus;
+  readonly input: string;
+  readonly output: string | null;
+  /** JSON of `{name, message}`. */ readonly error: string | null;
+  readonly deployment: string;
+  readonly createdAt: number;
+  readonly startedAt: number | null;
+  readonly completedAt: number | null;
+}
+
+/** A step of a run, as operators see it. */
+export interface StoredStep {
+  readonly name: string;
+  readonly kind: 'run' | 'sleep' | 'event';
+  readonly status: 'done' | 'failed' | 'waiting';
+  /** Attempts that failed. */ readonly attempts: number;
+  readonly result: string | null;
+  readonly error: string | null;
+  readonly wakeAt: number | null;
+  readonly eventType: string | null;
+  readonly startedAt: number;
+  readonly endedAt: number | null;
+}
+
+/** What a run has behind it. */
+export interface ExecutionHistory {
+  readonly steps: StoredStep[];
+  readonly log: { readonly at: number; readonly message: string; readonly content: string | null }[];
+}
+
+/** The step that a run tells of. */
+export type StepWord =
+  | { readonly kind: 'done'; readonly result: string }
+  | { readonly kind: 'failed'; readonly error: string; readonly attempts: number; readonly wakeAt: number | null }
+  | { readonly kind: 'sleep'; readonly wakeAt: number };
+
+/** Where runs lie. What it has taken is durable. */
+export interface WorkflowStore {
+  /** Starts a run, unless there is one of this id. */
+  trigger(
+    place: WorkflowPlace,
+    owner: { readonly project: string; readonly branch: string; readonly deployment: string },
+    run: { readonly id: string; readonly input: string },
+    now: number,
+  ): Promise<void>;
+  get(place: WorkflowPlace, id: string): Promise<StoredExecution | null>;
+  /** Newest first; `before` is the number a page ended with. */
+  list(
+    place: WorkflowPlace,
+    page: { status: ExecutionStatus | null; limit: number; before: number | null },
+  ): Promise<{ executions: StoredExecution[]; next: number | null }>;
+  history(place: WorkflowPlace, id: string): Promise<ExecutionHistory | null>;
+  /** Ends a run; one that has ended stays as it is. @throws {PlatformError} `execution_not_found`, as all below. */
+  cancel(place: WorkflowPlace, id: string, now: number): Promise<void>;
+  /** The step that runs ends, and no other begins. @throws {PlatformError} `execution_state` of a run that has ended. */
+  pause(place: WorkflowPlace, id: string): Promise<void>;
+  resume(place: WorkflowPlace, id: string, now: number): Promise<void>;
+  /** Runs it again on a deployment, from the beginning or from a step on. */
+  restart(place: WorkflowPlace, id: string, options: { fromStep: string | null; deployment: string | null }, now: number): Promise<void>;
+  sendEvent(place: WorkflowPlace, id: string, event: { type: string; payload: string }, now: number): Promise<void>;
+  /** False: this stretch of the run does not count any more. */
+  step(namespace: string, run: string, name: string, word: StepWord, now: number): Promise<boolean>;
+  /** The event, if one had come before (JSON); null: waits; false as above. */
+  waitForEvent(
+    namespace: string,
+    run: string,
+    wait: { name: string; type: string; timeoutAt: number | null },
+    now: number,
+  ): Promise<string | null | false>;
+  log(namespace: string, run: string, line: { message: string; content: string | null }, now: number): Promise<void>;
+}
+
+const idBytesMax = 256;
+const stepNameBytesMax = 256;
+const typeBytesMax = 128;
+const pageMax = 1000;
+const statuses: readonly string[] = ['pending', 'running', 'paused', 'completed', 'failed', 'cancelled'];
+const dateMax = 8.64e15;
+
+/** The calls of a deployment's workflow bindings and of its runs. Arguments: `{binding, ...}`, or `{run, name, ...}`. */
+export function createWorkflowCalls(
+  scope: BindingScope,
+  store: WorkflowStore,
+  limits: DeliveryLimits,
+  now: () => number = Date.now,
+): Readonly<Record<string, HostHandler>> {
+  const parse = (call: HostCall): { place: WorkflowPlace; args: Readonly<Record<string, unknown>> } => {
+    const args = toRecord(call.args);
+    const place = { namespace: scope.namespace, resource: scope.resource(args['binding']) };
+    call.owner.countSubrequest();
+    return { place, args };
+  };
+  const toId = (value: unknown): string => toName(value, 'The id', idBytesMax);
+  const steer =
+    (act: (place: WorkflowPlace, id: string, args: Readonly<Record<string, unknown>>) => Promise<void>): HostHandler =>
+    async (call) => {
+      const { place, args } = parse(call);
+      await act(place, toId(args['id']), args);
+      return {};
+    };
+
+  /** What a run says of itself. The token came with its event, and holds as long as this stretch does. */
+  const parseRun = (call: HostCall): { run: string; args: Readonly<Record<string, unknown>> } => {
+    const args = toRecord(call.args);
+    const { run } = args;
+    if (typeof run !== 'string' || !/^\d{1,15}\.[\w.-]{1,80}$/.test(run)) throw invalid('The run is not valid');
+    return { run, args };
+  };
+  const toStep = (value: unknown): string => toName(value, 'The name of a step', stepNameBytesMax);
+  const ended = { value: { ended: 'This run goes on elsewhere, or not at all' } };
+  const tell =
+    (word: (args: Readonly<Record<string, unknown>>) => StepWord): HostHandler =>
+    async (call) => {
+      const { run, args } = parseRun(call);
+      return (await store.step(scope.namespace, run, toStep(args['name']), word(args), now())) ? { value: {} } : ended;
+    };
+
+  return {
+    /** `{input, id?}` -> `{executionId}`. */
+    async 'workflow.trigger'(call) {
+      const { place, args } = parse(call);
+      const id = args['id'] == null ? randomUUID() : toId(args['id']);
+      const input = toJsonText(args['input'], 'The input', limits.workflowValueBytesMax);
+      await store.trigger(place, scope, { id, input }, now());
+      return { value: { executionId: id } };
+    },
+    async 'workflow.get'(call) {
+      const { place, args } = parse(call);
+      const found = await store.get(place, toId(args['id']));
+      return { value: found === null ? null : toReply(found) };
+    },
+    /** `{status?, limit?, cursor?}` -> `{executions, cursor}`, newest first. */
+    async 'workflow.list'(call) {
+      const { place, args } = parse(call);
+      const status = args['status'] ?? null;
+      if (status !== null && !statuses.includes(status as string)) throw invalid(`status must be one of ${statuses.join(', ')}`);
+      const limit = toWhole(args['limit'], 'limit', { least: 1, most: pageMax, otherwise: 100 });
+      const cursor = args['cursor'] ?? null;
+      if (cursor !== null && !/^\d{1,15}$/.test(String(cursor))) throw invalid('The cursor is not valid');
+      const page = { status: status as ExecutionStatus | null, limit, before: cursor === null ? null : Number(cursor) };
+      const { executions, next } = await store.list(place, page);
+      return { value: { executions: executions.map(toReply), cursor: next === null ? null : String(next) } };
+    },
+    'workflow.cancel': steer((place, id) => store.cancel(place, id, now())),
+    'workflow.pause': steer((place, id) => store.pause(place, id)),
+    'workflow.resume': steer((place, id) => store.resume(place, id, now())),
+    'workflow.restart': steer((place, id, { fromStep }) => {
+      const from = fromStep == null ? null : toStep(fromStep);
+      return store.restart(place, id, { fromStep: from, deployment: scope.deployment }, now());
+    }),
+    'workflow.sendEvent': steer((place, id, { type, payload }) => {
+      const event = {
+        type: toName(type, 'The type', typeBytesMax),
+        payload: toJsonText(payload, 'The payload', limits.workflowValueBytesMax),
+      };
+      return store.sendEvent(place, id, event, now());
+    }),
+    'workflow.stepDone': tell(({ result }) => ({
+      kind: 'done',
+      result: toJsonText(result, 'The result of a step', limits.workflowValueBytesMax),
+    })),
+    'workflow.stepFailed': tell(({ error, attempts, wakeAt }) => ({
+      kind: 'failed',
+      error: toError(error),
+      attempts: toWhole(attempts, 'attempts', { least: 0, most: 1_000_000 }),
+      wakeAt: wakeAt == null ? null : toTime(wakeAt, now() + limits.sleepMsMax),
+    })),
+    'workflow.sleep': tell(({ wakeAt }) => ({ kind: 'sleep', wakeAt: toTime(wakeAt, now() + limits.sleepMsMax) })),
+    async 'workflow.waitForEvent'(call) {
+      const { run, args } = parseRun(call);
+      const wait = {
+        name: toStep(args['name']),
+        type: toName(args['type'], 'The type of the event', typeBytesMax),
+        timeoutAt: args['timeoutAt'] == null ? null : toTime(args['timeoutAt'], dateMax),
+      };
+      const event = await store.waitForEvent(scope.namespace, run, wait, now());
+      if (event === false) return ended;
+      return { value: event === null ? {} : { step: { kind: 'event', status: 'done', result: JSON.parse(event) as unknown } } };
+    },
+    async 'workflow.log'(call) {
+      const { run, args } = parseRun(call);
+      const { message, data } = args;
+      if (typeof message !== 'string') throw invalid('The message must be a string');
+      const content = data == null ? null : toJsonText(data, 'The data', limits.workflowLogBytesMax);
+      const line = { message: message.replaceAll('\0', '').slice(0, limits.workflowLogBytesMax).toWellFormed(), content };
+      await store.log(scope.namespace, run, line, now());
+      return {};
+    },
+  };
+}
+
+function toTime(value: unknown, most: number): number {
+  if (typeof value !== 'number' || !Number.isFinite(value)) throw invalid('The time must be milliseconds since 1970');
+  if (value > most) throw invalid(`The time lies too far ahead: at most ${new Date(Math.min(most, dateMax)).toISOString()}`);
+  return Math.max(0, Math.floor(value));
+}
+
+function toError(error: unknown): string {
+  const { name, message } = toRecord(error);
+  return JSON.stringify({ name: String(name).slice(0, 100), message: String(message).slice(0, 10_000) });
+}
+
+function toReply({ id, status, input, output, error, startedAt, completedAt }: StoredExecution): object {
+  const errorMessage = error === null ? null : (JSON.parse(error) as { message: string }).message;
+  return {
+    id,
+    status,
+    input: JSON.parse(input) as unknown,
+    output: output === null ? null : (JSON.parse(output) as unknown),
+    errorMessage,
+    startedAt,
+    completedAt,
+  };
+}

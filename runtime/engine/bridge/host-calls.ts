@@ -1,0 +1,128 @@
+// The host's end of host calls: what a handler of one gets and gives, the tables of all of them, and the way an error takes
+// back into the guest. Handlers live in runtime/engine/bindings; every argument they get is hostile.
+import { isErrorCode, type ErrorCode, errorTable } from '#core/errors.ts';
+import type { MainTurns } from '../work/main-turns.ts';
+import type { TraceContext } from '../invocation/trace.ts';
+import type { HandleTable } from './handle-table.ts';
+import type { HostMemory } from './host-memory.ts';
+import type { Failure, Part } from './protocol.ts';
+import type { BridgedSocket } from './sockets.ts';
+import type { ByteSink, ByteSource } from './streams.ts';
+
+/** What an asynchronous handler answers. */
+export interface HostReply {
+  readonly value?: unknown;
+  readonly parts?: readonly Part[];
+  /** The parts are nobody's any more: their memory may go over instead of a copy. */
+  readonly spent?: boolean;
+}
+
+/** A stream into the guest that a handler has opened. */
+export interface GuestStream {
+  readonly id: number;
+  /** False: the guest has enough until `source.resume()`. `spent`: the chunk is nobody's any more, its memory may go over instead of a copy. */
+  write(chunk: Uint8Array, spent?: boolean): boolean;
+  end(): void;
+  break(failure: Failure): void;
+}
+
+/** The deployment an isolate runs, as far as handlers may know it. */
+export interface CallScope {
+  /** Opaque objects that guest code names by number: keys, compressors. */
+  readonly handles: HandleTable;
+  /** Where what is made for the worker is reserved before. */ readonly memory: HostMemory;
+  /** @throws {PlatformError} `quota_exceeded`. */
+  openStream(source: ByteSource): GuestStream;
+  /** Whether so many bytes more may wait outside of the isolate for it to take them. */
+  hasRoom(bytes: number): boolean;
+  /** Directs the bytes of a stream from the guest. */
+  receiveStream(id: number, sink: ByteSink): { drained(): void };
+  /**
+   * Opens the guest's socket of that id, to be attached to a wire; closed when the invocation `owner` is over (0: not).
+   *
+   * @throws {PlatformError} `websocket_limit_exceeded`, `invalid_argument` for an id that is in use.
+   */
+  openSocket(id: number, owner: number): BridgedSocket;
+  /** What a socket got from the guest, and what of it waits; null for a closed one. */
+  socketState(id: number): { readonly received: number; readonly buffered: number } | null;
+}
+
+/** What the call is charged to. */
+export interface CallOwner {
+  /** Counts one subrequest. @throws {PlatformError} `subrequest_limit_exceeded`. */
+  countSubrequest(): void;
+  /** Nothing is to be done for it any more. */
+  readonly isOver: boolean;
+  /** CPU that its budget has left; infinite where there is no limit. */
+  readonly cpuLeftMs: number;
+  /**
+   * Sets CPU aside for work of the host before it begins: where the budget has no room for it, the invocation is over.
+   *
+   * @throws {PlatformError} `cpu_limit_exceeded`, `invocation_ended`.
+   */
+  reserveCpu(cpuMs: number): void;
+  /** The work has ended, or never began: what was set aside for it, and what it took. */
+  settleCpu(reservedMs: number, usedMs: number): void;
+  /** Has something run when the invocation is over, however it ended; at once where it is. */
+  atEnd(run: () => void): void;
+  /** Host that the request came to; null for other events. */
+  host(): string | null;
+  /** Number of the invocation; 0 for none. */
+  readonly id: number;
+  /** The trace that requests made for it continue. */
+  readonly trace: TraceContext | null;
+}
+
+/** One call. */
+export interface HostCall {
+  readonly args: unknown;
+  readonly parts: readonly Part[];
+  readonly isolate: CallScope;
+  readonly owner: CallOwner;
+  /** Nobody waits any more: the guest dropped the call, or its isolate is gone. */
+  readonly signal: AbortSignal;
+  /** As the signal says, without the cost of one. */ readonly isDropped: boolean;
+}
+
+export type HostHandler = (call: HostCall) => HostReply | Promise<HostReply>;
+/** Synchronous: runs while a thread of the guest waits; must be quick. */
+export type SyncHostHandler = (args: unknown, part: Part | undefined, isolate: CallScope) => unknown;
+
+/** The handlers by name. */
+export interface HostHandlers {
+  readonly async: Readonly<Record<string, HostHandler>>;
+  readonly sync: Readonly<Record<string, SyncHostHandler>>;
+  /** Calls that a thread of the guest may wait for; each works off the main thread. */
+  readonly waiting: Readonly<Record<string, HostHandler>>;
+  /** When asynchronous calls begin. */ readonly turns: MainTurns;
+}
+
+// Names that a handler's error may have in the guest; everything else is an internal error that says nothing.
+const guestNames = new Set([
+  'TypeError',
+  'RangeError',
+  'SyntaxError',
+  'DataError',
+  'OperationError',
+  'NotSupportedError',
+  'InvalidAccessError',
+  'QuotaExceededError',
+  'AbortError',
+  'TimeoutError',
+  'EncodingError',
+  'InvalidStateError',
+  'SyntaxError',
+]);
+
+/** An error as the guest may see it: known codes and standard names with their message, anything else as `internal`. */
+export function toFailure(error: unknown): Failure {
+  const { code, name, message } = (error ?? {}) as { code?: unknown; name?: unknown; message?: unknown };
+  if (isErrorCode(code)) return { code, name: guestName(code), message: String(message) };
+  if (typeof name === 'string' && guestNames.has(name)) return { code: name, name, message: String(message) };
+  return { code: 'internal', name: 'Error', message: errorTable.internal.message };
+}
+
+// `fetch` rejects with a TypeError, as the Fetch Standard says.
+function guestName(code: ErrorCode): string {
+  return code === 'fetch_failed' || code === 'egress_forbidden' || code === 'invalid_argument' ? 'TypeError' : 'Error';
+}

@@ -1,0 +1,269 @@
+// The engine's end that has the clients: sends their requests to other engines and the answers back, and knows what to do with
+// those that an engine took with it when it died. Used by placement.ts; decides nothing about where a request belongs.
+import { connect } from 'node:net';
+import { Slots } from '../bridge/slots.ts';
+import type { Exchange } from '../http/listener.ts';
+import {
+  ABORT,
+  BEGIN,
+  BODY,
+  BODY_END,
+  CHUNK,
+  CREDIT,
+  CUT,
+  END,
+  READ_BODY,
+  REQUEST,
+  UNKNOWN,
+  WHOLE_BYTES,
+  WHOLE_EMPTY,
+  WHOLE_TEXT,
+  WINDOW_BYTES,
+  type FrameReader,
+} from './frames.ts';
+import { Link } from './link.ts';
+
+/** What becomes of requests that cannot be forwarded after all. */
+export interface ForwarderParts {
+  /** Serve it in this engine: nothing has happened to it yet, or nothing that may not happen twice. */
+  readonly serveHere: (deployment: string, exchange: Exchange) => void;
+  /** Its engine died before it answered. */
+  readonly answerLost: (exchange: Exchange) => void;
+}
+
+/** One forwarded request. */
+interface Forwarded {
+  readonly exchange: Exchange;
+  readonly deployment: string;
+  readonly counter: { inFlight: number };
+  begun: boolean;
+  /** Bytes of the response that the client has taken and the other engine does not know of. */ taken: number;
+  /** How much of the request body the other engine still takes. */ credit: number;
+}
+
+/** One engine that requests go to. */
+interface Target {
+  readonly link: Link;
+  readonly running: Slots<Forwarded>;
+  connected: boolean;
+  /** It is to be closed when nothing runs on it any more. */ leaving: boolean;
+}
+
+/** A request whose engine is gone, until it is known who did it. */
+interface Orphan {
+  readonly path: string;
+  /** Its engine never got it. */ readonly untouched: boolean;
+  readonly deployment: string;
+  readonly exchange: Exchange;
+}
+
+/** How long the supervisor's word about a death is waited for. */
+const VERDICT_MS = 2000;
+/** And for an engine that could not be reached: it may just as well have been stopped in order. */
+const UNREACHED_MS = 250;
+
+export class Forwarder {
+  #parts: ForwarderParts;
+  #targets = new Map<string, Target>();
+  #orphans: Orphan[] = [];
+  /** Forwarded so far. */
+  count = 0;
+
+  constructor(parts: ForwarderParts) {
+    this.#parts = parts;
+  }
+
+  /** @param counter counts what is on its way for the caller. */
+  forward(path: string, deployment: string, exchange: Exchange, counter: { inFlight: number }): void {
+    const target = this.#targets.get(path) ?? this.#open(path);
+    const { writer } = target.link;
+    const { method, target: url, host, remoteAddress, headerBlock, bodyBytes } = exchange;
+    const forwarded: Forwarded = { exchange, deployment, counter, begun: false, taken: 0, credit: WINDOW_BYTES };
+    const id = target.running.add(forwarded);
+    counter.inFlight++;
+    this.count++;
+    const chars = deployment.length + method.length + url.length + host.length + remoteAddress.length + headerBlock.length;
+    writer.begin(REQUEST, id, 8 + 6 * 4 + chars * 3);
+    writer.float(bodyBytes);
+    writer.string(deployment);
+    writer.string(method);
+    writer.string(url);
+    writer.string(host);
+    writer.string(remoteAddress);
+    writer.string(headerBlock);
+    writer.end();
+    target.link.flush();
+    const onAbort = (): void => {
+      if (target.running.get(id) === undefined) return;
+      target.link.say(ABORT, id);
+      this.#over(target, id);
+    };
+    exchange.onAbort = onAbort;
+  }
+
+  /** Lets go of engines that are not among these, once they have answered. */
+  retain(paths: ReadonlySet<string>): void {
+    for (const [path, target] of this.#targets) {
+      if (paths.has(path)) continue;
+      target.leaving = true;
+      this.#closeIdle(target);
+    }
+  }
+
+  /** The supervisor says why an engine died. */
+  onDeath(path: string, blamed: string | null): void {
+    const concerned = this.#orphans.filter((orphan) => orphan.path === path);
+    if (concerned.length === 0) return;
+    this.#orphans = this.#orphans.filter((orphan) => orphan.path !== path);
+    for (const { deployment, exchange } of concerned) {
+      exchange.onAbort = null;
+      if (deployment === blamed) this.#parts.answerLost(exchange);
+      else this.#parts.serveHere(deployment, exchange);
+    }
+  }
+
+  close(): void {
+    for (const { link } of this.#targets.values()) link.destroy();
+  }
+
+  #open(path: string): Target {
+    const socket = connect({ path });
+    const link: Link = new Link(
+      socket,
+      (frame) => this.#onFrame(target, frame),
+      () => this.#onGone(path, target),
+    );
+    const target: Target = { link, running: new Slots(), connected: false, leaving: false };
+    socket.once('connect', () => (target.connected = true));
+    this.#targets.set(path, target);
+    return target;
+  }
+
+  #onFrame(target: Target, frame: FrameReader): void {
+    const id = frame.exchange;
+    const forwarded = target.running.get(id);
+    // Its client has gone meanwhile.
+    if (forwarded === undefined) return;
+    const { exchange } = forwarded;
+    switch (frame.kind) {
+      case WHOLE_TEXT:
+      case WHOLE_BYTES:
+      case WHOLE_EMPTY: {
+        const status = frame.number();
+        exchange.requestId = frame.string();
+        const headerBlock = frame.string();
+        const body = frame.kind === WHOLE_TEXT ? frame.text() : frame.kind === WHOLE_BYTES ? frame.bytes() : null;
+        this.#over(target, id);
+        exchange.send(status, headerBlock, body);
+        return;
+      }
+      case BEGIN: {
+        const status = frame.number();
+        exchange.requestId = frame.string();
+        forwarded.begun = true;
+        const onDrain = (): void => this.#grant(target, id, forwarded);
+        exchange.onDrain = onDrain;
+        exchange.begin(status, frame.string());
+        return;
+      }
+      case CHUNK: {
+        const bytes = frame.bytes();
+        forwarded.taken += bytes.byteLength;
+        if (exchange.write(bytes) && forwarded.taken >= WINDOW_BYTES / 4) this.#grant(target, id, forwarded);
+        return;
+      }
+      case END:
+        this.#over(target, id);
+        exchange.end();
+        return;
+      case CUT:
+        this.#over(target, id);
+        exchange.destroy();
+        return;
+      case READ_BODY:
+        this.#readBody(target, id, forwarded);
+        return;
+      case CREDIT:
+        forwarded.credit += frame.number();
+        if (forwarded.credit > 0) exchange.resumeBody();
+        return;
+      case UNKNOWN:
+        this.#over(target, id);
+        this.#parts.serveHere(forwarded.deployment, exchange);
+        return;
+      default:
+        throw new Error(`a frame of kind ${frame.kind}`);
+    }
+  }
+
+  #readBody(target: Target, id: number, forwarded: Forwarded): void {
+    forwarded.exchange.readBody({
+      chunk(bytes) {
+        if (target.running.get(id) !== forwarded) return true;
+        target.link.sayBytes(BODY, id, bytes);
+        forwarded.credit -= bytes.byteLength;
+        return forwarded.credit > 0;
+      },
+      end() {
+        if (target.running.get(id) === forwarded) target.link.say(BODY_END, id);
+      },
+    });
+  }
+
+  #grant(target: Target, id: number, forwarded: Forwarded): void {
+    if (forwarded.taken === 0 || target.running.get(id) !== forwarded) return;
+    target.link.sayNumber(CREDIT, id, forwarded.taken);
+    forwarded.taken = 0;
+  }
+
+  #over(target: Target, id: number): void {
+    const forwarded = target.running.remove(id);
+    if (forwarded === undefined) return;
+    forwarded.counter.inFlight--;
+    forwarded.exchange.onAbort = null;
+    forwarded.exchange.onDrain = null;
+    if (target.leaving) this.#closeIdle(target);
+  }
+
+  #closeIdle(target: Target): void {
+    if (target.running.size === 0) target.link.close();
+  }
+
+  #onGone(path: string, target: Target): void {
+    if (this.#targets.get(path) === target) this.#targets.delete(path);
+    for (const { exchange, deployment, counter, begun } of target.running.values()) {
+      counter.inFlight--;
+      exchange.onAbort = null;
+      exchange.onDrain = null;
+      if (begun) exchange.destroy();
+      // An engine that died a moment ago refuses connections before the supervisor can say whose doing it was.
+      else if (!target.connected) this.#await({ path, untouched: true, deployment, exchange });
+      else if (mayRepeat(exchange)) this.#await({ path, untouched: false, deployment, exchange });
+      else this.#parts.answerLost(exchange);
+    }
+  }
+
+  /** Whether its own code killed the engine decides: asked again here, it would kill this one too. */
+  #await(orphan: Orphan): void {
+    this.#orphans.push(orphan);
+    const { exchange } = orphan;
+    const drop = (): boolean => {
+      const before = this.#orphans.length;
+      this.#orphans = this.#orphans.filter((other) => other !== orphan);
+      return this.#orphans.length < before;
+    };
+    const onAbort = (): void => void drop();
+    exchange.onAbort = onAbort;
+    const onSilence = (): void => {
+      if (!drop()) return;
+      exchange.onAbort = null;
+      if (orphan.untouched) this.#parts.serveHere(orphan.deployment, exchange);
+      else this.#parts.answerLost(exchange);
+    };
+    setTimeout(onSilence, orphan.untouched ? UNREACHED_MS : VERDICT_MS).unref();
+  }
+}
+
+function mayRepeat({ method, bodyBytes }: Exchange): boolean {
+  return bodyBytes === 0 && (method === 'GET' || method === 'HEAD' || method === 'OPTIONS');
+}

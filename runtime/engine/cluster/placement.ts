@@ -1,0 +1,193 @@
+// Where a request belongs: here, in its deployment's home engine, or in the engine that its deployment is kept apart in. Told who is
+// where by the supervisor; handler.ts asks once per deployment and change, not per request.
+import type { Exchange } from '../http/listener.ts';
+import { headerIn } from '../http/header-block.ts';
+import type { Forwarder } from './forwarder.ts';
+import { homes } from './homes.ts';
+
+/** Where a deployment's requests go instead of this engine's isolates. */
+export interface Remote {
+  /** False: serve it here. */
+  take(exchange: Exchange): boolean;
+  /** Nothing of it may run here, whoever asks. */ readonly isApart: boolean;
+}
+
+/** The part of a deployment that counts here. */
+export interface Placed {
+  /** It is warm here. */ readonly hasIsolate: boolean;
+}
+
+/** Who is where, as the supervisor says it. */
+export interface Whereabouts {
+  readonly serving: readonly { readonly place: number; readonly link: string }[];
+  readonly apart: readonly {
+    readonly deployment: string;
+    readonly strikes: number;
+    readonly until: number;
+    readonly link: string | null;
+    readonly returns: boolean;
+  }[];
+}
+
+export interface PlacementParts {
+  /** Number of this engine among those that serve. */ readonly place: () => number | null;
+  readonly forwarder: Forwarder;
+  /** Requests of a deployment forwarded in a minute after which it gets an isolate here; 0 = nothing is forwarded for warmth. */
+  readonly forwardsMax: number;
+  /** There is no engine yet for a deployment that is kept apart. */ readonly want: (deployment: string) => void;
+  readonly serveHere: (deployment: string, exchange: Exchange) => void;
+  /** Answers that a deployment is kept apart. */
+  readonly refuse: (exchange: Exchange, strikes: number, retryAfterSeconds: number) => void;
+}
+
+const WINDOW_MS = 60_000;
+/** Forwarded requests of one deployment on their way, above which its home has enough to do. */
+const IN_FLIGHT_MAX = 64;
+/** Requests that wait for a quarantine engine to start, and how long. */
+const HELD_MAX = 100;
+const HELD_MS = 5000;
+
+interface Held {
+  readonly deployment: string;
+  readonly exchange: Exchange;
+  readonly timer: NodeJS.Timeout;
+}
+
+export class Placement {
+  #parts: PlacementParts;
+  #whereabouts: Whereabouts = { serving: [], apart: [] };
+  #places: readonly number[] = [];
+  #apart = new Map<string, Whereabouts['apart'][number]>();
+  #held: Held[] = [];
+
+  constructor(parts: PlacementParts) {
+    this.#parts = parts;
+  }
+
+  /** The supervisor says who is where. The deployments' remotes are to be asked for again afterwards, and then `release` called. */
+  update(whereabouts: Whereabouts): void {
+    this.#whereabouts = whereabouts;
+    this.#places = whereabouts.serving.map(({ place }) => place);
+    this.#apart = new Map(whereabouts.apart.map((one) => [one.deployment, one]));
+    const links = new Set(whereabouts.serving.map(({ link }) => link));
+    for (const { link } of whereabouts.apart) if (link !== null) links.add(link);
+    this.#parts.forwarder.retain(links);
+  }
+
+  /** Requests that waited go where they belong now. */
+  release(): void {
+    for (const held of this.#held.splice(0)) {
+      const apart = this.#apart.get(held.deployment);
+      if (apart !== undefined && apart.link === null && apart.until <= Date.now()) {
+        this.#held.push(held);
+        continue;
+      }
+      clearTimeout(held.timer);
+      held.exchange.onAbort = null;
+      if (apart === undefined) this.#parts.serveHere(held.deployment, held.exchange);
+      else new ApartRemote(this.#parts, apart, () => {}).take(held.exchange);
+    }
+  }
+
+  /** @param before what it was until now: its counts go on where nothing has changed. */
+  remoteOf(deployment: string, placed: Placed, before: Remote | null): Remote | null {
+    const own = this.#parts.place();
+    // A quarantine engine serves what it is given.
+    if (own === null) return null;
+    const apart = this.#apart.get(deployment);
+    if (apart !== undefined) return new ApartRemote(this.#parts, apart, (exchange) => this.#hold(deployment, exchange, apart.strikes));
+    if (this.#parts.forwardsMax === 0 || this.#places.length < 2) return null;
+    const [home] = homes(deployment, this.#places, 1) as [number];
+    if (home === own) return null;
+    const { link } = this.#whereabouts.serving.find(({ place }) => place === home)!;
+    if (before instanceof HomeRemote && before.link === link) return before;
+    return new HomeRemote(this.#parts, deployment, link, placed);
+  }
+
+  #hold(deployment: string, exchange: Exchange, strikes: number): void {
+    if (this.#held.length >= HELD_MAX) {
+      this.#parts.refuse(exchange, strikes, 1);
+      return;
+    }
+    const drop = (): void => void (this.#held = this.#held.filter((other) => other !== held));
+    const timer = setTimeout(() => {
+      drop();
+      exchange.onAbort = null;
+      this.#parts.refuse(exchange, strikes, 1);
+    }, HELD_MS);
+    const held: Held = { deployment, exchange, timer };
+    const onAbort = (): void => {
+      clearTimeout(timer);
+      drop();
+    };
+    exchange.onAbort = onAbort;
+    this.#held.push(held);
+    this.#parts.want(deployment);
+  }
+}
+
+/**
+ * Forwards to the home while that is cheaper than an isolate here: each forwarded request costs a little, an isolate costs as much
+ * as a hundred of them at once. So whatever the traffic does, at most twice the least possible is spent.
+ */
+class HomeRemote implements Remote {
+  readonly link: string;
+  readonly isApart = false;
+  inFlight = 0;
+  #parts: PlacementParts;
+  #deployment: string;
+  #placed: Placed;
+  #count = 0;
+  #since = 0;
+
+  constructor(parts: PlacementParts, deployment: string, link: string, placed: Placed) {
+    this.#parts = parts;
+    this.#deployment = deployment;
+    this.link = link;
+    this.#placed = placed;
+  }
+
+  take(exchange: Exchange): boolean {
+    if (this.#placed.hasIsolate || isHandshake(exchange)) return false;
+    const now = performance.now();
+    if (now - this.#since > WINDOW_MS) {
+      this.#since = now;
+      this.#count = 0;
+    }
+    if (++this.#count > this.#parts.forwardsMax || this.inFlight >= IN_FLIGHT_MAX) {
+      this.#count = 0;
+      return false;
+    }
+    this.#parts.forwarder.forward(this.link, this.#deployment, exchange, this);
+    return true;
+  }
+}
+
+/** A deployment that is kept apart: nothing of it runs here. */
+class ApartRemote implements Remote {
+  readonly isApart = true;
+  inFlight = 0;
+  #parts: PlacementParts;
+  #apart: Whereabouts['apart'][number];
+  #hold: (exchange: Exchange) => void;
+
+  constructor(parts: PlacementParts, apart: Whereabouts['apart'][number], hold: (exchange: Exchange) => void) {
+    this.#parts = parts;
+    this.#apart = apart;
+    this.#hold = hold;
+  }
+
+  take(exchange: Exchange): boolean {
+    const { deployment, strikes, until, link, returns } = this.#apart;
+    const waitMs = until - Date.now();
+    if (waitMs > 0 || returns || isHandshake(exchange)) this.#parts.refuse(exchange, strikes, Math.max(1, Math.ceil(waitMs / 1000)));
+    else if (link === null) this.#hold(exchange);
+    else this.#parts.forwarder.forward(link, deployment, exchange, this);
+    return true;
+  }
+}
+
+/** Its connection is here, so it is served here. */
+function isHandshake(exchange: Exchange): boolean {
+  return exchange.headerBlock.includes('upgrade\0') && headerIn(exchange.headerBlock, 'upgrade') !== null;
+}

@@ -1,0 +1,97 @@
+// The engine's end that serves: accepts links of other engines on a Unix socket and hands their requests to the handler. Opened by
+// main.ts.
+import { createServer, type Socket } from 'node:net';
+import type { Exchange } from '../http/listener.ts';
+import { HeadCache } from '../http/header-block.ts';
+import { ABORT, BODY, BODY_END, CREDIT, REQUEST, UNKNOWN, type FrameReader } from './frames.ts';
+import { Link } from './link.ts';
+import { Numbered } from './numbered.ts';
+import { ReceivedExchange } from './received-exchange.ts';
+
+/** An open receiver. */
+export interface Receiver {
+  /** Requests of other engines that run here. */ readonly load: number;
+  /** No new links; resolves when those there are have nothing left, or at the deadline. */
+  drain(deadlineMs: number): Promise<void>;
+  close(): void;
+}
+
+export interface ReceiverParts {
+  /** Path of the Unix socket. */ readonly path: string;
+  /** The platform's own domains: no cookie may be for all of their hosts. */ readonly domains?: readonly string[];
+  /** Serves it here, whatever else; false when the deployment is not known. */
+  readonly onExchange: (deployment: string, exchange: Exchange) => boolean;
+}
+
+/** @throws {Error} of the system when the socket cannot be made. */
+export async function openReceiver(parts: ReceiverParts): Promise<Receiver> {
+  const heads = new HeadCache(parts.domains);
+  const sockets = new Set<Socket>();
+  let load = 0;
+  let onQuiet: (() => void) | null = null;
+
+  const server = createServer((socket) => {
+    const exchanges = new Numbered<ReceivedExchange>();
+    sockets.add(socket);
+    const over = (id: number): void => {
+      if (exchanges.remove(id)) load--;
+    };
+    const onFrame = (frame: FrameReader): void => {
+      const id = frame.exchange;
+      if (frame.kind !== REQUEST) {
+        // One that is over may still be spoken to: the words crossed.
+        const exchange = exchanges.get(id);
+        if (frame.kind === BODY) exchange?.body(frame.bytes());
+        else if (frame.kind === BODY_END) exchange?.bodyEnd();
+        else if (frame.kind === CREDIT) exchange?.credit(frame.number());
+        else if (frame.kind === ABORT) exchange?.abort();
+        else throw new Error(`a frame of kind ${frame.kind}`);
+        return;
+      }
+      const bodyBytes = frame.float();
+      const deployment = frame.string();
+      const [method, target, host] = [frame.string(), frame.string(), frame.string()];
+      const [remoteAddress, headerBlock] = [frame.string(), frame.string()];
+      const exchange = new ReceivedExchange(id, { method, target, host, remoteAddress, headerBlock, bodyBytes }, link, heads, over);
+      exchanges.put(id, exchange);
+      load++;
+      if (parts.onExchange(deployment, exchange)) return;
+      over(id);
+      link.say(UNKNOWN, id);
+    };
+    const link: Link = new Link(socket, onFrame, () => {
+      sockets.delete(socket);
+      for (const exchange of exchanges.values()) exchange.abort();
+      if (sockets.size === 0) onQuiet?.();
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(parts.path, () => {
+      server.removeListener('error', reject);
+      resolve();
+    });
+  });
+
+  return {
+    get load() {
+      return load;
+    },
+    async drain(deadlineMs) {
+      server.close();
+      if (sockets.size > 0) {
+        await new Promise<void>((resolve) => {
+          const deadline = setTimeout(resolve, deadlineMs);
+          onQuiet = () => {
+            clearTimeout(deadline);
+            resolve();
+          };
+        });
+      }
+    },
+    close() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}

@@ -1,0 +1,142 @@
+// An engine's half of supervision: it boots, waits for an assignment, opens its sockets, says what it runs, and hands over or drains
+// when it is told to. main.ts calls it where a supervisor started the process. Everything here is about the process, nothing
+// about a request.
+import { flushCompileCache } from 'node:module';
+import type { Limits } from '#core/limits.ts';
+import type { Supervision } from '../process/configuration.ts';
+import type { Forwarder } from './forwarder.ts';
+import type { Placement } from './placement.ts';
+import { openReceiver, type Receiver } from './receiver.ts';
+import type { Handler } from '../handler.ts';
+import type { Listener, ListenerOptions } from '../http/listener.ts';
+import { openInternal, type InternalRoutes } from '../process/internal-server.ts';
+import type { SentHandle } from '../../supervisor/engines/engine-process.ts';
+import type { FromEngine, ToEngine } from '../../supervisor/engines/messages.ts';
+import type { DeploymentKey } from '../../supervisor/private-port/state.ts';
+
+/** What supervision works on. */
+export interface SupervisedParts {
+  readonly supervision: Supervision;
+  readonly limits: Limits;
+  /** The platform's own. */ readonly domains: readonly string[];
+  readonly handler: Handler;
+  readonly forwarder: Forwarder;
+  readonly placement: Placement;
+  readonly routes: InternalRoutes;
+  readonly parkedThreads: () => number;
+  /** The deployment that lost most of them. */ readonly parkedBy: () => DeploymentKey | null;
+  /** Invocations that have begun so far. */ readonly served: () => number;
+  readonly open: (options: Pick<ListenerOptions, 'port' | 'reusePort' | 'inherited'>) => Promise<Listener>;
+  /** The place among serving engines; null for a quarantine. */ readonly onAssigned: (place: number | null) => void;
+  readonly onListening: (listener: Listener) => void;
+  /** Cannot go on. */ readonly onFailure: (error: Error) => void;
+  /** All is served: end the process. */ readonly onDrained: () => void;
+}
+
+/** Threads lost to heap overflows inside V8 after which an engine is replaced. */
+const PARKED_THREADS_MAX = 8;
+/** Between looks at what runs, and how many of them pass until the supervisor is told although nothing has changed. */
+const NOTE_MS = 100;
+const NOTES_PER_REPORT = 10;
+/** Deployments named in a note. */
+const RUNNING_MAX = 50;
+const LOAD_MS = 20;
+/** A spare has nothing to do after that. */
+const SPARE_QUIET_MS = 3000;
+
+/** Opens the private sockets and says that the engine can be assigned. `drain` is for signals. */
+export async function superviseEngine(parts: SupervisedParts): Promise<{ drain(patient: boolean): Promise<void> }> {
+  const { supervision, handler, forwarder, placement, limits } = parts;
+  const say = (message: FromEngine, handle?: object | null): void => {
+    if (process.connected) process.send?.(message, (handle ?? undefined) as never, {}, () => {});
+  };
+  let listener: Listener | null = null;
+  /** Leaves the sockets of dead engines, by place. */
+  const adopted = new Map<number, () => void>();
+  let draining = false;
+  const receiver: Receiver = await openReceiver({
+    path: `${supervision.sockets}.link`,
+    domains: parts.domains,
+    onExchange: handler.serveHere,
+  });
+  const internal = await openInternal(`${supervision.sockets}.http`, parts.routes);
+
+  // What Node compiled for this start is there for the next process even if this one is killed. It takes a tenth of a second, the
+  // first time: only while nothing is served.
+  const keep = setTimeout(flushCompileCache, SPARE_QUIET_MS).unref();
+
+  async function assign(message: ToEngine & { type: 'assign' }, handle: object | null): Promise<void> {
+    clearTimeout(keep);
+    parts.onAssigned(message.place);
+    handler.replace();
+    if (message.role === 'serving') {
+      listener = await parts.open({ port: message.port, reusePort: true, inherited: message.inherits ? handle : null });
+      parts.onListening(listener);
+    }
+    // The supervisor keeps a copy: should this engine die, another one answers what waits in its queue.
+    say({ type: 'listening', port: listener?.port ?? 0 }, listener?.handOver());
+  }
+
+  async function drain(patient: boolean): Promise<void> {
+    if (draining) return;
+    draining = true;
+    const deadline = performance.now() + limits.drainMs;
+    await Promise.all([listener?.drain(limits.drainMs, patient ? 'wait' : 'close'), patient ? receiver.drain(limits.drainMs) : null]);
+    // What `waitUntil` was given, and events that are no requests.
+    while (handler.load > 0 && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, LOAD_MS));
+    clearInterval(notes);
+    receiver.close();
+    forwarder.close();
+    internal.close();
+    internal.closeAllConnections();
+    parts.onDrained();
+  }
+
+  process.on('message', (message: ToEngine, handle: unknown) => {
+    switch (message.type) {
+      case 'topology':
+        placement.update(message);
+        handler.replace();
+        placement.release();
+        break;
+      case 'death':
+        forwarder.onDeath(message.link, message.blamed);
+        break;
+      case 'assign':
+        assign(message, (handle as object | undefined) ?? null).catch(parts.onFailure);
+        break;
+      case 'hand-over':
+        say({ type: 'listener' }, listener?.handOver());
+        break;
+      case 'adopt':
+        adopted.get(message.place)?.();
+        if (draining || listener === null || listener.adopt === null) (handle as SentHandle | undefined)?.close();
+        else adopted.set(message.place, listener.adopt(handle as object));
+        break;
+      case 'let-go':
+        adopted.get(message.place)?.();
+        adopted.delete(message.place);
+        break;
+      case 'drain':
+        void drain(message.patient);
+        break;
+    }
+  });
+
+  let last = '';
+  let quiet = 0;
+  const notes = setInterval(() => {
+    const running = handler.running().slice(0, RUNNING_MAX);
+    const text = running.join(' ');
+    if (text === last && ++quiet < NOTES_PER_REPORT) return;
+    last = text;
+    quiet = 0;
+    const parkedThreads = parts.parkedThreads();
+    say({ type: 'note', running, load: handler.load, served: parts.served(), forwarded: forwarder.count, parkedThreads });
+    if (parkedThreads >= PARKED_THREADS_MAX && !draining)
+      say({ type: 'recycle', reason: `${parkedThreads} threads are lost to heap overflows`, blamed: parts.parkedBy() });
+  }, NOTE_MS);
+
+  say({ type: 'booted' });
+  return { drain };
+}

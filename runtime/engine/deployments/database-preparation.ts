@@ -1,0 +1,55 @@
+// What is done with a deployment's databases before its worker is loaded. Used by handler.ts.
+import { PlatformError } from '#core/errors.ts';
+import type { DatabaseMigrations } from '#core/manifest.ts';
+import { ofPreview } from '#core/preview.ts';
+import type { DatabasePlace } from '../bindings/database.ts';
+import type { OpenArtifact } from '#deployments/artifact-source.ts';
+import type { Route } from '../router/route-table.ts';
+import type { DeploymentConfig } from './serving.ts';
+
+/** What a deployment's databases need before it is served. */
+export interface ProjectDatabases {
+  /** Applies migrations that were not applied yet. */
+  migrate(place: DatabasePlace, files: DatabaseMigrations['files']): Promise<unknown>;
+  /** Makes a database with the content of another. */
+  branch(place: DatabasePlace, resource: string, options: { readonly unlessThere: true }): Promise<unknown>;
+}
+
+/**
+ * The migrations of what production serves, and of a preview, in copies of production's databases made when it is first asked for. Null
+ * where there is nothing to do.
+ *
+ * @param namespace whose databases these are.
+ */
+export function prepareDatabases(
+  databases: ProjectDatabases,
+  namespace: string,
+  route: Route,
+  { manifest, migrations }: OpenArtifact,
+): NonNullable<DeploymentConfig['prepare']> | null {
+  const { preview, deployment } = route;
+  const copies = preview === null ? [] : [...new Set(Object.values(manifest.bindings['db'] ?? {}))];
+  const isMigrated = manifest.migrations !== undefined && (route.isProduction || preview !== null);
+  if (copies.length === 0 && !isMigrated) return null;
+  const unavailable =
+    (what: string) =>
+    ({ message }: Error): never => {
+      throw new PlatformError('deployment_unavailable', { deployment, reason: `${what} failed: ${message}` });
+    };
+  const run = async (): Promise<void> => {
+    for (const resource of copies)
+      await databases
+        .branch({ namespace, resource }, ofPreview(resource, preview), { unlessThere: true })
+        .catch(unavailable(`the copy of database ${resource}`));
+    if (!isMigrated) return;
+    for (const { resource, files } of migrations())
+      await databases.migrate({ namespace, resource: ofPreview(resource, preview) }, files).catch(unavailable('its migrations'));
+  };
+  let done: Promise<void> | null = null;
+  return () =>
+    (done ??= run().catch((error: Error) => {
+      // Tried again with the next request: the database may be away.
+      done = null;
+      throw error;
+    }));
+}

@@ -1,0 +1,184 @@
+// One of a deployment's two lanes, for its requests or for its events: owns the isolate that takes new work, made when something comes,
+// and the condemned ones that end what they had. It is what the pool knows, so that neither lane is scheduled, evicted or condemned
+// for what the other does. deployment.ts makes both.
+import type { HostMemory } from '../bridge/host-memory.ts';
+import type { Part } from '../bridge/protocol.ts';
+import { failed, ok, type Outcome } from '../invocation/outcome.ts';
+import type { Pool, Tenant } from '../isolates/pool.ts';
+import { Serving, type AnyInvocation, type ServingOwner, type ServingParts } from './serving.ts';
+import { StartPause } from './start-pause.ts';
+
+/** What lanes need beside what serving does. */
+export interface LaneParts extends ServingParts {
+  readonly pool: Pool;
+}
+
+/** The deployment a lane belongs to. */
+export interface LaneOwner extends ServingOwner {
+  /** What is held for it outside of its isolates. */ readonly hostMemory: HostMemory;
+  /** An invocation that lost its isolate before it had any effect. */
+  restart(invocation: AnyInvocation): void;
+}
+
+/** One way into a deployment, with whatever isolate serves it now. */
+export class Lane implements Tenant {
+  lastUsedAt = 0;
+  readonly conduct = { slowUntil: 0, isBurning: false };
+  /** Invocations that wait until the worker may be loaded at all. */
+  preparing = 0;
+  #owner: LaneOwner;
+  #parts: LaneParts;
+  #memory: HostMemory;
+  #serving: Serving | null = null;
+  /** Condemned isolates that still serve what they had. */
+  #retired = new Set<Serving>();
+  #startPause = new StartPause();
+  #closed = false;
+  /** Hears how its worker started. */
+  #onStarted: ((outcome: Outcome) => void) | null = null;
+
+  /** @param memoryShare of what may be held for the deployment outside of its isolates. */
+  constructor(owner: LaneOwner, parts: LaneParts, memoryShare: number) {
+    this.#owner = owner;
+    this.#parts = parts;
+    this.#memory = owner.hostMemory.part(memoryShare);
+  }
+
+  /** Invocations that run or wait, and open WebSockets. */
+  get load(): number {
+    let load = this.preparing + (this.#serving?.load ?? 0);
+    if (this.#retired.size > 0) for (const serving of this.#retired) load += serving.load;
+    return load;
+  }
+
+  /** Invocations that run or wait, without those whose response is an open WebSocket. */
+  get busy(): number {
+    let open = this.#serving?.upgraded ?? 0;
+    if (this.#retired.size > 0) for (const serving of this.#retired) open += serving.upgraded;
+    return this.load - open;
+  }
+
+  get isIdle(): boolean {
+    return this.load === 0 && this.#serving?.isStarting !== true;
+  }
+
+  /** Its code is on a thread at this moment. */
+  get isEntered(): boolean {
+    if (this.#serving?.isEntered === true) return true;
+    for (const serving of this.#retired) if (serving.isEntered) return true;
+    return false;
+  }
+
+  get hasIsolate(): boolean {
+    return this.#serving !== null;
+  }
+
+  start(invocation: AnyInvocation, body: Part | null | undefined): void {
+    if (this.#serving === null) {
+      const pause = this.#startPause.answer(performance.now());
+      if (pause !== null) {
+        this.#owner.end(invocation, pause);
+        return;
+      }
+      this.#serving = this.#open();
+    }
+    this.#serving.start(invocation, body);
+  }
+
+  /** Starts an isolate ahead of the first request. */
+  warm(): void {
+    this.#serving ??= this.#open();
+  }
+
+  /** Starts an isolate, and tells how that went. */
+  check(): Promise<Outcome> {
+    return new Promise((resolve) => {
+      this.#onStarted = resolve;
+      this.warm();
+    });
+  }
+
+  #open(): Serving {
+    const serving: Serving = new Serving(this.#owner, this.#parts, this.#parts.pool.take(this), this.#memory, {
+      onRestart: (invocation) => this.#owner.restart(invocation),
+      onReady: () => {
+        this.#startPause.started();
+        this.#onStarted?.(ok);
+      },
+      onStartFailed: (outcome) => this.#startFailed(outcome),
+      onCondemned: () => this.#retire(serving),
+      onGone: () => this.#forget(serving),
+    });
+    // Not before it is known here: it may be gone again before `loadWorker` returns.
+    queueMicrotask(() => serving.loadWorker());
+    return serving;
+  }
+
+  #startFailed(outcome: Outcome & { kind: 'failed' }): void {
+    this.#onStarted?.(outcome);
+    // An isolate that made room for another was no failure of its worker.
+    if (!this.#closed && outcome.details['reason'] !== 'evicted') this.#startPause.failed(outcome, performance.now());
+  }
+
+  #retire(serving: Serving): void {
+    if (this.#serving === serving) {
+      this.#serving = null;
+      this.#retired.add(serving);
+    }
+  }
+
+  #forget(serving: Serving): void {
+    this.#retired.delete(serving);
+    if (this.#serving === serving) this.#serving = null;
+    if (this.#serving === null && this.#retired.size === 0) this.#parts.pool.release(this);
+  }
+
+  /** Clients of open WebSockets are asked to come again. */
+  closeSockets(code: number, reason: string): void {
+    this.#serving?.closeSockets(code, reason);
+  }
+
+  evict(): void {
+    this.#serving?.dispose(failed('isolate_replaced', { reason: 'evicted' }));
+  }
+
+  /** Lets go of an isolate to which nothing has come for that long. */
+  evictAfter(idleMs: number, now: number): void {
+    if (this.#serving !== null && now - this.lastUsedAt >= idleMs && this.isIdle) this.evict();
+  }
+
+  condemn(): void {
+    this.#serving?.condemnForMemory();
+  }
+
+  get uses(): number {
+    return this.#serving?.uses ?? 0;
+  }
+
+  async trim(): Promise<void> {
+    await this.#serving?.trim();
+  }
+
+  async heldBytes(): Promise<number> {
+    return this.#memory.bytes + ((await this.#serving?.heapBytes()) ?? 0);
+  }
+
+  /** Called about once a second: ends what is over its wall limit. */
+  checkWall(now: number): void {
+    this.#serving?.checkWall(now);
+    for (const serving of this.#retired) serving.checkWall(now);
+  }
+
+  /** Called often while entries run: notices isolates that died without a word. */
+  checkAlive(): void {
+    this.#serving?.checkAlive();
+    for (const serving of this.#retired) serving.checkAlive();
+  }
+
+  /** The end: whatever runs is cut off. */
+  close(): void {
+    this.#closed = true;
+    this.#serving?.dispose(failed('draining'));
+    for (const serving of this.#retired) serving.dispose(failed('draining'));
+  }
+}

@@ -1,0 +1,256 @@
+// The listener on uWebSockets.js, for machines where it loads (glibc >= 2.38, `HANDLER_LISTENER`). Opened by the roots
+// as `OpenListener`. Where it cannot do what node:http does is listed in test/contract/listener-uws.test.ts.
+import { createRequire } from 'node:module';
+import { createServer, type AddressInfo, type Server } from 'node:net';
+import { defaultLimits } from '#core/limits.ts';
+import { isWebSocketHandshake } from './handshake.ts';
+import { HeadCache, hostFrom, isHopByHop } from './header-block.ts';
+import type { Listener, ListenerOptions, OpenListener } from './listener.ts';
+import { ClientAddresses } from './uws-address.ts';
+import { openCorkHolder } from './uws-cork.ts';
+import { UwsExchange, type UwsListenerState, type UwsResponse } from './uws-exchange.ts';
+import { uwsBehavior, type UwsBehavior } from './uws-socket.ts';
+
+/** The request object: valid only while the native callback runs. */
+interface UwsRequest {
+  getCaseSensitiveMethod(): string;
+  getUrl(): string;
+  getHeader(name: string): string;
+  getQuery(): string | undefined;
+  forEach(callback: (name: string, value: string) => void): void;
+}
+
+type UwsUpgrade = (response: UwsResponse, request: UwsRequest, context: object) => void;
+
+interface UwsApp {
+  ws(pattern: string, behavior: UwsBehavior<UwsUpgrade>): UwsApp;
+  any(pattern: string, handler: (response: UwsResponse, request: UwsRequest) => void): UwsApp;
+  /** Called with each connection that opens (a positive count) or closes. */
+  filter(handler: (response: UwsResponse, count: number) => void): UwsApp;
+  listen(host: string, port: number, options: number, callback: (socket: object | false) => void): UwsApp;
+  close(): UwsApp;
+}
+
+/** The part of the module `uWebSockets.js` that is used. */
+export interface UwsModule {
+  App(): UwsApp;
+  us_listen_socket_close(socket: object): void;
+  us_socket_local_port(socket: object): number;
+  readonly LIBUS_LISTEN_EXCLUSIVE_PORT: number;
+  readonly SHARED_COMPRESSOR: number;
+  readonly SHARED_DECOMPRESSOR: number;
+  _cfg(key: string): void;
+}
+
+/**
+ * Loads uWebSockets.js from wherever it is installed: the root, or bench/, which keeps its 257 MB out of the root.
+ *
+ * @returns the module, or why there is none, in one line.
+ */
+export function loadUws(where: 'installed' | 'anywhere' = 'anywhere'): { uws: UwsModule } | { uws: null; reason: string } {
+  // Read once, when the library is loaded; without it a request's head ends at 4 KB. The exact limits are checked below.
+  process.env['UWS_HTTP_MAX_HEADERS_SIZE'] ??= String(defaultLimits.headerBytesMax + 2 * defaultLimits.urlBytesMax);
+  let reason = '';
+  for (const base of where === 'installed' ? ['../../../package.json'] : ['../../../package.json', '../../../bench/package.json']) {
+    try {
+      return { uws: createRequire(new URL(base, import.meta.url))('uWebSockets.js') as UwsModule };
+    } catch (error) {
+      const lines = (error as Error).message.split('\n').filter((line) => line !== '');
+      // Of a binary that does not fit, the last line says what it needs.
+      const missing = (error as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND';
+      if (!missing || reason === '') reason = missing ? 'uWebSockets.js is not installed' : lines.at(-1)!;
+    }
+  }
+  return { uws: null, reason };
+}
+
+/** As `OpenListener`, on a loaded uWebSockets.js. */
+export function openUwsListener(uws: UwsModule): OpenListener {
+  return async (options) => {
+    // Otherwise every response names the library.
+    uws._cfg('silent');
+    const holder = await openCorkHolder(uws);
+    const state: UwsListenerState = {
+      options,
+      heads: new HeadCache(options.domains),
+      addresses: new ClientAddresses(),
+      draining: false,
+      running: 0,
+      onQuiet: null,
+      accepting: null,
+      holder,
+      sockets: new Set(),
+      waitingBytesMax: options.limits.webSocketBufferedBytesMax ?? defaultLimits.webSocketBufferedBytesMax,
+    };
+    const app = uws.App();
+    const compression = uws.SHARED_COMPRESSOR | uws.SHARED_DECOMPRESSOR;
+    const upgrade: UwsUpgrade = (response, request, context) => accept(state, response, request, context);
+    app.ws('/*', uwsBehavior(options.limits, compression, upgrade));
+    app.filter((response, count) => {
+      if (count > (options.limits.connectionsMax ?? defaultLimits.connectionsMax)) response.close();
+      else if (count > 0) state.addresses.opened(response);
+    });
+    app.any('/*', (response, request) => accept(state, response, request, null));
+
+    let listening: object | null = null;
+    const sharing = options.reusePort === true ? 0 : uws.LIBUS_LISTEN_EXCLUSIVE_PORT;
+    // A port that the system chooses is never opened for sharing by the library: choose it first.
+    const chosen = options.reusePort === true && options.port === 0 ? await openSharedPort(options.host) : null;
+    app.listen(options.host, chosen?.port ?? options.port, sharing, (socket) => {
+      listening = socket === false ? null : socket;
+    });
+    chosen?.server.close();
+    if (listening === null) {
+      holder.close();
+      throw await listenError(options);
+    }
+    const listenSocket: object = listening;
+
+    function stopAccepting(): void {
+      if (listening === null) return;
+      listening = null;
+      uws.us_listen_socket_close(listenSocket);
+    }
+    let closing: Promise<void> | null = null;
+    /** The library tells of each connection at once, and Node ends the process where that is not below a callback of its own. */
+    function cut(): Promise<void> {
+      stopAccepting();
+      closing ??= new Promise((resolve) => {
+        setImmediate(() => {
+          app.close();
+          holder.close();
+          resolve();
+        });
+      });
+      return closing;
+    }
+    const port = uws.us_socket_local_port(listenSocket);
+
+    const listener: Listener = {
+      technology: 'uws',
+      port,
+      handOver: () => null,
+      adopt: null,
+      async drain(deadlineMs, idle = 'close') {
+        state.draining = true;
+        stopAccepting();
+        for (const socket of state.sockets) socket.close(1012, 'Service restart');
+        const until = performance.now() + deadlineMs;
+        if (idle === 'wait') await new Promise((resolve) => setTimeout(resolve, Math.min(deadlineMs, options.limits.idleMs)));
+        if (state.running > 0) {
+          await new Promise<void>((resolve) => {
+            const deadline = setTimeout(resolve, Math.max(0, until - performance.now()));
+            const onQuiet = (): void => {
+              clearTimeout(deadline);
+              // The last response is written when the native call that ends it returns.
+              setImmediate(resolve);
+            };
+            state.onQuiet = onQuiet;
+          });
+        }
+        await cut();
+      },
+      async close() {
+        state.draining = true;
+        await cut();
+      },
+    };
+    return listener;
+  };
+}
+
+const methods = new Set(process.getBuiltinModule('node:http').METHODS);
+
+/** Copies what the request object holds and hands it over as an exchange. */
+function accept(state: UwsListenerState, response: UwsResponse, request: UwsRequest, context: object | null): void {
+  const { limits } = state.options;
+  const method = request.getCaseSensitiveMethod();
+  const query = request.getQuery();
+  const target = query === undefined ? request.getUrl() : `${request.getUrl()}?${query}`;
+  let headerBlock = '';
+  let headerBytes = 0;
+  let hostHeader: string | null = null;
+  let problem = '';
+  let bodyBytes = 0;
+  let hasLength = false;
+  let chunked = false;
+  let closes = false;
+  const isHandshake = context !== null && isWebSocketHandshake(method, (name) => request.getHeader(name) || null);
+  request.forEach((name, value) => {
+    headerBytes += name.length + value.length + 4;
+    switch (name.length) {
+      case 4:
+        if (name === 'host') {
+          if (hostHeader !== null) problem = 'there are several Host headers';
+          hostHeader = value;
+        }
+        break;
+      case 10:
+        if (name === 'connection' && value.toLowerCase() === 'close') closes = true;
+        break;
+      case 14:
+        if (name === 'content-length') {
+          // The library frames by the first one.
+          if (!/^\d{1,15}$/.test(value) || hasLength) problem = 'the content-length is malformed';
+          hasLength = true;
+          bodyBytes = Number(value);
+        }
+        break;
+      case 17:
+        if (name === 'transfer-encoding') {
+          if (chunked || value.toLowerCase() !== 'chunked') problem = 'the only transfer coding is chunked, once';
+          chunked = true;
+        }
+        break;
+    }
+    if (!isHopByHop(name) || (isHandshake && name === 'upgrade')) headerBlock += `${name}\0${value}\0`;
+  });
+  if (chunked) {
+    if (hasLength) problem = 'a body is framed by length or by chunks, not both';
+    bodyBytes = -1;
+  }
+  if (!methods.has(method)) problem = 'the method is unknown';
+  if (controlCharacter.test(target)) problem = 'the request target has control characters';
+  const host = hostHeader === null ? null : hostFrom(hostHeader);
+  if (host === null && problem === '') problem = hostHeader === null ? 'the Host header is missing' : 'the Host header is no host name';
+
+  const exchange = new UwsExchange(state, response, method, target, host ?? '', headerBlock, Number.isNaN(bodyBytes) ? 0 : bodyBytes);
+  if (closes) exchange.closeAfter();
+  if (target.length > limits.urlBytesMax) exchange.refuse('url_too_long', { limit: limits.urlBytesMax });
+  else if (headerBytes > limits.headerBytesMax) exchange.refuse('headers_too_large', { limit: limits.headerBytesMax });
+  else if (problem !== '') exchange.refuse('bad_request', { reason: problem });
+  else if (bodyBytes > limits.bodyBytesMax) exchange.refuse('body_too_large', { limit: limits.bodyBytesMax });
+  else {
+    if (isHandshake) exchange.offerUpgrade(context);
+    state.accepting = exchange;
+    try {
+      state.options.onExchange(exchange);
+    } finally {
+      state.accepting = null;
+      exchange.attach();
+    }
+  }
+}
+
+// oxlint-disable-next-line no-control-regex
+const controlCharacter = /[\0-\x20\x7f]/;
+
+/** A free port, held in a way that lets others share it. */
+function openSharedPort(host: string): Promise<{ server: Server; port: number }> {
+  const server = createServer((socket) => socket.destroy());
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ port: 0, host, reusePort: true }, () => resolve({ server, port: (server.address() as AddressInfo).port }));
+  });
+}
+
+/** The library only says that it failed: node:net says why. */
+function listenError(options: ListenerOptions): Promise<Error> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once('error', resolve);
+    probe.listen({ port: options.port, host: options.host }, () => {
+      probe.close(() => resolve(Object.assign(new Error(`listen EADDRINUSE: ${options.host}:${options.port}`), { code: 'EADDRINUSE' })));
+    });
+  });
+}

@@ -1,0 +1,23 @@
+// Finds the compiled code for this machine: the native half of the guest (native/guest.cc), and what its snapshot is made
+// with (native/snapshot.cc).
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import ivm from 'isolated-vm';
+
+/** The native half of the guest for this machine. @throws {Error} saying what to do where there is none. */
+export function loadNative(): ivm.NativeModule {
+  return new ivm.NativeModule(nativeFile('guest'));
+}
+
+/** The file of a compiled source. @throws {Error} saying what to do where there is none. */
+export function nativeFile(source: 'guest' | 'snapshot'): string {
+  const name = `${source}-${process.platform}-${process.arch}-${process.versions.modules}.node`;
+  const file = join(import.meta.dirname, 'native/prebuilt', name);
+  if (!existsSync(file)) {
+    throw new Error(
+      `There is no native guest for this machine (${name}). Linux on x64 and arm64 under Node 24 is supported; ` +
+        'elsewhere run `node runtime/engine/isolates/native/build.ts` with a C++ compiler, or start the platform in its container',
+    );
+  }
+  return file;
+}

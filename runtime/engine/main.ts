@@ -1,0 +1,242 @@
+// Root of an engine process: the only reader of the environment in the runtime. Started by supervisor/main.ts.
+import { createEngine } from './engine.ts';
+import { openEngineStores, type EngineStores } from './process/stores.ts';
+import { openEngineLog, type EngineLog } from './process/log.ts';
+import { Forwarder } from './cluster/forwarder.ts';
+import { Placement } from './cluster/placement.ts';
+import { createEngineReports } from './process/reports.ts';
+import { createHandler } from './handler.ts';
+import type { HostWork } from './work/host-work.ts';
+import { createLastResort } from './process/uncaught-errors.ts';
+import { internalRoutes } from './process/internal-routes.ts';
+import { KeptLog } from './process/recent-log.ts';
+import { failed, failureResponse, type Outcome } from './invocation/outcome.ts';
+import { cacheFolder } from '#core/cache-folder.ts';
+import { createArtifactSource } from '#deployments/artifact-source.ts';
+import { openRouteFiles } from '#deployments/route-source-files.ts';
+import { createRouteTable } from './router/route-table.ts';
+import { createAssetServer } from './assets/assets.ts';
+import { chooseListener } from './http/choose-listener.ts';
+import { answerJson, type InternalRoutes } from './process/internal-server.ts';
+import type { Exchange, Listener, ListenerOptions } from './http/listener.ts';
+import { keepPrivate } from '../supervisor/data-folder/private-folders.ts';
+import { ConfigurationError, engineConfig, type EngineConfig } from './process/configuration.ts';
+import { superviseEngine } from './cluster/supervised.ts';
+
+/** Exit code that tells the supervisor not to try again. */
+const EXIT_CONFIGURATION = 78;
+
+const { log, ...logging } = openLog();
+
+await start().catch(fail);
+
+function fail(error: unknown): never {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (error instanceof ConfigurationError || code === 'EADDRINUSE' || code === 'EACCES') {
+    log.fatal(
+      code === 'EADDRINUSE' ? `Port ${process.env['HANDLER_PORT'] ?? ''} is taken: stop what listens there, or set HANDLER_PORT` : message,
+    );
+    process.exit(EXIT_CONFIGURATION);
+  }
+  log.fatal(error);
+  process.exit(1);
+}
+
+function openLog(): EngineLog {
+  try {
+    return openEngineLog(process.env);
+  } catch (error) {
+    openEngineLog({}).log.fatal((error as Error).message);
+    return process.exit(EXIT_CONFIGURATION);
+  }
+}
+
+/** What they do not understand is a matter of configuration. */
+async function openStores({ folder, limits, protocol }: EngineConfig, work: HostWork): Promise<EngineStores> {
+  try {
+    return await openEngineStores({
+      environment: process.env,
+      folder,
+      limits,
+      protocol,
+      work,
+      log: (level, message) => log[level](message),
+    });
+  } catch (error) {
+    throw new ConfigurationError((error as Error).message);
+  }
+}
+
+async function start(): Promise<void> {
+  const config = engineConfig(process.env);
+  if (config.supervision === null) keepPrivate(config.folder);
+  const engine = await createEngine({
+    limits: config.limits,
+    egress: config.egress,
+    nameServers: config.nameServers,
+    cacheFolder: cacheFolder(process.env),
+    blanks: 2,
+    crashDescriptor: config.supervision?.crashFd ?? -1,
+  });
+  const source = await openRouteFiles({
+    folder: config.folder,
+    onProblem: (problem) => log.error(problem, 'A route file is broken; its last good version stays'),
+  });
+  const table = createRouteTable(config.domains);
+  let place: number | null = null;
+  const serveHere = (key: string, exchange: Exchange): void => {
+    if (!handler.serveHere(key, exchange))
+      answerFailure(exchange, failed('deployment_unavailable', { deployment: key, reason: 'it is gone' }));
+  };
+  const forwarder = new Forwarder({ serveHere, answerLost: (exchange) => answerFailure(exchange, failed('engine_lost')) });
+  const placement = new Placement({
+    place: () => place,
+    forwarder,
+    forwardsMax: config.limits.forwardsMax,
+    want: (deployment) => process.send?.({ type: 'want', deployment }),
+    serveHere,
+    refuse: (exchange, strikes, retryAfterSeconds) =>
+      answerFailure(exchange, failed('deployment_quarantined', { strikes, retryAfterSeconds })),
+  });
+  const { stores, cache, signedFiles, authRoutes, databases, close: closeStores } = await openStores(config, engine.work);
+  const kept = new KeptLog({ bytesMax: config.limits.logKeptBytesMax, projectsMax: config.limits.logKeptProjectsMax });
+  const { onRequest } = logging;
+  const handler = createHandler({
+    engine,
+    limits: config.limits,
+    protocol: config.protocol,
+    publicPort: config.publicPort,
+    trustedProxies: config.trustedProxies,
+    findRoute: (host) => table.find(host),
+    openArtifact: createArtifactSource(config.folder),
+    assets: createAssetServer(),
+    stores,
+    cache,
+    databases,
+    authRoutes,
+    signedFiles,
+    // Of requests that come straight here, the port is known.
+    hostOf: (project) => {
+      const port = config.protocol === 'http' && config.trustedProxies.length === 0 ? config.port : 0;
+      return `${project}.${config.domains[0]}${port === 0 || port === 80 ? '' : `:${port}`}`;
+    },
+    namespaceOf: (project) => project,
+    findDeployment: (id) => table.findDeployment(id),
+    ...(config.supervision === null ? {} : { remoteOf: placement.remoteOf.bind(placement) }),
+    compilesAhead: true,
+    ...logging,
+    onLog(deployment, line) {
+      logging.onLog(deployment, line);
+      kept.line(deployment.project, deployment.id, line);
+    },
+    onRequest:
+      onRequest === null
+        ? null
+        : (record) => {
+            onRequest(record);
+            kept.ended(record);
+          },
+  });
+  const update = (): void => {
+    for (const conflict of table.replace(source.routes)) log.error(conflict, 'Two projects claim one host');
+    handler.retain(table.routes());
+  };
+  update();
+  source.onChange(update);
+
+  let technology: Listener['technology'] | null = null;
+  const reports = createEngineReports({
+    engine,
+    handler,
+    listener: () => technology,
+    forwarded: () => forwarder.count,
+    routes: () => [...table.routes()].length,
+  });
+  /** On the engine's Unix socket only. */
+  const routes: InternalRoutes = {
+    ...internalRoutes({
+      handler,
+      reports,
+      kept,
+      isRouted: (project, hash) => source.hashOf(project) === hash,
+      bodyBytesMax: config.limits.deliveryBytesMax,
+    }),
+    'GET /_platform/health': (_request, response) => answerJson(response, 200, { live: true }),
+  };
+
+  const { open, reason } = await chooseListener(config.listener);
+  const listen = (options: Pick<ListenerOptions, 'port' | 'reusePort' | 'inherited'>): Promise<Listener> =>
+    open({ ...options, host: config.host, domains: config.domains, limits: config.limits, onExchange: handler.onExchange });
+  const onListening = (listener: Listener): void => {
+    ({ technology } = listener);
+    log.info(
+      { port: listener.port, listener: technology, snapshotBytes: engine.snapshotBytes, ...(reason === null ? {} : { reason }) },
+      'The handler listens',
+    );
+  };
+  const finish = async (): Promise<void> => {
+    source.close();
+    handler.close();
+    reports.close();
+    // Nothing that it counted is lost with it.
+    const report = { type: 'report', report: reports.metrics() };
+    if (process.connected) await new Promise((resolve) => process.send!(report, resolve));
+    await engine.close();
+    closeStores();
+    end(0);
+  };
+  // A parked thread never ends, and an exit would wait for it.
+  const end = (code: number): void => {
+    if (engine.parkedThreads > 0) process.kill(process.pid, 'SIGKILL');
+    process.exit(code);
+  };
+
+  let drain: (patient: boolean) => Promise<void>;
+  if (config.supervision === null) {
+    const listener = await listen({ port: config.port });
+    onListening(listener);
+    process.send?.({ type: 'listening', port: listener.port });
+    drain = () => listener.drain(config.limits.drainMs).then(finish);
+  } else {
+    ({ drain } = await superviseEngine({
+      supervision: config.supervision,
+      limits: config.limits,
+      domains: config.domains,
+      handler,
+      forwarder,
+      placement,
+      routes,
+      parkedThreads: () => engine.parkedThreads,
+      parkedBy: () => engine.parkedBy,
+      served: () => engine.counters.joined.requests,
+      open: listen,
+      onAssigned: (assigned) => (place = assigned),
+      onListening,
+      onFailure: fail,
+      onDrained: () => void finish(),
+    }));
+  }
+  let stopping = false;
+  const stop = (): void => {
+    if (stopping) end(1);
+    stopping = true;
+    void drain(false);
+  };
+  process.on(
+    'uncaughtException',
+    createLastResort({
+      isSupervised: () => config.supervision !== null && process.connected && !stopping,
+      askForReplacement: (reason) => process.send?.({ type: 'recycle', reason, blamed: null }),
+      log: (error) => log.fatal(error),
+      end: () => end(1),
+    }),
+  );
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+  process.on('disconnect', stop);
+}
+
+function answerFailure(exchange: Exchange, outcome: Outcome & { kind: 'failed' }): void {
+  const { status, headerBlock, body } = failureResponse(outcome);
+  exchange.send(status, headerBlock, body);
+}

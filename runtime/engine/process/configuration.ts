@@ -1,0 +1,113 @@
+// The engine's environment, read and checked once: what main.ts starts with.
+import { isIP } from 'node:net';
+import { resolve } from 'node:path';
+import { limitsFrom, type Limits } from '#core/limits.ts';
+import type { EgressPolicy } from '../bindings/egress.ts';
+import { proxyProblem } from '../http/client-address.ts';
+
+/** A variable that cannot be used as it is: what, where and what to do. */
+export class ConfigurationError extends Error {}
+
+/** Settings of an engine. */
+export interface EngineConfig {
+  /** `FS_PATH`: artifacts and routes. */ readonly folder: string;
+  /** `HANDLER_DOMAIN`, comma-separated: projects answer on `<project>.<domain>`. */ readonly domains: readonly string[];
+  /** `HANDLER_HOST`: address to listen on. */ readonly host: string;
+  readonly port: number;
+  readonly listener: 'auto' | 'node' | 'uws';
+  readonly protocol: 'http' | 'https';
+  /** `PUBLIC_PORT`: port of the addresses that are given to others, 443 with https; null: as requests say. */ readonly publicPort:
+    | number
+    | null;
+  readonly limits: Limits;
+  readonly egress: EgressPolicy;
+  /** `WORKER_DNS_SERVERS`: name servers of workers' requests; none: the system's. */ readonly nameServers: readonly string[];
+  /** `TRUSTED_PROXIES`: addresses and CIDR ranges whose word on their clients' addresses is taken. */ readonly trustedProxies: readonly string[];
+  /** What the supervisor starts an engine with; null when it stands alone. */ readonly supervision: Supervision | null;
+}
+
+/** An engine's place under its supervisor. */
+export interface Supervision {
+  /** `ENGINE_ID`. */ readonly id: number;
+  /** `ENGINE_SOCKETS`: base of the names of its Unix sockets. */ readonly sockets: string;
+  /** `ENGINE_CRASH_FD`: descriptor on which it says, when it dies, whose code was running. */ readonly crashFd: number;
+}
+
+/** Reads the variables of spec 2.7 and part 8 that concern the handler. @throws {ConfigurationError} */
+export function engineConfig(environment: Readonly<Record<string, string | undefined>>): EngineConfig {
+  const get = (name: string): string => environment[name]?.trim() ?? '';
+  const folder = get('FS_PATH');
+  if (folder === '') throw new ConfigurationError('FS_PATH is not set: name the folder that holds artifacts and routes');
+  const protocol = choice(
+    'PUBLIC_PROTOCOL',
+    get('PUBLIC_PROTOCOL'),
+    ['http', 'https'],
+    environment['NODE_ENV'] === 'production' ? 'https' : 'http',
+  );
+  const port = get('HANDLER_PORT') === '' ? 4001 : Number(get('HANDLER_PORT'));
+  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    throw new ConfigurationError(`HANDLER_PORT must be a port from 0 to 65535, but is "${get('HANDLER_PORT')}"`);
+  const publicPort = get('PUBLIC_PORT') === '' ? (protocol === 'https' ? 443 : null) : Number(get('PUBLIC_PORT'));
+  if (publicPort !== null && !(Number.isInteger(publicPort) && publicPort >= 1 && publicPort <= 65_535))
+    throw new ConfigurationError(`PUBLIC_PORT must be a port from 1 to 65535, but is "${get('PUBLIC_PORT')}"`);
+  const domains = (get('HANDLER_DOMAIN') || 'localhost').split(',').map((domain) => domain.trim().toLowerCase());
+  for (const domain of domains) {
+    if (!/^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/.test(domain))
+      throw new ConfigurationError(`HANDLER_DOMAIN must be host names, comma-separated, but has "${domain}"`);
+  }
+  const allowed = get('WORKER_EGRESS_ALLOW') === '' ? [] : get('WORKER_EGRESS_ALLOW').split(',');
+  for (const entry of allowed) choice('WORKER_EGRESS_ALLOW', entry.trim(), ['loopback', 'private'], '');
+  const nameServers = list(get('WORKER_DNS_SERVERS'));
+  for (const server of nameServers) {
+    if (!isNameServer(server))
+      throw new ConfigurationError(
+        `WORKER_DNS_SERVERS must be IP addresses, comma-separated, each with a port where it is not 53 (192.0.2.1:5353, [2001:db8::1]:5353), but has "${server}"`,
+      );
+  }
+  const trustedProxies = list(get('TRUSTED_PROXIES'));
+  for (const entry of trustedProxies) {
+    const problem = proxyProblem(entry);
+    if (problem !== null) throw new ConfigurationError(`TRUSTED_PROXIES must be addresses and CIDR ranges, comma-separated: ${problem}`);
+  }
+  let limits: Limits;
+  try {
+    limits = limitsFrom(environment);
+  } catch (error) {
+    throw new ConfigurationError((error as Error).message);
+  }
+  return {
+    folder: resolve(folder),
+    domains,
+    host: get('HANDLER_HOST') || '127.0.0.1',
+    port,
+    listener: choice('HANDLER_LISTENER', get('HANDLER_LISTENER'), ['auto', 'node', 'uws'], 'auto'),
+    protocol,
+    publicPort,
+    limits,
+    egress: { loopback: allowed.includes('loopback'), private: allowed.includes('private') },
+    nameServers,
+    trustedProxies,
+    supervision:
+      get('ENGINE_SOCKETS') === ''
+        ? null
+        : { id: Number(get('ENGINE_ID')), sockets: get('ENGINE_SOCKETS'), crashFd: Number(get('ENGINE_CRASH_FD')) },
+  };
+}
+
+function list(value: string): string[] {
+  return value
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
+}
+
+function isNameServer(text: string): boolean {
+  const [, address = text, port = '53'] = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text)?.filter((part) => part !== undefined) ?? [];
+  return isIP(address) !== 0 && Number(port) > 0 && Number(port) < 65_536;
+}
+
+function choice<const Value extends string>(name: string, value: string, values: readonly Value[], otherwise: Value | ''): Value {
+  if (value === '' && otherwise !== '') return otherwise;
+  if ((values as readonly string[]).includes(value)) return value as Value;
+  throw new ConfigurationError(`${name} must be one of ${values.join(', ')}, but is "${value}"`);
+}

@@ -1,0 +1,110 @@
+// What an engine answers on its Unix socket beside its health: status, metrics, deliveries. For the supervisor and whoever comes
+// through its private port. Made by main.ts, served by server/internal.ts.
+import type { IncomingMessage } from 'node:http';
+import { errorMessage } from '#core/errors.ts';
+import { isArtifactId, isProjectName } from '#core/names.ts';
+import { invocationKinds, plans, type Plan } from '#core/plans.ts';
+import type { createEngineReports } from './reports.ts';
+import type { Handler } from '../handler.ts';
+import type { DeliveryEnd, EventKind } from '../invocation/delivery.ts';
+import { outcomeLabel } from '../invocation/outcome.ts';
+import type { KeptLog } from './recent-log.ts';
+import type { Route } from '../router/route-table.ts';
+import { answerJson, answerText, type InternalRoutes } from './internal-server.ts';
+
+/** What the routes lead to. */
+export interface InternalRouteParts {
+  readonly handler: Pick<Handler, 'deliver' | 'check'>;
+  readonly kept: Pick<KeptLog, 'read'>;
+  /** Whether a project is served as the record with this hash says. */ readonly isRouted: (project: string, hash: string) => boolean;
+  readonly reports: ReturnType<typeof createEngineReports>;
+  /** Of a delivery. */ readonly bodyBytesMax: number;
+}
+
+/** The routes of an engine. */
+export function internalRoutes({ handler, reports, kept, isRouted, bodyBytesMax }: InternalRouteParts): InternalRoutes {
+  return {
+    'GET /_platform/status': (_request, response) => answerJson(response, 200, reports.status()),
+    'GET /_platform/metrics': (_request, response) => answerJson(response, 200, reports.metrics()),
+    'GET /_platform/logs'(request, response) {
+      const query = new URLSearchParams(request.url?.split('?', 2)[1] ?? '');
+      answerJson(response, 200, kept.read(query.get('project') ?? '', Number(query.get('after') ?? 0)));
+    },
+    async 'POST /_platform/deliver'(request, response) {
+      const refuse = (status: number, error: string): void => answerJson(response, status, { error, code: 'bad_request' });
+      const text = await readText(request, bodyBytesMax);
+      if (text === null) return refuse(413, `The body is larger than ${bodyBytesMax} bytes`);
+      const delivery = parse(text);
+      if (delivery === null)
+        return refuse(400, 'A delivery is {"deployment": "<id>", "kind": "queue|timer|cron|workflow", "event": {...}}');
+      const { deployment, kind, event } = delivery;
+      answerText(response, 200, delivered(await handler.deliver(deployment, kind, event)));
+    },
+    async 'POST /_platform/check'(request, response) {
+      const text = await readText(request, bodyBytesMax);
+      const asked = text === null ? null : parseCheck(text);
+      if (asked === null) return answerJson(response, 400, { error: 'A check names an artifact or a record', code: 'bad_request' });
+      if ('record' in asked) return answerJson(response, 200, { routed: isRouted(asked.project, asked.record) });
+      const { outcome, lines } = await handler.check(asked.route);
+      const error = outcome.kind === 'ok' ? null : errorMessage(outcome.code, outcome.details);
+      answerJson(response, 200, {
+        outcome: outcomeLabel(outcome),
+        error,
+        lines: lines.map(({ level, text: line }) => ({ level, text: line })),
+      });
+    },
+  };
+}
+
+async function readText(request: IncomingMessage, bytesMax: number): Promise<string | null> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.byteLength;
+    if (bytes > bytesMax) return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function parse(text: string): { deployment: string; kind: EventKind; event: string } | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  const { deployment, kind, event } = (value ?? {}) as Record<string, unknown>;
+  if (typeof deployment !== 'string' || !isEventKind(kind) || event === undefined) return null;
+  return { deployment, kind, event: JSON.stringify(event) };
+}
+
+/** What is to be checked: that a route record is known, by its hash, or that the worker of an artifact starts. */
+function parseCheck(text: string): { project: string; record: string } | { route: Route } | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  const { record, artifact, project, plan, vars } = (value ?? {}) as Record<string, unknown>;
+  if (typeof project !== 'string' || !isProjectName(project)) return null;
+  if (typeof record === 'string') return { project, record };
+  if (typeof artifact !== 'string' || !isArtifactId(artifact)) return null;
+  if (!plans.includes(plan as Plan) || typeof vars !== 'object' || vars === null) return null;
+  const texts = Object.fromEntries(Object.entries(vars).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
+  // A preview of its own: nothing of it may reach what production holds.
+  const id = `check-${artifact.slice(0, 12)}`;
+  const own = { branch: id, isProduction: false, preview: id };
+  return { route: { project, deployment: id, artifact, plan: plan as Plan, vars: texts, ...own } };
+}
+
+function isEventKind(kind: unknown): kind is EventKind {
+  return kind !== 'http' && (invocationKinds as readonly unknown[]).includes(kind);
+}
+
+/** `{outcome, result, cpuMs}`, and `error` in words when the outcome is not `ok`. The result is JSON already, and may be long. */
+function delivered({ outcome, result, cpuMs }: DeliveryEnd): string {
+  const error = outcome.kind === 'ok' ? '' : `,"error":${JSON.stringify(errorMessage(outcome.code, outcome.details))}`;
+  return `{"outcome":"${outcomeLabel(outcome)}","result":${result ?? 'null'},"cpuMs":${cpuMs}${error}}`;
+}

@@ -1,0 +1,55 @@
+// What an engine writes to its log: lines of workers and ends of invocations, with the fields that find them again. Made by
+// main.ts. Query strings stay out of it: they may hold secrets.
+import type { Logger } from 'pino';
+import { requestLogFrom } from '#core/log-level.ts';
+import type { RequestRecord } from '../deployments/deployment.ts';
+import type { HandlerParts } from '../handler.ts';
+import { outcomeLabel, outcomeLevel } from '../invocation/outcome.ts';
+import { openLog, type LogDestination } from '#core/log.ts';
+
+/** The log of an engine, and what its handler tells it. */
+export interface EngineLog extends Pick<HandlerParts, 'onLog' | 'onRequest' | 'onlyFailures'> {
+  readonly log: Logger;
+}
+
+/** @throws {Error} when `LOG_LEVEL`, `LOG_FORMAT` or `LOG_REQUESTS` cannot be understood. */
+export function openEngineLog(environment: Readonly<Record<string, string | undefined>>, destination?: LogDestination): EngineLog {
+  const log = openLog('engine', environment, destination);
+  const requests = requestLogFrom(environment);
+  const recordsOk = requests === 'all' ? log.isLevelEnabled('info') : log.isLevelEnabled('debug');
+  const onRequest = (record: RequestRecord): void => {
+    const level = outcomeLevel(record.outcome);
+    log[level === 'debug' && requests === 'all' ? 'info' : level](requestFields(record), 'invocation');
+  };
+  return {
+    log,
+    onLog: ({ id, project }, { level, text, invocation, traceId }) =>
+      log[level](
+        { deployment: id, project, ...(invocation === null ? {} : { invocation }), ...(traceId === null ? {} : { traceId }) },
+        text,
+      ),
+    onRequest: requests === 'none' || !log.isLevelEnabled('error') ? null : onRequest,
+    onlyFailures: !recordsOk,
+  };
+}
+
+function requestFields(record: RequestRecord): object {
+  const { deployment, project, invocation, kind, outcome, status, cpuMs, wallMs, method, target, event, traceId, requestId } = record;
+  return {
+    deployment,
+    project,
+    invocation,
+    kind,
+    outcome: outcomeLabel(outcome),
+    ...(event === null ? {} : { event: event.name, ...(event.id === '' ? {} : { eventId: event.id }), attempt: event.attempt }),
+    ...(kind === 'http' ? { method, path: target.split('?', 1)[0], status } : {}),
+    cpuMs: rounded(cpuMs),
+    wallMs: rounded(wallMs),
+    ...(traceId === null ? {} : { traceId }),
+    ...(requestId === null ? {} : { requestId }),
+  };
+}
+
+function rounded(ms: number): number {
+  return Math.round(ms * 1000) / 1000;
+}

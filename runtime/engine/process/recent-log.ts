@@ -1,0 +1,76 @@
+// The last lines of each project that this engine served, for `platform logs`: in memory, bounded, the oldest go first. Filled by main.ts
+// beside the log, read over the engine's Unix socket.
+import { errorMessage } from '#core/errors.ts';
+import type { RequestRecord } from '../deployments/deployment.ts';
+import type { LogLine } from '../invocation/log.ts';
+import { outcomeLabel, outcomeLevel } from '../invocation/outcome.ts';
+
+/** A line as `platform logs` shows it. */
+export interface KeptLine {
+  /** Counts up over all lines of the engine. */ readonly seq: number;
+  /** Milliseconds since 1970. */ readonly time: number;
+  readonly level: LogLine['level'];
+  readonly deployment: string;
+  readonly invocation: string | null;
+  readonly text: string;
+}
+
+/** What a line takes beside its text, about. */
+const lineBytes = 200;
+
+interface Project {
+  lines: KeptLine[];
+  bytes: number;
+}
+
+/** The lines of an engine. */
+export class KeptLog {
+  #projects = new Map<string, Project>();
+  #bytesMax: number;
+  #projectsMax: number;
+  #seq = 0;
+
+  /** @param bounds bytes of one project; projects of which anything is kept, those that wrote last. */
+  constructor(bounds: { readonly bytesMax: number; readonly projectsMax: number }) {
+    this.#bytesMax = bounds.bytesMax;
+    this.#projectsMax = bounds.projectsMax;
+  }
+
+  line(project: string, deployment: string, { level, text, invocation }: LogLine): void {
+    this.#add(project, { deployment, level, text, invocation });
+  }
+
+  /** An invocation that failed, or any where all are recorded. */
+  ended({ project, deployment, invocation, kind, method, target, status, outcome, cpuMs, wallMs }: RequestRecord): void {
+    const what = kind === 'http' ? `${method} ${target.split('?', 1)[0]} ${status}` : kind;
+    const why =
+      outcome.kind === 'ok' ? outcomeLabel(outcome) : `${outcome.code}: ${errorMessage(outcome.code, outcome.details).split('\n', 1)[0]}`;
+    const text = `${what} ${why} (CPU ${cpuMs.toFixed(1)} ms, wall ${wallMs.toFixed(0)} ms)`;
+    this.#add(project, { deployment, level: outcomeLevel(outcome), text, invocation });
+  }
+
+  /** The lines of a project behind a number, and the number to ask with next. */
+  read(project: string, after: number): { readonly next: number; readonly lines: readonly KeptLine[] } {
+    const lines = this.#projects.get(project)?.lines ?? [];
+    return { next: this.#seq, lines: lines.filter(({ seq }) => seq > after) };
+  }
+
+  #add(name: string, line: Omit<KeptLine, 'seq' | 'time'>): void {
+    let project = this.#projects.get(name);
+    if (project === undefined) {
+      project = { lines: [], bytes: 0 };
+      if (this.#projects.size >= this.#projectsMax) this.#projects.delete(this.#projects.keys().next().value!);
+    } else this.#projects.delete(name);
+    // In the order of their last line.
+    this.#projects.set(name, project);
+    const text = line.text.length > this.#bytesMax / 2 ? `${line.text.slice(0, this.#bytesMax / 2)} ...` : line.text;
+    project.lines.push({ seq: ++this.#seq, time: Date.now(), ...line, text });
+    project.bytes += text.length + lineBytes;
+    if (project.bytes <= this.#bytesMax) return;
+    // A quarter at a time: taking one from the front moves all behind it.
+    let count = 0;
+    while (project.bytes > this.#bytesMax * 0.75 && count < project.lines.length - 1)
+      project.bytes -= project.lines[count++]!.text.length + lineBytes;
+    project.lines = project.lines.slice(count);
+  }
+}

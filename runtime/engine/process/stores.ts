@@ -1,0 +1,196 @@
+// The stores of an engine in production, chosen by its environment: Postgres for state and what waits for a moment, the database
+// service, a folder or S3 for files, Redis or Postgres for the cache. main.ts opens them; everything connects when a worker first asks, and
+// the libraries of what is not chosen are not loaded.
+import { createHmac } from 'node:crypto';
+import { statfsSync } from 'node:fs';
+import { join } from 'node:path';
+import { databaseLimitsFrom } from '#core/database-limits.ts';
+import { deliveryLimitsFrom } from '#core/delivery-limits.ts';
+import { FreeSpace, whereThereIsSpace } from '#core/free-space.ts';
+import type { Limits } from '#core/limits.ts';
+import type { HostWork } from '../work/host-work.ts';
+import { createAuthRoutes, type AuthRoutes } from '../auth/routes.ts';
+import { createUsers, type Mail } from '../auth/users.ts';
+import type { BindingStores } from '../bindings/bindings.ts';
+import type { CacheStore } from '../bindings/cache.ts';
+import type { FileStore } from '../bindings/fs.ts';
+import { createSignedFiles, type SignedFiles } from '../http/signed-files.ts';
+import { createMemoryCache } from '../../stores/cache-memory.ts';
+import { createCachePostgres } from '../../stores/cache-postgres.ts';
+import { createDatabaseClient, databaseAddress, type DatabaseClient } from '../../stores/database-service.ts';
+import { openEventsPostgres } from '../../stores/event-stores.ts';
+import { openFilesDisk } from '../../stores/files-disk.ts';
+import { createOutbox } from '../../stores/outbox.ts';
+import { boundQueue, boundState, queueBounds, stateBounds, stateBytesOf } from '../../stores/project-bounds.ts';
+import { createStatePostgres } from '../../stores/state-postgres.ts';
+import { createTurns, inTurns } from '../../stores/turns.ts';
+
+/** What the handler gets. */
+export interface EngineStores {
+  readonly stores: BindingStores;
+  readonly cache: CacheStore;
+  readonly signedFiles: SignedFiles | null;
+  /** Null without a database service. */ readonly databases: DatabaseClient | null;
+  readonly authRoutes: AuthRoutes | null;
+  /** Lets go of what is connected; nothing is waited for. */ close(): void;
+}
+
+/** What they are made of. */
+export interface EngineStoresParts {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** `FS_PATH`. */ readonly folder: string;
+  readonly limits: Limits;
+  readonly work: HostWork;
+  /** In which visitors reach apps. */ readonly protocol: 'http' | 'https';
+  readonly log: (level: 'warn' | 'error', message: string) => void;
+}
+
+/** @throws {Error} naming a variable that cannot be used, or when Redis cannot be reached. */
+export async function openEngineStores({ environment, folder, limits, protocol, work, log }: EngineStoresParts): Promise<EngineStores> {
+  const get = (name: string): string => environment[name]?.trim() ?? '';
+  const deliveryLimits = deliveryLimitsFrom(environment);
+  const url = get('ENGINE_DATABASE_URL');
+  const events = url === '' ? null : openEventsPostgres({ url, name: 'platform engine', limits: deliveryLimits });
+  const address = databaseAddress(environment);
+  const databases = address === null ? null : createDatabaseClient(address, databaseLimitsFrom(environment));
+  const outbox =
+    events === null || databases === null
+      ? null
+      : createOutbox({
+          databases,
+          queue: events.queue,
+          index: events.outboxes,
+          limits: deliveryLimits,
+          now: Date.now,
+          log,
+          owns: (namespace, project) => namespace === project,
+        });
+  const secret = get('ENGINE_SECRET');
+  const keyFor = (use: string): Uint8Array => createHmac('sha256', secret).update(use).digest();
+  const space = new FreeSpace(folder, limits.diskFreeBytesMin, statfsSync);
+  const fs = await openFiles(get, folder, limits, space);
+  // A database of our own keeps what it has on the same disk.
+  const ofEvents = isLocal(url) ? space : new FreeSpace(folder, 0, statfsSync);
+  const users =
+    databases === null || secret === ''
+      ? null
+      : createUsers({
+          databases,
+          work,
+          secret: keyFor('auth'),
+          protocol,
+          sendsLetters: get('AUTH_MAIL_URL') !== '',
+          sendMail: (mail) => sendMail(get('AUTH_MAIL_URL'), mail, log),
+          log,
+        });
+  const state =
+    events === null
+      ? null
+      : whereThereIsSpace(
+          boundState(
+            createStatePostgres(events.sql),
+            stateBounds((namespace) => stateBytesOf(events.sql, namespace), limits.projectStateBytesMax),
+          ),
+          ofEvents,
+          ['put', 'update'],
+        );
+  const turns = createTurns();
+  const queue = events === null ? null : boundQueue(events.queue, queueBounds(events.sql, limits.projectQueueBytesMax));
+  const openCache = async (): Promise<CacheStore> => {
+    const cacheUrl = get('ENGINE_CACHE_URL');
+    if (cacheUrl === '')
+      return events === null
+        ? createMemoryCache({ bytesMax: limits.cacheBytesMax })
+        : createCachePostgres(events.sql, { recordsMax: limits.cacheRecordsMax });
+    const { openCacheRedis } = await import('../../stores/cache-redis.ts');
+    return openCacheRedis(cacheUrl, (error) => log('warn', `The cache cannot be reached: ${error.message}`));
+  };
+  return {
+    stores: {
+      db: databases,
+      state,
+      fs,
+      auth: users,
+      events:
+        events === null || queue === null
+          ? null
+          : {
+              ...events,
+              // Sending has trips of its own, which take everybody's messages along.
+              queue: inTurns(whereThereIsSpace(queue, ofEvents, ['send']), turns, ['metrics', 'list', 'remove', 'redrive', 'purge']),
+              timer: inTurns(whereThereIsSpace(events.timer, ofEvents, ['set']), turns, ['set', 'get', 'list', 'delete']),
+              workflow: inTurns(whereThereIsSpace(events.workflow, ofEvents, ['trigger', 'sendEvent']), turns, [
+                'trigger',
+                'get',
+                'list',
+                'history',
+                'cancel',
+                'pause',
+                'resume',
+                'restart',
+                'sendEvent',
+              ]),
+              limits: deliveryLimits,
+              outbox,
+            },
+    },
+    cache: await openCache(),
+    databases,
+    signedFiles: secret === '' ? null : createSignedFiles(fs, keyFor('files'), limits.bodyBytesMax),
+    authRoutes: users === null ? null : createAuthRoutes(users),
+    close() {
+      void outbox?.close();
+      databases?.close();
+      void events?.close();
+    },
+  };
+}
+
+/** Whether a server is reached over a Unix socket: the embedded one, in the data folder. */
+function isLocal(url: string): boolean {
+  return URL.parse(url)?.searchParams.get('host')?.startsWith('/') === true;
+}
+
+const s3Variables = ['FILES_S3_ENDPOINT', 'FILES_S3_BUCKET', 'FILES_S3_REGION', 'FILES_S3_ACCESS_KEY_ID', 'FILES_S3_SECRET_ACCESS_KEY'];
+
+/** A bucket where one is named, and else a folder. */
+async function openFiles(get: (name: string) => string, folder: string, limits: Limits, space: FreeSpace): Promise<FileStore> {
+  const missing = s3Variables.filter((name) => get(name) === '');
+  if (missing.length === s3Variables.length)
+    return openFilesDisk(join(folder, 'files'), { namespaceBytesMax: limits.projectFileBytesMax, space });
+  if (missing.length > 0) throw new Error(`Files are to be kept in S3, but ${missing.join(' and ')} is not set`);
+  if (!/^https?:\/\/[^/]+\/?$/.test(get('FILES_S3_ENDPOINT')))
+    throw new Error(
+      `FILES_S3_ENDPOINT must be an address such as https://s3.eu-central-1.amazonaws.com, but is "${get('FILES_S3_ENDPOINT')}"`,
+    );
+  const { openFilesS3 } = await import('../../stores/files-s3.ts');
+  return openFilesS3({
+    endpoint: get('FILES_S3_ENDPOINT'),
+    bucket: get('FILES_S3_BUCKET'),
+    region: get('FILES_S3_REGION'),
+    accessKeyId: get('FILES_S3_ACCESS_KEY_ID'),
+    secretAccessKey: get('FILES_S3_SECRET_ACCESS_KEY'),
+    prefix: get('FILES_S3_PREFIX').replace(/^\/+|\/+$/g, ''),
+    uploadBytesHeldMax: limits.uploadBytesHeldMax,
+  });
+}
+
+/** Hands a letter to whoever sends letters here: `POST` of JSON `{to, subject, text}`. */
+async function sendMail(address: string, mail: Mail, log: EngineStoresParts['log']): Promise<void> {
+  if (address === '') {
+    // Not what it says: whoever reads logs must not be able to sign in with it.
+    log('warn', `A letter "${mail.subject}" was not sent: AUTH_MAIL_URL is not set`);
+    return;
+  }
+  const response = await fetch(address, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(mail),
+    signal: AbortSignal.timeout(10_000),
+  }).catch((error: Error) => {
+    // Its own words may have the address in them, and that a password.
+    throw new Error(`The sender of letters cannot be reached (${error.name})`);
+  });
+  await response.body?.cancel();
+  if (!response.ok) throw new Error(`The sender of letters answers ${response.status}`);
+}

@@ -1,0 +1,182 @@
+// One engine process as the supervisor holds it: started, spoken to, watched, and asked who was running when it died. engines.ts
+// decides what it is for.
+import { fork, type ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { nodeCommand } from '#core/node-command.ts';
+import type { FromEngine, ToEngine } from './messages.ts';
+import type { DeploymentKey, EngineRole, EngineState } from '../private-port/state.ts';
+
+/** What an engine process is started with. */
+export interface EngineParts {
+  readonly id: number;
+  /** Module of the engine. */ readonly script: string;
+  readonly environment: Readonly<Record<string, string>>;
+  /** Private folder of the engines' sockets. */ readonly sockets: string;
+  readonly onMessage: (engine: EngineProcess, message: FromEngine, handle: SentHandle | null) => void;
+  /** It is gone; `blamed` of it is known a moment later. */
+  readonly onExit: (engine: EngineProcess, code: number | null, signal: NodeJS.Signals | null) => void;
+  /** Everything it had to say has been read. */
+  readonly onClosed: (engine: EngineProcess) => void;
+}
+
+/** A system socket without the object that Node makes of it. */
+export interface SentHandle {
+  close(): void;
+}
+
+/** The descriptor on which a dying engine names the deployment whose code was running. */
+const CRASH_FD = 4;
+const NOTE_CHARS_MAX = 4096;
+const PAGE_BYTES = 4096;
+
+export class EngineProcess {
+  readonly id: number;
+  readonly startedAt = Date.now();
+  /** Base of the names of its sockets. */ readonly sockets: string;
+  role: EngineRole = 'spare';
+  place: number | DeploymentKey | null = null;
+  restarts = 0;
+  /** `booted`: ready for an assignment; `assigned`: opens its sockets. */
+  state: 'starting' | 'booted' | 'assigned' | 'listening' | 'draining' | 'gone' = 'starting';
+  /** Deployments whose code it was running when it last said so. */
+  running: readonly DeploymentKey[] = [];
+  load = 0;
+  served = 0;
+  forwarded = 0;
+  /** Of the last request of a quarantine engine. */ lastServedAt = Date.now();
+  parkedThreads = 0;
+  /** Of the last `measure`. */ rssBytes = 0;
+  /** When it last said anything. */ heardAt = Date.now();
+  /** The supervisor ended it. */ expected = false;
+  #child: ChildProcess;
+  #crashNote = '';
+  #killer: NodeJS.Timeout | null = null;
+
+  constructor(parts: EngineParts) {
+    this.id = parts.id;
+    this.sockets = join(parts.sockets, String(parts.id));
+    const [program, ...before] = nodeCommand() as [string, ...string[]];
+    const child = fork(parts.script, {
+      execPath: program,
+      execArgv: [...before, ...process.execArgv],
+      env: { ...parts.environment, ENGINE_ID: String(parts.id), ENGINE_SOCKETS: this.sockets, ENGINE_CRASH_FD: String(CRASH_FD) },
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc', 'pipe'],
+    });
+    this.#child = child;
+    child.on('message', (message, handle) => {
+      this.heardAt = Date.now();
+      parts.onMessage(this, message as FromEngine, (handle as SentHandle | undefined) ?? null);
+    });
+    child.stdio[CRASH_FD]?.on('data', (bytes: Buffer) => {
+      this.#crashNote = (this.#crashNote + bytes.toString('utf8')).slice(-NOTE_CHARS_MAX);
+    });
+    let exited = false;
+    const gone = (code: number | null, signal: NodeJS.Signals | null): void => {
+      if (exited) return;
+      exited = true;
+      this.state = 'gone';
+      if (this.#killer !== null) clearTimeout(this.#killer);
+      parts.onExit(this, code, signal);
+    };
+    child.on('error', () => {
+      if (child.pid === undefined) gone(1, null);
+    });
+    child.on('exit', gone);
+    child.on('close', () => parts.onClosed(this));
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  /** Where other engines send it requests. */
+  get link(): string {
+    return `${this.sockets}.link`;
+  }
+
+  get socketPath(): string {
+    return `${this.sockets}.http`;
+  }
+
+  /** The deployment whose code the crashing thread ran. Its engine shares its memory with hostile code: believed only in this. */
+  blamed(signal: NodeJS.Signals | null): DeploymentKey | null {
+    const lines = this.#crashNote.split('\n');
+    const [number, deployment] = (lines.at(-2) ?? '').split(' ') as [string, string?];
+    // A trap of WebAssembly that V8 handles is noted as well: the note counts when the process died of that signal.
+    return signal !== null &&
+      signal === signalNames[number] &&
+      deployment !== undefined &&
+      /^[a-z0-9-]{1,63}\/[a-z0-9]{1,20}$/.test(deployment)
+      ? deployment
+      : null;
+  }
+
+  /** @param handle a socket that goes along; it is closed here when it is there. */
+  send(message: ToEngine, handle: SentHandle | null = null): void {
+    if (this.#child.connected) this.#child.send(message, (handle ?? undefined) as never, {}, () => handle?.close());
+    else handle?.close();
+  }
+
+  /** Sends a copy of a socket that stays open here. */
+  share(message: ToEngine, handle: SentHandle): void {
+    if (this.#child.connected) this.#child.send(message, handle as never);
+  }
+
+  /** Lets it finish what it has. @param deadlineMs after which it is killed. @param patient others serve in its place meanwhile. */
+  drain(deadlineMs: number, patient: boolean): void {
+    if (this.state === 'gone' || this.state === 'draining') return;
+    this.state = 'draining';
+    this.expected = true;
+    this.send({ type: 'drain', patient });
+    this.#killer = setTimeout(() => this.kill(), deadlineMs).unref();
+  }
+
+  kill(): void {
+    this.expected = true;
+    this.#child.kill('SIGKILL');
+  }
+
+  /** Ends it as a crash would: what it was running is suspected. */
+  abandon(): void {
+    this.#child.kill('SIGKILL');
+  }
+
+  /** Looks at its resident memory; 0 where the system does not say. */
+  measure(): void {
+    try {
+      this.rssBytes = Number(readFileSync(`/proc/${this.pid}/statm`, 'latin1').split(' ')[1]) * PAGE_BYTES;
+    } catch {
+      this.rssBytes = 0;
+    }
+  }
+
+  toState(): EngineState {
+    const { id, pid, role, place, restarts, parkedThreads, load, forwarded, socketPath, rssBytes } = this;
+    const state = this.state === 'booted' ? 'ready' : this.state === 'draining' || this.state === 'listening' ? this.state : 'starting';
+    return {
+      id,
+      pid,
+      role,
+      state,
+      place,
+      startedAt: new Date(this.startedAt).toISOString(),
+      restarts,
+      rssBytes,
+      parkedThreads,
+      load,
+      forwarded,
+      socketPath,
+    };
+  }
+}
+
+/** As the native half notes them. */
+const signalNames: Readonly<Record<string, NodeJS.Signals>> = {
+  4: 'SIGILL',
+  5: 'SIGTRAP',
+  6: 'SIGABRT',
+  7: 'SIGBUS',
+  8: 'SIGFPE',
+  11: 'SIGSEGV',
+};

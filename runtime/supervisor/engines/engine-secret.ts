@@ -1,0 +1,17 @@
+// The secret that engines sign sessions and addresses of files with. It follows from AUTH_SECRET, so that all machines of an
+// installation have the same and no engine has that one itself; without it, one is made and kept in the data folder.
+import { createHmac } from 'node:crypto';
+import { join } from 'node:path';
+import { secretIn } from '../data-folder/secret-file.ts';
+
+const charsMin = 16;
+
+/** @throws {Error} for an AUTH_SECRET that is too short. */
+export function engineSecret(environment: Readonly<Record<string, string | undefined>>, folder: string): string {
+  const given = environment['AUTH_SECRET']?.trim() ?? '';
+  if (given !== '' && given.length < charsMin)
+    throw new Error(`AUTH_SECRET must have at least ${charsMin} characters: make one with \`openssl rand -hex 32\``);
+  return createHmac('sha256', given === '' ? secretIn(join(folder, 'secret')) : given)
+    .update('engine')
+    .digest('hex');
+}

@@ -1,0 +1,307 @@
+// The engine processes: how many there are, who takes whose place, and how one is replaced without a request being dropped.
+// A spare is booted all the time, so that the place of one that dies is filled within milliseconds. Knows nothing of crash
+// ledgers: main.ts hears of every death.
+import type { EngineParts, EngineProcess, SentHandle } from './engine-process.ts';
+import { ListeningSockets } from './listening-sockets.ts';
+import type { FromEngine, ToEngine } from './messages.ts';
+import type { DeploymentKey, EngineState } from '../private-port/state.ts';
+
+/** What the engines are made of. */
+export interface EnginesParts {
+  /** Starts a process. */
+  readonly create: (parts: Pick<EngineParts, 'id' | 'onMessage' | 'onExit' | 'onClosed'>) => EngineProcess;
+  /** Serving engines. */ readonly processes: number;
+  readonly spares: number;
+  readonly port: number;
+  readonly drainMs: number;
+  /** Engines came or went. */ readonly onChange: () => void;
+  /** It will serve: what it must know before. */ readonly onAssigned: (engine: EngineProcess) => void;
+  /** An engine accepts requests. */ readonly onListening: (engine: EngineProcess) => void;
+  /** An engine that nobody had asked to end. */
+  readonly onDeath: (engine: EngineProcess, code: number | null, signal: NodeJS.Signals | null, delayMs: number) => void;
+  /** None has ever served, and this one cannot start as configured: starting it again would not help. */
+  readonly onHopeless: (code: number) => void;
+  /** Anything else that it says. */ readonly onMessage: (engine: EngineProcess, message: FromEngine) => void;
+}
+
+/** Exit code of an engine that cannot start as configured. */
+const EXIT_CONFIGURATION = 78;
+const BACKOFF_MS_MAX = 5000;
+/** An engine that dies younger than this did not get far: starting the next one waits longer each time. */
+const YOUNG_MS = 3000;
+const HAND_OVER_MS = 3000;
+/** Beyond the engine's own deadline. */
+const KILL_MS = 2000;
+
+export class Engines {
+  #parts: EnginesParts;
+  #places: Place[];
+  #apart = new Map<DeploymentKey, Place>();
+  /** Not assigned: booting, or ready. */
+  #free: EngineProcess[] = [];
+  #leaving = new Set<EngineProcess>();
+  #sockets = new ListeningSockets();
+  #lastId = 0;
+  #youngDeaths = 0;
+  #hasServed = false;
+  #waiting: NodeJS.Timeout | null = null;
+  #stopping: (() => void) | null = null;
+
+  constructor(parts: EnginesParts) {
+    this.#parts = parts;
+    this.#places = Array.from({ length: parts.processes }, (_, index) => ({ key: index, engine: null, successor: null, restarts: 0 }));
+  }
+
+  start(): void {
+    this.#fill();
+  }
+
+  /** Serving engines that accept requests. */
+  serving(): EngineProcess[] {
+    return this.#places.flatMap(({ engine }) => (engine?.state === 'listening' ? [engine] : []));
+  }
+
+  /** Everybody serves, and the spares are ready. */
+  get isFull(): boolean {
+    const booted = this.#free.filter(({ state }) => state === 'booted').length;
+    return this.serving().length === this.#places.length && booted >= this.#parts.spares;
+  }
+
+  /** The quarantine engine of a deployment, once it accepts requests. */
+  ofQuarantine(deployment: DeploymentKey): EngineProcess | null {
+    const engine = this.#apart.get(deployment)?.engine;
+    return engine?.state === 'listening' ? engine : null;
+  }
+
+  get quarantined(): readonly DeploymentKey[] {
+    return [...this.#apart.keys()];
+  }
+
+  /** Gives a deployment an engine of its own. */
+  isolate(deployment: DeploymentKey): void {
+    if (this.#apart.has(deployment)) return;
+    this.#apart.set(deployment, { key: deployment, engine: null, successor: null, restarts: 0 });
+    this.#fill();
+  }
+
+  /** Takes it away again. */
+  reunite(deployment: DeploymentKey): void {
+    const place = this.#apart.get(deployment);
+    if (place === undefined) return;
+    this.#apart.delete(deployment);
+    if (place.engine !== null) this.#dismiss(place.engine);
+  }
+
+  /** Puts another process in an engine's place: it listens before the old one stops. False when that is under way. */
+  recycle(engine: EngineProcess): boolean {
+    const place = this.#placeOf(engine);
+    if (place === undefined || place.successor !== null || typeof place.key !== 'number') return false;
+    place.successor = 'wanted';
+    this.#fill();
+    return true;
+  }
+
+  broadcast(message: ToEngine): void {
+    for (const { engine } of [...this.#places, ...this.#apart.values()]) engine?.send(message);
+  }
+
+  /** All processes there are. */
+  all(): EngineProcess[] {
+    const places = [...this.#places, ...this.#apart.values()];
+    const assigned = places.flatMap(({ engine, successor }) => [engine, successor].filter((one) => one !== null && one !== 'wanted'));
+    return [...assigned, ...this.#free, ...this.#leaving];
+  }
+
+  states(): EngineState[] {
+    return this.all().map((engine) => engine.toState());
+  }
+
+  /** Resolves when all are gone. */
+  async stop(): Promise<void> {
+    const gone = new Promise<void>((resolve) => (this.#stopping = resolve));
+    if (this.#waiting !== null) clearTimeout(this.#waiting);
+    this.#sockets.close();
+    for (const engine of this.#free) engine.kill();
+    for (const { engine, successor } of [...this.#places, ...this.#apart.values()]) {
+      engine?.drain(this.#parts.drainMs + KILL_MS, false);
+      if (successor !== null && successor !== 'wanted') successor.kill();
+    }
+    this.#whenGone();
+    return gone;
+  }
+
+  #whenGone(): void {
+    const all = [...this.#places, ...this.#apart.values()];
+    if (this.#free.length + this.#leaving.size === 0 && all.every(({ engine, successor }) => engine === null && !isProcess(successor)))
+      this.#stopping?.();
+  }
+
+  /** Gives ready processes to who needs one, and starts as many as are missing. */
+  #fill(): void {
+    if (this.#stopping !== null) return;
+    const all = [...this.#places, ...this.#apart.values()];
+    for (const place of all) if (place.engine === null) this.#take((engine) => this.#assign(place, engine, null));
+    for (const place of all) if (place.successor === 'wanted') this.#take((engine) => this.#succeed(place, engine));
+    const wanting = all.filter(({ engine, successor }) => engine === null || successor === 'wanted').length;
+    // Spares boot when everybody else has, not beside them.
+    const spares = all.every(({ engine }) => engine !== null && engine.state !== 'assigned') ? this.#parts.spares : 0;
+    const missing = wanting + spares - this.#free.length;
+    if (missing > 0 && this.#waiting === null) for (let i = 0; i < missing; i++) this.#boot();
+  }
+
+  #take(use: (engine: EngineProcess) => void): void {
+    const at = this.#free.findIndex(({ state }) => state === 'booted');
+    if (at >= 0) use(this.#free.splice(at, 1)[0]!);
+  }
+
+  #boot(): void {
+    const engine = this.#parts.create({
+      id: ++this.#lastId,
+      onMessage: (from, message, handle) => this.#onMessage(from, message, handle),
+      onExit: (from, code, signal) => this.#onExit(from, code, signal),
+      onClosed: () => {},
+    });
+    this.#free.push(engine);
+  }
+
+  #assign(place: Place, engine: EngineProcess, handle: SentHandle | null): void {
+    const role = typeof place.key === 'number' ? 'serving' : 'quarantine';
+    engine.state = 'assigned';
+    engine.role = role;
+    engine.place = place.key;
+    engine.restarts = place.restarts;
+    engine.lastServedAt = Date.now();
+    if (place.engine === null) place.engine = engine;
+    this.#parts.onAssigned(engine);
+    const number = typeof place.key === 'number' ? place.key : null;
+    const message = { type: 'assign', role, place: number, port: this.#parts.port } as const;
+    const orphan = handle === null && number !== null ? this.#sockets.ofPlace(number) : null;
+    if (orphan !== null) engine.share({ ...message, inherits: true }, orphan);
+    else engine.send({ ...message, inherits: handle !== null }, handle);
+  }
+
+  /** A ready process gets the listening socket of the one it replaces, so that no connection is lost between the two. */
+  #succeed(place: Place, engine: EngineProcess): void {
+    const old = place.engine;
+    place.successor = engine;
+    if (old === null) {
+      place.successor = null;
+      this.#assign(place, engine, null);
+      return;
+    }
+    old.send({ type: 'hand-over' });
+    // One that does not answer is replaced all the same.
+    setTimeout(() => this.#inherit(place, null), HAND_OVER_MS).unref();
+  }
+
+  #inherit(place: Place, handle: SentHandle | null): void {
+    const { successor } = place;
+    if (isProcess(successor) && successor.state === 'booted') this.#assign(place, successor, handle);
+    else handle?.close();
+  }
+
+  #onMessage(engine: EngineProcess, message: FromEngine, handle: SentHandle | null): void {
+    if (message.type === 'booted') {
+      if (engine.state !== 'starting') return;
+      engine.state = 'booted';
+      this.#fill();
+    } else if (message.type === 'listener') {
+      const place = this.#placeOf(engine);
+      if (place === undefined) handle?.close();
+      else this.#inherit(place, handle);
+    } else if (message.type === 'listening') {
+      // It may have been told to go meanwhile, or be gone.
+      if (engine.state !== 'assigned') {
+        handle?.close();
+        return;
+      }
+      engine.state = 'listening';
+      this.#sockets.onListening(engine, handle);
+      const place = [...this.#places, ...this.#apart.values()].find(({ successor }) => successor === engine) ?? this.#placeOf(engine);
+      if (place === undefined) {
+        this.#dismiss(engine);
+        return;
+      }
+      const old = place.engine;
+      if (place.successor === engine) {
+        place.successor = null;
+        place.engine = engine;
+        place.restarts++;
+        engine.restarts = place.restarts;
+      }
+      this.#hasServed = true;
+      this.#parts.onListening(engine);
+      this.#parts.onChange();
+      if (old !== null && old !== engine) this.#dismiss(old);
+      this.#sockets.settle(this.serving());
+      this.#fill();
+    } else this.#parts.onMessage(engine, message);
+  }
+
+  #dismiss(engine: EngineProcess): void {
+    this.#sockets.release(engine);
+    this.#leaving.add(engine);
+    engine.drain(this.#parts.drainMs + KILL_MS, true);
+  }
+
+  #onExit(engine: EngineProcess, code: number | null, signal: NodeJS.Signals | null): void {
+    this.#leaving.delete(engine);
+    this.#free = this.#free.filter((other) => other !== engine);
+    for (const place of [...this.#places, ...this.#apart.values()]) {
+      if (place.successor === engine) place.successor = 'wanted';
+      if (place.engine !== engine) continue;
+      place.restarts++;
+      place.engine = null;
+      if (isProcess(place.successor)) {
+        place.engine = place.successor.state === 'booted' ? null : place.successor;
+        if (place.engine === null) this.#free.unshift(place.successor);
+      }
+      place.successor = null;
+      // A quarantine engine comes back when it is wanted.
+      if (typeof place.key !== 'number') this.#apart.delete(place.key);
+    }
+    if (this.#stopping !== null) {
+      this.#whenGone();
+      return;
+    }
+    if (engine.expected) this.#sockets.release(engine);
+    else {
+      this.#sockets.onDeath(engine);
+      this.#sockets.settle(this.serving());
+      // Later on it is not the configuration: something that the engine needs is away for a moment.
+      if (code === EXIT_CONFIGURATION && !this.#hasServed) {
+        this.#parts.onHopeless(code);
+        return;
+      }
+      this.#youngDeaths = Date.now() - engine.startedAt < YOUNG_MS ? this.#youngDeaths + 1 : 0;
+      const delayMs = this.#youngDeaths <= 2 ? 0 : Math.min(BACKOFF_MS_MAX, 50 * 2 ** (this.#youngDeaths - 2));
+      if (delayMs > 0) {
+        this.#waiting ??= setTimeout(() => {
+          this.#waiting = null;
+          this.#fill();
+        }, delayMs);
+      }
+      this.#parts.onDeath(engine, code, signal, delayMs);
+    }
+    this.#fill();
+    // After a death, those who are left learn who is gone together with who did it: `onDeath` and what follows.
+    if (engine.expected) this.#parts.onChange();
+  }
+
+  #placeOf(engine: EngineProcess): Place | undefined {
+    return [...this.#places, ...this.#apart.values()].find((place) => place.engine === engine);
+  }
+}
+
+/** What an engine can be assigned to. */
+interface Place {
+  readonly key: number | DeploymentKey;
+  engine: EngineProcess | null;
+  /** Takes over from `engine`; `wanted`: no process is ready for it yet. */
+  successor: EngineProcess | 'wanted' | null;
+  restarts: number;
+}
+
+function isProcess(successor: Place['successor']): successor is EngineProcess {
+  return successor !== null && successor !== 'wanted';
+}

@@ -1,0 +1,128 @@
+// `POST /_platform/deliver` on the private port: takes one event (queue message, timer, cron run, workflow step), picks an engine,
+// and hands its answer back. It does not read events, and it never delivers one twice: only an engine that was not reached is
+// replaced by another.
+import type { Agent, IncomingMessage, ServerResponse } from 'node:http';
+import { errorMessage, errorTable, PlatformError, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
+import { askEngine, createEngineConnections, type EngineCallError, type EngineAnswer } from '../engines/engine-calls.ts';
+import { readJsonBody } from './json-body.ts';
+import type { DeploymentKey, EngineState, SupervisorState } from './state.ts';
+
+/** What deliveries need. */
+export interface DeliveryParts {
+  readonly state: () => Pick<SupervisorState, 'engines' | 'quarantine'>;
+  /** Numbers of serving engines in the order in which a deployment is to be tried on them. */
+  readonly homes: (deployment: DeploymentKey, places: readonly number[]) => readonly number[];
+  /** A deployment that is kept apart has something to do, and no engine. */ readonly want?: (deployment: DeploymentKey) => void;
+  /** Wall time that an event may take in its engine. */ readonly eventWallMs: number;
+  readonly bodyBytesMax: number;
+  /** Deliveries at a time. */ readonly deliveriesMax: number;
+}
+
+/** What to answer. */
+export interface DeliveryAnswer {
+  readonly kind: string;
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string | Buffer;
+}
+
+/** What an isolate may need to start, and an answer to travel, beside the wall time of the event. */
+const marginMs = 60_000;
+/** What workers' handlers answer is small, but a workflow's output may be not. */
+const answerBytesMax = 64 * 1024 * 1024;
+
+const eventKinds = ['queue', 'timer', 'cron', 'workflow'];
+
+/** A function that takes deliveries; it never rejects: what went wrong is the answer. */
+export function createDelivery(parts: DeliveryParts): (request: IncomingMessage, response: ServerResponse) => Promise<DeliveryAnswer> {
+  const connections = createEngineConnections();
+  let running = 0;
+  return async (request, response) => {
+    if (running >= parts.deliveriesMax) return refusal('none', 'deliveries_overloaded', { limit: parts.deliveriesMax });
+    running++;
+    let kind = 'none';
+    try {
+      // Whoever delivers has gone: its engine is let go too.
+      const gone = new AbortController();
+      response.once('close', () => {
+        if (!response.writableFinished) gone.abort();
+      });
+      const { body, envelope } = await readEnvelope(request, parts.bodyBytesMax);
+      kind = envelope.kind;
+      const answer = await send(envelope, body, parts, gone.signal, connections);
+      return { kind, status: answer.status, contentType: answer.contentType || 'application/json', body: answer.body };
+    } catch (error) {
+      if (error instanceof PlatformError) return refusal(kind, error.code, error.details);
+      return refusal(kind, 'internal', {});
+    } finally {
+      running--;
+    }
+  };
+}
+
+async function send(
+  envelope: Envelope,
+  body: Buffer,
+  parts: DeliveryParts,
+  signal: AbortSignal,
+  connections: Agent,
+): Promise<EngineAnswer> {
+  const timeoutMs = parts.eventWallMs + marginMs;
+  for (const { socketPath } of candidates(envelope, parts)) {
+    try {
+      return await askEngine({ socketPath, path: '/_platform/deliver', body, timeoutMs, bytesMax: answerBytesMax, signal, connections });
+    } catch (error) {
+      if ((error as EngineCallError).reason !== 'unreached' || signal.aborted) throw new PlatformError('engine_lost', {}, { cause: error });
+    }
+  }
+  throw new PlatformError('no_engine');
+}
+
+/** The engines that may take an event, best first. @throws {PlatformError} `deployment_quarantined`. */
+export function candidates({ deployment, project }: Envelope, { state, homes, want }: DeliveryParts): EngineState[] {
+  const { engines, quarantine } = state();
+  const isIt = (key: DeploymentKey): boolean => key === `${project}/${deployment}` || (project === '' && key.endsWith(`/${deployment}`));
+  const listening = engines.filter((engine) => engine.state === 'listening');
+  const apart = quarantine.find((entry) => isIt(entry.deployment));
+  if (apart !== undefined) {
+    // Nobody else may run it: it kills engines.
+    const own = listening.filter(({ role, place }) => role === 'quarantine' && place === apart.deployment);
+    if (apart.until === null && own.length > 0) return own;
+    if (apart.until === null) want?.(apart.deployment);
+    const seconds = apart.until === null ? 1 : Math.max(1, Math.ceil((Date.parse(apart.until) - Date.now()) / 1000));
+    throw new PlatformError('deployment_quarantined', { strikes: apart.strikes, retryAfterSeconds: seconds });
+  }
+  const serving = listening.filter(({ role, place }) => role === 'serving' && typeof place === 'number');
+  const order = homes(
+    `${project}/${deployment}`,
+    serving.map(({ place }) => place as number),
+  );
+  return order.flatMap((home) => serving.filter(({ place }) => place === home));
+}
+
+export interface Envelope {
+  readonly deployment: string;
+  /** Empty when the sender did not say; then it may not come to the engine that has it warm. */ readonly project: string;
+  readonly kind: string;
+}
+
+async function readEnvelope(request: IncomingMessage, bytesMax: number): Promise<{ body: Buffer; envelope: Envelope }> {
+  const { body, value } = await readJsonBody(request, bytesMax);
+  const { deployment, kind, event, project = '' } = (value ?? {}) as Record<string, unknown>;
+  if (
+    typeof deployment !== 'string' ||
+    typeof project !== 'string' ||
+    typeof kind !== 'string' ||
+    !eventKinds.includes(kind) ||
+    event === undefined
+  )
+    throw new PlatformError('bad_request', {
+      reason: `a delivery is {"deployment": "<id>", "kind": "${eventKinds.join('|')}", "event": ...}`,
+    });
+  return { body, envelope: { deployment, project, kind } };
+}
+
+function refusal(kind: string, code: ErrorCode, details: ErrorDetails): DeliveryAnswer {
+  const body = `${JSON.stringify({ error: errorMessage(code, details), code })}\n`;
+  return { kind, status: errorTable[code].status, contentType: 'application/json', body };
+}

@@ -1,0 +1,199 @@
+// The private port: health, status, metrics and delivery of events, for operators and the platform's own services. Runs in the
+// supervisor, where no tenant code is; asks engines over their Unix sockets. It must not be reachable from outside.
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { isIP, type AddressInfo } from 'node:net';
+import { errorMessage, errorTable, PlatformError, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
+import { exposition, expositionType } from '../../engine/metrics/exposition.ts';
+import { labels, type Sample } from '../../engine/metrics/report.ts';
+import { check } from './check.ts';
+import { createDelivery, type DeliveryParts } from './delivery.ts';
+import { readFromEngine, type EngineAnswer } from '../engines/engine-calls.ts';
+import { readLogs } from './logs.ts';
+import { MetricsCollector } from './metrics-collector.ts';
+import type { PrivatePortSettings } from './settings.ts';
+import type { SupervisorState } from './state.ts';
+
+// Imported, it would load Node's HTTP client too, and every process would start later by 65 ms of CPU.
+const { createServer } = process.getBuiltinModule('node:http');
+
+/** What the private port is made of. */
+export interface PrivatePortParts extends Omit<DeliveryParts, 'state'> {
+  readonly settings: PrivatePortSettings;
+  /** Of the user who started the platform (local-record.ts): opens every route. */ readonly localToken: string;
+  readonly version: string;
+  readonly state: () => SupervisorState;
+  /** The platform is going down: it lives, and is not ready. */ readonly isStopping: () => boolean;
+  readonly metricsDeploymentsMax: number;
+}
+
+const guarded: ReadonlySet<string> = new Set(['/_platform/check', '/_platform/logs']);
+
+/** An open private port. */
+export interface PrivatePort {
+  readonly port: number;
+  /** What an engine says of its metrics by itself, as its last word. */
+  keepLastReport(engine: number, report: unknown): void;
+  close(): Promise<void>;
+}
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
+
+/** Opens it; rejects with the system's error (`EADDRINUSE`, `EACCES`) when the port cannot be had. */
+export async function openPrivatePort(parts: PrivatePortParts): Promise<PrivatePort> {
+  const { settings, state } = parts;
+  const metrics = new MetricsCollector({ deploymentsMax: parts.metricsDeploymentsMax, state });
+  const deliveries = new Map<string, number>();
+  const deliver = createDelivery(parts);
+
+  const routes: Readonly<Record<string, Readonly<Record<string, Answer>>>> = {
+    '/_platform/health': { GET: (_request, response) => sendHealth(response, parts, true) },
+    '/_platform/health/live': { GET: (_request, response) => sendHealth(response, parts, false) },
+    '/_platform/health/ready': { GET: (_request, response) => sendHealth(response, parts, true) },
+    '/_platform/status': { GET: async (_request, response) => sendJson(response, 200, await status(parts)) },
+    '/metrics': {
+      async GET(_request, response) {
+        const own = [...deliveries].map(([given, count]): Sample => ['platform_deliveries_total', given, count]);
+        const text = exposition([...(await metrics.samples()), ...own]);
+        response.writeHead(200, { 'content-type': expositionType, 'cache-control': 'no-store' });
+        response.end(text);
+      },
+    },
+    '/_platform/logs': { GET: async (request, response) => sendJson(response, 200, await readLogs(request.url ?? '', state)) },
+    '/_platform/check': {
+      async POST(request, response) {
+        const answer = await check(request, state, parts.bodyBytesMax);
+        if (!('body' in answer)) return sendJson(response, 200, answer);
+        const { status: code, contentType, body } = answer as EngineAnswer;
+        response.writeHead(code, { 'content-type': contentType });
+        response.end(body);
+      },
+    },
+    '/_platform/deliver': {
+      async POST(request, response) {
+        const { kind, status: code, contentType, body } = await deliver(request, response);
+        const given = labels({ kind, status: String(code) });
+        deliveries.set(given, (deliveries.get(given) ?? 0) + 1);
+        if (response.destroyed) return;
+        response.writeHead(code, { 'content-type': contentType, ...(code === 503 ? { 'retry-after': '1' } : {}) });
+        response.end(body);
+      },
+    },
+  };
+
+  const isOwner = tokenCheck(parts.localToken);
+  const isOperator = settings.token === null ? null : tokenCheck(settings.token);
+  /** Some routes run code or tell what workers write: those need a token also where the others need none. */
+  const isAllowed = (path: string, authorization: string | undefined): boolean =>
+    isOwner(authorization) || (isOperator === null ? !guarded.has(path) : isOperator(authorization));
+  const server = createServer(
+    { requestTimeout: 60_000, headersTimeout: 10_000, keepAliveTimeout: 5000, maxHeaderSize: 16 * 1024 },
+    (request, response) => {
+      const path = (request.url ?? '').split('?', 1)[0]!;
+      void handle(path, request, response).catch((error: unknown) => {
+        if (response.headersSent) response.destroy();
+        else if (error instanceof PlatformError) sendError(response, error.code, error.details);
+        else sendError(response, 'internal', {});
+      });
+    },
+  );
+  server.maxConnections = 1000;
+
+  async function handle(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    // Only a browser sends an Origin, and no page may reach what its visitor's machine can; nor may one by a name of its own that
+    // leads here (DNS rebinding).
+    if (request.headers.origin !== undefined || (settings.token === null && !isOwnName(request.headers.host ?? '')))
+      throw new PlatformError('private_port_forbidden', { reason: 'requests of web pages are not allowed' });
+    const route = Object.hasOwn(routes, path) ? routes[path] : undefined;
+    if (route === undefined) throw new PlatformError('internal_route_not_found', { path: path.slice(0, 200) });
+    if (!path.startsWith('/_platform/health') && !isAllowed(path, request.headers.authorization)) {
+      response.setHeader('www-authenticate', 'Bearer');
+      throw new PlatformError('private_port_unauthorized');
+    }
+    const method = request.method === 'HEAD' ? 'GET' : (request.method ?? '');
+    const answer = Object.hasOwn(route, method) ? route[method] : undefined;
+    if (answer === undefined) {
+      const allowed = Object.keys(route).flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name]));
+      response.setHeader('allow', allowed.join(', '));
+      throw new PlatformError('method_not_allowed', { method: method.slice(0, 32) });
+    }
+    await answer(request, response);
+  }
+
+  await listen(server, settings);
+  return {
+    port: (server.address() as AddressInfo).port,
+    keepLastReport: (engine, report) => metrics.keepLast(engine, report),
+    async close() {
+      metrics.close();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function listen(server: Server, { port, host }: PrivatePortSettings): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+/** Compares digests in constant time: neither the token's characters nor its length can be measured. */
+function tokenCheck(token: string): (authorization: string | undefined) => boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  const expected = digest(token);
+  return (authorization) => {
+    const [, given] = /^Bearer +([\x21-\x7e]{1,4096})$/i.exec(authorization ?? '') ?? [];
+    return given !== undefined && timingSafeEqual(digest(given), expected);
+  };
+}
+
+/** An address or `localhost`: no page on the Web has such a name. */
+function isOwnName(host: string): boolean {
+  const name = host.replace(/:\d{1,5}$/, '').replace(/^\[(.*)\]$/, '$1');
+  return name === '' || name === 'localhost' || name.endsWith('.localhost') || isIP(name) !== 0;
+}
+
+/** Ready: somebody accepts requests, and nobody asked us to stop. */
+function sendHealth(response: ServerResponse, { state, isStopping }: PrivatePortParts, wantsReady: boolean): void {
+  const ready = !isStopping() && state().engines.some((engine) => engine.role === 'serving' && engine.state === 'listening');
+  sendJson(response, ready || !wantsReady ? 200 : 503, { live: true, ready });
+}
+
+/** All that is known, with what each engine says of itself; one that does not answer in time is shown with the reason. */
+async function status({ version, state, isStopping }: PrivatePortParts): Promise<object> {
+  const { engines, ...own } = state();
+  const asked = await Promise.all(
+    engines.map(async ({ socketPath, ...engine }) => {
+      if (engine.state === 'starting') return { ...engine, status: null };
+      try {
+        return { ...engine, status: await readFromEngine(socketPath, '/_platform/status') };
+      } catch (error) {
+        return { ...engine, status: null, problem: (error as Error).message };
+      }
+    }),
+  );
+  return {
+    version,
+    node: process.version,
+    v8: process.versions.v8,
+    pid: process.pid,
+    rssBytes: process.memoryUsage.rss(),
+    stopping: isStopping(),
+    ...own,
+    engines: asked,
+  };
+}
+
+function sendJson(response: ServerResponse, code: number, body: unknown): void {
+  response.writeHead(code, { 'content-type': 'application/json', 'cache-control': 'no-store' });
+  response.end(`${JSON.stringify(body)}\n`);
+}
+
+function sendError(response: ServerResponse, code: ErrorCode, details: ErrorDetails): void {
+  sendJson(response, errorTable[code].status, { error: errorMessage(code, details), code });
+}

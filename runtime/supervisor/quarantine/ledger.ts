@@ -1,0 +1,107 @@
+// The crash ledger: which deployments were running when engines died, and when that is often enough to keep one apart. Pure;
+// the supervisor keeps its text in a file, so that a restart forgets nothing.
+import type { DeploymentKey, LedgerEntry } from '../private-port/state.ts';
+
+/** An engine died without being asked to. */
+export interface Death {
+  /** The deployment whose code the crashing thread was running; null when nobody could tell (kill -9, out of memory). */
+  readonly blamed: DeploymentKey | null;
+  /** Deployments whose code was running shortly before. */ readonly running: readonly DeploymentKey[];
+  /** ms since 1970. */ readonly at: number;
+}
+
+/** What is held against one deployment. */
+export interface Blame {
+  readonly exact: number;
+  readonly suspected: number;
+  readonly lastAt: number;
+}
+export type Ledger = ReadonlyMap<DeploymentKey, Blame>;
+
+/** Certain deaths after which a deployment is kept apart. */
+const EXACT_MAX = 2;
+/** Deaths by an unknown hand it was running at, after which it is. */
+const SUSPECTED_MAX = 3;
+/** Deployments in the ledger; the oldest go. */
+const ENTRIES_MAX = 1000;
+
+/** The ledger with one more death. Whoever is blamed for certain clears all others. */
+export function withDeath(ledger: Ledger, death: Death): Ledger {
+  const next = new Map(ledger);
+  for (const deployment of death.blamed === null ? death.running : [death.blamed]) {
+    const { exact, suspected } = ledger.get(deployment) ?? none;
+    const certain = death.blamed === null ? 0 : 1;
+    next.delete(deployment);
+    next.set(deployment, { exact: exact + certain, suspected: suspected + 1 - certain, lastAt: death.at });
+  }
+  for (const deployment of next.keys()) {
+    if (next.size <= ENTRIES_MAX) break;
+    next.delete(deployment);
+  }
+  return next;
+}
+
+const none: Blame = { exact: 0, suspected: 0, lastAt: 0 };
+
+/** How many engines a deployment is held responsible for: 2 is too many. */
+export function strikesOf(ledger: Ledger, deployment: DeploymentKey): number {
+  const { exact, suspected } = ledger.get(deployment) ?? none;
+  return Math.max(exact, suspected - (SUSPECTED_MAX - EXACT_MAX));
+}
+
+/** Whether it is to be kept apart. */
+export function isDangerous(ledger: Ledger, deployment: DeploymentKey): boolean {
+  return strikesOf(ledger, deployment) >= EXACT_MAX;
+}
+
+/** After good behaviour: one more death and it is apart again. */
+export function withPardon(ledger: Ledger, deployment: DeploymentKey): Ledger {
+  const record = ledger.get(deployment);
+  if (record === undefined) return ledger;
+  const next = new Map(ledger);
+  const exact = Math.min(record.exact, EXACT_MAX - 1);
+  next.set(deployment, { ...record, exact, suspected: Math.min(record.suspected, SUSPECTED_MAX - 1) });
+  return next;
+}
+
+/** Without what lies so long ago that it counts no more; the same object when nothing does. */
+export function faded(ledger: Ledger, now: number, keptMs: number, isConfined: (deployment: DeploymentKey) => boolean): Ledger {
+  const kept = [...ledger].filter(([deployment, { lastAt }]) => now - lastAt < keptMs || isConfined(deployment));
+  return kept.length === ledger.size ? ledger : new Map(kept);
+}
+
+export function ledgerText(ledger: Ledger): string {
+  return `${JSON.stringify({ version: 1, deployments: Object.fromEntries(ledger) })}\n`;
+}
+
+/** An unreadable ledger is an empty one: it protects, it is not needed to serve. */
+export function parseLedger(text: string): Ledger {
+  const ledger = new Map<DeploymentKey, Blame>();
+  let read: unknown;
+  try {
+    read = JSON.parse(text);
+  } catch {
+    return ledger;
+  }
+  const { version, deployments } = (read ?? {}) as { version?: unknown; deployments?: unknown };
+  if (version !== 1 || typeof deployments !== 'object' || deployments === null) return ledger;
+  for (const [deployment, value] of Object.entries(deployments).slice(-ENTRIES_MAX)) {
+    const { exact, suspected, lastAt } = (value ?? {}) as Partial<Blame>;
+    if (isCount(exact) && isCount(suspected) && isCount(lastAt)) ledger.set(deployment, { exact, suspected, lastAt });
+  }
+  return ledger;
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+/** For operators. */
+export function ledgerEntries(ledger: Ledger): LedgerEntry[] {
+  return [...ledger].map(([deployment, { exact, suspected, lastAt }]) => ({
+    deployment,
+    exact,
+    suspected,
+    lastAt: new Date(lastAt).toISOString(),
+  }));
+}

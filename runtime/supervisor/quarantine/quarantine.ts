@@ -1,0 +1,157 @@
+// Who is kept apart because it kills engines, for how long, and when it is let back. Holds the policy and no process: the
+// supervisor tells it of deaths and of what the quarantine engines do, and asks it before it starts one. Time comes in.
+import type { Apart } from '../engines/messages.ts';
+import type { DeploymentKey, QuarantineState } from '../private-port/state.ts';
+import { faded, isDangerous, ledgerEntries, strikesOf, withDeath, withPardon, type Death, type Ledger } from './ledger.ts';
+
+/** Periods, in ms. */
+export interface QuarantinePolicy {
+  /** First pause; doubled with every further death. */ readonly backoffMs: number;
+  readonly backoffMsMax: number;
+  /** How long it must serve without a death to be let back. */ readonly probationMs: number;
+  /** And how many requests. */ readonly requestsMin: number;
+  /** After which a death counts no more. */ readonly ledgerMs: number;
+}
+
+/** How long a pause is made longer for want of engines. */
+const FULL_MS_MAX = 60_000;
+
+interface Confined {
+  readonly since: number;
+  readonly lastAt: number;
+  readonly strikes: number;
+  readonly until: number;
+  /** Served in an engine of its own; else only paused. */ readonly apart: boolean;
+  readonly reason: string;
+  /** When its engine began to serve; 0 while there is none. */ servedFrom: number;
+  served: number;
+}
+
+/** Deployments that are kept apart. */
+export class Quarantine {
+  #policy: QuarantinePolicy;
+  #ledger: Ledger;
+  #confined = new Map<DeploymentKey, Confined>();
+
+  /** @param ledger of an earlier run: who was dangerous still is. */
+  constructor(policy: QuarantinePolicy, ledger: Ledger, now: number) {
+    this.#policy = policy;
+    this.#ledger = ledger;
+    for (const deployment of ledger.keys()) {
+      if (isDangerous(ledger, deployment))
+        this.#confine(deployment, ledger.get(deployment)!.lastAt, now, 'ended engines before the last start');
+    }
+  }
+
+  get ledger(): Ledger {
+    return this.#ledger;
+  }
+
+  /**
+   * An engine died. @param apart whose quarantine engine it was: then there is no doubt who did it.
+   *
+   * @returns deployments that are now paused or kept apart because of it.
+   */
+  onDeath(death: Death, apart: DeploymentKey | null): DeploymentKey[] {
+    const certain = apart === null ? death : { ...death, blamed: apart };
+    this.#ledger = withDeath(this.#ledger, certain);
+    const { blamed, at } = certain;
+    const struck = blamed === null ? death.running.filter((deployment) => isDangerous(this.#ledger, deployment)) : [blamed];
+    for (const deployment of struck) {
+      const pause = this.#policy.backoffMs * 2 ** Math.max(0, strikesOf(this.#ledger, deployment) - 2);
+      this.#confine(
+        deployment,
+        at,
+        at + Math.min(pause, this.#policy.backoffMsMax),
+        blamed === null ? 'was running at several deaths of engines' : 'its code ended the engine it ran in',
+      );
+    }
+    return struck;
+  }
+
+  #confine(deployment: DeploymentKey, at: number, until: number, reason: string): void {
+    const since = this.#confined.get(deployment)?.since ?? at;
+    const strikes = strikesOf(this.#ledger, deployment);
+    const apart = isDangerous(this.#ledger, deployment);
+    this.#confined.set(deployment, { since, lastAt: at, strikes, until, apart, reason, servedFrom: 0, served: 0 });
+  }
+
+  /** Whether an engine of its own may be started for it now. */
+  mayServe(deployment: DeploymentKey, now: number): boolean {
+    const confined = this.#confined.get(deployment);
+    return confined !== undefined && confined.apart && confined.until <= now;
+  }
+
+  isApart(deployment: DeploymentKey): boolean {
+    return this.#confined.get(deployment)?.apart === true;
+  }
+
+  /** Its engine serves: probation begins. */
+  onServing(deployment: DeploymentKey, now: number): void {
+    const confined = this.#confined.get(deployment);
+    if (confined !== undefined) confined.servedFrom = now;
+  }
+
+  /** Its engine has answered so many requests so far. */
+  onServed(deployment: DeploymentKey, served: number): void {
+    const confined = this.#confined.get(deployment);
+    if (confined !== undefined) confined.served = served;
+  }
+
+  /** Its engine was stopped for want of requests: what it served well still counts. */
+  onIdle(deployment: DeploymentKey): void {
+    const confined = this.#confined.get(deployment);
+    if (confined !== undefined) confined.servedFrom = 0;
+  }
+
+  /**
+   * Lets back who behaved well, ends pauses, forgets what is long ago. Returns who is free now.
+   *
+   * @param isFull all engines serve and a spare is ready: else a second death would leave nobody to serve, and pauses go on.
+   */
+  pass(now: number, isFull: boolean): DeploymentKey[] {
+    const { probationMs, requestsMin, ledgerMs } = this.#policy;
+    const free: DeploymentKey[] = [];
+    for (const [deployment, { apart, lastAt, until, servedFrom, served }] of this.#confined) {
+      const isReformed = (servedFrom > 0 && now - servedFrom >= probationMs && served >= requestsMin) || now - lastAt >= ledgerMs;
+      const isPaused = until > now || (!isFull && until + FULL_MS_MAX > now);
+      if (apart ? !isReformed : isPaused) continue;
+      this.#confined.delete(deployment);
+      if (apart) this.#ledger = withPardon(this.#ledger, deployment);
+      free.push(deployment);
+    }
+    this.#ledger = faded(this.#ledger, now, ledgerMs, (deployment) => this.#confined.has(deployment));
+    return free;
+  }
+
+  /** When `pass` has the next pause to end; null without any. */
+  get nextPauseEnd(): number | null {
+    let next: number | null = null;
+    for (const { apart, until } of this.#confined.values()) if (!apart && (next === null || until < next)) next = until;
+    return next;
+  }
+
+  /** As engines are told. @param link where a deployment's engine takes requests; null without one. */
+  list(link: (deployment: DeploymentKey) => string | null): Apart[] {
+    return [...this.#confined].map(([deployment, { strikes, until, apart }]) => ({
+      deployment,
+      strikes,
+      until,
+      link: link(deployment),
+      returns: !apart,
+    }));
+  }
+
+  /** For operators. */
+  state(now: number): { quarantine: QuarantineState[]; ledger: ReturnType<typeof ledgerEntries> } {
+    const iso = (ms: number): string => new Date(ms).toISOString();
+    const quarantine = [...this.#confined].map(([deployment, { since, strikes, until, reason }]) => ({
+      deployment,
+      since: iso(since),
+      strikes,
+      until: until > now ? iso(until) : null,
+      reason,
+    }));
+    return { quarantine, ledger: ledgerEntries(this.#ledger) };
+  }
+}

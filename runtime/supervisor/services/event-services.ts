@@ -1,0 +1,73 @@
+// How the supervisor runs the database of bindings and the broker over it. `DATABASE_URL=none` switches both off: queues, timers,
+// workflows and state then say that they are not available.
+import { fork, type ChildProcess } from 'node:child_process';
+import { join } from 'node:path';
+import { nodeCommand } from '#core/node-command.ts';
+import type { ServiceSpec } from './services.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What these services get of the operator's environment: what is theirs, and nothing of other services. */
+const ofPostgres =
+  /^(?:PATH|TZ|TMPDIR|NODE_(?:ENV|COMPILE_CACHE)|FS_PATH|DISK_FREE_BYTES_MIN|LOG_FORMAT|NO_COLOR|DATABASE_URL|ENGINE_DATABASE_URL|PG[A-Z]+)$/;
+const ofBroker =
+  /^(?:PATH|TZ|TMPDIR|NODE_(?:ENV|COMPILE_CACHE)|FS_PATH|LOG_LEVEL|LOG_FORMAT|NO_COLOR|(?:QUEUE|DELIVERY|BROKER|TIMERS?|WORKFLOW|WORKER_CPU_LIMIT_MS)_[A-Z_]+)$/;
+
+/** What the services need to know, and tell. */
+export interface EventServiceParts {
+  readonly environment: Environment;
+  /** Data folder; '' for none. */ readonly folder: string;
+  /** Engines sign in with this from now on. */ readonly onEngineUrl: (url: string) => void;
+  /** Whether there is a private port: without it nothing can be delivered. */ readonly delivers: boolean;
+  /** Where it is, once it is open. */ readonly privatePort: () => { readonly origin: string; readonly token: string | null };
+}
+
+/** The services in the order they start in; none where there is no data folder, or they are switched off. */
+export function eventServices({ environment, folder, onEngineUrl, delivers, privatePort }: EventServiceParts): ServiceSpec[] {
+  if (folder === '' || (environment['DATABASE_URL'] ?? '').toLowerCase() === 'none') return [];
+  let engineUrl = '';
+  const postgres: ServiceSpec = {
+    name: 'postgres',
+    start: () => start('../../../postgres/main', { ...pick(environment, ofPostgres), FS_PATH: folder }),
+    onMessage(message) {
+      const { engineUrl: url } = message as { engineUrl?: unknown };
+      if (typeof url !== 'string') return;
+      engineUrl = url;
+      onEngineUrl(url);
+    },
+    // The first start makes the data, and an upgrade may take its time.
+    readyMsMax: 600_000,
+    stopMsMax: 20_000,
+  };
+  const broker: ServiceSpec = {
+    name: 'broker',
+    start() {
+      const { origin, token } = privatePort();
+      return start('../../broker/main', {
+        ...pick(environment, ofBroker),
+        FS_PATH: folder,
+        ENGINE_DATABASE_URL: engineUrl,
+        PRIVATE_ORIGIN: origin,
+        ...(token === null ? {} : { PRIVATE_PORT_TOKEN: token }),
+      });
+    },
+    readyMsMax: 30_000,
+    stopMsMax: 10_000,
+  };
+  return delivers ? [postgres, broker] : [postgres];
+}
+
+function pick(environment: Environment, names: RegExp): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => names.test(name)));
+}
+
+function start(module: string, env: Record<string, string | undefined>): ChildProcess {
+  const [program, ...before] = nodeCommand();
+  const script = join(import.meta.dirname, `${module}${import.meta.filename.endsWith('.ts') ? '.ts' : '.js'}`);
+  return fork(script, {
+    execPath: program,
+    execArgv: [...before, '--disable-warning=ExperimentalWarning'],
+    env,
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+}

@@ -1,0 +1,123 @@
+// The platform's other processes (database, database service, broker): started in order, each when the one before it is ready,
+// started again with back-off when they die, stopped in reverse. Used by main.ts; knows nothing of what they do.
+import type { ChildProcess } from 'node:child_process';
+import type { ServiceState } from '../private-port/state.ts';
+
+/** How to run one service. */
+export interface ServiceSpec {
+  readonly name: string;
+  /** Starts the process. It is ready when it sends `{type: 'ready'}` (or `listening`); what it sends goes to `onMessage`. */
+  readonly start: () => ChildProcess;
+  readonly onMessage?: (message: unknown) => void;
+  /** How long it may take to be ready, and to stop after SIGTERM. */
+  readonly readyMsMax: number;
+  readonly stopMsMax: number;
+}
+
+export interface ServiceHooks {
+  readonly onDeath: (name: string, code: number | null, signal: NodeJS.Signals | null, delayMs: number) => void;
+  readonly onReady: (name: string) => void;
+}
+
+const BACKOFF_MS = 100;
+const BACKOFF_MS_MAX = 10_000;
+/** A service that lived so long starts its back-off anew. */
+const STEADY_MS = 10_000;
+
+export class Services {
+  #services: Service[];
+  #hooks: ServiceHooks;
+  #stopping = false;
+
+  constructor(specs: readonly ServiceSpec[], hooks: ServiceHooks) {
+    this.#hooks = hooks;
+    this.#services = specs.map((spec) => ({ spec, child: null, state: 'stopped', restarts: 0, deaths: 0, startedAt: 0, timer: null }));
+  }
+
+  /** Resolves when all are ready. @throws {Error} when one dies or stays silent before it was ready once. */
+  async start(): Promise<void> {
+    for (const service of this.#services) {
+      if (this.#stopping) return;
+      await this.#run(service);
+    }
+  }
+
+  states(): ServiceState[] {
+    return this.#services.map(({ spec, child, state, restarts }) => ({ name: spec.name, pid: child?.pid ?? null, state, restarts }));
+  }
+
+  #run(service: Service): Promise<void> {
+    const { spec } = service;
+    const child = spec.start();
+    service.child = child;
+    service.state = 'starting';
+    service.startedAt = performance.now();
+    return new Promise((resolve, reject) => {
+      const silent = setTimeout(() => {
+        reject(new Error(`Service ${spec.name} is not ready after ${spec.readyMsMax} ms`));
+        child.kill('SIGKILL');
+      }, spec.readyMsMax);
+      child.on('message', (message) => {
+        const { type } = message as { type?: unknown };
+        if (service.state === 'starting' && (type === 'ready' || type === 'listening')) {
+          clearTimeout(silent);
+          service.state = 'ready';
+          this.#hooks.onReady(spec.name);
+          resolve();
+        }
+        spec.onMessage?.(message);
+      });
+      child.on('error', (error) => {
+        clearTimeout(silent);
+        reject(error);
+      });
+      child.on('exit', (code, signal) => {
+        clearTimeout(silent);
+        const wasReady = service.state === 'ready';
+        service.child = null;
+        service.state = 'stopped';
+        if (!wasReady) reject(new Error(`Service ${spec.name} ended before it was ready (${signal ?? `exit code ${code}`})`));
+        if (!this.#stopping && (wasReady || service.restarts > 0)) this.#again(service, code, signal);
+      });
+    });
+  }
+
+  #again(service: Service, code: number | null, signal: NodeJS.Signals | null): void {
+    service.deaths = performance.now() - service.startedAt > STEADY_MS ? 1 : service.deaths + 1;
+    service.restarts++;
+    service.state = 'waiting';
+    const delayMs = service.deaths === 1 ? 0 : Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** (service.deaths - 2));
+    this.#hooks.onDeath(service.spec.name, code, signal, delayMs);
+    // Its end is heard as `exit` again: nothing to do about it here.
+    service.timer = setTimeout(() => void this.#run(service).catch(() => {}), delayMs);
+  }
+
+  /** The last one first, each gone before the one before it is asked. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    for (const service of this.#services.toReversed()) {
+      if (service.timer !== null) clearTimeout(service.timer);
+      const { child, spec } = service;
+      if (child === null) continue;
+      await new Promise<void>((resolve) => {
+        const killer = setTimeout(() => child.kill('SIGKILL'), spec.stopMsMax);
+        child.once('exit', () => {
+          clearTimeout(killer);
+          resolve();
+        });
+        child.kill('SIGTERM');
+      });
+      service.state = 'stopped';
+    }
+  }
+}
+
+interface Service {
+  readonly spec: ServiceSpec;
+  child: ChildProcess | null;
+  state: ServiceState['state'];
+  restarts: number;
+  deaths: number;
+  startedAt: number;
+  timer: NodeJS.Timeout | null;
+}

@@ -1,0 +1,90 @@
+// Starting a project from a template.
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { projectNameFrom } from '#cli/commands/init.ts';
+import { run } from '#cli/main.ts';
+import { recordingShell } from '../shell-double.ts';
+
+function folder(t: TestContext): string {
+  const made = mkdtempSync(path.join(tmpdir(), 'init-'));
+  t.after(() => rmSync(made, { recursive: true }));
+  return made;
+}
+
+test('each template becomes a project named after its folder', async (t) => {
+  const cwd = folder(t);
+  for (const template of ['worker', 'hono', 'static']) {
+    const shell = recordingShell(cwd);
+    assert.equal(await run(['init', template, `My ${template}`], shell), 0, shell.errors.join('\n'));
+    const read = (name: string): string => readFileSync(path.join(cwd, `My ${template}`, name), 'utf8');
+    const manifest = JSON.parse(read('package.json')) as {
+      name: string;
+      scripts: Record<string, string>;
+      devDependencies: Record<string, string>;
+    };
+    assert.equal(manifest.name, `my-${template}`);
+    assert.deepEqual(Object.keys(manifest.scripts), ['dev', 'build', 'types', 'deploy', 'check']);
+    for (const [name, wanted] of Object.entries(manifest.devDependencies).filter(([key]) => key.startsWith('@platform-run/'))) {
+      const target = path.resolve(cwd, `My ${template}`, wanted.replace(/^file:/, ''));
+      assert.equal((JSON.parse(readFileSync(path.join(target, 'package.json'), 'utf8')) as { name: string }).name, name);
+    }
+    assert.match(read('platform.yaml'), /^kind: worker$/m);
+    assert.match(read('.gitignore'), /^node_modules\/$/m);
+    assert.match(read('.npmrc'), /^ignore-scripts=true$/m);
+    assert.doesNotMatch(read('src/index.ts'), /__name__/);
+    assert.match(shell.output[0]!, new RegExp(`^Created my-${template} from the template ${template} \\(\\d+ files\\)$`));
+  }
+});
+
+test('a folder with something in it is refused unless forced; a Git folder does not count', async (t) => {
+  const cwd = folder(t);
+  mkdirSync(path.join(cwd, '.git'));
+  assert.equal(await run(['init', 'worker'], recordingShell(cwd)), 0);
+  const shell = recordingShell(cwd);
+  assert.equal(await run(['init', 'hono'], shell), 1);
+  assert.equal(
+    shell.errors[0],
+    `error ${cwd} is not empty (it holds .gitignore)\nName another folder, or pass --force to write into this one.`,
+  );
+  assert.equal(await run(['init', 'hono', '--force'], recordingShell(cwd)), 0);
+  assert.match(readFileSync(path.join(cwd, 'src/index.ts'), 'utf8'), /Hono/);
+});
+
+test('an unknown template suggests the nearest one', async (t) => {
+  const shell = recordingShell(folder(t));
+  assert.equal(await run(['init', 'hona', 'x'], shell), 2);
+  assert.equal(shell.errors[0], 'error There is no template "hona". Did you mean hono?\nTemplates: worker, hono, static.');
+});
+
+test('--list names the templates, also as JSON', async (t) => {
+  const shell = recordingShell(folder(t));
+  assert.equal(await run(['init', '--list', '--json'], shell), 0);
+  const { templates } = JSON.parse(shell.output[0]!) as { templates: { name: string }[] };
+  assert.deepEqual(
+    templates.map(({ name }) => name),
+    ['worker', 'hono', 'static'],
+  );
+});
+
+test('--packages points at tarballs, and names the one that is missing', async (t) => {
+  const cwd = folder(t);
+  mkdirSync(path.join(cwd, 'dist'));
+  writeFileSync(path.join(cwd, 'dist/platform-run-cli-0.1.0.tgz'), '');
+  const lacking = recordingShell(cwd);
+  assert.equal(await run(['init', 'worker', 'a', '--packages', 'dist'], lacking), 1);
+  assert.match(lacking.errors[0]!, /^error There is no tarball of @platform-run\/types in /);
+  writeFileSync(path.join(cwd, 'dist/platform-run-types-0.1.0.tgz'), '');
+  assert.equal(await run(['init', 'worker', 'b'], recordingShell(cwd, { PLATFORM_PACKAGES: 'dist' })), 0);
+  const manifest = JSON.parse(readFileSync(path.join(cwd, 'b/package.json'), 'utf8')) as { devDependencies: Record<string, string> };
+  assert.equal(manifest.devDependencies['@platform-run/cli'], `file:${cwd}/dist/platform-run-cli-0.1.0.tgz`);
+  assert.equal(manifest.devDependencies['@platform-run/types'], `file:${cwd}/dist/platform-run-types-0.1.0.tgz`);
+});
+
+test('any folder name gives a project name', () => {
+  assert.equal(projectNameFrom('/x/My App_2'), 'my-app-2');
+  assert.equal(projectNameFrom('/x/--ü--'), 'app');
+  assert.equal(projectNameFrom(`/x/${'a'.repeat(39)}-b`), 'a'.repeat(39));
+});

@@ -1,0 +1,172 @@
+// `platform dev` runs the build command of a project: before anything else, again when what it is made from changes, and never
+// because of what it wrote itself. The command is real, and counts its runs; the engine only records what it is given.
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { startSession } from '#cli/dev/session.ts';
+import { formatFailure, failuresOf } from '#cli/terminal/failure.ts';
+import { loadProject } from '#cli/project/project.ts';
+import type { Manifest } from '#core/manifest.ts';
+import { until } from '#test/setup/until.ts';
+import { recordingShell } from '../shell-double.ts';
+
+interface Served {
+  readonly manifest: Manifest;
+  readonly code: string | null;
+  asset(name: string): string;
+}
+
+/** Values that come later, in order. */
+function stream<T>(): { push(value: T): void; next(): Promise<T> } {
+  const values: T[] = [];
+  const takers: ((value: T) => void)[] = [];
+  return {
+    push(value) {
+      const taker = takers.shift();
+      if (taker) taker(value);
+      else values.push(value);
+    },
+    next: () => new Promise((resolve) => (values.length > 0 ? resolve(values.shift()!) : takers.push(resolve))),
+  };
+}
+
+async function session(t: TestContext, files: Record<string, string>) {
+  const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'dev-build-')));
+  const write = (name: string, text: string): void => {
+    mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
+    writeFileSync(path.join(folder, name), text);
+  };
+  for (const [name, text] of Object.entries(files)) write(name, text);
+  const served = stream<Served>();
+  const failures = stream<string>();
+  const warnings = stream<string>();
+  const shell = recordingShell(folder);
+  const stopped = Promise.withResolvers<void>();
+  const running = startSession({
+    folder,
+    watching: true,
+    stopped: stopped.promise,
+    load: () => loadProject(shell, folder, null),
+    engine: {
+      port: 1,
+      deploy({ artifactFolder }) {
+        const read = (name: string): string => readFileSync(path.join(artifactFolder, name), 'utf8');
+        const manifest = JSON.parse(read('manifest.json')) as Manifest;
+        const names = Object.keys(manifest.assets?.files ?? {});
+        const assets = new Map(names.map((name) => [name, read(`assets/${name}`)]));
+        served.push({ manifest, code: manifest.worker && read('worker.js'), asset: (name) => assets.get(name) ?? 'none' });
+        return Promise.resolve();
+      },
+      fail: () => {},
+      close: () => Promise.resolve(),
+    },
+    events: {
+      served: () => {},
+      built: () => {},
+      warned: warnings.push,
+      failed: (error) => failures.push(failuresOf(error).map(formatFailure).join('\n')),
+    },
+  });
+  const end = async (): Promise<void> => {
+    stopped.resolve();
+    await (await running).close();
+  };
+  t.after(async () => {
+    await end();
+    rmSync(folder, { recursive: true });
+  });
+  const runs = (): number => readFileSync(path.join(folder, 'node_modules/runs'), 'utf8').length;
+  const read = (name: string): string => (existsSync(path.join(folder, name)) ? readFileSync(path.join(folder, name), 'utf8') : '');
+  return { write, read, runs, end, served: served.next, failed: failures.next, warned: warnings.next };
+}
+
+/** Each run leaves a letter where nobody watches. */
+const make = `import { appendFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+mkdirSync('node_modules', { recursive: true });
+appendFileSync('node_modules/runs', 'x');\n`;
+
+test('a site is made first, and again when its sources change', async (t) => {
+  const dev = await session(t, {
+    'platform.yaml': 'kind: static\nbuild: node make.mjs\n',
+    'make.mjs': `${make}mkdirSync('dist', { recursive: true }); cpSync('page.html', 'dist/index.html');`,
+    'page.html': 'one',
+  });
+  assert.equal((await dev.served()).asset('index.html'), 'one');
+  dev.write('page.html', 'two');
+  assert.equal((await dev.served()).asset('index.html'), 'two');
+  assert.equal(dev.runs(), 2);
+});
+
+test('a worker that the command makes is served, and made again', async (t) => {
+  const dev = await session(t, {
+    'platform.yaml': 'kind: dynamic\nbuild: node make.mjs\nmain: dist/worker.js\n',
+    'make.mjs': `${make}mkdirSync('dist', { recursive: true }); cpSync('app.js', 'dist/worker.js');`,
+    'app.js': 'export default { fetch: () => new Response("one") };',
+  });
+  assert.match((await dev.served()).code ?? '', /one/);
+  dev.write('app.js', 'export default { fetch: () => new Response("two") };');
+  assert.match((await dev.served()).code ?? '', /two/);
+});
+
+test('a first build that fails is told with its output, and its repair is served', async (t) => {
+  const dev = await session(t, {
+    'platform.yaml': 'kind: static\nbuild: node make.mjs\nout: dist\n',
+    'make.mjs': `${make}console.error('no page today'); process.exit(4);`,
+    'dist/index.html': 'stale',
+  });
+  assert.match(await dev.failed(), /ended with exit code 4:\nno page today/);
+  dev.write('make.mjs', `${make}mkdirSync('dist', { recursive: true }); writeFileSync('dist/index.html', 'repaired');`);
+  assert.equal((await dev.served()).asset('index.html'), 'repaired');
+});
+
+test('a command that writes among its sources does not follow itself', async (t) => {
+  const dev = await session(t, {
+    'platform.yaml': 'build: node make.mjs\nout: web\n',
+    'make.mjs': `${make}mkdirSync('web', { recursive: true }); writeFileSync('web/index.html', readFileSync('page.txt'));
+writeFileSync('src/made.ts', 'export const text = ' + JSON.stringify(readFileSync('page.txt', 'utf8')));`,
+    'page.txt': 'one',
+    'src/index.ts': 'import { text } from "./made.ts"; export default { fetch: () => new Response(text) };',
+  });
+  assert.match((await dev.served()).code ?? '', /"one"/);
+  dev.write('page.txt', 'two');
+  let last = await dev.served();
+  while (last.asset('index.html') !== 'two' || !last.code?.includes('"two"')) last = await dev.served();
+  // At most one more for each, to learn that its own file does not change any more.
+  assert.ok(dev.runs() <= 4, String(dev.runs()));
+});
+
+test('a file that the command writes anew each time is named, and left out', async (t) => {
+  const dev = await session(t, {
+    'platform.yaml': 'kind: static\nbuild: node make.mjs\n',
+    'make.mjs': `${make}mkdirSync('dist', { recursive: true }); cpSync('page.html', 'dist/index.html');
+writeFileSync('stamp.json', String(process.hrtime.bigint()));`,
+    'page.html': 'one',
+  });
+  assert.equal(await dev.warned(), 'The build command changes stamp.json each time it runs: changes of it do not start a build');
+  const runs = dev.runs();
+  assert.ok(runs <= 4, String(runs));
+  dev.write('page.html', 'two');
+  let last = await dev.served();
+  while (last.asset('index.html') !== 'two') last = await dev.served();
+  assert.equal(dev.runs(), runs + 1);
+});
+
+test('a command that does not end is ended with the session', async (t) => {
+  const dev = await session(t, {
+    'platform.yaml': 'kind: static\nbuild: node make.mjs\n',
+    'make.mjs': `${make}writeFileSync('node_modules/pid', String(process.pid)); setInterval(() => {}, 1000);`,
+  });
+  const pid = await until(() => Number(dev.read('node_modules/pid')) || null);
+  await dev.end();
+  await until(() => !isRunning(pid));
+});
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

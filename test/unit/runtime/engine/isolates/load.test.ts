@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { defaultLimits } from '#core/limits.ts';
+import { EngineMemory } from '#runtime/engine/bridge/host-memory.ts';
+import { HostOutbox } from '#runtime/engine/bridge/host-outbox.ts';
+import { Inbox, toGuest, toHost } from '#runtime/engine/bridge/protocol.ts';
+import type { CompiledForms } from '#runtime/engine/isolates/compiled-forms.ts';
+import { EntryScheduler } from '#runtime/engine/isolates/entry.ts';
+import { WorkerIsolate } from '#runtime/engine/isolates/isolate.ts';
+import { loadNative } from '#runtime/engine/isolates/native.ts';
+import { Pool, type Tenant } from '#runtime/engine/isolates/pool.ts';
+import { cacheFolder } from '#core/cache-folder.ts';
+import { loadSnapshot } from '#runtime/engine/isolates/snapshot.ts';
+
+const kept = new Map<string, SharedArrayBuffer>();
+const offered: string[] = [];
+const parts = {
+  snapshot: await loadSnapshot(cacheFolder(process.env)),
+  native: loadNative(),
+  scheduler: new EntryScheduler({ runningMax: 1, defer: setImmediate }),
+  counters: { isolatesStarted: 0, isolatesEvicted: 0, entered: () => {} },
+  compiledForms: {
+    find: (_owner: string, hash: string) => kept.get(hash) ?? null,
+    offer: (_owner: string, hash: string) => void offered.push(hash),
+  } as unknown as CompiledForms,
+  limits: { ...defaultLimits, startupCpuMs: 100 },
+  onParked: () => {},
+};
+
+/** Starts a worker with one entry, and reads what it says of its start. */
+async function start(code: string): Promise<{ isolate: WorkerIsolate; state: string; reason: string }> {
+  const isolate = new WorkerIsolate(parts);
+  const batch = new HostOutbox(new EngineMemory(defaultLimits).open('p/d'));
+  batch.record(toGuest.start);
+  return new Promise((resolve, reject) => {
+    const unexpected = (): never => assert.fail('nothing else is said');
+    isolate.load({ code, hash: 'h', vars: {}, bindings: {}, cpuLimitMs: 0, owner: 'shop/d1' }, batch, {
+      left(meta, text, _shareMs, _cpuMs, bytes) {
+        const inbox = new Inbox(meta, text, bytes);
+        for (let letter = inbox.next(); letter !== ''; letter = inbox.next()) {
+          if (letter === toHost.started) resolve({ isolate, state: inbox.field(), reason: String(inbox.json()) });
+          inbox.close();
+        }
+      },
+      sync: unexpected,
+      waiting: unexpected,
+      died: reject,
+    });
+    isolate.request();
+  });
+}
+
+for (const [what, code, state, reason] of [
+  ['serves', 'export default { fetch() {} };', 'ready', /^$/],
+  ['does not compile', 'export default {\n  fetch() { const a = ; }\n};', 'syntax', /^Unexpected token ';' \[worker\.js:2:23\]$/],
+  ['imports something', 'import x from "left-out"; export default { fetch: x };', 'failed', /^import of "left-out" was not bundled$/],
+  ['throws', '\n  null.x;', 'failed', /^TypeError: Cannot read properties of null.*\n +at worker\.js:2:8\n/],
+  ['throws no error', 'throw undefined;', 'failed', /^Error: undefined$/],
+  ['throws after an await', 'await null; throw new RangeError("late");', 'failed', /^RangeError: late\n/],
+  ['waits', 'await new Promise(() => {});', 'pending', /^$/],
+  ['spins', 'for (;;);', 'cpu', /^$/],
+  ['spins after an await', 'await null; for (;;);', 'cpu', /^$/],
+  ['exports nothing', 'globalThis.x = 1;', 'no-handler', /^$/],
+  ['breaks what arrays are read with', 'Array.prototype[Symbol.iterator] = null; throw new Error("broken");', 'failed', /^Error: broken\n/],
+  ['asks for import.meta', 'export default { fetch() {}, meta: import.meta.url };', 'ready', /^$/],
+] as const) {
+  test(`a worker whose top level ${what} says ${state} in its first entry`, async () => {
+    const started = await start(code);
+    started.isolate.dispose();
+    assert.equal(started.state, state);
+    assert.match(started.reason, reason);
+  });
+}
+
+test('a worker starts from its compiled form, and one that V8 refuses is compiled', async () => {
+  const code = `const rows = [${'function () { return 1; },'.repeat(1000)}];\nexport default { fetch: () => new Response(rows[0]()) };`;
+  offered.length = 0;
+  const { isolate: first } = await start(code);
+  const form = await first.compiledForm();
+  assert.ok(form !== null && form.byteLength > 1000);
+  assert.equal(await first.compiledForm(), null);
+  kept.set('h', new SharedArrayBuffer(form.byteLength));
+  new Uint8Array(kept.get('h')!).set(new Uint8Array(form));
+  const { isolate: second, state } = await start(code);
+  assert.equal(state, 'ready');
+  // Only an isolate that had to compile has a form to give.
+  assert.equal(await second.compiledForm(), null);
+  assert.deepEqual(offered, ['h']);
+  kept.set('h', new SharedArrayBuffer(500));
+  const { isolate: third } = await start(code);
+  assert.notEqual(await third.compiledForm(), null);
+  for (const isolate of [first, second, third]) isolate.dispose();
+  kept.clear();
+});
+
+test('an idle isolate gives back what it does not need', async () => {
+  const { isolate } = await start(`let junk = Array.from({ length: 100_000 }, (_, at) => ({ at })); export default { fetch: () => junk };
+    await null; junk = null;`);
+  const before = await isolate.heapBytes();
+  await isolate.trim();
+  assert.ok((await isolate.heapBytes()) < before - 2_000_000, `of ${before} bytes too many are left`);
+  isolate.dispose();
+  await isolate.trim();
+});
+
+test('a pool asks each idle tenant once after its last request to give memory back, and one that much came to later', async () => {
+  const pool = new Pool(parts, { isolatesMax: 10, engineMemoryMb: 4096, blanks: 0 });
+  const trimmed: string[] = [];
+  const tenant = (name: string, isIdle: boolean, used: number): Tenant => {
+    let uses = used;
+    return {
+      lastUsedAt: 1000,
+      get uses() {
+        return uses;
+      },
+      isIdle,
+      conduct: { slowUntil: 0, isBurning: false },
+      evict: () => {},
+      condemn: () => {},
+      async trim() {
+        uses = 0;
+        trimmed.push(name);
+      },
+      heldBytes: async () => 0,
+    };
+  };
+  const tenants = [tenant('idle', true, 999), tenant('busy', false, 1), tenant('hot', true, 1000), tenant('unused', true, 0)];
+  const isolates = tenants.map((each) => pool.take(each));
+  await pool.trimIdle(3999);
+  assert.deepEqual(trimmed, []);
+  await pool.trimIdle(4000);
+  await pool.trimIdle(60_999);
+  assert.deepEqual(trimmed, ['idle']);
+  await pool.trimIdle(61_000);
+  await pool.trimIdle(600_000);
+  assert.deepEqual(trimmed, ['idle', 'hot']);
+  pool.close();
+  for (const isolate of isolates) isolate.dispose();
+});

@@ -1,0 +1,105 @@
+// Which host leads to which deployment.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RouteRecord } from '#core/manifest.ts';
+import { branchSlug } from '#core/names.ts';
+import { createRouteTable } from '#runtime/engine/router/route-table.ts';
+
+const artifact = 'a'.repeat(64);
+
+function record(project: string, more: Partial<RouteRecord> = {}): RouteRecord {
+  const deployment = (id: string, branch: string) => ({ id, artifact, branch, createdAt: '2026-11-21T00:00:00Z' });
+  return {
+    version: 1,
+    project,
+    plan: 'free',
+    vars: {},
+    domains: [],
+    production: 'd000000000001',
+    branches: { main: 'd000000000001', 'Feature/X': 'd000000000002' },
+    deployments: { d000000000001: deployment('d000000000001', 'main'), d000000000002: deployment('d000000000002', 'Feature/X') },
+    ...more,
+  };
+}
+
+test('a project answers on its name, its branches, its deployments and its custom hosts', () => {
+  const table = createRouteTable(['localhost', 'example.org']);
+  assert.deepEqual(table.replace([record('shop', { domains: ['shop.example.com'] })]), []);
+  const deploymentOn = (host: string): string | undefined => table.find(host)?.deployment;
+  assert.equal(deploymentOn('shop.localhost'), 'd000000000001');
+  assert.equal(deploymentOn('shop.example.org'), 'd000000000001');
+  assert.equal(deploymentOn('shop--main.localhost'), 'd000000000001');
+  assert.equal(deploymentOn(`shop--${branchSlug('Feature/X', 'shop')}.localhost`), 'd000000000002');
+  assert.equal(deploymentOn('shop--d000000000002.localhost'), 'd000000000002');
+  assert.equal(deploymentOn('shop.example.com'), 'd000000000001');
+});
+
+test('a port and a dot at the end of a host do not matter', () => {
+  const table = createRouteTable(['localhost']);
+  table.replace([record('shop')]);
+  for (const host of ['shop.localhost:4001', 'shop.localhost.', 'shop.localhost.:4001']) assert.equal(table.find(host)?.project, 'shop');
+});
+
+test('an unknown host, the bare domain and names of Object.prototype lead nowhere', () => {
+  const table = createRouteTable(['localhost']);
+  table.replace([record('shop')]);
+  for (const host of ['', 'localhost', 'other.localhost', 'shop.example.org', 'x.shop.localhost', '__proto__', 'constructor', '[::1]:80']) {
+    assert.equal(table.find(host), null);
+  }
+});
+
+test('a route carries plan, variables, branch and artifact', () => {
+  const table = createRouteTable(['localhost']);
+  table.replace([record('shop', { plan: 'pro', vars: { A: '1' } })]);
+  assert.deepEqual(table.find('shop.localhost'), {
+    project: 'shop',
+    deployment: 'd000000000001',
+    artifact,
+    plan: 'pro',
+    vars: { A: '1' },
+    branch: 'main',
+    isProduction: true,
+    preview: null,
+  });
+});
+
+test('a route stays the same object while nothing of it changes, and only then', () => {
+  const table = createRouteTable(['localhost']);
+  table.replace([record('shop')]);
+  const before = table.find('shop.localhost');
+  assert.equal(table.find('shop--main.localhost'), before);
+  table.replace([record('shop', { domains: ['a.example.com'] }), record('blog')]);
+  assert.equal(table.find('shop.localhost'), before);
+  table.replace([record('shop', { vars: { A: '2' } })]);
+  assert.notEqual(table.find('shop.localhost'), before);
+});
+
+test('a custom host that two projects claim goes to the name that sorts first, whatever the order', () => {
+  for (const records of [
+    [record('alpha', { domains: ['x.example.com'] }), record('beta', { domains: ['x.example.com'] })],
+    [record('beta', { domains: ['x.example.com'] }), record('alpha', { domains: ['x.example.com'] })],
+  ]) {
+    const table = createRouteTable(['localhost']);
+    assert.deepEqual(table.replace(records), [{ host: 'x.example.com', project: 'beta', other: 'alpha' }]);
+    assert.equal(table.find('x.example.com')?.project, 'alpha');
+  }
+});
+
+test('no project can claim a host of the platform, taken or not', () => {
+  const table = createRouteTable(['localhost']);
+  const conflicts = table.replace([record('alpha', { domains: ['zeta.localhost', 'free.localhost', 'localhost'] }), record('zeta')]);
+  assert.deepEqual(
+    conflicts,
+    ['zeta.localhost', 'free.localhost', 'localhost'].map((host) => ({ host, project: 'alpha', other: 'the platform' })),
+  );
+  assert.equal(table.find('zeta.localhost')?.project, 'zeta');
+  assert.equal(table.find('free.localhost'), null);
+});
+
+test('a project without production answers only on branches and deployments', () => {
+  const table = createRouteTable(['localhost']);
+  table.replace([record('shop', { production: null, domains: ['shop.example.com'] })]);
+  assert.equal(table.find('shop.localhost'), null);
+  assert.equal(table.find('shop.example.com'), null);
+  assert.equal(table.find('shop--main.localhost')?.deployment, 'd000000000001');
+});

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { privatePortSettings } from '#runtime/supervisor/private-port/settings.ts';
+
+const token = '0123456789abcdef';
+
+test('the private port is 8081 on this machine alone, unless told otherwise', () => {
+  assert.deepEqual(privatePortSettings({}), { port: 8081, host: '127.0.0.1', token: null });
+  assert.deepEqual(privatePortSettings({ HANDLER_PRIVATE_PORT: '0', HOST: '10.1.2.3', PRIVATE_PORT_TOKEN: token }), {
+    port: 0,
+    host: '10.1.2.3',
+    token,
+  });
+  assert.equal(privatePortSettings({ HANDLER_PRIVATE_PORT: 'off', HOST: '0.0.0.0' }), null);
+});
+
+test('an address that others may reach wants a token', () => {
+  for (const HOST of ['0.0.0.0', '::', '8.8.8.8', '2606:4700::1111', 'platform.example.com', '::ffff:8.8.8.8', '*']) {
+    assert.throws(() => privatePortSettings({ HOST }), /^Error: HOST is .*PRIVATE_PORT_TOKEN is not set: set a token/, HOST);
+    assert.equal(privatePortSettings({ HOST, PRIVATE_PORT_TOKEN: token })?.host, HOST);
+  }
+  for (const HOST of ['127.0.0.1', '127.8.8.8', 'localhost', '::1', '10.0.0.1', '172.16.0.1', '192.168.1.1', 'fd00::1', 'fe80::1']) {
+    assert.equal(privatePortSettings({ HOST })?.token, null, HOST);
+  }
+});
+
+test('what cannot be used is named, and a token never', () => {
+  for (const port of ['65536', '-1', '80.5', '8081x', 'on']) {
+    assert.throws(() => privatePortSettings({ HANDLER_PRIVATE_PORT: port }), {
+      message: `HANDLER_PRIVATE_PORT must be a port from 0 to 65535 (0: a free one) or "off", but is "${port}"`,
+    });
+  }
+  for (const short of ['short-secret', 'with space 0123456789', 'ümlaut-0123456789abcdef']) {
+    assert.throws(
+      () => privatePortSettings({ PRIVATE_PORT_TOKEN: short }),
+      (error: Error) =>
+        error.message === 'PRIVATE_PORT_TOKEN must have at least 16 visible ASCII characters' && !error.message.includes(short),
+    );
+  }
+});

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  faded,
+  isDangerous,
+  ledgerEntries,
+  ledgerText,
+  parseLedger,
+  strikesOf,
+  withDeath,
+  withPardon,
+  type Ledger,
+} from '#runtime/supervisor/quarantine/ledger.ts';
+
+const empty: Ledger = new Map();
+const exact = (ledger: Ledger, deployment: string, at = 1000): Ledger => withDeath(ledger, { blamed: deployment, running: ['b/d2'], at });
+const unknown = (ledger: Ledger, running: string[], at = 1000): Ledger => withDeath(ledger, { blamed: null, running, at });
+
+test('the second death that is certainly its own makes a deployment dangerous, and clears those that ran beside it', () => {
+  const once = exact(empty, 'a/d1');
+  assert.equal(isDangerous(once, 'a/d1'), false);
+  const twice = exact(once, 'a/d1', 2000);
+  assert.equal(isDangerous(twice, 'a/d1'), true);
+  assert.deepEqual(ledgerEntries(twice), [{ deployment: 'a/d1', exact: 2, suspected: 0, lastAt: '1970-01-01T00:00:02.000Z' }]);
+});
+
+test('three deaths by an unknown hand make those dangerous that ran at each of them', () => {
+  let ledger = unknown(empty, ['a/d1', 'b/d2']);
+  ledger = unknown(ledger, ['a/d1']);
+  assert.equal(isDangerous(ledger, 'a/d1'), false);
+  ledger = unknown(ledger, ['a/d1', 'c/d3']);
+  assert.deepEqual(
+    ['a/d1', 'b/d2', 'c/d3'].map((deployment) => strikesOf(ledger, deployment)),
+    [2, 0, 0],
+  );
+});
+
+test('a pardoned deployment is dangerous again after one more death', () => {
+  const pardoned = withPardon(exact(exact(exact(empty, 'a/d1'), 'a/d1'), 'a/d1'), 'a/d1');
+  assert.equal(isDangerous(pardoned, 'a/d1'), false);
+  assert.equal(isDangerous(exact(pardoned, 'a/d1'), 'a/d1'), true);
+  assert.equal(withPardon(empty, 'a/d1'), empty);
+});
+
+test('old deaths fade, unless their deployment is still confined', () => {
+  const ledger = exact(exact(empty, 'a/d1', 1000), 'b/d2', 1500);
+  assert.equal(
+    faded(ledger, 1900, 1000, () => false),
+    ledger,
+  );
+  assert.deepEqual([...faded(ledger, 2100, 1000, () => false).keys()], ['b/d2']);
+  assert.deepEqual([...faded(ledger, 9000, 1000, (deployment) => deployment === 'a/d1').keys()], ['a/d1']);
+});
+
+test('its text reads back the same, and anything else is an empty ledger', () => {
+  const ledger = unknown(exact(empty, 'a/d1'), ['b/d2']);
+  assert.deepEqual(parseLedger(ledgerText(ledger)), ledger);
+  for (const text of ['', '{', 'null', '[]', '{"version":2,"deployments":{}}', '{"version":1,"deployments":{"a":{"exact":-1}}}'])
+    assert.deepEqual(parseLedger(text), empty);
+});
+
+test('it is bounded: the oldest entries go', () => {
+  let ledger = empty;
+  for (let i = 0; i < 1005; i++) ledger = exact(ledger, `p${i}/d1`);
+  assert.equal(ledger.size, 1000);
+  assert.equal(ledger.has('p4/d1'), false);
+  assert.equal(ledger.has('p5/d1'), true);
+});
