@@ -1,5 +1,5 @@
-// The load of events.bench.ts on bare SQL: rows inserted by the hundred, claimed by tens with SKIP LOCKED and a lease, and deleted,
-// over one embedded Postgres of the settings that the platform's has. One process, no worker, no isolates.
+// The load of events.bench.ts on bare SQL: rows inserted by the hundred, claimed by tens with SKIP LOCKED and a lease,
+// and deleted, over one embedded Postgres of the settings that the platform's has. One process, no worker, no isolates.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -22,13 +22,21 @@ export async function startBareQueue(): Promise<BareQueue> {
   const folder = mkdtempSync(path.join(tmpdir(), 'platform-bench-'));
   const postgres = await startEmbeddedPostgres({ folder: path.join(folder, 'postgres') });
   const sql = openPostgres({ url: postgres.url, name: 'bench', connectionsMax: workers + 1 });
-  await sql.all('CREATE TABLE message (seq bigserial PRIMARY KEY, payload text NOT NULL, due_at bigint NOT NULL, lease text)');
+  await sql.all(
+    'CREATE TABLE message (seq bigserial PRIMARY KEY, payload text NOT NULL, due_at bigint NOT NULL, lease text)',
+  );
   await sql.all('CREATE INDEX ON message (due_at)');
 
   async function send(count: number): Promise<void> {
     for (let at = 0; at < count; at += sentTogether) {
-      const payloads = Array.from({ length: Math.min(sentTogether, count - at) }, (_, i) => JSON.stringify({ n: at + i }));
-      await sql.all('INSERT INTO message (payload, due_at) SELECT p, $1 FROM unnest($2::text[]) AS p', Date.now(), payloads);
+      const payloads = Array.from({ length: Math.min(sentTogether, count - at) }, (_, i) =>
+        JSON.stringify({ n: at + i }),
+      );
+      await sql.all(
+        'INSERT INTO message (payload, due_at) SELECT p, $1 FROM unnest($2::text[]) AS p',
+        Date.now(),
+        payloads,
+      );
     }
   }
 

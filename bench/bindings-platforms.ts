@@ -1,5 +1,6 @@
-// What the benches of bindings compare: our handler in production (supervisor, engine, broker, embedded Postgres, database service),
-// `platform dev`, and miniflare; each with its data on disk, and all its processes below one that can be asked for its CPU time.
+// What the benches of bindings compare: our handler in production (supervisor, engine, broker, embedded Postgres,
+// database service), `platform dev`, and miniflare; each with its data on disk, and all its processes below one that
+// can be asked for its CPU time.
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -40,7 +41,10 @@ export async function startProduction(name: string, worker = 'bindings', databas
 export async function startDevelopment(name: string): Promise<Server> {
   const folder = mkdtempSync(path.join(tmpdir(), 'platform-bench-'));
   mkdirSync(path.join(folder, 'src'));
-  writeFileSync(path.join(folder, 'src/index.js'), `export { default } from ${JSON.stringify(path.join(here, 'workers/bindings.js'))};\n`);
+  writeFileSync(
+    path.join(folder, 'src/index.js'),
+    `export { default } from ${JSON.stringify(path.join(here, 'workers/bindings.js'))};\n`,
+  );
   writeFileSync(path.join(folder, 'platform.yaml'), `main: src/index.js\n${declared}`);
   const server = await startServer(name, 'localhost', '/up', (port) => ({
     words: [process.execPath, path.join(root, 'cli/run.mjs'), 'dev', '-p', String(port), '-h', '127.0.0.1'],
@@ -62,6 +66,7 @@ export async function startMiniflare(name: string): Promise<Server | string> {
 /** Asks a platform's worker. @throws {Error} with what it answered instead. */
 export async function ask(server: Server, target: string): Promise<string> {
   const { status, body } = await get(new URL(target, server.url).href, server.host);
-  if (status !== 200) throw new Error(`${server.name} answers ${target} with ${status}: ${body.toString().slice(0, 300)}`);
+  if (status !== 200)
+    throw new Error(`${server.name} answers ${target} with ${status}: ${body.toString().slice(0, 300)}`);
   return body.toString();
 }

@@ -1,5 +1,6 @@
-// What an operation of a binding costs from inside a worker, beside miniflare in the same run: CPU of all processes that take part
-// (engine, supervisor, broker, Postgres, database service; node and workerd of miniflare) and latency. `npm run bench bindings`
+// What an operation of a binding costs from inside a worker, beside miniflare in the same run: CPU of all processes
+// that take part (engine, supervisor, broker, Postgres, database service; node and workerd of miniflare) and latency.
+// `npm run bench bindings`
 import { setTimeout as delay } from 'node:timers/promises';
 import { ask, startDevelopment, startMiniflare, startProduction } from './bindings-platforms.ts';
 import { cpuMs } from './load.ts';
@@ -34,7 +35,11 @@ interface Reading {
 }
 
 const servers: Server[] = [];
-for (const start of [() => startProduction('handler'), () => startDevelopment('platform dev'), () => startMiniflare(peer)]) {
+for (const start of [
+  () => startProduction('handler'),
+  () => startDevelopment('platform dev'),
+  () => startMiniflare(peer),
+]) {
   const server = await start();
   if (typeof server === 'string') process.stdout.write(`${peer} is left out: ${server}\n`);
   else {
@@ -76,7 +81,8 @@ async function compare(name: string, first: number, aim: number, at: number): Pr
       }
     }
   }
-  const of = (server: string, key: keyof Reading): number => median((readings.get(server) ?? []).map((reading) => reading[key]));
+  const of = (server: string, key: keyof Reading): number =>
+    median((readings.get(server) ?? []).map((reading) => reading[key]));
   const rows = servers.map(({ name: server }) => {
     const share = of(server, 'cpuUs') / of(peer, 'cpuUs');
     const verdict = server === peer || !Number.isFinite(share) ? '' : share <= aim ? 'met' : 'missed';

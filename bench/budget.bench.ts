@@ -1,6 +1,6 @@
-// Whether a CPU budget is the worker's own CPU: spinners and honest workers at once, more of them than cores. A spinner must end
-// at its budget in CPU time however long that takes on the clock, and an honest worker must never be blamed. Then how far past it
-// built-ins get that V8 lets nobody interrupt. `npm run bench budget`.
+// Whether a CPU budget is the worker's own CPU: spinners and honest workers at once, more of them than cores. A spinner
+// must end at its budget in CPU time however long that takes on the clock, and an honest worker must never be blamed.
+// Then how far past it built-ins get that V8 lets nobody interrupt. `npm run bench budget`.
 import { startHandler } from '../test/setup/handler.ts';
 import { formatTable, machineLine } from './statistics.ts';
 
@@ -29,7 +29,8 @@ for (let round = 0; round < rounds; round++) {
     ...honest.map((name) => handler.fetch(name)),
   ]);
 }
-const of = (names: string[]): typeof handler.requests => handler.requests.filter(({ project }) => names.includes(project));
+const of = (names: string[]): typeof handler.requests =>
+  handler.requests.filter(({ project }) => names.includes(project));
 const range = (values: number[]): string => `${Math.min(...values).toFixed(0)} to ${Math.max(...values).toFixed(0)}`;
 const row = (what: string, names: string[], cpu: number[]): string[] => [
   what,

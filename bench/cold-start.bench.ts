@@ -1,7 +1,7 @@
-// The first request to a deployment that nothing has touched: 200 of them, one every 20 ms, of a hello worker and of a Hono + zod
-// bundle, in a fresh process each round; workerd's Worker Loader does the same beside us. `npm run bench cold-start`.
-// Our engine compiles new deployments while it has nothing to start: it gets some seconds for that before the visits begin, as
-// between a push and its first visitor; `BENCH_SETTLE_MS=0` leaves them out.
+// The first request to a deployment that nothing has touched: 200 of them, one every 20 ms, of a hello worker and of a
+// Hono + zod bundle, in a fresh process each round; workerd's Worker Loader does the same beside us. `npm run bench
+// cold-start`. Our engine compiles new deployments while it has nothing to start: it gets some seconds for that before
+// the visits begin, as between a push and its first visitor; `BENCH_SETTLE_MS=0` leaves them out.
 import { rmSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { cpuMs, rounds } from './load.ts';
@@ -19,7 +19,9 @@ const head = ['p50 ms', 'p99 ms', 'worst ms', 'CPU ms', 'warm p50 ms'];
 /** What is aimed at, p50 and p99 in ms. */
 const aims: Readonly<Record<string, readonly [number, number?]>> = { hello: [2.5, 6], 'hono-zod': [10] };
 
-process.stdout.write(`${machineLine()}\nfirst requests, ${firsts} a round, one every ${everyMs} ms; medians of ${rounds} rounds, in turn`);
+process.stdout.write(
+  `${machineLine()}\nfirst requests, ${firsts} a round, one every ${everyMs} ms; medians of ${rounds} rounds, in turn`,
+);
 process.stdout.write(`; about ${rounds * 2 * (3 * 8 + (2 * settleMs) / 1000)} s\n`);
 for (const name of Object.keys(aims)) await measure(await bundleWorker(name));
 
@@ -45,15 +47,22 @@ async function measure(bundle: Bundle): Promise<void> {
     }
   }
   rmSync(folder, { recursive: true });
-  const rows = [...readings].map(([name, all]) => [name, ...head.map((_, column) => median(all.map((reading) => reading[column]!)))]);
-  process.stdout.write(`\n${formatTable([`${bundle.name}, ${digits(bundle.code.length / 1000)} KB`, ...head], rows)}\n`);
+  const rows = [...readings].map(([name, all]) => [
+    name,
+    ...head.map((_, column) => median(all.map((reading) => reading[column]!))),
+  ]);
+  process.stdout.write(
+    `\n${formatTable([`${bundle.name}, ${digits(bundle.code.length / 1000)} KB`, ...head], rows)}\n`,
+  );
   const peer = rows.find(([name]) => name === 'workerd, Worker Loader') as [string, number, number] | undefined;
   for (const [name, p50, p99] of rows as [string, number, number][]) {
     const [p50Aim, p99Aim] = aims[bundle.name]!;
     if (!name.startsWith('ours')) continue;
     process.stdout.write(`  ${name}: p50 ${digits(p50)} (aim: at most ${p50Aim}${p50 > p50Aim ? ', missed' : ''})`);
-    if (p99Aim !== undefined) process.stdout.write(`, p99 ${digits(p99)} (aim: at most ${p99Aim}${p99 > p99Aim ? ', missed' : ''})`);
-    if (peer !== undefined) process.stdout.write(`; of workerd's ${digits(p50 / peer[1])} and ${digits(p99 / peer[2])}`);
+    if (p99Aim !== undefined)
+      process.stdout.write(`, p99 ${digits(p99)} (aim: at most ${p99Aim}${p99 > p99Aim ? ', missed' : ''})`);
+    if (peer !== undefined)
+      process.stdout.write(`; of workerd's ${digits(p50 / peer[1])} and ${digits(p99 / peer[2])}`);
     process.stdout.write('\n');
   }
 }
@@ -66,5 +75,11 @@ async function coldStarts(server: Server, projects: Record<'warm' | 'fresh', rea
   const usedMs = cpuMs(server.pid) - before;
   if (failures.length > 0) throw new Error(`${server.name}: ${tally(failures)}`);
   const again = await visit(server.url, projects.fresh, { everyMs: 2 });
-  return [percentile(times, 0.5), percentile(times, 0.99), Math.max(...times), usedMs / firsts, percentile(again.times, 0.5)];
+  return [
+    percentile(times, 0.5),
+    percentile(times, 0.99),
+    Math.max(...times),
+    usedMs / firsts,
+    percentile(again.times, 0.5),
+  ];
 }

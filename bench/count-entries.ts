@@ -1,5 +1,5 @@
-// Loaded into an engine before its own code (`--import`): counts how often isolates are entered and tells the bench when it asks
-// over the process channel. The engine itself stays as it is.
+// Loaded into an engine before its own code (`--import`): counts how often isolates are entered and tells the bench
+// when it asks over the process channel. The engine itself stays as it is.
 import { WorkerIsolate } from '../runtime/engine/isolates/isolate.ts';
 
 let entries = 0;

@@ -1,5 +1,5 @@
-// What an operation on a database costs from inside a worker: CPU of the engine and of the database service's processes together,
-// and its latency, one worker at a time and eight requests at once. `npm run bench database`.
+// What an operation on a database costs from inside a worker: CPU of the engine and of the database service's processes
+// together, and its latency, one worker at a time and eight requests at once. `npm run bench database`.
 import { readFileSync } from 'node:fs';
 import { noStores } from '../runtime/engine/bindings/bindings.ts';
 import { startDatabases } from '../test/setup/databases.ts';
@@ -63,7 +63,8 @@ await measure('insert', 2000, 1);
 for (const op of ['select', 'insert', 'batch']) {
   for (const requests of [1, 8]) {
     const readings = [];
-    for (let round = 0; round <= rounds; round++) readings.push(await measure(op, op === 'batch' ? 800 : 4000, requests));
+    for (let round = 0; round <= rounds; round++)
+      readings.push(await measure(op, op === 'batch' ? 800 : 4000, requests));
     const cpuUs = median(readings.slice(1).map((reading) => reading.cpuUs));
     const share = cpuUs / (peer[op] as number);
     const wallUs = median(readings.slice(1).map((reading) => reading.wallUs));

@@ -1,6 +1,6 @@
-// How many deployments one engine holds: resident memory per idle worker at 1,000 live, hello and Hono + zod, beside workerd's Worker
-// Loader; then 10,000 routable deployments visited at random with 1,000 live. `npm run bench density`; BENCH_LIVE and
-// BENCH_DEPLOYMENTS make it smaller. Needs about 10 GB of memory.
+// How many deployments one engine holds: resident memory per idle worker at 1,000 live, hello and Hono + zod, beside
+// workerd's Worker Loader; then 10,000 routable deployments visited at random with 1,000 live. `npm run bench density`;
+// BENCH_LIVE and BENCH_DEPLOYMENTS make it smaller. Needs about 10 GB of memory.
 import { rmSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createSeededRandom } from '../test/setup/seeded-random.ts';
@@ -45,7 +45,12 @@ async function idleMemory(bundle: Bundle): Promise<(string | number)[][]> {
     const { failures } = await visit(server.url, idle, { atATime });
     if (failures.length > 0) throw new Error(`${name}: ${tally(failures)}`);
     const after = await settledBytes(server.pid);
-    found.push([`${bundle.name}: ${name}`, (after - before) / live / 1e6, name === 'ours' ? aimMb[bundle.name]! : '', after / 1e6]);
+    found.push([
+      `${bundle.name}: ${name}`,
+      (after - before) / live / 1e6,
+      name === 'ours' ? aimMb[bundle.name]! : '',
+      after / 1e6,
+    ]);
     await server.stop();
   }
   rmSync(folder, { recursive: true });

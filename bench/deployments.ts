@@ -1,5 +1,5 @@
-// Data folders with many deployments, each with an artifact of its own, so that nothing made for one serves another; and a workerd
-// that loads the same bundles one by one through its Worker Loader, the closest it has to a deployment.
+// Data folders with many deployments, each with an artifact of its own, so that nothing made for one serves another;
+// and a workerd that loads the same bundles one by one through its Worker Loader, the closest it has to a deployment.
 import { readFileSync, rmSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { writeArtifact } from '../builder/artifact.ts';
@@ -30,10 +30,19 @@ export async function bundleWorker(name: string): Promise<Bundle> {
 }
 
 /** Another artifact of the same worker: a last line makes it differ. */
-export async function publishCopy(folder: string, project: string, bundle: Bundle, mark: string | number = project): Promise<void> {
+export async function publishCopy(
+  folder: string,
+  project: string,
+  bundle: Bundle,
+  mark: string | number = project,
+): Promise<void> {
   const code = `${bundle.code}\n// ${mark}\n`;
   const worker = { hash: hashOf(code), bytes: Buffer.byteLength(code), mapHash: null };
-  const content = { manifest: { ...bundle.manifest, worker }, worker: { code, map: null }, assets: new Map<string, string>() };
+  const content = {
+    manifest: { ...bundle.manifest, worker },
+    worker: { code, map: null },
+    assets: new Map<string, string>(),
+  };
   const { id: artifact } = await writeArtifact(path.join(folder, 'artifacts'), content, false);
   const id = `d${artifact.slice(0, 12)}`;
   const deployment = { id, artifact, branch: 'main', createdAt: '2026-01-01T00:00:00.000Z' };

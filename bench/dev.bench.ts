@@ -1,5 +1,6 @@
-// `platform dev` as a user meets it: the packed tarballs in a fresh folder, `platform init hono app`, `npm install`, then the
-// time to the first answer and from each save to an answer with the new text. `npm run bench dev`. Aims: 500 ms and 50 ms.
+// `platform dev` as a user meets it: the packed tarballs in a fresh folder, `platform init hono app`, `npm install`,
+// then the time to the first answer and from each save to an answer with the new text. `npm run bench dev`. Aims: 500
+// ms and 50 ms.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -45,7 +46,11 @@ try {
 
 async function install(): Promise<void> {
   await pack(path.join(folder, 'dist'));
-  await must(process.execPath, [path.join(root, 'cli/run.mjs'), 'init', 'hono', 'app', '--packages', path.join(folder, 'dist')], folder);
+  await must(
+    process.execPath,
+    [path.join(root, 'cli/run.mjs'), 'init', 'hono', 'app', '--packages', path.join(folder, 'dist')],
+    folder,
+  );
   const ended = await must('npm', ['install'], app);
   process.stdout.write(`npm install: ${(ended.wallMs / 1000).toFixed(1)} s\n`);
 }
@@ -92,11 +97,15 @@ interface Dev {
 async function startDev(): Promise<Dev> {
   const port = await freePort();
   const began = performance.now();
-  const child = spawn(path.join(app, 'node_modules/.bin/platform'), ['dev', '--port', String(port), '--host', '127.0.0.1'], {
-    cwd: app,
-    env: { ...process.env, PLATFORM_CACHE_DIR: path.join(folder, 'cache') },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+  const child = spawn(
+    path.join(app, 'node_modules/.bin/platform'),
+    ['dev', '--port', String(port), '--host', '127.0.0.1'],
+    {
+      cwd: app,
+      env: { ...process.env, PLATFORM_CACHE_DIR: path.join(folder, 'cache') },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    },
+  );
   await answered(port, (text) => text !== '');
   const firstMs = performance.now() - began;
   return {

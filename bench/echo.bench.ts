@@ -1,6 +1,15 @@
 // A POST whose body comes back: 1 KB and 1 MB, read whole by the worker, and passed on as the stream it came as.
 // `npm run bench echo`.
-import { both, cpu, latencies, measureTables, perRequest, wantsConnections, type Column, type Table } from './requests.ts';
+import {
+  both,
+  cpu,
+  latencies,
+  measureTables,
+  perRequest,
+  wantsConnections,
+  type Column,
+  type Table,
+} from './requests.ts';
 
 const mb = 1024 * 1024;
 const throughput: Column = ['MB/CPU s', ({ mbPerCpuSecond }) => mbPerCpuSecond];
@@ -18,7 +27,12 @@ const large = (path: string, how: string): Table => ({
   load: { connections: 8, path, postBytes: mb },
 });
 
-const tables = [small(64, '/whole', 'whole'), small(8, '/whole', 'whole'), small(64, '/stream', 'stream'), large('/whole', 'whole')];
+const tables = [
+  small(64, '/whole', 'whole'),
+  small(8, '/whole', 'whole'),
+  small(64, '/stream', 'stream'),
+  large('/whole', 'whole'),
+];
 await measureTables(
   'echo',
   '/whole',

@@ -1,4 +1,5 @@
-// What a measurement leaves nothing of, however its process ends short of SIGKILL: temporary folders, and servers that it started.
+// What a measurement leaves nothing of, however its process ends short of SIGKILL: temporary folders, and servers that
+// it started.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

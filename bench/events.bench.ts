@@ -1,5 +1,5 @@
-// Queues, workflows and timers of the handler over Postgres: throughput beside the same load on bare SQL, what a step costs, how late
-// timers are. All processes counted. `npm run bench events`
+// Queues, workflows and timers of the handler over Postgres: throughput beside the same load on bare SQL, what a step
+// costs, how late timers are. All processes counted. `npm run bench events`
 import { setTimeout as delay } from 'node:timers/promises';
 import { startBareQueue } from './bare-queue.ts';
 import { ask, startProduction } from './bindings-platforms.ts';
@@ -54,7 +54,8 @@ async function queues(): Promise<void> {
     readings.handler.push(ours);
     readings['bare SQL'].push(theirs);
   }
-  const of = (name: keyof typeof readings, key: keyof Reading): number => median(readings[name].map((reading) => reading[key]));
+  const of = (name: keyof typeof readings, key: keyof Reading): number =>
+    median(readings[name].map((reading) => reading[key]));
   const rows = (['handler', 'bare SQL'] as const).map((name) => [
     name,
     (messages * 1000) / of(name, 'wallMs'),
@@ -100,7 +101,12 @@ async function lateness(): Promise<void> {
     late.push(...seen);
   }
   const rows = [
-    [`${timers} timers over ${timersMs} ms, ${rounds} times`, percentile(late, 0.5), percentile(late, 0.99), Math.max(...late)],
+    [
+      `${timers} timers over ${timersMs} ms, ${rounds} times`,
+      percentile(late, 0.5),
+      percentile(late, 0.99),
+      Math.max(...late),
+    ],
   ];
   process.stdout.write(`${formatTable(['lateness of timers', 'p50 ms', 'p99 ms', 'most ms'], rows)}\n`);
 }

@@ -1,5 +1,5 @@
-// A validated request through packages/worker beside bare `fetch` and Hono with zod, inside an isolate of the real engine; and how long
-// a chain of 500 routes takes the type checker. `npm run bench framework`
+// A validated request through packages/worker beside bare `fetch` and Hono with zod, inside an isolate of the real
+// engine; and how long a chain of 500 routes takes the type checker. `npm run bench framework`
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,10 @@ import { formatTable, machineLine } from './statistics.ts';
 const root = path.join(import.meta.dirname, '..');
 const loopMs = 20;
 const rounds = Number(process.env['BENCH_ROUNDS'] ?? 15);
-/** Microseconds that checking may add to a request, and times of the bare handler where nothing is checked (reference/ai.md 5). */
+/**
+ * Microseconds that checking may add to a request, and times of the bare handler where nothing is checked
+ * (reference/ai.md 5).
+ */
 const aims = { addedUsMax: 30, plainTimesMax: 1.15 };
 
 const apps: readonly (readonly [key: string, name: string])[] = [
@@ -29,7 +32,11 @@ const apps: readonly (readonly [key: string, name: string])[] = [
 const folder = await publishFolder(path.join(root, 'bench/workers'), 'main: framework.ts\n', ['framework']);
 let server: Server | null = null;
 try {
-  const cpuLimitOff = { WORKER_CPU_LIMIT_MS_FREE: '0', WORKER_CPU_LIMIT_MS_PRO: '0', WORKER_CPU_LIMIT_MS_ENTERPRISE: '0' };
+  const cpuLimitOff = {
+    WORKER_CPU_LIMIT_MS_FREE: '0',
+    WORKER_CPU_LIMIT_MS_PRO: '0',
+    WORKER_CPU_LIMIT_MS_ENTERPRISE: '0',
+  };
   server = await startEngine('ours', folder, 'node', 'framework', '/users/7', cpuLimitOff);
   process.stdout.write(
     `${machineLine()}\nmicroseconds of a request inside the isolate; the best of ${rounds} rounds of ${loopMs} ms, in turn\n\n`,
@@ -53,8 +60,12 @@ try {
   process.stdout.write(`${formatTable(['', 'GET us', '/ bare', 'POST us', '/ bare'], rows)}\n\n`);
   for (const route of ['get', 'post']) {
     const added = us('ours-zod', route) - us('bare', route);
-    process.stdout.write(`${route}: ours + zod adds ${added.toFixed(1)} us to bare fetch (aim: at most ${aims.addedUsMax})`);
-    process.stdout.write(`; ours + zod / Hono + zod = ${(us('ours-zod', route) / us('hono-zod-both', route)).toFixed(2)}\n`);
+    process.stdout.write(
+      `${route}: ours + zod adds ${added.toFixed(1)} us to bare fetch (aim: at most ${aims.addedUsMax})`,
+    );
+    process.stdout.write(
+      `; ours + zod / Hono + zod = ${(us('ours-zod', route) / us('hono-zod-both', route)).toFixed(2)}\n`,
+    );
   }
   await measureWhole(server);
 } finally {
@@ -70,15 +81,27 @@ process.stdout.write(
 async function measureWhole(target: Server): Promise<void> {
   const missing = missingWrk();
   if (missing !== null) return void process.stdout.write(`\n${missing}\n`);
-  const targets = apps.map(([key, name]) => ({ ...target, name, url: new URL(`/users/7?q=x&app=${key}`, target.url).href }));
+  const targets = apps.map(([key, name]) => ({
+    ...target,
+    name,
+    url: new URL(`/users/7?q=x&app=${key}`, target.url).href,
+  }));
   const readings = await loadInTurn(targets, 64);
   const us = (name: string): number => readings.get(name)!.cpuUs;
-  const rows = [...readings].map(([name, { cpuUs, perSecond, bad }]) => [name, cpuUs, cpuUs / us('bare fetch'), perSecond, bad]);
+  const rows = [...readings].map(([name, { cpuUs, perSecond, bad }]) => [
+    name,
+    cpuUs,
+    cpuUs / us('bare fetch'),
+    perSecond,
+    bad,
+  ]);
   process.stdout.write(
     `\n${formatTable([`GET through the engine, 64 connections, ${seconds} s`, 'CPU us', '/ bare', 'requests/s', 'failed'], rows)}\n`,
   );
   const plain = us('ours, no schemas') / us('bare fetch');
-  process.stdout.write(`whole request: ours without schemas / bare = ${plain.toFixed(2)} (aim: at most ${aims.plainTimesMax})\n`);
+  process.stdout.write(
+    `whole request: ours without schemas / bare = ${plain.toFixed(2)} (aim: at most ${aims.plainTimesMax})\n`,
+  );
 }
 
 async function ask(target: Server, app: string, route: string): Promise<{ readonly ns: number }> {
@@ -114,7 +137,9 @@ function typeCheckSeconds(): { readonly cpu: number; readonly wall: number } {
     const words = ['-c', script, process.execPath, path.join(root, 'node_modules/typescript/bin/tsc'), project];
     const printed = execFileSync('sh', words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
     // `times` says what the shell used, then what its children did: user and system, such as `0m3.177s 0m0.136s`.
-    const used = [...(printed.trim().split('\n').at(-1) ?? '').matchAll(/(\d+)m([\d.]+)s/g)].map(([, m, s]) => Number(m) * 60 + Number(s));
+    const used = [...(printed.trim().split('\n').at(-1) ?? '').matchAll(/(\d+)m([\d.]+)s/g)].map(
+      ([, m, s]) => Number(m) * 60 + Number(s),
+    );
     return { cpu: used.reduce((sum, each) => sum + each, 0), wall: (performance.now() - started) / 1000 };
   } finally {
     rmSync(project, { recursive: true, force: true });

@@ -1,5 +1,5 @@
-// `npm run bench memory`: what `npm start` with the examples holds while nothing is asked of it, by process, the first time and every
-// other. Proportional set size: what processes share counts once over all of them. Linux only.
+// `npm run bench memory`: what `npm start` with the examples holds while nothing is asked of it, by process, the first
+// time and every other. Proportional set size: what processes share counts once over all of them. Linux only.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -58,10 +58,14 @@ try {
   // What Node compiles of the sources is kept for the next start.
   const first = await measure();
   const again = await measure();
-  console.log(`${'MB, proportional'.padEnd(28)}${'processes'.padStart(10)}${'first start'.padStart(13)}${'every other'.padStart(13)}`);
+  console.log(
+    `${'MB, proportional'.padEnd(28)}${'processes'.padStart(10)}${'first start'.padStart(13)}${'every other'.padStart(13)}`,
+  );
   for (const [name, { count, megabytes }] of again) {
     const before = first.get(name)?.megabytes ?? 0;
-    console.log(`${name.padEnd(28)}${String(count).padStart(10)}${before.toFixed(1).padStart(13)}${megabytes.toFixed(1).padStart(13)}`);
+    console.log(
+      `${name.padEnd(28)}${String(count).padStart(10)}${before.toFixed(1).padStart(13)}${megabytes.toFixed(1).padStart(13)}`,
+    );
   }
   const total = again.get('together')!.megabytes;
   if (total > TOTAL_MB_MAX) console.log(`missed: more than ${TOTAL_MB_MAX} MB`);

@@ -1,5 +1,5 @@
-// What an isolate costs: the time to make one, the snapshot, the memory of an idle one, and the first request to a deployment
-// that nothing has touched before. `npm run bench isolate`.
+// What an isolate costs: the time to make one, the snapshot, the memory of an idle one, and the first request to a
+// deployment that nothing has touched before. `npm run bench isolate`.
 import { rmSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -30,7 +30,15 @@ async function isolateTimes(): Promise<void> {
   const snapshot = await loadSnapshot(cacheFolder(process.env));
   const scheduler = new EntryScheduler({ runningMax: 2, defer: setImmediate });
   const counters = new EngineCounters({ deploymentsMax: 1 });
-  const parts = { snapshot, native: loadNative(), scheduler, counters, compiledForms: null, limits: defaultLimits, onParked: () => {} };
+  const parts = {
+    snapshot,
+    native: loadNative(),
+    scheduler,
+    counters,
+    compiledForms: null,
+    limits: defaultLimits,
+    onParked: () => {},
+  };
   const ours: number[] = [];
   const bare: number[] = [];
   for (let i = -10; i < starts; i++) {
@@ -48,8 +56,16 @@ async function isolateTimes(): Promise<void> {
     bare.push(bareMs);
   }
   print([
-    ['isolate, context and guest connected', median(ours), `ms, median of ${starts}; the fastest ${Math.min(...ours).toFixed(2)}`],
-    ['bare isolated-vm isolate and context', median(bare), `ms, median of ${starts}; the fastest ${Math.min(...bare).toFixed(2)}`],
+    [
+      'isolate, context and guest connected',
+      median(ours),
+      `ms, median of ${starts}; the fastest ${Math.min(...ours).toFixed(2)}`,
+    ],
+    [
+      'bare isolated-vm isolate and context',
+      median(bare),
+      `ms, median of ${starts}; the fastest ${Math.min(...bare).toFixed(2)}`,
+    ],
     ['snapshot', snapshot.bytes / 1000, 'KB'],
   ]);
 }
@@ -76,7 +92,11 @@ async function engineFigures(): Promise<void> {
     }
     print([
       ['resident memory of an idle isolate', perIsolate / 1e6, `MB, growth over ${idle} live hello workers`],
-      ['first request, p50', percentile(times, 0.5), `ms, ${firsts} untouched deployments, one every ${firstEveryMs} ms`],
+      [
+        'first request, p50',
+        percentile(times, 0.5),
+        `ms, ${firsts} untouched deployments, one every ${firstEveryMs} ms`,
+      ],
       ['first request, p99', percentile(times, 0.99), 'ms'],
       ['request to a live one', await repeated(engine.url, agent), 'ms, p50, same client'],
     ]);

@@ -1,13 +1,22 @@
-// All that a scenario is measured on: our engine over either listener, workerd, bare node:http and uWebSockets.js, Deno and Bun.
-// One that this machine cannot run is left out, with the reason in one line.
+// All that a scenario is measured on: our engine over either listener, workerd, bare node:http and uWebSockets.js, Deno
+// and Bun. One that this machine cannot run is left out, with the reason in one line.
 import { rmSync } from 'node:fs';
-import { newGlibc, publishWorkers, startEngine, startPackaged, startPeer, startWorkerd, uwsMissing } from './servers.ts';
+import {
+  newGlibc,
+  publishWorkers,
+  startEngine,
+  startPackaged,
+  startPeer,
+  startWorkerd,
+  uwsMissing,
+} from './servers.ts';
 import type { Scenario, Server } from './servers.ts';
 
 /** Servers that run, in the order of the table. */
 export interface LineUp {
   readonly servers: Server[];
-  /** What is not there and why. */ readonly left: string[];
+  /** What is not there and why. */
+  readonly left: string[];
   stop(): Promise<void>;
 }
 
@@ -19,7 +28,11 @@ const node = process.execPath;
  * @param target path and query of the request that shows that a server is up.
  * @param check rejects with the reason why a server cannot take part after all.
  */
-export async function startAll(scenario: Scenario, target: string, check?: (server: Server) => Promise<void>): Promise<LineUp> {
+export async function startAll(
+  scenario: Scenario,
+  target: string,
+  check?: (server: Server) => Promise<void>,
+): Promise<LineUp> {
   const folder = await publishWorkers(scenario, [scenario]);
   const starts: Record<string, (name: string) => Promise<Server> | string> = {
     'ours, node:http': (name) => startEngine(name, folder, 'node', scenario, target),
@@ -35,7 +48,14 @@ export async function startAll(scenario: Scenario, target: string, check?: (serv
         scenario,
         target,
       ),
-    Bun: (name) => startPackaged(name, ['@oven/bun-linux-x64/bin/bun', '@oven/bun-linux-aarch64/bin/bun'], ['bun.mjs'], scenario, target),
+    Bun: (name) =>
+      startPackaged(
+        name,
+        ['@oven/bun-linux-x64/bin/bun', '@oven/bun-linux-aarch64/bin/bun'],
+        ['bun.mjs'],
+        scenario,
+        target,
+      ),
   };
   const servers: Server[] = [];
   const left: string[] = [];

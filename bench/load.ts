@@ -1,5 +1,6 @@
-// Drives wrk at several servers in turn (A B C A B C ...) and reads what each spends: CPU time of all its processes per answered
-// request, latency, and answers that are not 2xx or 3xx. In turn, so that whatever else the machine does hits all of them.
+// Drives wrk at several servers in turn (A B C A B C ...) and reads what each spends: CPU time of all its processes per
+// answered request, latency, and answers that are not 2xx or 3xx. In turn, so that whatever else the machine does hits
+// all of them.
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,25 +14,32 @@ export interface Target {
   readonly pid: number;
   readonly url: string;
   readonly host: string;
-  /** How often its isolates were entered so far; only of ours. */ readonly entries?: () => Promise<number>;
+  /** How often its isolates were entered so far; only of ours. */
+  readonly entries?: () => Promise<number>;
 }
 
 /** What one server showed in one round. */
 export interface Reading {
-  /** Per request. */ readonly cpuUs: number;
+  /** Per request. */
+  readonly cpuUs: number;
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Neither 2xx nor 3xx, or no answer at all. */ readonly bad: number;
-  /** Received, headers included. */ readonly mbPerCpuSecond: number;
-  /** Requests that entered an isolate together, on average; NaN where nothing is entered. */ readonly joined: number;
+  /** Neither 2xx nor 3xx, or no answer at all. */
+  readonly bad: number;
+  /** Received, headers included. */
+  readonly mbPerCpuSecond: number;
+  /** Requests that entered an isolate together, on average; NaN where nothing is entered. */
+  readonly joined: number;
 }
 
 /** What wrk sends. */
 export interface Load {
   readonly connections: number;
-  /** Path and query; without it the target's own. */ readonly path?: string;
-  /** A POST with a body of this size. */ readonly postBytes?: number;
+  /** Path and query; without it the target's own. */
+  readonly path?: string;
+  /** A POST with a body of this size. */
+  readonly postBytes?: number;
 }
 
 /** How long and how often. The environment shortens a run while something is being tried out. */
@@ -49,14 +57,17 @@ export function plannedSeconds(servers: number, tables: number): number {
   return servers * tables * (rounds + 1) * seconds;
 }
 
-/** A round counts where the host of a virtual machine took no more of it: what it takes is in the CPU time of whoever it was taken from. */
+/**
+ * A round counts where the host of a virtual machine took no more of it: what it takes is in the CPU time of whoever it
+ * was taken from.
+ */
 const takenShareMax = 0.03;
 /** Times that one round is measured at most, and all that are measured again. */
 const [roundTriesMax, againMax] = [8, 100];
 
 /**
- * The medians of all rounds by server; a round that warms them up is not counted, and one that the machine's host disturbed is
- * measured again. How often that was is printed.
+ * The medians of all rounds by server; a round that warms them up is not counted, and one that the machine's host
+ * disturbed is measured again. How often that was is printed.
  *
  * @param load what wrk sends (a number: so many connections), or any other way to measure one round of one server.
  */
@@ -110,7 +121,16 @@ function summary(all: readonly Reading[]): Reading {
 /** One round. */
 export async function runWrk(target: Target, load: Load): Promise<Reading> {
   const url = load.path === undefined ? target.url : new URL(load.path, target.url).href;
-  const words = ['-t1', `-c${load.connections}`, `-d${seconds}s`, '--timeout', '10s', '--latency', '-H', `Host: ${target.host}`];
+  const words = [
+    '-t1',
+    `-c${load.connections}`,
+    `-d${seconds}s`,
+    '--timeout',
+    '10s',
+    '--latency',
+    '-H',
+    `Host: ${target.host}`,
+  ];
   const folder = load.postBytes === undefined ? null : mkdtempSync(path.join(tmpdir(), 'platform-bench-wrk-'));
   if (folder !== null) {
     const script = path.join(folder, 'post.lua');
@@ -132,7 +152,12 @@ export async function runWrk(target: Target, load: Load): Promise<Reading> {
     const usedMs = cpuMs(target.pid) - before;
     const entries = ((await target.entries?.()) ?? Number.NaN) - (entriesBefore ?? 0);
     const { requests, readBytes, ...reading } = parseWrk(printed);
-    return { ...reading, cpuUs: (usedMs * 1000) / requests, mbPerCpuSecond: readBytes / 1000 / usedMs, joined: requests / entries };
+    return {
+      ...reading,
+      cpuUs: (usedMs * 1000) / requests,
+      mbPerCpuSecond: readBytes / 1000 / usedMs,
+      joined: requests / entries,
+    };
   } finally {
     if (folder !== null) rmSync(folder, { recursive: true });
   }
@@ -151,7 +176,10 @@ export function parseWrk(
     perSecond: Number(/Requests\/sec:\s+([\d.]+)/.exec(printed)?.[1]),
     p50Ms: toMs(/^\s+50%\s+(\S+)/m.exec(printed)?.[1]),
     p99Ms: toMs(/^\s+99%\s+(\S+)/m.exec(printed)?.[1]),
-    bad: [/Non-2xx or 3xx responses: (\d+)/.exec(printed)?.[1] ?? '0', ...errors].reduce((sum, count) => sum + Number(count), 0),
+    bad: [/Non-2xx or 3xx responses: (\d+)/.exec(printed)?.[1] ?? '0', ...errors].reduce(
+      (sum, count) => sum + Number(count),
+      0,
+    ),
   };
 }
 
@@ -180,7 +208,8 @@ export function cpuMs(pid: number): number {
 /** Resident memory in bytes of a process and of all below it. */
 export function residentBytes(pid: number): number {
   let total = 0;
-  for (const member of processTree(pid)) total += Number(/^VmRSS:\s+(\d+) kB$/m.exec(readOr(`/proc/${member}/status`))?.[1] ?? 0) * 1024;
+  for (const member of processTree(pid))
+    total += Number(/^VmRSS:\s+(\d+) kB$/m.exec(readOr(`/proc/${member}/status`))?.[1] ?? 0) * 1024;
   return total;
 }
 

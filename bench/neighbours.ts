@@ -1,5 +1,5 @@
-// A victim and an attacker under one roof: our platform (supervisor and engines, as `npm start` runs them) and workerd, which is started
-// again at once when it dies, as an operator's supervisor would. Used by noisy-neighbour.bench.ts.
+// A victim and an attacker under one roof: our platform (supervisor and engines, as `npm start` runs them) and workerd,
+// which is started again at once when it dies, as an operator's supervisor would. Used by noisy-neighbour.bench.ts.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -17,7 +17,8 @@ export interface Neighbours {
   readonly attacker: string;
   /** Gives the attacker an event; resolves with what became of it. Null where there are none. */
   readonly deliver: ((kind: EventKind) => Promise<string>) | null;
-  /** How often a process died so far. */ deaths(): number;
+  /** How often a process died so far. */
+  deaths(): number;
   stop(): Promise<void>;
 }
 
@@ -30,7 +31,8 @@ const sources = {
 /** @param hostWork the attacker is the one that lets the host work. */
 export async function startOurs(hostWork = false): Promise<Neighbours> {
   const platform = await startPlatform(hostWork ? { victim: sources.victim } : sources);
-  if (hostWork) await platform.deploy('attacker', readFileSync(path.join(workers, 'host-work.js'), 'utf8'), hostWorkYaml);
+  if (hostWork)
+    await platform.deploy('attacker', readFileSync(path.join(workers, 'host-work.js'), 'utf8'), hostWorkYaml);
   const url = `http://127.0.0.1:${platform.port}`;
   for (const name of Object.keys(sources)) await answers(`${url}/ready`, `${name}.localhost`);
   let deaths = 0;
@@ -65,7 +67,10 @@ export async function startWorkerd(): Promise<Neighbours | string> {
     `(name = "${name}", address = "127.0.0.1:${ports[name]}", http = (), service = "${name}")`;
   const lists = `services = [${service('victim')}, ${service('attacker')}],\n  sockets = [${socket('victim')}, ${socket('attacker')}],`;
   const file = path.join(folder, 'config.capnp');
-  writeFileSync(file, `using Workerd = import "/workerd/workerd.capnp";\nconst config :Workerd.Config = (\n  ${lists}\n);\n`);
+  writeFileSync(
+    file,
+    `using Workerd = import "/workerd/workerd.capnp";\nconst config :Workerd.Config = (\n  ${lists}\n);\n`,
+  );
   let child: ChildProcess;
   let deaths = 0;
   let stopping = false;

@@ -1,6 +1,7 @@
-// What a tenant notices of another one: a victim asked 50 times a second while its neighbour, eight requests at a time, burns CPU,
-// spins, takes memory or overflows its heap; workerd under the same attacks. And what a site notices of its own events that burn their
-// whole budget, and of its own requests that let the host work until theirs is used up. `npm run bench noisy`; BENCH_ATTACK_SECONDS shortens it, BENCH_NEIGHBOURS=queue,spins picks rows by a word in their name.
+// What a tenant notices of another one: a victim asked 50 times a second while its neighbour, eight requests at a time,
+// burns CPU, spins, takes memory or overflows its heap; workerd under the same attacks. And what a site notices of its
+// own events that burn their whole budget, and of its own requests that let the host work until theirs is used up. `npm
+// run bench noisy`; BENCH_ATTACK_SECONDS shortens it, BENCH_NEIGHBOURS=queue,spins picks rows by a word in their name.
 import { Agent } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { defaultCpuLimits } from '../core/plans.ts';
@@ -14,10 +15,14 @@ interface Attack {
   readonly name: string;
   readonly seconds: number;
   readonly atATime: number;
-  /** One of them; resolves with what the attacker got. */ once(neighbours: Neighbours, agent: Agent): Promise<string>;
-  /** The attacker's own site is asked as well, and ours alone: peers have no such thing. */ readonly isAgainstOwnSite: boolean;
-  /** The attacker is workers/host-work.js. */ readonly isHostWork?: boolean;
-  /** It may end an engine: only failures count. */ readonly kills?: boolean;
+  /** One of them; resolves with what the attacker got. */
+  once(neighbours: Neighbours, agent: Agent): Promise<string>;
+  /** The attacker's own site is asked as well, and ours alone: peers have no such thing. */
+  readonly isAgainstOwnSite: boolean;
+  /** The attacker is workers/host-work.js. */
+  readonly isHostWork?: boolean;
+  /** It may end an engine: only failures count. */
+  readonly kills?: boolean;
 }
 
 /** What a client got that asked at a steady pace. */
@@ -56,7 +61,8 @@ function hostWork(kind: string, name: string): Attack {
 }
 
 function requests(name: string, path: string): Attack {
-  const once: Attack['once'] = ({ attacker }, agent) => visitOnce(`${attacker}${path}`, 'attacker', agent, attackSeconds * 1000);
+  const once: Attack['once'] = ({ attacker }, agent) =>
+    visitOnce(`${attacker}${path}`, 'attacker', agent, attackSeconds * 1000);
   return { name, seconds: attackSeconds, atATime: 8, isAgainstOwnSite: false, once };
 }
 
@@ -110,13 +116,22 @@ function print({ name, kills }: Attack, rows: (string | number)[][], p99MsMax: r
   for (const [at, most] of p99MsMax.entries()) {
     const [who, , failed, , p99] = rows[at] as [string, number, number, number, number];
     const met = failed === 0 && (p99 <= most || kills === true);
-    process.stdout.write(`  aim for ${who}: none failed${kills === true ? '' : `, p99 at most ${most} ms`}${met ? '' : ', missed'}\n`);
+    process.stdout.write(
+      `  aim for ${who}: none failed${kills === true ? '' : `, p99 at most ${most} ms`}${met ? '' : ', missed'}\n`,
+    );
   }
 }
 
 function figures({ times, failures }: Asked): (string | number)[] {
   const worst = times.length === 0 ? Number.NaN : Math.max(...times);
-  return [times.length + failures.length, failures.length, percentile(times, 0.5), percentile(times, 0.99), worst, tally(failures)];
+  return [
+    times.length + failures.length,
+    failures.length,
+    percentile(times, 0.5),
+    percentile(times, 0.99),
+    worst,
+    tally(failures),
+  ];
 }
 
 /** Ends the neighbours when it is done. */
@@ -137,7 +152,8 @@ async function underAttack(
   const running = Array.from({ length: attack.atATime }, run);
   // On a busy machine a budget of CPU takes longer.
   const began = performance.now();
-  const isUnderWay = (): boolean => attack.isAgainstOwnSite && got.length === 0 && performance.now() - began < attack.seconds * 4000;
+  const isUnderWay = (): boolean =>
+    attack.isAgainstOwnSite && got.length === 0 && performance.now() - began < attack.seconds * 4000;
   const [victim, own] = await Promise.all([
     ask(`${neighbours.victim}/`, 'victim', attack.seconds, isUnderWay),
     attack.isAgainstOwnSite ? ask(`${neighbours.attacker}/`, 'attacker', attack.seconds, isUnderWay) : null,
@@ -177,6 +193,7 @@ function loopsOf(ms: number): number {
   let x = 1;
   let loops = 0;
   const began = performance.now();
-  while (performance.now() - began < ms) for (let left = 100_000; left > 0; left--, loops++) x = (x * 48271) % 2147483647;
+  while (performance.now() - began < ms)
+    for (let left = 100_000; left > 0; left--, loops++) x = (x * 48271) % 2147483647;
   return x > 0 ? loops : 0;
 }

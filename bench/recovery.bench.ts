@@ -1,5 +1,5 @@
-// How long a handler is away when a worker kills its engine, and whether a neighbour notices a worker that spins. Over the real
-// supervisor. `npm run bench recovery`.
+// How long a handler is away when a worker kills its engine, and whether a neighbour notices a worker that spins. Over
+// the real supervisor. `npm run bench recovery`.
 import { startPlatform } from '../test/setup/platform.ts';
 import { formatTable, machineLine, median, percentile } from './statistics.ts';
 
@@ -60,8 +60,18 @@ process.stdout.write(
         Math.max(...(away[0] as number[])).toFixed(0),
         kills,
       ],
-      ['neighbour answers again', median(away[1] as number[]).toFixed(0), Math.max(...(away[1] as number[])).toFixed(0), kills],
-      ["neighbour's answer while for(;;) runs, p50 and worst", percentile(gaps, 0.5).toFixed(1), Math.max(...gaps).toFixed(1), gaps.length],
+      [
+        'neighbour answers again',
+        median(away[1] as number[]).toFixed(0),
+        Math.max(...(away[1] as number[])).toFixed(0),
+        kills,
+      ],
+      [
+        "neighbour's answer while for(;;) runs, p50 and worst",
+        percentile(gaps, 0.5).toFixed(1),
+        Math.max(...gaps).toFixed(1),
+        gaps.length,
+      ],
     ],
   )}\nthe spinner got: ${[...new Set(answers)].join(', ')}\n`,
 );

@@ -1,5 +1,5 @@
-// What the scenarios of a single worker share: tables of all servers in turn under some load, and below each what ours costs beside
-// the others, with the aim where there is one. Called by hello, json, echo, stream, sse and websocket.
+// What the scenarios of a single worker share: tables of all servers in turn under some load, and below each what ours
+// costs beside the others, with the aim where there is one. Called by hello, json, echo, stream, sse and websocket.
 import { loadInTurn, missingWrk, plannedSeconds, rounds, seconds, type Load, type Reading } from './load.ts';
 import { startAll } from './line-up.ts';
 import type { Scenario, Server } from './servers.ts';
@@ -13,7 +13,8 @@ export interface Aim {
   readonly figure: Column;
   readonly ours: string;
   readonly than?: string;
-  /** None: the ratio is printed without judgement. */ readonly atMost?: number;
+  /** None: the ratio is printed without judgement. */
+  readonly atMost?: number;
   readonly atLeast?: number;
 }
 
@@ -40,7 +41,12 @@ const listeners = ['node:http', 'uWebSockets.js'];
 
 /** An aim for ours over both listeners. @param than `bare`: the same listener without us. */
 export function both(figure: Column, than: string, bound: Pick<Aim, 'atMost' | 'atLeast'> = {}): Aim[] {
-  return listeners.map((listener) => ({ figure, ours: `ours, ${listener}`, than: than === 'bare' ? `bare ${listener}` : than, ...bound }));
+  return listeners.map((listener) => ({
+    figure,
+    ours: `ours, ${listener}`,
+    than: than === 'bare' ? `bare ${listener}` : than,
+    ...bound,
+  }));
 }
 
 /** Whether the environment wants tables of so many connections. */
@@ -69,12 +75,20 @@ export async function measureTables(
   const { servers, left, stop } = await startAll(scenario, target, options.check);
   try {
     const planned = plannedSeconds(servers.length, tables.length);
-    process.stdout.write(`${machineLine()}\nCPU time of all processes of a server; medians of ${rounds} rounds of ${seconds} s, in turn`);
+    process.stdout.write(
+      `${machineLine()}\nCPU time of all processes of a server; medians of ${rounds} rounds of ${seconds} s, in turn`,
+    );
     process.stdout.write(`; about ${planned} s\n${left.map((line) => `${line}\n`).join('')}`);
     for (const table of tables) {
       const { measure } = options;
-      const readings = await loadInTurn(servers, measure === undefined ? table.load : (server) => measure(server, table.load));
-      const rows = [...readings].map(([name, reading]) => [name, ...table.columns.map(([, figure]) => figure(reading))]);
+      const readings = await loadInTurn(
+        servers,
+        measure === undefined ? table.load : (server) => measure(server, table.load),
+      );
+      const rows = [...readings].map(([name, reading]) => [
+        name,
+        ...table.columns.map(([, figure]) => figure(reading)),
+      ]);
       const head = [table.title, ...table.columns.map(([name]) => name)];
       const aims = table.aims.map((aim) => aimLine(readings, aim)).filter((line) => line !== null);
       process.stdout.write(`\n${formatTable(head, rows)}\n${aims.map((line) => `  ${line}\n`).join('')}`);
@@ -94,6 +108,8 @@ export function aimLine(readings: ReadonlyMap<string, Reading>, aim: Aim): strin
   const missed = !(value <= (aim.atMost ?? Infinity) && value >= (aim.atLeast ?? -Infinity));
   const bound = aim.atMost === undefined ? aim.atLeast : aim.atMost;
   const verdict =
-    bound === undefined ? '' : ` (aim: at ${aim.atMost === undefined ? 'least' : 'most'} ${bound}${missed ? ', missed' : ''})`;
+    bound === undefined
+      ? ''
+      : ` (aim: at ${aim.atMost === undefined ? 'least' : 'most'} ${bound}${missed ? ', missed' : ''})`;
   return `${head}: ${aim.ours}${aim.than === undefined ? '' : ` / ${aim.than}`} = ${digits(value)}${verdict}`;
 }

@@ -1,6 +1,6 @@
-// What a second engine costs per request, and what a request costs that one engine forwards to the other: CPU of all processes. First
-// through the real supervisor, engines pinned to a core each where taskset is there; then the two ends of forwarding alone, since
-// only a part of the requests is forwarded in the first table. `npm run bench scaling`.
+// What a second engine costs per request, and what a request costs that one engine forwards to the other: CPU of all
+// processes. First through the real supervisor, engines pinned to a core each where taskset is there; then the two ends
+// of forwarding alone, since only a part of the requests is forwarded in the first table. `npm run bench scaling`.
 import { spawnSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { readFileSync } from 'node:fs';
@@ -80,12 +80,21 @@ const ends: Server[] = [];
 for (const mode of ['direct', 'forwarded']) {
   const file = join(import.meta.dirname, 'peers/forwarding.ts');
   ends.push(
-    await startServer(mode, 'hello.localhost', '/', (port) => ({ words: [process.execPath, ...nodeFlags, file, mode, String(port)] })),
+    await startServer(mode, 'hello.localhost', '/', (port) => ({
+      words: [process.execPath, ...nodeFlags, file, mode, String(port)],
+    })),
   );
 }
 for (const count of [64, 8]) {
   const alone = await loadInTurn(ends, count);
-  const table = [...alone].map(([name, { cpuUs, perSecond, p50Ms, p99Ms, bad }]) => [name, cpuUs, perSecond, p50Ms, p99Ms, bad]);
+  const table = [...alone].map(([name, { cpuUs, perSecond, p50Ms, p99Ms, bad }]) => [
+    name,
+    cpuUs,
+    perSecond,
+    p50Ms,
+    p99Ms,
+    bad,
+  ]);
   const [direct, forwarded] = ends.map(({ name }) => alone.get(name)!.cpuUs) as [number, number];
   process.stdout.write(
     `\n${formatTable([`${count} connections`, 'CPU us', 'requests/s', 'p50 ms', 'p99 ms', 'non-2xx'], table)}\n` +

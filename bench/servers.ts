@@ -1,5 +1,5 @@
-// Starts one server that a scenario compares, a process of its own: our engine over either listener, workerd, a peer in peers/,
-// or any program. line-up.ts starts all that a scenario is measured on.
+// Starts one server that a scenario compares, a process of its own: our engine over either listener, workerd, a peer in
+// peers/, or any program. line-up.ts starts all that a scenario is measured on.
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -39,7 +39,14 @@ export async function publishFolder(root: string, yaml: string, projects: readon
   const { config } = parseProjectConfig(yaml, { file: 'platform.yaml' });
   const artifact = await build({ root, config: config!, artifacts: path.join(folder, 'artifacts'), durable: false });
   for (const project of projects) {
-    publish({ dataFolder: folder, project, branch: 'main', production: true, artifactFolder: artifact.folder, artifactId: artifact.id });
+    publish({
+      dataFolder: folder,
+      project,
+      branch: 'main',
+      production: true,
+      artifactFolder: artifact.folder,
+      artifactId: artifact.id,
+    });
   }
   return folder;
 }
@@ -65,7 +72,13 @@ export async function startEngine(
 }
 
 /** A program that does the same in another way: the last word is its file in `peers/`. */
-export function startPeer(name: string, program: string, words: readonly string[], scenario: string, target: string): Promise<Server> {
+export function startPeer(
+  name: string,
+  program: string,
+  words: readonly string[],
+  scenario: string,
+  target: string,
+): Promise<Server> {
   const [file, ...before] = words.toReversed();
   return startServer(name, `${scenario}.localhost`, target, (port) => ({
     words: [program, ...before.toReversed(), path.join(here, 'peers', file!), scenario, String(port)],
@@ -127,16 +140,22 @@ let uwsReason: string | null | undefined;
 /** Why uWebSockets.js does not run here; null when it does. */
 export function uwsMissing(): string | null {
   if (uwsReason !== undefined) return uwsReason;
-  const tried = spawnSync(newGlibc, [process.execPath, '-e', 'require("uWebSockets.js")'], { cwd: here, encoding: 'utf8' });
+  const tried = spawnSync(newGlibc, [process.execPath, '-e', 'require("uWebSockets.js")'], {
+    cwd: here,
+    encoding: 'utf8',
+  });
   const words = (tried.error?.message ?? tried.stderr).trim().split('\n');
-  return (uwsReason = tried.status === 0 ? null : (words.find((line) => /error/i.test(line)) ?? words[0] ?? 'it does not load'));
+  return (uwsReason =
+    tried.status === 0 ? null : (words.find((line) => /error/i.test(line)) ?? words[0] ?? 'it does not load'));
 }
 
 type Launch = (port: number) => {
   readonly words: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
-  /** Folder that it starts in. */ readonly cwd?: string;
-  /** It runs count-entries.ts. */ readonly counts?: boolean;
+  /** Folder that it starts in. */
+  readonly cwd?: string;
+  /** It runs count-entries.ts. */
+  readonly counts?: boolean;
 };
 
 /** Starts a process on a free port and waits until it answers 200. */

@@ -1,5 +1,6 @@
-// A long run: a million requests to four projects, one of which is deployed anew every second, and ten thousand isolates that take
-// each other's place. Errors, and how memory grows. `npm run bench soak`; BENCH_REQUESTS and BENCH_REPLACEMENTS change the numbers.
+// A long run: a million requests to four projects, one of which is deployed anew every second, and ten thousand
+// isolates that take each other's place. Errors, and how memory grows. `npm run bench soak`; BENCH_REQUESTS and
+// BENCH_REPLACEMENTS change the numbers.
 import { spawn } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -18,7 +19,9 @@ const settings = { WORKER_ISOLATES_MAX: String(live) };
 
 const missing = missingWrk();
 if (missing === null) {
-  process.stdout.write(`${machineLine()}\nat most ${live} live isolates; about ${Math.round(requests / 3e4 + replacements / 60)} s\n\n`);
+  process.stdout.write(
+    `${machineLine()}\nat most ${live} live isolates; about ${Math.round(requests / 3e4 + replacements / 60)} s\n\n`,
+  );
   await redeployments();
   await replaced();
 } else {
@@ -64,7 +67,9 @@ async function redeployments(): Promise<void> {
   }
   running = false;
   await deploying;
-  process.stdout.write(`${answered} requests, ${deploys} redeployments: ${bad} failed, and of the deployer's own: ${tally(errors)}\n`);
+  process.stdout.write(
+    `${answered} requests, ${deploys} redeployments: ${bad} failed, and of the deployer's own: ${tally(errors)}\n`,
+  );
   process.stdout.write(
     `deploy to first answer of the new version: median ${digits(median(seenMs))}, worst ${digits(Math.max(...seenMs))} ms\n`,
   );

@@ -1,5 +1,5 @@
-// Server-sent events, 1,000 a response, each a chunk of its own that is made when the one before it is taken: events per second of
-// CPU time. `npm run bench sse`.
+// Server-sent events, 1,000 a response, each a chunk of its own that is made when the one before it is taken: events
+// per second of CPU time. `npm run bench sse`.
 import { get, type Server } from './servers.ts';
 import { both, latencies, measureTables, type Column } from './requests.ts';
 
@@ -20,7 +20,8 @@ const table = {
 async function check(server: Server): Promise<void> {
   const text = (await get(server.url, server.host)).body.toString();
   const count = text.split('\n\n').length - 1;
-  if (count !== events || !text.startsWith('data: {"number":0,')) throw new Error(`it sends ${count} events: ${text.slice(0, 60)}`);
+  if (count !== events || !text.startsWith('data: {"number":0,'))
+    throw new Error(`it sends ${count} events: ${text.slice(0, 60)}`);
 }
 
 await measureTables('sse', '/', [table], { check });

@@ -1,11 +1,20 @@
-// A static file of 10 KB: CPU time per request of our engine over both listeners, nginx, Caddy and workerd with a disk service.
-// `npm run bench static`; nginx and Caddy are Debian's packages, and left out where they are not installed.
+// A static file of 10 KB: CPU time per request of our engine over both listeners, nginx, Caddy and workerd with a disk
+// service. `npm run bench static`; nginx and Caddy are Debian's packages, and left out where they are not installed.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { loadInTurn, missingWrk, rounds, seconds } from './load.ts';
-import { get, notInstalled, publishFolder, startEngine, startServer, uwsMissing, workerdBinary, type Server } from './servers.ts';
+import {
+  get,
+  notInstalled,
+  publishFolder,
+  startEngine,
+  startServer,
+  uwsMissing,
+  workerdBinary,
+  type Server,
+} from './servers.ts';
 import { formatTable, machineLine, ratio } from './statistics.ts';
 
 const fileBytes = 10 * 1024;
@@ -35,7 +44,9 @@ async function measure(): Promise<void> {
       ['Caddy', (name) => absent('caddy', 'version') ?? startCaddy(name, folder, site)],
       ['workerd', (name) => startWorkerd(name, folder, site)],
     ];
-    process.stdout.write(`${machineLine()}\nCPU time of the server per request; medians of ${rounds} rounds of ${seconds} s, in turn\n`);
+    process.stdout.write(
+      `${machineLine()}\nCPU time of the server per request; medians of ${rounds} rounds of ${seconds} s, in turn\n`,
+    );
     for (const [name, start] of starts) {
       const started = await Promise.resolve(start(name)).catch((error: Error) => error.message);
       if (typeof started === 'string') {
@@ -46,7 +57,14 @@ async function measure(): Promise<void> {
       await checkFile(started);
     }
     const readings = await loadInTurn(servers, connections);
-    const rows = [...readings].map(([name, { cpuUs, perSecond, p50Ms, p99Ms, bad }]) => [name, cpuUs, perSecond, p50Ms, p99Ms, bad]);
+    const rows = [...readings].map(([name, { cpuUs, perSecond, p50Ms, p99Ms, bad }]) => [
+      name,
+      cpuUs,
+      perSecond,
+      p50Ms,
+      p99Ms,
+      bad,
+    ]);
     const cpu = new Map([...readings].map(([name, { cpuUs }]) => [name, cpuUs]));
     const ratios = ['nginx', 'workerd', 'Caddy'].flatMap((other) =>
       ['ours, node:http', 'ours, uWebSockets.js'].flatMap((ours) => ratio(cpu, ours, other) ?? []),
@@ -61,13 +79,17 @@ async function measure(): Promise<void> {
 
 /** Why a system's program cannot take part; null when it can. */
 function absent(program: string, versionWord: string): string | null {
-  return spawnSync(program, [versionWord]).error === undefined ? null : `it is not installed: \`apt-get install ${program}\``;
+  return spawnSync(program, [versionWord]).error === undefined
+    ? null
+    : `it is not installed: \`apt-get install ${program}\``;
 }
 
 /** One process without a master, as the CPU time of one process is read; no access log, like ours. */
 function startNginx(name: string, folder: string, site: string): Promise<Server> {
   const file = path.join(folder, 'nginx.conf');
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${folder}/${kind};`);
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (kind) => `${kind}_temp_path ${folder}/${kind};`,
+  );
   return startServer(name, host, target, (port) => {
     const http = [
       'types { text/plain txt; }',

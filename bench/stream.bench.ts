@@ -1,4 +1,5 @@
-// A download of 10 MB that the worker makes chunk by chunk, 64 KB each: megabytes per second of CPU time. `npm run bench stream`.
+// A download of 10 MB that the worker makes chunk by chunk, 64 KB each: megabytes per second of CPU time. `npm run
+// bench stream`.
 import { get, type Server } from './servers.ts';
 import { both, latencies, measureTables, type Column } from './requests.ts';
 

@@ -1,15 +1,20 @@
-// Requests of a client that is not a load generator: one project after the other, at a pace or so many at a time, each timed from
-// sending it to the end of its answer. Connections are kept alive.
+// Requests of a client that is not a load generator: one project after the other, at a pace or so many at a time, each
+// timed from sending it to the end of its answer. Connections are kept alive.
 import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** What visits showed. */
 export interface Visits {
-  /** Milliseconds of those that were answered 200, in the order of sending. */ readonly times: number[];
-  /** What the others got: a status, or why nothing came. */ readonly failures: string[];
+  /** Milliseconds of those that were answered 200, in the order of sending. */
+  readonly times: number[];
+  /** What the others got: a status, or why nothing came. */
+  readonly failures: string[];
 }
 
-/** How visits are paced: one every so many milliseconds, each after the answer to the one before it; or so many at a time. */
+/**
+ * How visits are paced: one every so many milliseconds, each after the answer to the one before it; or so many at a
+ * time.
+ */
 export type Pace = { readonly everyMs: number } | { readonly atATime: number };
 
 /** Visits `<project>.localhost` for each name. @param url of the server; its path and query count. */

@@ -1,5 +1,5 @@
-// The Web APIs inside an isolate beside Node's own: the same loops (workers/web-api-loops.ts) in a worker on the real engine and
-// in a Node process. `npm run bench web-api`; BENCH_LOOPS picks loops by a part of their name.
+// The Web APIs inside an isolate beside Node's own: the same loops (workers/web-api-loops.ts) in a worker on the real
+// engine and in a Node process. `npm run bench web-api`; BENCH_LOOPS picks loops by a part of their name.
 import { rmSync } from 'node:fs';
 import { rounds } from './load.ts';
 import { get, publishWorkers, startEngine, startPeer, type Server } from './servers.ts';
@@ -15,7 +15,11 @@ const wanted = process.env['BENCH_LOOPS']?.split(',') ?? [''];
 const folder = await publishWorkers('web-api', ['web-api']);
 const servers: Server[] = [];
 try {
-  const cpuLimitOff = { WORKER_CPU_LIMIT_MS_FREE: '0', WORKER_CPU_LIMIT_MS_PRO: '0', WORKER_CPU_LIMIT_MS_ENTERPRISE: '0' };
+  const cpuLimitOff = {
+    WORKER_CPU_LIMIT_MS_FREE: '0',
+    WORKER_CPU_LIMIT_MS_PRO: '0',
+    WORKER_CPU_LIMIT_MS_ENTERPRISE: '0',
+  };
   servers.push(await startEngine('ours', folder, 'node', 'web-api', '/?loop=0', cpuLimitOff));
   servers.push(await startPeer('Node', process.execPath, ['web-api.mjs'], 'web-api', '/?loop=0'));
   const [ours, node] = servers as [Server, Server];
@@ -27,7 +31,8 @@ try {
   for (const [index, { name, path }] of loops.entries()) {
     if (!wanted.some((part) => name.includes(part))) continue;
     const [our, their] = [await ask(ours, `loop=${index}`), await ask(node, `loop=${index}`)];
-    if (our.sum !== their.sum) throw new Error(`${name}: the loops differ in what they compute, ${our.sum} here and ${their.sum} in Node`);
+    if (our.sum !== their.sum)
+      throw new Error(`${name}: the loops differ in what they compute, ${our.sum} here and ${their.sum} in Node`);
     const [ourNs, nodeNs] = await inTurn(ours, node, index);
     const times = ourNs / nodeNs;
     rows.push([`${path ? '*' : ' '} ${name}`, ourNs, nodeNs, times]);
@@ -35,7 +40,9 @@ try {
     if (times > (path ? timesMax.path : timesMax.other) * 1.05) missed.push(`${name} ${times.toFixed(2)}`);
   }
   process.stdout.write(`${formatTable(['  operation', 'ours ns', 'Node ns', 'ours / Node'], rows)}\n\n`);
-  process.stdout.write(`aim: * at most ${timesMax.path}, the others at most ${timesMax.other}; missed: ${missed.join(', ') || 'none'}\n`);
+  process.stdout.write(
+    `aim: * at most ${timesMax.path}, the others at most ${timesMax.other}; missed: ${missed.join(', ') || 'none'}\n`,
+  );
 } finally {
   await Promise.all(servers.map((server) => server.stop()));
   rmSync(folder, { recursive: true, force: true });

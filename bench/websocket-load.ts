@@ -1,5 +1,5 @@
-// Drives WebSocket echo servers: each connection has one message under way and sends the next when its echo is there. Frames are
-// written and counted by hand, so that the client costs little of the cores it shares with the server.
+// Drives WebSocket echo servers: each connection has one message under way and sends the next when its echo is there.
+// Frames are written and counted by hand, so that the client costs little of the cores it shares with the server.
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -39,7 +39,9 @@ export async function openSocket(target: Target): Promise<Socket> {
   const status = answer.slice(9, 12);
   if (status === '101') return socket;
   socket.destroy();
-  throw new Error(status === '501' ? 'this listener answers WebSocket handshakes with 501 Not Implemented' : `it answers ${status}`);
+  throw new Error(
+    status === '501' ? 'this listener answers WebSocket handshakes with 501 Not Implemented' : `it answers ${status}`,
+  );
 }
 
 /** One round; the connections are opened before it and closed after it, outside the time that counts. */

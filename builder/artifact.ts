@@ -1,5 +1,6 @@
-// Writes an artifact folder: manifest.json, worker.js with its map, migrations.json, assets/, encoded/. Its name is the hash of the manifest, so the
-// same build is written once. Called by build.ts; a folder that has its final name is complete.
+// Writes an artifact folder: manifest.json, worker.js with its map, migrations.json, assets/, encoded/. Its name is the
+// hash of the manifest, so the same build is written once. Called by build.ts; a folder that has its final name is
+// complete.
 import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { access, mkdir, open, rename, rm, statfs } from 'node:fs/promises';
@@ -12,18 +13,25 @@ import { BuildError } from './build-error.ts';
 export interface ArtifactContent {
   readonly manifest: Manifest;
   readonly worker: { readonly code: string; readonly map: string | null } | null;
-  /** Asset path -> file to copy, absolute. */ readonly assets: ReadonlyMap<string, string>;
-  /** Text of `migrations.json`; absent where there are none. */ readonly migrations?: string;
-  /** Hash of a compressed form of an asset -> file to copy, absolute. */ readonly encoded?: ReadonlyMap<string, string>;
+  /** Asset path -> file to copy, absolute. */
+  readonly assets: ReadonlyMap<string, string>;
+  /** Text of `migrations.json`; absent where there are none. */
+  readonly migrations?: string;
+  /** Hash of a compressed form of an asset -> file to copy, absolute. */
+  readonly encoded?: ReadonlyMap<string, string>;
 }
 
 /** A written artifact. */
 export interface Artifact {
-  /** SHA-256 of the canonical manifest, hex. */ readonly id: string;
-  /** `<artifacts>/<id>` */ readonly folder: string;
+  /** SHA-256 of the canonical manifest, hex. */
+  readonly id: string;
+  /** `<artifacts>/<id>` */
+  readonly folder: string;
   readonly manifest: Manifest;
-  /** Files in the folder, the manifest included. */ readonly files: number;
-  /** Their content; without the file system's overhead. */ readonly bytes: number;
+  /** Files in the folder, the manifest included. */
+  readonly files: number;
+  /** Their content; without the file system's overhead. */
+  readonly bytes: number;
 }
 
 /**
@@ -31,9 +39,15 @@ export interface Artifact {
  *
  * @param keepsFreeBytes what of the disk it must leave free
  * @param durable wait until everything is on the disk, so that it outlives a power cut; `platform dev` need not
- * @throws {BuildError} `write_failed` (a full disk, say) or `assets` (a file changed meanwhile); nothing is left behind.
+ * @throws {BuildError} `write_failed` (a full disk, say) or `assets` (a file changed meanwhile); nothing is left
+ *   behind.
  */
-export async function writeArtifact(artifacts: string, content: ArtifactContent, durable = true, keepsFreeBytes = 0): Promise<Artifact> {
+export async function writeArtifact(
+  artifacts: string,
+  content: ArtifactContent,
+  durable = true,
+  keepsFreeBytes = 0,
+): Promise<Artifact> {
   const json = canonicalJson(content.manifest);
   const id = hashOf(json);
   const folder = join(artifacts, id);
@@ -53,7 +67,9 @@ export async function writeArtifact(artifacts: string, content: ArtifactContent,
     folder,
     manifest: content.manifest,
     files: texts.length + assets.length,
-    bytes: texts.reduce((sum, [, text]) => sum + Buffer.byteLength(text), 0) + assets.reduce((sum, file) => sum + file.bytes, 0),
+    bytes:
+      texts.reduce((sum, [, text]) => sum + Buffer.byteLength(text), 0) +
+      assets.reduce((sum, file) => sum + file.bytes, 0),
   };
   if (await exists(folder)) return artifact;
 
@@ -91,7 +107,8 @@ async function checkSpace(folder: string, bytes: number, keepsFreeBytes: number)
 }
 
 interface CopiedFile {
-  /** In the artifact. */ readonly path: string;
+  /** In the artifact. */
+  readonly path: string;
   readonly source: string | undefined;
   readonly hash: string;
   readonly bytes: number;
@@ -113,7 +130,13 @@ async function keepFirst(error: unknown, temporary: string, folder: string): Pro
   await rm(temporary, { recursive: true, force: true });
 }
 
-async function copy(source: string | undefined, target: string, path: string, expected: string, durable: boolean): Promise<void> {
+async function copy(
+  source: string | undefined,
+  target: string,
+  path: string,
+  expected: string,
+  durable: boolean,
+): Promise<void> {
   const hash = createHash('sha256');
   async function* hashed(): AsyncGenerator<Uint8Array> {
     for await (const chunk of createReadStream(source ?? '')) {
@@ -123,10 +146,17 @@ async function copy(source: string | undefined, target: string, path: string, ex
   }
   await writeWhole(target, hashed(), durable);
   if (hash.digest('hex') !== expected)
-    throw new BuildError('assets', `Asset ${path.slice(path.indexOf('/') + 1)} changed while the artifact was written; build again`);
+    throw new BuildError(
+      'assets',
+      `Asset ${path.slice(path.indexOf('/') + 1)} changed while the artifact was written; build again`,
+    );
 }
 
-async function writeWhole(target: string, chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, durable: boolean): Promise<void> {
+async function writeWhole(
+  target: string,
+  chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+  durable: boolean,
+): Promise<void> {
   await using file = await open(target, 'wx');
   // writeFile on the handle writes each chunk to its end, unlike write.
   await file.writeFile(chunks);
@@ -148,6 +178,7 @@ function exists(path: string): Promise<boolean> {
 function toWriteError(error: unknown, artifacts: string): BuildError {
   if (error instanceof BuildError) return error;
   const { code, message } = error as NodeJS.ErrnoException;
-  const reason = code === 'ENOSPC' || code === 'EDQUOT' ? 'the disk is full' : code === 'EACCES' ? 'permission denied' : message;
+  const reason =
+    code === 'ENOSPC' || code === 'EDQUOT' ? 'the disk is full' : code === 'EACCES' ? 'permission denied' : message;
   return new BuildError('write_failed', `The artifact cannot be written to ${artifacts}: ${reason}`, { cause: error });
 }

@@ -29,7 +29,8 @@ export interface SourcePlace {
 }
 
 /**
- * A build that failed. `message` says what and what to do; the place and the code frame are separate, printed around it.
+ * A build that failed. `message` says what and what to do; the place and the code frame are separate, printed around
+ * it.
  *
  * @example
  * // error.place  -> { file: 'src/index.ts', line: 3, column: 37 }
@@ -38,8 +39,10 @@ export interface SourcePlace {
 export class BuildError extends Error {
   readonly code: BuildErrorCode;
   readonly place: SourcePlace | null;
-  /** The lines around the place with a caret, ready to print; null without a place. */ readonly frame: string | null;
-  /** Further errors of the same build, in the order found. */ readonly others: readonly BuildError[];
+  /** The lines around the place with a caret, ready to print; null without a place. */
+  readonly frame: string | null;
+  /** Further errors of the same build, in the order found. */
+  readonly others: readonly BuildError[];
 
   constructor(
     code: BuildErrorCode,
@@ -112,5 +115,10 @@ export function joinBuildErrors(errors: readonly BuildError[]): BuildError {
   const [first, ...others] = errors;
   if (first === undefined) return new BuildError('bundler', 'The bundler failed without saying why');
   if (others.length === 0) return first;
-  return new BuildError(first.code, first.message, { place: first.place, frame: first.frame, others, cause: first.cause });
+  return new BuildError(first.code, first.message, {
+    place: first.place,
+    frame: first.frame,
+    others,
+    cause: first.cause,
+  });
 }

@@ -1,4 +1,5 @@
-// Source folder -> artifact: the whole of a build, joined from the parts beside it. Called by the CLI and by build jobs.
+// Source folder -> artifact: the whole of a build, joined from the parts beside it. Called by the CLI and by build
+// jobs.
 import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { defaultLimits } from '#core/limits.ts';
@@ -26,20 +27,31 @@ const defaultAssets: AssetsConfig = { binding: null, notFoundHandling: 'none', r
 
 /** What to build, and where to. */
 export interface BuildOptions {
-  /** The project's folder (repository root plus `base`). */ readonly root: string;
-  /** The repository where it is a workspace: its files may be imported too. Default: only the project's. */ readonly workspace?: string;
+  /** The project's folder (repository root plus `base`). */
+  readonly root: string;
+  /** The repository where it is a workspace: its files may be imported too. Default: only the project's. */
+  readonly workspace?: string;
   readonly config: BuildConfig;
-  /** Folder that artifacts are written into. */ readonly artifacts: string;
-  /** Output of the `build` command, as it comes. */ readonly onOutput?: (text: string) => void;
-  /** Variables for the `build` command. */ readonly environment?: Readonly<Record<string, string>>;
-  /** Bounds; defaults from core/limits.ts. */ readonly limits?: ArtifactLimits & { readonly bundleBytesMax: number };
-  /** Bundle made already (by watch.ts), used instead of bundling. */ readonly bundle?: Bundle;
+  /** Folder that artifacts are written into. */
+  readonly artifacts: string;
+  /** Output of the `build` command, as it comes. */
+  readonly onOutput?: (text: string) => void;
+  /** Variables for the `build` command. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Bounds; defaults from core/limits.ts. */
+  readonly limits?: ArtifactLimits & { readonly bundleBytesMax: number };
+  /** Bundle made already (by watch.ts), used instead of bundling. */
+  readonly bundle?: Bundle;
   /** What the build command made, where it has run already (build-step.ts): it does not run again. */
   readonly made?: readonly string[] | null;
-  /** Gets what the author should know of a build that succeeds. */ readonly onWarning?: (text: string) => void;
-  /** Wait until the artifact is safely on the disk; default true. */ readonly durable?: boolean;
-  /** What of the disk stays free; default 0. */ readonly keepsFreeBytes?: number;
-  /** Make compressed forms of the assets; default true. */ readonly compress?: boolean;
+  /** Gets what the author should know of a build that succeeds. */
+  readonly onWarning?: (text: string) => void;
+  /** Wait until the artifact is safely on the disk; default true. */
+  readonly durable?: boolean;
+  /** What of the disk stays free; default 0. */
+  readonly keepsFreeBytes?: number;
+  /** Make compressed forms of the assets; default true. */
+  readonly compress?: boolean;
 }
 
 /**
@@ -64,7 +76,8 @@ export async function build(options: BuildOptions): Promise<Artifact> {
   const migrations = await readMigrations(containmentOf(root, options.workspace), options.config.bindings.db);
   const migrationsText = migrations.length === 0 ? null : JSON.stringify(migrations);
   const total = (assets?.bytes ?? 0) + (worker ? Buffer.byteLength(worker.code) + Buffer.byteLength(worker.map) : 0);
-  if (total > limits.artifactBytesMax) throw tooLarge('bytes', total, limits.artifactBytesMax, 'BUILD_ARTIFACT_MAX_BYTES');
+  if (total > limits.artifactBytesMax)
+    throw tooLarge('bytes', total, limits.artifactBytesMax, 'BUILD_ARTIFACT_MAX_BYTES');
   const write = (files: AssetRules['files'], encoded?: ReadonlyMap<string, string>): Promise<Artifact> => {
     const manifest = {
       ...toManifest(project.kind, options.config, worker, assets && { ...assets, files }),
@@ -130,7 +143,12 @@ async function assetsOf(
 }
 
 /** What the handler is told. What platform.yaml leaves out is written as its default, so that ids are stable. */
-function toManifest(kind: Manifest['kind'], config: BuildConfig, worker: Bundle | null, assets: RuledAssets | null): Manifest {
+function toManifest(
+  kind: Manifest['kind'],
+  config: BuildConfig,
+  worker: Bundle | null,
+  assets: RuledAssets | null,
+): Manifest {
   const cron = Object.entries(config.cron).map(([name, { schedule, timezone, overlap }]) => [
     name,
     { schedule, timezone, ...(overlap === 'queue' && { overlap }) },
@@ -149,9 +167,10 @@ function toManifest(kind: Manifest['kind'], config: BuildConfig, worker: Bundle 
       ...(assets.redirects?.length ? { redirects: assets.redirects } : {}),
     },
     bindings: Object.fromEntries(
-      Object.entries({ ...config.bindings, auth: config.auth === null ? {} : { [config.auth.binding]: 'users' } }).filter(
-        ([, declared]) => Object.keys(declared).length > 0,
-      ),
+      Object.entries({
+        ...config.bindings,
+        auth: config.auth === null ? {} : { [config.auth.binding]: 'users' },
+      }).filter(([, declared]) => Object.keys(declared).length > 0),
     ),
     ...(Object.keys(config.queues).length > 0 ? { queues: config.queues } : {}),
     cron: Object.fromEntries(cron),

@@ -1,5 +1,5 @@
-// The migrations of a project: `migrations/*.sql` for its one database, or `migrations/<BINDING>/*.sql`. Reads files, runs
-// nothing; the database service applies them.
+// The migrations of a project: `migrations/*.sql` for its one database, or `migrations/<BINDING>/*.sql`. Reads files,
+// runs nothing; the database service applies them.
 import { statSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -13,7 +13,10 @@ import { realPath, type Containment } from './bundle/containment.ts';
  * @param databases binding name -> resource, as platform.yaml declares them.
  * @throws {BuildError} when files cannot belong to one database.
  */
-export async function readMigrations(bounds: Containment, databases: Readonly<Record<string, string>>): Promise<DatabaseMigrations[]> {
+export async function readMigrations(
+  bounds: Containment,
+  databases: Readonly<Record<string, string>>,
+): Promise<DatabaseMigrations[]> {
   const { root } = bounds;
   const folder = path.join(root, 'migrations');
   const plain = await sqlFiles(folder, bounds);
@@ -25,7 +28,10 @@ export async function readMigrations(bounds: Containment, databases: Readonly<Re
   }
   if (plain.length > 0 && inFolders.length > 0) {
     const binding = inFolders[0]?.[0];
-    throw new BuildError('migrations', `migrations/ has SQL files and the folder ${binding}: put each file into the folder of its binding`);
+    throw new BuildError(
+      'migrations',
+      `migrations/ has SQL files and the folder ${binding}: put each file into the folder of its binding`,
+    );
   }
   if (plain.length > 0 && bindings.length !== 1) {
     const problem =

@@ -1,4 +1,5 @@
-// What the builder reads of a project's configuration (core/project-config.ts). Types, and the one rule both bundlers share.
+// What the builder reads of a project's configuration (core/project-config.ts). Types, and the one rule both bundlers
+// share.
 import type { ProjectConfig } from '#core/project-config.ts';
 
 /** The fields of platform.yaml that decide where a project starts. */
@@ -8,7 +9,15 @@ export type EntryConfig = Pick<ProjectConfig, 'kind' | 'main' | 'build' | 'out'>
 export type BuildConfig = EntryConfig &
   Pick<
     ProjectConfig,
-    'assets' | 'compatibilityDate' | 'compatibilityFlags' | 'bindings' | 'queues' | 'auth' | 'cron' | 'ai' | 'skewProtection'
+    | 'assets'
+    | 'compatibilityDate'
+    | 'compatibilityFlags'
+    | 'bindings'
+    | 'queues'
+    | 'auth'
+    | 'cron'
+    | 'ai'
+    | 'skewProtection'
   >;
 
 /** Whether Node's modules are served: on, unless a flag switches it off. */

@@ -1,5 +1,5 @@
-// The command line program: a table of commands, each loaded only when it is called. Parses, dispatches, and prints what went
-// wrong; knows nothing of what the commands do.
+// The command line program: a table of commands, each loaded only when it is called. Parses, dispatches, and prints
+// what went wrong; knows nothing of what the commands do.
 import { createRequire } from 'node:module';
 import { stripVTControlCharacters } from 'node:util';
 import { parseArgs, renderUsage, runCommand, type CommandDef } from 'citty';
@@ -23,7 +23,10 @@ export const commands: Readonly<Record<string, Entry>> = {
   deploy: { summary: 'Build and publish to the platform on this machine', load: () => import('./commands/deploy.ts') },
   deployments: { summary: 'List the deployments of this project', load: () => import('./commands/deployments.ts') },
   promote: { summary: 'Make a deployment production', load: () => import('./commands/promote.ts') },
-  rollback: { summary: 'Go back to the production deployment before this one', load: () => import('./commands/rollback.ts') },
+  rollback: {
+    summary: 'Go back to the production deployment before this one',
+    load: () => import('./commands/rollback.ts'),
+  },
   env: { summary: 'List, set, unset or pull the variables of this project', load: () => import('./commands/env.ts') },
   logs: { summary: 'Show the log of this project', load: () => import('./commands/logs.ts') },
   plan: { summary: 'Show or set the plan of this project', load: () => import('./commands/plan.ts') },
@@ -98,7 +101,8 @@ function beforeDashes(words: readonly string[]): readonly string[] {
 function usage(shell: Shell): string {
   const width = Math.max(...Object.keys(commands).map((name) => name.length));
   const lines = Object.entries(commands).map(
-    ([name, { summary, load }]) => `  ${shell.paint('cyan', name.padEnd(width))}  ${summary}${load === null ? ' (not built yet)' : ''}`,
+    ([name, { summary, load }]) =>
+      `  ${shell.paint('cyan', name.padEnd(width))}  ${summary}${load === null ? ' (not built yet)' : ''}`,
   );
   return [
     `platform ${version()}: a serverless platform of your own`,

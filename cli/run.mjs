@@ -1,7 +1,7 @@
 #!/usr/bin/env -S node --
-// The launcher behind `platform` and every npm script: finds a Node 24, starts it with the flags of node-flags.mjs and hands
-// over. Plain JavaScript for Node >= 20, no dependency. A word that begins with `:` is a task of the repository (cli/tasks/).
-// After `--` Node takes no word for a flag of its own: it would `--env-file`.
+// The launcher behind `platform` and every npm script: finds a Node 24, starts it with the flags of node-flags.mjs and
+// hands over. Plain JavaScript for Node >= 20, no dependency. A word that begins with `:` is a task of the repository
+// (cli/tasks/). After `--` Node takes no word for a flag of its own: it would `--env-file`.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import nodeModule, { createRequire } from 'node:module';
@@ -28,7 +28,10 @@ function isNode24() {
   return Number(process.versions.node.split('.')[0]) === 24;
 }
 
-/** The Node 24 to use: the running one, else the binary of the optional dependency. `bin` links are not relied on: an install script makes them. */
+/**
+ * The Node 24 to use: the running one, else the binary of the optional dependency. `bin` links are not relied on: an
+ * install script makes them.
+ */
 function findNode24() {
   if (isNode24()) return process.execPath;
   const name = `node-${process.platform}-${process.arch}`;
@@ -49,12 +52,13 @@ function findNode24() {
 }
 
 /**
- * Runs this file again on the right Node, in place of this process where it can. Else the IPC channel tells the child when the launcher
- * is gone, however it ended.
+ * Runs this file again on the right Node, in place of this process where it can. Else the IPC channel tells the child
+ * when the launcher is gone, however it ended.
  */
 function startAgain(binary) {
   const words = [...nodeFlags, '--', self, ...process.argv.slice(2)];
-  // Not over a channel to whoever started this one, which would be lost, nor where a loader of its own runs Node (core/node-command.ts).
+  // Not over a channel to whoever started this one, which would be lost, nor where a loader of its own runs Node
+  // (core/node-command.ts).
   if (process.execve !== undefined && process.channel === undefined && !/^ld[-.]/.test(path.basename(binary)))
     process.execve(binary, [binary, ...words]);
   const child = spawn(binary, words, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
@@ -69,12 +73,15 @@ function startAgain(binary) {
 }
 
 /**
- * Keeps what Node compiles of the platform's sources for the next start and for the processes of this one, in the folder of
- * core/cache-folder.ts: without it each of them holds the compiler of TypeScript. Nobody else may write there.
+ * Keeps what Node compiles of the platform's sources for the next start and for the processes of this one, in the
+ * folder of core/cache-folder.ts: without it each of them holds the compiler of TypeScript. Nobody else may write
+ * there.
  */
 function keepCompiled() {
   if (process.env.NODE_COMPILE_CACHE) return;
-  const folder = process.env.PLATFORM_CACHE_DIR || path.join(process.env.XDG_CACHE_HOME || path.join(homedir(), '.cache'), 'platform');
+  const folder =
+    process.env.PLATFORM_CACHE_DIR ||
+    path.join(process.env.XDG_CACHE_HOME || path.join(homedir(), '.cache'), 'platform');
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const { uid, mode } = statSync(folder);

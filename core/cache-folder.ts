@@ -1,5 +1,5 @@
-// The folder for what can be made again: the guest's snapshot, compiled forms of workers, what Node compiled of the platform itself.
-// All of that is machine code, so it is only ever read from a folder that nobody else can write to.
+// The folder for what can be made again: the guest's snapshot, compiled forms of workers, what Node compiled of the
+// platform itself. All of that is machine code, so it is only ever read from a folder that nobody else can write to.
 import { chmodSync, mkdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,10 @@ import { join } from 'node:path';
 /** `PLATFORM_CACHE_DIR`, else the user's cache folder. */
 export function cacheFolder(environment: Readonly<Record<string, string | undefined>>): string {
   const base = environment['XDG_CACHE_HOME'];
-  return environment['PLATFORM_CACHE_DIR'] || join(base !== undefined && base !== '' ? base : join(homedir(), '.cache'), 'platform');
+  return (
+    environment['PLATFORM_CACHE_DIR'] ||
+    join(base !== undefined && base !== '' ? base : join(homedir(), '.cache'), 'platform')
+  );
 }
 
 /**

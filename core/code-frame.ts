@@ -19,7 +19,9 @@ export function codeFrame(source: string, line: number, column: number): string 
   return framed.join('\n');
 }
 
-/** Minified lines would fill the screen: at most 160 characters around the column. Tabs become one space for the caret. */
+/**
+ * Minified lines would fill the screen: at most 160 characters around the column. Tabs become one space for the caret.
+ */
 function shorten(line: string, column: number): { text: string; column: number } {
   const plain = line.replaceAll('\t', ' ');
   if (plain.length <= 160) return { text: plain, column };

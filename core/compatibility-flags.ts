@@ -1,5 +1,5 @@
-// Compatibility flags of platform.yaml: which have an effect here, which ask for what is so anyway, and which are known elsewhere.
-// Used by project-config.ts, for warnings. Pure.
+// Compatibility flags of platform.yaml: which have an effect here, which ask for what is so anyway, and which are known
+// elsewhere. Used by project-config.ts, for warnings. Pure.
 import { nearestWord } from './spelling.ts';
 
 /** Flags that decide something. */
@@ -50,5 +50,8 @@ export function flagWarning(flag: string): { readonly message: string; readonly 
   const hint = 'Flags with an effect here: nodejs_compat (on by default), no_nodejs_compat.';
   if (unmet.has(flag)) return { message: `The flag "${flag}" is known, but has no effect on this platform`, hint };
   const near = nearestWord(flag, [...effective, ...met, ...unmet]);
-  return { message: `Unknown flag "${flag}": it has no effect`, hint: near === undefined ? hint : `Did you mean "${near}"?` };
+  return {
+    message: `Unknown flag "${flag}": it has no effect`,
+    hint: near === undefined ? hint : `Did you mean "${near}"?`,
+  };
 }

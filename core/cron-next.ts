@@ -1,8 +1,8 @@
-// When a cron schedule fires next, in a time zone. Called where timers are set and when one has fired. Pure, but for the time
-// zones that the program carries.
+// When a cron schedule fires next, in a time zone. Called where timers are set and when one has fired. Pure, but for
+// the time zones that the program carries.
 //
-// Summer time: a time of day that the clocks skip fires at the moment they jump; one that comes twice fires the first time only.
-// Schedules for every hour go by the time that passes instead, so that "every five minutes" stays that.
+// Summer time: a time of day that the clocks skip fires at the moment they jump; one that comes twice fires the first
+// time only. Schedules for every hour go by the time that passes instead, so that "every five minutes" stays that.
 import type { CronSchedule } from './cron-schedule.ts';
 
 const second = 1000;
@@ -78,7 +78,8 @@ function nextWallTime(schedule: CronSchedule, wall: number): number | null {
   const first = timeOfDay(schedule, 0)!;
   const lastYear = start.getUTCFullYear() + yearsMax;
   for (let date = new Date(midnight + day); date.getUTCFullYear() <= lastYear;) {
-    if (!schedule.months.includes(date.getUTCMonth() + 1)) date = new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1));
+    if (!schedule.months.includes(date.getUTCMonth() + 1))
+      date = new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1));
     else if (fitsDay(schedule, date)) return date.getTime() + first;
     else date = new Date(date.getTime() + day);
   }

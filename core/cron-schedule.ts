@@ -4,13 +4,20 @@ import { quoted } from './problem.ts';
 
 /** The times at which a schedule fires: a moment fits when every field lists it. */
 export interface CronSchedule {
-  /** 0-59; `[0]` when the expression has five fields. */ readonly seconds: readonly number[];
-  /** 0-59. */ readonly minutes: readonly number[];
-  /** 0-23. */ readonly hours: readonly number[];
-  /** 1-31. */ readonly days: readonly number[];
-  /** 1-12. */ readonly months: readonly number[];
-  /** 0-6, Sunday is 0. */ readonly weekdays: readonly number[];
-  /** As in cron: when days and weekdays are both restricted, a day fits that is in either list. */ readonly anyDay: boolean;
+  /** 0-59; `[0]` when the expression has five fields. */
+  readonly seconds: readonly number[];
+  /** 0-59. */
+  readonly minutes: readonly number[];
+  /** 0-23. */
+  readonly hours: readonly number[];
+  /** 1-31. */
+  readonly days: readonly number[];
+  /** 1-12. */
+  readonly months: readonly number[];
+  /** 0-6, Sunday is 0. */
+  readonly weekdays: readonly number[];
+  /** As in cron: when days and weekdays are both restricted, a day fits that is in either list. */
+  readonly anyDay: boolean;
 }
 
 interface Field {
@@ -45,7 +52,9 @@ export function parseCronSchedule(text: string): { schedule: CronSchedule } | { 
   if (text.length > 256) return { problem: 'A schedule has at most 256 characters' };
   const trimmed = text.trim();
   if (trimmed.startsWith('@'))
-    return { problem: `Words such as ${quoted(trimmed)} are not supported; write the five fields, such as "0 0 * * *"` };
+    return {
+      problem: `Words such as ${quoted(trimmed)} are not supported; write the five fields, such as "0 0 * * *"`,
+    };
   const parts = trimmed === '' ? [] : trimmed.split(/\s+/);
   if (parts.length !== 5 && parts.length !== 6) return { problem: `A schedule has 5 or 6 fields, not ${parts.length}` };
   const all = parts.length === 5 ? ['0', ...parts] : parts;
@@ -55,7 +64,14 @@ export function parseCronSchedule(text: string): { schedule: CronSchedule } | { 
     if (typeof list === 'string') return { problem: list };
     lists.push(list);
   }
-  const [seconds, minutes, hours, days, monthList, weekdayList] = lists as [number[], number[], number[], number[], number[], number[]];
+  const [seconds, minutes, hours, days, monthList, weekdayList] = lists as [
+    number[],
+    number[],
+    number[],
+    number[],
+    number[],
+    number[],
+  ];
   const daysFree = isFree(all[3]!);
   const weekdaysFree = isFree(all[5]!);
   if (!daysFree && weekdaysFree && !monthList.some((month) => days[0]! <= daysOfMonth[month - 1]!)) {
@@ -102,7 +118,8 @@ function addRange(part: string, field: Field, values: Set<number>): string | und
     let end = last === undefined ? (stepText === undefined ? start : to) : numberOf(last, field);
     // FRI-SUN ends on the Sunday after.
     if (field.name === 'weekday' && end === 0 && start !== 0) end = 7;
-    if (start === undefined || end === undefined || rest.length > 0) return `${wrong} (${field.least} to ${field.most})`;
+    if (start === undefined || end === undefined || rest.length > 0)
+      return `${wrong} (${field.least} to ${field.most})`;
     if (start > end) return `${wrong}: the range runs backwards`;
     from = start;
     to = end;

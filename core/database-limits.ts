@@ -1,33 +1,58 @@
-// The bounds of project databases, with the environment variable of each: the database service's own processes read them, and
-// the cloud store. Pure.
+// The bounds of project databases, with the environment variable of each: the database service's own processes read
+// them, and the cloud store. Pure.
 
 /** Bytes, milliseconds and counts as the name says. */
 export interface DatabaseLimits {
-  /** One statement. */ readonly statementBytesMax: number;
-  /** Values bound to one statement. */ readonly parametersMax: number;
-  /** One string, blob or row. */ readonly valueBytesMax: number;
-  /** Statements of one `batch`. */ readonly batchStatementsMax: number;
-  /** SQL text of one `exec`. */ readonly execBytesMax: number;
-  /** Statements of one `exec`. */ readonly execStatementsMax: number;
-  /** One request with all its values. */ readonly requestBytesMax: number;
-  /** One answer. */ readonly resultBytesMax: number;
-  /** `dump`. */ readonly dumpBytesMax: number;
-  /** One database file. */ readonly databaseBytesMax: number;
-  /** Free space of the databases' disk below which no database grows. */ readonly diskFreeBytesMin: number;
-  /** A database that is copied for a preview, where the file system does not share blocks. */ readonly branchBytesMax: number;
-  /** A statement or a batch, before its database gets a process of its own, where it begins again. */ readonly sharedStatementMs: number;
-  /** A statement or a batch. */ readonly statementMs: number;
-  /** An interactive transaction from `begin` to the end. */ readonly transactionMs: number;
-  /** How long a write waits for an interactive transaction of somebody else. */ readonly waitMs: number;
-  /** Requests of one database that wait for a transaction. */ readonly waitingMax: number;
-  /** Messages in the outbox of a database that are not in their queue yet. */ readonly outboxMax: number;
-  /** How long an engine on another machine may take to greet the service, and to agree on TLS before. */ readonly greetingMs: number;
-  /** Requests of one engine that wait for one process of the service. */ readonly inFlightMax: number;
-  /** Memory that one statement may add to its process. */ readonly statementMemoryMb: number;
-  /** Databases that one process holds open. */ readonly openMax: number;
-  /** Files up to this size are checked when they are opened after a crash. */ readonly checkBytesMax: number;
-  /** Databases with a process of their own. */ readonly ownProcessesMax: number;
-  /** How long a database that overran keeps its own process without another incident. */ readonly probationMs: number;
+  /** One statement. */
+  readonly statementBytesMax: number;
+  /** Values bound to one statement. */
+  readonly parametersMax: number;
+  /** One string, blob or row. */
+  readonly valueBytesMax: number;
+  /** Statements of one `batch`. */
+  readonly batchStatementsMax: number;
+  /** SQL text of one `exec`. */
+  readonly execBytesMax: number;
+  /** Statements of one `exec`. */
+  readonly execStatementsMax: number;
+  /** One request with all its values. */
+  readonly requestBytesMax: number;
+  /** One answer. */
+  readonly resultBytesMax: number;
+  /** `dump`. */
+  readonly dumpBytesMax: number;
+  /** One database file. */
+  readonly databaseBytesMax: number;
+  /** Free space of the databases' disk below which no database grows. */
+  readonly diskFreeBytesMin: number;
+  /** A database that is copied for a preview, where the file system does not share blocks. */
+  readonly branchBytesMax: number;
+  /** A statement or a batch, before its database gets a process of its own, where it begins again. */
+  readonly sharedStatementMs: number;
+  /** A statement or a batch. */
+  readonly statementMs: number;
+  /** An interactive transaction from `begin` to the end. */
+  readonly transactionMs: number;
+  /** How long a write waits for an interactive transaction of somebody else. */
+  readonly waitMs: number;
+  /** Requests of one database that wait for a transaction. */
+  readonly waitingMax: number;
+  /** Messages in the outbox of a database that are not in their queue yet. */
+  readonly outboxMax: number;
+  /** How long an engine on another machine may take to greet the service, and to agree on TLS before. */
+  readonly greetingMs: number;
+  /** Requests of one engine that wait for one process of the service. */
+  readonly inFlightMax: number;
+  /** Memory that one statement may add to its process. */
+  readonly statementMemoryMb: number;
+  /** Databases that one process holds open. */
+  readonly openMax: number;
+  /** Files up to this size are checked when they are opened after a crash. */
+  readonly checkBytesMax: number;
+  /** Databases with a process of their own. */
+  readonly ownProcessesMax: number;
+  /** How long a database that overran keeps its own process without another incident. */
+  readonly probationMs: number;
 }
 
 export const defaultDatabaseLimits: DatabaseLimits = {
@@ -97,7 +122,8 @@ export function databaseLimitsFrom(environment: Readonly<Record<string, string |
   for (const [key, variable] of Object.entries(databaseLimitVariables)) {
     const value = environment[variable];
     if (value === undefined || value === '') continue;
-    if (!/^[1-9]\d{0,14}$/.test(value.trim())) throw new Error(`${variable} must be a whole number of at least 1, but is "${value}"`);
+    if (!/^[1-9]\d{0,14}$/.test(value.trim()))
+      throw new Error(`${variable} must be a whole number of at least 1, but is "${value}"`);
     limits[key] = Number(value);
   }
   return limits as unknown as DatabaseLimits;

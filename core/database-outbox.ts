@@ -1,5 +1,5 @@
-// The outbox of a project's database: messages that are sent to queues if and only if the transaction that wrote them commits.
-// Its SQL, the same wherever the database is, and what a row holds. Pure.
+// The outbox of a project's database: messages that are sent to queues if and only if the transaction that wrote them
+// commits. Its SQL, the same wherever the database is, and what a row holds. Pure.
 import { ownTablePrefix, SqlRefusal } from './database-request.ts';
 
 /** The table; workers' SQL may read it and nothing else. */
@@ -12,7 +12,10 @@ export const createOutbox = `CREATE TABLE IF NOT EXISTS ${outboxTable} (
 /** One row when there is an outbox. */
 export const findOutbox = `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '${outboxTable}'`;
 
-/** Takes what {@link outboxList} gives, and how many rows there may be; gives a row for each, or none when they do not all fit. */
+/**
+ * Takes what {@link outboxList} gives, and how many rows there may be; gives a row for each, or none when they do not
+ * all fit.
+ */
 export const insertOutbox = `WITH given (list) AS (SELECT ?)
   INSERT INTO ${outboxTable} (id, message)
   SELECT value ->> 0, value ->> 1 FROM given, json_each(given.list)
@@ -20,7 +23,9 @@ export const insertOutbox = `WITH given (list) AS (SELECT ?)
     + (SELECT coalesce(max(seq), 0) FROM ${outboxTable}) - (SELECT coalesce(min(seq), 1) FROM ${outboxTable}) + 1 <= ?
   ORDER BY key RETURNING seq`;
 
-/** @param args ids and messages in turn. @returns them as a JSON list of pairs. @throws {SqlRefusal} for anything else. */
+/**
+ * @param args ids and messages in turn. @returns them as a JSON list of pairs. @throws {SqlRefusal} for anything else.
+ */
 export function outboxList(args: readonly unknown[]): string {
   if (args.length === 0 || args.length % 2 !== 0 || !args.every((value) => typeof value === 'string'))
     throw new SqlRefusal('SQLITE_MISUSE', 'messages are ids and texts in turn');
@@ -40,18 +45,23 @@ export const outboxPageBytesMax = 1024 * 1024;
 
 /** A message as its row holds it, as JSON. The row's id is the message's. */
 export interface OutboxMessage {
-  /** Of the queue. */ readonly resource: string;
+  /** Of the queue. */
+  readonly resource: string;
   readonly project: string;
   readonly branch: string;
-  /** Name under which the sender knows the queue. */ readonly binding: string;
-  /** JSON. */ readonly payload: string;
+  /** Name under which the sender knows the queue. */
+  readonly binding: string;
+  /** JSON. */
+  readonly payload: string;
   readonly dueAt: number;
   readonly dedupeId: string | null;
   readonly orderingKey: string | null;
 }
 
 /** The beginning of rows that fits a page; at least one. */
-export function outboxPage(rows: readonly (readonly [id: string, message: string])[]): readonly (readonly [string, string])[] {
+export function outboxPage(
+  rows: readonly (readonly [id: string, message: string])[],
+): readonly (readonly [string, string])[] {
   let bytes = 0;
   let count = 0;
   for (const [, message] of rows) {

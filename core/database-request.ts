@@ -1,22 +1,32 @@
-// What a database request and its answer look like as JSON, whoever executes it: the database service, the cloud store, or
-// the guest half of the binding, which writes the same by hand. Pure.
+// What a database request and its answer look like as JSON, whoever executes it: the database service, the cloud store,
+// or the guest half of the binding, which writes the same by hand. Pure.
 
 /** What is asked of a database. The number is what travels. */
 export const databaseOps = {
-  /** `[sql, values, rows?]` -> {@link WireResult}; `rows`: how many are wanted of a statement that only reads. */ query: 1,
-  /** `[[sql, values], ...]` -> a list of {@link WireResult}, in one transaction. */ batch: 2,
-  /** `[sql]`, any number of statements -> `{n, d}`: how many, and milliseconds. */ exec: 3,
-  /** `[]` -> the database as a SQLite file (bytes). */ dump: 4,
-  /** `[]` -> `{t}`: number of an interactive transaction, which later requests name. */ begin: 5,
-  /** `[]` -> `{m: [version], o?}`; `o`: messages that it put into the outbox. */ commit: 6,
-  /** `[]` -> `{}`. */ rollback: 7,
+  /** `[sql, values, rows?]` -> {@link WireResult}; `rows`: how many are wanted of a statement that only reads. */
+  query: 1,
+  /** `[[sql, values], ...]` -> a list of {@link WireResult}, in one transaction. */
+  batch: 2,
+  /** `[sql]`, any number of statements -> `{n, d}`: how many, and milliseconds. */
+  exec: 3,
+  /** `[]` -> the database as a SQLite file (bytes). */
+  dump: 4,
+  /** `[]` -> `{t}`: number of an interactive transaction, which later requests name. */
+  begin: 5,
+  /** `[]` -> `{m: [version], o?}`; `o`: messages that it put into the outbox. */
+  commit: 6,
+  /** `[]` -> `{}`. */
+  rollback: 7,
 } as const;
 
 /** What only the platform asks of a database, for its outbox (core/database-outbox.ts). */
 export const outboxOps = {
-  /** `[id, message, ...]`, inside an interactive transaction, all or none -> `{}`. */ enqueue: 10,
-  /** `[]` -> `{rows: [id, message][]}`: the oldest rows. */ pending: 11,
-  /** `[ids]` -> `{}`: they are gone. */ dequeue: 12,
+  /** `[id, message, ...]`, inside an interactive transaction, all or none -> `{}`. */
+  enqueue: 10,
+  /** `[]` -> `{rows: [id, message][]}`: the oldest rows. */
+  pending: 11,
+  /** `[ids]` -> `{}`: they are gone. */
+  dequeue: 12,
 } as const;
 
 /** Tables of the platform in a project's database begin so. */
@@ -26,19 +36,30 @@ export const ownTablePrefix = 'platform_internal_';
 export type DatabaseOp = keyof typeof databaseOps;
 
 /**
- * A value as JSON. What JSON has no word for is an object: `b` a blob in base64, `i` an integer beyond 2^53, `n` the numbers
- * `-0`, `NaN`, `Infinity` and `-Infinity`.
+ * A value as JSON. What JSON has no word for is an object: `b` a blob in base64, `i` an integer beyond 2^53, `n` the
+ * numbers `-0`, `NaN`, `Infinity` and `-Infinity`.
  */
-export type WireValue = null | number | string | { readonly b: string } | { readonly i: string } | { readonly n: string };
+export type WireValue =
+  | null
+  | number
+  | string
+  | { readonly b: string }
+  | { readonly i: string }
+  | { readonly n: string };
 
 /** A value as SQLite takes and gives it. */
 export type StoredValue = null | number | string | bigint | Uint8Array;
 
 /** Rows of a statement, or what it changed. */
 export interface WireResult {
-  /** Column names. */ readonly c: readonly string[];
-  /** Rows. */ readonly r: readonly (readonly WireValue[])[];
-  /** duration ms, rows read, rows written, changes, last row id, 1 when the database changed, bytes afterwards, version, shard. */
+  /** Column names. */
+  readonly c: readonly string[];
+  /** Rows. */
+  readonly r: readonly (readonly WireValue[])[];
+  /**
+   * duration ms, rows read, rows written, changes, last row id, 1 when the database changed, bytes afterwards, version,
+   * shard.
+   */
   readonly m: readonly [number, number, number, number, WireValue, 0 | 1, number, number, number];
 }
 
@@ -82,7 +103,9 @@ export function fromWire(value: unknown): StoredValue {
 export function toWire(value: StoredValue | undefined): WireValue {
   switch (typeof value) {
     case 'number':
-      return Number.isFinite(value) && !Object.is(value, -0) ? value : { n: Object.is(value, -0) ? '-0' : String(value) };
+      return Number.isFinite(value) && !Object.is(value, -0)
+        ? value
+        : { n: Object.is(value, -0) ? '-0' : String(value) };
     case 'bigint':
       return value >= -9007199254740991n && value <= 9007199254740991n ? Number(value) : { i: String(value) };
     case 'string':

@@ -1,33 +1,58 @@
-// The bounds of queues, timers, cron and workflows, with the environment variable of each. Read by the host halves of these
-// bindings and by the broker. Pure.
+// The bounds of queues, timers, cron and workflows, with the environment variable of each. Read by the host halves of
+// these bindings and by the broker. Pure.
 
 /** Bytes, milliseconds and counts as the name says. */
 export interface DeliveryLimits {
-  /** JSON of one message or of a timer's payload. */ readonly messageBytesMax: number;
-  /** Messages of one `sendBatch`. */ readonly batchMessagesMax: number;
-  /** JSON of all of them. */ readonly batchBytesMax: number;
-  /** Longest delay of a message. */ readonly delayMsMax: number;
-  /** How long a message is kept, and its dedupe id remembered. */ readonly retentionMs: number;
-  /** Messages of one delivery. */ readonly deliveryMessagesMax: number;
-  /** Further attempts after the first: messages, timers, cron runs, and stretches of a workflow that end without a result. */
+  /** JSON of one message or of a timer's payload. */
+  readonly messageBytesMax: number;
+  /** Messages of one `sendBatch`. */
+  readonly batchMessagesMax: number;
+  /** JSON of all of them. */
+  readonly batchBytesMax: number;
+  /** Longest delay of a message. */
+  readonly delayMsMax: number;
+  /** How long a message is kept, and its dedupe id remembered. */
+  readonly retentionMs: number;
+  /** Messages of one delivery. */
+  readonly deliveryMessagesMax: number;
+  /**
+   * Further attempts after the first: messages, timers, cron runs, and stretches of a workflow that end without a
+   * result.
+   */
   readonly retries: number;
-  /** Wait before the second attempt; it doubles with each further one. */ readonly backoffMs: number;
+  /** Wait before the second attempt; it doubles with each further one. */
+  readonly backoffMs: number;
   readonly backoffMsMax: number;
-  /** Events of one queue, resource of timers or workflow that are worked on at a time. */ readonly laneConcurrency: number;
-  /** Events of one kind that one broker works on at a time. */ readonly inFlightMax: number;
-  /** JSON of the runs of workflows that one broker has under way, with the results of their steps. */ readonly inFlightBytesMax: number;
-  /** A broker looks for due work this often, should no word of it have come. */ readonly pollMs: number;
-  /** Outboxes of databases are looked at this often, should whoever filled them be gone. */ readonly outboxSweepMs: number;
-  /** Timers of one resource. */ readonly timersMax: number;
-  /** Shortest interval of a timer. */ readonly intervalMsLeast: number;
-  /** JSON of a run's input, of its output, of a step's result, of an event. */ readonly workflowValueBytesMax: number;
-  /** Steps of one run. */ readonly workflowStepsMax: number;
-  /** JSON of the results of all its steps: they come with each event of the run. */ readonly workflowHistoryBytesMax: number;
-  /** Events of one run that nothing waits for yet. */ readonly workflowEventsMax: number;
-  /** Log lines of one run. */ readonly workflowLogLinesMax: number;
-  /** JSON of one of them. */ readonly workflowLogBytesMax: number;
-  /** Longest sleep of a run, and furthest time of a timer. */ readonly sleepMsMax: number;
-  /** How long a run is kept after its end. */ readonly workflowRetentionMs: number;
+  /** Events of one queue, resource of timers or workflow that are worked on at a time. */
+  readonly laneConcurrency: number;
+  /** Events of one kind that one broker works on at a time. */
+  readonly inFlightMax: number;
+  /** JSON of the runs of workflows that one broker has under way, with the results of their steps. */
+  readonly inFlightBytesMax: number;
+  /** A broker looks for due work this often, should no word of it have come. */
+  readonly pollMs: number;
+  /** Outboxes of databases are looked at this often, should whoever filled them be gone. */
+  readonly outboxSweepMs: number;
+  /** Timers of one resource. */
+  readonly timersMax: number;
+  /** Shortest interval of a timer. */
+  readonly intervalMsLeast: number;
+  /** JSON of a run's input, of its output, of a step's result, of an event. */
+  readonly workflowValueBytesMax: number;
+  /** Steps of one run. */
+  readonly workflowStepsMax: number;
+  /** JSON of the results of all its steps: they come with each event of the run. */
+  readonly workflowHistoryBytesMax: number;
+  /** Events of one run that nothing waits for yet. */
+  readonly workflowEventsMax: number;
+  /** Log lines of one run. */
+  readonly workflowLogLinesMax: number;
+  /** JSON of one of them. */
+  readonly workflowLogBytesMax: number;
+  /** Longest sleep of a run, and furthest time of a timer. */
+  readonly sleepMsMax: number;
+  /** How long a run is kept after its end. */
+  readonly workflowRetentionMs: number;
 }
 
 const day = 86_400_000;
@@ -106,7 +131,10 @@ export function deliveryLimitsFrom(environment: Readonly<Record<string, string |
   return limits as unknown as DeliveryLimits;
 }
 
-/** Wait before the attempt after `attempt` (1 is the first), spread by a quarter so that what failed together comes apart. */
+/**
+ * Wait before the attempt after `attempt` (1 is the first), spread by a quarter so that what failed together comes
+ * apart.
+ */
 export function backoffMs(
   limits: Pick<DeliveryLimits, 'backoffMs' | 'backoffMsMax'>,
   attempt: number,

@@ -1,7 +1,9 @@
 // The one table of errors: code -> HTTP status, who is to blame, message. Everything that can go wrong on purpose is
 // named here; status, log level and what a client may see derive from the entry. Imports nothing.
 
-/** Who caused an error: the HTTP client, the tenant's worker, or the platform itself. Decides log level and visibility. */
+/**
+ * Who caused an error: the HTTP client, the tenant's worker, or the platform itself. Decides log level and visibility.
+ */
 export type Blame = 'client' | 'worker' | 'platform';
 
 interface Row {
@@ -22,9 +24,17 @@ export const errorTable = {
   url_too_long: { status: 414, blame: 'client', message: 'The request URL is longer than {limit} bytes' },
   headers_too_large: { status: 431, blame: 'client', message: 'The request headers are larger than {limit} bytes' },
   draining: { status: 503, blame: 'platform', message: 'The handler is shutting down' },
-  overloaded: { status: 503, blame: 'platform', message: 'Too many requests are waiting for this deployment ({waiting} of {limit})' },
+  overloaded: {
+    status: 503,
+    blame: 'platform',
+    message: 'Too many requests are waiting for this deployment ({waiting} of {limit})',
+  },
   deployment_not_found: { status: 404, blame: 'platform', message: 'No deployment {deployment} is known here' },
-  deployment_unavailable: { status: 503, blame: 'platform', message: 'Deployment {deployment} cannot be loaded: {reason}' },
+  deployment_unavailable: {
+    status: 503,
+    blame: 'platform',
+    message: 'Deployment {deployment} cannot be loaded: {reason}',
+  },
 
   // A worker that does not start.
   build_failed: { status: 503, blame: 'worker', message: 'The project does not build' },
@@ -39,26 +49,51 @@ export const errorTable = {
   worker_threw: { status: 500, blame: 'worker', message: 'The worker threw: {reason}' },
   no_response: { status: 500, blame: 'worker', message: 'The fetch handler returned {got} instead of a Response' },
   illegal_response: { status: 500, blame: 'worker', message: 'The worker answered with an illegal {what}' },
-  never_answered: { status: 500, blame: 'worker', message: 'The handler can never answer: nothing it waits for is pending' },
+  never_answered: {
+    status: 500,
+    blame: 'worker',
+    message: 'The handler can never answer: nothing it waits for is pending',
+  },
   cpu_limit_exceeded: { status: 500, blame: 'worker', message: 'CPU limit exceeded' },
   wall_limit_exceeded: { status: 504, blame: 'worker', message: 'The worker did not answer within {limitMs} ms' },
   memory_limit_exceeded: { status: 500, blame: 'worker', message: 'The worker used more than {limitMb} MB of memory' },
   isolate_lost: { status: 503, blame: 'worker', message: 'The isolate was lost while this event ran in it: {reason}' },
-  isolate_replaced: { status: 503, blame: 'worker', message: 'The isolate that served this request was replaced: {reason}' },
-  subrequest_limit_exceeded: { status: 500, blame: 'worker', message: 'More than {limit} subrequests in one invocation' },
+  isolate_replaced: {
+    status: 503,
+    blame: 'worker',
+    message: 'The isolate that served this request was replaced: {reason}',
+  },
+  subrequest_limit_exceeded: {
+    status: 500,
+    blame: 'worker',
+    message: 'More than {limit} subrequests in one invocation',
+  },
   deployment_quarantined: {
     status: 503,
     blame: 'worker',
-    message: 'The deployment is kept apart, because its code ended {strikes} engine processes; try again in {retryAfterSeconds} s',
+    message:
+      'The deployment is kept apart, because its code ended {strikes} engine processes; try again in {retryAfterSeconds} s',
   },
-  websocket_limit_exceeded: { status: 503, blame: 'worker', message: 'More than {limit} WebSockets of one deployment are open' },
+  websocket_limit_exceeded: {
+    status: 503,
+    blame: 'worker',
+    message: 'More than {limit} WebSockets of one deployment are open',
+  },
   egress_forbidden: { status: 403, blame: 'worker', message: 'Requests to {address} are not allowed' },
   fetch_failed: { status: 502, blame: 'worker', message: '{reason}' },
   not_supported: { status: 501, blame: 'worker', message: '{what} is not supported yet' },
-  invocation_ended: { status: 500, blame: 'worker', message: '{what} was called after the invocation that owns it ended' },
+  invocation_ended: {
+    status: 500,
+    blame: 'worker',
+    message: '{what} was called after the invocation that owns it ended',
+  },
   binding_not_found: { status: 500, blame: 'worker', message: 'The deployment declares no {kind} binding {binding}' },
   binding_unavailable: { status: 503, blame: 'platform', message: '{kind} bindings are not available: {reason}' },
-  store_unavailable: { status: 503, blame: 'platform', message: 'The database of the bindings cannot be reached at the moment' },
+  store_unavailable: {
+    status: 503,
+    blame: 'platform',
+    message: 'The database of the bindings cannot be reached at the moment',
+  },
   execution_not_found: { status: 404, blame: 'worker', message: 'There is no run {id} of workflow {workflow}' },
   execution_state: { status: 409, blame: 'worker', message: 'Run {id} is {status}, so it cannot {action}' },
   host_memory_exceeded: {
@@ -66,19 +101,28 @@ export const errorTable = {
     blame: 'worker',
     message: '{what} takes {bytes} bytes outside of the isolate, where this deployment uses {used} of {limit}',
   },
-  disk_full: { status: 507, blame: 'platform', message: 'The disk has {free} bytes free, and nothing is written below {limit}' },
+  disk_full: {
+    status: 507,
+    blame: 'platform',
+    message: 'The disk has {free} bytes free, and nothing is written below {limit}',
+  },
   quota_exceeded: { status: 500, blame: 'worker', message: '{what} would exceed {limit}' },
   conflict: { status: 409, blame: 'worker', message: '{reason}' },
   invalid_argument: { status: 400, blame: 'worker', message: '{reason}' },
 
   // Project databases. What SQL does wrong is no error here: it is the answer of the database.
-  database_corrupt: { status: 503, blame: 'platform', message: 'Database {database} is damaged and was set aside: {reason}' },
+  database_corrupt: {
+    status: 503,
+    blame: 'platform',
+    message: 'Database {database} is damaged and was set aside: {reason}',
+  },
   database_unavailable: { status: 503, blame: 'platform', message: 'The database cannot be reached: {reason}' },
   migration_failed: { status: 500, blame: 'worker', message: 'Migration {file}, line {line}: {reason}' },
   migration_changed: {
     status: 500,
     blame: 'worker',
-    message: 'Migration {file} was applied already, and has been changed since: restore it, and put the change into a new migration',
+    message:
+      'Migration {file} was applied already, and has been changed since: restore it, and put the change into a new migration',
   },
 
   // The platform's own.
@@ -89,12 +133,20 @@ export const errorTable = {
   },
   private_port_forbidden: { status: 403, blame: 'client', message: 'The private port does not answer: {reason}' },
   internal_route_not_found: { status: 404, blame: 'client', message: 'The private port has no route {path}' },
-  dashboard_forbidden: { status: 403, blame: 'client', message: 'The dashboard does not answer this request: {reason}' },
+  dashboard_forbidden: {
+    status: 403,
+    blame: 'client',
+    message: 'The dashboard does not answer this request: {reason}',
+  },
   dashboard_not_found: { status: 404, blame: 'client', message: '{reason}' },
   dashboard_not_ready: { status: 503, blame: 'client', message: 'The dashboard has nothing to show yet: {reason}' },
   deliveries_overloaded: { status: 503, blame: 'platform', message: 'More than {limit} deliveries are under way' },
   no_engine: { status: 503, blame: 'platform', message: 'No engine accepts events at the moment' },
-  engine_lost: { status: 503, blame: 'platform', message: 'The engine that served this request ended before it answered' },
+  engine_lost: {
+    status: 503,
+    blame: 'platform',
+    message: 'The engine that served this request ended before it answered',
+  },
   client_gone: { status: 499, blame: 'client', message: 'The client closed the connection' },
   artifact_corrupt: { status: 503, blame: 'platform', message: 'Artifact {artifact} is corrupt: {reason}' },
   snapshot_mismatch: {
@@ -136,7 +188,9 @@ export class PlatformError extends Error {
 
 /** The message of a code with its placeholders filled in; a placeholder without a value stays visible. */
 export function errorMessage(code: ErrorCode, details: ErrorDetails = {}): string {
-  return errorTable[code].message.replace(/\{(\w+)\}/g, (all, key: string) => (key in details ? String(details[key]) : all));
+  return errorTable[code].message.replace(/\{(\w+)\}/g, (all, key: string) =>
+    key in details ? String(details[key]) : all,
+  );
 }
 
 /** Whether a value from anywhere (also another realm) is a known error code. */

@@ -1,5 +1,5 @@
-// Whether the disk below a folder has room to be written to: looked at no more than once a second. Reads and deletes never ask. The system
-// call comes in as an argument.
+// Whether the disk below a folder has room to be written to: looked at no more than once a second. Reads and deletes
+// never ask. The system call comes in as an argument.
 import { PlatformError } from './errors.ts';
 
 const LOOK_MS = 1000;
@@ -46,7 +46,11 @@ export class FreeSpace {
 }
 
 /** A store some of whose calls write, and are refused while the disk is full. */
-export function whereThereIsSpace<Store extends object>(store: Store, space: FreeSpace, names: readonly (keyof Store & string)[]): Store {
+export function whereThereIsSpace<Store extends object>(
+  store: Store,
+  space: FreeSpace,
+  names: readonly (keyof Store & string)[],
+): Store {
   const calls: Record<string, unknown> = {};
   for (const name of names) {
     const call = store[name] as (...parameters: unknown[]) => unknown;

@@ -3,70 +3,130 @@ import { cpuLimitVariable, defaultCpuLimits, invocationKinds, plans, type CpuLim
 
 /** Bounds of the handler. Bytes, milliseconds and counts as the name says; 0 turns a limit off only where said so. */
 export interface Limits {
-  /** Request URL (414). */ readonly urlBytesMax: number;
-  /** Request headers, names and values (431). */ readonly headerBytesMax: number;
-  /** Request body (413). */ readonly bodyBytesMax: number;
-  /** Request bodies up to this size reach the worker together with the request. */ readonly inlineBodyBytesMax: number;
-  /** Bytes in flight on one stream over the bridge before the sender waits. */ readonly streamWindowBytes: number;
-  /** Idle keep-alive connection (spec part 8). */ readonly idleMs: number;
-  /** Heap of one isolate. */ readonly isolateMemoryMb: number;
-  /** What an engine holds for one deployment outside of its isolates: compressors, streams, sockets, calls under way. */ readonly hostMemoryMb: number;
-  /** What it holds so for all of them; above it, by a quarter at most, each project has its share. */ readonly engineHostMemoryMb: number;
-  /** Live isolates in one engine. */ readonly isolatesMax: number;
-  /** Resident memory of an engine above which idle isolates go. */ readonly engineMemoryMb: number;
-  /** Top-level code of a worker; 0 = off (spec part 8). */ readonly startupCpuMs: number;
-  /** How long a top-level `await` of a worker may take. */ readonly startupWallMs: number;
-  /** How long `Atomics.wait` may hold an isolate's thread in one entry. */ readonly atomicsWaitMs: number;
-  /** CPU by kind and plan; 0 = off (spec part 8). */ readonly cpu: CpuLimits;
-  /** Wall time of an HTTP invocation, `waitUntil` included. */ readonly wallMs: number;
-  /** Wall time of an event that is no request. */ readonly eventWallMs: number;
-  /** Nothing has come to an isolate for events for so long: it goes. */ readonly eventIsolateIdleMs: number;
-  /** Requests of one deployment that run or wait at a time, and so many events beside them. */ readonly requestsPerDeploymentMax: number;
+  /** Request URL (414). */
+  readonly urlBytesMax: number;
+  /** Request headers, names and values (431). */
+  readonly headerBytesMax: number;
+  /** Request body (413). */
+  readonly bodyBytesMax: number;
+  /** Request bodies up to this size reach the worker together with the request. */
+  readonly inlineBodyBytesMax: number;
+  /** Bytes in flight on one stream over the bridge before the sender waits. */
+  readonly streamWindowBytes: number;
+  /** Idle keep-alive connection (spec part 8). */
+  readonly idleMs: number;
+  /** Heap of one isolate. */
+  readonly isolateMemoryMb: number;
+  /**
+   * What an engine holds for one deployment outside of its isolates: compressors, streams, sockets, calls under way.
+   */
+  readonly hostMemoryMb: number;
+  /** What it holds so for all of them; above it, by a quarter at most, each project has its share. */
+  readonly engineHostMemoryMb: number;
+  /** Live isolates in one engine. */
+  readonly isolatesMax: number;
+  /** Resident memory of an engine above which idle isolates go. */
+  readonly engineMemoryMb: number;
+  /** Top-level code of a worker; 0 = off (spec part 8). */
+  readonly startupCpuMs: number;
+  /** How long a top-level `await` of a worker may take. */
+  readonly startupWallMs: number;
+  /** How long `Atomics.wait` may hold an isolate's thread in one entry. */
+  readonly atomicsWaitMs: number;
+  /** CPU by kind and plan; 0 = off (spec part 8). */
+  readonly cpu: CpuLimits;
+  /** Wall time of an HTTP invocation, `waitUntil` included. */
+  readonly wallMs: number;
+  /** Wall time of an event that is no request. */
+  readonly eventWallMs: number;
+  /** Nothing has come to an isolate for events for so long: it goes. */
+  readonly eventIsolateIdleMs: number;
+  /** Requests of one deployment that run or wait at a time, and so many events beside them. */
+  readonly requestsPerDeploymentMax: number;
   /** Requests of all deployments in one engine that run or wait; above it those of the greediest are refused. */
   readonly engineRequestsMax: number;
   /** How late the event loop of an engine may be before requests of the greediest deployments are refused. */
   readonly engineLagMsMax: number;
-  /** Clients' connections to an engine, above which one that waits for a request is closed. */ readonly connectionsMax: number;
-  /** Unanswered requests on one connection; one that sends more is closed after them. */ readonly pipelinedMax: number;
-  /** `fetch` calls of one invocation. */ readonly subrequestsMax: number;
-  /** `fetch` calls of one isolate under way at a time, the bodies of their responses included. */ readonly subrequestsOpenMax: number;
-  /** Open streams into one isolate, other than bodies of requests. */ readonly streamsMax: number;
-  /** Log text kept of one invocation. */ readonly logBytesMax: number;
-  /** What waits outside an isolate for it to take it, and outside for its WebSockets' peers to take it. */ readonly bufferedBytesMax: number;
-  /** Timers of one isolate. */ readonly timersMax: number;
-  /** One WebSocket message, either way (1009). */ readonly webSocketMessageBytesMax: number;
-  /** Bytes of a WebSocket that its peer has not taken: above it the socket is closed (1013). */ readonly webSocketBufferedBytesMax: number;
-  /** V8's compiled forms of workers that an engine keeps in memory. */ readonly compiledFormsMemoryBytesMax: number;
-  /** Those in its cache folder. */ readonly compiledFormsDiskBytesMax: number;
-  /** Open WebSockets of one deployment. */ readonly webSocketsMax: number;
-  /** A WebSocket that is silent this long is pinged; one that does not answer as long again is cut. */ readonly webSocketIdleMs: number;
-  /** Resident memory of an engine above which another takes its place. */ readonly engineRecycleMb: number;
+  /** Clients' connections to an engine, above which one that waits for a request is closed. */
+  readonly connectionsMax: number;
+  /** Unanswered requests on one connection; one that sends more is closed after them. */
+  readonly pipelinedMax: number;
+  /** `fetch` calls of one invocation. */
+  readonly subrequestsMax: number;
+  /** `fetch` calls of one isolate under way at a time, the bodies of their responses included. */
+  readonly subrequestsOpenMax: number;
+  /** Open streams into one isolate, other than bodies of requests. */
+  readonly streamsMax: number;
+  /** Log text kept of one invocation. */
+  readonly logBytesMax: number;
+  /** What waits outside an isolate for it to take it, and outside for its WebSockets' peers to take it. */
+  readonly bufferedBytesMax: number;
+  /** Timers of one isolate. */
+  readonly timersMax: number;
+  /** One WebSocket message, either way (1009). */
+  readonly webSocketMessageBytesMax: number;
+  /** Bytes of a WebSocket that its peer has not taken: above it the socket is closed (1013). */
+  readonly webSocketBufferedBytesMax: number;
+  /** V8's compiled forms of workers that an engine keeps in memory. */
+  readonly compiledFormsMemoryBytesMax: number;
+  /** Those in its cache folder. */
+  readonly compiledFormsDiskBytesMax: number;
+  /** Open WebSockets of one deployment. */
+  readonly webSocketsMax: number;
+  /** A WebSocket that is silent this long is pinged; one that does not answer as long again is cut. */
+  readonly webSocketIdleMs: number;
+  /** Resident memory of an engine above which another takes its place. */
+  readonly engineRecycleMb: number;
   /** An engine younger than this is not replaced for its memory: what filled it would fill the next one as well. */
   readonly engineRecycleAgeMs: number;
-  /** First pause of a deployment that ended an engine; doubled with each further one. */ readonly quarantineBackoffMs: number;
-  /** How long a deployment in quarantine must serve well to be let back. */ readonly quarantineProbationMs: number;
-  /** Requests of a deployment that an engine forwards in a minute before it serves them itself; 0 = forwards none. */ readonly forwardsMax: number;
-  /** Quarantine engines at a time. */ readonly quarantineEnginesMax: number;
-  /** After which the death of an engine is held against nobody. */ readonly crashLedgerMs: number;
-  /** Bundle of a worker. */ readonly bundleBytesMax: number;
-  /** Content of an artifact (spec part 8). */ readonly artifactBytesMax: number;
-  /** Files in an artifact (spec part 8). */ readonly artifactFilesMax: number;
-  /** Graceful shutdown. */ readonly drainMs: number;
-  /** One delivery to the private port. */ readonly deliveryBytesMax: number;
-  /** Deliveries to the private port at a time. */ readonly deliveriesMax: number;
-  /** Lines of one project that an engine keeps for `platform logs`. */ readonly logKeptBytesMax: number;
-  /** Projects of which it keeps any. */ readonly logKeptProjectsMax: number;
-  /** Deployments with rows of their own in the metrics. */ readonly metricsDeploymentsMax: number;
-  /** A body in JSON to the dashboard of `platform dev`, and a stream that its `/rpc` reads to the end. */ readonly dashboardBodyBytesMax: number;
-  /** Requests, events and log lines that the dashboard of `platform dev` remembers. */ readonly dashboardRecordsMax: number;
-  /** The Cache API's store in memory, of all projects together. */ readonly cacheBytesMax: number;
-  /** Records of the cache in Postgres. */ readonly cacheRecordsMax: number;
-  /** One response in it; larger ones are not kept. */ readonly cacheEntryBytesMax: number;
-  /** Free space of the data folder's disk below which nothing is written to it; 0 = never looked at. */ readonly diskFreeBytesMin: number;
-  /** What a project keeps in state, counted now and then. */ readonly projectStateBytesMax: number;
-  /** Messages that wait in the queues of a project, and their dead letters, counted now and then. */ readonly projectQueueBytesMax: number;
-  /** Files of one project on this handler's disk, parts of uploads included. */ readonly projectFileBytesMax: number;
-  /** What uploads of one project to S3 hold in memory, before all but the eldest of them wait. */ readonly uploadBytesHeldMax: number;
+  /** First pause of a deployment that ended an engine; doubled with each further one. */
+  readonly quarantineBackoffMs: number;
+  /** How long a deployment in quarantine must serve well to be let back. */
+  readonly quarantineProbationMs: number;
+  /** Requests of a deployment that an engine forwards in a minute before it serves them itself; 0 = forwards none. */
+  readonly forwardsMax: number;
+  /** Quarantine engines at a time. */
+  readonly quarantineEnginesMax: number;
+  /** After which the death of an engine is held against nobody. */
+  readonly crashLedgerMs: number;
+  /** Bundle of a worker. */
+  readonly bundleBytesMax: number;
+  /** Content of an artifact (spec part 8). */
+  readonly artifactBytesMax: number;
+  /** Files in an artifact (spec part 8). */
+  readonly artifactFilesMax: number;
+  /** Graceful shutdown. */
+  readonly drainMs: number;
+  /** One delivery to the private port. */
+  readonly deliveryBytesMax: number;
+  /** Deliveries to the private port at a time. */
+  readonly deliveriesMax: number;
+  /** Lines of one project that an engine keeps for `platform logs`. */
+  readonly logKeptBytesMax: number;
+  /** Projects of which it keeps any. */
+  readonly logKeptProjectsMax: number;
+  /** Deployments with rows of their own in the metrics. */
+  readonly metricsDeploymentsMax: number;
+  /** A body in JSON to the dashboard of `platform dev`, and a stream that its `/rpc` reads to the end. */
+  readonly dashboardBodyBytesMax: number;
+  /** Requests, events and log lines that the dashboard of `platform dev` remembers. */
+  readonly dashboardRecordsMax: number;
+  /** The Cache API's store in memory, of all projects together. */
+  readonly cacheBytesMax: number;
+  /** Records of the cache in Postgres. */
+  readonly cacheRecordsMax: number;
+  /** One response in it; larger ones are not kept. */
+  readonly cacheEntryBytesMax: number;
+  /** Free space of the data folder's disk below which nothing is written to it; 0 = never looked at. */
+  readonly diskFreeBytesMin: number;
+  /** What a project keeps in state, counted now and then. */
+  readonly projectStateBytesMax: number;
+  /** Messages that wait in the queues of a project, and their dead letters, counted now and then. */
+  readonly projectQueueBytesMax: number;
+  /** Files of one project on this handler's disk, parts of uploads included. */
+  readonly projectFileBytesMax: number;
+  /** What uploads of one project to S3 hold in memory, before all but the eldest of them wait. */
+  readonly uploadBytesHeldMax: number;
 }
 
 export const defaultLimits: Limits = {

@@ -1,9 +1,13 @@
-// What is logged, and how: `LOG_LEVEL`, `LOG_REQUESTS` and `LOG_FORMAT`, checked. Pure; every process of the platform reads them through this.
+// What is logged, and how: `LOG_LEVEL`, `LOG_REQUESTS` and `LOG_FORMAT`, checked. Pure; every process of the platform
+// reads them through this.
 
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** `failures`: what the platform or a worker is to blame for; `all`: a line at `info` for every invocation; `none`: no such lines. */
+/**
+ * `failures`: what the platform or a worker is to blame for; `all`: a line at `info` for every invocation; `none`: no
+ * such lines.
+ */
 export const requestLogs = ['failures', 'all', 'none'] as const;
 export type RequestLog = (typeof requestLogs)[number];
 
@@ -23,12 +27,20 @@ export function requestLogFrom(environment: Environment): RequestLog {
   return oneOf(environment, 'LOG_REQUESTS', requestLogs, 'failures');
 }
 
-/** `LOG_FORMAT`; where it is not set, `text` on a terminal and `json` elsewhere. @throws {Error} that names the variable and what it takes. */
+/**
+ * `LOG_FORMAT`; where it is not set, `text` on a terminal and `json` elsewhere. @throws {Error} that names the variable
+ * and what it takes.
+ */
 export function logFormatFrom(environment: Environment, isTerminal: boolean): LogFormat {
   return oneOf(environment, 'LOG_FORMAT', logFormats, isTerminal ? 'text' : 'json');
 }
 
-function oneOf<const Value extends string>(environment: Environment, name: string, values: readonly Value[], otherwise: Value): Value {
+function oneOf<const Value extends string>(
+  environment: Environment,
+  name: string,
+  values: readonly Value[],
+  otherwise: Value,
+): Value {
   const value = environment[name]?.trim().toLowerCase() ?? '';
   if (value === '') return otherwise;
   if ((values as readonly string[]).includes(value)) return value as Value;

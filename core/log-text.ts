@@ -1,5 +1,5 @@
-// Lines of the log as people read them on a terminal, made of what programs read. Text of workers stands in them: no control character
-// of theirs reaches a terminal. Pure.
+// Lines of the log as people read them on a terminal, made of what programs read. Text of workers stands in them: no
+// control character of theirs reaches a terminal. Pure.
 import { styleText } from 'node:util';
 import { printable } from './problem.ts';
 
@@ -32,7 +32,9 @@ export function logText(json: string, colours: boolean): string {
   const message = isInvocation
     ? `${fields['kind'] === 'http' ? `${text('method')} ${text('path')} ${text('status')}` : text('kind')} ${text('outcome')}, CPU ${text('cpuMs')} ms, wall ${text('wallMs')} ms`
     : text('msg');
-  const others = Object.entries(fields).filter(([name]) => !said.has(name) && !(isInvocation && saidOfInvocation.has(name)));
+  const others = Object.entries(fields).filter(
+    ([name]) => !said.has(name) && !(isInvocation && saidOfInvocation.has(name)),
+  );
   const rest = others.map(([name, value]) => `${name}=${shown(value)}`).join(' ');
   const { stack } = (fields['err'] ?? {}) as { stack?: unknown };
   return [

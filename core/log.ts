@@ -1,5 +1,5 @@
-// The log of a process of the platform: JSON lines for programs, lines to read where standard output is a terminal (`LOG_FORMAT`).
-// Every root under runtime/ opens its log here.
+// The log of a process of the platform: JSON lines for programs, lines to read where standard output is a terminal
+// (`LOG_FORMAT`). Every root under runtime/ opens its log here.
 import { pino, type Logger } from 'pino';
 import { logFormatFrom, logLevelFrom } from './log-level.ts';
 import { logText } from './log-text.ts';

@@ -5,9 +5,11 @@ import type { QueuesSettings } from './queue-settings.ts';
 
 /** A file of `assets/` in an artifact. */
 export interface AssetFile {
-  /** SHA-256 of the plain content, hex. */ readonly hash: string;
+  /** SHA-256 of the plain content, hex. */
+  readonly hash: string;
   readonly bytes: number;
-  /** Content type with charset, ready to send. */ readonly type: string;
+  /** Content type with charset, ready to send. */
+  readonly type: string;
   /** Compressed forms made at build, where they are smaller; each lies in `encoded/<hash>`, outside the URL space. */
   readonly encoded?: Readonly<Partial<Record<AssetEncoding, { readonly hash: string; readonly bytes: number }>>>;
 }
@@ -18,37 +20,45 @@ export type AssetEncoding = (typeof assetEncodings)[number];
 
 /** A rule of `_headers`: what it changes in the answers with a file. Names in lower case. */
 export interface AssetHeaderRule {
-  /** Path pattern, or `https://host/path` pattern (core/path-pattern.ts). */ readonly pattern: string;
-  /** Values may hold `:placeholders`. */ readonly set: readonly (readonly [name: string, value: string])[];
+  /** Path pattern, or `https://host/path` pattern (core/path-pattern.ts). */
+  readonly pattern: string;
+  /** Values may hold `:placeholders`. */
+  readonly set: readonly (readonly [name: string, value: string])[];
   readonly remove: readonly string[];
 }
 
 /** A rule of `_redirects`. */
 export interface AssetRedirectRule {
-  /** Path pattern. */ readonly from: string;
-  /** A path or a URL; may hold `:placeholders`. */ readonly to: string;
-  /** 200 serves the file of another path. */ readonly status: 200 | 301 | 302 | 303 | 307 | 308;
-  /** Of 200: also in place of a file that is there. */ readonly force: boolean;
+  /** Path pattern. */
+  readonly from: string;
+  /** A path or a URL; may hold `:placeholders`. */
+  readonly to: string;
+  /** 200 serves the file of another path. */
+  readonly status: 200 | 301 | 302 | 303 | 307 | 308;
+  /** Of 200: also in place of a file that is there. */
+  readonly force: boolean;
 }
 
 /** How static files are served (spec 2.1, `assets`). */
 export interface AssetRules {
-  /** Name under which the worker sees the asset fetcher. */ readonly binding: string | null;
+  /** Name under which the worker sees the asset fetcher. */
+  readonly binding: string | null;
   readonly notFoundHandling: 'none' | '404-page' | 'single-page-application';
-  /** `true`: always the worker first; patterns: only those (a leading `!` excludes). */ readonly runWorkerFirst:
-    | boolean
-    | readonly string[];
-  /** URL path without the leading slash -> file; the content lies in `assets/<path>`. */ readonly files: Readonly<
-    Record<string, AssetFile>
-  >;
-  /** Rules of `_headers`, in their order. */ readonly headers?: readonly AssetHeaderRule[];
-  /** Rules of `_redirects`, in their order: the first that fits counts. */ readonly redirects?: readonly AssetRedirectRule[];
+  /** `true`: always the worker first; patterns: only those (a leading `!` excludes). */
+  readonly runWorkerFirst: boolean | readonly string[];
+  /** URL path without the leading slash -> file; the content lies in `assets/<path>`. */
+  readonly files: Readonly<Record<string, AssetFile>>;
+  /** Rules of `_headers`, in their order. */
+  readonly headers?: readonly AssetHeaderRule[];
+  /** Rules of `_redirects`, in their order: the first that fits counts. */
+  readonly redirects?: readonly AssetRedirectRule[];
 }
 
 /** The migrations of one database: `migrations.json` of an artifact is a list of these. */
 export interface DatabaseMigrations {
   readonly resource: string;
-  /** Names and SQL, in the order of their names. */ readonly files: readonly (readonly [name: string, sql: string])[];
+  /** Names and SQL, in the order of their names. */
+  readonly files: readonly (readonly [name: string, sql: string])[];
 }
 
 /** `manifest.json` of an artifact. The artifact id is the SHA-256 of its canonical JSON. */
@@ -62,10 +72,14 @@ export interface Manifest {
   readonly assets: AssetRules | null;
   /** Declared bindings by kind: binding name -> resource name. `auth` has one, without a resource of its own. */
   readonly bindings: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  /** Queues of which more is said than their names, by resource name; absent where there are none. */ readonly queues?: QueuesSettings;
+  /** Queues of which more is said than their names, by resource name; absent where there are none. */
+  readonly queues?: QueuesSettings;
   /** Schedules by name; one without `overlap` skips what came due while it ran. */
-  readonly cron: Readonly<Record<string, { readonly schedule: string; readonly timezone: string; readonly overlap?: 'queue' }>>;
-  /** `migrations.json` beside the manifest; absent where there are none. */ readonly migrations?: { readonly hash: string };
+  readonly cron: Readonly<
+    Record<string, { readonly schedule: string; readonly timezone: string; readonly overlap?: 'queue' }>
+  >;
+  /** `migrations.json` beside the manifest; absent where there are none. */
+  readonly migrations?: { readonly hash: string };
   readonly ai: boolean;
   readonly skewProtection: boolean;
 }
@@ -73,10 +87,13 @@ export interface Manifest {
 /** One deployment of a project, in its route record. */
 export interface DeploymentRecord {
   readonly id: string;
-  /** Artifact id: folder `artifacts/<id>` under `FS_PATH`. */ readonly artifact: string;
+  /** Artifact id: folder `artifacts/<id>` under `FS_PATH`. */
+  readonly artifact: string;
   readonly branch: string;
-  /** ISO 8601. */ readonly createdAt: string;
-  /** What it was deployed as; absent in older records. */ readonly target?: 'production' | 'preview';
+  /** ISO 8601. */
+  readonly createdAt: string;
+  /** What it was deployed as; absent in older records. */
+  readonly target?: 'production' | 'preview';
 }
 
 /** `routes/<project>.json` under `FS_PATH`: everything the handler needs to route to a project. */
@@ -84,15 +101,20 @@ export interface RouteRecord {
   readonly version: 1;
   readonly project: string;
   readonly plan: Plan;
-  /** Variables of production: `env.vars.KEY`. Previews never see them. */ readonly vars: Readonly<Record<string, string>>;
-  /** Variables of all previews. */ readonly previewVars?: Readonly<Record<string, string>>;
+  /** Variables of production: `env.vars.KEY`. Previews never see them. */
+  readonly vars: Readonly<Record<string, string>>;
+  /** Variables of all previews. */
+  readonly previewVars?: Readonly<Record<string, string>>;
   /** Branch -> variables that its previews have besides; they go before those of all previews. */
   readonly branchVars?: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  /** Custom hosts, lower case, without port. */ readonly domains: readonly string[];
-  /** Deployment that `<project>.<domain>` and the custom hosts serve. */ readonly production: string | null;
-  /** Deployments that were production before, the last one at the end. */ readonly productionHistory?: readonly string[];
-  /** Branch -> deployment that its host leads to: its newest, unless an earlier one was promoted. */ readonly branches: Readonly<
-    Record<string, string>
-  >;
-  /** By id. */ readonly deployments: Readonly<Record<string, DeploymentRecord>>;
+  /** Custom hosts, lower case, without port. */
+  readonly domains: readonly string[];
+  /** Deployment that `<project>.<domain>` and the custom hosts serve. */
+  readonly production: string | null;
+  /** Deployments that were production before, the last one at the end. */
+  readonly productionHistory?: readonly string[];
+  /** Branch -> deployment that its host leads to: its newest, unless an earlier one was promoted. */
+  readonly branches: Readonly<Record<string, string>>;
+  /** By id. */
+  readonly deployments: Readonly<Record<string, DeploymentRecord>>;
 }

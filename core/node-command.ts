@@ -1,5 +1,5 @@
-// How a child process of this very Node is started. `process.execPath` is the dynamic loader where Node runs under another C
-// library than the system's (.ci/with-new-glibc): the loader needs its own arguments and the program again.
+// How a child process of this very Node is started. `process.execPath` is the dynamic loader where Node runs under
+// another C library than the system's (.ci/with-new-glibc): the loader needs its own arguments and the program again.
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 

@@ -1,11 +1,12 @@
-// Patterns of `_headers` and `_redirects`: literal text, `:placeholder` (within one path segment) and one `*`. Used by the
-// builder to check them and by the asset server to apply them. Pure. Matching is linear: no regular expression is made of
-// what a tenant wrote.
+// Patterns of `_headers` and `_redirects`: literal text, `:placeholder` (within one path segment) and one `*`. Used by
+// the builder to check them and by the asset server to apply them. Pure. Matching is linear: no regular expression is
+// made of what a tenant wrote.
 
 /** A pattern, taken apart: literals (decoded) and wildcards in turn; two wildcards never meet. */
 export interface PathPattern {
   readonly pieces: readonly PatternPiece[];
-  /** Without wildcards: the one text that matches. */ readonly literal: string | null;
+  /** Without wildcards: the one text that matches. */
+  readonly literal: string | null;
 }
 
 type PatternPiece = { readonly text: string } | { readonly wildcard: string };
@@ -73,12 +74,15 @@ export function splitHostPattern(pattern: string): { readonly host: string | nul
   const parts = /^https:(\/\/[^/?#]+)(\/[^?#]*)?$/.exec(pattern);
   return parts === null
     ? null
-    : { host: parts[1]!.replace(/:[A-Za-z]\w*|[^:]+/g, (part) => (part[0] === ':' ? part : part.toLowerCase())), path: parts[2] ?? '/' };
+    : {
+        host: parts[1]!.replace(/:[A-Za-z]\w*|[^:]+/g, (part) => (part[0] === ':' ? part : part.toLowerCase())),
+        path: parts[2] ?? '/',
+      };
 }
 
 /**
- * What a pattern's wildcards stand for in a text, or null where it does not fit. A placeholder is one or more characters
- * without the delimiter, `*` any number of any.
+ * What a pattern's wildcards stand for in a text, or null where it does not fit. A placeholder is one or more
+ * characters without the delimiter, `*` any number of any.
  *
  * @param path decoded
  * @example matchPattern(parsePathPattern('/a/*'), '/a/b/c') // { splat: 'b/c' }
@@ -99,7 +103,13 @@ export function matchPattern({ pieces, literal }: PathPattern, path: string, del
 const noValues: PatternValues = {};
 
 /** Matches the pieces before `to` from the left, placeholders as short as they can be; where they end, or -1. */
-function matchOn(pieces: readonly PatternPiece[], to: number, path: string, delimiter: string, values: Record<string, string>): number {
+function matchOn(
+  pieces: readonly PatternPiece[],
+  to: number,
+  path: string,
+  delimiter: string,
+  values: Record<string, string>,
+): number {
   let at = 0;
   for (let i = 0; i < to; i++) {
     const piece = pieces[i]!;
@@ -153,5 +163,7 @@ function setValue(values: Record<string, string>, name: string, value: string, d
 /** A text with its `:placeholders` filled in; names without a value stay as they are. */
 export function fillPlaceholders(text: string, values: PatternValues, encode: (value: string) => string): string {
   if (values === noValues) return text;
-  return text.replace(/:([A-Za-z]\w*)/g, (written, name: string) => (Object.hasOwn(values, name) ? encode(values[name]!) : written));
+  return text.replace(/:([A-Za-z]\w*)/g, (written, name: string) =>
+    Object.hasOwn(values, name) ? encode(values[name]!) : written,
+  );
 }

@@ -1,4 +1,5 @@
-// Plans and kinds of invocation, and the CPU budget of each pair (spec part 8). Pure: the environment comes in as an argument.
+// Plans and kinds of invocation, and the CPU budget of each pair (spec part 8). Pure: the environment comes in as an
+// argument.
 
 /** What an organization pays for; self-hosted organizations are `free` unless assigned another. */
 export const plans = ['free', 'pro', 'enterprise'] as const;

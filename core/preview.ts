@@ -1,5 +1,5 @@
-// Which deployments are previews, what they have of their own instead of production's, and under which names. Called by the handler's
-// routes, bindings and the broker. Pure.
+// Which deployments are previews, what they have of their own instead of production's, and under which names. Called by
+// the handler's routes, bindings and the broker. Pure.
 import type { RouteRecord } from './manifest.ts';
 import { branchSlug } from './names.ts';
 
@@ -14,7 +14,9 @@ export function previewOf({ project, production, deployments }: RouteRecord, id:
   return served?.branch === deployment.branch ? null : branchSlug(deployment.branch, project);
 }
 
-/** The variables of a deployment: production's, or those of previews and of its branch. They follow what it works on. */
+/**
+ * The variables of a deployment: production's, or those of previews and of its branch. They follow what it works on.
+ */
 export function variablesOf(record: RouteRecord, id: string): Readonly<Record<string, string>> {
   if (previewOf(record, id) === null) return record.vars;
   const { branch } = record.deployments[id]!;
@@ -26,8 +28,9 @@ export function variablesOf(record: RouteRecord, id: string): Readonly<Record<st
 const separator = '~~';
 
 /**
- * A name of a preview's own, which no platform.yaml can declare. Of what is kept it is the resource (`users~~login` of database, state and
- * files: they count for their project); of users, caches and what waits for a moment the namespace (`shop~~login`: queues keep their names).
+ * A name of a preview's own, which no platform.yaml can declare. Of what is kept it is the resource (`users~~login` of
+ * database, state and files: they count for their project); of users, caches and what waits for a moment the namespace
+ * (`shop~~login`: queues keep their names).
  *
  * @param preview of {@link previewOf}.
  */
@@ -48,8 +51,8 @@ export function withoutPreview(name: string): string {
 }
 
 /**
- * Who gets what waits in a namespace: of production's what serves; of a preview's the newest deployment of its branch, as long as that is a
- * preview. Null: nobody, it waits.
+ * Who gets what waits in a namespace: of production's what serves; of a preview's the newest deployment of its branch,
+ * as long as that is a preview. Null: nobody, it waits.
  *
  * @param branch of who sent it. @param preview of the namespace, by {@link previewIn}.
  */

@@ -5,11 +5,16 @@
 export interface Problem {
   readonly message: string;
   readonly severity: 'error' | 'warning';
-  /** As the caller named it; not resolved. */ readonly file: string;
-  /** From 1. */ readonly line: number;
-  /** From 1, in UTF-16 units; a byte order mark does not count. */ readonly column: number;
-  /** The place in the document, such as `assets.run_worker_first[0]`; empty for the whole of it. */ readonly path: string;
-  /** What to do about it. */ readonly hint?: string;
+  /** As the caller named it; not resolved. */
+  readonly file: string;
+  /** From 1. */
+  readonly line: number;
+  /** From 1, in UTF-16 units; a byte order mark does not count. */
+  readonly column: number;
+  /** The place in the document, such as `assets.run_worker_first[0]`; empty for the whole of it. */
+  readonly path: string;
+  /** What to do about it. */
+  readonly hint?: string;
 }
 
 /**
@@ -35,5 +40,8 @@ export function quoted(text: string): string {
 
 /** Text that is safe on a terminal: control characters and those that turn the direction of writing are escaped. */
 export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (character) => `\\u${character.codePointAt(0)!.toString(16).padStart(4, '0')}`);
+  return text.replace(
+    /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu,
+    (character) => `\\u${character.codePointAt(0)!.toString(16).padStart(4, '0')}`,
+  );
 }

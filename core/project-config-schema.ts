@@ -15,14 +15,21 @@ function bindingMap<const Description extends string>(description: Description) 
   return {
     type: 'object',
     description,
-    patternProperties: { [bindingName.pattern]: resourceName } as { readonly '^[A-Z][A-Z0-9_]{0,63}$': typeof resourceName },
+    patternProperties: { [bindingName.pattern]: resourceName } as {
+      readonly '^[A-Z][A-Z0-9_]{0,63}$': typeof resourceName;
+    },
     additionalProperties: false,
     expects: 'a map from binding names to resource names, such as "DB: users"',
     expectsNames: 'a binding name (upper-case letters, digits and underscores, starting with a letter, at most 64)',
   } as const;
 }
 
-const seconds = { type: 'integer', minimum: 0, maximum: 86_400, expects: 'a whole number of seconds, at most 86400 (a day)' } as const;
+const seconds = {
+  type: 'integer',
+  minimum: 0,
+  maximum: 86_400,
+  expects: 'a whole number of seconds, at most 86400 (a day)',
+} as const;
 
 /** A queue: its name, or a map with what else is said of it. */
 const queueMap = {
@@ -45,7 +52,10 @@ const queueMap = {
               description: 'Attempts after the first.',
               expects: 'a whole number from 0 to 100',
             },
-            retry_delay: { ...seconds, description: 'Seconds before the second attempt; doubled for each further one.' },
+            retry_delay: {
+              ...seconds,
+              description: 'Seconds before the second attempt; doubled for each further one.',
+            },
             max_concurrency: {
               type: 'integer',
               minimum: 1,
@@ -53,7 +63,10 @@ const queueMap = {
               description: 'Messages that are worked on at a time.',
               expects: 'a whole number from 1 to 1000',
             },
-            dead_letter: { ...resourceName, description: 'Queue that takes what could not be delivered, instead of `<queue>_dlq`.' },
+            dead_letter: {
+              ...resourceName,
+              description: 'Queue that takes what could not be delivered, instead of `<queue>_dlq`.',
+            },
           },
         },
       ],
@@ -79,7 +92,8 @@ const schema = {
     },
     kind: {
       enum: ['static', 'ssr', 'dynamic', 'worker'],
-      description: 'What the project is; found out from its files when left out. `worker` is another word for `dynamic`.',
+      description:
+        'What the project is; found out from its files when left out. `worker` is another word for `dynamic`.',
     },
     main: { ...relativePath, description: 'Entry file of the worker, relative to `base`.' },
     build: { type: 'string', description: 'Shell command that produces the output.', expects: 'a shell command' },
@@ -145,7 +159,12 @@ const schema = {
       additionalProperties: false,
       properties: {
         port: { type: 'integer', minimum: 1, maximum: 65535, default: 3000, expects: 'a whole number from 1 to 65535' },
-        host: { type: 'string', pattern: '^[A-Za-z0-9.:_-]{1,253}$', default: 'localhost', expects: 'a host name or address' },
+        host: {
+          type: 'string',
+          pattern: '^[A-Za-z0-9.:_-]{1,253}$',
+          default: 'localhost',
+          expects: 'a host name or address',
+        },
       },
     },
     db: bindingMap('SQL databases.'),
@@ -221,13 +240,18 @@ const parserOnly = new Set(['expects', 'expectsNames']);
  * @example `# yaml-language-server: $schema=platform.schema.json` as the first line of platform.yaml
  */
 export function projectConfigSchema(): Record<string, unknown> {
-  const published = JSON.parse(JSON.stringify(schema, (key, value) => (parserOnly.has(key) ? undefined : value))) as object;
+  const published = JSON.parse(
+    JSON.stringify(schema, (key, value) => (parserOnly.has(key) ? undefined : value)),
+  ) as object;
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'platform.yaml',
     description: 'Configuration of a project of the platform.',
     ...published,
     // Static projects need a build command.
-    anyOf: [{ properties: { kind: { enum: schema.properties.kind.enum.filter((kind) => kind !== 'static') } } }, { required: ['build'] }],
+    anyOf: [
+      { properties: { kind: { enum: schema.properties.kind.enum.filter((kind) => kind !== 'static') } } },
+      { required: ['build'] },
+    ],
   };
 }

@@ -11,7 +11,8 @@ import { readYaml, type YamlSource } from './yaml-source.ts';
 
 /** How static files of a dynamic project are served. */
 export interface AssetsConfig {
-  /** Name under which the worker sees the asset fetcher. */ readonly binding: string | null;
+  /** Name under which the worker sees the asset fetcher. */
+  readonly binding: string | null;
   readonly notFoundHandling: 'none' | '404-page' | 'single-page-application';
   /** `true`: every request goes to the worker first; patterns: those that match one and none with a leading `!`. */
   readonly runWorkerFirst: boolean | readonly string[];
@@ -19,31 +20,43 @@ export interface AssetsConfig {
 
 /** A schedule of `cron`. */
 export interface CronConfig {
-  /** Five or six fields, valid. */ readonly schedule: string;
-  /** IANA name. */ readonly timezone: string;
-  /** What happens to a run that is due while the one before still runs. */ readonly overlap: 'skip' | 'queue';
+  /** Five or six fields, valid. */
+  readonly schedule: string;
+  /** IANA name. */
+  readonly timezone: string;
+  /** What happens to a run that is due while the one before still runs. */
+  readonly overlap: 'skip' | 'queue';
 }
 
 /** A project's configuration, complete: what the file leaves out has its default, null where there is none. */
 export interface ProjectConfig {
   readonly name: string | null;
-  /** Null: found out from the project's files. `worker` has become `dynamic`. */ readonly kind: 'static' | 'ssr' | 'dynamic' | null;
-  /** Entry file of the worker, relative to `base`; null: looked up. */ readonly main: string | null;
+  /** Null: found out from the project's files. `worker` has become `dynamic`. */
+  readonly kind: 'static' | 'ssr' | 'dynamic' | null;
+  /** Entry file of the worker, relative to `base`; null: looked up. */
+  readonly main: string | null;
   readonly build: string | null;
-  /** Relative to `base`, no trailing slash; null: depends on the framework. */ readonly out: string | null;
-  /** Relative to the repository, no trailing slash; `.` is its root. */ readonly base: string;
+  /** Relative to `base`, no trailing slash; null: depends on the framework. */
+  readonly out: string | null;
+  /** Relative to the repository, no trailing slash; `.` is its root. */
+  readonly base: string;
   readonly assets: AssetsConfig | null;
   readonly agentSdk: boolean;
   readonly skewProtection: boolean;
-  /** `YYYY-MM-DD`. */ readonly compatibilityDate: string | null;
-  /** Without repetitions. */ readonly compatibilityFlags: readonly string[];
+  /** `YYYY-MM-DD`. */
+  readonly compatibilityDate: string | null;
+  /** Without repetitions. */
+  readonly compatibilityFlags: readonly string[];
   readonly dev: { readonly port: number; readonly host: string };
   /** By kind: binding name -> resource name, those of the agent library included (spec 2.2). */
   readonly bindings: Readonly<Record<BindingKind, Readonly<Record<string, string>>>>;
-  /** Queues of which more is said than their names, by resource name. */ readonly queues: QueuesSettings;
+  /** Queues of which more is said than their names, by resource name. */
+  readonly queues: QueuesSettings;
   readonly auth: { readonly binding: string } | null;
-  /** Also true when `agentSDK` is. */ readonly ai: boolean;
-  /** By name. */ readonly cron: Readonly<Record<string, CronConfig>>;
+  /** Also true when `agentSDK` is. */
+  readonly ai: boolean;
+  /** By name. */
+  readonly cron: Readonly<Record<string, CronConfig>>;
 }
 
 /** What reading a file gives: a configuration (null when a problem is an error) and every problem found. */
@@ -107,7 +120,10 @@ const otherNames: Readonly<Record<string, string>> = {
  * const { config, problems } = parseProjectConfig('kind: worker\n', { file: 'platform.yaml' });
  * config?.kind // 'dynamic'
  */
-export function parseProjectConfig(text: string, options: { readonly file: string; readonly now?: Date }): ParsedProjectConfig {
+export function parseProjectConfig(
+  text: string,
+  options: { readonly file: string; readonly now?: Date },
+): ParsedProjectConfig {
   const source = readYaml(text, options.file);
   if (!source.readable) return { config: null, problems: source.problems };
   const checked = checkSource(source, projectFileSchema, (path) => {
@@ -188,7 +204,12 @@ function resolvedQueues({ queue }: ProjectFile): QueuesSettings {
 }
 
 function settingsOf(value: Exclude<WrittenQueue, string>): QueueSettings {
-  const { max_retries: maxRetries, retry_delay: delay, max_concurrency: maxConcurrency, dead_letter: deadLetter } = value;
+  const {
+    max_retries: maxRetries,
+    retry_delay: delay,
+    max_concurrency: maxConcurrency,
+    dead_letter: deadLetter,
+  } = value;
   return {
     ...(maxRetries === undefined ? {} : { maxRetries }),
     ...(delay === undefined ? {} : { retryDelayMs: delay * 1000 }),
@@ -232,7 +253,9 @@ function rulesOf(source: YamlSource, { entries }: Checked) {
     const missing = blank || (written.build === undefined && !entries.has('build'));
     if (written.kind === 'static' && missing) {
       const hint = 'Add a line such as "build: npm run build".';
-      source.report("Build command is required when kind is 'static'", valueOf(blank ? 'build' : 'kind'), 'build', { hint });
+      source.report("Build command is required when kind is 'static'", valueOf(blank ? 'build' : 'kind'), 'build', {
+        hint,
+      });
     } else if (blank) {
       fail('build must be a shell command, not an empty text', 'build');
     }
@@ -249,7 +272,10 @@ function rulesOf(source: YamlSource, { entries }: Checked) {
       } else if (date < earliestDate) {
         fail(`compatibility_date must be ${earliestDate} or later, not ${date}`, 'compatibility_date');
       } else if (date > today) {
-        fail(`compatibility_date must not be in the future: ${date} is after today, ${today} (UTC)`, 'compatibility_date');
+        fail(
+          `compatibility_date must not be in the future: ${date} is after today, ${today} (UTC)`,
+          'compatibility_date',
+        );
       }
     }
     const seen = new Set<string>();
@@ -262,7 +288,10 @@ function rulesOf(source: YamlSource, { entries }: Checked) {
       if (seen.has(opposite)) fail(`The flags ${quoted(opposite)} and ${quoted(flag)} contradict each other`, path);
       const warning = flagWarning(flag);
       if (warning !== null && !seen.has(flag))
-        source.report(warning.message, valueOf(path), path, { severity: 'warning', ...(warning.hint && { hint: warning.hint }) });
+        source.report(warning.message, valueOf(path), path, {
+          severity: 'warning',
+          ...(warning.hint && { hint: warning.hint }),
+        });
       seen.add(flag);
     }
   }
@@ -271,7 +300,8 @@ function rulesOf(source: YamlSource, { entries }: Checked) {
     const owners = new Map<string, string>();
     const claim = (name: string, owner: string, node: Node | undefined, path: string) => {
       const first = owners.get(name);
-      if (first !== undefined) source.report(`The binding name ${name} is used twice: in ${first} and in ${owner}`, node, path);
+      if (first !== undefined)
+        source.report(`The binding name ${name} is used twice: in ${first} and in ${owner}`, node, path);
       else owners.set(name, owner);
     };
     if (written.ai || written.agentSDK) owners.set('AI', written.ai ? 'ai' : 'agentSDK');
@@ -279,9 +309,11 @@ function rulesOf(source: YamlSource, { entries }: Checked) {
       for (const [name, value] of Object.entries(written[kind] ?? {})) {
         const resource = resourceOf(value);
         const path = `${kind}.${name}`;
-        const own: Readonly<Record<string, string>> = kind in agentBindings ? agentBindings[kind as keyof typeof agentBindings] : {};
+        const own: Readonly<Record<string, string>> =
+          kind in agentBindings ? agentBindings[kind as keyof typeof agentBindings] : {};
         if (!Object.hasOwn(own, name)) refuseReserved(name, keyOf(path), path);
-        else if (own[name] !== resource) fail(`${name} belongs to the agent library and must be bound to "${own[name]}"`, path);
+        else if (own[name] !== resource)
+          fail(`${name} belongs to the agent library and must be bound to "${own[name]}"`, path);
         claim(name, kind, keyOf(path), path);
       }
     }
@@ -299,27 +331,35 @@ function rulesOf(source: YamlSource, { entries }: Checked) {
 
   function refuseReserved(name: string, node: Node | undefined, path: string): void {
     if (!name.startsWith('PLATFORM_')) return;
-    source.report(`The binding name ${name} is reserved`, node, path, { hint: 'Names that begin with PLATFORM_ belong to the platform.' });
+    source.report(`The binding name ${name} is reserved`, node, path, {
+      hint: 'Names that begin with PLATFORM_ belong to the platform.',
+    });
   }
 
   function checkQueues(written: ProjectFile): void {
     const said = new Map<string, string>();
-    const queues = Object.entries(written.queue ?? {}).filter((entry): entry is [string, Exclude<WrittenQueue, string>] => {
-      // One without a name has been reported.
-      return typeof entry[1] !== 'string' && entry[1].name !== undefined;
-    });
+    const queues = Object.entries(written.queue ?? {}).filter(
+      (entry): entry is [string, Exclude<WrittenQueue, string>] => {
+        // One without a name has been reported.
+        return typeof entry[1] !== 'string' && entry[1].name !== undefined;
+      },
+    );
     const dead = new Map(queues.map(([name, { dead_letter: deadLetter }]) => [deadLetter, name]));
     for (const [name, value] of queues) {
       const path = `queue.${name}`;
       const text = JSON.stringify(Object.entries(settingsOf(value)));
       const before = said.get(value.name);
       said.set(value.name, text);
-      if (before !== undefined && before !== text) fail(`Two bindings of the queue ${quoted(value.name)} say different things of it`, path);
+      if (before !== undefined && before !== text)
+        fail(`Two bindings of the queue ${quoted(value.name)} say different things of it`, path);
       if (value.dead_letter === undefined) continue;
       const inner = `${path}.dead_letter`;
       if (value.dead_letter === value.name) fail(`${quoted(value.name)} cannot take its own dead letters`, inner);
       else if (dead.has(value.name))
-        fail(`${quoted(value.name)} takes the dead letters of ${dead.get(value.name)}: what fails there stays there`, inner);
+        fail(
+          `${quoted(value.name)} takes the dead letters of ${dead.get(value.name)}: what fails there stays there`,
+          inner,
+        );
     }
   }
 
@@ -339,7 +379,11 @@ function rulesOf(source: YamlSource, { entries }: Checked) {
       const parsed = schedule === undefined ? undefined : parseCronSchedule(schedule);
       if (parsed && 'problem' in parsed) fail(parsed.problem, path);
       if (timezone !== undefined && !isTimeZone(timezone)) {
-        fail(`${quoted(timezone)} is not a time zone`, `${inner}.timezone`, 'Use an IANA name, such as "Europe/Berlin" or "UTC".');
+        fail(
+          `${quoted(timezone)} is not a time zone`,
+          `${inner}.timezone`,
+          'Use an IANA name, such as "Europe/Berlin" or "UTC".',
+        );
       }
     }
   }

@@ -1,13 +1,17 @@
-// What a project says of its queues in platform.yaml beside their names: attempts, pauses, how many at a time, where dead letters go.
-// Read by the broker and the host half of queues. Pure.
+// What a project says of its queues in platform.yaml beside their names: attempts, pauses, how many at a time, where
+// dead letters go. Read by the broker and the host half of queues. Pure.
 import { backoffMs, type DeliveryLimits } from './delivery-limits.ts';
 
 /** Of one queue; what is absent is as the platform's limits say. */
 export interface QueueSettings {
-  /** Attempts after the first. */ readonly maxRetries?: number;
-  /** Wait before the second attempt; it doubles with each further one. */ readonly retryDelayMs?: number;
-  /** Messages that are worked on at a time. */ readonly maxConcurrency?: number;
-  /** Queue that takes what could not be delivered. */ readonly deadLetter?: string;
+  /** Attempts after the first. */
+  readonly maxRetries?: number;
+  /** Wait before the second attempt; it doubles with each further one. */
+  readonly retryDelayMs?: number;
+  /** Messages that are worked on at a time. */
+  readonly maxConcurrency?: number;
+  /** Queue that takes what could not be delivered. */
+  readonly deadLetter?: string;
 }
 
 /** By resource name. */
@@ -15,11 +19,14 @@ export type QueuesSettings = Readonly<Record<string, QueueSettings>>;
 
 const deadSuffix = '_dlq';
 
-/** The queue that takes what `resource` could not deliver; null: it is one of dead letters itself, and they stay there. */
+/**
+ * The queue that takes what `resource` could not deliver; null: it is one of dead letters itself, and they stay there.
+ */
 export function deadLettersOf(queues: QueuesSettings, resource: string): string | null {
   const own = Object.hasOwn(queues, resource) ? queues[resource]?.deadLetter : undefined;
   if (own !== undefined) return own;
-  const isDead = resource.endsWith(deadSuffix) || Object.values(queues).some(({ deadLetter }) => deadLetter === resource);
+  const isDead =
+    resource.endsWith(deadSuffix) || Object.values(queues).some(({ deadLetter }) => deadLetter === resource);
   return isDead ? null : `${resource}${deadSuffix}`;
 }
 

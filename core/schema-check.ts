@@ -1,5 +1,6 @@
-// Walks a YAML document along a schema literal and builds the plain value, reporting what does not fit with the place of
-// each node. Understands the keywords that our schemas use, no more. Called by the parsers of our YAML files; no I/O.
+// Walks a YAML document along a schema literal and builds the plain value, reporting what does not fit with the place
+// of each node. Understands the keywords that our schemas use, no more. Called by the parsers of our YAML files; no
+// I/O.
 import { isMap, isScalar, isSeq, type Node, type YAMLMap } from 'yaml';
 import { quoted } from './problem.ts';
 import { nearestWord } from './spelling.ts';
@@ -9,7 +10,8 @@ import type { YamlSource } from './yaml-source.ts';
 export interface SchemaNode {
   readonly type?: 'object' | 'array' | 'string' | 'boolean' | 'integer';
   readonly enum?: readonly string[];
-  /** At most one branch fits the type of a value. */ readonly anyOf?: readonly SchemaNode[];
+  /** At most one branch fits the type of a value. */
+  readonly anyOf?: readonly SchemaNode[];
   readonly properties?: Readonly<Record<string, SchemaNode>>;
   readonly patternProperties?: Readonly<Record<string, SchemaNode>>;
   readonly additionalProperties?: false;
@@ -20,8 +22,10 @@ export interface SchemaNode {
   readonly minLength?: number;
   readonly minimum?: number;
   readonly maximum?: number;
-  /** What a value must be, after "must be" in a message. */ readonly expects?: string;
-  /** What a name in `patternProperties` must be. */ readonly expectsNames?: string;
+  /** What a value must be, after "must be" in a message. */
+  readonly expects?: string;
+  /** What a name in `patternProperties` must be. */
+  readonly expectsNames?: string;
 }
 
 /** Nodes of a key and of its value, for problems that are found later. */
@@ -33,7 +37,8 @@ export interface Entry {
 /** A checked document. `value` holds what fitted; the source's problems tell whether that was everything. */
 export interface Checked {
   readonly value: Readonly<Record<string, unknown>>;
-  /** By path, such as `assets.binding`. */ readonly entries: ReadonlyMap<string, Entry>;
+  /** By path, such as `assets.binding`. */
+  readonly entries: ReadonlyMap<string, Entry>;
 }
 
 /** How a caller answers a key that the schema does not have: a message of its own, or undefined for the usual one. */
@@ -85,7 +90,9 @@ export function checkSource(source: YamlSource, schema: SchemaNode, unknownKey: 
       const valueNode = (pair.value ?? keyNode) as Node;
       entries.set(inner, { key: keyNode, value: valueNode });
       if (pair.value === null)
-        source.report(`${inner} has no value`, keyNode, inner, { hint: `Give it ${expected(definition)}, or delete the line.` });
+        source.report(`${inner} has no value`, keyNode, inner, {
+          hint: `Give it ${expected(definition)}, or delete the line.`,
+        });
       const checked = pair.value === null ? undefined : checkNode(valueNode, definition, inner);
       if (checked !== undefined) value[key] = checked;
     }
@@ -99,7 +106,9 @@ export function checkSource(source: YamlSource, schema: SchemaNode, unknownKey: 
     const target = source.follow(node, path);
     if (target === undefined) return undefined;
     if (isScalar(target) && typeof target.value === 'string') return target.value;
-    source.report(`A key must be text, not ${described(target)}`, node, path, { hint: 'Put it in quotes if it is meant as text.' });
+    source.report(`A key must be text, not ${described(target)}`, node, path, {
+      hint: 'Put it in quotes if it is meant as text.',
+    });
     return undefined;
   }
 
@@ -117,7 +126,9 @@ export function checkSource(source: YamlSource, schema: SchemaNode, unknownKey: 
     const answer = unknownKey(inner);
     const near = nearestWord(key, known);
     const hint = answer?.hint ?? (near === undefined ? `Known keys: ${known.join(', ')}.` : `Did you mean "${near}"?`);
-    source.report(answer?.message ?? `Unknown key ${quoted(key)}${path === '' ? '' : ` in ${path}`}`, keyNode, inner, { hint });
+    source.report(answer?.message ?? `Unknown key ${quoted(key)}${path === '' ? '' : ` in ${path}`}`, keyNode, inner, {
+      hint,
+    });
     return undefined;
   }
 
@@ -134,7 +145,10 @@ export function checkSource(source: YamlSource, schema: SchemaNode, unknownKey: 
   }
 
   function mismatch(node: Node, target: Node, schema: SchemaNode, path: string): undefined {
-    const near = schema.enum && isScalar(target) && typeof target.value === 'string' ? nearestWord(target.value, schema.enum) : undefined;
+    const near =
+      schema.enum && isScalar(target) && typeof target.value === 'string'
+        ? nearestWord(target.value, schema.enum)
+        : undefined;
     const hint = near === undefined ? typeHint(target, schema) : `Did you mean "${near}"?`;
     source.report(`${path} must be ${expected(schema)}, not ${described(target)}`, node, path, { hint });
   }
@@ -152,7 +166,9 @@ function hasType(node: Node, schema: SchemaNode): boolean {
   if (!isScalar(node)) return false;
   const { value } = node;
   if (schema.enum || schema.type === 'string') return typeof value === 'string';
-  return schema.type === 'boolean' ? typeof value === 'boolean' : schema.type === 'integer' && typeof value === 'number';
+  return schema.type === 'boolean'
+    ? typeof value === 'boolean'
+    : schema.type === 'integer' && typeof value === 'number';
 }
 
 function scalarFits(value: unknown, schema: SchemaNode): boolean {
@@ -160,13 +176,21 @@ function scalarFits(value: unknown, schema: SchemaNode): boolean {
   if (typeof value === 'number')
     return Number.isInteger(value) && value >= (schema.minimum ?? -Infinity) && value <= (schema.maximum ?? Infinity);
   if (typeof value !== 'string') return true;
-  return value.length >= (schema.minLength ?? 0) && (schema.pattern === undefined || new RegExp(schema.pattern).test(value));
+  return (
+    value.length >= (schema.minLength ?? 0) && (schema.pattern === undefined || new RegExp(schema.pattern).test(value))
+  );
 }
 
 function expected(schema: SchemaNode): string {
   if (schema.expects !== undefined) return schema.expects;
   if (schema.enum) return `one of ${schema.enum.join(', ')}`;
-  const names = { object: 'a map', array: 'a list', string: 'text', boolean: 'true or false', integer: 'a whole number' };
+  const names = {
+    object: 'a map',
+    array: 'a list',
+    string: 'text',
+    boolean: 'true or false',
+    integer: 'a whole number',
+  };
   return schema.type === undefined ? 'something else' : names[schema.type];
 }
 

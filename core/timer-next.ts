@@ -14,7 +14,9 @@ export function nextTime(
 ): number | null {
   if (timer.cron !== null) {
     const parsed = parseCronSchedule(timer.cron);
-    return 'problem' in parsed ? null : nextCronTime(parsed.schedule, timer.timezone ?? 'UTC', Math.max(now, scheduledTime));
+    return 'problem' in parsed
+      ? null
+      : nextCronTime(parsed.schedule, timer.timezone ?? 'UTC', Math.max(now, scheduledTime));
   }
   if (timer.intervalMs === null) return null;
   const missed = Math.max(0, Math.floor((now - scheduledTime) / timer.intervalMs));

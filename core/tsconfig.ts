@@ -1,6 +1,15 @@
-// tsconfig.json of a project: makes it see env.d.ts, changing as little of the text as possible, and says which files it names.
-// Called by `platform types`, which reads and writes the file, and by the builder. No I/O; comments, indentation, line ends and byte order mark stay.
-import { applyEdits, modify, parseTree, printParseErrorCode, type JSONPath, type Node, type ParseError } from 'jsonc-parser';
+// tsconfig.json of a project: makes it see env.d.ts, changing as little of the text as possible, and says which files
+// it names. Called by `platform types`, which reads and writes the file, and by the builder. No I/O; comments,
+// indentation, line ends and byte order mark stay.
+import {
+  applyEdits,
+  modify,
+  parseTree,
+  printParseErrorCode,
+  type JSONPath,
+  type Node,
+  type ParseError,
+} from 'jsonc-parser';
 import { typesPackage } from './environment-types.ts';
 import type { Problem } from './problem.ts';
 
@@ -33,7 +42,10 @@ function newTsconfig(environmentFile: string): string {
  * @param options.environmentFile path of env.d.ts relative to the folder of the file, with `/`.
  * @param options.file name for a problem.
  */
-export function addToTsconfig(text: string | null, options: { readonly environmentFile: string; readonly file: string }): TsconfigEdit {
+export function addToTsconfig(
+  text: string | null,
+  options: { readonly environmentFile: string; readonly file: string },
+): TsconfigEdit {
   const { environmentFile, file } = options;
   if (text === null) return { text: newTsconfig(environmentFile), changed: true };
   const mark = text.startsWith('\ufeff') ? '\ufeff' : '';
@@ -50,16 +62,30 @@ export function addToTsconfig(text: string | null, options: { readonly environme
   const files = childOf(root, 'files');
   // Without `include` and `files` every file below counts; with `files` alone only those.
   const list =
-    include?.type === 'array' ? (['include', include] as const) : files?.type === 'array' ? (['files', files] as const) : undefined;
+    include?.type === 'array'
+      ? (['include', include] as const)
+      : files?.type === 'array'
+        ? (['files', files] as const)
+        : undefined;
   const covered = [...stringsOf(include), ...stringsOf(files)].some((pattern) => covers(pattern, environmentFile));
   // parseTree again: the edit above may have moved everything.
   if (list !== undefined && !covered)
-    plain = append(plain, [list[0]], childOf(parseTree(plain, [], { allowTrailingComma: true }), list[0])!, environmentFile);
+    plain = append(
+      plain,
+      [list[0]],
+      childOf(parseTree(plain, [], { allowTrailingComma: true }), list[0])!,
+      environmentFile,
+    );
   return { text: mark + plain, changed: mark + plain !== text };
 }
 
-/** Files that a tsconfig.json names by path under `extends` and `references`, with their place; names of packages are left out. */
-export function tsconfigLinks(text: string): { readonly path: string; readonly line: number; readonly column: number }[] {
+/**
+ * Files that a tsconfig.json names by path under `extends` and `references`, with their place; names of packages are
+ * left out.
+ */
+export function tsconfigLinks(
+  text: string,
+): { readonly path: string; readonly line: number; readonly column: number }[] {
   const root = parseTree(text.replace(/^\ufeff/, ' '), [], { allowTrailingComma: true });
   const references = childOf(root, 'references')?.children?.map((reference) => childOf(reference, 'path')) ?? [];
   const extended = childOf(root, 'extends');
@@ -73,10 +99,16 @@ export function tsconfigLinks(text: string): { readonly path: string; readonly l
   });
 }
 
-function problemOf(text: string, root: Node | undefined, errors: readonly ParseError[], file: string): Problem | undefined {
+function problemOf(
+  text: string,
+  root: Node | undefined,
+  errors: readonly ParseError[],
+  file: string,
+): Problem | undefined {
   const first = errors[0];
   if (first === undefined && root?.type === 'object') return undefined;
-  const message = first === undefined ? 'The file must be an object' : `Invalid JSON: ${printParseErrorCode(first.error)}`;
+  const message =
+    first === undefined ? 'The file must be an object' : `Invalid JSON: ${printParseErrorCode(first.error)}`;
   const before = text.slice(0, first?.offset ?? 0).split('\n');
   return { message, severity: 'error', file, line: before.length, column: before.at(-1)!.length + 1, path: '' };
 }
@@ -86,7 +118,11 @@ function append(text: string, path: JSONPath, list: Node, value: string): string
   const items = list.children ?? [];
   const last = items.at(-1);
   if (last === undefined) {
-    const formattingOptions = { insertSpaces: !/^\t/m.test(text), tabSize: indentOf(text), eol: text.includes('\r\n') ? '\r\n' : '\n' };
+    const formattingOptions = {
+      insertSpaces: !/^\t/m.test(text),
+      tabSize: indentOf(text),
+      eol: text.includes('\r\n') ? '\r\n' : '\n',
+    };
     return applyEdits(text, modify(text, path, [value], { formattingOptions }));
   }
   const end = last.offset + last.length;
@@ -95,7 +131,11 @@ function append(text: string, path: JSONPath, list: Node, value: string): string
   const lineStart = text.lastIndexOf('\n', last.offset) + 1;
   const ownLine = /^[ \t]*$/.test(text.slice(lineStart, last.offset)) && lineStart > list.offset;
   const eol = text[lineStart - 2] === '\r' ? '\r\n' : '\n';
-  const gap = ownLine ? eol + text.slice(lineStart, last.offset) : before === undefined || /\s/.test(text[last.offset - 1]!) ? ' ' : '';
+  const gap = ownLine
+    ? eol + text.slice(lineStart, last.offset)
+    : before === undefined || /\s/.test(text[last.offset - 1]!)
+      ? ' '
+      : '';
   return `${text.slice(0, end)},${gap}${JSON.stringify(value)}${text.slice(end)}`;
 }
 

@@ -12,7 +12,11 @@ const workspaceFileSchema = {
     exclude: {
       type: 'array',
       maxItems: 100,
-      items: { type: 'string', pattern: '^.{1,256}$', expects: 'a pattern such as "examples/*", of at most 256 characters' },
+      items: {
+        type: 'string',
+        pattern: '^.{1,256}$',
+        expects: 'a pattern such as "examples/*", of at most 256 characters',
+      },
       expects: 'a list of patterns, such as ["examples/*"]',
     },
   },
@@ -35,9 +39,12 @@ const indicatorFiles: readonly string[] = [
 
 /** What the paths of a repository tell. */
 export interface Workspace {
-  /** Whether the monorepo rules apply. */ readonly monorepo: boolean;
-  /** The files that say so, sorted; empty when none does. */ readonly indicators: readonly string[];
-  /** Every platform.yaml that counts, sorted. */ readonly projectFiles: readonly string[];
+  /** Whether the monorepo rules apply. */
+  readonly monorepo: boolean;
+  /** The files that say so, sorted; empty when none does. */
+  readonly indicators: readonly string[];
+  /** Every platform.yaml that counts, sorted. */
+  readonly projectFiles: readonly string[];
   readonly problems: readonly Problem[];
 }
 
@@ -89,7 +96,10 @@ export function inspectRepository(repository: {
  *
  * @example buildFolders({ monorepo: true, base: 'apps/web' }) // { install: '.', build: 'apps/web' }
  */
-export function buildFolders(project: { readonly monorepo: boolean; readonly base: string }): { install: string; build: string } {
+export function buildFolders(project: { readonly monorepo: boolean; readonly base: string }): {
+  install: string;
+  build: string;
+} {
   return { install: project.monorepo ? '.' : project.base, build: project.base };
 }
 
@@ -107,7 +117,8 @@ function hasWorkspaces(manifest: string | undefined): boolean {
   if (manifest === undefined) return false;
   try {
     const parsed: unknown = JSON.parse(manifest.replace(/^\ufeff/, ''));
-    const workspaces = typeof parsed === 'object' && parsed !== null && 'workspaces' in parsed ? parsed.workspaces : undefined;
+    const workspaces =
+      typeof parsed === 'object' && parsed !== null && 'workspaces' in parsed ? parsed.workspaces : undefined;
     return typeof workspaces === 'object' && workspaces !== null;
   } catch {
     // A broken package.json is the package manager's to report.
@@ -118,7 +129,8 @@ function hasWorkspaces(manifest: string | undefined): boolean {
 function patternProblem(pattern: string): string | undefined {
   if (pattern.startsWith('!')) return 'begins with "!", which is not supported';
   if (/[[\]{}()\\]/.test(pattern)) return 'uses more than *, ** and ?, which is not supported';
-  if (pattern.startsWith('/') || pattern.split('/').includes('..')) return 'must be relative to the root of the repository';
+  if (pattern.startsWith('/') || pattern.split('/').includes('..'))
+    return 'must be relative to the root of the repository';
   return undefined;
 }
 
@@ -150,7 +162,10 @@ function matchesName(name: string, pattern: string): boolean {
   );
 }
 
-/** Whether a sequence matches a pattern in which some elements stand for any number of others; length times length steps. */
+/**
+ * Whether a sequence matches a pattern in which some elements stand for any number of others; length times length
+ * steps.
+ */
 function matchesAll(
   length: number,
   patternLength: number,
@@ -160,7 +175,8 @@ function matchesAll(
   let reached = Array.from({ length: length + 1 }, (_, i) => i === 0);
   for (let j = 0; j < patternLength; j++) {
     const next = [isMany(j) && reached[0]!];
-    for (let i = 1; i <= length; i++) next.push(isMany(j) ? reached[i]! || next[i - 1]! : reached[i - 1]! && fits(i - 1, j));
+    for (let i = 1; i <= length; i++)
+      next.push(isMany(j) ? reached[i]! || next[i - 1]! : reached[i - 1]! && fits(i - 1, j));
     reached = next;
   }
   return reached[length]!;

@@ -1,5 +1,6 @@
-// Text of a YAML file -> document with positions, or problems. Bounds what a hostile file can cost: size, depth, aliases,
-// number of problems. Called by the parsers of platform.yaml and platform-workspace.yaml. Never throws on bad input.
+// Text of a YAML file -> document with positions, or problems. Bounds what a hostile file can cost: size, depth,
+// aliases, number of problems. Called by the parsers of platform.yaml and platform-workspace.yaml. Never throws on bad
+// input.
 import { isAlias, parseDocument, type Document, type ErrorCode, type Node } from 'yaml';
 import { projectFileBytesMax } from './limits.ts';
 import { printable, type Problem } from './problem.ts';
@@ -22,10 +23,17 @@ export type Place = Node | number | null | undefined;
 
 /** A YAML file being read: its nodes, and the problems found so far. */
 export interface YamlSource {
-  /** The root node; null when the file is empty or broken. */ readonly root: Node | null;
-  /** Whether the text is a YAML document at all; when not, the problems say why. */ readonly readable: boolean;
+  /** The root node; null when the file is empty or broken. */
+  readonly root: Node | null;
+  /** Whether the text is a YAML document at all; when not, the problems say why. */
+  readonly readable: boolean;
   readonly problems: readonly Problem[];
-  report(message: string, place: Place, path: string, more?: { severity?: Problem['severity']; hint?: string | undefined }): void;
+  report(
+    message: string,
+    place: Place,
+    path: string,
+    more?: { severity?: Problem['severity']; hint?: string | undefined },
+  ): void;
   /** The node an alias stands for; undefined (and reported) when there is none. */
   follow(node: Node, path: string): Node | undefined;
 }
@@ -37,15 +45,29 @@ export function readYaml(text: string, file: string): YamlSource {
   let document: Document.Parsed | null = null;
   let aliases = 0;
 
-  function report(message: string, place: Place, path: string, more: { severity?: Problem['severity']; hint?: string | undefined } = {}) {
+  function report(
+    message: string,
+    place: Place,
+    path: string,
+    more: { severity?: Problem['severity']; hint?: string | undefined } = {},
+  ) {
     if (problems.length > problemsMax) return;
     const offset = typeof place === 'number' ? place : (place?.range?.[0] ?? 0);
     const where = { file, ...positionIn(plain, offset), path: printable(path) };
     const { severity = 'error', hint } = more;
     if (problems.length < problemsMax) {
-      problems.push({ message: printable(message), severity, ...where, ...(hint === undefined ? {} : { hint: printable(hint) }) });
+      problems.push({
+        message: printable(message),
+        severity,
+        ...where,
+        ...(hint === undefined ? {} : { hint: printable(hint) }),
+      });
     } else {
-      problems.push({ message: `More than ${problemsMax} problems; the others are left out`, severity: 'error', ...where });
+      problems.push({
+        message: `More than ${problemsMax} problems; the others are left out`,
+        severity: 'error',
+        ...where,
+      });
     }
   }
 

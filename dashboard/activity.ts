@@ -1,4 +1,5 @@
-// What happens in the project, as it happens: one connection for the whole page, which the browser opens again when it breaks.
+// What happens in the project, as it happens: one connection for the whole page, which the browser opens again when it
+// breaks.
 
 /** As runtime/dev/dashboard/activity.ts notes it. */
 export interface Happening {
@@ -20,7 +21,8 @@ export interface Happening {
 
 /** What this page has heard of. */
 export interface Followed {
-  /** The oldest first. */ readonly all: readonly Happening[];
+  /** The oldest first. */
+  readonly all: readonly Happening[];
   listen(listener: (happening: Happening) => void, signal?: AbortSignal): void;
 }
 

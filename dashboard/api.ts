@@ -1,4 +1,5 @@
-// Asks the API that the page came from. Shapes are those of runtime/dev/dashboard; docs/dev-dashboard.md lists the routes.
+// Asks the API that the page came from. Shapes are those of runtime/dev/dashboard; docs/dev-dashboard.md lists the
+// routes.
 
 /** Path of a route: what stands in `${}` becomes one segment, whatever it holds. */
 export function path(parts: TemplateStringsArray, ...values: readonly unknown[]): string {
@@ -11,8 +12,15 @@ export async function get<Answer>(route: string): Promise<Answer> {
 }
 
 /** Sends JSON. @throws {Error} with the words of the API. */
-export async function send<Answer = unknown>(method: 'POST' | 'PUT' | 'DELETE', route: string, body?: unknown): Promise<Answer> {
-  const options = body === undefined ? { method } : { method, body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
+export async function send<Answer = unknown>(
+  method: 'POST' | 'PUT' | 'DELETE',
+  route: string,
+  body?: unknown,
+): Promise<Answer> {
+  const options =
+    body === undefined
+      ? { method }
+      : { method, body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
   return answerOf(await fetch(route, options)) as Promise<Answer>;
 }
 

@@ -1,4 +1,5 @@
-// The dashboard of `platform dev` in the browser: its frame, the list of what there is, and the view that the address names.
+// The dashboard of `platform dev` in the browser: its frame, the list of what there is, and the view that the address
+// names.
 import { get } from './api.ts';
 import { badge } from './components/display.ts';
 import { element, fill } from './components/element.ts';
@@ -41,7 +42,11 @@ const address = element('a', { target: '_blank', rel: 'noreferrer' });
 const navigation = element('nav', { 'aria-label': 'Parts of the project' });
 const main = element('main', { id: 'main', tabindex: -1 });
 document.body.append(
-  element('a', { class: 'skip', href: '#main', onclick: (event: Event) => (event.preventDefault(), main.focus()) }, 'Skip to the content'),
+  element(
+    'a',
+    { class: 'skip', href: '#main', onclick: (event: Event) => (event.preventDefault(), main.focus()) },
+    'Skip to the content',
+  ),
   element('header', {}, project, address, state),
   navigation,
   main,
@@ -49,14 +54,24 @@ document.body.append(
 
 let leave = new AbortController();
 let drawn = '';
-const activity = followActivity((isOpen) => fill(state, isOpen ? badge('live', 'good') : badge('not reachable', 'bad')));
+const activity = followActivity((isOpen) =>
+  fill(state, isOpen ? badge('live', 'good') : badge('not reachable', 'bad')),
+);
 
 function links(configuration: Configuration): [heading: string, links: [path: string, label: string][]][] {
   const bindings = configuration.bindings ?? {};
-  const groups: [string, [string, string][]][] = [['Project', Object.entries(general).map(([name, [title]]) => [name, title])]];
+  const groups: [string, [string, string][]][] = [
+    ['Project', Object.entries(general).map(([name, [title]]) => [name, title])],
+  ];
   for (const [kind, [title]] of Object.entries(kinds)) {
-    const names = kind === 'cron' ? (Object.keys(configuration.cron ?? {}).length > 0 ? ['all'] : []) : Object.keys(bindings[kind] ?? {});
-    if (names.length > 0) groups.push([title, names.map((name) => [`${kind}/${encodeURIComponent(name)}`, name === 'all' ? title : name])]);
+    const names =
+      kind === 'cron'
+        ? Object.keys(configuration.cron ?? {}).length > 0
+          ? ['all']
+          : []
+        : Object.keys(bindings[kind] ?? {});
+    if (names.length > 0)
+      groups.push([title, names.map((name) => [`${kind}/${encodeURIComponent(name)}`, name === 'all' ? title : name])]);
   }
   return groups;
 }

@@ -10,7 +10,8 @@ import { isArtifactId } from '#core/names.ts';
 export interface OpenArtifact {
   readonly id: string;
   readonly manifest: Manifest;
-  /** Characters of its manifest. */ readonly size: number;
+  /** Characters of its manifest. */
+  readonly size: number;
   /** The bundle, checked; null for static projects. @throws {PlatformError} `artifact_corrupt` */
   workerCode(): string | null;
   /** Its source map; null where there is none or it cannot be read. */
@@ -26,7 +27,8 @@ export interface OpenArtifact {
 const KEPT_SIZE_MAX = 16 * 1024 * 1024;
 
 /**
- * Opens artifacts, and remembers those that were opened last: an id never names anything else, so no manifest is read or checked twice.
+ * Opens artifacts, and remembers those that were opened last: an id never names anything else, so no manifest is read
+ * or checked twice.
  *
  * @param keptSizeMax characters of manifests that are kept.
  * @returns `openArtifact` of the folder, with its errors.
@@ -51,7 +53,10 @@ export function createArtifactSource(folder: string, keptSizeMax = KEPT_SIZE_MAX
   };
 }
 
-/** @throws {PlatformError} `deployment_unavailable` when it is not there, `artifact_corrupt` when it is not what its id says. */
+/**
+ * @throws {PlatformError} `deployment_unavailable` when it is not there, `artifact_corrupt` when it is not what its id
+ * says.
+ */
 export function openArtifact(folder: string, id: string): OpenArtifact {
   if (!isArtifactId(id)) throw new PlatformError('artifact_corrupt', { artifact: id, reason: 'its id is not a hash' });
   const root = join(folder, 'artifacts', id);
@@ -63,7 +68,8 @@ export function openArtifact(folder: string, id: string): OpenArtifact {
     } catch (error) {
       throw new PlatformError('artifact_corrupt', { artifact: id, reason: `${name} cannot be read` }, { cause: error });
     }
-    if (hashOf(content) !== hash) throw new PlatformError('artifact_corrupt', { artifact: id, reason: `${name} does not match its hash` });
+    if (hashOf(content) !== hash)
+      throw new PlatformError('artifact_corrupt', { artifact: id, reason: `${name} does not match its hash` });
     return content.toString('utf8');
   };
   return {
@@ -80,10 +86,13 @@ export function openArtifact(folder: string, id: string): OpenArtifact {
       }
     },
     migrations: () =>
-      manifest.migrations === undefined ? [] : (JSON.parse(read('migrations.json', manifest.migrations.hash)) as DatabaseMigrations[]),
+      manifest.migrations === undefined
+        ? []
+        : (JSON.parse(read('migrations.json', manifest.migrations.hash)) as DatabaseMigrations[]),
     assetFile: (path) => join(root, 'assets', path),
     encodedFile(hash) {
-      if (!isArtifactId(hash)) throw new PlatformError('artifact_corrupt', { artifact: id, reason: 'an encoding has no hash' });
+      if (!isArtifactId(hash))
+        throw new PlatformError('artifact_corrupt', { artifact: id, reason: 'an encoding has no hash' });
       return join(root, 'encoded', hash);
     },
   };
@@ -94,7 +103,11 @@ function readManifest(root: string, id: string): { manifest: Manifest; size: num
   try {
     text = readFileSync(join(root, 'manifest.json'), 'utf8');
   } catch (error) {
-    throw new PlatformError('deployment_unavailable', { deployment: id, reason: 'its artifact is not there' }, { cause: error });
+    throw new PlatformError(
+      'deployment_unavailable',
+      { deployment: id, reason: 'its artifact is not there' },
+      { cause: error },
+    );
   }
   let manifest: Manifest;
   try {
@@ -105,6 +118,9 @@ function readManifest(root: string, id: string): { manifest: Manifest; size: num
   if (artifactId(manifest) !== id)
     throw new PlatformError('artifact_corrupt', { artifact: id, reason: 'manifest.json does not match its hash' });
   if (manifest.version !== 1)
-    throw new PlatformError('artifact_corrupt', { artifact: id, reason: `version ${String(manifest.version)} is not known` });
+    throw new PlatformError('artifact_corrupt', {
+      artifact: id,
+      reason: `version ${String(manifest.version)} is not known`,
+    });
   return { manifest, size: text.length };
 }

@@ -1,5 +1,5 @@
-// An exclusive lock that dies with its holder: the operating system's file lock, taken through the SQLite that Node carries.
-// No stale lock can be left behind, not even by kill -9, and containers that share the folder see it too.
+// An exclusive lock that dies with its holder: the operating system's file lock, taken through the SQLite that Node
+// carries. No stale lock can be left behind, not even by kill -9, and containers that share the folder see it too.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';

@@ -1,4 +1,5 @@
-// Why something cannot be published, in the form that the command line and the control plane show: what, where and what to do.
+// Why something cannot be published, in the form that the command line and the control plane show: what, where and what
+// to do.
 
 /** A deployment cannot be published or a route record not be read or changed, for a reason that its user can act on. */
 export class PublishError extends Error {

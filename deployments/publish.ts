@@ -1,5 +1,5 @@
-// Hands an artifact to the platform of this machine: puts it into `artifacts/` of the data folder and makes it a deployment in the
-// project's route record. Called by `deploy` and `start`.
+// Hands an artifact to the platform of this machine: puts it into `artifacts/` of the data folder and makes it a
+// deployment in the project's route record. Called by `deploy` and `start`.
 import { randomInt } from 'node:crypto';
 import { cpSync, existsSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
@@ -11,22 +11,27 @@ import { changeRoute, makeFolder, temporaryFolder, writable } from './route-reco
 
 /** What is to be published, and as what. */
 export interface Publication {
-  /** Data folder of the handler (`FS_PATH`). */ readonly dataFolder: string;
+  /** Data folder of the handler (`FS_PATH`). */
+  readonly dataFolder: string;
   readonly project: string;
   readonly branch: string;
-  /** Whether `<project>.<domain>` serves it from now on; else it is a preview. */ readonly production: boolean;
-  /** Folder with `manifest.json`, bundle and assets. */ readonly artifactFolder: string;
+  /** Whether `<project>.<domain>` serves it from now on; else it is a preview. */
+  readonly production: boolean;
+  /** Folder with `manifest.json`, bundle and assets. */
+  readonly artifactFolder: string;
   readonly artifactId: string;
   /** Replaces the variables of production, or of a preview's branch; without it they stay. */
   readonly vars?: Readonly<Record<string, string>>;
-  /** Makes no new deployment when the newest one of the branch has the same artifact. */ readonly onlyWhenChanged?: boolean;
+  /** Makes no new deployment when the newest one of the branch has the same artifact. */
+  readonly onlyWhenChanged?: boolean;
 }
 
 /** What came of it. */
 export interface Published {
   readonly deployment: DeploymentRecord;
   readonly route: RouteRecord;
-  /** False when the branch had this artifact already. */ readonly changed: boolean;
+  /** False when the branch had this artifact already. */
+  readonly changed: boolean;
 }
 
 /** Former production deployments that are remembered for `rollback`. */
@@ -88,7 +93,11 @@ export function asProduction(record: RouteRecord, id: string): RouteRecord {
   };
 }
 
-function withVars(record: RouteRecord, { id, branch }: DeploymentRecord, vars: Readonly<Record<string, string>>): RouteRecord {
+function withVars(
+  record: RouteRecord,
+  { id, branch }: DeploymentRecord,
+  vars: Readonly<Record<string, string>>,
+): RouteRecord {
   if (previewOf(record, id) === null) return { ...record, vars };
   return { ...record, branchVars: { ...record.branchVars, [branch]: vars } };
 }

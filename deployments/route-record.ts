@@ -1,5 +1,5 @@
-// A route record as it comes from outside: checked completely before anything of it is used. The one validator: engines, the broker
-// and the command line read records through it.
+// A route record as it comes from outside: checked completely before anything of it is used. The one validator:
+// engines, the broker and the command line read records through it.
 import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { RouteRecord } from '#core/manifest.ts';
@@ -53,13 +53,15 @@ export function parseRouteRecord(text: string): RouteRecord {
     if (!isArtifactId(deployment.artifact)) throw new Error(`/deployments/${id}/artifact is no artifact id`);
   }
   const exists = (id: string, where: string): void => {
-    if (!Object.hasOwn(record.deployments, id)) throw new Error(`${where} names deployment "${id}", which is not in /deployments`);
+    if (!Object.hasOwn(record.deployments, id))
+      throw new Error(`${where} names deployment "${id}", which is not in /deployments`);
   };
   if (record.production !== null) exists(record.production, '/production');
   for (const id of record.productionHistory ?? []) exists(id, '/productionHistory');
   for (const [branch, id] of Object.entries(record.branches)) exists(id, `/branches/${branch}`);
   for (const domain of record.domains) {
-    if (!/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/.test(domain)) throw new Error(`/domains "${domain}" is no host name in lower case`);
+    if (!/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/.test(domain))
+      throw new Error(`/domains "${domain}" is no host name in lower case`);
   }
   return record;
 }

@@ -1,5 +1,5 @@
-// Route records in the data folder of a platform on this machine: read, and changed under a lock. Called by publish.ts and the
-// commands that change what a project serves. The handler sees either the old record or the new one.
+// Route records in the data folder of a platform on this machine: read, and changed under a lock. Called by publish.ts
+// and the commands that change what a project serves. The handler sees either the old record or the new one.
 import { createHash } from 'node:crypto';
 import {
   closeSync,
@@ -27,7 +27,9 @@ const lockWaitMs = 10_000;
 export function readRoutes(dataFolder: string): RouteRecord[] {
   const folder = path.join(dataFolder, 'routes');
   if (!existsSync(folder)) return [];
-  const projects = readdirSync(folder).flatMap((name) => (name.endsWith('.json') ? [name.slice(0, -'.json'.length)] : []));
+  const projects = readdirSync(folder).flatMap((name) =>
+    name.endsWith('.json') ? [name.slice(0, -'.json'.length)] : [],
+  );
   return projects
     .filter(isProjectName)
     .sort()
@@ -54,7 +56,10 @@ export function readRoute(dataFolder: string, project: string): RouteRecord | nu
     return parseRouteRecord(text);
   } catch (error) {
     const reason = error instanceof SyntaxError ? 'is not JSON' : `cannot be used: ${(error as Error).message}`;
-    throw new PublishError(`This route record ${reason}`, { file, advice: 'Restore it or delete it, then deploy again.' });
+    throw new PublishError(`This route record ${reason}`, {
+      file,
+      advice: 'Restore it or delete it, then deploy again.',
+    });
   }
 }
 
@@ -64,11 +69,17 @@ export function readRoute(dataFolder: string, project: string): RouteRecord | nu
  * @param change gets the record as it is and returns the next one; the same object writes nothing.
  * @throws {PublishError} when the data folder cannot be written.
  */
-export function changeRoute(dataFolder: string, project: string, change: (before: RouteRecord) => RouteRecord): RouteRecord {
+export function changeRoute(
+  dataFolder: string,
+  project: string,
+  change: (before: RouteRecord) => RouteRecord,
+): RouteRecord {
   return writable(dataFolder, () => {
     const lock = takeLock(path.join(dataFolder, 'locks', 'routes'), lockWaitMs);
     if (lock === null)
-      throw new PublishError(`Another deploy holds ${dataFolder} for more than ${lockWaitMs / 1000} s`, { advice: 'Try again.' });
+      throw new PublishError(`Another deploy holds ${dataFolder} for more than ${lockWaitMs / 1000} s`, {
+        advice: 'Try again.',
+      });
     try {
       const before = readRoute(dataFolder, project) ?? emptyRoute(project);
       const route = change(before);
@@ -94,7 +105,9 @@ export function writable<Result>(dataFolder: string, work: () => Result): Result
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOSPC')
-      throw new PublishError(`No space left in ${dataFolder}: nothing was changed`, { advice: 'Free some space and try again.' });
+      throw new PublishError(`No space left in ${dataFolder}: nothing was changed`, {
+        advice: 'Free some space and try again.',
+      });
     if (code === 'EACCES' || code === 'EROFS' || code === 'EPERM') {
       throw new PublishError(`${dataFolder} cannot be written: nothing was changed`, {
         advice: 'Run this as the user who started the platform, or set FS_PATH to a data folder of your own.',
@@ -125,7 +138,9 @@ function emptyRoute(project: string): RouteRecord {
   return { version: 1, project, plan: 'free', vars: {}, domains: [], production: null, branches: {}, deployments: {} };
 }
 
-/** Written and synced beside, then renamed over the old one: a reader never sees half a file, also after a power cut. */
+/**
+ * Written and synced beside, then renamed over the old one: a reader never sees half a file, also after a power cut.
+ */
 function replaceFile(dataFolder: string, file: string, text: string): void {
   makeFolder(path.dirname(file));
   const incoming = temporaryFolder(dataFolder);

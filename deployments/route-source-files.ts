@@ -1,5 +1,5 @@
-// Route records from `<FS_PATH>/routes/*.json`, watched. A file that breaks keeps its last good version and is reported. Only
-// files that changed are read: of ten thousand, one deploy touches one.
+// Route records from `<FS_PATH>/routes/*.json`, watched. A file that breaks keeps its last good version and is
+// reported. Only files that changed are read: of ten thousand, one deploy touches one.
 import { createHash } from 'node:crypto';
 import { watch } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
@@ -10,7 +10,10 @@ import type { RouteProblem, RouteSource } from './route-source.ts';
 
 /** Changes of one write come as several events. */
 const SETTLE_MS = 10;
-/** A file system that does not report changes is still looked at: a file that is replaced, added or removed changes its folder. */
+/**
+ * A file system that does not report changes is still looked at: a file that is replaced, added or removed changes its
+ * folder.
+ */
 const POLL_MS = 2000;
 /** Every so many looks all files are looked at, for those that are written in place. */
 const FULL_EVERY = 15;
@@ -18,13 +21,17 @@ const FULL_EVERY = 15;
 const STALE_MS = 1000;
 
 interface RouteFile {
-  /** What a change of the file changes; empty while that may not be relied on yet. */ readonly stamp: string;
+  /** What a change of the file changes; empty while that may not be relied on yet. */
+  readonly stamp: string;
   readonly text: string;
   readonly record: RouteRecord | null;
 }
 
 /** Reads all records of a folder, then follows its changes. */
-export async function openRouteFiles(options: { folder: string; onProblem: (problem: RouteProblem) => void }): Promise<RouteSource> {
+export async function openRouteFiles(options: {
+  folder: string;
+  onProblem: (problem: RouteProblem) => void;
+}): Promise<RouteSource> {
   const folder = join(options.folder, 'routes');
   const files = new Map<string, RouteFile>();
   /** The files that `routes` was made of. */
@@ -75,7 +82,8 @@ export async function openRouteFiles(options: { folder: string; onProblem: (prob
   function parse(name: string, text: string): RouteRecord | null {
     try {
       const record = parseRouteRecord(text);
-      if (`${record.project}.json` !== name) throw new Error(`/project is "${record.project}", so the file must be ${record.project}.json`);
+      if (`${record.project}.json` !== name)
+        throw new Error(`/project is "${record.project}", so the file must be ${record.project}.json`);
       return record;
     } catch (error) {
       options.onProblem({ file: join(folder, name), reason: (error as Error).message });

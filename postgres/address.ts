@@ -1,14 +1,19 @@
-// Where a database is and who asks: what libpq's URLs say, in the words of the library. Used by connection.ts. It connects to nothing.
+// Where a database is and who asks: what libpq's URLs say, in the words of the library. Used by connection.ts. It
+// connects to nothing.
 import { parseIntoClientConfig } from 'pg-connection-string';
 import type { ClientConfig } from 'pg';
 
 /** A database, and how to reach it. */
 export interface Address extends ClientConfig {
   ssl: NonNullable<ClientConfig['ssl']>;
-  /** Without TLS where the server has none (`sslmode=prefer`). */ readonly isTlsOptional: boolean;
+  /** Without TLS where the server has none (`sslmode=prefer`). */
+  readonly isTlsOptional: boolean;
 }
 
-/** Parameters of a URL that are no settings of the session: those that pg-connection-string reads, and those of other drivers. */
+/**
+ * Parameters of a URL that are no settings of the session: those that pg-connection-string reads, and those of other
+ * drivers.
+ */
 const ofDriver =
   /^(?:user|password|host|port|database|application_name|client_encoding|options|ssl\w*|channel_binding|connect_timeout|idle_timeout|max\w*|backoff|keep_alive|prepare|debug|fetch_types|publications|target_session_attrs|timeout|uselibpqcompat|pgbouncer)$/;
 
@@ -19,7 +24,9 @@ const ofDriver =
 export function toAddress(url: string, settings: Readonly<Record<string, string>>): Address {
   const parsed = URL.parse(url);
   if (parsed === null || !/^postgres(?:ql)?:$/.test(parsed.protocol))
-    throw new Error('The connection URL of the database must have the form postgres://user:password@host:port/database');
+    throw new Error(
+      'The connection URL of the database must have the form postgres://user:password@host:port/database',
+    );
   const query = parsed.searchParams;
   const ofSession = [...query].filter(([name]) => !ofDriver.test(name));
   const mode = toTlsMode(query);
@@ -38,12 +45,17 @@ export function toAddress(url: string, settings: Readonly<Record<string, string>
     isTlsOptional: mode === 'prefer',
     options: [
       ...(options === undefined ? [] : [options]),
-      ...[...ofSession, ...Object.entries(settings)].map(([name, value]) => `-c ${name}=${value.replaceAll(/[\\\s]/g, '\\$&')}`),
+      ...[...ofSession, ...Object.entries(settings)].map(
+        ([name, value]) => `-c ${name}=${value.replaceAll(/[\\\s]/g, '\\$&')}`,
+      ),
     ].join(' '),
   };
 }
 
-/** One of libpq's modes: `ssl=require` is another driver's word for `sslmode=require`, and `verify-ca` needs a certificate to go by. */
+/**
+ * One of libpq's modes: `ssl=require` is another driver's word for `sslmode=require`, and `verify-ca` needs a
+ * certificate to go by.
+ */
 function toTlsMode(query: URLSearchParams): string {
   if (query.get('sslrootcert') === 'system') {
     query.delete('sslrootcert');

@@ -1,22 +1,28 @@
-// The one loop behind queues, timers, cron and workflows: claims rows that are due under a lease, has them worked on, renews the
-// leases while that lasts. Lanes of different namespaces take turns. No SQL here: the rows come from a `ClaimSource`. A word (wake)
-// starts it at once, a slow poll makes up for lost words, and what somebody who died had claimed is due again when the lease ends,
-// or as soon as it is known that he is gone.
+// The one loop behind queues, timers, cron and workflows: claims rows that are due under a lease, has them worked on,
+// renews the leases while that lasts. Lanes of different namespaces take turns. No SQL here: the rows come from a
+// `ClaimSource`. A word (wake) starts it at once, a slow poll makes up for lost words, and what somebody who died had
+// claimed is due again when the lease ends, or as soon as it is known that he is gone.
 import type { Wake } from './wake.ts';
 
 /** Columns the loop needs. */
 export interface ClaimedRow {
   readonly seq: number;
   readonly lane_id: number;
-  /** The claim it was made under. */ readonly lease: string;
-  /** Rows of the lane that could have been claimed at that moment, at most. */ readonly room: number;
-  /** 1 for the first claim. */ readonly attempt: number;
+  /** The claim it was made under. */
+  readonly lease: string;
+  /** Rows of the lane that could have been claimed at that moment, at most. */
+  readonly room: number;
+  /** 1 for the first claim. */
+  readonly attempt: number;
 }
 
 /** Where claimed rows come from. Times are milliseconds since 1970. */
 export interface ClaimSource<Row extends ClaimedRow> {
   readonly kind: string;
-  /** Every lane, or these, with the time its first row is due (a claimed one: when its lease ends), null for an empty one. */
+  /**
+   * Every lane, or these, with the time its first row is due (a claimed one: when its lease ends), null for an empty
+   * one.
+   */
   scan(
     lanes?: readonly number[],
   ): Promise<readonly { readonly lane: number; readonly namespace: string; readonly due_at: number | null }[]>;
@@ -24,7 +30,10 @@ export interface ClaimSource<Row extends ClaimedRow> {
   claim(lanes: readonly number[], perLane: number, lease: string, now: number, until: number): Promise<Row[]>;
   /** Moves the end of a member's leases; returns those that are still held. */
   renew(seqs: readonly number[], member: string, until: number): Promise<number[]>;
-  /** Lets a claimed row go until `dueAt`; not counted: as if it had not been claimed. False: its claim does not hold any more. */
+  /**
+   * Lets a claimed row go until `dueAt`; not counted: as if it had not been claimed. False: its claim does not hold any
+   * more.
+   */
   release(row: Row, dueAt: number, counted: boolean): Promise<boolean>;
   /** The members whose claims there are. */
   members(): Promise<string[]>;
@@ -46,8 +55,10 @@ export interface Work<Row> {
 
 /** What the loop should know of a lane after a group of its rows. */
 export interface LaneAdvice {
-  /** Nobody takes anything of this lane for so long. */ readonly restMs?: number;
-  /** Rows that were held back by these may be claimed now. */ readonly more?: boolean;
+  /** Nobody takes anything of this lane for so long. */
+  readonly restMs?: number;
+  /** Rows that were held back by these may be claimed now. */
+  readonly more?: boolean;
 }
 
 export interface ClaimLoopOptions<Row extends ClaimedRow> {
@@ -56,10 +67,12 @@ export interface ClaimLoopOptions<Row extends ClaimedRow> {
   readonly wake: Wake;
   /** Whose claims these are; without a dot. Each claim has a lease of its own: the name, a dot and a number. */
   readonly member: string;
-  /** Whether another member is known to be gone. */ readonly isGone: (member: string) => boolean;
+  /** Whether another member is known to be gone. */
+  readonly isGone: (member: string) => boolean;
   readonly leaseMs: number;
   readonly pollMs: number;
-  /** Rows worked on at a time. */ readonly inFlightMax: number;
+  /** Rows worked on at a time. */
+  readonly inFlightMax: number;
   readonly now: () => number;
   readonly onTrouble: (message: string, error: unknown) => void;
 }
@@ -90,7 +103,10 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
   const running = new Map<number, AbortController>();
   /** Rows of each namespace that are worked on. */
   const working = new Map<string, number>();
-  /** Lanes that became due by time: their next time is not known. It is looked for once nothing of theirs is due any more. */
+  /**
+   * Lanes that became due by time: their next time is not known. It is looked for once nothing of theirs is due any
+   * more.
+   */
   const elapsed = new Set<number>();
   /** Rows that were claimed anew while we work on them: a timer that its handler set again. They wait for its end. */
   const overlapping = new Map<number, Row>();
@@ -150,7 +166,10 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
     );
   }
 
-  /** Rows that a namespace may add: no more than would be left free, so that events which take long leave room for others'. */
+  /**
+   * Rows that a namespace may add: no more than would be left free, so that events which take long leave room for
+   * others'.
+   */
   function roomOf(namespace: string): number {
     return Math.ceil((options.inFlightMax - running.size - (working.get(namespace) ?? 0)) / 2);
   }
@@ -282,7 +301,8 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
       const began = performance.now();
       await look();
       try {
-        for (const other of await source.members()) if (other !== member && options.isGone(other)) await source.takeOver(other, now());
+        for (const other of await source.members())
+          if (other !== member && options.isGone(other)) await source.takeOver(other, now());
       } catch (error) {
         if (!closed) options.onTrouble(`What others hold of ${source.kind} could not be looked through`, error);
       }

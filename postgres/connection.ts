@@ -1,11 +1,24 @@
-// Connections to Postgres, embedded or external, over the library `pg`: the one place that knows its settings and its moods. Used by
-// migrate.ts, by the roots, and by the stores through the `Postgres` they are given.
+// Connections to Postgres, embedded or external, over the library `pg`: the one place that knows its settings and its
+// moods. Used by migrate.ts, by the roots, and by the stores through the `Postgres` they are given.
 import pg from 'pg';
 import { toAddress, type Address } from './address.ts';
-import { internal, isConnectionTrouble, isStale, isWithoutTls, PostgresError, toPostgresError } from './postgres-error.ts';
+import {
+  internal,
+  isConnectionTrouble,
+  isStale,
+  isWithoutTls,
+  PostgresError,
+  toPostgresError,
+} from './postgres-error.ts';
 
 /** What a statement takes: an array goes where the statement wants one (`$1::text[]`). */
-export type PostgresValue = string | number | boolean | null | Uint8Array | readonly (string | number | boolean | null | Uint8Array)[];
+export type PostgresValue =
+  | string
+  | number
+  | boolean
+  | null
+  | Uint8Array
+  | readonly (string | number | boolean | null | Uint8Array)[];
 
 /** Runs statements with parameters `$1`, `$2`...; int8 columns are numbers, bytea are Buffers. */
 export interface Statements {
@@ -30,7 +43,10 @@ export interface Postgres extends Statements {
 
 /** How a pool behaves. */
 export interface ConnectionOptions {
-  /** `postgres://user:password@host:port/database`; a folder of a Unix socket goes into its query as `host`, as libpq has it. */
+  /**
+   * `postgres://user:password@host:port/database`; a folder of a Unix socket goes into its query as `host`, as libpq
+   * has it.
+   */
   readonly url: string;
   /** What the server shows in `pg_stat_activity`. */
   readonly name: string;
@@ -46,7 +62,10 @@ export interface ConnectionOptions {
   readonly connectMs?: number;
 }
 
-/** After an attempt to connect that failed, so long none is made: twice as long each time. A server that restarts is back in a moment. */
+/**
+ * After an attempt to connect that failed, so long none is made: twice as long each time. A server that restarts is
+ * back in a moment.
+ */
 const [awayMsLeast, awayMsMax] = [10, 320];
 const keepAliveMs = 60_000;
 const idleMs = 300_000;
@@ -59,7 +78,8 @@ const int8 = 20;
 
 /** A connection that leaves nothing of a server's death to the process. */
 export class Connection extends pg.Client {
-  /** It is of no use any more. */ isLost = false;
+  /** It is of no use any more. */
+  isLost = false;
 
   constructor(address: Address, { name, connectMs = 5000 }: ConnectionOptions) {
     super({
@@ -69,7 +89,8 @@ export class Connection extends pg.Client {
       keepAlive: true,
       keepAliveInitialDelayMillis: keepAliveMs,
       types: {
-        getTypeParser: ((type: number, format: 'text') => (type === int8 ? Number : pg.types.getTypeParser(type, format))) as never,
+        getTypeParser: ((type: number, format: 'text') =>
+          type === int8 ? Number : pg.types.getTypeParser(type, format)) as never,
       },
     });
     this.on('error', () => (this.isLost = true));
@@ -77,7 +98,10 @@ export class Connection extends pg.Client {
   }
 }
 
-/** A statement that the server keeps under a name. The library copies a record of settings property by property: 5 us of 40. */
+/**
+ * A statement that the server keeps under a name. The library copies a record of settings property by property: 5 us of
+ * 40.
+ */
 class Prepared extends pg.Query {
   name: string | undefined;
 
@@ -97,14 +121,19 @@ export function addressOf({ url, statementMs = 30_000, schema = 'public', settin
   return toAddress(url, { statement_timeout: String(statementMs), TimeZone: 'UTC', search_path: schema, ...settings });
 }
 
-/** Takes TLS from an address whose server has none, where its URL allows that: then another try is worth it. The library has no such mode. */
+/**
+ * Takes TLS from an address whose server has none, where its URL allows that: then another try is worth it. The library
+ * has no such mode.
+ */
 export function dropTls(address: Address, error: unknown): boolean {
   if (!address.isTlsOptional || !isWithoutTls(error)) return false;
   address.ssl = false;
   return true;
 }
 
-/** Opens a pool. Nothing is connected before the first statement, and what is lost is connected again by the next one. */
+/**
+ * Opens a pool. Nothing is connected before the first statement, and what is lost is connected again by the next one.
+ */
 export function openPostgres(options: ConnectionOptions): Postgres {
   const address = addressOf(options);
   const connections = new Set<Connection>();
@@ -118,7 +147,10 @@ export function openPostgres(options: ConnectionOptions): Postgres {
         super(address, options);
       }
 
-      /** Called by the pool. Where the server is away, all that wait hear of it at once, rather than one attempt after the other. */
+      /**
+       * Called by the pool. Where the server is away, all that wait hear of it at once, rather than one attempt after
+       * the other.
+       */
       override connect(told?: unknown): never {
         const tell = told as (error: Error | null) => void;
         if (live === 0 && performance.now() < awayUntil) return queueMicrotask(() => tell(away)) as never;
@@ -157,16 +189,22 @@ export function openPostgres(options: ConnectionOptions): Postgres {
   }
 
   /** A connection for a while. What it is called with must be called once. */
-  function take(use: (connection: Connection, release: (isLost: boolean) => void) => void, reject: (error: unknown) => void): void {
+  function take(
+    use: (connection: Connection, release: (isLost: boolean) => void) => void,
+    reject: (error: unknown) => void,
+  ): void {
     if (isClosing) return reject(over());
     if (pool.waitingCount >= waitingMax)
-      return reject(new PostgresError('53300', `More than ${waitingMax} statements wait for a connection to the database`));
+      return reject(
+        new PostgresError('53300', `More than ${waitingMax} statements wait for a connection to the database`),
+      );
     running++;
     connect();
 
     function connect(): void {
       pool.connect((error, connection, release) => {
-        if (connection !== undefined && !isOver) return use(connection as unknown as Connection, (isLost) => done(release, isLost));
+        if (connection !== undefined && !isOver)
+          return use(connection as unknown as Connection, (isLost) => done(release, isLost));
         if (connection !== undefined) release();
         else if (!isOver && dropTls(address, error)) return connect();
         ended();
@@ -235,7 +273,9 @@ export function openPostgres(options: ConnectionOptions): Postgres {
       return await work({
         all: (text, ...parameters) =>
           new Promise((resolve, reject) => {
-            run(connection, text, parameters as PostgresValue[], (error, rows) => (error === null ? resolve(rows) : reject(spoilt(error))));
+            run(connection, text, parameters as PostgresValue[], (error, rows) =>
+              error === null ? resolve(rows) : reject(spoilt(error)),
+            );
           }),
         script: (text) =>
           new Promise((resolve, reject) => {
@@ -264,7 +304,8 @@ export function openPostgres(options: ConnectionOptions): Postgres {
           await on.script('ROLLBACK').catch(() => {});
           throw error;
         }
-        if ((await on.script('COMMIT')) !== 'COMMIT') throw new PostgresError('25P02', 'A statement of the transaction had failed');
+        if ((await on.script('COMMIT')) !== 'COMMIT')
+          throw new PostgresError('25P02', 'A statement of the transaction had failed');
         return result;
       }),
     async close(msMax = closeMsMax) {

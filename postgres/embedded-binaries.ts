@@ -1,6 +1,17 @@
-// The Postgres binaries that npm brings: where they lie, the library links that an install script would have made, and a copy
-// where the user that runs them cannot enter their folder. Called by embedded.ts.
-import { chownSync, cpSync, existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
+// The Postgres binaries that npm brings: where they lie, the library links that an install script would have made, and
+// a copy where the user that runs them cannot enter their folder. Called by embedded.ts.
+import {
+  chownSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 
@@ -60,10 +71,14 @@ export const sharedFolder = '/var/cache/platform-postgres';
 function openShared(): void {
   mkdirSync(sharedFolder, { recursive: true, mode: 0o755 });
   const { uid, mode } = lstatSync(sharedFolder);
-  if (uid !== 0 || (mode & 0o022) !== 0) throw new Error(`${sharedFolder} must belong to root, and only root may write into it`);
+  if (uid !== 0 || (mode & 0o022) !== 0)
+    throw new Error(`${sharedFolder} must belong to root, and only root may write into it`);
 }
 
-/** Copies the binaries out where `user` could not run them or the links cannot be made; returns the folder of the programs. */
+/**
+ * Copies the binaries out where `user` could not run them or the links cannot be made; returns the folder of the
+ * programs.
+ */
 export function placeBinaries(place: string, user: RunAs | null): { bin: string; version: string } {
   const source = packageFolder();
   const { version } = JSON.parse(readFileSync(path.join(source, '../package.json'), 'utf8')) as { version: string };
@@ -87,7 +102,10 @@ export function placeBinaries(place: string, user: RunAs | null): { bin: string;
 
 /** Makes the links that are missing; false when the folder cannot be written. */
 function linkLibraries(folder: string): boolean {
-  const list = JSON.parse(readFileSync(path.join(folder, 'pg-symlinks.json'), 'utf8')) as { source: string; target: string }[];
+  const list = JSON.parse(readFileSync(path.join(folder, 'pg-symlinks.json'), 'utf8')) as {
+    source: string;
+    target: string;
+  }[];
   try {
     for (const { source, target } of list) {
       const link = path.join(folder, target.replace(/^native\//, ''));

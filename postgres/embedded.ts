@@ -1,5 +1,6 @@
-// A Postgres of the platform's own, in its data folder: started when DATABASE_URL is not set. It listens on a Unix socket only,
-// so no worker and no other machine reaches it. The caller holds the lock of the data folder: two never share one.
+// A Postgres of the platform's own, in its data folder: started when DATABASE_URL is not set. It listens on a Unix
+// socket only, so no worker and no other machine reaches it. The caller holds the lock of the data folder: two never
+// share one.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import {
@@ -48,7 +49,8 @@ export interface EmbeddedOptions {
   readonly folder: string;
   /** False: a power loss may lose everything. For tests. */
   readonly durable?: boolean;
-  /** What of the disk stays free where the data have to be made; a server that has some starts in any case. */ readonly keepsFreeBytes?: number;
+  /** What of the disk stays free where the data have to be made; a server that has some starts in any case. */
+  readonly keepsFreeBytes?: number;
   /** The server died and is started again, or cannot be. */
   readonly onTrouble?: (message: string, details: Readonly<Record<string, unknown>>) => void;
   /** Gives the start up: what it runs is ended, and it rejects. Once it has resolved, `stop` is the way. */
@@ -88,7 +90,17 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   await stopOrphan(dataFolder, own(dataFolder));
   if (!existsSync(dataFolder)) {
     checkSpace(folder, options.keepsFreeBytes ?? 0);
-    await initialize({ bin, folder, own, seen, dataFolder, password, user, durable: options.durable !== false, signal });
+    await initialize({
+      bin,
+      folder,
+      own,
+      seen,
+      dataFolder,
+      password,
+      user,
+      durable: options.durable !== false,
+      signal,
+    });
   }
   const settings: Record<string, string> = {
     listen_addresses: '',
@@ -101,7 +113,11 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
     autovacuum_naptime: '15s',
     ...(options.durable === false ? { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' } : {}),
   };
-  const args = ['-D', own(dataFolder), ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
+  const args = [
+    '-D',
+    own(dataFolder),
+    ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+  ];
   let child: ChildProcess;
   let stopping: Promise<void> | null = null;
   let deaths = 0;
@@ -153,15 +169,16 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
 /** How the server reaches its folder: by its path, or by a descriptor that it inherits. */
 interface Seen {
   readonly folder: string;
-  /** Of the folder; null where its path will do. */ readonly fd: number | null;
+  /** Of the folder; null where its path will do. */
+  readonly fd: number | null;
 }
 
 /** The number that the descriptor has in the server and its programs. */
 const inheritedFd = 3;
 
 /**
- * As root, the server runs as a user who may not be able to enter the folders above its own, such as `/root`. It is handed its folder
- * opened then: the data lies where it was asked for, and no folder above has to be opened to others.
+ * As root, the server runs as a user who may not be able to enter the folders above its own, such as `/root`. It is
+ * handed its folder opened then: the data lies where it was asked for, and no folder above has to be opened to others.
  *
  * @throws {Error} with what to do where the system has no such way.
  */
@@ -188,9 +205,12 @@ function takeBack(folder: string, user: RunAs | null): void {
     try {
       renameSync(path.join(elsewhere, name), target);
     } catch (error) {
-      throw new Error(`The data of the embedded Postgres lies in ${elsewhere}: move ${name} to ${folder}, its owner kept`, {
-        cause: error,
-      });
+      throw new Error(
+        `The data of the embedded Postgres lies in ${elsewhere}: move ${name} to ${folder}, its owner kept`,
+        {
+          cause: error,
+        },
+      );
     }
     if (user !== null) chownSync(target, user.uid, user.gid);
   }
@@ -232,7 +252,8 @@ function checkSpace(folder: string, keepsFreeBytes: number): void {
 async function initialize(parts: {
   bin: string;
   folder: string;
-  /** A path as the server sees it. */ own: (file: string) => string;
+  /** A path as the server sees it. */
+  own: (file: string) => string;
   seen: Seen;
   dataFolder: string;
   password: string;
@@ -241,7 +262,8 @@ async function initialize(parts: {
   signal: AbortSignal;
 }): Promise<void> {
   const { folder, own, seen, user, signal } = parts;
-  // Made under another name and renamed when complete, so that an interrupted first start leaves nothing that looks whole.
+  // Made under another name and renamed when complete, so that an interrupted first start leaves nothing that looks
+  // whole.
   const unfinished = `${parts.dataFolder}.unfinished`;
   const passwordFile = path.join(folder, 'initial-password');
   const log = path.join(folder, 'postgres.log');
@@ -257,7 +279,8 @@ async function initialize(parts: {
   const code = await exitOf(child);
   rmSync(passwordFile, { force: true });
   if (code !== 0) throw new Error(`The data of the embedded Postgres cannot be made (initdb: ${code}):\n${endOf(log)}`);
-  // The owner's database has to be there before the first connection: the single-user mode needs no password and no socket.
+  // The owner's database has to be there before the first connection: the single-user mode needs no password and no
+  // socket.
   const single = run(path.join(parts.bin, 'postgres'), ['--single', '-D', own(unfinished), 'postgres'], {
     user,
     log,
@@ -266,11 +289,15 @@ async function initialize(parts: {
     input: `CREATE DATABASE ${owner}\n`,
   });
   const created = await exitOf(single);
-  if (created !== 0) throw new Error(`The database of the embedded Postgres cannot be made (${created}):\n${endOf(log)}`);
+  if (created !== 0)
+    throw new Error(`The database of the embedded Postgres cannot be made (${created}):\n${endOf(log)}`);
   renameSync(unfinished, parts.dataFolder);
 }
 
-/** A server that an earlier life of ours left behind (kill -9) is stopped: its settings may be old, and its exit would go unseen. */
+/**
+ * A server that an earlier life of ours left behind (kill -9) is stopped: its settings may be old, and its exit would
+ * go unseen.
+ */
 /** @param own the folder as its server was told it. */
 async function stopOrphan(dataFolder: string, own: string): Promise<void> {
   const file = path.join(dataFolder, 'postmaster.pid');
@@ -280,7 +307,11 @@ async function stopOrphan(dataFolder: string, own: string): Promise<void> {
     rmSync(file, { force: true });
     return;
   }
-  for (const [signal, waitMs] of [['SIGINT', stopMsMax] as const, ['SIGQUIT', 5000] as const, ['SIGKILL', 5000] as const]) {
+  for (const [signal, waitMs] of [
+    ['SIGINT', stopMsMax] as const,
+    ['SIGQUIT', 5000] as const,
+    ['SIGKILL', 5000] as const,
+  ]) {
     try {
       process.kill(pid, signal);
     } catch {
@@ -297,7 +328,10 @@ async function isServerOf(pid: number, dataFolder: string, own: string): Promise
     try {
       const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
       // A descriptor's number says nothing of its folder: the server works in that one.
-      return words.includes(dataFolder) || (words.includes(own) && readlinkSync(`/proc/${pid}/cwd`) === realpathSync(dataFolder));
+      return (
+        words.includes(dataFolder) ||
+        (words.includes(own) && readlinkSync(`/proc/${pid}/cwd`) === realpathSync(dataFolder))
+      );
     } catch {
       return false;
     }
@@ -310,7 +344,11 @@ async function isServerOf(pid: number, dataFolder: string, own: string): Promise
 }
 
 async function gone(pid: number, waitMs: number): Promise<boolean> {
-  for (const until = performance.now() + waitMs; performance.now() < until; await new Promise((resolve) => setTimeout(resolve, 20))) {
+  for (
+    const until = performance.now() + waitMs;
+    performance.now() < until;
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  ) {
     try {
       process.kill(pid, 0);
     } catch {
@@ -341,7 +379,12 @@ function run(
       // A session of its own: the terminal's Ctrl-C reaches us, and we stop the server when its clients are done.
       detached: true,
       env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' },
-      stdio: [options.input === undefined ? 'ignore' : 'pipe', log, log, ...(options.seen.fd === null ? [] : [options.seen.fd])],
+      stdio: [
+        options.input === undefined ? 'ignore' : 'pipe',
+        log,
+        log,
+        ...(options.seen.fd === null ? [] : [options.seen.fd]),
+      ],
       ...options.user,
     });
     child.on('error', () => {});
@@ -370,7 +413,11 @@ async function ready(child: ChildProcess, dataFolder: string, log: string): Prom
   let ended: number | string | null = null;
   void exitOf(child).then((code) => (ended = code));
   const file = path.join(dataFolder, 'postmaster.pid');
-  for (const until = performance.now() + startMsMax; performance.now() < until; await new Promise((resolve) => setTimeout(resolve, 5))) {
+  for (
+    const until = performance.now() + startMsMax;
+    performance.now() < until;
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  ) {
     if (ended !== null) throw new Error(`The embedded Postgres does not start (${String(ended)}):\n${endOf(log)}`);
     const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n') : [];
     if (Number(lines[0]) === child.pid && lines[7]?.trim() === 'ready') return;

@@ -1,5 +1,6 @@
-// The role that engines connect with. They share memory with hostile code, so theirs reaches the tables of bindings (schema
-// `binding`) and nothing else; the migrations grant it that. Called by whoever starts engines, after migrate.ts.
+// The role that engines connect with. They share memory with hostile code, so theirs reaches the tables of bindings
+// (schema `binding`) and nothing else; the migrations grant it that. Called by whoever starts engines, after
+// migrate.ts.
 import { createHmac } from 'node:crypto';
 import { urlAs } from './address.ts';
 import type { Postgres } from './connection.ts';
@@ -8,8 +9,9 @@ import { sqlState } from './postgres-error.ts';
 export const engineRole = 'platform_engine';
 
 /**
- * What any role may do in a database and engines need not: keep bytes where no quota looks, in temporary tables and large objects. And what a
- * role may say of its own later sessions, it has not said. Only a superuser may take away functions: without one they stay.
+ * What any role may do in a database and engines need not: keep bytes where no quota looks, in temporary tables and
+ * large objects. And what a role may say of its own later sessions, it has not said. Only a superuser may take away
+ * functions: without one they stay.
  */
 const narrow = `DO $$
 BEGIN

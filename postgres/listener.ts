@@ -1,5 +1,5 @@
-// Hears what others NOTIFY, on a connection of its own that is made again when it is lost. Opened by wake.ts. What is said meanwhile
-// is lost.
+// Hears what others NOTIFY, on a connection of its own that is made again when it is lost. Opened by wake.ts. What is
+// said meanwhile is lost.
 import { addressOf, Connection, dropTls, type ConnectionOptions } from './connection.ts';
 import { toPostgresError } from './postgres-error.ts';
 
@@ -11,8 +11,14 @@ export interface Listener {
 /** After a connection that was lost, or an attempt that failed, the next one waits: twice as long each time. */
 const [againMsLeast, againMsMax] = [20, 1000];
 
-/** Resolves when it listens. @param channel an identifier. @throws {PostgresError} when it cannot for the first time. */
-export async function openListener(options: ConnectionOptions, channel: string, onPayload: (payload: string) => void): Promise<Listener> {
+/**
+ * Resolves when it listens. @param channel an identifier. @throws {PostgresError} when it cannot for the first time.
+ */
+export async function openListener(
+  options: ConnectionOptions,
+  channel: string,
+  onPayload: (payload: string) => void,
+): Promise<Listener> {
   const address = addressOf(options);
   let isClosed = false;
   let failures = 0;
@@ -38,7 +44,10 @@ export async function openListener(options: ConnectionOptions, channel: string, 
 
   function again(): void {
     if (isClosed) return;
-    timer = setTimeout(() => void listen().catch(again), Math.min(againMsMax, againMsLeast * 2 ** Math.min(failures++, 10)));
+    timer = setTimeout(
+      () => void listen().catch(again),
+      Math.min(againMsMax, againMsLeast * 2 ** Math.min(failures++, 10)),
+    );
   }
 
   await listen();

@@ -1,5 +1,6 @@
-// Root of the process that looks after the database: starts the embedded Postgres unless DATABASE_URL names one, brings its tables up
-// to date, and lets engines sign in. Started by the supervisor, which hears `{type: 'ready', engineUrl}`; runs no tenant code.
+// Root of the process that looks after the database: starts the embedded Postgres unless DATABASE_URL names one, brings
+// its tables up to date, and lets engines sign in. Started by the supervisor, which hears `{type: 'ready', engineUrl}`;
+// runs no tenant code.
 import { join } from 'node:path';
 import { limitsFrom } from '#core/limits.ts';
 import { logFormatFrom } from '#core/log-level.ts';
@@ -17,7 +18,9 @@ const stopping = new AbortController();
 function say(level: 30 | 50, msg: string, fields: Readonly<Record<string, unknown>> = {}): void {
   const line = JSON.stringify({ level, time: Date.now(), name: 'postgres', ...fields, msg });
   const { isTTY } = process.stdout;
-  process.stdout.write(`${logFormatFrom(process.env, isTTY) === 'json' ? line : logText(line, isTTY && get('NO_COLOR') === '')}\n`);
+  process.stdout.write(
+    `${logFormatFrom(process.env, isTTY) === 'json' ? line : logText(line, isTTY && get('NO_COLOR') === '')}\n`,
+  );
 }
 
 async function start(): Promise<void> {
@@ -41,7 +44,8 @@ async function start(): Promise<void> {
 
 async function stop(): Promise<never> {
   stopping.abort();
-  // A start that is under way ends its programs first; a migration is cut off by the end of its server, and rolled back.
+  // A start that is under way ends its programs first; a migration is cut off by the end of its server, and rolled
+  // back.
   if (embedded === null && get('DATABASE_URL') === '') await started.catch(() => {});
   await embedded?.stop();
   process.exit(0);

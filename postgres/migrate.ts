@@ -8,10 +8,13 @@ import { sqlState } from './postgres-error.ts';
 
 /** A migration as it lies in the folder. */
 export interface Migration {
-  /** The number its name begins with. */ readonly version: number;
-  /** File name. */ readonly name: string;
+  /** The number its name begins with. */
+  readonly version: number;
+  /** File name. */
+  readonly name: string;
   readonly text: string;
-  /** SHA-256 of the text, hex. */ readonly hash: string;
+  /** SHA-256 of the text, hex. */
+  readonly hash: string;
 }
 
 const folder = path.join(import.meta.dirname, 'migrations');
@@ -25,7 +28,8 @@ export function readMigrations(from: string = folder): Migration[] {
     .toSorted();
   return names.map((name, index) => {
     const version = Number(/^(\d{6})_[a-z0-9_]+\.sql$/.exec(name)?.[1]);
-    if (version !== index + 1) throw new Error(`Migration ${name} must be called ${String(index + 1).padStart(6, '0')}_<words>.sql`);
+    if (version !== index + 1)
+      throw new Error(`Migration ${name} must be called ${String(index + 1).padStart(6, '0')}_<words>.sql`);
     const text = readFileSync(path.join(from, name), 'utf8');
     return { version, name, text, hash: createHash('sha256').update(text).digest('hex') };
   });
@@ -35,8 +39,8 @@ export function readMigrations(from: string = folder): Migration[] {
  * Brings a database up to date.
  *
  * @returns the names of what was applied now.
- * @throws {Error} when a migration fails (nothing of it stays), when one that was applied has another text by now, or when the
- *   database was written by a newer version of the platform.
+ * @throws {Error} when a migration fails (nothing of it stays), when one that was applied has another text by now, or
+ *   when the database was written by a newer version of the platform.
  */
 export function migrate(sql: Postgres, migrations: readonly Migration[] = readMigrations()): Promise<string[]> {
   return sql.session(async (session) => {
@@ -64,9 +68,13 @@ async function apply(session: Session, migrations: readonly Migration[]): Promis
   for (const row of ledger) {
     const known = migrations[row.version - 1];
     if (known === undefined)
-      throw new Error(`The database has migration ${row.name}, which this version of the platform does not know: start the newer version`);
+      throw new Error(
+        `The database has migration ${row.name}, which this version of the platform does not know: start the newer version`,
+      );
     if (known.hash !== row.hash)
-      throw new Error(`Migration ${known.name} was applied with another text: applied migrations are never changed, write a new one`);
+      throw new Error(
+        `Migration ${known.name} was applied with another text: applied migrations are never changed, write a new one`,
+      );
   }
   for (const migration of migrations.slice(ledger.length)) {
     const began = performance.now();
@@ -83,7 +91,9 @@ async function apply(session: Session, migrations: readonly Migration[]): Promis
       await session.script('COMMIT');
     } catch (error) {
       await session.script('ROLLBACK').catch(() => {});
-      throw new Error(`Migration ${migration.name} failed: ${(error as Error).message} (${sqlState(error)})`, { cause: error });
+      throw new Error(`Migration ${migration.name} failed: ${(error as Error).message} (${sqlState(error)})`, {
+        cause: error,
+      });
     }
     applied.push(migration.name);
   }

@@ -1,7 +1,10 @@
-// Errors of Postgres and of connections to it, as all others see them: a code and a message. What else the library hangs on its errors
-// (values of rows, the connection with its settings) goes no further.
+// Errors of Postgres and of connections to it, as all others see them: a code and a message. What else the library
+// hangs on its errors (values of rows, the connection with its settings) goes no further.
 
-/** An error of the server, with its SQLSTATE; or of the connection, with `CONNECTION_CLOSED`, `CONNECT_TIMEOUT` or the system's code. */
+/**
+ * An error of the server, with its SQLSTATE; or of the connection, with `CONNECTION_CLOSED`, `CONNECT_TIMEOUT` or the
+ * system's code.
+ */
 export class PostgresError extends Error {
   readonly code: string;
   /** The server's own function that said it: tells a plan that is out of date from a statement that is wrong. */

@@ -1,12 +1,14 @@
-// Who is there: each broker holds a lock of its session for as long as it is connected, so that the others learn of its death at
-// once and need not wait for its leases to end. Who cannot be seen twice in a row is gone; once would be a reconnection.
+// Who is there: each broker holds a lock of its session for as long as it is connected, so that the others learn of its
+// death at once and need not wait for its leases to end. Who cannot be seen twice in a row is gone; once would be a
+// reconnection.
 import { randomBytes } from 'node:crypto';
 import { openPostgres } from './connection.ts';
 import { atMost } from './wake.ts';
 
 /** One member's view. */
 export interface Presence {
-  /** Names this member's leases. */ readonly id: string;
+  /** Names this member's leases. */
+  readonly id: string;
   /** Whether a member is known to be gone. */
   isGone(id: string): boolean;
   close(): Promise<void>;

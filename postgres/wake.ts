@@ -1,5 +1,5 @@
-// How those who write something that is due wake those who wait for it. A word that is lost costs a poll's time, never a
-// delivery, so it goes out after the commit and not inside: NOTIFY in a transaction makes all commits take turns.
+// How those who write something that is due wake those who wait for it. A word that is lost costs a poll's time, never
+// a delivery, so it goes out after the commit and not inside: NOTIFY in a transaction makes all commits take turns.
 import type { Listener } from './listener.ts';
 
 /** Something in a lane is due at `dueAt`, ms since 1970. */
@@ -16,9 +16,14 @@ export interface Wake {
 const channel = 'platform_wake';
 /** A payload has less than 8,000 bytes. */
 const wordsMax = 150;
-/** The first word goes out at once, those of this long after it together: what is sent all the time is taken by the dozen. */
+/**
+ * The first word goes out at once, those of this long after it together: what is sent all the time is taken by the
+ * dozen.
+ */
 const gatherMs = 10;
-/** What is due later than this is said once: whoever wakes then looks for what comes next. Longer than clocks go apart. */
+/**
+ * What is due later than this is said once: whoever wakes then looks for what comes next. Longer than clocks go apart.
+ */
 const aheadMs = 2000;
 /** Lanes whose next time is remembered as said; beyond, all are forgotten. */
 const saidMax = 10_000;
@@ -40,7 +45,8 @@ export function atMost(ms: number, work: Promise<unknown>): Promise<void> {
 }
 
 /**
- * Over NOTIFY; several words for a lane within a moment become one. A process that listens tells itself what lies ahead.
+ * Over NOTIFY; several words for a lane within a moment become one. A process that listens tells itself what lies
+ * ahead.
  *
  * @param notify sends one NOTIFY with this payload on a channel.
  * @param hear listens on a channel; asked for once.

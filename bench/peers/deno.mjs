@@ -1,4 +1,5 @@
-// A worker in Deno, as a single tenant without an isolate of its own: deno run --allow-net --allow-read deno.mjs <scenario> <port>
+// A worker in Deno, as a single tenant without an isolate of its own: deno run --allow-net --allow-read deno.mjs
+// <scenario> <port>
 const [scenario, port] = Deno.args;
 const { fetch } = (await import(`../workers/${scenario}.js`)).default;
 

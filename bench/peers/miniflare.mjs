@@ -1,4 +1,5 @@
-// miniflare with every binding that bindings.bench.ts measures, each with its data on disk: `node miniflare.mjs <folder> <port>`.
+// miniflare with every binding that bindings.bench.ts measures, each with its data on disk: `node miniflare.mjs
+// <folder> <port>`.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Miniflare } from 'miniflare';

@@ -11,7 +11,11 @@ function hello(_request, response) {
 
 function json(request, response) {
   const name = new URL(request.url, 'http://localhost').searchParams.get('name') ?? 'nobody';
-  const body = JSON.stringify({ message: `Hello ${name}`, items: [1, 2, 3], nested: { path: 'a/b', ok: true, none: null } });
+  const body = JSON.stringify({
+    message: `Hello ${name}`,
+    items: [1, 2, 3],
+    nested: { path: 'a/b', ok: true, none: null },
+  });
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) });
   response.end(body);
 }
@@ -52,7 +56,9 @@ function stream(_request, response) {
 function sse(_request, response) {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
   let number = 0;
-  pump(response, () => (number === 1000 ? null : `data: ${JSON.stringify({ number: number++, text: 'something happened' })}\n\n`));
+  pump(response, () =>
+    number === 1000 ? null : `data: ${JSON.stringify({ number: number++, text: 'something happened' })}\n\n`,
+  );
 }
 
 const server = createServer({ hello, json, echo, stream, sse, websocket: hello }[scenario]);

@@ -94,4 +94,6 @@ if (scenario === 'websocket') {
     },
   });
 }
-app.any('/*', { hello, json, echo, stream, sse, websocket: hello }[scenario]).listen('127.0.0.1', Number(port), () => {});
+app
+  .any('/*', { hello, json, echo, stream, sse, websocket: hello }[scenario])
+  .listen('127.0.0.1', Number(port), () => {});

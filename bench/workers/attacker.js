@@ -1,4 +1,5 @@
-// A tenant who takes what it can get, also in handlers of events, which spin: /burn?loops= CPU within its budget, /spin for ever, /allocate 64 MB a request, /overflow its heap.
+// A tenant who takes what it can get, also in handlers of events, which spin: /burn?loops= CPU within its budget, /spin
+// for ever, /allocate 64 MB a request, /overflow its heap.
 function spin() {
   for (;;);
 }

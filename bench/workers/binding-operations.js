@@ -1,5 +1,5 @@
-// What bindings.bench.ts measures, for our worker (bindings.js) and miniflare's (../peers/miniflare.mjs): one operation of a
-// binding by name, and the route that does many one after the other.
+// What bindings.bench.ts measures, for our worker (bindings.js) and miniflare's (../peers/miniflare.mjs): one operation
+// of a binding by name, and the route that does many one after the other.
 const megabyte = new Uint8Array(1024 * 1024).fill(7);
 let delivered = 0;
 
@@ -23,7 +23,10 @@ const operations = {
   nothing: () => Promise.resolve(),
 };
 
-/** `/prepare`, `/delivered`, or `/?op=db%20select&n=100`. @param run starts a workflow of three steps and waits for its end. */
+/**
+ * `/prepare`, `/delivered`, or `/?op=db%20select&n=100`. @param run starts a workflow of three steps and waits for its
+ * end.
+ */
 export async function answer(request, env, run) {
   const { pathname, searchParams } = new URL(request.url);
   if (pathname === '/up') return new Response('up');

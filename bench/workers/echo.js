@@ -1,5 +1,5 @@
-// Answers with the request's body: /stream passes it on, any other path reads it whole. Served as it stands by our handler, workerd,
-// Deno and Bun.
+// Answers with the request's body: /stream passes it on, any other path reads it whole. Served as it stands by our
+// handler, workerd, Deno and Bun.
 export default {
   async fetch(request) {
     const headers = { 'content-type': 'text/plain' };

@@ -16,11 +16,14 @@ export default {
       const overMs = Number(searchParams.get('ms'));
       lateness = [];
       // All at once, so that none is due before it is set.
-      await Promise.all(Array.from({ length: n }, (_, i) => TIMER.set(`t${i}`, { afterMs: 2000 + Math.round((i * overMs) / n) }, {})));
+      await Promise.all(
+        Array.from({ length: n }, (_, i) => TIMER.set(`t${i}`, { afterMs: 2000 + Math.round((i * overMs) / n) }, {})),
+      );
     } else if (pathname === '/lateness') return Response.json(lateness);
     else if (pathname === '/run') {
       const { executionId } = await ORDERS.trigger({ steps: n });
-      while ((await ORDERS.getExecution(executionId)).status !== 'completed') await new Promise((resolve) => setTimeout(resolve, 3));
+      while ((await ORDERS.getExecution(executionId)).status !== 'completed')
+        await new Promise((resolve) => setTimeout(resolve, 3));
     }
     return new Response('done');
   },

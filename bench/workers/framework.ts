@@ -1,5 +1,6 @@
-// The same two routes written with bare `fetch`, with packages/worker and with Hono, each called in a loop inside the isolate.
-// `?app=<name>&route=get|post&ms=40` answers the nanoseconds of a request; anything else is served by the app itself.
+// The same two routes written with bare `fetch`, with packages/worker and with Hono, each called in a loop inside the
+// isolate. `?app=<name>&route=get|post&ms=40` answers the nanoseconds of a request; anything else is served by the app
+// itself.
 import { Hono } from 'hono';
 import { validator } from 'hono/validator';
 import Type from 'typebox';
@@ -8,7 +9,12 @@ import { platform } from '../../packages/worker/index.ts';
 
 const Params = z.object({ id: z.coerce.number().int() });
 const Query = z.object({ q: z.string().optional() });
-const NewUser = z.object({ name: z.string().min(1), email: z.email(), age: z.number().int().min(0), tags: z.array(z.string()) });
+const NewUser = z.object({
+  name: z.string().min(1),
+  email: z.email(),
+  age: z.number().int().min(0),
+  tags: z.array(z.string()),
+});
 const User = NewUser.extend({ id: z.number().int() });
 
 const ada = { id: 7, name: 'Ada', email: 'ada@example.org', age: 36, tags: ['a', 'b'], password: 'hunter2' };
@@ -39,15 +45,21 @@ interface App {
 const bare: App = {
   fetch(request) {
     const { pathname, searchParams } = new URL(request.url);
-    if (request.method === 'POST') return request.json().then((given) => Response.json({ ...(given as object), id: 7 }));
-    return Response.json({ ...ada, id: Number(pathname.slice('/users/'.length)), q: searchParams.get('q') ?? undefined });
+    if (request.method === 'POST')
+      return request.json().then((given) => Response.json({ ...(given as object), id: 7 }));
+    return Response.json({
+      ...ada,
+      id: Number(pathname.slice('/users/'.length)),
+      q: searchParams.get('q') ?? undefined,
+    });
   },
 };
 
 const bareZod: App = {
   fetch(request) {
     const { pathname, searchParams } = new URL(request.url);
-    if (request.method === 'POST') return request.json().then((given) => Response.json(User.parse({ ...NewUser.parse(given), id: 7 })));
+    if (request.method === 'POST')
+      return request.json().then((given) => Response.json(User.parse({ ...NewUser.parse(given), id: 7 })));
     const { id } = Params.parse({ id: pathname.slice('/users/'.length) });
     Query.parse(Object.fromEntries(searchParams));
     return Response.json(User.parse({ ...ada, id }));
@@ -66,7 +78,10 @@ const apps: Readonly<Record<string, App>> = {
     .post('/users', { body: NewUser, response: User }, (ctx) => ({ ...ctx.body, id: 7 }))
     .build() as App,
   'ours-typebox': platform()
-    .get('/users/:id', { params: box.Params, query: box.Query, response: box.User }, (ctx) => ({ ...ada, id: ctx.params.id }))
+    .get('/users/:id', { params: box.Params, query: box.Query, response: box.User }, (ctx) => ({
+      ...ada,
+      id: ctx.params.id,
+    }))
     .post('/users', { body: box.NewUser, response: box.User }, (ctx) => ({ ...ctx.body, id: 7 }))
     .build() as App,
   'hono-plain': new Hono()
@@ -98,7 +113,8 @@ function honoApp(both: boolean): App {
 const headers = { 'content-type': 'application/json', 'content-length': String(body.length) };
 
 function ask(app: App, route: string): Response | Promise<Response> {
-  if (route === 'post') return app.fetch(new Request('http://app.localhost/users', { method: 'POST', headers, body }), {});
+  if (route === 'post')
+    return app.fetch(new Request('http://app.localhost/users', { method: 'POST', headers, body }), {});
   return app.fetch(new Request('http://app.localhost/users/7?q=x'), {});
 }
 
@@ -122,8 +138,8 @@ export default {
     // Under load the query ends in `&app=<name>`: found without parsing anything, so that all pay the same.
     if (!url.includes('ms=')) return (apps[url.slice(url.lastIndexOf('=') + 1)] ?? bare).fetch(request, {});
     const query = new URL(url).searchParams;
-    return measure(apps[query.get('app') ?? ''] ?? bare, query.get('route') ?? 'get', Number(query.get('ms'))).then((result) =>
-      Response.json(result),
+    return measure(apps[query.get('app') ?? ''] ?? bare, query.get('route') ?? 'get', Number(query.get('ms'))).then(
+      (result) => Response.json(result),
     );
   },
 };

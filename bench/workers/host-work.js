@@ -7,7 +7,11 @@ let keys;
 
 async function derive() {
   const key = await crypto.subtle.importKey('raw', new Uint8Array(16), 'PBKDF2', false, ['deriveBits']);
-  await crypto.subtle.deriveBits({ name: 'PBKDF2', hash: 'SHA-512', salt: new Uint8Array(16), iterations: 50_000 }, key, 512);
+  await crypto.subtle.deriveBits(
+    { name: 'PBKDF2', hash: 'SHA-512', salt: new Uint8Array(16), iterations: 50_000 },
+    key,
+    512,
+  );
 }
 
 const kinds = {
@@ -23,7 +27,8 @@ const kinds = {
     for (;;) await new Response(new Blob([text]).stream().pipeThrough(new CompressionStream('brotli'))).arrayBuffer();
   },
   '/sql': async ({ DB }) => {
-    const count = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000) SELECT count(*) AS c FROM n';
+    const count =
+      'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000) SELECT count(*) AS c FROM n';
     for (;;) await DB.prepare(count).first();
   },
   '/users': async ({ USERS }) => {

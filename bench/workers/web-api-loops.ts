@@ -1,7 +1,8 @@
 // The loops of web-api.bench.ts: the same source runs in a worker (workers/web-api.js) and in Node (peers/web-api.mjs).
-// Each operation gives a number that depends on its work and is summed up, so that no compiler can drop it; both sides must
-// come to the same sum. `path` marks what a usual request goes through.
-const ascii = (bytes: number): string => 'The quick brown fox, 0123456789. '.repeat(Math.ceil(bytes / 33)).slice(0, bytes);
+// Each operation gives a number that depends on its work and is summed up, so that no compiler can drop it; both sides
+// must come to the same sum. `path` marks what a usual request goes through.
+const ascii = (bytes: number): string =>
+  'The quick brown fox, 0123456789. '.repeat(Math.ceil(bytes / 33)).slice(0, bytes);
 const encoder = new TextEncoder();
 /** Text of at most so many bytes, a third of its characters beyond ASCII: whole characters only. */
 const mixed = (bytes: number): string => {
@@ -21,7 +22,13 @@ const texts = [
 ] as const;
 
 const queries = Array.from({ length: 256 }, (_, i) => `name=J%C3%BCrgen+${i}&page=${i}&tag=a&tag=b&q=caf%C3%A9`);
-const item = (i: number): object => ({ id: i, name: `item ${i}`, tags: ['a', 'b'], price: i / 4, nested: { ok: i % 2 === 0, none: null } });
+const item = (i: number): object => ({
+  id: i,
+  name: `item ${i}`,
+  tags: ['a', 'b'],
+  price: i / 4,
+  nested: { ok: i % 2 === 0, none: null },
+});
 const thousand = Array.from({ length: 1000 }, (_, i) => item(i));
 const small = { ...item(1), tags: ['a', 'b'], when: new Date(0), map: new Map([['a', 1]]) };
 const kilobyte = encoder.encode(ascii(1024));
@@ -69,7 +76,11 @@ export interface Loop {
 
 /** `operation` makes what the loop calls; rare APIs are touched only when their loop runs. */
 export const loops: readonly Loop[] = [
-  { name: 'new URL, constant', path: true, operation: () => () => new URL('https://shop.example.com/items/42?page=2#top').pathname.length },
+  {
+    name: 'new URL, constant',
+    path: true,
+    operation: () => () => new URL('https://shop.example.com/items/42?page=2#top').pathname.length,
+  },
   {
     name: 'new URL, varying',
     path: true,
@@ -179,7 +190,9 @@ export const loops: readonly Loop[] = [
   {
     name: 'crypto HMAC sign, 64 B',
     operation: () => {
-      const key = crypto.subtle.importKey('raw', new Uint8Array(32), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
+      const key = crypto.subtle.importKey('raw', new Uint8Array(32), { name: 'HMAC', hash: 'SHA-256' }, false, [
+        'sign',
+      ]);
       return async () => new Uint8Array(await crypto.subtle.sign('HMAC', await key, kilobyte.subarray(0, 64)))[3]!;
     },
   },
@@ -187,13 +200,20 @@ export const loops: readonly Loop[] = [
   {
     name: 'crypto gzip, 1 KB',
     operation: () => async () =>
-      (await new Response(new Blob([kilobyte]).stream().pipeThrough(new CompressionStream('gzip'))).arrayBuffer()).byteLength > 0 ? 1 : 0,
+      (await new Response(new Blob([kilobyte]).stream().pipeThrough(new CompressionStream('gzip'))).arrayBuffer())
+        .byteLength > 0
+        ? 1
+        : 0,
   },
   {
     name: 'FormData parse, 5 parts of 1 KB',
     path: true,
     operation: () => async () => {
-      const form = await request({ method: 'POST', body: multipart, headers: { 'content-type': multipartType } }).formData();
+      const form = await request({
+        method: 'POST',
+        body: multipart,
+        headers: { 'content-type': multipartType },
+      }).formData();
       return (form.get('part0') as string).length + (form.get('part4') as File).size;
     },
   },
@@ -236,7 +256,10 @@ export const loops: readonly Loop[] = [
 const checked = 256;
 const ready = new Map<number, { run(count: number): number | Promise<number>; count: number }>();
 
-/** One answer to the bench. @param query `loop`: its index; `ms`: at least this long; without it only the sum is asked for. */
+/**
+ * One answer to the bench. @param query `loop`: its index; `ms`: at least this long; without it only the sum is asked
+ * for.
+ */
 export async function answer(query: URLSearchParams): Promise<{ sum: number; ns?: number }> {
   const index = Number(query.get('loop') ?? 0);
   let loop = ready.get(index);

@@ -1,4 +1,5 @@
-// Sends every WebSocket message back. Served as it stands by our handler and workerd; Deno and Bun have APIs of their own (peers/).
+// Sends every WebSocket message back. Served as it stands by our handler and workerd; Deno and Bun have APIs of their
+// own (peers/).
 export default {
   fetch(request) {
     if (request.headers.get('upgrade') !== 'websocket') return new Response('a WebSocket is served here');

@@ -1,5 +1,5 @@
-// Brotli and gzip forms of static files, made once at build so that no request pays for them. Called by build.ts; writes
-// into a folder of its caller's.
+// Brotli and gzip forms of static files, made once at build so that no request pays for them. Called by build.ts;
+// writes into a folder of its caller's.
 import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,7 +12,9 @@ import type { Assets } from './assets.ts';
 const bytesMin = 1024;
 /** Above this, the build would need too much memory and time. */
 const bytesMax = 32 * 1024 * 1024;
-/** Up to this size Brotli may take its time (about 1 MB/s); above, it works ten times as fast for a few percent more. */
+/**
+ * Up to this size Brotli may take its time (about 1 MB/s); above, it works ten times as fast for a few percent more.
+ */
 const thoroughBytesMax = 2 * 1024 * 1024;
 /** Files compressed at a time: as many as there are threads to do it. */
 const filesAtOnce = 4;
@@ -23,7 +25,8 @@ const compressible =
 /** Files with the compressed forms that are worth it, and where those lie. */
 export interface EncodedAssets {
   readonly files: Readonly<Record<string, AssetFile>>;
-  /** Hash of a compressed form -> its file, absolute. */ readonly sources: ReadonlyMap<string, string>;
+  /** Hash of a compressed form -> its file, absolute. */
+  readonly sources: ReadonlyMap<string, string>;
 }
 
 /**

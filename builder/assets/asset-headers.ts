@@ -1,5 +1,5 @@
-// `_headers` of an assets folder: path patterns, each followed by the headers that answers below it get. Called by build.ts.
-// Pure; what is wrong is said with its line. The form is that of Cloudflare Pages and Netlify.
+// `_headers` of an assets folder: path patterns, each followed by the headers that answers below it get. Called by
+// build.ts. Pure; what is wrong is said with its line. The form is that of Cloudflare Pages and Netlify.
 import type { AssetHeaderRule } from '#core/manifest.ts';
 import { parsePathPattern, splitHostPattern } from '#core/path-pattern.ts';
 import { readRuleLines, type RuleFile } from './asset-rule-lines.ts';
@@ -46,18 +46,21 @@ export function parseHeaders(file: RuleFile): AssetHeaderRule[] {
     if (rule === undefined) return fail(`"${line}" stands before the first path: begin with a line such as /*`);
     const removed = /^!\s*(.*)$/.exec(line);
     const colon = line.indexOf(':');
-    if (removed === null && colon < 0) return fail(`"${line}" is neither a path nor a header: write Name: value, or ! Name`);
+    if (removed === null && colon < 0)
+      return fail(`"${line}" is neither a path nor a header: write Name: value, or ! Name`);
     const name = (removed?.[1] ?? line.slice(0, colon)).trim().toLowerCase();
     if (!/^[a-z0-9!#$%&'*+\-.^_`|~]+$/.test(name)) return fail(`"${name}" is no header name`);
     if (ownedByServer.has(name)) return fail(`The header ${name} is set by the server and cannot be changed`);
     if (removed !== null) {
-      if (name === 'vary') return fail('The header vary cannot be removed: caches would mix compressed and plain answers');
+      if (name === 'vary')
+        return fail('The header vary cannot be removed: caches would mix compressed and plain answers');
       rule.remove.push(name);
       return;
     }
     const value = line.slice(colon + 1).trim();
     if (value === '') return fail(`The header ${name} has no value: to remove it, write ! ${name}`);
-    if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) return fail(`The value of ${name} holds a character that headers cannot carry`);
+    if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value))
+      return fail(`The value of ${name} holds a character that headers cannot carry`);
     rule.set.push([name, value]);
   });
   return rules.filter(({ set, remove }) => set.length + remove.length > 0);

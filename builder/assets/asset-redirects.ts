@@ -1,5 +1,5 @@
-// `_redirects` of an assets folder: `from to [status]` a line. Called by build.ts. Pure; what is wrong is said with its line.
-// The form is that of Cloudflare Pages and Netlify; where they differ, that of the former.
+// `_redirects` of an assets folder: `from to [status]` a line. Called by build.ts. Pure; what is wrong is said with its
+// line. The form is that of Cloudflare Pages and Netlify; where they differ, that of the former.
 import type { AssetRedirectRule } from '#core/manifest.ts';
 import { parsePathPattern, type PathPattern } from '#core/path-pattern.ts';
 import { readRuleLines, type RuleFile } from './asset-rule-lines.ts';
@@ -24,7 +24,8 @@ export function parseRedirects(file: RuleFile): AssetRedirectRule[] {
     const [from, to, code = '302', ...more] = line.split(/\s+#/)[0]!.trim().split(/\s+/);
     if (from === undefined || to === undefined)
       return fail('A redirect needs two fields: from and to, with a status after them if need be');
-    if (/^https?:/.test(from)) return fail('The source of a redirect is a path: redirects of whole hosts are not supported');
+    if (/^https?:/.test(from))
+      return fail('The source of a redirect is a path: redirects of whole hosts are not supported');
     if (!from.startsWith('/')) return fail(`The source "${from}" does not begin with /`);
     if (/[?#]/.test(from)) return fail(`The source "${from}" holds a query or a fragment: only paths are matched`);
     if (/=/.test(to) && !/^(?:\/|https?:)/.test(to)) return fail('Query parameters in the source are not supported');
@@ -41,7 +42,8 @@ export function parseRedirects(file: RuleFile): AssetRedirectRule[] {
     if (reason !== null) return fail(`The target "${to}" ${reason}`);
     if (pattern.literal === null && ++dynamic > dynamicMax)
       return fail(`There are more than ${dynamicMax} redirects with placeholders or *`);
-    if (rules.length + 1 - dynamic > staticMax) return fail(`There are more than ${staticMax} redirects without placeholders`);
+    if (rules.length + 1 - dynamic > staticMax)
+      return fail(`There are more than ${staticMax} redirects without placeholders`);
     if (pattern.literal !== null && pattern.literal === to) return fail(`"${from}" redirects to itself`);
     rules.push({ from, to, status: Number(status[1]) as AssetRedirectRule['status'], force: status[2] === '!' });
   });
@@ -56,6 +58,7 @@ function targetProblem(to: string, from: PathPattern, isRewrite: boolean): strin
   if (/[^\x21-\x7e\x80-\u{10ffff}]/u.test(to)) return 'holds a control character';
   const names = new Set(from.pieces.flatMap((piece) => ('wildcard' in piece ? [piece.wildcard] : [])));
   const path = isPath ? to : to.replace(/^https?:\/\//, '');
-  for (const [, name] of path.matchAll(/:([A-Za-z]\w*)/g)) if (!names.has(name!)) return `uses :${name!}, which the source does not have`;
+  for (const [, name] of path.matchAll(/:([A-Za-z]\w*)/g))
+    if (!names.has(name!)) return `uses :${name!}, which the source does not have`;
   return null;
 }

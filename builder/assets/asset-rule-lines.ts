@@ -1,12 +1,13 @@
-// Lines of `_headers` and `_redirects`: comments and empty lines left out, problems collected with their place. Called by
-// asset-headers.ts and asset-redirects.ts. Pure.
+// Lines of `_headers` and `_redirects`: comments and empty lines left out, problems collected with their place. Called
+// by asset-headers.ts and asset-redirects.ts. Pure.
 import { codeFrame } from '#core/code-frame.ts';
 import { BuildError, joinBuildErrors } from '../build-error.ts';
 
 /** A rules file. */
 export interface RuleFile {
   readonly text: string;
-  /** Path in the project, for messages. */ readonly file: string;
+  /** Path in the project, for messages. */
+  readonly file: string;
 }
 
 /**
@@ -14,7 +15,11 @@ export interface RuleFile {
  *
  * @throws {BuildError} with all problems.
  */
-export function readRuleLines(file: RuleFile, lineCharsMax: number, read: (line: string, fail: (message: string) => void) => void): void {
+export function readRuleLines(
+  file: RuleFile,
+  lineCharsMax: number,
+  read: (line: string, fail: (message: string) => void) => void,
+): void {
   const problems: BuildError[] = [];
   const lines = file.text.replace(/^\ufeff/, '').split(/\r\n|\n|\r/);
   for (const [index, whole] of lines.entries()) {
@@ -22,7 +27,9 @@ export function readRuleLines(file: RuleFile, lineCharsMax: number, read: (line:
     if (line === '' || line.startsWith('#')) continue;
     const fail = (message: string): void => {
       const place = { file: file.file, line: index + 1, column: whole.length - whole.trimStart().length + 1 };
-      problems.push(new BuildError('assets', message, { place, frame: codeFrame(file.text, place.line, place.column) }));
+      problems.push(
+        new BuildError('assets', message, { place, frame: codeFrame(file.text, place.line, place.column) }),
+      );
     };
     if (line.length > lineCharsMax) fail(`The line has ${line.length} characters; ${lineCharsMax} are allowed`);
     else read(line, fail);

@@ -10,23 +10,30 @@ import { isVideo, mayBeVideo, withheldBy, type Withheld } from './private-files.
 
 /** Bounds of an artifact (spec part 8); the defaults are in core/limits.ts. */
 export interface ArtifactLimits {
-  /** `BUILD_ARTIFACT_MAX_BYTES` */ readonly artifactBytesMax: number;
-  /** `BUILD_ARTIFACT_MAX_FILES` */ readonly artifactFilesMax: number;
+  /** `BUILD_ARTIFACT_MAX_BYTES` */
+  readonly artifactBytesMax: number;
+  /** `BUILD_ARTIFACT_MAX_FILES` */
+  readonly artifactFilesMax: number;
 }
 
 /** The files of an assets folder. */
 export interface Assets {
-  /** URL path without the leading slash -> file, sorted by path. */ readonly files: Readonly<Record<string, AssetFile>>;
-  /** URL path -> where the content lies, absolute. */ readonly sources: ReadonlyMap<string, string>;
-  /** Sum of all files. */ readonly bytes: number;
-  /** Paths of keys that were left out, sorted. */ readonly withheld: readonly string[];
+  /** URL path without the leading slash -> file, sorted by path. */
+  readonly files: Readonly<Record<string, AssetFile>>;
+  /** URL path -> where the content lies, absolute. */
+  readonly sources: ReadonlyMap<string, string>;
+  /** Sum of all files. */
+  readonly bytes: number;
+  /** Paths of keys that were left out, sorted. */
+  readonly withheld: readonly string[];
   /** Content of `_headers` and `_redirects`, which configure the serving and are not served; null where absent. */
   readonly rules: { readonly headers: string | null; readonly redirects: string | null };
 }
 
 /** What is said of the folder. */
 export interface AssetOptions {
-  /** It is the project itself: sources and configuration are left out too. */ readonly isProject?: boolean;
+  /** It is the project itself: sources and configuration are left out too. */
+  readonly isProject?: boolean;
   /** Files that the worker is made of, where its entry lies in this folder: its code is not served. Absolute. */
   readonly worker?: readonly string[];
 }
@@ -35,13 +42,17 @@ export interface AssetOptions {
 const hashesAtOnce = 8;
 
 /**
- * Collects what a folder serves: every file, without dotfiles (but with `.well-known`), `node_modules`, keys, `_headers` and
- * `_redirects`. Symbolic links are followed inside the folder; one that leads out of it is an error.
+ * Collects what a folder serves: every file, without dotfiles (but with `.well-known`), `node_modules`, keys,
+ * `_headers` and `_redirects`. Symbolic links are followed inside the folder; one that leads out of it is an error.
  *
  * @param folder absolute
  * @throws {BuildError} `assets` or `too_large`
  */
-export async function collectAssets(folder: string, limits: ArtifactLimits, options: AssetOptions = {}): Promise<Assets> {
+export async function collectAssets(
+  folder: string,
+  limits: ArtifactLimits,
+  options: AssetOptions = {},
+): Promise<Assets> {
   const base = await realpath(folder).catch(() => {
     throw new BuildError('assets', `The assets folder ${folder} does not exist`);
   });
@@ -49,7 +60,8 @@ export async function collectAssets(folder: string, limits: ArtifactLimits, opti
   const found = await list(base, limits.artifactFilesMax, options, withheld);
   let bytes = 0;
   for (const { size } of found.values()) bytes += size;
-  if (bytes > limits.artifactBytesMax) throw tooLarge('bytes', bytes, limits.artifactBytesMax, 'BUILD_ARTIFACT_MAX_BYTES');
+  if (bytes > limits.artifactBytesMax)
+    throw tooLarge('bytes', bytes, limits.artifactBytesMax, 'BUILD_ARTIFACT_MAX_BYTES');
 
   const files: [string, AssetFile][] = [];
   const waiting = [...found.entries()];
@@ -75,7 +87,12 @@ interface Found {
   readonly size: number;
 }
 
-async function list(base: string, filesMax: number, options: AssetOptions, withheld: string[]): Promise<Map<string, Found>> {
+async function list(
+  base: string,
+  filesMax: number,
+  options: AssetOptions,
+  withheld: string[],
+): Promise<Map<string, Found>> {
   const isProject = options.isProject === true;
   const ofWorker = workerFiles(base, options.worker ?? []);
   const found = new Map<string, Found>();
@@ -97,7 +114,8 @@ async function list(base: string, filesMax: number, options: AssetOptions, withh
           throw new BuildError('assets', `Asset ${path} is a link to a folder around it`);
         folders.push({ path: `${path}/`, real: target, above: [...folder.above, folder.real] });
       } else if (info.isFile()) {
-        if (found.has(path)) throw new BuildError('assets', `Two assets are called ${path} (with different Unicode spellings)`);
+        if (found.has(path))
+          throw new BuildError('assets', `Two assets are called ${path} (with different Unicode spellings)`);
         found.set(path, { file: target, size: info.size });
         if (found.size > filesMax) throw tooLarge('files', found.size, filesMax, 'BUILD_ARTIFACT_MAX_FILES');
       } else {
@@ -124,14 +142,26 @@ async function startOf(file: string): Promise<Uint8Array> {
   return buffer.subarray(0, bytesRead);
 }
 
-/** A worker's modules and their source maps, and what belongs to a worker by convention; text and data that it imports are served as well. */
+/**
+ * A worker's modules and their source maps, and what belongs to a worker by convention; text and data that it imports
+ * are served as well.
+ */
 function workerFiles(base: string, inputs: readonly string[]): ReadonlySet<string> {
   if (inputs.length === 0) return new Set();
   const code = inputs.filter((file) => /\.(?:[cm]?js|wasm)$/.test(file));
-  return new Set([...code, ...code.map((file) => `${file}.map`), ...['_worker.js', '_routes.json'].map((name) => join(base, name))]);
+  return new Set([
+    ...code,
+    ...code.map((file) => `${file}.map`),
+    ...['_worker.js', '_routes.json'].map((name) => join(base, name)),
+  ]);
 }
 
-async function targetOf(base: string, file: string, entry: Pick<Dirent, 'isSymbolicLink'>, isProject: boolean): Promise<string> {
+async function targetOf(
+  base: string,
+  file: string,
+  entry: Pick<Dirent, 'isSymbolicLink'>,
+  isProject: boolean,
+): Promise<string> {
   if (!entry.isSymbolicLink()) return file;
   const name = relative(base, file);
   const target = await realpath(file).catch(() => {

@@ -7,9 +7,27 @@ const text = [
   'text/plain:txt,text,log',
   'text/markdown:md,markdown',
 ].concat(
-  ['text/csv:csv', 'text/calendar:ics', 'text/vcard:vcf', 'text/vtt:vtt', 'text/xml:xml', 'text/x-component:rsc', 'text/yaml:yaml,yml'],
-  ['application/json:json,map', 'application/ld+json:jsonld', 'application/manifest+json:webmanifest', 'image/svg+xml:svg'],
-  ['application/rss+xml:rss', 'application/atom+xml:atom', 'application/xhtml+xml:xhtml', 'application/xslt+xml:xsl,xslt'],
+  [
+    'text/csv:csv',
+    'text/calendar:ics',
+    'text/vcard:vcf',
+    'text/vtt:vtt',
+    'text/xml:xml',
+    'text/x-component:rsc',
+    'text/yaml:yaml,yml',
+  ],
+  [
+    'application/json:json,map',
+    'application/ld+json:jsonld',
+    'application/manifest+json:webmanifest',
+    'image/svg+xml:svg',
+  ],
+  [
+    'application/rss+xml:rss',
+    'application/atom+xml:atom',
+    'application/xhtml+xml:xhtml',
+    'application/xslt+xml:xsl,xslt',
+  ],
 );
 const binary = [
   'image/png:png,apng',
@@ -21,7 +39,14 @@ const binary = [
 ].concat(
   ['image/x-icon:ico,cur', 'image/tiff:tif,tiff', 'image/heic:heic', 'image/jxl:jxl'],
   ['font/woff2:woff2', 'font/woff:woff', 'font/ttf:ttf', 'font/otf:otf', 'application/vnd.ms-fontobject:eot'],
-  ['video/mp4:mp4,m4v', 'video/webm:webm', 'video/ogg:ogv', 'video/quicktime:mov', 'application/vnd.apple.mpegurl:m3u8', 'video/mp2t:ts'],
+  [
+    'video/mp4:mp4,m4v',
+    'video/webm:webm',
+    'video/ogg:ogv',
+    'video/quicktime:mov',
+    'application/vnd.apple.mpegurl:m3u8',
+    'video/mp2t:ts',
+  ],
   ['audio/mpeg:mp3', 'audio/mp4:m4a', 'audio/ogg:ogg,oga,opus', 'audio/wav:wav', 'audio/flac:flac', 'audio/aac:aac'],
   [
     'application/pdf:pdf',

@@ -1,5 +1,6 @@
-// Files that are never published, by their names: dotfiles and keys in any folder; sources and configuration too where a project is
-// served as it lies. Called by assets.ts. Pure, but for the one look into a file that its name does not tell.
+// Files that are never published, by their names: dotfiles and keys in any folder; sources and configuration too where
+// a project is served as it lies. Called by assets.ts. Pure, but for the one look into a file that its name does not
+// tell.
 
 /** Keys and stores of keys. Certificates are public, but what ends with .pem may be either. */
 const keyNames =
@@ -16,7 +17,8 @@ const projectNames = new Set(
 );
 
 /** Sources, databases and logs by their endings. */
-const projectEndings = /\.(?:[cm]?tsx?|jsx|vue|svelte|astro|php|sql|sqlite3?|db|log|bak|tsbuildinfo|lock|orig|swp|tfstate|tfvars)$/i;
+const projectEndings =
+  /\.(?:[cm]?tsx?|jsx|vue|svelte|astro|php|sql|sqlite3?|db|log|bak|tsbuildinfo|lock|orig|swp|tfstate|tfvars)$/i;
 
 /** Configuration of tools that lies in the root of a project; deeper, such a name may be a script of the page. */
 const rootNames =
@@ -34,7 +36,8 @@ export function withheldBy(name: string, atTop: boolean, isProject: boolean): Wi
   if (name === 'node_modules' || (name.startsWith('.') && name !== '.well-known')) return 'hidden';
   if (keyNames.test(name)) return 'key';
   if (!isProject) return null;
-  const isOfProject = projectNames.has(name.toLowerCase()) || projectEndings.test(name) || (atTop && rootNames.test(name));
+  const isOfProject =
+    projectNames.has(name.toLowerCase()) || projectEndings.test(name) || (atTop && rootNames.test(name));
   return isOfProject ? 'project' : null;
 }
 

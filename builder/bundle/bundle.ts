@@ -14,21 +14,31 @@ import { builderFolder, nodeCompatPlugin, nodeGlobals, ownPath } from './node-co
 
 /** What to bundle. */
 export interface BundleOptions {
-  /** The project's folder, absolute. Paths in errors and in the source map are relative to it. */ readonly root: string;
-  /** The worker's entry file, absolute. */ readonly entry: string;
-  /** The repository where it is a workspace: its files may be imported too. Default: only the project's. */ readonly workspace?: string;
-  /** Whether `node:*`, `Buffer` and `process` are served; false when the flag is switched off. */ readonly nodeCompat: boolean;
-  /** Bytes that the bundle may have; more is a BuildError. */ readonly bytesMax?: number;
+  /** The project's folder, absolute. Paths in errors and in the source map are relative to it. */
+  readonly root: string;
+  /** The worker's entry file, absolute. */
+  readonly entry: string;
+  /** The repository where it is a workspace: its files may be imported too. Default: only the project's. */
+  readonly workspace?: string;
+  /** Whether `node:*`, `Buffer` and `process` are served; false when the flag is switched off. */
+  readonly nodeCompat: boolean;
+  /** Bytes that the bundle may have; more is a BuildError. */
+  readonly bytesMax?: number;
 }
 
 /** A bundled worker. */
 export interface Bundle {
-  /** ESM without imports; `export default` is the handler object. Ends with `//# sourceMappingURL=worker.js.map`. */ readonly code: string;
-  /** Source map, JSON. */ readonly map: string;
-  /** Every file it was made from, absolute, sorted; those of npm packages too. */ readonly inputs: readonly string[];
+  /** ESM without imports; `export default` is the handler object. Ends with `//# sourceMappingURL=worker.js.map`. */
+  readonly code: string;
+  /** Source map, JSON. */
+  readonly map: string;
+  /** Every file it was made from, absolute, sorted; those of npm packages too. */
+  readonly inputs: readonly string[];
 }
 
-/** Exports that are handlers, of the module or of its default export (spec 4.6; `scheduled`, `queue`: existing workers). */
+/**
+ * Exports that are handlers, of the module or of its default export (spec 4.6; `scheduled`, `queue`: existing workers).
+ */
 const handlerNames = ['fetch', 'message', 'queue', 'timer', 'scheduled', 'cron', 'workflows', 'email', 'tail'];
 
 /** The modules of builder/node/ and builder/shims/. */
@@ -72,7 +82,9 @@ export async function bundleInto(given: BundleOptions, inputs: Set<string>): Pro
     throw toBuildError(error, context);
   }
   const [chunk] = output.output;
-  const missing = unresolved.filter((log) => log.id === undefined || !isDependency(log.id) || chunk.imports.includes(log.exporter ?? ''));
+  const missing = unresolved.filter(
+    (log) => log.id === undefined || !isDependency(log.id) || chunk.imports.includes(log.exporter ?? ''),
+  );
   if (missing.length > 0) throw joinBuildErrors(missing.map((log) => fromLog(log, context)));
   const bytes = Buffer.byteLength(chunk.code);
   if (options.bytesMax !== undefined && bytes > options.bytesMax) {
@@ -81,7 +93,12 @@ export async function bundleInto(given: BundleOptions, inputs: Set<string>): Pro
   return { code: chunk.code, map: portableMap(String(chunk.map), options.root), inputs: [...inputs].sort() };
 }
 
-function inputOptions(options: BundleOptions, bounds: Containment, unresolved: BundlerLog[], inputs: Set<string>): InputOptions {
+function inputOptions(
+  options: BundleOptions,
+  bounds: Containment,
+  unresolved: BundlerLog[],
+  inputs: Set<string>,
+): InputOptions {
   return {
     cwd: options.root,
     input: entryId,
@@ -121,7 +138,10 @@ function inputOptions(options: BundleOptions, bounds: Containment, unresolved: B
 }
 
 /** The virtual module around the user's entry, and the record of what was read. */
-function entryPlugin(entry: string, inputs: Set<string>): NonNullable<Extract<InputOptions['plugins'], { name: string }>> {
+function entryPlugin(
+  entry: string,
+  inputs: Set<string>,
+): NonNullable<Extract<InputOptions['plugins'], { name: string }>> {
   return {
     name: 'platform:entry',
     resolveId: { filter: { id: /^\0platform:entry$/ }, handler: () => entryId },
@@ -151,8 +171,12 @@ function isDependency(id: string): boolean {
 function portableMap(json: string, root: string): string {
   const map = JSON.parse(json) as { file?: string; sources: string[]; sourcesContent?: (string | null)[] };
   // rolldown writes sources relative to the output folder, `dist` in the root.
-  const paths = map.sources.map((source) => portablePath(source.startsWith('\0') ? source : `${root}/dist/${sourceFile(source)}`, root));
-  const contents = map.sourcesContent?.map((content, index) => (/^(?:platform:|node_modules\/)/.test(paths[index] ?? '') ? null : content));
+  const paths = map.sources.map((source) =>
+    portablePath(source.startsWith('\0') ? source : `${root}/dist/${sourceFile(source)}`, root),
+  );
+  const contents = map.sourcesContent?.map((content, index) =>
+    /^(?:platform:|node_modules\/)/.test(paths[index] ?? '') ? null : content,
+  );
   return JSON.stringify({ ...map, sources: paths, ...(contents ? { sourcesContent: contents } : {}) });
 }
 

@@ -1,7 +1,15 @@
 // Turns what rolldown reports into BuildErrors that say what to do. Called by bundle.ts with everything one run logged.
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { BuildError, rootIndexMark, joinBuildErrors, projectPath, whereIs, type BuildErrorCode, type BundlerLog } from '../build-error.ts';
+import {
+  BuildError,
+  rootIndexMark,
+  joinBuildErrors,
+  projectPath,
+  whereIs,
+  type BuildErrorCode,
+  type BundlerLog,
+} from '../build-error.ts';
 import { cloudflareModules } from './cloudflare-modules.ts';
 import type { Containment } from './containment.ts';
 import { isNodeBuiltin } from './node-builtins.ts';
@@ -24,7 +32,8 @@ const codes: Readonly<Record<string, BuildErrorCode>> = {
 /** The error a failed rolldown run threw, as one BuildError. */
 export function toBuildError(error: unknown, context: ErrorContext): BuildError {
   const logs = (error as { errors?: readonly BundlerLog[] } | null)?.errors;
-  if (Array.isArray(logs) && logs.length > 0) return joinBuildErrors(logs.map((log: BundlerLog) => fromLog(log, context)));
+  if (Array.isArray(logs) && logs.length > 0)
+    return joinBuildErrors(logs.map((log: BundlerLog) => fromLog(log, context)));
   return asBuildError(error);
 }
 
@@ -73,7 +82,8 @@ function resolveHint(specifier: string, importer: string | undefined, context: E
   if (specifier.startsWith('#')) return 'Add it to "imports" in package.json';
   const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
   if (!/^(?:@[\w.-]+\/)?[\w.-]+$/.test(name)) return 'No file and no package has this name';
-  if (isInstalled(name, importer ?? join(context.bounds.root, 'index'))) return `Package ${name} is installed, but has no such export`;
+  if (isInstalled(name, importer ?? join(context.bounds.root, 'index')))
+    return `Package ${name} is installed, but has no such export`;
   return `Run: npm i ${name}`;
 }
 

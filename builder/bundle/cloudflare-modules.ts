@@ -1,5 +1,5 @@
-// The bundler plugin for `cloudflare:*`: those that are here are modules of shims/, any other one fails when it is used. Used by
-// bundle.ts.
+// The bundler plugin for `cloudflare:*`: those that are here are modules of shims/, any other one fails when it is
+// used. Used by bundle.ts.
 import type { Plugin } from 'rolldown';
 import { ownPath } from './node-compat.ts';
 
@@ -8,7 +8,10 @@ export const cloudflareModules: readonly string[] = ['email', 'node', 'sockets',
 
 const missingPrefix = '\0platform:missing/';
 
-/** An import statement of an unknown module is left to fail: what it would bind is not known. `import()` and `require` are not. */
+/**
+ * An import statement of an unknown module is left to fail: what it would bind is not known. `import()` and `require`
+ * are not.
+ */
 export function cloudflarePlugin(): Plugin {
   return {
     name: 'platform:cloudflare',
@@ -16,8 +19,11 @@ export function cloudflarePlugin(): Plugin {
       filter: { id: /^cloudflare:/ },
       handler(source, _importer, { kind }) {
         const name = source.slice('cloudflare:'.length);
-        if (cloudflareModules.includes(name)) return { id: ownPath(`shims/cloudflare-${name}`), moduleSideEffects: false };
-        return kind === 'dynamic-import' || kind === 'require-call' ? { id: missingPrefix + source, moduleSideEffects: true } : null;
+        if (cloudflareModules.includes(name))
+          return { id: ownPath(`shims/cloudflare-${name}`), moduleSideEffects: false };
+        return kind === 'dynamic-import' || kind === 'require-call'
+          ? { id: missingPrefix + source, moduleSideEffects: true }
+          : null;
       },
     },
     load: {

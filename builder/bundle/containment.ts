@@ -1,15 +1,20 @@
-// Which files of the disk a build may read into an artifact: those of the project, of its workspace, and of installed packages.
-// Asked with real paths, so that a link is as good as what it leads to. Called by everything in builder/ that reads.
+// Which files of the disk a build may read into an artifact: those of the project, of its workspace, and of installed
+// packages. Asked with real paths, so that a link is as good as what it leads to. Called by everything in builder/ that
+// reads.
 import { readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, sep } from 'node:path';
 import { builderFolder } from './node-compat.ts';
 
 /** The bounds of one build. */
 export interface Containment {
-  /** Real path of the project's folder. */ readonly root: string;
-  /** Real path of the repository where it is a workspace, else the project's folder. */ readonly workspace: string;
-  /** Real paths of the folders within which everything may be read. */ readonly folders: readonly string[];
-  /** Whether a file or folder lies within; false where there is none. @param path absolute */ holds(path: string): boolean;
+  /** Real path of the project's folder. */
+  readonly root: string;
+  /** Real path of the repository where it is a workspace, else the project's folder. */
+  readonly workspace: string;
+  /** Real paths of the folders within which everything may be read. */
+  readonly folders: readonly string[];
+  /** Whether a file or folder lies within; false where there is none. @param path absolute */
+  holds(path: string): boolean;
 }
 
 /** Links that are followed in search of a package: a bound, since the project decides on them. */
@@ -24,7 +29,9 @@ export function containmentOf(root: string, workspace: string = root): Containme
   const own = realpathSync(root);
   const around = realpathSync(workspace);
   let linked: readonly string[] | null = null;
-  const installed = [...new Set([own, ...foldersAbove(own), builderFolder, ...foldersAbove(builderFolder)])].flatMap(installedIn);
+  const installed = [...new Set([own, ...foldersAbove(own), builderFolder, ...foldersAbove(builderFolder)])].flatMap(
+    installedIn,
+  );
   const folders = [...new Set([own, around, builderFolder, ...installed])];
   return {
     root: own,
@@ -67,9 +74,9 @@ function foldersAbove(folder: string): string[] {
 }
 
 /**
- * Packages that links in node_modules lead to, wherever they lie, and those that their own node_modules lead to: `file:`
- * dependencies and the stores of package managers. What is no package (it has no package.json with a name), or holds the
- * project itself, stays out: a link to /etc or to the home folder is not one.
+ * Packages that links in node_modules lead to, wherever they lie, and those that their own node_modules lead to:
+ * `file:` dependencies and the stores of package managers. What is no package (it has no package.json with a name), or
+ * holds the project itself, stays out: a link to /etc or to the home folder is not one.
  */
 function linkedPackages(installed: readonly string[], root: string): string[] {
   const packages = new Set<string>();

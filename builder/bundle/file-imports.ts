@@ -1,5 +1,5 @@
-// The bundler plugin for imports of files that are no code: `?raw` as text, `.wasm` as a compiled module, `.bin` as bytes.
-// `.txt`, `.sql`, `.html`, JSON and `with { type }` need no plugin. Used by bundle.ts.
+// The bundler plugin for imports of files that are no code: `?raw` as text, `.wasm` as a compiled module, `.bin` as
+// bytes. `.txt`, `.sql`, `.html`, JSON and `with { type }` need no plugin. Used by bundle.ts.
 import { readFile } from 'node:fs/promises';
 import { join, parse } from 'node:path';
 import type { Plugin } from 'rolldown';
@@ -12,7 +12,9 @@ export function fileImportsPlugin(root: string): Plugin {
     name: 'platform:file-imports',
     resolveId: {
       // `?raw`, `.wasm?module`, and every way to write the path of an index file in some parent folder.
-      filter: { id: [/\?(?:raw|module)$/, /^(?:\.{1,2}\/)*\.{0,2}(?:index(?:\.[cm]?[jt]sx?)?)?$/, /\/index\.[cm]?[jt]sx?$/] },
+      filter: {
+        id: [/\?(?:raw|module)$/, /^(?:\.{1,2}\/)*\.{0,2}(?:index(?:\.[cm]?[jt]sx?)?)?$/, /\/index\.[cm]?[jt]sx?$/],
+      },
       async handler(source, importer, options) {
         const found = await this.resolve(sourceFile(source), importer, { ...options, skipSelf: true });
         if (found === null || found.external !== false) return found;
@@ -28,14 +30,18 @@ export function fileImportsPlugin(root: string): Plugin {
       async handler(id) {
         const path = sourceFile(id);
         if (id.endsWith('?raw')) return { code: await readFile(path, 'utf8'), moduleType: 'text' };
-        if (path !== id) return { code: await readFile(path, 'utf8'), moduleType: parse(path).ext.replace(/[.cm]/g, '') };
+        if (path !== id)
+          return { code: await readFile(path, 'utf8'), moduleType: parse(path).ext.replace(/[.cm]/g, '') };
         return bytesModule(path, await readFile(path));
       },
     },
   };
 }
 
-/** A .wasm file as a WebAssembly.Module (V8 compiles its functions when they are first called), a .bin as an ArrayBuffer. */
+/**
+ * A .wasm file as a WebAssembly.Module (V8 compiles its functions when they are first called), a .bin as an
+ * ArrayBuffer.
+ */
 function bytesModule(path: string, content: Buffer): { code: string; moduleType: 'js' } {
   const bytes = `fromBase64(${JSON.stringify(content.toString('base64'))})`;
   return {

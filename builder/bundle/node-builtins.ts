@@ -39,7 +39,8 @@ export const unenvModules: readonly string[] = [
 ];
 
 /**
- * Every other module works in part or not at all in a worker: importing it is fine, and calling what is not named here throws.
+ * Every other module works in part or not at all in a worker: importing it is fine, and calling what is not named here
+ * throws.
  */
 export const realExports: Readonly<
   Record<
@@ -47,7 +48,8 @@ export const realExports: Readonly<
     {
       readonly from: 'own' | 'unenv';
       readonly names: readonly string[];
-      /** Most of it is there: its default export is a plain object. */ readonly whole?: true;
+      /** Most of it is there: its default export is a plain object. */
+      readonly whole?: true;
     }
   >
 > = {
@@ -175,7 +177,13 @@ export const realExports: Readonly<
   },
 };
 
-const names = new Set([...builtinModules.map((name) => name.replace(/^node:/, '')), 'sea', 'sqlite', 'test', 'test/reporters']);
+const names = new Set([
+  ...builtinModules.map((name) => name.replace(/^node:/, '')),
+  'sea',
+  'sqlite',
+  'test',
+  'test/reporters',
+]);
 
 /** Whether Node has a module of this name (without `node:`). */
 export function isNodeBuiltin(name: string): boolean {

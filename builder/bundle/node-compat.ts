@@ -48,7 +48,8 @@ export function nodeCompatPlugin(nodeCompat: boolean): Plugin {
       filter: { id: [/^node:/, /^[a-z_0-9]+(?:\/[a-z_0-9]+)?\/?$/, /^readable-stream$/] },
       handler(source, importer, { kind }) {
         const base = basesOf[source];
-        if (base !== undefined && importer === ownPath(base.importer)) return { id: builtin.resolve(base.file), moduleSideEffects: false };
+        if (base !== undefined && importer === ownPath(base.importer))
+          return { id: builtin.resolve(base.file), moduleSideEffects: false };
         // readable-stream asks for packages where Node has modules; ours do the same and are there already.
         const name = importer?.includes('/readable-stream/') ? source.replace(/\/$/, '') : source.replace(/^node:/, '');
         if (!nodeCompat || !isNodeBuiltin(name) || (source === name && needsPrefix(name))) return null;
@@ -95,7 +96,10 @@ function mutableModule(name: string): string {
 /** A module whose exports throw when they are called, apart from its plain facts. */
 function unavailableModule(name: string): string {
   const real = realExports[name];
-  const file = real?.from === 'own' ? ownPath(`node/${name}`) : fileURLToPath(import.meta.resolve(`unenv/node/${name}`, import.meta.url));
+  const file =
+    real?.from === 'own'
+      ? ownPath(`node/${name}`)
+      : fileURLToPath(import.meta.resolve(`unenv/node/${name}`, import.meta.url));
   const facts = real?.names.join(', ') ?? '';
   const others = exportNames(name).filter((key) => real?.names.includes(key) !== true);
   return [

@@ -1,5 +1,5 @@
-// Keeps a bundle from reading files outside of its bounds (containment.ts), whichever way their path was written: the bundler asks
-// here before it opens one. Used by bundle.ts.
+// Keeps a bundle from reading files outside of its bounds (containment.ts), whichever way their path was written: the
+// bundler asks here before it opens one. Used by bundle.ts.
 import { readFileSync } from 'node:fs';
 import { rolldown, type InputOptions, type Plugin } from 'rolldown';
 import { codeFrame } from '#core/code-frame.ts';
@@ -16,7 +16,10 @@ interface OutsideImport {
   readonly id: string;
 }
 
-/** Refuses to load modules outside of the bounds. The bundler's ids are real paths, so those below their folders need not come here. */
+/**
+ * Refuses to load modules outside of the bounds. The bundler's ids are real paths, so those below their folders need
+ * not come here.
+ */
 export function containmentPlugin(bounds: Containment): Plugin {
   return {
     name: 'platform:containment',
@@ -31,7 +34,9 @@ export function containmentPlugin(bounds: Containment): Plugin {
 
 /** Whether a bundler's failure is that of {@link containmentPlugin}. */
 export function isOutside(error: unknown): boolean {
-  const logs = (error as { errors?: readonly { message?: string }[] } | null)?.errors ?? [error as { message?: string } | null];
+  const logs = (error as { errors?: readonly { message?: string }[] } | null)?.errors ?? [
+    error as { message?: string } | null,
+  ];
   return logs.some((log) => log?.message?.includes(outsideMark));
 }
 
@@ -63,7 +68,8 @@ function errorOf({ specifier, importer, id }: OutsideImport, bounds: Containment
   const message =
     `"${written}" leads out of the project, to ${target}, and is not read. Move the file into the project, install it as a package, ` +
     `or make the repository a workspace`;
-  const at = importer === undefined || importer.startsWith('\0') ? null : placeOf(specifier, sourceFile(importer), bounds);
+  const at =
+    importer === undefined || importer.startsWith('\0') ? null : placeOf(specifier, sourceFile(importer), bounds);
   return new BuildError('outside', message, at ?? {});
 }
 

@@ -1,5 +1,5 @@
-// tsconfig.json files that the bundler reads for paths and JSX: one that extends or refers to a file outside of the project is
-// refused. Called by bundle.ts.
+// tsconfig.json files that the bundler reads for paths and JSX: one that extends or refers to a file outside of the
+// project is refused. Called by bundle.ts.
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { tsconfigLinks } from '#core/tsconfig.ts';
@@ -11,19 +11,22 @@ import { isInside, realPath, type Containment } from './containment.ts';
 const filesMax = 50;
 
 /**
- * Follows the tsconfig.json of the entry's folder, and of those around it in the project, to every file that they name by path.
+ * Follows the tsconfig.json of the entry's folder, and of those around it in the project, to every file that they name
+ * by path.
  *
  * @throws {BuildError} `outside` with the line that leads out.
  */
 export function checkTsconfigs(bounds: Containment, entry: string): void {
   const waiting: string[] = [];
-  for (let folder = dirname(entry); isInside(bounds.root, folder); folder = dirname(folder)) waiting.push(join(folder, 'tsconfig.json'));
+  for (let folder = dirname(entry); isInside(bounds.root, folder); folder = dirname(folder))
+    waiting.push(join(folder, 'tsconfig.json'));
   const seen = new Set<string>();
   for (let file = waiting.pop(); file !== undefined && seen.size < filesMax; file = waiting.pop()) {
     const real = realPath(file);
     if (real === null || seen.has(real)) continue;
     seen.add(real);
-    if (!bounds.holds(real)) throw new BuildError('outside', `${projectPath(bounds.root, file)} is a link that leads out of the project`);
+    if (!bounds.holds(real))
+      throw new BuildError('outside', `${projectPath(bounds.root, file)} is a link that leads out of the project`);
     const text = readFileSync(real, 'utf8');
     for (const { path, line, column } of tsconfigLinks(text)) {
       const target = fileOf(resolve(dirname(real), path));

@@ -1,6 +1,6 @@
 // Bundles again whenever a source file changes: the hot half of `platform dev`. Called by runtime/dev/dev.ts and cli/.
-// It reruns the bundler rather than using rolldown's own watcher: a small worker takes a few milliseconds either way, and
-// folders (not files) are watched, so that editors which replace files, and files yet to be created, are seen.
+// It reruns the bundler rather than using rolldown's own watcher: a small worker takes a few milliseconds either way,
+// and folders (not files) are watched, so that editors which replace files, and files yet to be created, are seen.
 import { watch as watchFolder, type FSWatcher } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import type { BuildError } from '../build-error.ts';
@@ -8,12 +8,16 @@ import { bundleInto, type Bundle, type BundleOptions } from './bundle.ts';
 import { asBuildError } from './bundler-errors.ts';
 
 /** What a save led to. */
-export type WatchResult = { readonly bundle: Bundle; readonly error?: never } | { readonly bundle?: never; readonly error: BuildError };
+export type WatchResult =
+  | { readonly bundle: Bundle; readonly error?: never }
+  | { readonly bundle?: never; readonly error: BuildError };
 
 /** A running watch. */
 export interface Watch {
-  /** Bundles again now, whether or not anything changed. */ rebuild(): void;
-  /** Ends it; resolves when no bundling runs any more. */ close(): Promise<void>;
+  /** Bundles again now, whether or not anything changed. */
+  rebuild(): void;
+  /** Ends it; resolves when no bundling runs any more. */
+  close(): Promise<void>;
 }
 
 /** Editors write a file in several steps; a bundle made between two of them would be of half a file. */

@@ -1,5 +1,5 @@
-// Runs the `build` command of a project. Called by build-step.ts. The command is the project's own code: it gets a small
-// environment, none of the platform's variables.
+// Runs the `build` command of a project. Called by build-step.ts. The command is the project's own code: it gets a
+// small environment, none of the platform's variables.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -26,11 +26,14 @@ const tailCharsMax = 4000;
 
 /** What a build command gets besides its folder. */
 export interface CommandOptions {
-  /** Gets what it writes to stdout and stderr, as it comes. */ readonly onOutput?: ((text: string) => void) | undefined;
+  /** Gets what it writes to stdout and stderr, as it comes. */
+  readonly onOutput?: ((text: string) => void) | undefined;
   /** Variables of the project, added to the small set every build gets. */
   readonly environment?: Readonly<Record<string, string>> | undefined;
-  /** Ends it and what it has started. */ readonly signal?: AbortSignal | undefined;
-  /** The repository where it is a workspace: tools installed there are found too. */ readonly workspace?: string | undefined;
+  /** Ends it and what it has started. */
+  readonly signal?: AbortSignal | undefined;
+  /** The repository where it is a workspace: tools installed there are found too. */
+  readonly workspace?: string | undefined;
 }
 
 /**
@@ -72,24 +75,37 @@ export async function runBuildCommand(
     });
   }
   const [code, signal] = (await once(child, 'close').catch((error: unknown) => {
-    throw new BuildError('command_failed', `The build command cannot be started: ${(error as Error).message}`, { cause: error });
+    throw new BuildError('command_failed', `The build command cannot be started: ${(error as Error).message}`, {
+      cause: error,
+    });
   })) as [number | null, string | null];
   ending?.removeEventListener('abort', end);
   clearTimeout(late);
   if (code === 0) return;
   const how = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
   const said = tail.trim() === '' ? '' : `:\n${tail.trim()}`;
-  throw new BuildError('command_failed', `The build command "${command}" ${how}${said}${installHint(folder, workspace ?? folder)}`);
+  throw new BuildError(
+    'command_failed',
+    `The build command "${command}" ${how}${said}${installHint(folder, workspace ?? folder)}`,
+  );
 }
 
 /** What to run first where nothing is installed: in a monorepo at its root. */
 function installHint(folder: string, workspace: string): string {
-  if (!existsSync(join(folder, 'package.json')) || [folder, workspace].some((path) => existsSync(join(path, 'node_modules')))) return '';
+  if (
+    !existsSync(join(folder, 'package.json')) ||
+    [folder, workspace].some((path) => existsSync(join(path, 'node_modules')))
+  )
+    return '';
   const install = [...managers].find(([file]) => existsSync(join(workspace, file)))?.[1] ?? 'npm install';
   return `\nDependencies are not installed: run ${install}${workspace === folder ? '' : ` in ${workspace}`}`;
 }
 
-function buildEnvironment(folder: string, workspace: string, own: Readonly<Record<string, string>> = {}): Record<string, string> {
+function buildEnvironment(
+  folder: string,
+  workspace: string,
+  own: Readonly<Record<string, string>> = {},
+): Record<string, string> {
   const environment: Record<string, string> = { CI: '1', NODE_ENV: 'production' };
   for (const name of inherited) {
     const value = process.env[name];

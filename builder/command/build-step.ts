@@ -1,5 +1,5 @@
-// Runs a project's build command and finds out what it made, so that a folder left by an earlier build is never taken for its
-// result. Called by build.ts and, in `platform dev`, by the session.
+// Runs a project's build command and finds out what it made, so that a folder left by an earlier build is never taken
+// for its result. Called by build.ts and, in `platform dev`, by the session.
 import { execFileSync } from 'node:child_process';
 import { lstatSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -17,10 +17,15 @@ const noCommands = new Set(['true', ':']);
 /**
  * Runs the build command of a project, if it has one.
  *
- * @returns the folders it made or changed, relative to the root, the most likely output first; null where nothing is to be run.
+ * @returns the folders it made or changed, relative to the root, the most likely output first; null where nothing is to
+ *   be run.
  * @throws {BuildError} `command_failed`; `assets` where it made nothing and what lies there is of an earlier build.
  */
-export async function runBuild(root: string, config: EntryConfig, options: CommandOptions): Promise<readonly string[] | null> {
+export async function runBuild(
+  root: string,
+  config: EntryConfig,
+  options: CommandOptions,
+): Promise<readonly string[] | null> {
   const command = config.build;
   if (command === null || noCommands.has(command.trim())) return null;
   const before = stampsOf(root, config);
@@ -28,7 +33,8 @@ export async function runBuild(root: string, config: EntryConfig, options: Comma
   const made = changed(before, stampsOf(root, config));
   const stale = staleOutput(root, config, before, made);
   if (stale === null) return made;
-  // Tools that find nothing to do leave what is there. Without it they make it again, and what comes then is theirs for certain.
+  // Tools that find nothing to do leave what is there. Without it they make it again, and what comes then is theirs for
+  // certain.
   const kept = mkdtempSync(join(root, '.platform-before-'));
   let remade = false;
   try {
@@ -102,7 +108,8 @@ function stampOf(folder: string): string | null {
     files++;
     if (info.ctimeNs > newest) newest = info.ctimeNs;
     sum += info.size + info.ino;
-    if (info.isDirectory() && !path.endsWith('node_modules')) waiting.push(...readdirSync(path).map((name) => join(path!, name)));
+    if (info.isDirectory() && !path.endsWith('node_modules'))
+      waiting.push(...readdirSync(path).map((name) => join(path!, name)));
   }
   return files === 0 ? null : `${files} ${newest} ${sum}`;
 }

@@ -18,7 +18,10 @@ export const entryCandidates: readonly string[] = [
   'worker/index.mjs',
 ];
 
-/** Where frameworks put the worker that they make, in their output folder. The first two are a worker whatever else there is. */
+/**
+ * Where frameworks put the worker that they make, in their output folder. The first two are a worker whatever else
+ * there is.
+ */
 const madeWorkers: readonly string[] = [
   '_worker.js',
   '_worker.js/index.js',
@@ -31,7 +34,9 @@ const madeWorkers: readonly string[] = [
 ];
 
 /** A project's kind and, unless it is static, the absolute path of its worker's entry. */
-export type ProjectEntry = { readonly kind: 'static'; readonly entry: null } | { readonly kind: 'dynamic'; readonly entry: string };
+export type ProjectEntry =
+  | { readonly kind: 'static'; readonly entry: null }
+  | { readonly kind: 'dynamic'; readonly entry: string };
 
 /**
  * The kind that `platform.yaml` says, or else the one the files show: a worker entry makes it dynamic, an index.html
@@ -47,7 +52,10 @@ export function findEntry(root: string, config: EntryConfig): ProjectEntry {
   if (entry !== null) return { kind: config.kind ?? 'dynamic', entry };
   const looked = `looked for ${entryCandidates.join(', ')}`;
   if (config.kind !== null) {
-    throw new BuildError('missing_entry', `No worker entry found: ${looked}. Create one of them, or set "main" in platform.yaml`);
+    throw new BuildError(
+      'missing_entry',
+      `No worker entry found: ${looked}. Create one of them, or set "main" in platform.yaml`,
+    );
   }
   if (config.out !== null ? hasPage(root, config.out) || config.build !== null : isSite(root, config))
     return { kind: 'static', entry: null };
@@ -81,7 +89,11 @@ function usualEntry(root: string, config: EntryConfig): string | null {
   const made = config.out === null ? [] : madeWorkers.map((name) => join(config.out!, name));
   const sources = entryCandidates.filter((path) => !isBrowserEntry(root, path));
   // What else lies in the output folder may be for browsers: it counts where the project says that it has a worker.
-  return firstFile(root, [...made.slice(0, 2), ...sources, ...(config.kind === 'dynamic' && config.build !== null ? made.slice(2) : [])]);
+  return firstFile(root, [
+    ...made.slice(0, 2),
+    ...sources,
+    ...(config.kind === 'dynamic' && config.build !== null ? made.slice(2) : []),
+  ]);
 }
 
 function firstFile(root: string, paths: readonly string[]): string | null {
@@ -96,8 +108,12 @@ function mainFile(root: string, main: string): string {
   const file = resolve(root, main);
   const found = statSync(file, { throwIfNoEntry: false });
   if (!found?.isFile()) {
-    throw new BuildError('missing_entry', `main: ${main} ${found ? 'is not a file' : 'does not exist'} (looked for ${file})`);
+    throw new BuildError(
+      'missing_entry',
+      `main: ${main} ${found ? 'is not a file' : 'does not exist'} (looked for ${file})`,
+    );
   }
-  if (!realpathSync(file).startsWith(root + sep)) throw new BuildError('missing_entry', `main: ${main} lies outside of the project`);
+  if (!realpathSync(file).startsWith(root + sep))
+    throw new BuildError('missing_entry', `main: ${main} lies outside of the project`);
   return file;
 }

@@ -1,13 +1,15 @@
-// What a project's files say of how it is made: its framework, the folder that framework writes, and whether it has to be built at
-// all. Reads the project's folder and package.json. Called by entry.ts and output-folder.ts.
+// What a project's files say of how it is made: its framework, the folder that framework writes, and whether it has to
+// be built at all. Reads the project's folder and package.json. Called by entry.ts and output-folder.ts.
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** A framework with the folders it writes, the most particular first; `*` stands for one folder. */
 interface Framework {
   readonly name: string;
-  /** Dependencies that show it, any of them. */ readonly packages: readonly string[];
-  /** Files that show it without a package.json. */ readonly files?: readonly string[];
+  /** Dependencies that show it, any of them. */
+  readonly packages: readonly string[];
+  /** Files that show it without a package.json. */
+  readonly files?: readonly string[];
   readonly out: readonly string[];
 }
 
@@ -44,10 +46,14 @@ const frameworks: readonly Framework[] = [
 
 /** What a project's folder shows. */
 export interface Detected {
-  /** Name of the framework; null: none that is known. */ readonly framework: string | null;
-  /** Folders that it writes; empty without a framework. */ readonly out: readonly string[];
-  /** Command that builds it, as far as the files show that it has to be built. */ readonly build: string | null;
-  /** What shows that, for a message. */ readonly because: string | null;
+  /** Name of the framework; null: none that is known. */
+  readonly framework: string | null;
+  /** Folders that it writes; empty without a framework. */
+  readonly out: readonly string[];
+  /** Command that builds it, as far as the files show that it has to be built. */
+  readonly build: string | null;
+  /** What shows that, for a message. */
+  readonly because: string | null;
 }
 
 /** Looks at a project's folder; a package.json that is broken says nothing. */
@@ -73,7 +79,10 @@ export function detect(root: string): Detected {
   };
 }
 
-/** Whether a file is what the browser starts at, and no worker: the page in the root loads it, or its framework has it there. */
+/**
+ * Whether a file is what the browser starts at, and no worker: the page in the root loads it, or its framework has it
+ * there.
+ */
 export function isBrowserEntry(root: string, path: string): boolean {
   if (path.startsWith('src/') && detect(root).framework === 'Create React App') return true;
   return scriptsOf(root).some((source) => source.replace(/^(?:\.?\/)+/, '') === path);
@@ -97,7 +106,10 @@ function scriptsOf(root: string): string[] {
 
 function readManifest(root: string): { readonly packages: ReadonlySet<string>; readonly hasBuild: boolean } {
   try {
-    const parsed = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8').replace(/^\ufeff/, '')) as Record<string, unknown>;
+    const parsed = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8').replace(/^\ufeff/, '')) as Record<
+      string,
+      unknown
+    >;
     const names = ['dependencies', 'devDependencies'].flatMap((key) => Object.keys((parsed[key] ?? {}) as object));
     const scripts = parsed['scripts'] as { readonly build?: unknown } | null | undefined;
     return { packages: new Set(names), hasBuild: typeof scripts?.build === 'string' && scripts.build.trim() !== '' };

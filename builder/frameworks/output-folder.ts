@@ -1,5 +1,5 @@
-// Where the files of a project lie that are served as they are: `out`, or the folder that its framework or convention names. Called
-// by build.ts after the build command, and by build-step.ts, which finds out what that command made.
+// Where the files of a project lie that are served as they are: `out`, or the folder that its framework or convention
+// names. Called by build.ts after the build command, and by build-step.ts, which finds out what that command made.
 import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { join, relative, resolve, sep } from 'node:path';
 import { BuildError } from '../build-error.ts';
@@ -8,7 +8,17 @@ import { detect } from './frameworks.ts';
 import type { EntryConfig } from '../project.ts';
 
 /** Folders that tools write by convention, in the order in which they are looked for. */
-const conventional = ['dist/client', 'build/client', '.output/public', 'dist', 'build', 'out', '_site', 'public', 'www'] as const;
+const conventional = [
+  'dist/client',
+  'build/client',
+  '.output/public',
+  'dist',
+  'build',
+  'out',
+  '_site',
+  'public',
+  'www',
+] as const;
 
 /** Whether a path lies, by its name, in a folder that tools write and nobody edits. */
 export function isOutputName(path: string): boolean {
@@ -28,7 +38,12 @@ export function outputCandidates(root: string): string[] {
  * @param made folders that the build command wrote, relative to the root; null where none ran
  * @throws {BuildError} `assets` where the folder is missing or leads out of the project.
  */
-export function outputFolder(root: string, kind: 'static' | 'dynamic', config: EntryConfig, made: readonly string[] | null): string | null {
+export function outputFolder(
+  root: string,
+  kind: 'static' | 'dynamic',
+  config: EntryConfig,
+  made: readonly string[] | null,
+): string | null {
   if (config.out !== null) return declaredFolder(root, config.out, config.build);
   const wrote = made?.find((path) => hasPage(root, path) && !holdsWorker(root, path, config.main));
   if (wrote !== undefined) return inside(root, wrote);
@@ -40,8 +55,14 @@ export function outputFolder(root: string, kind: 'static' | 'dynamic', config: E
     if (found !== undefined) return inside(root, found);
   }
   const looked = [...new Set([...detected.out, ...conventional])].join(', ');
-  const what = made === null ? 'No folder has an index.html' : `The build command "${config.build}" made no folder with an index.html`;
-  throw new BuildError('assets', `${what}: looked for ${looked}. Set "out" in platform.yaml to the folder with the files to serve`);
+  const what =
+    made === null
+      ? 'No folder has an index.html'
+      : `The build command "${config.build}" made no folder with an index.html`;
+  throw new BuildError(
+    'assets',
+    `${what}: looked for ${looked}. Set "out" in platform.yaml to the folder with the files to serve`,
+  );
 }
 
 /** Whether a folder of the project has a page to start at. */
@@ -62,7 +83,8 @@ function declaredFolder(root: string, out: string, build: string | null): string
 
 function inside(root: string, path: string): string {
   const folder = realpathSync(resolve(root, path));
-  if (!isInside(root, folder)) throw new BuildError('assets', `The output directory "${path}" leads out of the project`);
+  if (!isInside(root, folder))
+    throw new BuildError('assets', `The output directory "${path}" leads out of the project`);
   return folder;
 }
 

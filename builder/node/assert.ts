@@ -1,5 +1,5 @@
-// node:assert: checks that throw an AssertionError. Messages name what was compared; Node's line-by-line differences are not
-// drawn. Bundled into workers by node-compat.ts.
+// node:assert: checks that throw an AssertionError. Messages name what was compared; Node's line-by-line differences
+// are not drawn. Bundled into workers by node-compat.ts.
 import { isDeepLooseEqual, isDeepStrictEqual } from './deep-equal.ts';
 import { inspect } from './inspect.ts';
 
@@ -11,7 +11,13 @@ interface Details {
 }
 type Message = string | Error | undefined;
 type Block = () => unknown;
-type Expected = RegExp | (new (...args: never[]) => unknown) | ((error: unknown) => boolean) | object | string | undefined;
+type Expected =
+  | RegExp
+  | (new (...args: never[]) => unknown)
+  | ((error: unknown) => boolean)
+  | object
+  | string
+  | undefined;
 
 export class AssertionError extends Error {
   readonly code = 'ERR_ASSERTION';
@@ -38,7 +44,8 @@ function failWith(message: Message, details: Details, generated: string): never 
 }
 
 export function ok(value: unknown, message?: Message): void {
-  if (!value) failWith(message, { actual: value, expected: true, operator: '==' }, 'The expression evaluated to a falsy value');
+  if (!value)
+    failWith(message, { actual: value, expected: true, operator: '==' }, 'The expression evaluated to a falsy value');
 }
 
 export function fail(message?: Message): never {
@@ -49,7 +56,11 @@ export function fail(message?: Message): never {
 function comparison(operator: string, holds: (actual: unknown, expected: unknown) => boolean, says: string) {
   return (actual: unknown, expected: unknown, message?: Message): void => {
     if (!holds(actual, expected))
-      failWith(message, { actual, expected, operator }, `${says}:\n\n${inspect(actual)}\n\nand\n\n${inspect(expected)}`);
+      failWith(
+        message,
+        { actual, expected, operator },
+        `${says}:\n\n${inspect(actual)}\n\nand\n\n${inspect(expected)}`,
+      );
   };
 }
 
@@ -57,14 +68,22 @@ function comparison(operator: string, holds: (actual: unknown, expected: unknown
 const looselyEqual = (a: unknown, b: unknown): boolean => a == b || (Number.isNaN(a) && Number.isNaN(b));
 
 export const equal = /* @__PURE__ */ comparison('==', looselyEqual, 'Expected values to be loosely equal');
-export const notEqual = /* @__PURE__ */ comparison('!=', (a, b) => !looselyEqual(a, b), 'Expected values to be loosely unequal');
+export const notEqual = /* @__PURE__ */ comparison(
+  '!=',
+  (a, b) => !looselyEqual(a, b),
+  'Expected values to be loosely unequal',
+);
 export const strictEqual = /* @__PURE__ */ comparison('strictEqual', Object.is, 'Expected values to be strictly equal');
 export const notStrictEqual = /* @__PURE__ */ comparison(
   'notStrictEqual',
   (a, b) => !Object.is(a, b),
   'Expected values not to be strictly equal',
 );
-export const deepEqual = /* @__PURE__ */ comparison('deepEqual', isDeepLooseEqual, 'Expected values to be loosely deep-equal');
+export const deepEqual = /* @__PURE__ */ comparison(
+  'deepEqual',
+  isDeepLooseEqual,
+  'Expected values to be loosely deep-equal',
+);
 export const notDeepEqual = /* @__PURE__ */ comparison(
   'notDeepEqual',
   (a, b) => !isDeepLooseEqual(a, b),
@@ -92,18 +111,29 @@ export function match(text: string, pattern: RegExp, message?: Message): void {
 
 export function doesNotMatch(text: string, pattern: RegExp, message?: Message): void {
   if (typeof text === 'string' && pattern.test(text))
-    failWith(message, { actual: text, expected: pattern, operator: 'doesNotMatch' }, `The input was expected not to match ${pattern}`);
+    failWith(
+      message,
+      { actual: text, expected: pattern, operator: 'doesNotMatch' },
+      `The input was expected not to match ${pattern}`,
+    );
 }
 
 export function ifError(value: unknown): void {
   if (value === null || value === undefined) return;
   if (value instanceof Error) throw value;
-  failWith(undefined, { actual: value, expected: null, operator: 'ifError' }, `ifError got unwanted exception: ${inspect(value)}`);
+  failWith(
+    undefined,
+    { actual: value, expected: null, operator: 'ifError' },
+    `ifError got unwanted exception: ${inspect(value)}`,
+  );
 }
 
 function isErrorClass(expected: unknown): expected is new (...args: never[]) => unknown {
   const { prototype } = expected as { prototype?: unknown };
-  return typeof expected === 'function' && (expected === Error || prototype instanceof Error || /^class\b/.test(String(expected)));
+  return (
+    typeof expected === 'function' &&
+    (expected === Error || prototype instanceof Error || /^class\b/.test(String(expected)))
+  );
 }
 
 /** Throws unless the error is what was expected. */
@@ -120,8 +150,14 @@ function checkError(error: unknown, expected: Expected, message: Message, operat
       failWith(message, details, 'The validation function is expected to return "true"');
   } else {
     for (const key of Object.keys(expected)) {
-      const [actual, wanted] = [(error as Record<string, unknown> | null)?.[key], (expected as Record<string, unknown>)[key]];
-      const same = wanted instanceof RegExp && typeof actual === 'string' ? wanted.test(actual) : isDeepStrictEqual(actual, wanted);
+      const [actual, wanted] = [
+        (error as Record<string, unknown> | null)?.[key],
+        (expected as Record<string, unknown>)[key],
+      ];
+      const same =
+        wanted instanceof RegExp && typeof actual === 'string'
+          ? wanted.test(actual)
+          : isDeepStrictEqual(actual, wanted);
       if (!same) failWith(message, details, `Expected ${key} to be ${inspect(wanted)}, got ${inspect(actual)}`);
     }
   }
@@ -147,7 +183,11 @@ export function doesNotThrow(block: Block, expected?: Expected, message?: Messag
   try {
     block();
   } catch (error) {
-    failWith(messageOf(expected, message), { actual: error, operator: 'doesNotThrow' }, `Got unwanted exception.\n${String(error)}`);
+    failWith(
+      messageOf(expected, message),
+      { actual: error, operator: 'doesNotThrow' },
+      `Got unwanted exception.\n${String(error)}`,
+    );
   }
 }
 
@@ -162,11 +202,19 @@ export async function rejects(given: Promise<unknown> | Block, expected?: Expect
   failWith(messageOf(expected, message), { expected, operator: 'rejects' }, 'Missing expected rejection.');
 }
 
-export async function doesNotReject(given: Promise<unknown> | Block, expected?: Expected, message?: Message): Promise<void> {
+export async function doesNotReject(
+  given: Promise<unknown> | Block,
+  expected?: Expected,
+  message?: Message,
+): Promise<void> {
   try {
     await (typeof given === 'function' ? given() : given);
   } catch (error) {
-    failWith(messageOf(expected, message), { actual: error, operator: 'doesNotReject' }, `Got unwanted rejection.\n${String(error)}`);
+    failWith(
+      messageOf(expected, message),
+      { actual: error, operator: 'doesNotReject' },
+      `Got unwanted rejection.\n${String(error)}`,
+    );
   }
 }
 

@@ -20,7 +20,8 @@ const { toString, write, fill } = Buffer.prototype as unknown as {
   readonly fill: Method;
 };
 const isUrl = (encoding: unknown): boolean => typeof encoding === 'string' && encoding.toLowerCase() === 'base64url';
-const plain = (args: unknown[]): unknown[] => args.map((value, index) => (index > 0 && isUrl(value) ? 'base64' : value));
+const plain = (args: unknown[]): unknown[] =>
+  args.map((value, index) => (index > 0 && isUrl(value) ? 'base64' : value));
 
 Object.assign(Buffer, {
   isEncoding: (encoding: unknown) => isUrl(encoding) || isEncoding!(encoding),
@@ -52,7 +53,9 @@ Object.assign(Buffer.prototype, {
 type Bytes = ArrayBuffer | ArrayBufferView<ArrayBuffer>;
 
 function view(input: Bytes): Uint8Array {
-  return ArrayBuffer.isView(input) ? new Uint8Array(input.buffer, input.byteOffset, input.byteLength) : new Uint8Array(input);
+  return ArrayBuffer.isView(input)
+    ? new Uint8Array(input.buffer, input.byteOffset, input.byteLength)
+    : new Uint8Array(input);
 }
 
 export function isUtf8(input: Bytes): boolean {
@@ -79,7 +82,10 @@ export const constants = { MAX_LENGTH: kMaxLength, MAX_STRING_LENGTH: kStringMax
 export function transcode(source: Uint8Array, from: string, to: string): Buffer {
   const text = Buffer.from(source).toString(from as 'utf8');
   const most = /^(?:ascii)$/i.test(to) ? 0x7f : /^(?:latin1|binary)$/i.test(to) ? 0xff : Infinity;
-  return Buffer.from([...text].map((character) => (character.codePointAt(0)! > most ? '?' : character)).join(''), to as 'utf8');
+  return Buffer.from(
+    [...text].map((character) => (character.codePointAt(0)! > most ? '?' : character)).join(''),
+    to as 'utf8',
+  );
 }
 
 export const resolveObjectURL = /* @__PURE__ */ unavailable('buffer.resolveObjectURL');

@@ -7,7 +7,8 @@ let text: InstanceType<typeof TextEncoder> | undefined;
 /** Bytes as node:crypto takes them; text is UTF-8 unless an encoding says otherwise. */
 export function toBytes(value: unknown, encoding: string | undefined, name: string): Uint8Array {
   // The common case, and seven times quicker this way.
-  if (typeof value === 'string' && (encoding === undefined || encoding === 'utf8')) return (text ??= new TextEncoder()).encode(value);
+  if (typeof value === 'string' && (encoding === undefined || encoding === 'utf8'))
+    return (text ??= new TextEncoder()).encode(value);
   if (typeof value === 'string') return Buffer.from(value, (encoding === 'buffer' ? 'utf8' : encoding) as 'utf8');
   if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
   if (value instanceof ArrayBuffer) return new Uint8Array(value);
@@ -17,7 +18,9 @@ export function toBytes(value: unknown, encoding: string | undefined, name: stri
 
 export function invalidType(name: string, wanted: string, value: unknown): TypeError {
   const got = value === null || value === undefined ? String(value) : `type ${typeof value}`;
-  return Object.assign(new TypeError(`The "${name}" argument must be ${wanted}. Received ${got}`), { code: 'ERR_INVALID_ARG_TYPE' });
+  return Object.assign(new TypeError(`The "${name}" argument must be ${wanted}. Received ${got}`), {
+    code: 'ERR_INVALID_ARG_TYPE',
+  });
 }
 
 /** A Buffer over the same memory. */
@@ -28,7 +31,9 @@ export function toBuffer(bytes: Uint8Array): Buffer {
 /** A Buffer, or its text where an encoding is asked for. */
 export function encoded(bytes: Uint8Array, encoding: string | undefined): Buffer | string {
   const buffer = toBuffer(bytes);
-  return encoding === undefined || encoding === null || encoding === 'buffer' ? buffer : buffer.toString(encoding as 'hex');
+  return encoding === undefined || encoding === null || encoding === 'buffer'
+    ? buffer
+    : buffer.toString(encoding as 'hex');
 }
 
 /** `RSA-SHA256`, `SHA256` and `sha-256` are one digest. */

@@ -1,5 +1,5 @@
-// createCipheriv and createDecipheriv of node:crypto. The cipher itself lies on the host from the first step to the last.
-// Bundled into workers by node-compat.ts.
+// createCipheriv and createDecipheriv of node:crypto. The cipher itself lies on the host from the first step to the
+// last. Bundled into workers by node-compat.ts.
 import { Buffer } from './buffer.ts';
 import { encoded, invalidType, toBuffer, toBytes } from './crypto-bytes.ts';
 import { ask, askLater } from './host-hooks.ts';
@@ -18,7 +18,9 @@ interface CipherFacts {
 function factsOf(algorithm: string): CipherFacts | undefined {
   if (algorithm === 'chacha20-poly1305') return { keyBytes: 32, ivBytes: 12, mode: 'stream' };
   const [, bits, mode] = /^aes-(128|192|256)-([a-z]+)$/.exec(algorithm) ?? [];
-  return mode !== undefined && Object.hasOwn(modes, mode) ? { keyBytes: Number(bits) / 8, ivBytes: modes[mode]!, mode } : undefined;
+  return mode !== undefined && Object.hasOwn(modes, mode)
+    ? { keyBytes: Number(bits) / 8, ivBytes: modes[mode]!, mode }
+    : undefined;
 }
 
 let abandoned: FinalizationRegistry<{ handle: number }> | undefined;
@@ -50,10 +52,16 @@ class Cipher {
     this.#decrypts = decrypts;
     this.#key = toBytes(key, 'utf8', 'key').slice();
     this.#iv = iv === null ? none : toBytes(iv, 'utf8', 'iv').slice();
-    if (this.#key.byteLength !== facts.keyBytes) throw coded(new RangeError('Invalid key length'), 'ERR_CRYPTO_INVALID_KEYLEN');
+    if (this.#key.byteLength !== facts.keyBytes)
+      throw coded(new RangeError('Invalid key length'), 'ERR_CRYPTO_INVALID_KEYLEN');
     if (facts.mode === 'gcm' ? this.#iv.byteLength === 0 : this.#iv.byteLength !== facts.ivBytes)
       throw coded(new TypeError('Invalid initialization vector'), 'ERR_CRYPTO_INVALID_IV');
-    this.#open = { handle: 0, algorithm, decrypts, ...(options.authTagLength === undefined ? {} : { tagBytes: options.authTagLength }) };
+    this.#open = {
+      handle: 0,
+      algorithm,
+      decrypts,
+      ...(options.authTagLength === undefined ? {} : { tagBytes: options.authTagLength }),
+    };
   }
 
   #step(data: Uint8Array, last: boolean): Uint8Array[] {
@@ -83,7 +91,8 @@ class Cipher {
     const bytes = toBytes(data, inputEncoding, 'data');
     if (bytes.byteLength <= STEP_BYTES) return encoded(this.#step(bytes, false)[0]!, outputEncoding);
     const outputs: Uint8Array[] = [];
-    for (let at = 0; at < bytes.byteLength; at += STEP_BYTES) outputs.push(this.#step(bytes.subarray(at, at + STEP_BYTES), false)[0]!);
+    for (let at = 0; at < bytes.byteLength; at += STEP_BYTES)
+      outputs.push(this.#step(bytes.subarray(at, at + STEP_BYTES), false)[0]!);
     return encoded(Buffer.concat(outputs), outputEncoding);
   }
 
@@ -102,7 +111,8 @@ class Cipher {
   }
 
   getAuthTag(): Buffer {
-    if (this.#madeTag === undefined) throw coded(new Error('Invalid state for operation getAuthTag'), 'ERR_CRYPTO_INVALID_STATE');
+    if (this.#madeTag === undefined)
+      throw coded(new Error('Invalid state for operation getAuthTag'), 'ERR_CRYPTO_INVALID_STATE');
     return toBuffer(this.#madeTag);
   }
 
@@ -134,7 +144,10 @@ export function createDecipheriv(algorithm: string, key: unknown, iv: unknown, o
 }
 
 export function getCiphers(): string[] {
-  return [...['128', '192', '256'].flatMap((bits) => Object.keys(modes).map((mode) => `aes-${bits}-${mode}`)), 'chacha20-poly1305'].sort();
+  return [
+    ...['128', '192', '256'].flatMap((bits) => Object.keys(modes).map((mode) => `aes-${bits}-${mode}`)),
+    'chacha20-poly1305',
+  ].sort();
 }
 
 export function getCipherInfo(name: string): object | undefined {

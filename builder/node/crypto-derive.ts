@@ -1,5 +1,5 @@
-// Keys from passwords and secrets: scrypt, pbkdf2 and hkdf of node:crypto, on the host off its main thread. What one call may cost
-// is bounded there. Bundled into workers by node-compat.ts.
+// Keys from passwords and secrets: scrypt, pbkdf2 and hkdf of node:crypto, on the host off its main thread. What one
+// call may cost is bounded there. Bundled into workers by node-compat.ts.
 import type { Buffer } from './buffer.ts';
 import { digestName, invalidType, toBuffer, toBytes } from './crypto-bytes.ts';
 import { ask, askLater, toCallback } from './host-hooks.ts';
@@ -58,11 +58,24 @@ function pbkdf2Call(password: unknown, salt: unknown, iterations: number, length
   return [args, [toBytes(password, 'utf8', 'password'), toBytes(salt, 'utf8', 'salt')]];
 }
 
-export function pbkdf2Sync(password: unknown, salt: unknown, iterations: number, length: number, digest: string): Buffer {
+export function pbkdf2Sync(
+  password: unknown,
+  salt: unknown,
+  iterations: number,
+  length: number,
+  digest: string,
+): Buffer {
   return firstPart(ask('crypto', ...pbkdf2Call(password, salt, iterations, length, digest)));
 }
 
-export function pbkdf2(password: unknown, salt: unknown, iterations: number, length: number, digest: string, callback: Done<Buffer>): void {
+export function pbkdf2(
+  password: unknown,
+  salt: unknown,
+  iterations: number,
+  length: number,
+  digest: string,
+  callback: Done<Buffer>,
+): void {
   const done = callbackOf<Buffer>(callback);
   toCallback(askLater('crypto', ...pbkdf2Call(password, salt, iterations, length, digest)).then(firstPart), done);
 }
@@ -80,7 +93,14 @@ export function hkdfSync(digest: string, key: unknown, salt: unknown, info: unkn
   return memory(ask('crypto', ...hkdfCall(digest, key, salt, info, length)));
 }
 
-export function hkdf(digest: string, key: unknown, salt: unknown, info: unknown, length: number, callback: Done<ArrayBuffer>): void {
+export function hkdf(
+  digest: string,
+  key: unknown,
+  salt: unknown,
+  info: unknown,
+  length: number,
+  callback: Done<ArrayBuffer>,
+): void {
   const done = callbackOf<ArrayBuffer>(callback);
   toCallback(askLater('crypto', ...hkdfCall(digest, key, salt, info, length)).then(memory), done);
 }

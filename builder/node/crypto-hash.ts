@@ -1,5 +1,5 @@
-// createHash, createHmac and hash of node:crypto, worked out in the isolate: shorter than a call to the host, and the worker's
-// own CPU. Bundled into workers by node-compat.ts.
+// createHash, createHmac and hash of node:crypto, worked out in the isolate: shorter than a call to the host, and the
+// worker's own CPU. Bundled into workers by node-compat.ts.
 import { md5, ripemd160, sha1 } from '@noble/hashes/legacy.js';
 import { hmac } from '@noble/hashes/hmac.js';
 import { sha224, sha256, sha384, sha512, sha512_256 } from '@noble/hashes/sha2.js';
@@ -91,5 +91,7 @@ export function hash(algorithm: string, data: unknown, encoding: string = 'hex')
 }
 
 export function getHashes(): string[] {
-  return Object.keys(algorithms).flatMap((name) => (/^sha\d+(?:-\d+)?$|^md5$/.test(name) ? [`RSA-${name.toUpperCase()}`, name] : [name]));
+  return Object.keys(algorithms).flatMap((name) =>
+    /^sha\d+(?:-\d+)?$|^md5$/.test(name) ? [`RSA-${name.toUpperCase()}`, name] : [name],
+  );
 }

@@ -55,7 +55,11 @@ export class KeyObject {
     }
     if (options.cipher !== undefined) throw new Error('Keys cannot be encrypted in a worker: encrypt what is exported');
     const type = options.type ?? (this.type === 'public' ? 'spki' : 'pkcs8');
-    const { value, parts } = ask('crypto', { op: 'exportKey', kind: this.type, format: options.format ?? 'pem', type }, [this.#material]);
+    const { value, parts } = ask(
+      'crypto',
+      { op: 'exportKey', kind: this.type, format: options.format ?? 'pem', type },
+      [this.#material],
+    );
     return parts[0] === undefined ? value : Buffer.from(parts[0]);
   }
 

@@ -25,13 +25,16 @@ function toKeyObject({ value, parts }: Answer): KeyObject {
 }
 
 function read(kind: 'private' | 'public', input: unknown): KeyObject {
-  const isPlain = typeof input === 'object' && input !== null && !ArrayBuffer.isView(input) && !(input instanceof ArrayBuffer);
+  const isPlain =
+    typeof input === 'object' && input !== null && !ArrayBuffer.isView(input) && !(input instanceof ArrayBuffer);
   const { key, format = 'pem', type, encoding } = isPlain ? (input as KeyInput) : { key: input };
   if (key instanceof KeyObject) return read(kind, key);
   const fields = { op: 'importKey', kind, format, ...(type === undefined || type === null ? {} : { type }) };
   if (format === 'jwk') return toKeyObject(ask('crypto', { ...fields, jwk: key }));
-  if (key === undefined || key === null) throw invalidType('key', 'of type string, an instance of Buffer or KeyObject, or an object', key);
-  if (typeof key !== 'string' || format !== 'pem') return toKeyObject(ask('crypto', fields, [toBytes(key, encoding, 'key')]));
+  if (key === undefined || key === null)
+    throw invalidType('key', 'of type string, an instance of Buffer or KeyObject, or an object', key);
+  if (typeof key !== 'string' || format !== 'pem')
+    return toKeyObject(ask('crypto', fields, [toBytes(key, encoding, 'key')]));
   const name = `${kind} ${type ?? ''} ${key}`;
   const known = recent?.get(name);
   if (known !== undefined) return known;
@@ -87,10 +90,9 @@ function pairFields(type: string, options: PairOptions = {}): object {
 }
 
 function toPair({ value, parts }: Answer, { publicKeyEncoding, privateKeyEncoding }: PairOptions = {}): Pair {
-  const [publicKey, privateKey] = (value as KeyDescription[]).map((description, at) => new KeyObject(parts[at]!, description)) as [
-    KeyObject,
-    KeyObject,
-  ];
+  const [publicKey, privateKey] = (value as KeyDescription[]).map(
+    (description, at) => new KeyObject(parts[at]!, description),
+  ) as [KeyObject, KeyObject];
   return {
     publicKey: publicKeyEncoding === undefined ? publicKey : publicKey.export(publicKeyEncoding),
     privateKey: privateKeyEncoding === undefined ? privateKey : privateKey.export(privateKeyEncoding),
@@ -129,9 +131,16 @@ export function generateKey(
   toCallback(Promise.resolve(generateKeySync(type, options)), callback);
 }
 
-export function diffieHellman({ privateKey, publicKey }: { readonly privateKey: unknown; readonly publicKey: unknown }): Buffer {
+export function diffieHellman({
+  privateKey,
+  publicKey,
+}: {
+  readonly privateKey: unknown;
+  readonly publicKey: unknown;
+}): Buffer {
   return toBuffer(
-    ask('crypto', { op: 'diffieHellman' }, [keyOf('private', privateKey).material, keyOf('public', publicKey).material]).parts[0]!,
+    ask('crypto', { op: 'diffieHellman' }, [keyOf('private', privateKey).material, keyOf('public', publicKey).material])
+      .parts[0]!,
   );
 }
 

@@ -29,13 +29,21 @@ export function randomUUID(): string {
   return crypto.randomUUID();
 }
 
-export function randomFillSync<T extends ArrayBufferView<ArrayBuffer>>(target: T, offset = 0, size = target.byteLength - offset): T {
+export function randomFillSync<T extends ArrayBufferView<ArrayBuffer>>(
+  target: T,
+  offset = 0,
+  size = target.byteLength - offset,
+): T {
   const bytes = new Uint8Array(target.buffer, target.byteOffset + offset, size);
-  for (let at = 0; at < size; at += fillBytesMax) crypto.getRandomValues(bytes.subarray(at, Math.min(size, at + fillBytesMax)));
+  for (let at = 0; at < size; at += fillBytesMax)
+    crypto.getRandomValues(bytes.subarray(at, Math.min(size, at + fillBytesMax)));
   return target;
 }
 
-export function randomFill<T extends ArrayBufferView<ArrayBuffer>>(target: T, ...rest: [...number[], Callback<T>]): void {
+export function randomFill<T extends ArrayBufferView<ArrayBuffer>>(
+  target: T,
+  ...rest: [...number[], Callback<T>]
+): void {
   const callback = rest.pop() as Callback<T>;
   randomFillSync(target, ...(rest as number[]));
   queueMicrotask(() => callback(null, target));
@@ -49,10 +57,15 @@ export function randomBytes(size: number, callback?: Callback<Buffer>): Buffer |
 }
 
 /** A whole number from `min` to below `max`, without the bias of a plain remainder. At most 2^48 apart, as in Node. */
-export function randomInt(min: number, max?: number | Callback<number>, callback?: Callback<number>): number | undefined {
+export function randomInt(
+  min: number,
+  max?: number | Callback<number>,
+  callback?: Callback<number>,
+): number | undefined {
   if (typeof max !== 'number') return randomInt(0, min, max);
   const range = max - min;
-  if (!(range > 0) || range > 2 ** 48) throw new RangeError(`"max" must be above "min" by at most 2^48, got ${min} and ${max}`);
+  if (!(range > 0) || range > 2 ** 48)
+    throw new RangeError(`"max" must be above "min" by at most 2^48, got ${min} and ${max}`);
   const limit = 2 ** 48 - (2 ** 48 % range);
   let drawn = limit;
   while (drawn >= limit) {
@@ -66,12 +79,19 @@ export function randomInt(min: number, max?: number | Callback<number>, callback
 }
 
 /** Compares without leaving early, so that the time taken says nothing of where two values differ. */
-export function timingSafeEqual(a: ArrayBufferView<ArrayBuffer> | ArrayBuffer, b: ArrayBufferView<ArrayBuffer> | ArrayBuffer): boolean {
+export function timingSafeEqual(
+  a: ArrayBufferView<ArrayBuffer> | ArrayBuffer,
+  b: ArrayBufferView<ArrayBuffer> | ArrayBuffer,
+): boolean {
   const [left, right] = [a, b].map((value) =>
-    ArrayBuffer.isView(value) ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength) : new Uint8Array(value),
+    ArrayBuffer.isView(value)
+      ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
+      : new Uint8Array(value),
   ) as [Uint8Array, Uint8Array];
   if (left.length !== right.length) {
-    throw Object.assign(new RangeError('Input buffers must have the same byte length'), { code: 'ERR_CRYPTO_TIMING_SAFE_EQUAL_LENGTH' });
+    throw Object.assign(new RangeError('Input buffers must have the same byte length'), {
+      code: 'ERR_CRYPTO_TIMING_SAFE_EQUAL_LENGTH',
+    });
   }
   let difference = 0;
   for (let index = 0; index < left.length; index++) difference |= left[index]! ^ right[index]!;

@@ -33,10 +33,18 @@ function signCall(algorithm: unknown, data: Uint8Array, key: unknown): Call {
 }
 
 function verifyCall(algorithm: unknown, data: Uint8Array, key: unknown, signature: Uint8Array): Call {
-  return [{ op: 'verify', digest: digestOrNone(algorithm), ...optionsOf(key) }, [keyOf('public', key).material, data, signature]];
+  return [
+    { op: 'verify', digest: digestOrNone(algorithm), ...optionsOf(key) },
+    [keyOf('public', key).material, data, signature],
+  ];
 }
 
-export function sign(algorithm: string | null | undefined, data: unknown, key: unknown, callback?: Done<Buffer>): Buffer | undefined {
+export function sign(
+  algorithm: string | null | undefined,
+  data: unknown,
+  key: unknown,
+  callback?: Done<Buffer>,
+): Buffer | undefined {
   const call = signCall(algorithm, toBytes(data, 'utf8', 'data'), key);
   if (callback === undefined) return toBuffer(ask('crypto', ...call).parts[0]!);
   const signed = askLater('crypto', ...call).then(({ parts }) => toBuffer(parts[0]!));
@@ -94,7 +102,8 @@ export class Sign extends Message {
 
 export class Verify extends Message {
   verify(key: unknown, signature: unknown, encoding?: string): boolean {
-    return ask('crypto', ...verifyCall(this.algorithm, this.message(), key, toBytes(signature, encoding, 'signature'))).value as boolean;
+    return ask('crypto', ...verifyCall(this.algorithm, this.message(), key, toBytes(signature, encoding, 'signature')))
+      .value as boolean;
   }
 }
 
@@ -107,7 +116,9 @@ export function createVerify(algorithm: string): Verify {
 }
 
 function transform(direction: string, kind: 'public' | 'private', key: unknown, data: unknown): Buffer {
-  const { padding, oaepHash, oaepLabel, encoding } = (typeof key === 'object' && key !== null ? key : {}) as SigningOptions;
+  const { padding, oaepHash, oaepLabel, encoding } = (
+    typeof key === 'object' && key !== null ? key : {}
+  ) as SigningOptions;
   const fields = {
     op: 'transform',
     direction,
@@ -115,10 +126,14 @@ function transform(direction: string, kind: 'public' | 'private', key: unknown, 
     ...(oaepHash === undefined ? {} : { oaepHash: digestName(oaepHash, 'oaepHash') }),
   };
   const label = oaepLabel === undefined ? new Uint8Array(0) : toBytes(oaepLabel, encoding, 'oaepLabel');
-  return toBuffer(ask('crypto', fields, [keyOf(kind, key).material, toBytes(data, encoding, 'buffer'), label]).parts[0]!);
+  return toBuffer(
+    ask('crypto', fields, [keyOf(kind, key).material, toBytes(data, encoding, 'buffer'), label]).parts[0]!,
+  );
 }
 
 export const publicEncrypt = (key: unknown, data: unknown): Buffer => transform('publicEncrypt', 'public', key, data);
-export const privateDecrypt = (key: unknown, data: unknown): Buffer => transform('privateDecrypt', 'private', key, data);
-export const privateEncrypt = (key: unknown, data: unknown): Buffer => transform('privateEncrypt', 'private', key, data);
+export const privateDecrypt = (key: unknown, data: unknown): Buffer =>
+  transform('privateDecrypt', 'private', key, data);
+export const privateEncrypt = (key: unknown, data: unknown): Buffer =>
+  transform('privateEncrypt', 'private', key, data);
 export const publicDecrypt = (key: unknown, data: unknown): Buffer => transform('publicDecrypt', 'public', key, data);

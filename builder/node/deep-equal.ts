@@ -20,7 +20,8 @@ function equal(a: unknown, b: unknown, pairs: Pairs, strict: boolean): boolean {
   if (pairs.some(([left, right]) => left === a && right === b)) return true;
   if (tagOf(a) !== tagOf(b)) return false;
   const inner = [...pairs, [a, b] as const];
-  if (a instanceof Date || a instanceof RegExp) return String(a) === String(b) && a.valueOf().toString() === b.valueOf().toString();
+  if (a instanceof Date || a instanceof RegExp)
+    return String(a) === String(b) && a.valueOf().toString() === b.valueOf().toString();
   if (a instanceof Error && (a.name !== (b as Error).name || a.message !== (b as Error).message)) return false;
   if (a instanceof Map && !equalMaps(a, b as Map<unknown, unknown>, inner, strict)) return false;
   if (a instanceof Set && !equalSets(a, b as Set<unknown>, inner, strict)) return false;
@@ -43,5 +44,8 @@ function equalMaps(a: Map<unknown, unknown>, b: Map<unknown, unknown>, pairs: Pa
 }
 
 function equalSets(a: Set<unknown>, b: Set<unknown>, pairs: Pairs, strict: boolean): boolean {
-  return a.size === b.size && [...a].every((value) => b.has(value) || [...b].some((other) => equal(value, other, pairs, strict)));
+  return (
+    a.size === b.size &&
+    [...a].every((value) => b.has(value) || [...b].some((other) => equal(value, other, pairs, strict)))
+  );
 }

@@ -1,5 +1,5 @@
-// node:diagnostics_channel: named channels within the isolate, and tracing channels over five of them. Bundled into workers by
-// node-compat.ts.
+// node:diagnostics_channel: named channels within the isolate, and tracing channels over five of them. Bundled into
+// workers by node-compat.ts.
 
 type Name = string | symbol;
 type Subscriber = (message: unknown, name: Name) => void;
@@ -112,7 +112,9 @@ export class TracingChannel {
   }
 
   unsubscribe(subscribers: Readonly<Partial<Record<(typeof events)[number], Subscriber>>>): boolean {
-    const removed = events.map((event) => subscribers[event] === undefined || this[event].unsubscribe(subscribers[event]));
+    const removed = events.map(
+      (event) => subscribers[event] === undefined || this[event].unsubscribe(subscribers[event]),
+    );
     return removed.every(Boolean);
   }
 
@@ -154,7 +156,13 @@ export class TracingChannel {
     });
   }
 
-  traceCallback(fn: Fn, position = -1, context: Record<string, unknown> = {}, self?: unknown, ...args: unknown[]): unknown {
+  traceCallback(
+    fn: Fn,
+    position = -1,
+    context: Record<string, unknown> = {},
+    self?: unknown,
+    ...args: unknown[]
+  ): unknown {
     const callback = args.at(position) as (...results: unknown[]) => unknown;
     const traced = (...results: unknown[]): unknown => {
       if (results[0] !== null && results[0] !== undefined) this.#failed(context, results[0]);

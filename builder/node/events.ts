@@ -16,7 +16,8 @@ export const EventEmitter: Emitter = /* @__PURE__ */ new Proxy(Base as Emitter, 
       if (!Object.hasOwn(self, key)) Object.defineProperty(self, key, descriptor);
     }
   },
-  get: (target, key, receiver) => (key === 'EventEmitter' ? EventEmitter : key === 'on' ? on : Reflect.get(target, key, receiver)),
+  get: (target, key, receiver) =>
+    key === 'EventEmitter' ? EventEmitter : key === 'on' ? on : Reflect.get(target, key, receiver),
 });
 
 /** An emitter with the state of a new one. Node's options type is wider than unenv's constructor. */
@@ -47,7 +48,12 @@ export function on(
     wake?.();
   };
   const onAbort = (): void =>
-    onError(Object.assign(new Error('The operation was aborted', { cause: signal?.reason }), { name: 'AbortError', code: 'ABORT_ERR' }));
+    onError(
+      Object.assign(new Error('The operation was aborted', { cause: signal?.reason }), {
+        name: 'AbortError',
+        code: 'ABORT_ERR',
+      }),
+    );
   // Listening begins with the call, not with the first `next`.
   emitter.on(name, listener);
   if (name !== 'error') emitter.on('error', onError);

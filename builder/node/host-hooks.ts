@@ -1,5 +1,5 @@
-// Where Node's modules reach the host: the guest's hooks for node:crypto and node:zlib. Every argument is checked over there.
-// Bundled into workers by node-compat.ts.
+// Where Node's modules reach the host: the guest's hooks for node:crypto and node:zlib. Every argument is checked over
+// there. Bundled into workers by node-compat.ts.
 
 type Answer = { readonly value: unknown; readonly parts: readonly Uint8Array[] };
 type Waiting = (args: object, parts: readonly ArrayBufferView[]) => Answer;
@@ -24,7 +24,10 @@ const constructors: Readonly<Record<string, ErrorConstructor>> = { TypeError, Ra
 function opened(answer: Answer): Answer {
   const { error } = (answer.value ?? {}) as { error?: { name: string; message: string; code?: string } };
   if (error === undefined) return answer;
-  throw Object.assign(new (constructors[error.name] ?? Error)(error.message), error.code === undefined ? {} : { code: error.code });
+  throw Object.assign(
+    new (constructors[error.name] ?? Error)(error.message),
+    error.code === undefined ? {} : { code: error.code },
+  );
 }
 
 /** Asks the host and waits for it, with the thread standing still. */
@@ -33,7 +36,11 @@ export function ask(module: 'crypto' | 'zlib', args: object, parts: readonly Arr
 }
 
 /** Asks the host without waiting. */
-export async function askLater(module: 'crypto' | 'zlib', args: object, parts: readonly ArrayBufferView[] = []): Promise<Answer> {
+export async function askLater(
+  module: 'crypto' | 'zlib',
+  args: object,
+  parts: readonly ArrayBufferView[] = [],
+): Promise<Answer> {
   return opened(await hooks()[`${module}Later`](args, parts));
 }
 

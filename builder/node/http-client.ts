@@ -1,5 +1,5 @@
-// http.request and https.request of Node as streams over `fetch`: what a worker may reach and how often is fetch's. Agents are
-// taken and not used: connections are the host's. Bundled into workers by node-compat.ts.
+// http.request and https.request of Node as streams over `fetch`: what a worker may reach and how often is fetch's.
+// Agents are taken and not used: connections are the host's. Bundled into workers by node-compat.ts.
 import { Buffer } from './buffer.ts';
 import { Readable as ReadableBase, Writable as WritableBase } from './stream.ts';
 
@@ -129,7 +129,8 @@ export class ClientRequest extends Writable {
     this.protocol = url.protocol;
     this.host = url.hostname;
     const { headers = {} } = options;
-    if (Array.isArray(headers)) for (let at = 0; at < headers.length; at += 2) this.setHeader(String(headers[at]), headers[at + 1]);
+    if (Array.isArray(headers))
+      for (let at = 0; at < headers.length; at += 2) this.setHeader(String(headers[at]), headers[at + 1]);
     else for (const [name, value] of Object.entries(headers)) if (value !== undefined) this.setHeader(name, value);
     if (options.auth !== undefined && !this.#headers.has('authorization'))
       this.setHeader('authorization', `Basic ${Buffer.from(options.auth).toString('base64')}`);
@@ -244,7 +245,8 @@ export function requestOver(protocol: string): (...args: RequestArguments) => Cl
 }
 
 function fromUrl(url: URL): RequestOptions {
-  const auth = url.username === '' ? {} : { auth: `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}` };
+  const auth =
+    url.username === '' ? {} : { auth: `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}` };
   return { protocol: url.protocol, hostname: url.hostname, port: url.port, path: url.pathname + url.search, ...auth };
 }
 

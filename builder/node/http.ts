@@ -10,5 +10,7 @@ export const get = /* @__PURE__ */ getOver('http:');
 
 export function validateHeaderName(name: string): void {
   if (!/^[!#$%&'*+\-.^_`|~\w]+$/.test(name))
-    throw Object.assign(new TypeError(`Header name must be a valid HTTP token ["${name}"]`), { code: 'ERR_INVALID_HTTP_TOKEN' });
+    throw Object.assign(new TypeError(`Header name must be a valid HTTP token ["${name}"]`), {
+      code: 'ERR_INVALID_HTTP_TOKEN',
+    });
 }

@@ -2,7 +2,10 @@
 
 export const setImmediate = /* @__PURE__ */ Object.assign(
   (callback: (...args: unknown[]) => void, ...args: unknown[]): unknown => setTimeout(callback, 0, ...args),
-  { [Symbol.for('nodejs.util.promisify.custom')]: (value: unknown) => new Promise((resolve) => setTimeout(resolve, 0, value)) },
+  {
+    [Symbol.for('nodejs.util.promisify.custom')]: (value: unknown) =>
+      new Promise((resolve) => setTimeout(resolve, 0, value)),
+  },
 );
 
 export function clearImmediate(handle: unknown): void {

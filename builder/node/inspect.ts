@@ -1,13 +1,15 @@
-// util.inspect and util.format: values as text, close to Node's for what is logged in practice: nested to a depth, cycles
-// marked, class names shown. Colours and the finer options are not there. Bundled with node:util.
+// util.inspect and util.format: values as text, close to Node's for what is logged in practice: nested to a depth,
+// cycles marked, class names shown. Colours and the finer options are not there. Bundled with node:util.
 
 /** What code defines to be shown in its own way. */
 export const customInspect = Symbol.for('nodejs.util.inspect.custom');
 
 /** The options that are heeded. */
 interface InspectOptions {
-  /** Levels of nesting shown; null: all. Default 2. */ readonly depth?: number | null;
-  /** Elements of a collection shown. Default 100. */ readonly maxArrayLength?: number | null;
+  /** Levels of nesting shown; null: all. Default 2. */
+  readonly depth?: number | null;
+  /** Elements of a collection shown. Default 100. */
+  readonly maxArrayLength?: number | null;
 }
 
 interface State {
@@ -47,7 +49,8 @@ function show(value: unknown, state: State): string {
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString();
   if (value instanceof RegExp) return String(value);
   if (value instanceof Error) return value.stack ?? String(value);
-  if (value instanceof Promise || value instanceof WeakMap || value instanceof WeakSet) return `${nameOf(value)} { <unknown> }`;
+  if (value instanceof Promise || value instanceof WeakMap || value instanceof WeakSet)
+    return `${nameOf(value)} { <unknown> }`;
   return showObject(value, state);
 }
 
@@ -70,8 +73,13 @@ function showObject(value: object, state: State): string {
       `${label}: ${descriptor.get ? (descriptor.set ? '[Getter/Setter]' : '[Getter]') : descriptor.set ? '[Setter]' : show(descriptor.value, inner)}`,
     );
   }
-  const size = isList ? `(${(value as ArrayLike<unknown>).length})` : value instanceof Map || value instanceof Set ? `(${value.size})` : '';
-  const prefix = name === 'Object' || (name === 'Array' && isList) ? '' : `${name || '[Object: null prototype]'}${size} `;
+  const size = isList
+    ? `(${(value as ArrayLike<unknown>).length})`
+    : value instanceof Map || value instanceof Set
+      ? `(${value.size})`
+      : '';
+  const prefix =
+    name === 'Object' || (name === 'Array' && isList) ? '' : `${name || '[Object: null prototype]'}${size} `;
   const [open, close] = isList ? ['[', ']'] : ['{', '}'];
   if (parts.length === 0) return `${prefix}${open}${close}`;
   const line = `${prefix}${open} ${parts.join(', ')} ${close}`;

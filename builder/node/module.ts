@@ -12,7 +12,9 @@ export function isBuiltin(name: string): boolean {
 /** The function that Node would load modules with; here it says what to do instead. */
 export function createRequire(_from: string | URL): (name: string) => never {
   const load = (name: string): never => {
-    throw new Error(`require(${JSON.stringify(name)}) cannot load a module while a worker runs: import it, so that it is bundled`);
+    throw new Error(
+      `require(${JSON.stringify(name)}) cannot load a module while a worker runs: import it, so that it is bundled`,
+    );
   };
   return Object.assign(load, { resolve: load, cache: {}, extensions: {}, main: undefined });
 }

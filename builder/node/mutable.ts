@@ -5,7 +5,8 @@ export function toMutable(namespace: Readonly<Record<string, unknown>>): unknown
   const { default: base, ...named } = namespace;
   if (typeof base !== 'function') return { ...(base as object), ...named };
   for (const [key, value] of Object.entries(named)) {
-    if (!(key in base)) Object.defineProperty(base, key, { value, writable: true, enumerable: true, configurable: true });
+    if (!(key in base))
+      Object.defineProperty(base, key, { value, writable: true, enumerable: true, configurable: true });
   }
   return base;
 }

@@ -44,7 +44,10 @@ export function parseArgs({
   };
   const rest = [...args];
   const take = (name: string, shown: string, inline: string | undefined): void => {
-    const negated = allowNegative && inline === undefined && !Object.hasOwn(options, name) && name.startsWith('no-') ? name.slice(3) : null;
+    const negated =
+      allowNegative && inline === undefined && !Object.hasOwn(options, name) && name.startsWith('no-')
+        ? name.slice(3)
+        : null;
     if (negated !== null && options[negated]?.type === 'boolean') {
       put(negated, false);
       return;
@@ -52,7 +55,8 @@ export function parseArgs({
     const known = option(name, shown);
     if (known?.type === 'string') {
       const value = inline ?? (rest[0] !== undefined && (!strict || !/^-./.test(rest[0])) ? rest.shift() : undefined);
-      if (value === undefined && strict) throw refused('INVALID_OPTION_VALUE', `Option '${shown} <value>' argument missing`);
+      if (value === undefined && strict)
+        throw refused('INVALID_OPTION_VALUE', `Option '${shown} <value>' argument missing`);
       put(name, value ?? true);
     } else {
       if (inline !== undefined && known !== undefined && strict)
@@ -83,7 +87,11 @@ export function parseArgs({
     }
   }
   if (positionals.length > 0 && !allowPositionals)
-    throw refused('UNEXPECTED_POSITIONAL', `Unexpected argument '${positionals[0]}'. This command does not take positional arguments`);
-  for (const [name, { default: preset }] of Object.entries(options)) if (preset !== undefined && !(name in values)) values[name] = preset;
+    throw refused(
+      'UNEXPECTED_POSITIONAL',
+      `Unexpected argument '${positionals[0]}'. This command does not take positional arguments`,
+    );
+  for (const [name, { default: preset }] of Object.entries(options))
+    if (preset !== undefined && !(name in values)) values[name] = preset;
   return { values, positionals };
 }

@@ -82,7 +82,16 @@ const process: Record<string, unknown> = {
   stderr: /* @__PURE__ */ output((text) => console.error(text)),
 };
 // The events of a process never happen to a worker: listening is harmless.
-for (const name of ['on', 'once', 'off', 'addListener', 'removeListener', 'removeAllListeners', 'prependListener', 'setMaxListeners']) {
+for (const name of [
+  'on',
+  'once',
+  'off',
+  'addListener',
+  'removeListener',
+  'removeAllListeners',
+  'prependListener',
+  'setMaxListeners',
+]) {
   process[name] = () => process;
 }
 process['emit'] = () => false;

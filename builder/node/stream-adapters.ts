@@ -1,5 +1,5 @@
-// Node's streams as the Web's and back, with back-pressure both ways; readable-stream leaves these functions empty. Bundled with
-// node:stream.
+// Node's streams as the Web's and back, with back-pressure both ways; readable-stream leaves these functions empty.
+// Bundled with node:stream.
 
 type Done = (error?: Error | null) => void;
 
@@ -45,7 +45,8 @@ function writing(stream: WebWritable) {
   const writer = stream.getWriter();
   writer.closed.catch(() => {});
   return {
-    write: (chunk: unknown, _encoding: string, done: Done) => settle(Promise.all([writer.ready, writer.write(chunk)]), done),
+    write: (chunk: unknown, _encoding: string, done: Done) =>
+      settle(Promise.all([writer.ready, writer.write(chunk)]), done),
     final: (done: Done) => settle(writer.close(), done),
     abort: (error: unknown): Promise<void> => writer.abort(error).catch(() => {}),
   };
@@ -81,7 +82,8 @@ export function webAdapters({ Readable, Writable, Duplex }: Streams) {
           over = true;
         });
         stream.once('close', () => {
-          if (!over) controller.error(Object.assign(new Error('Premature close'), { code: 'ERR_STREAM_PREMATURE_CLOSE' }));
+          if (!over)
+            controller.error(Object.assign(new Error('Premature close'), { code: 'ERR_STREAM_PREMATURE_CLOSE' }));
           over = true;
         });
       },
@@ -112,7 +114,10 @@ export function webAdapters({ Readable, Writable, Duplex }: Streams) {
       abort: (reason) => void stream.destroy(reason),
     });
   };
-  const duplexFromWeb = (pair: { readonly readable: WebReadable; readonly writable: WebWritable }, options: object = {}): NodeStream => {
+  const duplexFromWeb = (
+    pair: { readonly readable: WebReadable; readonly writable: WebWritable },
+    options: object = {},
+  ): NodeStream => {
     const [{ read, cancel }, { write, final, abort }] = [reading(pair.readable), writing(pair.writable)];
     const destroy = (error: Error | null, done: Done): void =>
       void Promise.all([cancel(error ?? undefined), ...(error === null ? [] : [abort(error)])]).then(() => done(error));

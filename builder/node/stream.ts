@@ -28,7 +28,8 @@ export const {
 } = stream as unknown as Streams;
 
 const adapters = webAdapters(stream as never);
-for (const kind of ['Readable', 'Writable', 'Duplex'] as const) Object.assign((stream as Record<string, object>)[kind]!, adapters[kind]);
+for (const kind of ['Readable', 'Writable', 'Duplex'] as const)
+  Object.assign((stream as Record<string, object>)[kind]!, adapters[kind]);
 
 export const duplexPair = /* @__PURE__ */ unavailable('stream.duplexPair');
 export const getDefaultHighWaterMark = (objectMode: boolean): number => (objectMode ? 16 : 16_384);

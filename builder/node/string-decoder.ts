@@ -12,7 +12,8 @@ export class StringDecoder {
   constructor(encoding = 'utf8') {
     const name = encoding.toLowerCase();
     if (!Buffer.isEncoding(name)) throw new TypeError(`Unknown encoding: ${encoding}`);
-    this.encoding = name === 'utf-8' ? 'utf8' : name === 'ucs2' || name === 'ucs-2' || name === 'utf-16le' ? 'utf16le' : name;
+    this.encoding =
+      name === 'utf-8' ? 'utf8' : name === 'ucs2' || name === 'ucs-2' || name === 'utf-16le' ? 'utf16le' : name;
     const label = this.encoding === 'utf8' ? 'utf-8' : this.encoding === 'utf16le' ? 'utf-16le' : null;
     this.#text = label === null ? null : new TextDecoder(label, { ignoreBOM: true });
   }

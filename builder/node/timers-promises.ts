@@ -30,7 +30,11 @@ export function setImmediate<T>(value?: T, options?: Options): Promise<T> {
 }
 
 /** A tick for each interval that has passed, also those that nobody waited for. */
-export async function* setInterval<T>(delay?: number, value?: T, { signal }: Options = {}): AsyncGenerator<T, void, undefined> {
+export async function* setInterval<T>(
+  delay?: number,
+  value?: T,
+  { signal }: Options = {},
+): AsyncGenerator<T, void, undefined> {
   const check = (): void => {
     if (signal?.aborted === true) throw abortError(signal);
   };

@@ -1,5 +1,5 @@
-// node:timers: the worker's timers as the objects that Node gives out. Nothing keeps an isolate alive or lets it go, so `ref` and
-// `unref` only remember what was asked. Bundled into workers by node-compat.ts.
+// node:timers: the worker's timers as the objects that Node gives out. Nothing keeps an isolate alive or lets it go, so
+// `ref` and `unref` only remember what was asked. Bundled into workers by node-compat.ts.
 import * as promises from './timers-promises.ts';
 
 type Callback = (...args: never[]) => void;
@@ -62,7 +62,8 @@ export const setTimeout = /* @__PURE__ */ Object.assign(
 export const setInterval = (callback: Callback, delay?: number, ...args: unknown[]): Timeout =>
   new Timeout(() => (globalThis.setInterval as unknown as Start)(callback, delay, ...args));
 export const setImmediate = /* @__PURE__ */ Object.assign(
-  (callback: Callback, ...args: unknown[]): Timeout => new Timeout(() => (globalThis.setTimeout as unknown as Start)(callback, 0, ...args)),
+  (callback: Callback, ...args: unknown[]): Timeout =>
+    new Timeout(() => (globalThis.setTimeout as unknown as Start)(callback, 0, ...args)),
   { [promisified]: promises.setImmediate },
 );
 

@@ -1,5 +1,5 @@
-// node:zlib's functions for whole values: waiting, with a callback, and as promises through util.promisify. The host does the work,
-// off its main thread. Bundled into workers by node-compat.ts.
+// node:zlib's functions for whole values: waiting, with a callback, and as promises through util.promisify. The host
+// does the work, off its main thread. Bundled into workers by node-compat.ts.
 import { toBuffer, toBytes } from './crypto-bytes.ts';
 import type { Buffer } from './buffer.ts';
 import { ask, askLater, toCallback } from './host-hooks.ts';

@@ -1,5 +1,5 @@
-// `cloudflare:email`: the class of messages that a worker makes to send or to answer with. Bundled by cloudflare-modules.ts. There is
-// no binding that sends mail on this platform; what would, gets the parts by name.
+// `cloudflare:email`: the class of messages that a worker makes to send or to answer with. Bundled by
+// cloudflare-modules.ts. There is no binding that sends mail on this platform; what would, gets the parts by name.
 
 /** A message with its envelope; `raw` is its text in the form of RFC 5322, or a stream of it. */
 export class EmailMessage {
@@ -8,7 +8,8 @@ export class EmailMessage {
   readonly raw: string | ReadableStream<Uint8Array>;
 
   constructor(from: string, to: string, raw: string | ReadableStream<Uint8Array>) {
-    if (typeof from !== 'string' || typeof to !== 'string') throw new TypeError('EmailMessage needs the addresses from and to as text');
+    if (typeof from !== 'string' || typeof to !== 'string')
+      throw new TypeError('EmailMessage needs the addresses from and to as text');
     if (typeof raw !== 'string' && typeof (raw as ReadableStream | null)?.getReader !== 'function')
       throw new TypeError('The third argument of EmailMessage must be the message as text or as a ReadableStream');
     this.from = from;

@@ -1,4 +1,5 @@
-// `cloudflare:sockets`: a worker has no raw sockets here, and says so when one is opened. Bundled by cloudflare-modules.ts.
+// `cloudflare:sockets`: a worker has no raw sockets here, and says so when one is opened. Bundled by
+// cloudflare-modules.ts.
 
 export function connect(address?: string | { readonly hostname?: string; readonly port?: number }): never {
   const to = typeof address === 'object' ? `${address.hostname}:${address.port}` : String(address);

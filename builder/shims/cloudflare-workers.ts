@@ -1,5 +1,5 @@
-// `cloudflare:workers` for workers written for that platform: base classes, `env`, `waitUntil`. Bundled by cloudflare-modules.ts.
-// What has no counterpart here throws when it is used, not when it is imported.
+// `cloudflare:workers` for workers written for that platform: base classes, `env`, `waitUntil`. Bundled by
+// cloudflare-modules.ts. What has no counterpart here throws when it is used, not when it is imported.
 
 import { AsyncLocalStorage } from '../node/async-hooks.ts';
 
@@ -37,7 +37,10 @@ export class DurableObject {
 
 export class WorkflowEntrypoint {
   constructor() {
-    unsupported('WorkflowEntrypoint', 'export workflows: { name: { handler } } and declare it under workflow in platform.yaml');
+    unsupported(
+      'WorkflowEntrypoint',
+      'export workflows: { name: { handler } } and declare it under workflow in platform.yaml',
+    );
   }
 }
 
@@ -73,7 +76,8 @@ export const env: Record<string, unknown> = /* @__PURE__ */ new Proxy(
     },
     set: (_, key, value) => Reflect.set(current(), key, value),
     deleteProperty: (_, key) => Reflect.deleteProperty(current(), key),
-    defineProperty: (_, key, descriptor) => Reflect.defineProperty(current(), key, { ...descriptor, configurable: true }),
+    defineProperty: (_, key, descriptor) =>
+      Reflect.defineProperty(current(), key, { ...descriptor, configurable: true }),
   },
 );
 

@@ -29,7 +29,9 @@ export function toHandler(main: unknown, named: NamedExports): unknown {
 
 function has(value: unknown, name: string): value is Record<string, unknown> {
   return (
-    value !== null && (typeof value === 'object' || typeof value === 'function') && (value as Record<string, unknown>)[name] !== undefined
+    value !== null &&
+    (typeof value === 'object' || typeof value === 'function') &&
+    (value as Record<string, unknown>)[name] !== undefined
   );
 }
 
@@ -48,7 +50,12 @@ function fromClass(Entry: EntryClass): Record<string, Method> {
   const methods: Record<string, Method> = {};
   for (let level = Entry.prototype; level && level !== Object.prototype; level = Object.getPrototypeOf(level)) {
     for (const name of Object.getOwnPropertyNames(level)) {
-      if (name === 'constructor' || name in methods || typeof Object.getOwnPropertyDescriptor(level, name)?.value !== 'function') continue;
+      if (
+        name === 'constructor' ||
+        name in methods ||
+        typeof Object.getOwnPropertyDescriptor(level, name)?.value !== 'function'
+      )
+        continue;
       methods[name] = (event, env, ctx, ...rest) => new Entry(ctx, env)[name]!(event, env, ctx, ...rest);
     }
   }

@@ -9,7 +9,12 @@ export const command = defineCommand({
   meta: { name: 'build', description: 'Build this project into an artifact' },
   args: {
     dir: { type: 'positional', required: false, description: 'Folder of the project (default: the current one)' },
-    config: { type: 'string', alias: 'c', valueHint: 'path', description: 'Configuration file (default: platform.yaml)' },
+    config: {
+      type: 'string',
+      alias: 'c',
+      valueHint: 'path',
+      description: 'Configuration file (default: platform.yaml)',
+    },
     ...choiceFlags,
     output: {
       type: 'string',
@@ -35,11 +40,16 @@ interface BuildFlags {
 
 async function buildOne(shell: Shell, folder: string, args: BuildFlags): Promise<void> {
   const project = loadProject(shell, folder, args.config ?? null);
-  const artifacts = args.output === undefined ? path.join(project.folder, '.platform', 'artifacts') : path.resolve(shell.cwd, args.output);
+  const artifacts =
+    args.output === undefined
+      ? path.join(project.folder, '.platform', 'artifacts')
+      : path.resolve(shell.cwd, args.output);
   const built = await buildProject(project, artifacts, buildOutput(shell));
   if (args.json) {
     const { id, folder: written, files, bytes, buildMs } = built;
-    shell.out(JSON.stringify({ id, folder: written, kind: built.manifest.kind, files, bytes, buildMs: Math.round(buildMs) }));
+    shell.out(
+      JSON.stringify({ id, folder: written, kind: built.manifest.kind, files, bytes, buildMs: Math.round(buildMs) }),
+    );
     return;
   }
   shell.out(`${shell.paint('green', 'Built')} ${describe(built)}`);

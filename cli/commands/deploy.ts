@@ -1,5 +1,5 @@
-// `platform deploy [dir]`: builds a project and publishes it to the platform that runs on this machine, once its worker has
-// started there.
+// `platform deploy [dir]`: builds a project and publishes it to the platform that runs on this machine, once its worker
+// has started there.
 import path from 'node:path';
 import { defineCommand } from 'citty';
 import { limitsFrom } from '#core/limits.ts';
@@ -72,7 +72,9 @@ async function deployOne(shell: Shell, folder: string, args: DeployFlags): Promi
   const { branch, isDefault } = branchOf(project.folder, args.branch, before);
   const production = args.prod === true || isDefault;
   if (platform.running !== null && !args.json)
-    shell.out(shell.paint('dim', `Deploying to the platform on ${inWords({ ...platform, pid: platform.running.pid })}`));
+    shell.out(
+      shell.paint('dim', `Deploying to the platform on ${inWords({ ...platform, pid: platform.running.pid })}`),
+    );
   const built = await buildProject(project, path.join(platform.folder, 'artifacts'), {
     ...buildOutput(shell),
     keepsFreeBytes: limitsFrom(shell.env).diskFreeBytesMin,
@@ -94,9 +96,19 @@ async function deployOne(shell: Shell, folder: string, args: DeployFlags): Promi
   const isProduction = route.production === deployment.id;
   const urls = urlsOf(platform, route, deployment.id);
   const running = platform.running !== null;
-  const unset = Object.keys(readVariables(project.folder)).filter((key) => !Object.hasOwn(variablesOf(route, deployment.id), key));
+  const unset = Object.keys(readVariables(project.folder)).filter(
+    (key) => !Object.hasOwn(variablesOf(route, deployment.id), key),
+  );
   if (args.json) {
-    const told = { project: name, deployment: deployment.id, artifact: built.id, branch, production: isProduction, running, urls };
+    const told = {
+      project: name,
+      deployment: deployment.id,
+      artifact: built.id,
+      branch,
+      production: isProduction,
+      running,
+      urls,
+    };
     shell.out(JSON.stringify({ ...told, unsetVariables: unset }));
     return;
   }
@@ -104,14 +116,24 @@ async function deployOne(shell: Shell, folder: string, args: DeployFlags): Promi
   shell.out(`${shell.paint('green', 'Built')} ${describe(built)}`);
   shell.out(`${shell.paint('green', 'Deployed')} ${name} as ${deployment.id} ${as}`);
   if (running) for (const url of urls) shell.out(`  ${shell.paint('cyan', url)}`);
-  else shell.err(`No platform of yours is known to run on ${platform.folder}: it is served by the one that is started there.`);
+  else
+    shell.err(
+      `No platform of yours is known to run on ${platform.folder}: it is served by the one that is started there.`,
+    );
   if (route.production === null)
     shell.out(`${name} has no production yet: \`platform deploy --prod\`, or \`platform promote ${deployment.id}\``);
-  if (unset.length > 0) shell.err(unsetAdvice(shell, unset, isProduction ? 'production' : `previews of ${branch}`, isProduction, branch));
+  if (unset.length > 0)
+    shell.err(unsetAdvice(shell, unset, isProduction ? 'production' : `previews of ${branch}`, isProduction, branch));
 }
 
 /** What of `.env` the deployment does not have: variables are set on the platform, not taken along. */
-function unsetAdvice(shell: Shell, unset: readonly string[], what: string, isProduction: boolean, branch: string): string {
+function unsetAdvice(
+  shell: Shell,
+  unset: readonly string[],
+  what: string,
+  isProduction: boolean,
+  branch: string,
+): string {
   const names = unset.length > 5 ? `${unset.slice(0, 5).join(', ')} and ${unset.length - 5} more` : unset.join(', ');
   const flag = isProduction ? '' : ` --branch ${branch}`;
   return shell.paint(
@@ -123,14 +145,27 @@ function unsetAdvice(shell: Shell, unset: readonly string[], what: string, isPro
 function variablesIn(file: string): Record<string, string> {
   const variables = readVariableFile(file);
   if (variables === null)
-    throw new CliError(`There is no file ${file}`, { exitCode: 2, advice: '--env-file names a file of NAME=value lines.' });
+    throw new CliError(`There is no file ${file}`, {
+      exitCode: 2,
+      advice: '--env-file names a file of NAME=value lines.',
+    });
   return variables;
 }
 
 /** The variables that a deployment which is to be made will have. */
-function variablesFor(before: RouteRecord | null, branch: string, production: boolean): Readonly<Record<string, string>> {
+function variablesFor(
+  before: RouteRecord | null,
+  branch: string,
+  production: boolean,
+): Readonly<Record<string, string>> {
   if (before === null) return {};
-  const next = { id: '', artifact: '', branch, createdAt: '', target: production ? ('production' as const) : ('preview' as const) };
+  const next = {
+    id: '',
+    artifact: '',
+    branch,
+    createdAt: '',
+    target: production ? ('production' as const) : ('preview' as const),
+  };
   return variablesOf({ ...before, deployments: { ...before.deployments, '': next } }, '');
 }
 
@@ -140,10 +175,16 @@ interface Checked {
   readonly lines: readonly { readonly level: string; readonly text: string }[];
 }
 
-/** Starts the worker on the platform before anything is published. @throws {CliError} with its error, its stack and what it wrote. */
+/**
+ * Starts the worker on the platform before anything is published. @throws {CliError} with its error, its stack and what
+ * it wrote.
+ */
 async function checkStart(platform: LocalPlatform, asked: object): Promise<void> {
   if (platform.running?.privateOrigin == null) return;
-  const { status, body } = await askPlatform<Checked & { error?: string }>(platform, '/_platform/check', { body: asked, waitMs: 90_000 });
+  const { status, body } = await askPlatform<Checked & { error?: string }>(platform, '/_platform/check', {
+    body: asked,
+    waitMs: 90_000,
+  });
   if (status !== 200)
     throw new CliError(`The platform cannot try the worker: ${body.error ?? `HTTP ${status}`}`, {
       advice: 'Try again, or deploy with --force.',

@@ -27,7 +27,9 @@ export const command = defineCommand({
         urls: urlsOf(platform, route, id),
       }));
     if (args.json) {
-      shell.out(JSON.stringify({ project: route.project, plan: route.plan, production: route.production, deployments: rows }));
+      shell.out(
+        JSON.stringify({ project: route.project, plan: route.plan, production: route.production, deployments: rows }),
+      );
       return;
     }
     const width = Math.max(0, ...rows.map(({ branch }) => branch.length));

@@ -1,5 +1,5 @@
-// `platform dev` (spec 4.5): serves the project in this folder with the engine of production, rebuilds on every save, prints a
-// line per request and a code frame per error.
+// `platform dev` (spec 4.5): serves the project in this folder with the engine of production, rebuilds on every save,
+// prints a line per request and a code frame per error.
 import path from 'node:path';
 import { defineCommand } from 'citty';
 import { timesText } from '#core/invocation-times.ts';
@@ -30,18 +30,41 @@ export interface DevFlags {
 export const command = defineCommand({
   meta: { name: 'dev', description: 'Serve this project locally, with hot reload' },
   args: {
-    port: { type: 'string', alias: 'p', valueHint: 'n', description: 'Port (default: dev.port of platform.yaml, else 3000)' },
+    port: {
+      type: 'string',
+      alias: 'p',
+      valueHint: 'n',
+      description: 'Port (default: dev.port of platform.yaml, else 3000)',
+    },
     host: {
       type: 'string',
       alias: 'h',
       valueHint: 'name',
       description: 'Host to listen on (default: dev.host of platform.yaml, else localhost)',
     },
-    config: { type: 'string', alias: 'c', valueHint: 'path', description: 'Configuration file (default: platform.yaml)' },
+    config: {
+      type: 'string',
+      alias: 'c',
+      valueHint: 'path',
+      description: 'Configuration file (default: platform.yaml)',
+    },
     project: choiceFlags.project,
-    watch: { type: 'boolean', default: true, description: 'Rebuild when files change', negativeDescription: 'Build once' },
-    verbose: { type: 'boolean', alias: 'v', description: 'Say more: what is rebuilt and why, debug lines of the worker' },
-    'dashboard-port': { type: 'string', valueHint: 'n', description: 'Port of the dashboard (default: port + 1000; 0: a free one)' },
+    watch: {
+      type: 'boolean',
+      default: true,
+      description: 'Rebuild when files change',
+      negativeDescription: 'Build once',
+    },
+    verbose: {
+      type: 'boolean',
+      alias: 'v',
+      description: 'Say more: what is rebuilt and why, debug lines of the worker',
+    },
+    'dashboard-port': {
+      type: 'string',
+      valueHint: 'n',
+      description: 'Port of the dashboard (default: port + 1000; 0: a free one)',
+    },
   },
   async run({ args, data }) {
     const runtime = await import('#runtime/dev/dev.ts');
@@ -54,7 +77,10 @@ function warnOfAgentFlag(shell: Shell, load: () => Project): void {
   try {
     if (lacksAgentFlag(load()))
       shell.err(
-        shell.paint('yellow', `${agentPackage} is a dependency, but platform.yaml has no \`agentSDK: true\`: run \`platform types\``),
+        shell.paint(
+          'yellow',
+          `${agentPackage} is a dependency, but platform.yaml has no \`agentSDK: true\`: run \`platform types\``,
+        ),
       );
   } catch {
     // Not this function's to report.
@@ -70,7 +96,11 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
   const given = flags['dashboard-port'];
   const dashboardFlag = given === undefined ? null : wholeNumber('platform dev', '--dashboard-port', given, 0, 65_535);
   const stopped = shell.untilStopped();
-  const [chosen] = chooseProjects('platform dev', { folder: shell.cwd, config: flags.config, project: flags.project }, false);
+  const [chosen] = chooseProjects(
+    'platform dev',
+    { folder: shell.cwd, config: flags.config, project: flags.project },
+    false,
+  );
   const folder = flags.config === undefined ? chosen! : path.dirname(path.resolve(shell.cwd, flags.config));
   let warned = '';
   const load = (): Project => {
@@ -111,7 +141,10 @@ export async function runDev(shell: Shell, flags: DevFlags, open: StartDev): Pro
   return 0;
 }
 
-/** Flags, then `dev` of the file, then the defaults. A file that is broken now is reported by the session, which waits for its repair. */
+/**
+ * Flags, then `dev` of the file, then the defaults. A file that is broken now is reported by the session, which waits
+ * for its repair.
+ */
 function addressFrom(
   load: () => Project,
   flags: { port: number | null; host: string | null },
@@ -138,7 +171,9 @@ async function openEngine(open: StartDev, options: DevOptions): Promise<DevEngin
       });
     }
     if (code === 'EACCES')
-      throw new CliError(`Port ${port} may not be opened by this user`, { advice: 'Choose one above 1023: --port 3000' });
+      throw new CliError(`Port ${port} may not be opened by this user`, {
+        advice: 'Choose one above 1023: --port 3000',
+      });
     if (code === 'ENOTFOUND' || code === 'EADDRNOTAVAIL')
       throw new CliError(`${host} is not an address of this machine`, { advice: 'Choose another: --host localhost' });
     throw error;
@@ -168,7 +203,8 @@ function sessionEvents(shell: Shell, { url, dashboardUrl, began, verbose }: Anno
           ? `${shell.paint('green', 'Ready')} ${shell.paint('cyan', url)}${shell.paint('dim', time)}`
           : `${shell.paint('green', 'Reloaded')}${shell.paint('dim', time + why)}`,
       );
-      if (first && dashboardUrl !== null) shell.out(`${shell.paint('dim', 'Dashboard')} ${shell.paint('cyan', dashboardUrl)}`);
+      if (first && dashboardUrl !== null)
+        shell.out(`${shell.paint('dim', 'Dashboard')} ${shell.paint('cyan', dashboardUrl)}`);
     },
     built(text) {
       // What a failing build says is part of its error.
@@ -177,7 +213,12 @@ function sessionEvents(shell: Shell, { url, dashboardUrl, began, verbose }: Anno
     warned: (message) => shell.err(shell.paint('yellow', message)),
     failed(error, { failures, serving }) {
       for (const failure of failures) shell.err(`${shell.paint('red', 'error')} ${formatFailure(failure)}`);
-      shell.err(shell.paint('yellow', serving ? 'The last version that built is still served' : `${url} shows this until it is mended`));
+      shell.err(
+        shell.paint(
+          'yellow',
+          serving ? 'The last version that built is still served' : `${url} shows this until it is mended`,
+        ),
+      );
       if (shell.env['PLATFORM_DEBUG'] === '1' && error instanceof Error) shell.err(error.stack ?? '');
     },
   };
@@ -185,11 +226,19 @@ function sessionEvents(shell: Shell, { url, dashboardUrl, began, verbose }: Anno
 
 function printLog(shell: Shell, { level, message }: Parameters<DevOptions['log']>[0], verbose: boolean): void {
   if (level === 'debug' && !verbose) return;
-  const label = level === 'error' ? shell.paint('red', level) : level === 'warn' ? shell.paint('yellow', level) : shell.paint('dim', level);
+  const label =
+    level === 'error'
+      ? shell.paint('red', level)
+      : level === 'warn'
+        ? shell.paint('yellow', level)
+        : shell.paint('dim', level);
   (level === 'error' || level === 'warn' ? shell.err : shell.out)(`${label} ${message}`);
 }
 
-/** `GET /users 200 1.2 ms (CPU 0.4 ms)`. Control characters of a path cannot reach the terminal: the listener refuses them. */
+/**
+ * `GET /users 200 1.2 ms (CPU 0.4 ms)`. Control characters of a path cannot reach the terminal: the listener refuses
+ * them.
+ */
 function requestLine(shell: Shell, record: DevRequest): string {
   const { method, path: target, status } = record;
   if (record.event !== null) return eventLine(shell, record, record.event);
@@ -198,7 +247,11 @@ function requestLine(shell: Shell, record: DevRequest): string {
 }
 
 /** `queue ok mail 1.2 ms (CPU 0.4 ms)`, or `queue error mail (attempt 2 of 4): no such mailbox 1.2 ms (CPU 0.4 ms)`. */
-function eventLine(shell: Shell, record: DevRequest, { name, attempt, attemptsMax }: NonNullable<DevRequest['event']>): string {
+function eventLine(
+  shell: Shell,
+  record: DevRequest,
+  { name, attempt, attemptsMax }: NonNullable<DevRequest['event']>,
+): string {
   const { kind, outcome, reason } = record;
   const times = shell.paint('dim', timesText(record));
   if (outcome === 'ok') return `${kind} ${shell.paint('green', 'ok')} ${name} ${times}`;

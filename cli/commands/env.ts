@@ -1,5 +1,5 @@
-// `platform env list|set|unset|pull`: the variables of a project on the platform of this machine. Production, previews and single
-// branches have their own; values are printed only where they are asked for.
+// `platform env list|set|unset|pull`: the variables of a project on the platform of this machine. Production, previews
+// and single branches have their own; values are printed only where they are asked for.
 import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -16,21 +16,34 @@ import { findDeployed, projectFlags } from '../project/target.ts';
 type Variables = Readonly<Record<string, string>>;
 
 /** Whose variables: production's, those of all previews, or those of the previews of one branch. */
-type Target = { readonly kind: 'production' } | { readonly kind: 'preview' } | { readonly kind: 'branch'; readonly branch: string };
+type Target =
+  | { readonly kind: 'production' }
+  | { readonly kind: 'preview' }
+  | { readonly kind: 'branch'; readonly branch: string };
 
 const actions = ['list', 'set', 'unset', 'pull'] as const;
 
 export const command = defineCommand({
   meta: { name: 'env', description: 'List, set, unset or pull the variables of this project' },
   args: {
-    action: { type: 'positional', required: false, description: 'list (the default), set, unset, or pull (into a file, default .env)' },
+    action: {
+      type: 'positional',
+      required: false,
+      description: 'list (the default), set, unset, or pull (into a file, default .env)',
+    },
     names: {
       type: 'positional',
       required: false,
       valueHint: 'more',
-      description: 'set: NAME=value, or NAME alone, whose value is read from standard input; unset: NAME; several at once',
+      description:
+        'set: NAME=value, or NAME alone, whose value is read from standard input; unset: NAME; several at once',
     },
-    target: { type: 'string', alias: 't', valueHint: 'target', description: 'production or preview (default: production; list: all)' },
+    target: {
+      type: 'string',
+      alias: 't',
+      valueHint: 'target',
+      description: 'production or preview (default: production; list: all)',
+    },
     branch: {
       type: 'string',
       alias: 'b',
@@ -52,7 +65,8 @@ export const command = defineCommand({
     const target = targetOf(args.target, args.branch);
     if (action === 'set' || action === 'unset') {
       if (words.length === 0) throw misuse(`Nothing to ${action}`);
-      const changes = action === 'set' ? await valuesOf(shell, words) : Object.fromEntries(words.map((name) => [named(name), null]));
+      const changes =
+        action === 'set' ? await valuesOf(shell, words) : Object.fromEntries(words.map((name) => [named(name), null]));
       return change(shell, args, target ?? { kind: 'production' }, changes);
     }
     const { route } = await findDeployed(shell, args);
@@ -79,13 +93,16 @@ function named(name: string): string {
   throw misuse(`"${name}" cannot be the name of a variable: letters, digits and _, not beginning with a digit`);
 }
 
-/** `NAME=value`; of `NAME` alone the value comes from standard input, where it stays out of the history of the shell. */
+/**
+ * `NAME=value`; of `NAME` alone the value comes from standard input, where it stays out of the history of the shell.
+ */
 async function valuesOf(shell: Shell, words: readonly string[]): Promise<Record<string, string>> {
   const values: Record<string, string> = {};
   for (const word of words) {
     const at = word.indexOf('=');
     if (at >= 0) values[named(word.slice(0, at))] = word.slice(at + 1);
-    else if (words.length > 1) throw misuse(`${word} has no value: write ${word}=value, or name it alone to have its value read`);
+    else if (words.length > 1)
+      throw misuse(`${word} has no value: write ${word}=value, or name it alone to have its value read`);
     else {
       if (process.stdin.isTTY) shell.err(`Value of ${named(word)}, ended with Ctrl-D on a line of its own:`);
       values[named(word)] = (await text(process.stdin)).replace(/\r?\n$/, '');
@@ -104,7 +121,10 @@ function withVariables(route: RouteRecord, target: Target, variables: Variables)
   if (target.kind === 'production') return { ...route, vars: variables };
   if (target.kind === 'preview') return { ...route, previewVars: variables };
   const { [target.branch]: _before, ...others } = route.branchVars ?? {};
-  return { ...route, branchVars: Object.keys(variables).length === 0 ? others : { ...others, [target.branch]: variables } };
+  return {
+    ...route,
+    branchVars: Object.keys(variables).length === 0 ? others : { ...others, [target.branch]: variables },
+  };
 }
 
 function inWords(target: Target): string {
@@ -120,7 +140,12 @@ interface Flags {
 }
 
 /** Sets variables, and takes those away that are null. Deployments have them from their next request on. */
-async function change(shell: Shell, flags: Flags, target: Target, changes: Readonly<Record<string, string | null>>): Promise<void> {
+async function change(
+  shell: Shell,
+  flags: Flags,
+  target: Target,
+  changes: Readonly<Record<string, string | null>>,
+): Promise<void> {
   const { platform, route } = await findDeployed(shell, flags);
   if (
     target.kind === 'branch' &&
@@ -150,7 +175,8 @@ async function change(shell: Shell, flags: Flags, target: Target, changes: Reado
 
 function list(shell: Shell, route: RouteRecord, target: Target | null, { show, json }: Flags): void {
   const branches = Object.keys(route.branchVars ?? {}).map((branch): Target => ({ kind: 'branch', branch }));
-  const targets: readonly Target[] = target === null ? [{ kind: 'production' }, { kind: 'preview' }, ...branches] : [target];
+  const targets: readonly Target[] =
+    target === null ? [{ kind: 'production' }, { kind: 'preview' }, ...branches] : [target];
   const rows = targets.flatMap((of) =>
     Object.entries(variablesOf(route, of))
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -159,7 +185,9 @@ function list(shell: Shell, route: RouteRecord, target: Target | null, { show, j
   if (json) return shell.out(JSON.stringify({ project: route.project, variables: rows }));
   const width = Math.max(0, ...rows.map(({ name }) => name.length));
   for (const row of rows)
-    shell.out(`${row.name.padEnd(width)}  ${shell.paint('dim', row.target)}${row.value === undefined ? '' : `  ${row.value}`}`);
+    shell.out(
+      `${row.name.padEnd(width)}  ${shell.paint('dim', row.target)}${row.value === undefined ? '' : `  ${row.value}`}`,
+    );
   if (rows.length === 0) shell.out(`No variables are set for ${target === null ? route.project : inWords(target)}`);
 }
 
@@ -178,12 +206,18 @@ function pull(shell: Shell, route: RouteRecord, target: Target, name: string, fo
       .join(''),
     { mode: 0o600 },
   );
-  shell.out(`${shell.paint('green', 'Wrote')} ${name}: ${Object.keys(variables).length} variables of ${inWords(target)}`);
+  shell.out(
+    `${shell.paint('green', 'Wrote')} ${name}: ${Object.keys(variables).length} variables of ${inWords(target)}`,
+  );
 }
 
-/** As Node's parser of such files reads it back: it knows three kinds of quotes, and no way to write one inside of itself. */
+/**
+ * As Node's parser of such files reads it back: it knows three kinds of quotes, and no way to write one inside of
+ * itself.
+ */
 function quoted(name: string, value: string): string {
   const quote = [`'`, '`', '"'].find((mark) => !value.includes(mark) && !(mark === '"' && value.includes('\\')));
-  if (quote === undefined) throw new CliError(`The value of ${name} holds every kind of quotes: it cannot be written into a file`);
+  if (quote === undefined)
+    throw new CliError(`The value of ${name} holds every kind of quotes: it cannot be written into a file`);
   return `${quote}${value}${quote}`;
 }

@@ -30,8 +30,13 @@ export const command = defineCommand({
   run({ args, data }) {
     const shell = data as Shell;
     if (args.list) {
-      if (args.json) shell.out(JSON.stringify({ templates: Object.entries(templates).map(([name, summary]) => ({ name, summary })) }));
-      else for (const [name, summary] of Object.entries(templates)) shell.out(`${shell.paint('cyan', name.padEnd(8))} ${summary}`);
+      if (args.json)
+        shell.out(
+          JSON.stringify({ templates: Object.entries(templates).map(([name, summary]) => ({ name, summary })) }),
+        );
+      else
+        for (const [name, summary] of Object.entries(templates))
+          shell.out(`${shell.paint('cyan', name.padEnd(8))} ${summary}`);
       return;
     }
     const packages = args.packages ?? shell.env['PLATFORM_PACKAGES'];
@@ -57,7 +62,8 @@ export const command = defineCommand({
 /**
  * Writes a template into a folder and returns the paths of the files, sorted.
  *
- * @throws {CliError} for an unknown template, and for a folder that is not empty unless `force` is set. `.git` does not count.
+ * @throws {CliError} for an unknown template, and for a folder that is not empty unless `force` is set. `.git` does not
+ *   count.
  */
 export function initProject(
   template: string,
@@ -111,7 +117,8 @@ const linked: Readonly<Record<string, string>> = { '@platform-run/cli': 'cli/lin
 function withPackages(text: string, project: string, folder: string | null, checkout: string | null): string {
   if (folder === null && checkout === null) return text;
   const manifest = JSON.parse(text) as { devDependencies: Record<string, string> };
-  const tarballs = folder !== null && existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.tgz')) : [];
+  const tarballs =
+    folder !== null && existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.tgz')) : [];
   for (const name of Object.keys(manifest.devDependencies).filter((key) => key.startsWith('@platform-run/'))) {
     if (folder === null) {
       const target = path.join(checkout!, linked[name] ?? name.replace('@platform-run/', 'packages/'));

@@ -1,4 +1,5 @@
-// `platform logs [-f]`: what the workers of a project wrote, and what of them failed, from the platform on this machine.
+// `platform logs [-f]`: what the workers of a project wrote, and what of them failed, from the platform on this
+// machine.
 import { defineCommand } from 'citty';
 import { wholeNumber } from '../terminal/arguments.ts';
 import { CliError } from '../terminal/failure.ts';

@@ -1,4 +1,5 @@
-// `platform promote <deployment>`: makes a deployment that is there what the project serves. `rollback` goes back with it.
+// `platform promote <deployment>`: makes a deployment that is there what the project serves. `rollback` goes back with
+// it.
 import { defineCommand } from 'citty';
 import type { RouteRecord } from '#core/manifest.ts';
 import { CliError } from '../terminal/failure.ts';
@@ -12,7 +13,11 @@ import { findDeployed, projectFlags, urlsOf } from '../project/target.ts';
 export const command = defineCommand({
   meta: { name: 'promote', description: 'Make a deployment production' },
   args: {
-    deployment: { type: 'positional', required: true, description: 'Id of the deployment, or a branch: then what its URL leads to' },
+    deployment: {
+      type: 'positional',
+      required: true,
+      description: 'Id of the deployment, or a branch: then what its URL leads to',
+    },
     ...projectFlags,
     json: { type: 'boolean', description: 'Print JSON' },
   },

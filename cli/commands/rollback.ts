@@ -18,7 +18,8 @@ export const command = defineCommand({
       const earlier = earlierOf(before);
       if (earlier === null)
         throw new CliError(`${before.project} has no production deployment before this one`, {
-          advice: '`platform deployments` lists what there is, `platform promote <deployment>` makes one of it production.',
+          advice:
+            '`platform deployments` lists what there is, `platform promote <deployment>` makes one of it production.',
         });
       const led = asProduction(before, earlier);
       // What is left is not gone back to a second time.
@@ -28,7 +29,9 @@ export const command = defineCommand({
   },
 });
 
-/** What was production last; of records that do not remember it, the newest one before that was deployed as production. */
+/**
+ * What was production last; of records that do not remember it, the newest one before that was deployed as production.
+ */
 function earlierOf({ productionHistory, production, deployments }: RouteRecord): string | null {
   if (productionHistory !== undefined) return productionHistory.at(-1) ?? null;
   const now = deployments[production ?? ''];

@@ -1,5 +1,5 @@
-// `platform start` (`npm start`): publishes the example projects of the checkout, starts the supervisor, and prints the URLs
-// that answer. One at a time per data folder.
+// `platform start` (`npm start`): publishes the example projects of the checkout, starts the supervisor, and prints the
+// URLs that answer. One at a time per data folder.
 import { fork, type ChildProcess } from 'node:child_process';
 import { request } from 'node:http';
 import { once } from 'node:events';
@@ -8,7 +8,15 @@ import path from 'node:path';
 import { defineCommand } from 'citty';
 import type { RouteRecord } from '#core/manifest.ts';
 import { CliError } from '../terminal/failure.ts';
-import { dataFolder, handlerAddress, isCheckout, packageFolder, projectUrl, sourceFile, type HandlerAddress } from '../local/locations.ts';
+import {
+  dataFolder,
+  handlerAddress,
+  isCheckout,
+  packageFolder,
+  projectUrl,
+  sourceFile,
+  type HandlerAddress,
+} from '../local/locations.ts';
 import { recordFile } from '../local/local-platform.ts';
 import { noteHolder, notedHolder, takeLock } from '#deployments/file-lock.ts';
 import { nodeFlags } from '#core/node-flags.mjs';
@@ -20,7 +28,10 @@ export const command = defineCommand({
   args: {},
   async run({ data }) {
     const examples = path.join(packageFolder, 'examples');
-    return startPlatform(data as Shell, { supervisor: sourceFile('runtime/supervisor/main'), examples: isCheckout ? examples : null });
+    return startPlatform(data as Shell, {
+      supervisor: sourceFile('runtime/supervisor/main'),
+      examples: isCheckout ? examples : null,
+    });
   },
 });
 
@@ -36,8 +47,10 @@ const stopMs = 15_000;
 
 /** What `start` starts. */
 export interface StartParts {
-  /** Module of the supervisor, started as a child process. */ readonly supervisor: string;
-  /** Folder of example projects to publish first. */ readonly examples: string | null;
+  /** Module of the supervisor, started as a child process. */
+  readonly supervisor: string;
+  /** Folder of example projects to publish first. */
+  readonly examples: string | null;
 }
 
 /** Runs until the user stops it; rejects when the supervisor ends by itself. */
@@ -73,11 +86,17 @@ async function publishExamples(examples: string, folder: string, stopped: Promis
     child.kill('SIGTERM');
   });
   const [code] = (await once(child, 'exit')) as [number | null];
-  if (code !== 0 && !isStopped) throw new CliError('The examples cannot be published', { advice: 'The reason is above.' });
+  if (code !== 0 && !isStopped)
+    throw new CliError('The examples cannot be published', { advice: 'The reason is above.' });
   return !isStopped;
 }
 
-async function superviseUntil(stopped: Promise<unknown>, supervisor: string, folder: string, shell: Shell): Promise<number> {
+async function superviseUntil(
+  stopped: Promise<unknown>,
+  supervisor: string,
+  folder: string,
+  shell: Shell,
+): Promise<number> {
   const address = handlerAddress(shell);
   const child = fork(supervisor, {
     execArgv: [...nodeFlags],
@@ -106,7 +125,8 @@ async function superviseUntil(stopped: Promise<unknown>, supervisor: string, fol
     .then(({ port }) => printAddresses(readRoutes(folder), { ...address, port }, shell))
     .then(() => new Promise<never>(() => {}));
   const end = await Promise.race([serving, ended, asked]);
-  if (end !== 'asked') throw new CliError(`The handler ended by itself (exit code ${end})`, { advice: 'Its own message is above.' });
+  if (end !== 'asked')
+    throw new CliError(`The handler ended by itself (exit code ${end})`, { advice: 'Its own message is above.' });
   await stop(child, ended);
   return 0;
 }
@@ -114,18 +134,24 @@ async function superviseUntil(stopped: Promise<unknown>, supervisor: string, fol
 /** Prints the URL of each project that answers, and says which do not. */
 async function printAddresses(routes: readonly RouteRecord[], address: HandlerAddress, shell: Shell): Promise<void> {
   const served = routes.filter((route) => route.production !== null);
-  const answers = await Promise.all(served.map(({ project }) => probe(`${project}.${address.domain}:${address.port}`, address.port)));
+  const answers = await Promise.all(
+    served.map(({ project }) => probe(`${project}.${address.domain}:${address.port}`, address.port)),
+  );
   shell.out(shell.paint('bold', `The platform answers on port ${address.port}`));
   for (const [index, { project }] of served.entries()) {
     const status = answers[index]!;
-    if (typeof status === 'number' && status < 500) shell.out(`  ${shell.paint('cyan', projectUrl(address, project, null))}`);
+    if (typeof status === 'number' && status < 500)
+      shell.out(`  ${shell.paint('cyan', projectUrl(address, project, null))}`);
     else shell.err(`  ${project} does not answer: ${typeof status === 'number' ? `HTTP ${status}` : status}`);
   }
   if (served.length === 0) shell.out('  Nothing is deployed yet: `platform deploy <folder> --name <name>`');
   shell.out(shell.paint('dim', 'Ctrl-C stops it'));
 }
 
-/** The status of `GET /`, or why there is none. The address is 127.0.0.1: Node does not resolve `*.localhost` everywhere. */
+/**
+ * The status of `GET /`, or why there is none. The address is 127.0.0.1: Node does not resolve `*.localhost`
+ * everywhere.
+ */
 function probe(host: string, port: number): Promise<number | string> {
   return new Promise((resolve) => {
     const sent = request({ host: '127.0.0.1', port, path: '/', headers: { host }, timeout: probeMs }, (response) => {

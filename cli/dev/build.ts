@@ -1,5 +1,6 @@
-// The build command in `platform dev`: runs it for a session, and decides which changes it runs again for. What the command writes
-// itself is told from what people write by its content, so that a build never follows from its own files for ever.
+// The build command in `platform dev`: runs it for a session, and decides which changes it runs again for. What the
+// command writes itself is told from what people write by its content, so that a build never follows from its own files
+// for ever.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -11,15 +12,20 @@ import type { Project } from '../project/project.ts';
 export interface DevBuild {
   /** Runs the command of a project; the folders it made, null where there is none. */
   run(project: Project, root: string): Promise<readonly string[] | null>;
-  /** Takes note of changes. True when they are this module's to act on: `again` follows where the command has to run. */
+  /**
+   * Takes note of changes. True when they are this module's to act on: `again` follows where the command has to run.
+   */
   takes(project: Project, paths: readonly string[]): boolean;
-  /** Ends a command that runs. */ close(): void;
+  /** Ends a command that runs. */
+  close(): void;
 }
 
 /** What it tells. */
 export interface DevBuildEvents {
-  /** The command has to run again, because of this path. */ again(cause: string): void;
-  /** Output of the command, as it comes. */ output(text: string): void;
+  /** The command has to run again, because of this path. */
+  again(cause: string): void;
+  /** Output of the command, as it comes. */
+  output(text: string): void;
   warn(message: string): void;
 }
 
@@ -82,7 +88,11 @@ export function createDevBuild({ again, output, warn }: DevBuildEvents): DevBuil
       clearTimeout(late);
       running = true;
       try {
-        const folders = await runBuild(root, project.config, { onOutput: output, workspace: project.workspace, signal: ending.signal });
+        const folders = await runBuild(root, project.config, {
+          onOutput: output,
+          workspace: project.workspace,
+          signal: ending.signal,
+        });
         for (const folder of folders ?? []) made.add(path.relative(project.folder, path.join(root, folder)));
         return folders;
       } finally {
@@ -119,10 +129,16 @@ export function createDevBuild({ again, output, warn }: DevBuildEvents): DevBuil
   }
 }
 
-/** Folders with a dot are those of tools: caches, and what frameworks keep between builds. Files with one may configure the build. */
+/**
+ * Folders with a dot are those of tools: caches, and what frameworks keep between builds. Files with one may configure
+ * the build.
+ */
 function isInput(file: string): boolean {
   const folders = file.split(path.sep).slice(0, -1);
-  return !folders.some((name) => name.startsWith('.') && name !== '..' && name !== '.well-known') && !file.endsWith('.tsbuildinfo');
+  return (
+    !folders.some((name) => name.startsWith('.') && name !== '..' && name !== '.well-known') &&
+    !file.endsWith('.tsbuildinfo')
+  );
 }
 
 /** Hash of a file; folders and what is gone have names of their own. */

@@ -1,5 +1,6 @@
-// The heart of `platform dev`: keeps an engine on the newest good build of a project. Sources are followed by the builder's
-// watch, everything else (platform.yaml, variables, assets) by ours. A failed build leaves the last good one serving.
+// The heart of `platform dev`: keeps an engine on the newest good build of a project. Sources are followed by the
+// builder's watch, everything else (platform.yaml, variables, assets) by ours. A failed build leaves the last good one
+// serving.
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -19,21 +20,28 @@ import { watchFolder, type Watcher } from './watcher.ts';
 
 /** What a session tells. */
 export interface SessionEvents {
-  /** The engine serves a new build. `buildMs`: from the noticed change until it was served; null where the watch does not tell when it noticed. */
+  /**
+   * The engine serves a new build. `buildMs`: from the noticed change until it was served; null where the watch does
+   * not tell when it noticed.
+   */
   served(build: { readonly first: boolean; readonly cause: string | null; readonly buildMs: number | null }): void;
   /** Told once for as long as it stays the same. `serving`: the last good build answers on. */
   failed(error: unknown, told: { readonly failures: readonly Failure[]; readonly serving: boolean }): void;
-  /** Output of the build command, as it comes. */ built(text: string): void;
+  /** Output of the build command, as it comes. */
+  built(text: string): void;
   warned(message: string): void;
 }
 
 /** What a session works with. */
 export interface SessionParts {
   readonly engine: DevEngine;
-  /** Folder that is watched, absolute. */ readonly folder: string;
-  /** Reads the project again; throws what is wrong with its configuration. */ readonly load: () => Project;
+  /** Folder that is watched, absolute. */
+  readonly folder: string;
+  /** Reads the project again; throws what is wrong with its configuration. */
+  readonly load: () => Project;
   readonly watching: boolean;
-  /** Settles when the session is to end, also before its first build has. */ readonly stopped: Promise<unknown>;
+  /** Settles when the session is to end, also before its first build has. */
+  readonly stopped: Promise<unknown>;
   readonly events: SessionEvents;
 }
 
@@ -42,8 +50,18 @@ export interface Session {
   close(): Promise<void>;
 }
 
-/** Starts a session; resolves after the first build was served or has failed, or when it is to end. Rejects only when nothing watches for its repair. */
-export async function startSession({ engine, folder, load, watching, stopped, events }: SessionParts): Promise<Session> {
+/**
+ * Starts a session; resolves after the first build was served or has failed, or when it is to end. Rejects only when
+ * nothing watches for its repair.
+ */
+export async function startSession({
+  engine,
+  folder,
+  load,
+  watching,
+  stopped,
+  events,
+}: SessionParts): Promise<Session> {
   const temporary = await mkdtemp(path.join(tmpdir(), 'platform-dev-'));
   let project: Project | null = null;
   let sources: Watch | null = null;
@@ -100,8 +118,16 @@ export async function startSession({ engine, folder, load, watching, stopped, ev
     });
     const found = await readMigrations(containmentOf(project.root), project.config.bindings.db ?? {});
     // A file that is being written is empty for a moment: applied like that, it could not be changed any more.
-    const migrations = found.map(({ resource, files }) => ({ resource, files: files.filter(([, sql]) => sql.trim() !== '') }));
-    await engine.deploy({ artifactFolder: built.folder, vars: readVariables(project.folder), migrations, config: project.config });
+    const migrations = found.map(({ resource, files }) => ({
+      resource,
+      files: files.filter(([, sql]) => sql.trim() !== ''),
+    }));
+    await engine.deploy({
+      artifactFolder: built.folder,
+      vars: readVariables(project.folder),
+      migrations,
+      config: project.config,
+    });
     told = null;
     events.served({ first: served.length === 0, cause, buildMs: began === null ? null : performance.now() - began });
     if (served[0] !== built.folder) served.unshift(built.folder);
@@ -146,9 +172,12 @@ export async function startSession({ engine, folder, load, watching, stopped, ev
   });
   const onChange = (paths: readonly string[]): void => {
     const began = performance.now();
-    const config = paths.find((file) => /^platform\.ya?ml$/.test(file) || path.join(folder, file) === project?.configFile);
+    const config = paths.find(
+      (file) => /^platform\.ya?ml$/.test(file) || path.join(folder, file) === project?.configFile,
+    );
     if (config === undefined && project !== null && command.takes(project, paths)) return;
-    if (config !== undefined || project === null || !opened) return enqueue(() => open(config ?? paths[0] ?? null, began));
+    if (config !== undefined || project === null || !opened)
+      return enqueue(() => open(config ?? paths[0] ?? null, began));
     const cause =
       paths.find((file) => (variableFiles as readonly string[]).includes(file)) ??
       paths.find((file) => isMigration(project!, file)) ??
@@ -163,7 +192,9 @@ export async function startSession({ engine, folder, load, watching, stopped, ev
     const named = (file: string): string => path.relative(folder, path.join(watched, file));
     watchers.set(
       watched,
-      watchFolder(watched, [], (paths) => onChange(paths.map(named)), { onLimit: ({ message, advice }) => warn(`${message}. ${advice}`) }),
+      watchFolder(watched, [], (paths) => onChange(paths.map(named)), {
+        onLimit: ({ message, advice }) => warn(`${message}. ${advice}`),
+      }),
     );
   };
   follow(folder);

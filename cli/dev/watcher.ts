@@ -1,5 +1,5 @@
-// Tells when files of a project change: one watch a folder, installed and generated folders left out (node:fs would watch all of
-// node_modules). Called by `platform dev`.
+// Tells when files of a project change: one watch a folder, installed and generated folders left out (node:fs would
+// watch all of node_modules). Called by `platform dev`.
 import { readdirSync, statSync, watch, type FSWatcher } from 'node:fs';
 import path from 'node:path';
 import { CliError } from '../terminal/failure.ts';
@@ -20,7 +20,8 @@ const foldersMax = 5000;
 export interface WatchParts {
   readonly watch?: typeof watch;
   readonly foldersMax?: number;
-  /** A folder that came later cannot be watched any more; told once. */ readonly onLimit?: (error: CliError) => void;
+  /** A folder that came later cannot be watched any more; told once. */
+  readonly onLimit?: (error: CliError) => void;
 }
 
 /**
@@ -122,7 +123,8 @@ export function watchFolder(
 
 function tooManyFolders(most: number): CliError {
   return new CliError(`There are more than ${most} folders to watch`, {
-    advice: 'Move what is generated out of the project (node_modules and .git are left out anyway), or build once with --no-watch.',
+    advice:
+      'Move what is generated out of the project (node_modules and .git are left out anyway), or build once with --no-watch.',
   });
 }
 

@@ -1,5 +1,5 @@
-// Publishes the example projects of the checkout. A process of its own for `start`, which would keep the bundler in its memory for as
-// long as it runs. Arguments: the folder of the examples, the data folder.
+// Publishes the example projects of the checkout. A process of its own for `start`, which would keep the bundler in its
+// memory for as long as it runs. Arguments: the folder of the examples, the data folder.
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { limitsFrom } from '#core/limits.ts';

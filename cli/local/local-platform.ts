@@ -1,5 +1,6 @@
-// The platform that runs on this machine: `platform start` has it leave a record in `~/.platform/local/` (runtime/supervisor/
-// local-record.ts), and the commands find it there, whatever folder they are called in. A record whose platform does not answer is stale.
+// The platform that runs on this machine: `platform start` has it leave a record in `~/.platform/local/`
+// (runtime/supervisor/ local-record.ts), and the commands find it there, whatever folder they are called in. A record
+// whose platform does not answer is stale.
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -11,13 +12,15 @@ import type { Shell } from '../terminal/shell.ts';
 /** Where a platform keeps its data and answers. */
 export interface LocalPlatform extends HandlerAddress {
   readonly folder: string;
-  /** Null: it does not run (or is not known to), and serves what is published when it starts. */ readonly running: Running | null;
+  /** Null: it does not run (or is not known to), and serves what is published when it starts. */
+  readonly running: Running | null;
 }
 
 /** A platform that answers. */
 export interface Running {
   readonly pid: number;
-  /** Null where its private port is off. */ readonly privateOrigin: string | null;
+  /** Null where its private port is off. */
+  readonly privateOrigin: string | null;
   readonly token: string;
 }
 
@@ -36,7 +39,11 @@ export function userFolder({ env }: Shell): string {
 
 /** The file in which the platform of a data folder leaves its record. */
 export function recordFile(shell: Shell, folder: string): string {
-  return path.join(userFolder(shell), 'local', `${createHash('sha256').update(folder).digest('hex').slice(0, 16)}.json`);
+  return path.join(
+    userFolder(shell),
+    'local',
+    `${createHash('sha256').update(folder).digest('hex').slice(0, 16)}.json`,
+  );
 }
 
 /**
@@ -57,9 +64,11 @@ export async function findPlatform(shell: Shell, address: () => HandlerAddress):
   const alive = (await Promise.all(records.map(answers))).flatMap((answer, at) => (answer ? [records[at]!] : []));
   if (alive.length === 1) return toPlatform(alive[0]!);
   if (alive.length === 0) {
-    const stale = records[0] === undefined ? '' : `. The one that had its data in ${records[0].folder} does not answer any more`;
+    const stale =
+      records[0] === undefined ? '' : `. The one that had its data in ${records[0].folder} does not answer any more`;
     throw new CliError(`No platform of yours runs on this machine${stale}`, {
-      advice: 'Start it: `npm start` in the clone of the platform. FS_PATH=<data folder> names one that is to be started later.',
+      advice:
+        'Start it: `npm start` in the clone of the platform. FS_PATH=<data folder> names one that is to be started later.',
     });
   }
   throw new CliError(`More than one platform runs on this machine: ${alive.map(inWords).join('; ')}`, {
@@ -128,14 +137,20 @@ export async function askPlatform<Body>(
   route: string,
   options: { readonly body?: unknown; readonly waitMs?: number } = {},
 ): Promise<PrivateAnswer<Body>> {
-  if (running === null) throw new CliError('The platform does not run', { advice: 'Start it: `npm start` in its clone.' });
+  if (running === null)
+    throw new CliError('The platform does not run', { advice: 'Start it: `npm start` in its clone.' });
   if (running.privateOrigin === null)
-    throw new CliError('The private port of the platform is off', { advice: 'Start it without HANDLER_PRIVATE_PORT=off.' });
+    throw new CliError('The private port of the platform is off', {
+      advice: 'Start it without HANDLER_PRIVATE_PORT=off.',
+    });
   const { body, waitMs = 30_000 } = options;
   try {
     const answer = await fetch(`${running.privateOrigin}${route}`, {
       method: body === undefined ? 'GET' : 'POST',
-      headers: { authorization: `Bearer ${running.token}`, ...(body !== undefined && { 'content-type': 'application/json' }) },
+      headers: {
+        authorization: `Bearer ${running.token}`,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
       ...(body !== undefined && { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(waitMs),
     });

@@ -17,7 +17,10 @@ export function sourceFile(base: string): string {
   return isCheckout && existsSync(typescript) ? typescript : path.join(packageFolder, `${base}.js`);
 }
 
-/** The folder of the platform that `start` starts: `FS_PATH`, else `.platform` in the checkout, else in the current folder. */
+/**
+ * The folder of the platform that `start` starts: `FS_PATH`, else `.platform` in the checkout, else in the current
+ * folder.
+ */
 export function dataFolder({ env, cwd }: Shell): string {
   const set = env['FS_PATH'];
   if (set !== undefined && set !== '') return path.resolve(cwd, set);

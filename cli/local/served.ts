@@ -6,7 +6,9 @@ import { recordHash } from '#deployments/route-records.ts';
 const routedMsMax = 10_000;
 const lookMs = 25;
 
-/** Until all engines have read the record: what it says holds from then on. Returns at once where nobody can be asked. */
+/**
+ * Until all engines have read the record: what it says holds from then on. Returns at once where nobody can be asked.
+ */
 export async function untilRouted(platform: LocalPlatform, project: string): Promise<void> {
   if (platform.running?.privateOrigin == null) return;
   for (
@@ -16,7 +18,9 @@ export async function untilRouted(platform: LocalPlatform, project: string): Pro
   ) {
     // Somebody else's change may have come after ours: it holds that one, too.
     const record = recordHash(platform.folder, project);
-    const { body } = await askPlatform<{ routed?: boolean }>(platform, '/_platform/check', { body: { project, record } });
+    const { body } = await askPlatform<{ routed?: boolean }>(platform, '/_platform/check', {
+      body: { project, record },
+    });
     if (body.routed === true) return;
   }
   throw new CliError(`The platform did not take the route record of ${project} within ${routedMsMax / 1000} s`, {

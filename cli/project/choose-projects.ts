@@ -1,5 +1,5 @@
-// Which project of a monorepo a command is about: the one in its folder, the one that --project names, or with --all each of them.
-// Called by dev, build and deploy.
+// Which project of a monorepo a command is about: the one in its folder, the one that --project names, or with --all
+// each of them. Called by dev, build and deploy.
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { entryCandidates } from '#builder/frameworks/entry.ts';
@@ -12,7 +12,8 @@ import { placeOf, readRepository } from './repository.ts';
 
 /** What the user said. */
 export interface Choice {
-  /** Where the command looks, absolute. */ readonly folder: string;
+  /** Where the command looks, absolute. */
+  readonly folder: string;
   readonly config?: string | undefined;
   readonly project?: string | undefined;
   readonly all?: boolean | undefined;
@@ -26,8 +27,10 @@ export const choiceFlags = {
 
 interface Found {
   readonly name: string;
-  /** Absolute. */ readonly folder: string;
-  /** Relative to the repository. */ readonly path: string;
+  /** Absolute. */
+  readonly folder: string;
+  /** Relative to the repository. */
+  readonly path: string;
 }
 
 /**
@@ -43,10 +46,13 @@ export function chooseProjects(command: string, choice: Choice, takesAll: boolea
     const found = projectsIn(folder, folder);
     // One that lies deeper is no choice; what is wrong with this folder is said by the build.
     if (found.length === 0) return [folder];
-    throw new CliError(`${found.length === 1 ? 'The project of this folder lies' : `${found.length} projects lie`} below it: say which`, {
-      exitCode: 2,
-      advice: `${listed(found)}\nRun \`${command} --project ${found[0]!.name}\`${takesAll ? `, or \`${command} --all\` for each` : ''}.`,
-    });
+    throw new CliError(
+      `${found.length === 1 ? 'The project of this folder lies' : `${found.length} projects lie`} below it: say which`,
+      {
+        exitCode: 2,
+        advice: `${listed(found)}\nRun \`${command} --project ${found[0]!.name}\`${takesAll ? `, or \`${command} --all\` for each` : ''}.`,
+      },
+    );
   }
   if (config !== undefined)
     throw new CliError('--config names one project already', { exitCode: 2, advice: 'Leave out --project and --all.' });
@@ -61,7 +67,9 @@ export function chooseProjects(command: string, choice: Choice, takesAll: boolea
     });
   if (all === true) return found.map((one) => one.folder);
   const wanted = project!.replace(/\/+$/, '');
-  const fitting = found.filter((one) => one.name === wanted || one.path === wanted || one.folder === path.resolve(folder, wanted));
+  const fitting = found.filter(
+    (one) => one.name === wanted || one.path === wanted || one.folder === path.resolve(folder, wanted),
+  );
   if (fitting.length === 1) return [fitting[0]!.folder];
   const near = nearestWord(
     wanted,
@@ -77,7 +85,10 @@ export function chooseProjects(command: string, choice: Choice, takesAll: boolea
 
 /** Whether a folder is a project by itself: it has a configuration, a worker or a page. */
 function isProject(folder: string): boolean {
-  return configIn(folder) !== undefined || [...entryCandidates, 'index.html'].some((name) => existsSync(path.join(folder, name)));
+  return (
+    configIn(folder) !== undefined ||
+    [...entryCandidates, 'index.html'].some((name) => existsSync(path.join(folder, name)))
+  );
 }
 
 function projectsIn(root: string, repository: string): Found[] {

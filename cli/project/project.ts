@@ -1,5 +1,5 @@
-// The project a command works on: finds and reads its platform.yaml, and builds it. The commands build, deploy, dev, start and
-// types share this, so that all of them see the same project.
+// The project a command works on: finds and reads its platform.yaml, and builds it. The commands build, deploy, dev,
+// start and types share this, so that all of them see the same project.
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { codeFrame } from '#core/code-frame.ts';
@@ -17,11 +17,15 @@ const configNames = ['platform.yaml', 'platform.yml'];
 
 /** A project on this disk. */
 export interface Project {
-  /** Folder of the configuration file, or the folder itself without one; absolute. */ readonly folder: string;
-  /** Absolute path; null: everything has its default. */ readonly configFile: string | null;
+  /** Folder of the configuration file, or the folder itself without one; absolute. */
+  readonly folder: string;
+  /** Absolute path; null: everything has its default. */
+  readonly configFile: string | null;
   readonly config: ProjectConfig;
-  /** Where its sources lie: `base` in the repository, else the folder; absolute. */ readonly root: string;
-  /** The repository where it is a workspace, else `root`: what a build may read, and where tools are installed. */ readonly workspace: string;
+  /** Where its sources lie: `base` in the repository, else the folder; absolute. */
+  readonly root: string;
+  /** The repository where it is a workspace, else `root`: what a build may read, and where tools are installed. */
+  readonly workspace: string;
 }
 
 /** The errors of a configuration file as one failure. */
@@ -59,12 +63,18 @@ export function loadProject(shell: Shell, folder: string, configFlag: string | n
   }
   const name = path.relative(shell.cwd, found);
   const { config, problems } = parseProjectConfig(text, { file: name.startsWith('..') ? found : name });
-  for (const problem of problems) if (problem.severity === 'warning') shell.err(shell.paint('yellow', formatProblem(problem)));
+  for (const problem of problems)
+    if (problem.severity === 'warning') shell.err(shell.paint('yellow', formatProblem(problem)));
   if (config === null || hasErrors(problems)) {
     const errors = problems.filter((problem) => problem.severity === 'error').toSorted((a, b) => a.line - b.line);
     throw new ConfigError(errors.map((problem) => toCliError(problem, text)));
   }
-  return { folder: path.dirname(found), configFile: found, config, ...sourcesOf(path.dirname(found), config, { name, text }) };
+  return {
+    folder: path.dirname(found),
+    configFile: found,
+    config,
+    ...sourcesOf(path.dirname(found), config, { name, text }),
+  };
 }
 
 /** The configuration file in a folder; undefined where there is none. */
@@ -72,7 +82,10 @@ export function configIn(folder: string): string | undefined {
   return configNames.map((name) => path.join(folder, name)).find((file) => existsSync(file));
 }
 
-/** A link may stand for a configuration elsewhere in the repository, not for any file: its lines are shown where it is wrong. */
+/**
+ * A link may stand for a configuration elsewhere in the repository, not for any file: its lines are shown where it is
+ * wrong.
+ */
 function refuseOutside(file: string): void {
   const real = realPath(file);
   const { repository } = placeOf(path.dirname(file));
@@ -99,12 +112,19 @@ function sourcesOf(
   const real = realPath(root);
   const line = file.text.split('\n').findIndex((text) => /^["']?base["']?\s*:/.test(text)) + 1;
   const fail = (message: string, advice: string): never => {
-    throw new CliError(message, { file: file.name, ...(line > 0 && { line, column: 1, frame: codeFrame(file.text, line, 1) }), advice });
+    throw new CliError(message, {
+      file: file.name,
+      ...(line > 0 && { line, column: 1, frame: codeFrame(file.text, line, 1) }),
+      advice,
+    });
   };
   if (real === null) {
     const meant = path.relative(repository, path.join(folder, base));
     const advice = existsSync(path.join(folder, base)) ? `Did you mean "${meant}"? ` : '';
-    fail(`base: there is no folder ${base} in the repository ${repository}`, `${advice}base is relative to the root of the repository.`);
+    fail(
+      `base: there is no folder ${base} in the repository ${repository}`,
+      `${advice}base is relative to the root of the repository.`,
+    );
   } else if (!isInside(realPath(repository)!, real))
     fail(`base: ${base} leads out of the repository`, 'Name a folder of the repository itself.');
   return { root, workspace: workspace ?? root };
@@ -128,7 +148,8 @@ export function lacksAgentFlag({ folder, configFile }: Project): boolean {
   } catch {
     return false;
   }
-  const depends = manifest.dependencies?.[agentPackage] !== undefined || manifest.devDependencies?.[agentPackage] !== undefined;
+  const depends =
+    manifest.dependencies?.[agentPackage] !== undefined || manifest.devDependencies?.[agentPackage] !== undefined;
   return depends && !/^["']?agentSDK["']?\s*:/m.test(readFileSync(configFile, 'utf8'));
 }
 
@@ -142,7 +163,8 @@ export function buildOutput(shell: Shell): { onOutput(text: string): void; onWar
 
 /** A built project. */
 export interface Built extends Artifact {
-  /** Wall time of the build. */ readonly buildMs: number;
+  /** Wall time of the build. */
+  readonly buildMs: number;
 }
 
 /**

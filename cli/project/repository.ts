@@ -1,5 +1,5 @@
-// The repository around a project, as far as the rules of monorepos need it: where it begins, whether it is a workspace, which
-// projects it holds. Reads names of files and two texts. Called by project.ts and choose-projects.ts.
+// The repository around a project, as far as the rules of monorepos need it: where it begins, whether it is a
+// workspace, which projects it holds. Reads names of files and two texts. Called by project.ts and choose-projects.ts.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { inspectRepository, parseWorkspaceFile, workspaceFileName, type Workspace } from '#core/workspace.ts';
@@ -10,9 +10,14 @@ const depthMax = 8;
 
 /** Where a folder stands. */
 export interface Place {
-  /** The folder with `.git`, else the nearest with a workspace manifest, else the folder itself: what `base` is relative to. */
+  /**
+   * The folder with `.git`, else the nearest with a workspace manifest, else the folder itself: what `base` is relative
+   * to.
+   */
   readonly repository: string;
-  /** The outermost folder of the repository that is a workspace; null where none is. Dependencies are installed there. */
+  /**
+   * The outermost folder of the repository that is a workspace; null where none is. Dependencies are installed there.
+   */
   readonly workspace: string | null;
 }
 
@@ -40,7 +45,10 @@ export function workspaceFolder(folder: string): string {
   return placeOf(folder).workspace ?? folder;
 }
 
-/** What a repository holds, by the rules of core/workspace.ts. Folders with a dot, and what is installed, are not searched. */
+/**
+ * What a repository holds, by the rules of core/workspace.ts. Folders with a dot, and what is installed, are not
+ * searched.
+ */
 export function readRepository(root: string): Workspace {
   const paths: string[] = [];
   const waiting: { folder: string; depth: number }[] = [{ folder: '', depth: 0 }];
@@ -57,7 +65,9 @@ export function readRepository(root: string): Workspace {
 }
 
 /** platform-workspace.yaml of a repository: its text and what is wrong with it; null where there is none. */
-export function readWorkspaceFile(root: string): { file: string; text: string; problems: Workspace['problems'] } | null {
+export function readWorkspaceFile(
+  root: string,
+): { file: string; text: string; problems: Workspace['problems'] } | null {
   const file = path.join(root, workspaceFileName);
   if (!existsSync(file)) return null;
   const text = readFileSync(file, 'utf8');

@@ -1,5 +1,5 @@
-// What a command is about: the platform on this machine, the project, and the branch. Shared by deploy and by the commands that
-// look at or change what a project serves.
+// What a command is about: the platform on this machine, the project, and the branch. Shared by deploy and by the
+// commands that look at or change what a project serves.
 import path from 'node:path';
 import { branchSlug } from '#core/names.ts';
 import type { RouteRecord } from '#core/manifest.ts';
@@ -50,18 +50,27 @@ export async function findDeployed(
 }
 
 /**
- * The branch to deploy as, and whether it is the one that production comes from. Where Git does not tell its default branch that is the
- * branch of what is production, and the first that is deployed.
+ * The branch to deploy as, and whether it is the one that production comes from. Where Git does not tell its default
+ * branch that is the branch of what is production, and the first that is deployed.
  *
  * @throws {CliError} without a branch.
  */
-export function branchOf(folder: string, flag: string | undefined, route: RouteRecord | null): { branch: string; isDefault: boolean } {
+export function branchOf(
+  folder: string,
+  flag: string | undefined,
+  route: RouteRecord | null,
+): { branch: string; isDefault: boolean } {
   const place = gitPlace(folder);
   const branch = flag ?? (place === null ? 'main' : place.branch);
   if (branch === null)
-    throw new CliError('No branch is checked out here (a detached HEAD)', { advice: 'Name the branch to deploy as: --branch <name>' });
+    throw new CliError('No branch is checked out here (a detached HEAD)', {
+      advice: 'Name the branch to deploy as: --branch <name>',
+    });
   if (!/^[^\s\p{Cc}]{1,200}$/u.test(branch))
-    throw new CliError(`"${branch}" cannot be the name of a branch`, { exitCode: 2, advice: 'Name one without spaces: --branch <name>' });
+    throw new CliError(`"${branch}" cannot be the name of a branch`, {
+      exitCode: 2,
+      advice: 'Name one without spaces: --branch <name>',
+    });
   const served = route === null || route.production === null ? branch : route.deployments[route.production]!.branch;
   return { branch, isDefault: branch === (place === null ? 'main' : (place.defaultBranch ?? served)) };
 }

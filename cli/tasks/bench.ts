@@ -1,5 +1,5 @@
-// `npm run bench`: the scenarios of bench/ (`bench/<scenario>.bench.ts`), one after the other, each in a process of its own.
-// Words after it pick scenarios by a part of their name. What they measure against is installed on the first run.
+// `npm run bench`: the scenarios of bench/ (`bench/<scenario>.bench.ts`), one after the other, each in a process of its
+// own. Words after it pick scenarios by a part of their name. What they measure against is installed on the first run.
 import { existsSync, globSync } from 'node:fs';
 import path from 'node:path';
 import { nodeFlags } from '#core/node-flags.mjs';
@@ -7,7 +7,8 @@ import { root, runProgram } from './processes.ts';
 
 export async function run(words: readonly string[]): Promise<number> {
   const all = globSync('bench/*.bench.ts', { cwd: root }).sort();
-  const files = words.length === 0 ? all : all.filter((file) => words.some((word) => path.basename(file).includes(word)));
+  const files =
+    words.length === 0 ? all : all.filter((file) => words.some((word) => path.basename(file).includes(word)));
   if (files.length === 0) {
     process.stderr.write(
       `There is no scenario${words.length === 0 ? '' : ` with ${words.join(' or ')} in its name`}; there are: ${all.join(', ') || 'none'}\n`,

@@ -1,4 +1,5 @@
-// `npm run check`: types, lint, format and the tidy test, in parallel; one line a step, the output of the failed ones below.
+// `npm run check`: types, lint, format and the tidy test, in parallel; one line a step, the output of the failed ones
+// below.
 import path from 'node:path';
 import { nodeFlags } from '#core/node-flags.mjs';
 import { root, runProgram, type Ended } from './processes.ts';
@@ -22,14 +23,20 @@ const steps: readonly Step[] = [
   { name: 'types of the dashboard', program: tool('tsc'), args: ['-p', 'dashboard/tsconfig.json'] },
   { name: 'lint', program: tool('oxlint'), args: ['--deny-warnings'] },
   { name: 'format', program: tool('oxfmt'), args: ['--check'] },
-  { name: 'tidy', program: process.execPath, args: [...nodeFlags, '--test', '--test-reporter=dot', 'test/tidy.test.ts'] },
+  {
+    name: 'tidy',
+    program: process.execPath,
+    args: [...nodeFlags, '--test', '--test-reporter=dot', 'test/tidy.test.ts'],
+  },
 ];
 
 export async function run(): Promise<number> {
   const ended = await Promise.all(
     steps.map(async (step) => {
       const result = await runProgram(step.program, step.args);
-      process.stdout.write(`${result.code === 0 ? 'ok    ' : 'FAILED'} ${step.name} (${(result.wallMs / 1000).toFixed(1)} s)\n`);
+      process.stdout.write(
+        `${result.code === 0 ? 'ok    ' : 'FAILED'} ${step.name} (${(result.wallMs / 1000).toFixed(1)} s)\n`,
+      );
       return [step, result] as const;
     }),
   );

@@ -1,4 +1,5 @@
-// `npm run test:durability`: twenty rounds of kill -9 under load (test/integration/durability.test.ts); a number asks for other rounds.
+// `npm run test:durability`: twenty rounds of kill -9 under load (test/integration/durability.test.ts); a number asks
+// for other rounds.
 import { root, runProgram } from './processes.ts';
 import { nodeFlags } from '#core/node-flags.mjs';
 

@@ -5,10 +5,12 @@ import { parseSync } from 'rolldown/utils';
 /** One specifier of a module: `import`, `export ... from`, or `import('literal')`. */
 export interface ImportSpecifier {
   readonly specifier: string;
-  /** Offsets of the literal, quotes included. */ readonly start: number;
+  /** Offsets of the literal, quotes included. */
+  readonly start: number;
   readonly end: number;
   readonly kind: 'static' | 'dynamic';
-  /** Erased when types are stripped. */ readonly typeOnly: boolean;
+  /** Erased when types are stripped. */
+  readonly typeOnly: boolean;
 }
 
 /**
@@ -23,7 +25,13 @@ export function readImports(file: string, text: string): ImportSpecifier[] {
   const found: ImportSpecifier[] = [];
   for (const { moduleRequest, entries } of parsed.module.staticImports) {
     const { value: specifier, start, end } = moduleRequest;
-    found.push({ specifier, start, end, kind: 'static', typeOnly: entries.length > 0 && entries.every((entry) => entry.isType) });
+    found.push({
+      specifier,
+      start,
+      end,
+      kind: 'static',
+      typeOnly: entries.length > 0 && entries.every((entry) => entry.isType),
+    });
   }
   for (const { entries } of parsed.module.staticExports) {
     const request = entries.find((entry) => entry.moduleRequest !== null)?.moduleRequest;

@@ -1,6 +1,7 @@
-// `npm run lock`: makes every package-lock.json anew, and complete. npm leaves optional packages of other machines out of a lockfile
-// when the registry at hand does not have them, and `npm ci` then refuses the lockfile everywhere. They are written in by their
-// names, which say what machine they are for: `npm ci` skips them elsewhere without asking for them.
+// `npm run lock`: makes every package-lock.json anew, and complete. npm leaves optional packages of other machines out
+// of a lockfile when the registry at hand does not have them, and `npm ci` then refuses the lockfile everywhere. They
+// are written in by their names, which say what machine they are for: `npm ci` skips them elsewhere without asking for
+// them.
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,8 +36,8 @@ export function missingOptional({ packages }: Lockfile): string[] {
 }
 
 /**
- * The lockfile with an entry for each of them, and without the engines that packages ask for: those are about the Node that the launcher
- * starts, not about the one that runs npm, which would warn of them.
+ * The lockfile with an entry for each of them, and without the engines that packages ask for: those are about the Node
+ * that the launcher starts, not about the one that runs npm, which would warn of them.
  *
  * @throws {Error} for a name that does not say its machine.
  */
@@ -49,7 +50,12 @@ export function completed(lockfile: Lockfile): Lockfile {
   );
   for (const owner of Object.values(lockfile.packages)) {
     for (const [name, version] of Object.entries(owner.optionalDependencies ?? {})) {
-      packages[`node_modules/${name}`] ??= { ...platformOf(name), version, optional: true, ...(owner.dev === true ? { dev: true } : {}) };
+      packages[`node_modules/${name}`] ??= {
+        ...platformOf(name),
+        version,
+        optional: true,
+        ...(owner.dev === true ? { dev: true } : {}),
+      };
     }
   }
   return { ...lockfile, packages: Object.fromEntries(Object.entries(packages).sort(([a], [b]) => (a < b ? -1 : 1))) };
@@ -70,7 +76,9 @@ function platformOf(name: string): Pick<LockEntry, 'os' | 'cpu' | 'libc'> {
 }
 
 /** Folders with a lockfile of their own, from the checkout's. */
-export const lockedFolders = ['.', 'bench', 'test/packages'].filter((folder) => existsSync(join(root, folder, 'package-lock.json')));
+export const lockedFolders = ['.', 'bench', 'test/packages'].filter((folder) =>
+  existsSync(join(root, folder, 'package-lock.json')),
+);
 
 export async function run(): Promise<number> {
   for (const folder of lockedFolders) {
@@ -98,7 +106,10 @@ async function lock(target: string): Promise<number> {
       mkdirSync(join(folder, linked), { recursive: true });
       copyFileSync(join(target, linked, 'package.json'), join(folder, linked, 'package.json'));
     }
-    const { code } = await runProgram('npm', ['install', '--package-lock-only', '--ignore-scripts'], { show: true, cwd: folder });
+    const { code } = await runProgram('npm', ['install', '--package-lock-only', '--ignore-scripts'], {
+      show: true,
+      cwd: folder,
+    });
     if (code !== 0) return code;
     const lockfile = completed(JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8')) as Lockfile);
     writeFileSync(join(target, 'package-lock.json'), `${JSON.stringify(lockfile, null, 2)}\n`);

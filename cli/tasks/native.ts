@@ -1,5 +1,6 @@
-// `npm run test:native`: builds the native half's codecs with AddressSanitizer and UndefinedBehaviorSanitizer and fuzzes them; a number asks for
-// that seed. Where no compiler is it says so: users load what is committed, and need none.
+// `npm run test:native`: builds the native half's codecs with AddressSanitizer and UndefinedBehaviorSanitizer and
+// fuzzes them; a number asks for that seed. Where no compiler is it says so: users load what is committed, and need
+// none.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,13 +13,21 @@ export async function run(words: readonly string[]): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'platform-native-'));
   try {
     const program = join(folder, 'codecs');
-    const flags = ['-std=c++20', '-O1', '-g', '-fsanitize=address,undefined', '-fno-sanitize-recover=all', '-fno-omit-frame-pointer'];
-    const compiled = await runProgram('g++', [...flags, 'test/native/codecs.cc', '-o', program], { cwd: root, show: true }).catch(
-      (error: NodeJS.ErrnoException) => {
-        if (error.code === 'ENOENT') return null;
-        throw error;
-      },
-    );
+    const flags = [
+      '-std=c++20',
+      '-O1',
+      '-g',
+      '-fsanitize=address,undefined',
+      '-fno-sanitize-recover=all',
+      '-fno-omit-frame-pointer',
+    ];
+    const compiled = await runProgram('g++', [...flags, 'test/native/codecs.cc', '-o', program], {
+      cwd: root,
+      show: true,
+    }).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return null;
+      throw error;
+    });
     if (compiled === null) {
       process.stdout.write('not run: there is no g++ here (on Debian: apt-get install g++)\n');
       return process.env['CI'] === undefined ? 0 : 1;

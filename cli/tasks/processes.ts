@@ -8,7 +8,8 @@ export const root = fileURLToPath(new URL('../..', import.meta.url));
 /** How a child ended. */
 export interface Ended {
   readonly code: number;
-  /** Standard output and error, interleaved; empty when they were inherited. */ readonly output: string;
+  /** Standard output and error, interleaved; empty when they were inherited. */
+  readonly output: string;
   readonly wallMs: number;
 }
 
@@ -29,6 +30,8 @@ export function runProgram(
     child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
     child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()));
     child.on('error', reject);
-    child.on('close', (code, signal) => resolve({ code: code ?? (signal === null ? 1 : 130), output, wallMs: performance.now() - began }));
+    child.on('close', (code, signal) =>
+      resolve({ code: code ?? (signal === null ? 1 : 130), output, wallMs: performance.now() - began }),
+    );
   });
 }

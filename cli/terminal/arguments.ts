@@ -1,5 +1,5 @@
-// Checks the words of a command strictly before citty reads them: unknown flags, missing values, surplus words. citty itself
-// lets all three pass in silence.
+// Checks the words of a command strictly before citty reads them: unknown flags, missing values, surplus words. citty
+// itself lets all three pass in silence.
 import { parseArgs } from 'node:util';
 import type { ArgsDef } from 'citty';
 import { nearestWord } from '#core/spelling.ts';
@@ -21,9 +21,19 @@ export function checkArguments(command: string, definitions: ArgsDef, words: rea
     }
     const aliases = 'alias' in definition ? [definition.alias ?? []].flat() : [];
     const short = aliases.find((alias) => alias.length === 1);
-    options[name] = { type: definition.type === 'boolean' ? 'boolean' : 'string', ...(short !== undefined && { short }) };
+    options[name] = {
+      type: definition.type === 'boolean' ? 'boolean' : 'string',
+      ...(short !== undefined && { short }),
+    };
   }
-  const { tokens } = parseArgs({ args: [...words], options, strict: false, allowPositionals: true, allowNegative: true, tokens: true });
+  const { tokens } = parseArgs({
+    args: [...words],
+    options,
+    strict: false,
+    allowPositionals: true,
+    allowNegative: true,
+    tokens: true,
+  });
   let positionals = 0;
   for (const token of tokens) {
     if (token.kind === 'positional' && ++positionals > positionalsMax) {

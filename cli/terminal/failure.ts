@@ -1,19 +1,22 @@
-// How a command fails: what went wrong, where, and what to do about it. Errors of core/ and builder/ carry `file`, `line`,
-// `column` and `frame` themselves and are printed the same way. No stack is shown unless PLATFORM_DEBUG=1.
+// How a command fails: what went wrong, where, and what to do about it. Errors of core/ and builder/ carry `file`,
+// `line`, `column` and `frame` themselves and are printed the same way. No stack is shown unless PLATFORM_DEBUG=1.
 
 /** Where in the user's files something is wrong. Lines and columns count from 1. */
 export interface Location {
   readonly file?: string | undefined;
   readonly line?: number | undefined;
   readonly column?: number | undefined;
-  /** Source lines around it, marked. */ readonly frame?: string | undefined;
+  /** Source lines around it, marked. */
+  readonly frame?: string | undefined;
 }
 
 /** A command cannot do what was asked, for a reason the user can act on. */
 export class CliError extends Error {
   readonly location: Location;
-  /** What to do, one sentence. */ readonly advice: string | null;
-  /** 1: the command failed; 2: it was called wrongly. */ readonly exitCode: 1 | 2;
+  /** What to do, one sentence. */
+  readonly advice: string | null;
+  /** 1: the command failed; 2: it was called wrongly. */
+  readonly exitCode: 1 | 2;
 
   constructor(
     message: string,
@@ -35,9 +38,11 @@ export interface Failure extends Location {
 }
 
 /**
- * The failures an error stands for: several when it carries a list of its own (`errors`), as a configuration or a build does.
+ * The failures an error stands for: several when it carries a list of its own (`errors`), as a configuration or a build
+ * does.
  *
- * @example failuresOf(new CliError('No such template: hona', { exitCode: 2 })) // [{ message: 'No such template: hona' }]
+ * @example failuresOf(new CliError('No such template: hona', { exitCode: 2 })) // [{ message: 'No such template: hona'
+ *   }]
  */
 export function failuresOf(error: unknown): Failure[] {
   if (typeof error !== 'object' || error === null) return [{ message: String(error) }];
@@ -57,14 +62,18 @@ export function failuresOf(error: unknown): Failure[] {
   return [first, ...(Array.isArray(others) ? others.flatMap(failuresOf) : [])];
 }
 
-/** The shapes errors come in: ours (`location`), the builder's (`place`, `others`), the configuration's and AggregateError (`errors`). */
+/**
+ * The shapes errors come in: ours (`location`), the builder's (`place`, `others`), the configuration's and
+ * AggregateError (`errors`).
+ */
 interface Carrier extends Location {
   readonly errors: unknown;
   readonly others: unknown;
   readonly place: Location | null;
   readonly location: Location;
   readonly advice: unknown;
-  /** What core/problem.ts calls it. */ readonly hint: unknown;
+  /** What core/problem.ts calls it. */
+  readonly hint: unknown;
 }
 
 /** A failure as text, without its label: `file:line:column: message`, the code frame, the advice. */

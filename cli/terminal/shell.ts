@@ -1,5 +1,5 @@
-// What a command sees of the world around it: folder, environment, output, and the wish of the user to stop. Tests hand in
-// their own; main.ts makes the real one.
+// What a command sees of the world around it: folder, environment, output, and the wish of the user to stop. Tests hand
+// in their own; main.ts makes the real one.
 import { styleText } from 'node:util';
 
 /** Colours and weights that appear in the output. */
@@ -9,12 +9,12 @@ export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 export interface Shell {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** A line on standard output. */ out(line: string): void;
-  /** A line on standard error. */ err(line: string): void;
-  /** Styled text where standard output is a terminal and NO_COLOR is not set, else the text itself. */ paint(
-    style: Style,
-    text: string,
-  ): string;
+  /** A line on standard output. */
+  out(line: string): void;
+  /** A line on standard error. */
+  err(line: string): void;
+  /** Styled text where standard output is a terminal and NO_COLOR is not set, else the text itself. */
+  paint(style: Style, text: string): string;
   /** Settles when the user or the system asks the program to end; after the second request the process ends at once. */
   untilStopped(): Promise<NodeJS.Signals>;
 }
@@ -32,7 +32,10 @@ export function processShell(): Shell {
   };
 }
 
-/** Ctrl-C in a terminal may arrive twice within moments (once from the launcher), so only a later one counts as the second. */
+/**
+ * Ctrl-C in a terminal may arrive twice within moments (once from the launcher), so only a later one counts as the
+ * second.
+ */
 function firstSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     let first = 0;

@@ -32,7 +32,11 @@ export function tabs(labels: readonly string[], chosen: number, choose: (index: 
     'div',
     { class: 'tabs', role: 'group' },
     labels.map((label, index) =>
-      element('button', { type: 'button', 'aria-pressed': String(index === chosen), onclick: () => choose(index) }, label),
+      element(
+        'button',
+        { type: 'button', 'aria-pressed': String(index === chosen), onclick: () => choose(index) },
+        label,
+      ),
     ),
   );
 }

@@ -5,7 +5,10 @@ export type Child = Node | string | number | null | undefined | false | readonly
 
 type Attributes = Readonly<Record<string, string | number | boolean | null | undefined | ((event: never) => void)>>;
 
-/** An element: attributes by name, `onclick` and the like as listeners, true as an empty attribute; null and false are left out. */
+/**
+ * An element: attributes by name, `onclick` and the like as listeners, true as an empty attribute; null and false are
+ * left out.
+ */
 export function element<Name extends keyof HTMLElementTagNameMap>(
   name: Name,
   attributes: Attributes = {},

@@ -1,19 +1,22 @@
-// A part of a page that follows what it shows: asks again when something has happened and every few seconds, and draws only what has
-// changed, so that nothing moves under a reader's hands.
+// A part of a page that follows what it shows: asks again when something has happened and every few seconds, and draws
+// only what has changed, so that nothing moves under a reader's hands.
 import { problem } from './controls.ts';
 import { element, fill, type Child } from './element.ts';
 
 /** Where a view stands, and for how long. */
 export interface Stage {
   readonly root: HTMLElement;
-  /** Fires when another view takes its place. */ readonly signal: AbortSignal;
-  /** Calls back when something has happened in the project. */ readonly onChange: (listener: () => void) => void;
+  /** Fires when another view takes its place. */
+  readonly signal: AbortSignal;
+  /** Calls back when something has happened in the project. */
+  readonly onChange: (listener: () => void) => void;
 }
 
 /** A part that is kept up to date. */
 export interface Live {
   readonly node: HTMLElement;
-  /** Asks now. */ refresh(): Promise<void>;
+  /** Asks now. */
+  refresh(): Promise<void>;
 }
 
 const everyMs = 3000;

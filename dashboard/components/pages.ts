@@ -1,12 +1,16 @@
-// A long list, a page at a time: the API gives a cursor to the next page and none back, so those of the pages before are kept here.
+// A long list, a page at a time: the API gives a cursor to the next page and none back, so those of the pages before
+// are kept here.
 import { button } from './controls.ts';
 import { element } from './element.ts';
 
 /** Where a list stands. */
 export interface Pages {
-  /** What asks for the page that is shown, such as `&cursor=abc`; empty for the first. */ readonly query: string;
-  /** Of the page that is shown, from 1. */ readonly number: number;
-  /** Back to the first page, since the list is another one now. */ reset(): void;
+  /** What asks for the page that is shown, such as `&cursor=abc`; empty for the first. */
+  readonly query: string;
+  /** Of the page that is shown, from 1. */
+  readonly number: number;
+  /** Back to the first page, since the list is another one now. */
+  reset(): void;
   /** Buttons to the pages before and after; null where there is one page. @param next cursor of the next one. */
   bar(next: string | number | null): HTMLElement | null;
 }

@@ -31,7 +31,10 @@ export const cacheView: View = (place) => {
             kind: 'actions',
             cell: ({ key }) => [
               button('Show', () => show(key), { about: key }),
-              button('Delete', () => send('DELETE', base + path`/${key}`).then(shown.refresh), { kind: 'danger', about: key }),
+              button('Delete', () => send('DELETE', base + path`/${key}`).then(shown.refresh), {
+                kind: 'danger',
+                about: key,
+              }),
             ],
           },
         ],

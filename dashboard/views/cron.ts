@@ -31,7 +31,9 @@ export const cronView: View = (place) => {
             title: '',
             kind: 'actions',
             cell: ({ name }) =>
-              button('Run now', () => send('POST', path`/api/cron/${name}/trigger`, {}).then(shown.refresh), { about: name }),
+              button('Run now', () => send('POST', path`/api/cron/${name}/trigger`, {}).then(shown.refresh), {
+                about: name,
+              }),
           },
         ],
         crons,

@@ -13,7 +13,8 @@ interface Answer {
   readonly rows: readonly (readonly Value[])[];
   readonly truncated?: boolean;
   readonly meta?: { readonly durationMs: number; readonly changes: number; readonly rowsRead: number };
-  /** Of a script. */ readonly count?: number;
+  /** Of a script. */
+  readonly count?: number;
   readonly durationMs?: number;
 }
 
@@ -22,7 +23,9 @@ const pageRows = 100;
 function shown(value: Value): Child {
   if (value === null) return element('span', { class: 'faint' }, 'NULL');
   if (typeof value !== 'object') return String(value);
-  return value.i ?? value.n ?? element('span', { class: 'faint' }, `${Math.floor(((value.b ?? '').length * 3) / 4)} bytes`);
+  return (
+    value.i ?? value.n ?? element('span', { class: 'faint' }, `${Math.floor(((value.b ?? '').length * 3) / 4)} bytes`)
+  );
 }
 
 function rowsOf(caption: string, { columns, rows }: Answer): HTMLElement {
@@ -108,7 +111,9 @@ export const databaseView: View = (place) => {
       browser = live(
         { ...place, signal: browserEnds.signal },
         () =>
-          get<Answer & { total: number }>(`${base}/tables/${encodeURIComponent(tables[chosen]!.name)}?limit=${pageRows}&offset=${offset}`),
+          get<Answer & { total: number }>(
+            `${base}/tables/${encodeURIComponent(tables[chosen]!.name)}?limit=${pageRows}&offset=${offset}`,
+          ),
         (page) => {
           const turn = (by: number) => () => {
             offset = Math.max(0, offset + by);

@@ -35,7 +35,10 @@ export const filesView: View = (place) => {
       page: pages.number,
     }),
     ({ files, prefixes, cursor }) => {
-      const rows = [...prefixes.map((prefix) => ({ prefix, file: null })), ...files.map((file) => ({ prefix: file.key, file }))];
+      const rows = [
+        ...prefixes.map((prefix) => ({ prefix, file: null })),
+        ...files.map((file) => ({ prefix: file.key, file })),
+      ];
       return [
         table(
           'Files',
@@ -60,7 +63,10 @@ export const filesView: View = (place) => {
                 file !== null &&
                 button(
                   'Delete',
-                  () => confirmed(`Delete ${file.key}?`, 'Delete', () => send('DELETE', base + path`/${file.key}`)).then(shown.refresh),
+                  () =>
+                    confirmed(`Delete ${file.key}?`, 'Delete', () => send('DELETE', base + path`/${file.key}`)).then(
+                      shown.refresh,
+                    ),
                   {
                     kind: 'danger',
                     about: file.key,
@@ -83,7 +89,10 @@ export const filesView: View = (place) => {
     fill(
       crumbs,
       button('All files', () => enter('')),
-      names.map((name, index) => [' / ', button(name === '' ? '(no name)' : name, () => enter(`${names.slice(0, index + 1).join('/')}/`))]),
+      names.map((name, index) => [
+        ' / ',
+        button(name === '' ? '(no name)' : name, () => enter(`${names.slice(0, index + 1).join('/')}/`)),
+      ]),
     );
     return shown.refresh();
   }
@@ -98,6 +107,11 @@ export const filesView: View = (place) => {
     chosen.value = '';
     await shown.refresh();
   });
-  place.root.append(element('div', { class: 'panel' }, field('Upload into this folder', chosen)), trouble, crumbs, shown.node);
+  place.root.append(
+    element('div', { class: 'panel' }, field('Upload into this folder', chosen)),
+    trouble,
+    crumbs,
+    shown.node,
+  );
   void enter('');
 };

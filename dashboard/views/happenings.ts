@@ -12,9 +12,13 @@ const columns: readonly Column<Happening>[] = [
   { title: 'What', cell: (happening) => (happening.type === 'request' ? happening.method : happening.kind) },
   {
     title: 'Path or name',
-    cell: ({ type, path, name, id }) => element('span', { class: 'mono' }, type === 'request' ? path : id === '' ? name : `${name} ${id}`),
+    cell: ({ type, path, name, id }) =>
+      element('span', { class: 'mono' }, type === 'request' ? path : id === '' ? name : `${name} ${id}`),
   },
-  { title: 'Status', cell: ({ type, status, outcome }) => (type === 'request' ? httpBadge(status) : statusBadge(outcome)) },
+  {
+    title: 'Status',
+    cell: ({ type, status, outcome }) => (type === 'request' ? httpBadge(status) : statusBadge(outcome)),
+  },
   { title: 'Ended with', cell: ({ outcome }) => (outcome === 'ok' ? '' : badge(outcome, 'bad')) },
   { title: 'CPU', kind: 'number', cell: ({ cpuMs }) => milliseconds(cpuMs) },
   { title: 'Wall', kind: 'number', cell: ({ wallMs }) => milliseconds(wallMs) },

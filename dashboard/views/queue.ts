@@ -26,17 +26,24 @@ interface Metrics {
 
 interface List {
   readonly messages: readonly Message[];
-  /** Number of the last, where more follow. */ readonly next: number | null;
+  /** Number of the last, where more follow. */
+  readonly next: number | null;
   readonly page: number;
 }
 
 export const queueView: View = (place) => {
   const base = path`/api/queue/${place.binding}`;
   const refresh = (): Promise<void> => shown.refresh();
-  const pages = { waiting: createPages('messages', refresh, 'after'), dead: createPages('dead letters', refresh, 'after') };
+  const pages = {
+    waiting: createPages('messages', refresh, 'after'),
+    dead: createPages('dead letters', refresh, 'after'),
+  };
   const list = async (dead: boolean): Promise<List> => {
     const { query, number: page } = dead ? pages.dead : pages.waiting;
-    return { ...(await get<Omit<List, 'page'>>(`${base}/messages?limit=100${dead ? '&dead=true' : ''}${query}`)), page };
+    return {
+      ...(await get<Omit<List, 'page'>>(`${base}/messages?limit=100${dead ? '&dead=true' : ''}${query}`)),
+      page,
+    };
   };
   const shown: Live = live(
     place,
@@ -60,9 +67,13 @@ export const queueView: View = (place) => {
         element('h3', { class: 'grow' }, 'Dead letters'),
         dead.messages.length > 0 && button('Redrive all', () => act('POST', '/redrive'), { kind: 'main' }),
         dead.messages.length > 0 &&
-          button('Delete all', () => confirmed('Delete all dead letters?', 'Delete', () => act('POST', '/purge?dead=true')), {
-            kind: 'danger',
-          }),
+          button(
+            'Delete all',
+            () => confirmed('Delete all dead letters?', 'Delete', () => act('POST', '/purge?dead=true')),
+            {
+              kind: 'danger',
+            },
+          ),
       ),
       messages('Dead letters', dead, true),
     ],
@@ -82,7 +93,9 @@ export const queueView: View = (place) => {
           { title: 'Sent', cell: ({ timestamp }) => moment(timestamp) },
           { title: 'Payload', cell: ({ payload }) => json(payload) },
           { title: 'Attempts', kind: 'number', cell: ({ attempt }) => attempt },
-          dead ? { title: 'Why', cell: ({ deadReason }) => deadReason ?? '' } : { title: 'Due', cell: ({ dueAt }) => moment(dueAt) },
+          dead
+            ? { title: 'Why', cell: ({ deadReason }) => deadReason ?? '' }
+            : { title: 'Due', cell: ({ dueAt }) => moment(dueAt) },
           {
             title: '',
             kind: 'actions',
@@ -90,7 +103,9 @@ export const queueView: View = (place) => {
               button(
                 'Delete',
                 () =>
-                  confirmed('Delete this message?', 'Delete', () => act('DELETE', `${path`/messages/${id}`}${dead ? '?dead=true' : ''}`)),
+                  confirmed('Delete this message?', 'Delete', () =>
+                    act('DELETE', `${path`/messages/${id}`}${dead ? '?dead=true' : ''}`),
+                  ),
                 {
                   kind: 'danger',
                   about: `message ${id}`,
@@ -109,7 +124,10 @@ export const queueView: View = (place) => {
     const payload = element('textarea', { name: 'payload' }, '{}');
     const delay = element('input', { name: 'delay', type: 'number', min: 0, value: 0 });
     await dialog('Send a message', 'Send', [field('Payload (JSON)', payload), field('Delay in seconds', delay)], () =>
-      send('POST', `${base}/messages`, { payload: parse(payload.value, 'The payload'), delaySeconds: Number(delay.value) }),
+      send('POST', `${base}/messages`, {
+        payload: parse(payload.value, 'The payload'),
+        delaySeconds: Number(delay.value),
+      }),
     );
     await shown.refresh();
   }

@@ -29,7 +29,9 @@ export const stateView: View = (place) => {
   const shown: Live = live(
     place,
     async () => ({
-      ...(await get<{ keys: Key[]; cursor: string | null }>(`${base}?limit=200&prefix=${encodeURIComponent(prefix.value)}${pages.query}`)),
+      ...(await get<{ keys: Key[]; cursor: string | null }>(
+        `${base}?limit=200&prefix=${encodeURIComponent(prefix.value)}${pages.query}`,
+      )),
       page: pages.number,
     }),
     ({ keys, cursor }) => [
@@ -37,7 +39,10 @@ export const stateView: View = (place) => {
         'Entries',
         [
           { title: 'Key', cell: ({ name }) => element('span', { class: 'mono' }, name) },
-          { title: 'Metadata', cell: ({ metadata }) => (metadata === null ? '' : json(JSON.parse(metadata) as unknown, 200)) },
+          {
+            title: 'Metadata',
+            cell: ({ metadata }) => (metadata === null ? '' : json(JSON.parse(metadata) as unknown, 200)),
+          },
           { title: 'Expires', cell: ({ expiresAt }) => moment(expiresAt) },
           {
             title: '',
@@ -46,7 +51,10 @@ export const stateView: View = (place) => {
               button('Edit', () => edit(name), { about: name }),
               button(
                 'Delete',
-                () => confirmed(`Delete ${name}?`, 'Delete', () => send('DELETE', base + path`/${name}`)).then(shown.refresh),
+                () =>
+                  confirmed(`Delete ${name}?`, 'Delete', () => send('DELETE', base + path`/${name}`)).then(
+                    shown.refresh,
+                  ),
                 {
                   kind: 'danger',
                   about: name,
@@ -67,7 +75,10 @@ export const stateView: View = (place) => {
     const entry = await get<Entry>(base + path`/${key}`);
     const isText = entry.value !== undefined;
     const value = element('textarea', { name: 'value' }, entry.value ?? entry.base64);
-    const metadata = element('input', { name: 'metadata', value: entry.metadata === null ? '' : JSON.stringify(entry.metadata) });
+    const metadata = element('input', {
+      name: 'metadata',
+      value: entry.metadata === null ? '' : JSON.stringify(entry.metadata),
+    });
     await dialog(
       `Edit ${key}`,
       'Save',
@@ -89,8 +100,15 @@ export const stateView: View = (place) => {
     const key = element('input', { name: 'key', required: true });
     const value = element('textarea', { name: 'value' });
     const ttl = element('input', { name: 'ttl', type: 'number', min: 1 });
-    await dialog('Add an entry', 'Add', [field('Key', key), field('Value', value), field('Seconds to live (empty: for ever)', ttl)], () =>
-      send('PUT', base + path`/${key.value}`, { value: value.value, ...(ttl.value !== '' && { expirationTtl: Number(ttl.value) }) }),
+    await dialog(
+      'Add an entry',
+      'Add',
+      [field('Key', key), field('Value', value), field('Seconds to live (empty: for ever)', ttl)],
+      () =>
+        send('PUT', base + path`/${key.value}`, {
+          value: value.value,
+          ...(ttl.value !== '' && { expirationTtl: Number(ttl.value) }),
+        }),
     );
     await shown.refresh();
   }
@@ -99,7 +117,12 @@ export const stateView: View = (place) => {
     void shown.refresh();
   });
   place.root.append(
-    element('div', { class: 'panel row' }, field('Prefix', prefix, true), button('Add an entry', add, { kind: 'main' })),
+    element(
+      'div',
+      { class: 'panel row' },
+      field('Prefix', prefix, true),
+      button('Add an entry', add, { kind: 'main' }),
+    ),
     shown.node,
   );
 };

@@ -71,10 +71,15 @@ export const timersView: View = (place) => {
             title: '',
             kind: 'actions',
             cell: ({ id }) => [
-              button('Run now', () => send('POST', base + path`/entries/${id}/trigger`, {}).then(shown.refresh), { about: id }),
+              button('Run now', () => send('POST', base + path`/entries/${id}/trigger`, {}).then(shown.refresh), {
+                about: id,
+              }),
               button(
                 'Delete',
-                () => confirmed(`Delete the timer ${id}?`, 'Delete', () => send('DELETE', base + path`/entries/${id}`)).then(shown.refresh),
+                () =>
+                  confirmed(`Delete the timer ${id}?`, 'Delete', () =>
+                    send('DELETE', base + path`/entries/${id}`),
+                  ).then(shown.refresh),
                 {
                   kind: 'danger',
                   about: id,
@@ -96,12 +101,16 @@ export const timersView: View = (place) => {
     const id = element('input', { name: 'id', required: true });
     const after = element('input', { name: 'after', type: 'number', min: 0, value: 60 });
     const payload = element('textarea', { name: 'payload' }, 'null');
-    await dialog('Set a timer', 'Set', [field('Id', id), field('Seconds from now', after), field('Payload (JSON)', payload)], () =>
-      send('POST', `${base}/entries`, {
-        id: id.value,
-        afterMs: Math.round(Number(after.value) * 1000),
-        payload: parse(payload.value, 'The payload'),
-      }),
+    await dialog(
+      'Set a timer',
+      'Set',
+      [field('Id', id), field('Seconds from now', after), field('Payload (JSON)', payload)],
+      () =>
+        send('POST', `${base}/entries`, {
+          id: id.value,
+          afterMs: Math.round(Number(after.value) * 1000),
+          payload: parse(payload.value, 'The payload'),
+        }),
     );
     await shown.refresh();
   }

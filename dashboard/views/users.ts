@@ -45,7 +45,10 @@ export const usersView: View = (place) => {
         [
           { title: 'E-mail', cell: ({ email }) => email },
           { title: 'Name', cell: ({ name }) => name },
-          { title: 'Confirmed', cell: ({ emailVerified }) => (emailVerified ? badge('yes', 'good') : badge('no', 'faint')) },
+          {
+            title: 'Confirmed',
+            cell: ({ emailVerified }) => (emailVerified ? badge('yes', 'good') : badge('no', 'faint')),
+          },
           { title: 'Since', cell: ({ createdAt }) => moment(Date.parse(createdAt)) },
           {
             title: '',
@@ -54,9 +57,9 @@ export const usersView: View = (place) => {
               button(
                 'Delete',
                 () =>
-                  confirmed(`Delete ${email} and all sessions?`, 'Delete', () => send('DELETE', path`/api/auth/users/${id}`)).then(
-                    shown.refresh,
-                  ),
+                  confirmed(`Delete ${email} and all sessions?`, 'Delete', () =>
+                    send('DELETE', path`/api/auth/users/${id}`),
+                  ).then(shown.refresh),
                 {
                   kind: 'danger',
                   about: email,
@@ -74,7 +77,12 @@ export const usersView: View = (place) => {
   async function add(): Promise<void> {
     const email = element('input', { name: 'email', type: 'email', required: true, autocomplete: 'off' });
     const name = element('input', { name: 'name', autocomplete: 'off' });
-    const password = element('input', { name: 'password', type: 'password', minlength: 8, autocomplete: 'new-password' });
+    const password = element('input', {
+      name: 'password',
+      type: 'password',
+      minlength: 8,
+      autocomplete: 'new-password',
+    });
     await dialog(
       'Create a user',
       'Create',

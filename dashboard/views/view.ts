@@ -4,7 +4,8 @@ import type { Stage } from '../components/live.ts';
 
 /** What a view gets. */
 export interface Place extends Stage {
-  /** Name of the binding; empty where there is none. */ readonly binding: string;
+  /** Name of the binding; empty where there is none. */
+  readonly binding: string;
   readonly activity: Followed;
 }
 

@@ -1,4 +1,5 @@
-// Runs of a workflow, each step by step: what went in, came out, failed, waits; cancel, pause, send an event, run again from a step.
+// Runs of a workflow, each step by step: what went in, came out, failed, waits; cancel, pause, send an event, run again
+// from a step.
 import { get, parse, path, send } from '../api.ts';
 import { button, confirmed, dialog, field } from '../components/controls.ts';
 import { json, moment, pairs, panel, statusBadge, table } from '../components/display.ts';
@@ -87,12 +88,19 @@ export const workflowView: View = (place) => {
   async function start(): Promise<void> {
     const input = element('textarea', { name: 'input' }, '{}');
     await dialog('Start a run', 'Start', field('Input (JSON)', input), async () => {
-      const { executionId } = await send<{ executionId: string }>('POST', base, { input: parse(input.value, 'The input') });
+      const { executionId } = await send<{ executionId: string }>('POST', base, {
+        input: parse(input.value, 'The input'),
+      });
       open(executionId);
     });
     await shown.refresh();
   }
-  place.root.append(element('p', { class: 'row' }, button('Start a run', start, { kind: 'main' })), shown.node, element('p'), below);
+  place.root.append(
+    element('p', { class: 'row' }, button('Start a run', start, { kind: 'main' })),
+    shown.node,
+    element('p'),
+    below,
+  );
 };
 
 type Act = (route: string, body?: object) => Promise<void>;
@@ -102,9 +110,12 @@ function draw(run: Detail, act: Act): HTMLElement {
   const actions = [
     isActive && button('Send an event', () => sendEvent(run, act), { kind: 'main' }),
     run.status === 'paused' ? button('Resume', () => act('/resume')) : isActive && button('Pause', () => act('/pause')),
-    isActive && button('Cancel', () => confirmed('Cancel this run?', 'Cancel the run', () => act('/cancel')), { kind: 'danger' }),
+    isActive &&
+      button('Cancel', () => confirmed('Cancel this run?', 'Cancel the run', () => act('/cancel')), { kind: 'danger' }),
     button('Run again', () =>
-      confirmed('Run it again from the beginning? What its steps returned is forgotten.', 'Run again', () => act('/restart')),
+      confirmed('Run it again from the beginning? What its steps returned is forgotten.', 'Run again', () =>
+        act('/restart'),
+      ),
     ),
   ];
   return panel(
@@ -115,7 +126,9 @@ function draw(run: Detail, act: Act): HTMLElement {
       ['Ended', moment(run.completedAt)],
       ['Input', json(run.input)],
       ['Output', run.output === null ? '–' : json(run.output)],
-      ...(run.error === null ? [] : ([['Error', element('span', { class: 'bad' }, `${run.error.name}: ${run.error.message}`)]] as const)),
+      ...(run.error === null
+        ? []
+        : ([['Error', element('span', { class: 'bad' }, `${run.error.name}: ${run.error.message}`)]] as const)),
     ]),
     element('p', { class: 'row' }, actions),
     element('h3', {}, 'Steps'),
@@ -164,8 +177,10 @@ function drawStep(step: Step, act: Act): HTMLElement {
     button(
       'Run again from here',
       () =>
-        confirmed(`Run it again from "${name}"? What this step and those after it returned is forgotten.`, 'Run again', () =>
-          act('/restart', { fromStep: name }),
+        confirmed(
+          `Run it again from "${name}"? What this step and those after it returned is forgotten.`,
+          'Run again',
+          () => act('/restart', { fromStep: name }),
         ),
       { about: name },
     ),

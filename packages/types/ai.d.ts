@@ -38,7 +38,8 @@ export interface AiSettings {
 }
 
 /** What a model is asked: one prompt, or a conversation. */
-export type AiInputs = AiSettings & ({ prompt: string; messages?: undefined } | { messages: AiMessage[]; prompt?: undefined });
+export type AiInputs = AiSettings &
+  ({ prompt: string; messages?: undefined } | { messages: AiMessage[]; prompt?: undefined });
 
 /** A complete answer. */
 export interface AiResponse {
@@ -49,7 +50,11 @@ export interface AiResponse {
   readonly model: string;
   readonly choices: {
     readonly index: number;
-    readonly message: { readonly role: 'assistant'; readonly content: string | null; readonly tool_calls?: AiToolCall[] };
+    readonly message: {
+      readonly role: 'assistant';
+      readonly content: string | null;
+      readonly tool_calls?: AiToolCall[];
+    };
     readonly finish_reason: string;
   }[];
   readonly usage: { readonly prompt_tokens: number; readonly completion_tokens: number; readonly total_tokens: number };
@@ -69,7 +74,11 @@ export interface Ai {
    * @throws when the gateway refuses: unknown model, exhausted budget, bad input.
    * @example const { choices } = await env.AI.run('auto', { prompt: 'Say hello' });
    */
-  run(model: string, inputs: AiInputs & { stream?: boolean }, options: AiOptions & { returnRawResponse: true }): Promise<Response>;
+  run(
+    model: string,
+    inputs: AiInputs & { stream?: boolean },
+    options: AiOptions & { returnRawResponse: true },
+  ): Promise<Response>;
   /** The answer as server-sent events, ready to be the body of a response. */
   run(model: string, inputs: AiInputs & { stream: true }, options?: AiOptions): Promise<ReadableStream<Uint8Array>>;
   run(model: string, inputs: AiInputs & { stream?: false }, options?: AiOptions): Promise<AiResponse>;

@@ -14,8 +14,8 @@ export interface PlatformUser {
 }
 
 /**
- * Managed sign-in (`auth` in platform.yaml), `env.PLATFORM_AUTH`. Signing up, in and out happens over HTTP under `/auth/`
- * of the worker's own host.
+ * Managed sign-in (`auth` in platform.yaml), `env.PLATFORM_AUTH`. Signing up, in and out happens over HTTP under
+ * `/auth/` of the worker's own host.
  */
 export interface PlatformAuth {
   /** The user of a session token; null when the token is wrong, expired or revoked. */
@@ -39,7 +39,11 @@ export interface PlatformAuth {
     metadata?: Record<string, unknown>;
   }): Promise<PlatformUser>;
   /** Users, the newest first, at most 1,000 a page; with `email` the one who has it. */
-  listUsers(options?: { limit?: number; cursor?: string; email?: string }): Promise<{ users: PlatformUser[]; cursor: string | null }>;
+  listUsers(options?: {
+    limit?: number;
+    cursor?: string;
+    email?: string;
+  }): Promise<{ users: PlatformUser[]; cursor: string | null }>;
   /** Ends the session of a token, everywhere and at once. */
   revoke(token: string): Promise<void>;
   /** Removes a user with all sessions; removing one who is not there is no error. */

@@ -2,8 +2,9 @@
 import type { QueueBinding, QueueSendOptions } from './queue.d.ts';
 
 /**
- * A value that SQLite stores: booleans become 0 and 1, bytes (also as an array of numbers below 256) a blob, `undefined` is
- * refused. Numbers are bound as REAL, which columns of INTEGER type store as integers; a bigint is bound as INTEGER.
+ * A value that SQLite stores: booleans become 0 and 1, bytes (also as an array of numbers below 256) a blob,
+ * `undefined` is refused. Numbers are bound as REAL, which columns of INTEGER type store as integers; a bigint is bound
+ * as INTEGER.
  */
 export type SqlValue = string | number | bigint | boolean | null | ArrayBuffer | ArrayBufferView | readonly number[];
 
@@ -63,8 +64,8 @@ export interface DatabaseTransaction {
   batch<Row = SqlRow>(statements: DatabaseStatement[]): Promise<DatabaseResult<Row>[]>;
   exec(sql: string): Promise<{ count: number; duration: number }>;
   /**
-   * Sends a message if and only if the transaction commits: it is in the queue shortly after, once. `messageId` is the message's,
-   * unless the queue remembers its `dedupeId` when it gets there.
+   * Sends a message if and only if the transaction commits: it is in the queue shortly after, once. `messageId` is the
+   * message's, unless the queue remembers its `dedupeId` when it gets there.
    *
    * @throws as `queue.send`; `D1_ERROR: ... SQLITE_FULL` when too many messages wait to be taken over by their queues.
    * @example
@@ -73,7 +74,11 @@ export interface DatabaseTransaction {
    *   await tx.send(env.MAIL, { to: mail, order: id });
    * });
    */
-  send<Payload>(queue: QueueBinding<Payload>, payload: Payload, options?: QueueSendOptions): Promise<{ messageId: string }>;
+  send<Payload>(
+    queue: QueueBinding<Payload>,
+    payload: Payload,
+    options?: QueueSendOptions,
+  ): Promise<{ messageId: string }>;
   /**
    * Sends up to 100 messages, all or none, if and only if the transaction commits; as `send`, and as `queue.sendBatch`.
    *
@@ -109,13 +114,15 @@ export interface Database {
   /** The whole database as a SQLite file. */
   dump(): Promise<ArrayBuffer>;
   /**
-   * Runs `work` in a transaction: what it returns after the commit; what it throws undoes everything. Use `tx` in it: writes of
-   * others wait for its end, also those of `env.DB` in the same worker. It has 5 seconds.
+   * Runs `work` in a transaction: what it returns after the commit; what it throws undoes everything. Use `tx` in it:
+   * writes of others wait for its end, also those of `env.DB` in the same worker. It has 5 seconds.
    *
-   * @throws `D1_ERROR: ... SQLITE_ABORT` when it took longer, `SQLITE_BUSY` when another one held the database for 10 seconds.
+   * @throws `D1_ERROR: ... SQLITE_ABORT` when it took longer, `SQLITE_BUSY` when another one held the database for 10
+   *   seconds.
    * @example
    * await env.DB.transaction(async (tx) => {
-   *   const balance = await tx.prepare('SELECT balance FROM accounts WHERE id = ?').bind(from).first<number>('balance');
+   *   const read = 'SELECT balance FROM accounts WHERE id = ?';
+   *   const balance = await tx.prepare(read).bind(from).first<number>('balance');
    *   if (balance === null || balance < amount) throw new Error('Not enough');
    *   await tx.prepare('UPDATE accounts SET balance = balance - ? WHERE id = ?').bind(amount, from).run();
    *   await tx.prepare('UPDATE accounts SET balance = balance + ? WHERE id = ?').bind(amount, to).run();

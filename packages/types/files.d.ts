@@ -119,7 +119,10 @@ export interface UploadedPart {
   etag: string;
 }
 
-/** File storage (`fs` in platform.yaml). Keys have at most 1,024 bytes, a file 5 GiB in one `put`. Has the shape of an R2 bucket. */
+/**
+ * File storage (`fs` in platform.yaml). Keys have at most 1,024 bytes, a file 5 GiB in one `put`. Has the shape of an
+ * R2 bucket.
+ */
 export interface FileStorageBinding {
   /**
    * Stores a file under a key; a stream need not say how long it is.
@@ -127,10 +130,17 @@ export interface FileStorageBinding {
    * @returns null when `onlyIf` did not hold.
    * @example await env.FILES.put('avatars/7', request.body!, { contentType: 'image/png' });
    */
-  put(key: string, value: FileValue, options: FilePutOptions & { onlyIf: FileCondition | Headers }): Promise<FileHead | null>;
+  put(
+    key: string,
+    value: FileValue,
+    options: FilePutOptions & { onlyIf: FileCondition | Headers },
+  ): Promise<FileHead | null>;
   put(key: string, value: FileValue, options?: FilePutOptions): Promise<FileHead>;
   /** A file; null when it is not there. Without a body when `onlyIf` does not hold. */
-  get(key: string, options: { range?: FileRange | Headers; onlyIf: FileCondition | Headers }): Promise<StoredFile | FileHead | null>;
+  get(
+    key: string,
+    options: { range?: FileRange | Headers; onlyIf: FileCondition | Headers },
+  ): Promise<StoredFile | FileHead | null>;
   get(key: string, options?: { range?: FileRange | Headers }): Promise<StoredFile | null>;
   /** What is known of a file; null when it is not there. */
   head(key: string): Promise<FileHead | null>;
@@ -145,5 +155,8 @@ export interface FileStorageBinding {
   /** The upload of an id that another invocation was given; asks nothing of the host. */
   resumeMultipartUpload(key: string, uploadId: string): MultipartUpload;
   /** An address that lets anyone read (or write) one file for some seconds; an hour by default, a week at most. */
-  createSignedUrl(key: string, options?: { method?: 'GET' | 'PUT'; expiresInSeconds?: number; sizeMax?: number }): Promise<string>;
+  createSignedUrl(
+    key: string,
+    options?: { method?: 'GET' | 'PUT'; expiresInSeconds?: number; sizeMax?: number },
+  ): Promise<string>;
 }

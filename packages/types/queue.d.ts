@@ -4,7 +4,9 @@
 export interface QueueSendOptions {
   /** Seconds before the message may be delivered; 0 by default. */
   delaySeconds?: number;
-  /** A message with an id that the queue remembers (four days) is not stored again: `messageId` is that of the first. */
+  /**
+   * A message with an id that the queue remembers (four days) is not stored again: `messageId` is that of the first.
+   */
   dedupeId?: string;
   /** Messages with one key are delivered one after the other, in the order in which they were sent. */
   orderingKey?: string;
@@ -33,9 +35,11 @@ export interface QueueBinding<Payload = unknown> {
    */
   send(payload: Payload, options?: QueueSendOptions): Promise<{ messageId: string }>;
   /**
-   * Stores up to 100 messages, all or none; the ids are in the order of the messages. Options are those of messages that have none.
+   * Stores up to 100 messages, all or none; the ids are in the order of the messages. Options are those of messages
+   * that have none.
    *
-   * @example await env.MAIL.sendBatch([{ payload: { to: 'ada@example.org' } }, { payload: { to: 'bob@example.org' }, delaySeconds: 60 }]);
+   * @example await env.MAIL.sendBatch([{ payload: { to: 'ada@example.org' } }, { payload: { to: 'bob@example.org' },
+   *   delaySeconds: 60 }]);
    */
   sendBatch(
     messages: Iterable<({ payload: Payload } | { body: Payload }) & QueueSendOptions>,
@@ -80,7 +84,10 @@ export interface QueueBatchMessage<Payload = unknown> {
   retry(options?: { delaySeconds?: number }): void;
 }
 
-/** Messages as the `queue` handler receives them. Those neither acknowledged nor asked for again follow the handler: done, or again. */
+/**
+ * Messages as the `queue` handler receives them. Those neither acknowledged nor asked for again follow the handler:
+ * done, or again.
+ */
 export interface QueueBatch<Payload = unknown> {
   /** Resource name of the queue. */
   readonly queue: string;

@@ -69,7 +69,10 @@ export interface SandboxSession {
 /** A sandbox. It starts, or wakes up, with the first call. */
 export interface Sandbox extends SandboxSession {
   /** A session with a working directory and variables of its own. */
-  createSession(options?: { cwd?: string; env?: Record<string, string> }): Promise<SandboxSession & { readonly sessionId: string }>;
+  createSession(options?: {
+    cwd?: string;
+    env?: Record<string, string>;
+  }): Promise<SandboxSession & { readonly sessionId: string }>;
   /** Deletes the sandbox and everything in it. */
   destroy(): Promise<void>;
 }

@@ -74,13 +74,22 @@ export interface StateBinding {
   get(keys: readonly string[], options?: StateGetOptions<'text' | undefined>): Promise<Map<string, string | null>>;
   get(keys: readonly string[], type: 'text'): Promise<Map<string, string | null>>;
   get<Value = unknown>(keys: readonly string[], type: 'json'): Promise<Map<string, Value | null>>;
-  get<Value = unknown>(keys: readonly string[], options: StateGetOptions<'json'> & { type: 'json' }): Promise<Map<string, Value | null>>;
+  get<Value = unknown>(
+    keys: readonly string[],
+    options: StateGetOptions<'json'> & { type: 'json' },
+  ): Promise<Map<string, Value | null>>;
   /** The value of a key with its metadata. */
-  getWithMetadata<Metadata = unknown>(key: string, options?: StateGetOptions<'text' | undefined>): Promise<StateEntry<string, Metadata>>;
+  getWithMetadata<Metadata = unknown>(
+    key: string,
+    options?: StateGetOptions<'text' | undefined>,
+  ): Promise<StateEntry<string, Metadata>>;
   getWithMetadata<Metadata = unknown>(key: string, type: 'text'): Promise<StateEntry<string, Metadata>>;
   getWithMetadata<Value = unknown, Metadata = unknown>(key: string, type: 'json'): Promise<StateEntry<Value, Metadata>>;
   getWithMetadata<Metadata = unknown>(key: string, type: 'arrayBuffer'): Promise<StateEntry<ArrayBuffer, Metadata>>;
-  getWithMetadata<Metadata = unknown>(key: string, type: 'stream'): Promise<StateEntry<ReadableStream<Uint8Array>, Metadata>>;
+  getWithMetadata<Metadata = unknown>(
+    key: string,
+    type: 'stream',
+  ): Promise<StateEntry<ReadableStream<Uint8Array>, Metadata>>;
   getWithMetadata<Value = unknown, Metadata = unknown>(
     key: string,
     options: StateGetOptions<'json'> & { type: 'json' },
@@ -98,7 +107,10 @@ export interface StateBinding {
     keys: readonly string[],
     options?: StateGetOptions<'text' | undefined>,
   ): Promise<Map<string, StateEntry<string, Metadata>>>;
-  getWithMetadata<Metadata = unknown>(keys: readonly string[], type: 'text'): Promise<Map<string, StateEntry<string, Metadata>>>;
+  getWithMetadata<Metadata = unknown>(
+    keys: readonly string[],
+    type: 'text',
+  ): Promise<Map<string, StateEntry<string, Metadata>>>;
   getWithMetadata<Value = unknown, Metadata = unknown>(
     keys: readonly string[],
     type: 'json',
@@ -108,9 +120,17 @@ export interface StateBinding {
     options: StateGetOptions<'json'> & { type: 'json' },
   ): Promise<Map<string, StateEntry<Value, Metadata>>>;
   /** Stores a value. */
-  put(key: string, value: string | ArrayBuffer | ArrayBufferView | ReadableStream, options?: StatePutOptions): Promise<void>;
+  put(
+    key: string,
+    value: string | ArrayBuffer | ArrayBufferView | ReadableStream,
+    options?: StatePutOptions,
+  ): Promise<void>;
   /** The same as `put`. */
-  set(key: string, value: string | ArrayBuffer | ArrayBufferView | ReadableStream, options?: StatePutOptions): Promise<void>;
+  set(
+    key: string,
+    value: string | ArrayBuffer | ArrayBufferView | ReadableStream,
+    options?: StatePutOptions,
+  ): Promise<void>;
   /**
    * Writes only over the version that `getWithMetadata` gave; null: only where there is nothing.
    *
@@ -128,7 +148,11 @@ export interface StateBinding {
   /** Removes a key; removing one that is not there is no error. */
   delete(key: string): Promise<void>;
   /** Keys in byte order, at most 1,000 a page. */
-  list<Metadata = unknown>(options?: { prefix?: string | null; limit?: number; cursor?: string | null }): Promise<StateList<Metadata>>;
+  list<Metadata = unknown>(options?: {
+    prefix?: string | null;
+    limit?: number;
+    cursor?: string | null;
+  }): Promise<StateList<Metadata>>;
   /**
    * Changes a JSON value atomically, and creates it when it is not there.
    *

@@ -52,5 +52,9 @@ export interface TimerBinding<Payload = unknown> {
   /** Removes a timer; removing one that is not there is no error. */
   delete(id: string): Promise<void>;
   /** Timers in the order of their ids, at most 1,000 a page. */
-  list(options?: { prefix?: string; limit?: number; cursor?: string }): Promise<{ timers: Timer<Payload>[]; cursor: string | null }>;
+  list(options?: {
+    prefix?: string;
+    limit?: number;
+    cursor?: string;
+  }): Promise<{ timers: Timer<Payload>[]; cursor: string | null }>;
 }

@@ -6,8 +6,8 @@ import type { WorkflowContext, WorkflowHandler } from './workflow.d.ts';
 /** What a handler may do besides its answer. */
 export interface ExecutionContext {
   /**
-   * Keeps the invocation alive until a promise settles, also after the response was sent. It counts against the same CPU
-   * and wall limits. A rejection is logged.
+   * Keeps the invocation alive until a promise settles, also after the response was sent. It counts against the same
+   * CPU and wall limits. A rejection is logged.
    *
    * @example ctx.waitUntil(env.MAIL.send({ to: 'ada@example.org' }));
    */
@@ -51,7 +51,9 @@ export interface PlatformWorker<Env = unknown> {
   /** Receives one message of a queue. Throwing delivers it again later. */
   // oxlint-disable-next-line typescript/no-explicit-any -- the author names the payload's type
   message?(event: QueueMessage<any>, env: Env, ctx: ExecutionContext): void | Promise<void>;
-  /** Receives messages in batches, where there is no `message`. Throwing delivers those again that are not acknowledged. */
+  /**
+   * Receives messages in batches, where there is no `message`. Throwing delivers those again that are not acknowledged.
+   */
   // oxlint-disable-next-line typescript/no-explicit-any -- the author names the payload's type
   queue?(batch: QueueBatch<any>, env: Env, ctx: ExecutionContext): void | Promise<void>;
   /** Receives a timer that is due. Throwing delivers it again later. */
@@ -61,5 +63,7 @@ export interface PlatformWorker<Env = unknown> {
   scheduled?(event: ScheduledEvent, env: Env, ctx: ExecutionContext): void | Promise<void>;
   /** The handlers of workflows, by resource name; a function where there is no `onError`. */
   // oxlint-disable-next-line typescript/no-explicit-any -- each workflow has types of its own
-  workflows?: Readonly<Record<string, WorkflowHandler<any, any, Env> | ((context: WorkflowContext<any, Env>) => unknown)>>;
+  workflows?: Readonly<
+    Record<string, WorkflowHandler<any, any, Env> | ((context: WorkflowContext<any, Env>) => unknown)>
+  >;
 }

@@ -49,7 +49,10 @@ export interface WorkflowBinding<Input = unknown, Output = unknown> {
     executions: WorkflowExecution<Input, Output>[];
     cursor: string | null;
   }>;
-  /** Ends a run before its next step. One that has ended stays as it is. @throws when there is no such run, as all below. */
+  /**
+   * Ends a run before its next step. One that has ended stays as it is. @throws when there is no such run, as all
+   * below.
+   */
   cancel(id: string): Promise<void>;
   /** Lets the step that runs end, and begins no other. */
   pause(id: string): Promise<void>;
@@ -72,7 +75,10 @@ export interface WorkflowStepOptions {
   retries?: number;
   /** Milliseconds an attempt may take; 120,000 by default. */
   timeoutMs?: number;
-  /** How the wait before the next attempt grows, from `delayMs` (a second): `exponential` by default, to five minutes at most. */
+  /**
+   * How the wait before the next attempt grows, from `delayMs` (a second): `exponential` by default, to five minutes at
+   * most.
+   */
   backoff?: 'constant' | 'linear' | 'exponential' | { type?: 'constant' | 'linear' | 'exponential'; delayMs?: number };
 }
 
@@ -82,8 +88,8 @@ export type WorkflowDuration = number | `${number} ${'second' | 'minute' | 'hour
 /** The durable steps of a run. What a step returned is stored; when the run goes on elsewhere it is not run again. */
 export interface WorkflowStep {
   /**
-   * Runs a function once and stores what it returns (JSON). A name stands for one step: give each its own; one that comes again, as in
-   * a loop, is counted. An error named `NonRetryableError` is not tried again.
+   * Runs a function once and stores what it returns (JSON). A name stands for one step: give each its own; one that
+   * comes again, as in a loop, is counted. An error named `NonRetryableError` is not tried again.
    *
    * @example const user = await step.run('load user', () => loadUser(input.id));
    */
@@ -105,7 +111,10 @@ export interface WorkflowStep {
   sleepUntil(time: Date | number): Promise<void>;
   sleepUntil(name: string, time: Date | number): Promise<void>;
   /** Waits for an event of `sendEvent`. @throws when `timeoutMs` passes first. */
-  waitForEvent<Payload = unknown>(name: string, options: { type: string; timeoutMs?: number }): Promise<{ type: string; payload: Payload }>;
+  waitForEvent<Payload = unknown>(
+    name: string,
+    options: { type: string; timeoutMs?: number },
+  ): Promise<{ type: string; payload: Payload }>;
 }
 
 /** What the handler of a workflow receives. */

@@ -1,6 +1,6 @@
-// The types of the builder: what each call takes, and what the next builder knows. No code.
-// Routes are kept as one flat intersection keyed by `METHOD /path`, unevaluated until a client asks for one, so that a chain of
-// hundreds stays cheap to check.
+// The types of the builder: what each call takes, and what the next builder knows. No code. Routes are kept as one flat
+// intersection keyed by `METHOD /path`, unevaluated until a client asks for one, so that a chain of hundreds stays
+// cheap to check.
 import type {
   EventHandlers,
   QueueContext,
@@ -37,7 +37,9 @@ export interface OpenApiOptions {
   /** `components.securitySchemes`. */
   readonly securitySchemes?: Readonly<Record<string, object>>;
   readonly tags?: readonly { readonly name: string; readonly description?: string }[];
-  /** JSON Schema of a schema that has no way to tell by itself (valibot: `toJsonSchema` of `@valibot/to-json-schema`). */
+  /**
+   * JSON Schema of a schema that has no way to tell by itself (valibot: `toJsonSchema` of `@valibot/to-json-schema`).
+   */
   readonly toJsonSchema?: (schema: never, io: 'input' | 'output') => object;
 }
 
@@ -76,7 +78,11 @@ export interface Mountable<Env, State, Routes, Kinds> {
   readonly '~gives'?: { readonly routes: Routes; readonly kinds: Kinds };
 }
 
-type Joined<Prefix extends string, P extends string> = P extends '/' ? Prefix : Prefix extends '/' ? P : `${Prefix}${P}`;
+type Joined<Prefix extends string, P extends string> = P extends '/'
+  ? Prefix
+  : Prefix extends '/'
+    ? P
+    : `${Prefix}${P}`;
 
 /** Routes under a prefix. */
 export type Prefixed<Prefix extends string, Routes> = {
@@ -84,7 +90,15 @@ export type Prefixed<Prefix extends string, Routes> = {
 };
 
 /** `.get`, `.post` and their kin. */
-export interface AddRoute<Method extends string, Env, State, Shared, Routes, Kinds extends keyof EventHandlers<Env>, Needs> {
+export interface AddRoute<
+  Method extends string,
+  Env,
+  State,
+  Shared,
+  Routes,
+  Kinds extends keyof EventHandlers<Env>,
+  Needs,
+> {
   /** A route with schemas. */
   <const Path extends string, const O extends RouteOptions, const R extends Returned<O>>(
     path: Path,
@@ -99,8 +113,8 @@ export interface AddRoute<Method extends string, Env, State, Shared, Routes, Kin
 }
 
 /**
- * The builder. Every call returns a new one and leaves the old one as it was; the order of calls is the order in which things
- * apply: middleware and state reach the routes that come after them.
+ * The builder. Every call returns a new one and leaves the old one as it was; the order of calls is the order in which
+ * things apply: middleware and state reach the routes that come after them.
  */
 export interface App<Env, State, Shared, Routes, Kinds extends keyof EventHandlers<Env>, Needs> extends Mountable<
   Env,
@@ -115,7 +129,8 @@ export interface App<Env, State, Shared, Routes, Kinds extends keyof EventHandle
    */
   use<Adds = unknown>(middleware: Middleware<Env, State, Adds>): App<Env, State & Adds, Shared, Routes, Kinds, Needs>;
   /**
-   * Puts something into `ctx.state` of the handlers that follow, of every kind: an object, or a function that makes one.
+   * Puts something into `ctx.state` of the handlers that follow, of every kind: an object, or a function that makes
+   * one.
    *
    * @example app.state(withOrm('DB', schema))
    */
@@ -134,7 +149,10 @@ export interface App<Env, State, Shared, Routes, Kinds extends keyof EventHandle
    * @example app.get('/users/:id', { response: User }, (ctx) => findUser(ctx.params.id))
    */
   readonly get: AddRoute<'GET', Env, State, Shared, Routes, Kinds, Needs>;
-  /** Adds a route. @example app.post('/users', { body: NewUser, response: { 201: User } }, (ctx) => ctx.json(add(ctx.body), 201)) */
+  /**
+   * Adds a route. @example app.post('/users', { body: NewUser, response: { 201: User } }, (ctx) =>
+   * ctx.json(add(ctx.body), 201))
+   */
   readonly post: AddRoute<'POST', Env, State, Shared, Routes, Kinds, Needs>;
   /** Adds a route. @example app.put('/users/:id', { body: User }, (ctx) => save(ctx.params.id, ctx.body)) */
   readonly put: AddRoute<'PUT', Env, State, Shared, Routes, Kinds, Needs>;
@@ -142,7 +160,10 @@ export interface App<Env, State, Shared, Routes, Kinds extends keyof EventHandle
   readonly patch: AddRoute<'PATCH', Env, State, Shared, Routes, Kinds, Needs>;
   /** Adds a route. @example app.delete('/users/:id', async (ctx) => void (await remove(ctx.params.id))) */
   readonly delete: AddRoute<'DELETE', Env, State, Shared, Routes, Kinds, Needs>;
-  /** Answers every method of a path that has no route of its own. @example app.all('/auth/*', (ctx) => auth.handler(ctx.req)) */
+  /**
+   * Answers every method of a path that has no route of its own. @example app.all('/auth/*', (ctx) =>
+   * auth.handler(ctx.req))
+   */
   all<const Path extends string>(
     path: Path,
     handler: (ctx: Context<Env, State, Path>) => unknown,
@@ -191,13 +212,18 @@ export interface App<Env, State, Shared, Routes, Kinds extends keyof EventHandle
     handler: (ctx: TimerContext<Env, Shared, unknown>) => unknown,
   ): App<Env, State, Shared, Routes, Kinds | 'timer', Needs>;
   /**
-   * Handles a schedule of `cron`, by its name in platform.yaml or its expression; `*` handles those without a handler of their own.
+   * Handles a schedule of `cron`, by its name in platform.yaml or its expression; `*` handles those without a handler
+   * of their own.
    *
    * @example app.cron('NIGHTLY', async (ctx) => cleanUp(ctx.env.DB))
    */
-  cron(name: string, handler: (ctx: ScheduledContext<Env, Shared>) => unknown): App<Env, State, Shared, Routes, Kinds | 'scheduled', Needs>;
+  cron(
+    name: string,
+    handler: (ctx: ScheduledContext<Env, Shared>) => unknown,
+  ): App<Env, State, Shared, Routes, Kinds | 'scheduled', Needs>;
   /**
-   * Answers where a handler has thrown. Without it, an `HttpError` answers with its status, anything else with 500 and a log line.
+   * Answers where a handler has thrown. Without it, an `HttpError` answers with its status, anything else with 500 and
+   * a log line.
    *
    * @example app.onError((error, ctx) => ctx.json({ error: 'It broke' }, 500))
    */
@@ -205,7 +231,12 @@ export interface App<Env, State, Shared, Routes, Kinds extends keyof EventHandle
     handler: (error: unknown, ctx: RequestContext<Env, Partial<State>>) => Answer | Promise<Answer>,
   ): App<Env, State, Shared, Routes, Kinds, Needs>;
   /** Answers where no route does. @example app.notFound((ctx) => ctx.json({ error: `Nothing at ${ctx.path}` }, 404)) */
-  notFound(handler: (ctx: RequestContext<Env, Partial<State>>) => Answer | Promise<Answer>): App<Env, State, Shared, Routes, Kinds, Needs>;
-  /** The worker: `fetch`, and `message`, `workflows`, `timer`, `scheduled` where they are defined. @example export default app.build(); */
+  notFound(
+    handler: (ctx: RequestContext<Env, Partial<State>>) => Answer | Promise<Answer>,
+  ): App<Env, State, Shared, Routes, Kinds, Needs>;
+  /**
+   * The worker: `fetch`, and `message`, `workflows`, `timer`, `scheduled` where they are defined. @example export
+   * default app.build();
+   */
   build(): BuiltWorker<Env, Routes, Kinds>;
 }

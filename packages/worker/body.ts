@@ -10,14 +10,21 @@ export interface BodyRule {
   readonly bytesMax: number;
 }
 
-/** The texts of a query string, without its `?`; a key that repeats becomes an array. Decodes as the URL standard does. */
+/**
+ * The texts of a query string, without its `?`; a key that repeats becomes an array. Decodes as the URL standard does.
+ */
 export function parseQuery(text: string): Record<string, string | string[]> {
   const result: Record<string, string | string[]> = {};
   if (text === '') return result;
   for (const part of text.split('&')) {
     if (part === '') continue;
     const at = part.indexOf('=');
-    addText(result, decodeText(at < 0 ? part : part.slice(0, at)), at < 0 ? '' : decodeText(part.slice(at + 1)), 'query');
+    addText(
+      result,
+      decodeText(at < 0 ? part : part.slice(0, at)),
+      at < 0 ? '' : decodeText(part.slice(at + 1)),
+      'query',
+    );
   }
   return result;
 }
@@ -46,10 +53,12 @@ function decodeText(text: string): string {
 export function readBody(request: Request, rule: BodyRule): Promise<unknown> | undefined {
   const { headers } = request;
   const declared = headers.get('content-length');
-  // `request.body` makes a stream of what is a text so far: it is asked for only where no length says that there is a body.
+  // `request.body` makes a stream of what is a text so far: it is asked for only where no length says that there is a
+  // body.
   if (declared === null ? request.body === null : declared === '0') return undefined;
   const type = mediaType(headers.get('content-type'));
-  if (!isExpected(type, rule.type)) throw new HttpError(415, 'Unsupported Media Type', { headers: { accept: accepted[rule.type] } });
+  if (!isExpected(type, rule.type))
+    throw new HttpError(415, 'Unsupported Media Type', { headers: { accept: accepted[rule.type] } });
   const encoding = headers.get('content-encoding');
   if (encoding !== null && encoding.toLowerCase() !== 'identity')
     throw new HttpError(415, 'Unsupported content encoding', { headers: { 'accept-encoding': 'identity' } });
@@ -69,7 +78,11 @@ async function readMultipart(request: Request, rule: BodyRule): Promise<unknown>
   return readForm(await formOf(request, await bytesOf(request, rule)));
 }
 
-const accepted = { json: 'application/json', form: 'application/x-www-form-urlencoded, multipart/form-data', text: 'text/*' } as const;
+const accepted = {
+  json: 'application/json',
+  form: 'application/x-www-form-urlencoded, multipart/form-data',
+  text: 'text/*',
+} as const;
 
 interface MediaType {
   readonly name: string;
@@ -79,7 +92,9 @@ interface MediaType {
 function mediaType(header: string | null): MediaType {
   if (header === plainJson.name) return plainJson;
   const [name = '', ...parameters] = (header ?? '').toLowerCase().split(';');
-  const charset = parameters.map((part) => /^\s*charset\s*=\s*"?([^"\s]*)"?\s*$/.exec(part)?.[1]).find((found) => found !== undefined);
+  const charset = parameters
+    .map((part) => /^\s*charset\s*=\s*"?([^"\s]*)"?\s*$/.exec(part)?.[1])
+    .find((found) => found !== undefined);
   return { name: name.trim(), charset: charset ?? 'utf-8' };
 }
 
@@ -89,7 +104,8 @@ function isExpected(media: MediaType, type: BodyRule['type']): boolean {
   if (media === plainJson) return type === 'json';
   const { name, charset } = media;
   if (charset !== 'utf-8' && charset !== 'utf8' && charset !== 'us-ascii') return false;
-  if (type === 'json') return name === 'application/json' || (name.startsWith('application/') && name.endsWith('+json'));
+  if (type === 'json')
+    return name === 'application/json' || (name.startsWith('application/') && name.endsWith('+json'));
   if (type === 'form') return name === 'application/x-www-form-urlencoded' || name === 'multipart/form-data';
   return name.startsWith('text/');
 }
@@ -122,7 +138,9 @@ async function bytesOf(request: Request, rule: BodyRule): Promise<Uint8Array<Arr
   return bytes;
 }
 
-/** Parses JSON, and refuses names that reach prototypes where the value is merged into another. @throws HttpError 400. */
+/**
+ * Parses JSON, and refuses names that reach prototypes where the value is merged into another. @throws HttpError 400.
+ */
 export function parseJson(text: string): unknown {
   let value: unknown;
   try {
@@ -143,7 +161,8 @@ function refuseNames(value: unknown, path: readonly (string | number)[]): void {
   }
   for (const [key, inner] of Object.entries(value)) {
     const reaches =
-      key === '__proto__' || (key === 'constructor' && typeof inner === 'object' && inner !== null && Object.hasOwn(inner, 'prototype'));
+      key === '__proto__' ||
+      (key === 'constructor' && typeof inner === 'object' && inner !== null && Object.hasOwn(inner, 'prototype'));
     if (reaches) throw invalidRequest([{ path: [...path, key], message: 'is a name that is not allowed' }], 'body');
     refuseNames(inner, [...path, key]);
   }
@@ -157,7 +176,9 @@ function readUrlEncoded(text: string): Record<string, string | string[]> {
 
 async function formOf(request: Request, bytes: Uint8Array<ArrayBuffer>): Promise<FormData> {
   try {
-    return await new Response(bytes, { headers: { 'content-type': request.headers.get('content-type') ?? '' } }).formData();
+    return await new Response(bytes, {
+      headers: { 'content-type': request.headers.get('content-type') ?? '' },
+    }).formData();
   } catch {
     throw new HttpError(400, 'Malformed form');
   }

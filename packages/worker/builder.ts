@@ -1,4 +1,5 @@
-// The builder: a chain of immutable steps, flattened into tables by `build`. Types are in app-types.ts; here everything is loose.
+// The builder: a chain of immutable steps, flattened into tables by `build`. Types are in app-types.ts; here everything
+// is loose.
 import type { App, OpenApiOptions } from './app-types.ts';
 import type { ErrorHandler, Link } from './chain.ts';
 import { createEventExports, type EventHandler } from './events.ts';
@@ -19,8 +20,8 @@ type Step =
   | { readonly kind: 'notFound'; readonly handler: NonNullable<Miss['handler']> };
 
 /**
- * Starts an app. `Env` is the type of the worker's bindings, which `platform types` writes as `PlatformEnv`; `State` is what an app
- * that is meant to be mounted expects to find in `ctx.state`.
+ * Starts an app. `Env` is the type of the worker's bindings, which `platform types` writes as `PlatformEnv`; `State` is
+ * what an app that is meant to be mounted expects to find in `ctx.state`.
  *
  * @example
  * const app = platform<PlatformEnv>()
@@ -91,7 +92,8 @@ class Builder {
   }
 
   route(prefix: string, app: unknown): Builder {
-    if (!(app instanceof Builder)) throw new TypeError(`What is mounted at ${prefix} is no app: mount it before it is built`);
+    if (!(app instanceof Builder))
+      throw new TypeError(`What is mounted at ${prefix} is no app: mount it before it is built`);
     readPattern(prefix);
     if (/[*?]/.test(prefix)) throw new TypeError(`An app cannot be mounted at ${prefix}`);
     return this.#with({ kind: 'mount', prefix: prefix.replace(/\/$/, ''), app });
@@ -99,7 +101,11 @@ class Builder {
   queue(name: string, options: { payload?: object }, handler: unknown): Builder {
     return this.#event('queue', name, { input: options.payload }, handler);
   }
-  workflow(name: string, options: { input?: object; output?: object; onError?: EventHandler['onError'] }, handler: unknown): Builder {
+  workflow(
+    name: string,
+    options: { input?: object; output?: object; onError?: EventHandler['onError'] },
+    handler: unknown,
+  ): Builder {
     return this.#event('workflow', name, options, handler);
   }
   timer(name: string, ...rest: readonly unknown[]): Builder {
@@ -116,11 +122,19 @@ class Builder {
     options: { input?: object | undefined; output?: object; onError?: EventHandler['onError'] },
     handler: unknown,
   ): Builder {
-    const ready = (schema: object | undefined): EventHandler['input'] => (schema === undefined ? null : prepareSchema(schema));
+    const ready = (schema: object | undefined): EventHandler['input'] =>
+      schema === undefined ? null : prepareSchema(schema);
     const run = functionOf(handler, `the ${kind} ${name}`) as EventHandler['handler'];
     return this.#with({
       kind: 'event',
-      event: { kind, name, input: ready(options.input), output: ready(options.output), onError: options.onError ?? null, handler: run },
+      event: {
+        kind,
+        name,
+        input: ready(options.input),
+        output: ready(options.output),
+        onError: options.onError ?? null,
+        handler: run,
+      },
     });
   }
 
@@ -158,25 +172,40 @@ class Builder {
       else if (step.kind === 'openapi') this.#describe(tables, prefix, step.options, links, onError);
     }
     const notFound = last(steps, 'notFound')?.handler ?? null;
-    if (prefix === '' || notFound !== null) tables.misses.push({ prefix: prefix === '' ? '/' : prefix, handler: notFound, links, onError });
+    if (prefix === '' || notFound !== null)
+      tables.misses.push({ prefix: prefix === '' ? '/' : prefix, handler: notFound, links, onError });
   }
 
-  #describe(tables: Tables, prefix: string, options: OpenApiOptions, links: readonly Link[], onError: ErrorHandler | null): void {
+  #describe(
+    tables: Tables,
+    prefix: string,
+    options: OpenApiOptions,
+    links: readonly Link[],
+    onError: ErrorHandler | null,
+  ): void {
     // Made with the first request for it: by then all routes are there.
     let text: string | null = null;
     const document = (): Response => {
       text ??= JSON.stringify(
         describeApi(
-          tables.routes.filter(({ pattern }) => prefix === '' || pattern === prefix || pattern.startsWith(`${prefix}/`)),
+          tables.routes.filter(
+            ({ pattern }) => prefix === '' || pattern === prefix || pattern.startsWith(`${prefix}/`),
+          ),
           options,
         ),
       );
       return new Response(text, { headers: { 'content-type': 'application/json' } });
     };
     const pages: [string, () => Response][] = [[options.path, document]];
-    if (options.ui !== undefined) pages.push(...pageRoutes(options.ui, joined(prefix, options.path), options.info.title, prefix));
+    if (options.ui !== undefined)
+      pages.push(...pageRoutes(options.ui, joined(prefix, options.path), options.info.title, prefix));
     for (const [pattern, handler] of pages)
-      tables.routes.push({ declared: declareRoute('GET', { hidden: true }, handler), pattern: joined(prefix, pattern), links, onError });
+      tables.routes.push({
+        declared: declareRoute('GET', { hidden: true }, handler),
+        pattern: joined(prefix, pattern),
+        links,
+        onError,
+      });
   }
 }
 

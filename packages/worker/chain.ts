@@ -1,5 +1,5 @@
-// Middleware and state around an answer. A step that throws becomes an answer right there, so that the steps outside of it (CORS
-// headers, logs) see a Response and never an exception.
+// Middleware and state around an answer. A step that throws becomes an answer right there, so that the steps outside of
+// it (CORS headers, logs) see a Response and never an exception.
 import { HttpError } from './failure.ts';
 import { AnswerError, mutable, toResponse } from './reply.ts';
 import { HandlerContext, Reply } from './request-context.ts';

@@ -1,4 +1,5 @@
-// A typed client for an app, without generated code: the types come from `typeof app`, and nothing of the app is imported.
+// A typed client for an app, without generated code: the types come from `typeof app`, and nothing of the app is
+// imported.
 import type { BuiltWorker, Mountable } from './app-types.ts';
 import type { ErrorBody, FailureStatus, PathParams, PlainJson, RouteType, SuccessStatus } from './route-types.ts';
 import type { InputOf, Json, OutputOf } from './schema-types.ts';
@@ -40,7 +41,9 @@ export type CallOptions<O, Path extends string> = OptionalWhenEmpty<'params', Pa
     ? OptionalWhenEmpty<'query', Given<O, 'query'>>
     : { readonly query?: Readonly<Record<string, QueryValue>> }) &
   OptionalWhenEmpty<'body', Given<O, 'body'>> &
-  (O extends { readonly headers: object } ? OptionalWhenEmpty<'headers', Given<O, 'headers'>> : { readonly headers?: HeadersLike }) & {
+  (O extends { readonly headers: object }
+    ? OptionalWhenEmpty<'headers', Given<O, 'headers'>>
+    : { readonly headers?: HeadersLike }) & {
     readonly signal?: AbortSignal;
   };
 
@@ -134,7 +137,8 @@ interface LooseOptions {
 }
 
 /**
- * A client for the app of a type. A body is sent as JSON, unless it is a form or a text (`FormData`, `URLSearchParams`, `string`).
+ * A client for the app of a type. A body is sent as JSON, unless it is a form or a text (`FormData`, `URLSearchParams`,
+ * `string`).
  *
  * @param baseUrl where the app is, such as `https://api.example`.
  * @returns calls never throw for a status; they reject when nobody answers.
@@ -144,7 +148,10 @@ interface LooseOptions {
  * const user = await api.get('/users/:id', { params: { id: '7' } });
  * if (user.ok) console.log(user.data.name);
  */
-export function createClient<App extends AnyApp>(baseUrl: string | URL, options: ClientOptions = {}): Client<RoutesOf<App>> {
+export function createClient<App extends AnyApp>(
+  baseUrl: string | URL,
+  options: ClientOptions = {},
+): Client<RoutesOf<App>> {
   const base = String(baseUrl).replace(/\/$/, '');
   const send = options.fetch ?? ((request: Request) => fetch(request));
   const call = async (method: string, path: string, given: LooseOptions = {}): Promise<unknown> => {
@@ -162,7 +169,13 @@ export function createClient<App extends AnyApp>(baseUrl: string | URL, options:
     return { ok: response.ok, status: response.status, data: await readAnswer(response), response };
   };
   const caller = (method: string) => (path: string, given?: LooseOptions) => call(method, path, given);
-  const client = { get: caller('GET'), post: caller('POST'), put: caller('PUT'), patch: caller('PATCH'), delete: caller('DELETE') };
+  const client = {
+    get: caller('GET'),
+    post: caller('POST'),
+    put: caller('PUT'),
+    patch: caller('PATCH'),
+    delete: caller('DELETE'),
+  };
   return client as unknown as Client<RoutesOf<App>>;
 }
 
@@ -188,7 +201,8 @@ function queryText(query: Readonly<Record<string, unknown>>): string {
   const search = new URLSearchParams();
   for (const [key, value] of Object.entries(query)) {
     for (const item of Array.isArray(value) ? value : [value])
-      if (item !== undefined && item !== null) search.append(key, item instanceof Date ? item.toISOString() : String(item));
+      if (item !== undefined && item !== null)
+        search.append(key, item instanceof Date ? item.toISOString() : String(item));
   }
   const text = search.toString();
   return text === '' ? '' : `?${text}`;

@@ -1,11 +1,13 @@
-// `withOrm`: a drizzle database over a `db` binding, in `ctx.state.db`. A file of its own, so that only those who use it need drizzle.
+// `withOrm`: a drizzle database over a `db` binding, in `ctx.state.db`. A file of its own, so that only those who use
+// it need drizzle.
 import { drizzle, type DrizzleD1Database } from 'drizzle-orm/d1';
 import type { BaseContext } from './route-types.ts';
 
 /** Names of the `db` bindings; any name where the environment is not typed. */
 type DatabaseName<Env> = unknown extends Env
   ? string
-  : { [K in keyof Env]-?: Env[K] extends { prepare(sql: string): unknown; batch: unknown } ? K : never }[keyof Env] & string;
+  : { [K in keyof Env]-?: Env[K] extends { prepare(sql: string): unknown; batch: unknown } ? K : never }[keyof Env] &
+      string;
 
 interface Transactional {
   transaction?<T>(run: (tx: unknown) => Promise<T>): Promise<T>;

@@ -1,5 +1,5 @@
-// The events a worker receives besides requests, as the platform delivers them. Written down here as shapes, so that this package
-// needs no other. No code.
+// The events a worker receives besides requests, as the platform delivers them. Written down here as shapes, so that
+// this package needs no other. No code.
 
 /** A message of a queue. */
 export interface QueueMessageLike {
@@ -37,14 +37,24 @@ export interface ScheduledEventLike {
 
 /** The durable steps of a run. */
 export interface WorkflowStepLike {
-  /** Runs a function once and stores what it returns (JSON). @example const user = await step.run('load', () => load(input.id)); */
-  run<Result>(name: string, fn: () => Result | Promise<Result>, options?: { retries?: number; timeoutMs?: number }): Promise<Result>;
+  /**
+   * Runs a function once and stores what it returns (JSON). @example const user = await step.run('load', () =>
+   * load(input.id));
+   */
+  run<Result>(
+    name: string,
+    fn: () => Result | Promise<Result>,
+    options?: { retries?: number; timeoutMs?: number },
+  ): Promise<Result>;
   /** Pauses the run for some milliseconds. */
   sleep(milliseconds: number): Promise<void>;
   /** Pauses the run until a date, or a time in milliseconds since 1970. */
   sleepUntil(time: Date | number): Promise<void>;
   /** Waits for an event. */
-  waitForEvent<Payload = unknown>(name: string, options: { type: string; timeoutMs?: number }): Promise<{ type: string; payload: Payload }>;
+  waitForEvent<Payload = unknown>(
+    name: string,
+    options: { type: string; timeoutMs?: number },
+  ): Promise<{ type: string; payload: Payload }>;
 }
 
 /** What the platform hands to a workflow. */

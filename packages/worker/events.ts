@@ -1,5 +1,5 @@
-// `message`, `timer`, `scheduled` and `workflows` of a built app: finds the handler by the binding's name, checks the payload, hands
-// over `state`. A handler that throws leaves the retry to the platform.
+// `message`, `timer`, `scheduled` and `workflows` of a built app: finds the handler by the binding's name, checks the
+// payload, hands over `state`. A handler that throws leaves the retry to the platform.
 import type { Link } from './chain.ts';
 import type { QueueMessageLike, ScheduledEventLike, TimerEventLike, WorkflowContextLike } from './event-types.ts';
 import { invalidEvent } from './failure.ts';
@@ -21,15 +21,22 @@ export interface EventHandler {
 
 /** The exports of a worker besides `fetch`; only those that have a handler. */
 export function createEventExports(handlers: readonly EventHandler[]): Record<string, unknown> {
-  const of = (kind: EventHandler['kind']): ReadonlyMap<string, EventHandler> => named(handlers.filter((handler) => handler.kind === kind));
+  const of = (kind: EventHandler['kind']): ReadonlyMap<string, EventHandler> =>
+    named(handlers.filter((handler) => handler.kind === kind));
   const [queues, workflows, timers, crons] = [of('queue'), of('workflow'), of('timer'), of('cron')];
   return {
-    ...(queues.size > 0 && { message: (event: QueueMessageLike, env: unknown, ctx?: ExecutionLike) => onMessage(queues, event, env, ctx) }),
-    ...(timers.size > 0 && { timer: (event: TimerEventLike, env: unknown, ctx?: ExecutionLike) => onTimer(timers, event, env, ctx) }),
+    ...(queues.size > 0 && {
+      message: (event: QueueMessageLike, env: unknown, ctx?: ExecutionLike) => onMessage(queues, event, env, ctx),
+    }),
+    ...(timers.size > 0 && {
+      timer: (event: TimerEventLike, env: unknown, ctx?: ExecutionLike) => onTimer(timers, event, env, ctx),
+    }),
     ...(crons.size > 0 && {
       scheduled: (event: ScheduledEventLike, env: unknown, ctx?: ExecutionLike) => onSchedule(crons, event, env, ctx),
     }),
-    ...(workflows.size > 0 && { workflows: Object.fromEntries([...workflows].map(([name, handler]) => [name, workflowExport(handler)])) }),
+    ...(workflows.size > 0 && {
+      workflows: Object.fromEntries([...workflows].map(([name, handler]) => [name, workflowExport(handler)])),
+    }),
   };
 }
 
@@ -49,7 +56,8 @@ async function onMessage(
   execution?: ExecutionLike,
 ): Promise<void> {
   const found = pick(queues, event.binding, event.queueName);
-  if (found === undefined) throw new Error(`No handler for the queue ${event.binding ?? event.queueName}; there are: ${list(queues)}`);
+  if (found === undefined)
+    throw new Error(`No handler for the queue ${event.binding ?? event.queueName}; there are: ${list(queues)}`);
   const payload = await read(found.input, event.payload, `A message of the queue ${event.queueName}`);
   await found.handler({
     ...(await baseOf(found, env, execution)),
@@ -70,7 +78,8 @@ async function onTimer(
   execution?: ExecutionLike,
 ): Promise<void> {
   const found = pick(timers, event.binding);
-  if (found === undefined) throw new Error(`No handler for the timer ${event.binding ?? event.id}; there are: ${list(timers)}`);
+  if (found === undefined)
+    throw new Error(`No handler for the timer ${event.binding ?? event.id}; there are: ${list(timers)}`);
   const payload = await read(found.input, event.payload, `The payload of the timer ${event.id}`);
   await found.handler({
     ...(await baseOf(found, env, execution)),
@@ -88,16 +97,26 @@ async function onSchedule(
   execution?: ExecutionLike,
 ): Promise<void> {
   const found = pick(crons, event.name, event.cron) ?? crons.get('*');
-  if (found === undefined) throw new Error(`No handler for the schedule ${event.name ?? event.cron}; there are: ${list(crons)}`);
+  if (found === undefined)
+    throw new Error(`No handler for the schedule ${event.name ?? event.cron}; there are: ${list(crons)}`);
   const { cron, scheduledTime } = event;
-  await found.handler({ ...(await baseOf(found, env, execution)), cron, scheduledTime, noRetry: () => event.noRetry(), event } as never);
+  await found.handler({
+    ...(await baseOf(found, env, execution)),
+    cron,
+    scheduledTime,
+    noRetry: () => event.noRetry(),
+    event,
+  } as never);
 }
 
 /**
- * By the binding's name where the platform says it, else by the resource's name. A platform that says neither can only mean the one
- * handler there is.
+ * By the binding's name where the platform says it, else by the resource's name. A platform that says neither can only
+ * mean the one handler there is.
  */
-function pick(handlers: ReadonlyMap<string, EventHandler>, ...names: readonly (string | undefined)[]): EventHandler | undefined {
+function pick(
+  handlers: ReadonlyMap<string, EventHandler>,
+  ...names: readonly (string | undefined)[]
+): EventHandler | undefined {
   for (const name of names) {
     const found = name === undefined ? undefined : handlers.get(name);
     if (found !== undefined) return found;
@@ -142,7 +161,12 @@ async function read(checker: Checker | null, value: unknown, what: string): Prom
 
 async function baseOf({ links }: EventHandler, env: unknown, execution: ExecutionLike | undefined): Promise<object> {
   const state: Record<string, unknown> = {};
-  const base = { env, vars: variablesOf(env), state, waitUntil: (promise: Promise<unknown>) => keepAlive(execution, promise) };
+  const base = {
+    env,
+    vars: variablesOf(env),
+    state,
+    waitUntil: (promise: Promise<unknown>) => keepAlive(execution, promise),
+  };
   for (const link of links) if (link.kind === 'state') Object.assign(state, await link.make(base));
   return base;
 }

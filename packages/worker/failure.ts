@@ -1,10 +1,12 @@
-// Failures as answers: the error a handler throws on purpose, and the JSON bodies of everything the app refuses by itself.
+// Failures as answers: the error a handler throws on purpose, and the JSON bodies of everything the app refuses by
+// itself.
 import type { Issue } from './json-schema.ts';
 import type { ErrorBody } from './route-types.ts';
 import type { HeadersLike } from './web-types.ts';
 
 /**
- * An error with the answer it stands for. Thrown in a handler or middleware, it becomes `{ error: message }` with that status.
+ * An error with the answer it stands for. Thrown in a handler or middleware, it becomes `{ error: message }` with that
+ * status.
  *
  * @example throw new HttpError(404, 'No such user');
  * @example throw new HttpError(409, 'Taken', { code: 'name_taken', headers: { 'retry-after': '5' } });
@@ -35,7 +37,11 @@ export class HttpError extends Error {
   /** The answer. */
   toResponse(): Response {
     const { message: error, code, issues, status, headers } = this;
-    const body: ErrorBody = { error, ...(code === undefined ? {} : { code }), ...(issues === undefined ? {} : { issues }) };
+    const body: ErrorBody = {
+      error,
+      ...(code === undefined ? {} : { code }),
+      ...(issues === undefined ? {} : { issues }),
+    };
     return Response.json(body, headers === undefined ? { status } : { status, headers });
   }
 }
@@ -45,7 +51,9 @@ export type RequestPart = 'params' | 'query' | 'headers' | 'body';
 
 /** 400 with what is wrong; values are never repeated. */
 export function invalidRequest(issues: readonly Issue[], part: RequestPart): HttpError {
-  return new HttpError(400, 'Validation failed', { issues: issues.map(({ path, message }) => ({ path, message, in: part })) });
+  return new HttpError(400, 'Validation failed', {
+    issues: issues.map(({ path, message }) => ({ path, message, in: part })),
+  });
 }
 
 /** An event whose payload does not fit its schema. Trying again cannot help. */

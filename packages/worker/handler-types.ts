@@ -1,5 +1,12 @@
-// The types of handlers of events: what queues, workflows, timers and schedules declare, and what their handlers receive. No code.
-import type { QueueMessageLike, ScheduledEventLike, TimerEventLike, WorkflowContextLike, WorkflowStepLike } from './event-types.ts';
+// The types of handlers of events: what queues, workflows, timers and schedules declare, and what their handlers
+// receive. No code.
+import type {
+  QueueMessageLike,
+  ScheduledEventLike,
+  TimerEventLike,
+  WorkflowContextLike,
+  WorkflowStepLike,
+} from './event-types.ts';
 import type { BaseContext, ExecutionLike } from './route-types.ts';
 import type { Schema } from './schema-types.ts';
 
@@ -50,7 +57,10 @@ export interface ScheduledContext<Env, State> extends BaseContext<Env, State> {
 
 /** What a queue declares. */
 export interface QueueOptions {
-  /** Schema of a message. One that does not fit is not handled: it fails, is tried again and ends in the dead-letter queue. */
+  /**
+   * Schema of a message. One that does not fit is not handled: it fails, is tried again and ends in the dead-letter
+   * queue.
+   */
   readonly payload?: Schema;
 }
 

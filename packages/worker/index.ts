@@ -1,4 +1,5 @@
-// What `@platform-run/worker` exports. `withOrm` is in `@platform-run/worker/drizzle`, the client in `@platform-run/worker/client`.
+// What `@platform-run/worker` exports. `withOrm` is in `@platform-run/worker/drizzle`, the client in
+// `@platform-run/worker/client`.
 export { platform } from './builder.ts';
 export { HttpError } from './failure.ts';
 export { auth, type AuthOptions, type AuthSession, type AuthState, type AuthUser } from './middleware/auth.ts';
@@ -12,4 +13,13 @@ export type * from './app-types.ts';
 export type * from './handler-types.ts';
 export type * from './route-types.ts';
 export type * from './event-types.ts';
-export type { FromJsonSchema, InputOf, Json, OutputOf, Schema, StandardIssue, StandardResult, StandardSchema } from './schema-types.ts';
+export type {
+  FromJsonSchema,
+  InputOf,
+  Json,
+  OutputOf,
+  Schema,
+  StandardIssue,
+  StandardResult,
+  StandardSchema,
+} from './schema-types.ts';

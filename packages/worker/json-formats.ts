@@ -1,5 +1,5 @@
-// The values of `format` that json-schema.ts checks; others are remarks, as the draft has it. Expressions without nested repeats, so
-// that no text takes long.
+// The values of `format` that json-schema.ts checks; others are remarks, as the draft has it. Expressions without
+// nested repeats, so that no text takes long.
 
 const days = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
@@ -49,8 +49,11 @@ export const formats: Readonly<Record<string, (text: string) => boolean>> = {
   time: isTime,
   'date-time': (text) => /^.{10}[tT ]/.test(text) && isDate(text.slice(0, 10)) && isTime(text.slice(11)),
   email: (text) =>
-    text.length <= 320 && /^[^\s@"(),:;<>[\\\]]+@[a-zA-Z\d](?:[a-zA-Z\d.-]*[a-zA-Z\d])?$/.test(text) && !/\.\.|^\.|\.@/.test(text),
-  hostname: (text) => text.length <= 253 && text.split('.').every((label) => /^(?!-)[a-zA-Z\d-]{1,63}(?<!-)$/.test(label)),
+    text.length <= 320 &&
+    /^[^\s@"(),:;<>[\\\]]+@[a-zA-Z\d](?:[a-zA-Z\d.-]*[a-zA-Z\d])?$/.test(text) &&
+    !/\.\.|^\.|\.@/.test(text),
+  hostname: (text) =>
+    text.length <= 253 && text.split('.').every((label) => /^(?!-)[a-zA-Z\d-]{1,63}(?<!-)$/.test(label)),
   ipv4: isIpv4,
   ipv6: isIpv6,
   uri: (text) => /^[a-zA-Z][a-zA-Z\d+.-]*:[^\s<>"{}|\\^`]*$/.test(text),

@@ -1,5 +1,6 @@
-// JSON Schema (draft 2020-12, and TypeBox's tuples) compiled into closures, without `eval`. Used by schema.ts for schemas that have no
-// validator of their own. A keyword that would have to reject something and is not known here is an error when the app is built.
+// JSON Schema (draft 2020-12, and TypeBox's tuples) compiled into closures, without `eval`. Used by schema.ts for
+// schemas that have no validator of their own. A keyword that would have to reject something and is not known here is
+// an error when the app is built.
 import { formats } from './json-formats.ts';
 
 /** A JSON Schema as an object. */
@@ -30,7 +31,10 @@ const unsupported = [
   'contentSchema',
 ];
 
-/** Compiles a schema, or a part of the document `root`. @throws TypeError naming the keyword that is not supported, or a reference that leads nowhere. */
+/**
+ * Compiles a schema, or a part of the document `root`. @throws TypeError naming the keyword that is not supported, or a
+ * reference that leads nowhere.
+ */
 export function compileJsonSchema(schema: JsonSchema, root: JsonSchema = schema): Check {
   return new Compiler(root).compile(schema);
 }
@@ -46,15 +50,18 @@ export function resolveReference(root: JsonSchema, ref: string): JsonSchema {
     }
   } else {
     const name = ref.replace(/^#/, '');
-    target = definitions(root).find(([key, schema]) => schema['$id'] === ref || schema['$anchor'] === name || key === ref)?.[1];
+    target = definitions(root).find(
+      ([key, schema]) => schema['$id'] === ref || schema['$anchor'] === name || key === ref,
+    )?.[1];
   }
-  if (!isObject(target) && typeof target !== 'boolean') throw new TypeError(`The schema refers to ${ref}, which it does not define`);
+  if (!isObject(target) && typeof target !== 'boolean')
+    throw new TypeError(`The schema refers to ${ref}, which it does not define`);
   return (typeof target === 'boolean' ? (target ? {} : { not: {} }) : target) as JsonSchema;
 }
 
 function definitions(root: JsonSchema): [string, JsonSchema][] {
-  return Object.entries<JsonSchema>({ ...(root['definitions'] as object), ...(root['$defs'] as object) }).filter(([, schema]) =>
-    isObject(schema),
+  return Object.entries<JsonSchema>({ ...(root['definitions'] as object), ...(root['$defs'] as object) }).filter(
+    ([, schema]) => isObject(schema),
   );
 }
 
@@ -84,12 +91,18 @@ class Compiler {
   }
 
   #sequence(schema: JsonSchema): Check {
-    for (const keyword of unsupported) if (keyword in schema) throw new TypeError(`The JSON Schema keyword ${keyword} is not supported`);
+    for (const keyword of unsupported)
+      if (keyword in schema) throw new TypeError(`The JSON Schema keyword ${keyword} is not supported`);
     const checks: Check[] = [];
     if (schema['type'] !== undefined) checks.push(typeCheck(schema['type'] as string | string[]));
     if ('const' in schema) checks.push(constCheck(schema['const']));
     if (schema['enum'] !== undefined) checks.push(enumCheck(schema['enum'] as unknown[]));
-    checks.push(...textChecks(schema), ...numberChecks(schema), ...this.#arrayChecks(schema), ...this.#objectChecks(schema));
+    checks.push(
+      ...textChecks(schema),
+      ...numberChecks(schema),
+      ...this.#arrayChecks(schema),
+      ...this.#objectChecks(schema),
+    );
     if (schema['$ref'] !== undefined) checks.push(this.compile(resolveReference(this.#root, schema['$ref'] as string)));
     checks.push(...this.#combinations(schema));
     if (checks.length === 1) return checks[0]!;
@@ -109,14 +122,18 @@ class Compiler {
   #combinations(schema: JsonSchema): Check[] {
     const checks: Check[] = [];
     for (const part of (schema['allOf'] ?? []) as JsonSchema[]) checks.push(this.compile(part));
-    if (schema['anyOf'] !== undefined) checks.push(anyCheck((schema['anyOf'] as JsonSchema[]).map((part) => this.compile(part))));
-    if (schema['oneOf'] !== undefined) checks.push(oneCheck((schema['oneOf'] as JsonSchema[]).map((part) => this.compile(part))));
+    if (schema['anyOf'] !== undefined)
+      checks.push(anyCheck((schema['anyOf'] as JsonSchema[]).map((part) => this.compile(part))));
+    if (schema['oneOf'] !== undefined)
+      checks.push(oneCheck((schema['oneOf'] as JsonSchema[]).map((part) => this.compile(part))));
     if (schema['not'] !== undefined) {
       const not = this.compile(schema['not'] as JsonSchema);
       checks.push((value, issues) => (fits(not, value) && report(issues, 'has a form that is not allowed'), value));
     }
     if (schema['if'] !== undefined) {
-      const [condition, then, otherwise] = ['if', 'then', 'else'].map((key) => this.compile((schema[key] ?? true) as JsonSchema));
+      const [condition, then, otherwise] = ['if', 'then', 'else'].map((key) =>
+        this.compile((schema[key] ?? true) as JsonSchema),
+      );
       checks.push((value, issues) => (fits(condition!, value) ? then! : otherwise!)(value, issues));
     }
     return checks;
@@ -127,9 +144,12 @@ class Compiler {
     const checks: Check[] = [];
     const each = this.#items(schema);
     if (each !== null) checks.push(each);
-    if (minItems !== undefined) checks.push(ofArray((value) => value.length >= minItems, `has fewer than ${minItems} items`));
-    if (maxItems !== undefined) checks.push(ofArray((value) => value.length <= maxItems, `has more than ${maxItems} items`));
-    if (uniqueItems === true) checks.push(ofArray((value) => new Set(value.map(canonical)).size === value.length, 'has an item twice'));
+    if (minItems !== undefined)
+      checks.push(ofArray((value) => value.length >= minItems, `has fewer than ${minItems} items`));
+    if (maxItems !== undefined)
+      checks.push(ofArray((value) => value.length <= maxItems, `has more than ${maxItems} items`));
+    if (uniqueItems === true)
+      checks.push(ofArray((value) => new Set(value.map(canonical)).size === value.length, 'has an item twice'));
     if (contains !== undefined) {
       const inner = this.compile(contains as JsonSchema);
       const counts = (value: unknown[]): boolean => {
@@ -173,7 +193,9 @@ class Compiler {
       const name = this.compile(propertyNames as JsonSchema);
       checks.push(ofObject((keys) => keys.every((key) => fits(name, key)), 'has a property whose name is not allowed'));
     }
-    for (const [key, needed] of Object.entries<string[]>((schema['dependentRequired'] ?? {}) as Record<string, string[]>)) {
+    for (const [key, needed] of Object.entries<string[]>(
+      (schema['dependentRequired'] ?? {}) as Record<string, string[]>,
+    )) {
       checks.push(
         ofObject(
           (keys) => !keys.includes(key) || needed.every((other) => keys.includes(other)),
@@ -181,7 +203,9 @@ class Compiler {
         ),
       );
     }
-    for (const [key, part] of Object.entries<JsonSchema>((schema['dependentSchemas'] ?? {}) as Record<string, JsonSchema>)) {
+    for (const [key, part] of Object.entries<JsonSchema>(
+      (schema['dependentSchemas'] ?? {}) as Record<string, JsonSchema>,
+    )) {
       const check = this.compile(part);
       checks.push((value, issues) => (isObject(value) && Object.hasOwn(value, key) ? check(value, issues) : value));
     }
@@ -189,16 +213,22 @@ class Compiler {
   }
 
   #members(schema: JsonSchema): Check | null {
-    if (['properties', 'required', 'patternProperties', 'additionalProperties'].every((key) => schema[key] === undefined)) return null;
+    if (
+      ['properties', 'required', 'patternProperties', 'additionalProperties'].every((key) => schema[key] === undefined)
+    )
+      return null;
     const properties = Object.entries<JsonSchema>((schema['properties'] ?? {}) as Record<string, JsonSchema>);
     const names = properties.map(([name]) => name);
     const checks = properties.map(([, part]) => this.compile(part));
-    const defaults = properties.map(([, part]) => (isObject(part) && 'default' in part ? JSON.stringify(part['default']) : null));
+    const defaults = properties.map(([, part]) =>
+      isObject(part) && 'default' in part ? JSON.stringify(part['default']) : null,
+    );
     const required = (schema['required'] ?? []) as string[];
     const patterns = Object.entries<JsonSchema>((schema['patternProperties'] ?? {}) as Record<string, JsonSchema>).map(
       ([pattern, part]) => [expressionOf(pattern), this.compile(part)] as const,
     );
-    const others = schema['additionalProperties'] === undefined ? null : this.compile(schema['additionalProperties'] as JsonSchema);
+    const others =
+      schema['additionalProperties'] === undefined ? null : this.compile(schema['additionalProperties'] as JsonSchema);
     const declared = new Set(names);
     return (value, issues) => {
       if (!isObject(value)) return value;
@@ -384,7 +414,8 @@ function anyCheck(checks: readonly Check[]): Check {
       if (found.length === 0) return made;
       if (closest === null || depth(found) > depth(closest)) closest = found;
     }
-    if (closest !== null && depth(closest) > 0) for (const { path: at, message } of closest) report(issues, message, at);
+    if (closest !== null && depth(closest) > 0)
+      for (const { path: at, message } of closest) report(issues, message, at);
     else report(issues, 'fits none of the forms that are allowed');
     return value;
   };

@@ -1,5 +1,5 @@
-// What a JSON Schema says besides yes and no: which members of an answer it declares (the others are taken out), and what the
-// texts of a query stand for. Used by schema.ts after and before the check.
+// What a JSON Schema says besides yes and no: which members of an answer it declares (the others are taken out), and
+// what the texts of a query stand for. Used by schema.ts after and before the check.
 import { compileJsonSchema, fits, isObject, resolveReference, type Check, type JsonSchema } from './json-schema.ts';
 
 /** A function that takes out of a value what the schema does not declare. The value has been checked. */
@@ -19,7 +19,8 @@ export function declaredPart(root: JsonSchema): (value: unknown) => unknown {
     into.push(schema);
     if (schema['$ref'] !== undefined) holding(resolveReference(root, schema['$ref'] as string), value, into);
     for (const part of (schema['allOf'] ?? []) as JsonSchema[]) holding(part, value, into);
-    for (const part of [...partsOf(schema, 'anyOf'), ...partsOf(schema, 'oneOf')]) if (accepts(part, value)) holding(part, value, into);
+    for (const part of [...partsOf(schema, 'anyOf'), ...partsOf(schema, 'oneOf')])
+      if (accepts(part, value)) holding(part, value, into);
     if (schema['if'] !== undefined) {
       const holds = accepts(schema['if'] as JsonSchema, value);
       for (const part of [holds ? schema['if'] : undefined, schema[holds ? 'then' : 'else']])
@@ -53,7 +54,8 @@ export function declaredPart(root: JsonSchema): (value: unknown) => unknown {
   const strippers = new Map<object, Strip>();
   const stripper = (schema: JsonSchema): Strip => {
     let made = strippers.get(schema);
-    if (made === undefined) strippers.set(schema, (made = plainStrip(schema, stripper) ?? ((value) => stripOne(value, schema))));
+    if (made === undefined)
+      strippers.set(schema, (made = plainStrip(schema, stripper) ?? ((value) => stripOne(value, schema))));
     return made;
   };
   const stripOne = (value: unknown, schema: JsonSchema): unknown =>
@@ -84,7 +86,9 @@ function plainStrip(schema: JsonSchema, stripper: (schema: JsonSchema) => Strip)
         if (inner === undefined || !Object.hasOwn(value, name)) continue;
         // Made on first use: schemas may hold themselves.
         result[name] =
-          typeof inner === 'object' ? (strips[at] ??= stripper((properties as Record<string, JsonSchema>)[name]!))(inner) : inner;
+          typeof inner === 'object'
+            ? (strips[at] ??= stripper((properties as Record<string, JsonSchema>)[name]!))(inner)
+            : inner;
       }
       return result;
     };
@@ -92,7 +96,8 @@ function plainStrip(schema: JsonSchema, stripper: (schema: JsonSchema) => Strip)
   if (schema['type'] === 'array' && isObject(items)) {
     if (scalars.has(items['type'] as string)) return (value) => value;
     let each: Strip | null = null;
-    return (value) => (Array.isArray(value) ? value.map((item) => (each ??= stripper(items as JsonSchema))(item)) : value);
+    return (value) =>
+      Array.isArray(value) ? value.map((item) => (each ??= stripper(items as JsonSchema))(item)) : value;
   }
   return null;
 }
@@ -102,14 +107,20 @@ function partsOf(schema: JsonSchema, keyword: string): JsonSchema[] {
 }
 
 function declares(schema: JsonSchema): boolean {
-  return schema['properties'] !== undefined || schema['patternProperties'] !== undefined || schema['additionalProperties'] !== undefined;
+  return (
+    schema['properties'] !== undefined ||
+    schema['patternProperties'] !== undefined ||
+    schema['additionalProperties'] !== undefined
+  );
 }
 
 function memberSchemas(schema: JsonSchema, key: string): JsonSchema[] {
   const found: JsonSchema[] = [];
   const properties = (schema['properties'] ?? {}) as Record<string, JsonSchema>;
   if (Object.hasOwn(properties, key)) found.push(properties[key]!);
-  for (const [pattern, part] of Object.entries<JsonSchema>((schema['patternProperties'] ?? {}) as Record<string, JsonSchema>))
+  for (const [pattern, part] of Object.entries<JsonSchema>(
+    (schema['patternProperties'] ?? {}) as Record<string, JsonSchema>,
+  ))
     if (new RegExp(pattern, 'u').test(key)) found.push(part);
   const others = schema['additionalProperties'] as JsonSchema | boolean | undefined;
   if (found.length === 0 && others !== undefined && others !== false) found.push(others === true ? {} : others);
@@ -175,7 +186,9 @@ function textReader(root: JsonSchema, schema: JsonSchema, depth = 0): (text: unk
   };
   if (!types.has('array')) return one;
   const readItem =
-    isObject(schema['items']) && depth < 4 ? textReader(root, schema['items'] as JsonSchema, depth + 1) : (text: unknown) => text;
+    isObject(schema['items']) && depth < 4
+      ? textReader(root, schema['items'] as JsonSchema, depth + 1)
+      : (text: unknown) => text;
   return (text) => {
     if (typeof text === 'string' && types.has('string')) return one(text);
     return (Array.isArray(text) ? text : [text]).map(readItem);

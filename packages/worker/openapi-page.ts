@@ -1,7 +1,10 @@
-// The page that shows an API description: three small files from the app itself, nothing from elsewhere. It builds everything with
-// `textContent`, and its content security policy allows no inline script.
+// The page that shows an API description: three small files from the app itself, nothing from elsewhere. It builds
+// everything with `textContent`, and its content security policy allows no inline script.
 
-/** The routes of the page: pattern below the app, and what answers. @param document path of the description, as clients see it. */
+/**
+ * The routes of the page: pattern below the app, and what answers. @param document path of the description, as clients
+ * see it.
+ */
 export function pageRoutes(path: string, document: string, title: string, prefix: string): [string, () => Response][] {
   const base = path === '/' ? '' : path;
   const at = `${prefix}${base}`;
@@ -9,7 +12,11 @@ export function pageRoutes(path: string, document: string, title: string, prefix
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src *; img-src data:; base-uri 'none'; form-action 'none'";
   const file = (text: string, type: string) => (): Response =>
     new Response(text, {
-      headers: { 'content-type': `${type}; charset=utf-8`, 'content-security-policy': policy, 'x-content-type-options': 'nosniff' },
+      headers: {
+        'content-type': `${type}; charset=utf-8`,
+        'content-security-policy': policy,
+        'x-content-type-options': 'nosniff',
+      },
     });
   const html = `<!doctype html>
 <html lang="en">

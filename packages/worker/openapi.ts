@@ -1,5 +1,5 @@
-// The OpenAPI 3.1 description of an app, from the same schemas that check its requests. Inline schemas keep their own `$defs` and
-// `$id` only outside of a document, so both move to `components.schemas` here, and references with them.
+// The OpenAPI 3.1 description of an app, from the same schemas that check its requests. Inline schemas keep their own
+// `$defs` and `$id` only outside of a document, so both move to `components.schemas` here, and references with them.
 import type { OpenApiOptions } from './app-types.ts';
 import { isObject, resolveReference, type JsonSchema } from './json-schema.ts';
 import type { Route } from './requests.ts';
@@ -49,7 +49,13 @@ export function describeApi(routes: readonly Route[], options: OpenApiOptions): 
       let id = base;
       for (let count = 2; operationIds.has(id); count++) id = `${base}_${count}`;
       operationIds.add(id);
-      (paths[path] ??= {})[declared.method.toLowerCase()] = describeOperation(declared, segments, id, components, options);
+      (paths[path] ??= {})[declared.method.toLowerCase()] = describeOperation(
+        declared,
+        segments,
+        id,
+        components,
+        options,
+      );
     }
   }
   const { info, servers, security, securitySchemes, tags } = options;
@@ -72,7 +78,8 @@ function pathPart(segment: Segment): string {
 /** `getUsersById` of `GET /users/:id`. */
 function operationName(method: string, segments: readonly Segment[]): string {
   const words = segments.flatMap((segment) => {
-    const text = segment.kind === 'static' ? segment.text : segment.kind === 'parameter' ? `by-${segment.name}` : 'rest';
+    const text =
+      segment.kind === 'static' ? segment.text : segment.kind === 'parameter' ? `by-${segment.name}` : 'rest';
     return text.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
   });
   return method.toLowerCase() + words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join('');
@@ -89,9 +96,17 @@ function describeOperation(
   const describe = (checker: Checker, io: 'input' | 'output', name: string): JsonSchema =>
     components.take(checker.describe(io, api.toJsonSchema) ?? {}, `${operationId}${name}`);
   const parameters = [
-    ...pathParameters(declared.params === null ? null : describe(declared.params, 'input', 'Params'), segments, components),
+    ...pathParameters(
+      declared.params === null ? null : describe(declared.params, 'input', 'Params'),
+      segments,
+      components,
+    ),
     ...parametersIn('query', declared.query === null ? null : describe(declared.query, 'input', 'Query'), components),
-    ...parametersIn('header', declared.headers === null ? null : describe(declared.headers, 'input', 'Headers'), components),
+    ...parametersIn(
+      'header',
+      declared.headers === null ? null : describe(declared.headers, 'input', 'Headers'),
+      components,
+    ),
   ];
   return {
     operationId,
@@ -103,7 +118,12 @@ function describeOperation(
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(declared.body === null
       ? {}
-      : { requestBody: { required: true, content: content(bodyTypes(declared), describe(declared.body, 'input', 'Body')) } }),
+      : {
+          requestBody: {
+            required: true,
+            content: content(bodyTypes(declared), describe(declared.body, 'input', 'Body')),
+          },
+        }),
     responses: describeResponses(declared, operationId, components, describe),
   };
 }
@@ -125,7 +145,8 @@ function describeResponses(
 ): Record<string, unknown> {
   const responses: Record<string, unknown> = {};
   const add = (status: string, checker: Checker | null): void => {
-    const schema = checker === null ? null : describe(checker, 'output', status === 'default' ? 'Answer' : `Answer${status}`);
+    const schema =
+      checker === null ? null : describe(checker, 'output', status === 'default' ? 'Answer' : `Answer${status}`);
     responses[status] = {
       description: phrases[status] ?? 'The answer',
       ...(schema === null ? {} : { content: content(['application/json'], schema) }),
@@ -138,7 +159,10 @@ function describeResponses(
     if (answers.others !== null) add('default', answers.others);
   }
   const failure = (status: string): void => {
-    responses[status] ??= { description: phrases[status], content: content(['application/json'], components.failure()) };
+    responses[status] ??= {
+      description: phrases[status],
+      content: content(['application/json'], components.failure()),
+    };
   };
   if (hasTexts || body !== null) failure('400');
   if (body !== null) for (const status of ['413', '415']) failure(status);
@@ -166,7 +190,8 @@ function pathParameters(schema: JsonSchema | null, segments: readonly Segment[],
   const declared = schema === null ? {} : components.properties(schema);
   return segments.flatMap((segment) => {
     if (segment.kind === 'static') return [];
-    const [name, known] = segment.kind === 'parameter' ? [segment.name, declared[segment.name]] : ['wildcard', declared['*']];
+    const [name, known] =
+      segment.kind === 'parameter' ? [segment.name, declared[segment.name]] : ['wildcard', declared['*']];
     return [{ name, in: 'path', required: true, schema: known ?? { type: 'string' } }];
   });
 }

@@ -1,4 +1,5 @@
-// What a handler returned becomes a Response: checked against the schema of its status, without what the schema does not declare.
+// What a handler returned becomes a Response: checked against the schema of its status, without what the schema does
+// not declare.
 import { AnswerSettings, HandlerContext, Reply } from './request-context.ts';
 import { isThenable, prepareSchema, isStandard, type Checked, type Checker } from './schema.ts';
 import type { BodyLike, HeadersLike } from './web-types.ts';
@@ -37,7 +38,10 @@ function isStatusMap(response: object): boolean {
   return keys.length > 0 && keys.every((key) => key === 'default' || /^[2-5]\d\d$/.test(key));
 }
 
-/** The schema of a status: undefined where anything goes, null where there must be no body. @throws AnswerError for an undeclared status. */
+/**
+ * The schema of a status: undefined where anything goes, null where there must be no body. @throws AnswerError for an
+ * undeclared status.
+ */
 function checkerOf(answers: Answers, status: number): Checker | null | undefined {
   const own = answers.byStatus.get(status);
   if (own !== undefined) return own;
@@ -52,7 +56,11 @@ export class AnswerError extends Error {
 }
 
 /** The Response of what a handler returned. Synchronous where the schema is. @throws AnswerError */
-export function toResponse(result: unknown, ctx: HandlerContext, answers: Answers | null): Response | Promise<Response> {
+export function toResponse(
+  result: unknown,
+  ctx: HandlerContext,
+  answers: Answers | null,
+): Response | Promise<Response> {
   const settings = HandlerContext.settingsOf(ctx);
   const made = result instanceof Response ? fromResponse(result, answers) : fromValue(result, settings, answers);
   const headers = settings === null ? null : AnswerSettings.headersOf(settings);
@@ -102,13 +110,18 @@ function fromResponse(response: Response, answers: Answers | null): Response | P
   })();
 }
 
-function fromValue(result: unknown, settings: AnswerSettings | null, answers: Answers | null): Response | Promise<Response> {
+function fromValue(
+  result: unknown,
+  settings: AnswerSettings | null,
+  answers: Answers | null,
+): Response | Promise<Response> {
   const isReply = result instanceof Reply;
   const value = isReply ? result.body : result;
   const status = isReply ? result.status : (settings?.status ?? (answers === null ? 200 : answers.status));
   const headers = isReply ? result.headers : undefined;
   if (answers === null) return isReply || isJson(value) ? sendJson(value, status, headers) : sendPlain(value, status);
-  if (value === undefined && (status === 204 || status === 205 || status === 304)) return sendJson(undefined, status, headers);
+  if (value === undefined && (status === 204 || status === 205 || status === 304))
+    return sendJson(undefined, status, headers);
   if (!isReply && isStream(value)) return sendPlain(value, status);
   const checker = checkerOf(answers, status);
   if (checker === undefined) return sendJson(value, status, headers);
@@ -128,7 +141,9 @@ function checkAnswer(checker: Checker | null, value: unknown): unknown {
 
 function valueOf(checked: Checked): unknown {
   if (checked.issues === undefined) return checked.value;
-  throw new AnswerError(checked.issues.map(({ path, message }) => `${path.join('.') || 'the value'}: ${message}`).join('; '));
+  throw new AnswerError(
+    checked.issues.map(({ path, message }) => `${path.join('.') || 'the value'}: ${message}`).join('; '),
+  );
 }
 
 function isStream(value: unknown): boolean {

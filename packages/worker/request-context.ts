@@ -1,4 +1,5 @@
-// What handlers and middleware receive for a request. Everything that costs something is made when it is first asked for.
+// What handlers and middleware receive for a request. Everything that costs something is made when it is first asked
+// for.
 import { parseQuery } from './body.ts';
 import type { ExecutionLike, JsonReply } from './route-types.ts';
 import type { HeadersLike } from './web-types.ts';

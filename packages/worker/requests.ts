@@ -1,5 +1,5 @@
-// `fetch` of a built app: finds the route, checks what came in, calls the handler, checks what goes out. The hot path: a route
-// without schemas and middleware is answered without a promise.
+// `fetch` of a built app: finds the route, checks what came in, calls the handler, checks what goes out. The hot path:
+// a route without schemas and middleware is answered without a promise.
 import { bodyBytesMax, readBody, type BodyRule } from './body.ts';
 import { runChain, type Surroundings } from './chain.ts';
 import { HttpError, invalidRequest, type RequestPart } from './failure.ts';
@@ -64,12 +64,17 @@ interface Target {
   readonly names: readonly string[];
 }
 
-/** `fetch` over a table of routes. `misses` are sorted, the longest prefix first; the last one has the prefix of everything. */
+/**
+ * `fetch` over a table of routes. `misses` are sorted, the longest prefix first; the last one has the prefix of
+ * everything.
+ */
 export function createFetch(
   routes: readonly Route[],
   misses: readonly Miss[],
 ): (request: Request, env: unknown, execution?: ExecutionLike) => Maybe<Response> {
-  const table = createRouter(routes.flatMap((route) => readPattern(route.pattern).map((segments) => entryOf(route, segments))));
+  const table = createRouter(
+    routes.flatMap((route) => readPattern(route.pattern).map((segments) => entryOf(route, segments))),
+  );
   const missOf = (path: string): Miss => misses.find(({ prefix }) => isUnder(path, prefix))!;
   const answer = (ctx: HandlerContext, method: string): Maybe<Response> => {
     const found = table.find(method, ctx.path);
@@ -93,7 +98,9 @@ export function createFetch(
       if (found.kind === 'malformed') throw new HttpError(400, 'Malformed path');
       if (miss.handler === null) throw new HttpError(404, 'Not Found');
       const result = miss.handler(ctx);
-      return isThenable(result) ? (result as Promise<Answer>).then((value) => toResponse(value, ctx, null)) : toResponse(result, ctx, null);
+      return isThenable(result)
+        ? (result as Promise<Answer>).then((value) => toResponse(value, ctx, null))
+        : toResponse(result, ctx, null);
     });
   };
   return (request, env, execution) => {
@@ -159,7 +166,9 @@ function call(route: Route, ctx: HandlerContext): Maybe<Response> {
     const result = handler(ctx);
     if (isThenable(result)) return finish(result as Promise<unknown>, route, ctx);
     const made = toResponse(result, ctx, answers);
-    return isThenable(made) ? (made as Promise<Response>).then(undefined, (error: unknown) => failed(error, route, ctx)) : made;
+    return isThenable(made)
+      ? (made as Promise<Response>).then(undefined, (error: unknown) => failed(error, route, ctx))
+      : made;
   } catch (error) {
     return failed(error, route, ctx);
   }

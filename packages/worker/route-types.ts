@@ -1,4 +1,5 @@
-// The types of routes and of what runs around them: what a route declares, what its handler receives, what it may return. No code.
+// The types of routes and of what runs around them: what a route declares, what its handler receives, what it may
+// return. No code.
 import type { Frozen, InputOf, Json, OutputOf, Schema } from './schema-types.ts';
 import type { HeadersLike } from './web-types.ts';
 
@@ -15,7 +16,9 @@ type Segment<S extends string> = S extends `:${infer Name}?`
       ? { readonly '*': string }
       : unknown;
 
-type Segments<P extends string> = P extends `${infer First}/${infer Rest}` ? Segment<First> & Segments<Rest> : Segment<P>;
+type Segments<P extends string> = P extends `${infer First}/${infer Rest}`
+  ? Segment<First> & Segments<Rest>
+  : Segment<P>;
 
 /**
  * The parameters that a path names.
@@ -79,7 +82,10 @@ export interface ResponseMap {
 export interface RouteOptions {
   /** Schema of the parameters in the path. */
   readonly params?: Schema;
-  /** Schema of the query. A key that repeats is an array. With a JSON Schema, texts become the numbers and booleans it asks for. */
+  /**
+   * Schema of the query. A key that repeats is an array. With a JSON Schema, texts become the numbers and booleans it
+   * asks for.
+   */
   readonly query?: Schema;
   /** Schema of the request's headers, by lower-case name. */
   readonly headers?: Schema;
@@ -89,7 +95,9 @@ export interface RouteOptions {
   readonly bodyType?: 'json' | 'form' | 'text';
   /** Bytes of a body; 1 MiB by default. Longer ones are refused with 413. */
   readonly bodyLimit?: number;
-  /** Schema of every answer that went well, or schemas by status. What it does not declare is taken out of the answer. */
+  /**
+   * Schema of every answer that went well, or schemas by status. What it does not declare is taken out of the answer.
+   */
   readonly response?: Schema | ResponseMap;
   /** One line for the API description. */
   readonly summary?: string;
@@ -118,7 +126,11 @@ export interface ErrorBody {
   /** A word for programs, where there is one. */
   readonly code?: string;
   /** What is wrong with the request, where a schema said so. */
-  readonly issues?: readonly { readonly path: readonly (string | number)[]; readonly message: string; readonly in: string }[];
+  readonly issues?: readonly {
+    readonly path: readonly (string | number)[];
+    readonly message: string;
+    readonly in: string;
+  }[];
 }
 
 /** What every context has. */
@@ -154,17 +166,28 @@ export interface RequestContext<Env, State> extends BaseContext<Env, State> {
    *
    * @example return ctx.json({ error: 'No such user' }, 404);
    */
-  json<const Body, const Status extends number = 200>(body: Body, status?: Status, headers?: HeadersLike): JsonReply<Body, Status>;
+  json<const Body, const Status extends number = 200>(
+    body: Body,
+    status?: Status,
+    headers?: HeadersLike,
+  ): JsonReply<Body, Status>;
   /** An answer with text. @example return ctx.text('pong'); */
   text(body: string, status?: number, headers?: HeadersLike): Response;
   /** Sends the client elsewhere; 302 unless another status is given. @example return ctx.redirect('/login', 303); */
   redirect(location: string, status?: 301 | 302 | 303 | 307 | 308): Response;
 }
 
-type Part<O, Key extends string, Otherwise> = O extends { readonly [K in Key]: infer S extends object } ? OutputOf<S> : Otherwise;
+type Part<O, Key extends string, Otherwise> = O extends { readonly [K in Key]: infer S extends object }
+  ? OutputOf<S>
+  : Otherwise;
 
 /** What the handler of a route receives. */
-export interface Context<Env = unknown, State = unknown, Path extends string = string, O = unknown> extends RequestContext<Env, State> {
+export interface Context<
+  Env = unknown,
+  State = unknown,
+  Path extends string = string,
+  O = unknown,
+> extends RequestContext<Env, State> {
   /** Parameters of the path: as the schema made them, or decoded texts. */
   readonly params: Part<O, 'params', PathParams<Path>>;
   /** The query: as the schema made it, or texts, and arrays of them where a key repeats. */
@@ -185,7 +208,9 @@ type MapReply<M> = {
       : never;
 }[keyof M];
 
-type MapBody<M> = { [K in keyof M]: K extends SuccessStatus ? (M[K] extends object ? Frozen<InputOf<M[K]>> : never) : never }[keyof M];
+type MapBody<M> = {
+  [K in keyof M]: K extends SuccessStatus ? (M[K] extends object ? Frozen<InputOf<M[K]>> : never) : never;
+}[keyof M];
 
 /** Whether `response` is one schema or schemas by status. */
 type IsMap<S> = S extends { readonly '~standard': unknown } ? false : keyof S extends number | 'default' ? true : false;
@@ -210,7 +235,8 @@ export type PlainJson<R> = R extends JsonReply<infer B, infer _S> ? Json<B> : R 
 export type Next = () => Promise<Response>;
 
 /**
- * Runs around the routes that are added after it, and may answer in their place. `Adds` is what it puts into `ctx.state`.
+ * Runs around the routes that are added after it, and may answer in their place. `Adds` is what it puts into
+ * `ctx.state`.
  *
  * @example
  * const timing: Middleware = async (ctx, next) => {
@@ -228,5 +254,7 @@ export interface Middleware<Env = unknown, State = unknown, Adds = unknown> {
 /** What middleware, `onError` and `notFound` return. */
 export type Answer = Response | JsonReply;
 
-/** Makes state for handlers of every kind, per request or event. @example (ctx) => ({ mail: new Mailer(ctx.env.KEY) }) */
+/**
+ * Makes state for handlers of every kind, per request or event. @example (ctx) => ({ mail: new Mailer(ctx.env.KEY) })
+ */
 export type StateProvider<Env, State, Adds extends object> = (ctx: BaseContext<Env, State>) => Adds | Promise<Adds>;

@@ -1,5 +1,5 @@
-// Path -> route: a tree of segments, and a map for paths without parameters. Built once per app, never changed afterwards. Knows
-// nothing of requests.
+// Path -> route: a tree of segments, and a map for paths without parameters. Built once per app, never changed
+// afterwards. Knows nothing of requests.
 
 /** What a path can end in, by method; `ALL` answers every method. */
 type Leaf<T> = Map<string, T>;
@@ -36,7 +36,8 @@ const malformed = { kind: 'malformed' } as const;
 const noValues: readonly string[] = [];
 
 /**
- * The segments of a pattern such as `/users/:id/files/*`, one list for each way to leave out an optional end (`/:page?`).
+ * The segments of a pattern such as `/users/:id/files/*`, one list for each way to leave out an optional end
+ * (`/:page?`).
  *
  * @throws TypeError when it is not a pattern.
  */
@@ -73,7 +74,9 @@ export function readPattern(pattern: string): Segment[][] {
 
 /** Names of the parameters of a pattern, in order; the wildcard's is `*`. */
 export function parameterNames(segments: readonly Segment[]): string[] {
-  return segments.flatMap((segment) => (segment.kind === 'parameter' ? [segment.name] : segment.kind === 'wildcard' ? ['*'] : []));
+  return segments.flatMap((segment) =>
+    segment.kind === 'parameter' ? [segment.name] : segment.kind === 'wildcard' ? ['*'] : [],
+  );
 }
 
 /** Builds the table. @throws TypeError when two routes answer the same. */
@@ -117,7 +120,10 @@ function refused<T>(leaves: readonly Leaf<T>[]): Found<T> {
   return { kind: 'method', allowed: [...methods], routes: leaves.flatMap((leaf) => [...leaf.values()]) };
 }
 
-/** One look-up: static segments before parameters, parameters before wildcards, and back where a branch ends without the method. */
+/**
+ * One look-up: static segments before parameters, parameters before wildcards, and back where a branch ends without the
+ * method.
+ */
 class Search<T> {
   readonly #method: string;
   readonly #parts: readonly string[];

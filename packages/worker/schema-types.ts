@@ -1,5 +1,5 @@
-// What a schema is to the type checker: anything with the Standard Schema interface (zod, valibot, arktype), or a JSON Schema
-// (TypeBox writes those). No code; everything here is erased.
+// What a schema is to the type checker: anything with the Standard Schema interface (zod, valibot, arktype), or a JSON
+// Schema (TypeBox writes those). No code; everything here is erased.
 
 /** One thing that a schema found wrong. */
 export interface StandardIssue {
@@ -33,7 +33,10 @@ export interface StandardSchema<Input = unknown, Output = Input> {
  */
 export type Schema = object;
 
-/** What must be given to a schema: what a client sends, or a handler returns. @example type NewUser = InputOf<typeof User>; */
+/**
+ * What must be given to a schema: what a client sends, or a handler returns. @example type NewUser = InputOf<typeof
+ * User>;
+ */
 export type InputOf<S> = S extends { readonly '~standard': { readonly types?: infer T } }
   ? NonNullable<T> extends { readonly input: infer Input }
     ? Input
@@ -114,7 +117,10 @@ type OfObject<S> = S extends { readonly properties: infer P }
 
 type Flat<T> = { [K in keyof T]: T[K] };
 
-/** What JSON keeps of a value: dates become strings, functions and `undefined` go. @example type Wire = Json<{ at: Date }>; */
+/**
+ * What JSON keeps of a value: dates become strings, functions and `undefined` go. @example type Wire = Json<{ at: Date
+ * }>;
+ */
 export type Json<T> = unknown extends T
   ? T
   : T extends string | number | boolean | null
@@ -126,7 +132,11 @@ export type Json<T> = unknown extends T
         : T extends readonly unknown[]
           ? { [K in keyof T]: Json<T[K]> }
           : T extends object
-            ? { [K in keyof T as K extends string | number ? ([Json<T[K]>] extends [never] ? never : K) : never]: Json<T[K]> }
+            ? {
+                [K in keyof T as K extends string | number ? ([Json<T[K]>] extends [never] ? never : K) : never]: Json<
+                  T[K]
+                >;
+              }
             : T;
 
 /** The same value, not to be changed: what literals fit into. */

@@ -1,5 +1,6 @@
-// Any schema as the three functions the app needs: check what comes in, check and trim what goes out, describe itself as JSON Schema.
-// Standard Schemas validate themselves; JSON Schemas are compiled by json-schema.ts when the app is built.
+// Any schema as the three functions the app needs: check what comes in, check and trim what goes out, describe itself
+// as JSON Schema. Standard Schemas validate themselves; JSON Schemas are compiled by json-schema.ts when the app is
+// built.
 import { arrayNames, declaredPart, readTexts } from './json-shape.ts';
 import { compileJsonSchema, isObject, issuesMax, type Issue, type JsonSchema } from './json-schema.ts';
 import type { Schema, StandardResult, StandardSchema } from './schema-types.ts';
@@ -31,7 +32,9 @@ export function prepareSchema(schema: Schema): Checker {
 
 /** Whether it validates itself. */
 export function isStandard(schema: object): schema is StandardSchema {
-  return '~standard' in schema && typeof (schema['~standard'] as { validate?: unknown } | null)?.validate === 'function';
+  return (
+    '~standard' in schema && typeof (schema['~standard'] as { validate?: unknown } | null)?.validate === 'function'
+  );
 }
 
 /** Whether something has to be waited for. */
@@ -95,8 +98,12 @@ function standardChecker(schema: StandardSchema): Checker {
 
 /** valibot has no JSON Schema of its own; its object schemas list their entries. */
 function valibotArrays(schema: object): string[] {
-  const { entries = {} } = schema as { entries?: Readonly<Record<string, { type?: string; wrapped?: { type?: string } }>> };
-  return Object.entries(entries).flatMap(([name, { type, wrapped }]) => (type === 'array' || wrapped?.type === 'array' ? [name] : []));
+  const { entries = {} } = schema as {
+    entries?: Readonly<Record<string, { type?: string; wrapped?: { type?: string } }>>;
+  };
+  return Object.entries(entries).flatMap(([name, { type, wrapped }]) =>
+    type === 'array' || wrapped?.type === 'array' ? [name] : [],
+  );
 }
 
 function validator(schema: StandardSchema): Checker['check'] {
@@ -105,7 +112,9 @@ function validator(schema: StandardSchema): Checker['check'] {
   const toChecked = (result: StandardResult<unknown>): Checked => checkedOf(result, tail);
   return (value) => {
     const result = validate(value);
-    return isThenable(result) ? (result as Promise<StandardResult<unknown>>).then(toChecked) : toChecked(result as StandardResult<unknown>);
+    return isThenable(result)
+      ? (result as Promise<StandardResult<unknown>>).then(toChecked)
+      : toChecked(result as StandardResult<unknown>);
   };
 }
 
@@ -125,7 +134,11 @@ function checkedOf(result: StandardResult<unknown>, tail: RegExp | undefined): C
   };
 }
 
-function describeStandard(schema: StandardSchema, io: 'input' | 'output', toJsonSchema: ToJsonSchema | undefined): JsonSchema | null {
+function describeStandard(
+  schema: StandardSchema,
+  io: 'input' | 'output',
+  toJsonSchema: ToJsonSchema | undefined,
+): JsonSchema | null {
   const { jsonSchema } = schema['~standard'] as Describing;
   const ways = [
     () => jsonSchema?.[io]({ target: 'draft-2020-12' }),

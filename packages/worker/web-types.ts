@@ -1,5 +1,5 @@
-// Names of Web API types, taken from the globals themselves: TypeScript's libraries and Node's types agree on the classes and not on
-// these. No code.
+// Names of Web API types, taken from the globals themselves: TypeScript's libraries and Node's types agree on the
+// classes and not on these. No code.
 
 /** What `new Headers` takes. */
 export type HeadersLike = NonNullable<ConstructorParameters<typeof Headers>[0]>;

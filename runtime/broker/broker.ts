@@ -1,5 +1,5 @@
-// The broker: one claim loop a kind over the stores it is given, delivering to engines over `deliver`. It runs no tenant code. Made by
-// main.ts (a process beside the engines) and by the root of `platform dev`.
+// The broker: one claim loop a kind over the stores it is given, delivering to engines over `deliver`. It runs no
+// tenant code. Made by main.ts (a process beside the engines) and by the root of `platform dev`.
 import { defaultCpuLimits, invocationKinds, plans, type CpuLimits } from '#core/plans.ts';
 import { startClaimLoop, type ClaimLoop, type ClaimSource, type Work } from '#postgres/claim-loop.ts';
 import type { Presence } from '#postgres/presence.ts';
@@ -29,31 +29,43 @@ export interface BrokerParts<M extends Message, T extends DueTimer, R extends Ru
   readonly wake: Wake;
   readonly presence: Presence;
   readonly nextTime: NextTime;
-  /** CPU an event may use: its lease is longer. */ readonly cpu?: CpuLimits;
+  /** CPU an event may use: its lease is longer. */
+  readonly cpu?: CpuLimits;
 }
 
 /** A running broker. */
 export interface Broker {
-  /** Events that are being delivered, by kind. */ readonly inFlight: Readonly<Record<EventKind, number>>;
-  /** Claims nothing more and lets what runs end for up to `drainMs`. */ close(drainMs: number): Promise<void>;
+  /** Events that are being delivered, by kind. */
+  readonly inFlight: Readonly<Record<EventKind, number>>;
+  /** Claims nothing more and lets what runs end for up to `drainMs`. */
+  close(drainMs: number): Promise<void>;
 }
 
 const leaseMsLeast = 30_000;
 const leaseMarginMs = 5000;
 const sweepMs = 600_000;
 
-/** How long events of a kind are claimed at a time. It is renewed while they run; it ends that long after the broker's death. */
+/**
+ * How long events of a kind are claimed at a time. It is renewed while they run; it ends that long after the broker's
+ * death.
+ */
 export function leaseMs(kind: EventKind, cpu: CpuLimits = defaultCpuLimits): number {
   return Math.max(leaseMsLeast, ...plans.map((plan) => cpu[kind][plan] + leaseMarginMs));
 }
 
-export async function startBroker<M extends Message, T extends DueTimer, R extends Run>(parts: BrokerParts<M, T, R>): Promise<Broker> {
+export async function startBroker<M extends Message, T extends DueTimer, R extends Run>(
+  parts: BrokerParts<M, T, R>,
+): Promise<Broker> {
   const { stores, wake, presence, limits, now } = parts;
   const loops = new Map<EventKind, ClaimLoop>();
   const onTrouble = (message: string, error: unknown): void =>
     parts.onEvent('error', message, { reason: String((error as Error)?.message ?? error) });
 
-  async function start<Row extends M | T | R>(kind: EventKind, source: ClaimSource<Row>, work: Work<Row>): Promise<void> {
+  async function start<Row extends M | T | R>(
+    kind: EventKind,
+    source: ClaimSource<Row>,
+    work: Work<Row>,
+  ): Promise<void> {
     const loop = await startClaimLoop({
       source,
       work,
@@ -83,7 +95,10 @@ export async function startBroker<M extends Message, T extends DueTimer, R exten
   return {
     get inFlight() {
       const kinds = invocationKinds.filter((kind) => kind !== 'http');
-      return Object.fromEntries(kinds.map((kind) => [kind, loops.get(kind)?.inFlight ?? 0])) as Record<EventKind, number>;
+      return Object.fromEntries(kinds.map((kind) => [kind, loops.get(kind)?.inFlight ?? 0])) as Record<
+        EventKind,
+        number
+      >;
     },
     async close(drainMs) {
       clearInterval(sweeping);

@@ -1,5 +1,6 @@
-// Root of the broker process: claims what is due in Postgres and delivers it to the engines of this machine. Several brokers share the
-// work. Started by the supervisor with ENGINE_DATABASE_URL, FS_PATH and PRIVATE_ORIGIN; it reads the environment and nothing else does.
+// Root of the broker process: claims what is due in Postgres and delivers it to the engines of this machine. Several
+// brokers share the work. Started by the supervisor with ENGINE_DATABASE_URL, FS_PATH and PRIVATE_ORIGIN; it reads the
+// environment and nothing else does.
 import { deliveryLimitsFrom } from '#core/delivery-limits.ts';
 import { limitsFrom } from '#core/limits.ts';
 import { openLog } from '#core/log.ts';
@@ -17,7 +18,12 @@ const log = openLog('broker', process.env);
 
 const limits = deliveryLimitsFrom(process.env);
 const folder = get('FS_PATH');
-const stores = openEventsPostgres({ url: get('ENGINE_DATABASE_URL'), name: 'platform broker', limits, connectionsMax: 12 });
+const stores = openEventsPostgres({
+  url: get('ENGINE_DATABASE_URL'),
+  name: 'platform broker',
+  limits,
+  connectionsMax: 12,
+});
 const routes = await openRouteFiles({
   folder,
   onProblem: (problem) => log.error(problem, 'A route file is broken; its last good version stays'),
@@ -42,7 +48,9 @@ routes.onChange(update);
 // What failed, while the database was away, is tried again.
 const retry = setInterval(update, 60_000);
 
-const presence = await stores.join((error) => log.warn({ reason: (error as Error).message }, 'Other brokers cannot be seen at the moment'));
+const presence = await stores.join((error) =>
+  log.warn({ reason: (error as Error).message }, 'Other brokers cannot be seen at the moment'),
+);
 const broker = await startBroker({
   stores,
   wake: stores.wake,

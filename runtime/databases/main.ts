@@ -1,5 +1,5 @@
-// Root of the database service: reads the environment, starts the parent, says where it listens and ends gracefully. Started by
-// the supervisor, and by `platform dev` as a process of its own.
+// Root of the database service: reads the environment, starts the parent, says where it listens and ends gracefully.
+// Started by the supervisor, and by `platform dev` as a process of its own.
 import { readFileSync } from 'node:fs';
 import { databaseLimitsFrom } from '#core/database-limits.ts';
 import { createDatabaseCloud } from '../stores/database-cloud.ts';
@@ -22,13 +22,15 @@ function configuration(environment: NodeJS.ProcessEnv): DatabaseServiceOptions {
   };
   const whole = (name: string, otherwise: string, most: number): number => {
     const text = value(name, otherwise);
-    if (!/^\d+$/.test(text) || Number(text) > most) fail(`${name} must be a whole number of at most ${most}, but is "${text}"`);
+    if (!/^\d+$/.test(text) || Number(text) > most)
+      fail(`${name} must be a whole number of at most ${most}, but is "${text}"`);
     return Number(text);
   };
   const directory = value('DB_STORAGE_DIR');
   if (directory === '') fail('DB_STORAGE_DIR is not set: the folder of the project databases');
   const synchronous = value('DB_SYNCHRONOUS', 'normal');
-  if (synchronous !== 'normal' && synchronous !== 'full') fail(`DB_SYNCHRONOUS must be normal or full, but is "${synchronous}"`);
+  if (synchronous !== 'normal' && synchronous !== 'full')
+    fail(`DB_SYNCHRONOUS must be normal or full, but is "${synchronous}"`);
   const shards = whole('DB_SHARDS', '2', 64);
   if (shards === 0) fail('DB_SHARDS must be at least 1');
   let tcp: TcpOptions | undefined;
@@ -54,7 +56,9 @@ function configuration(environment: NodeJS.ProcessEnv): DatabaseServiceOptions {
 
 const report = (message: string): void => void process.stderr.write(`databases: ${message}\n`);
 
-async function start(environment: NodeJS.ProcessEnv): Promise<{ socketPath: string; port?: number | null; close(): Promise<void> }> {
+async function start(
+  environment: NodeJS.ProcessEnv,
+): Promise<{ socketPath: string; port?: number | null; close(): Promise<void> }> {
   const mode = environment['DB_STORAGE_MODE'] || 'basic';
   if (mode === 'basic') return startDatabaseService(configuration(environment));
   if (mode !== 'managed-cloud') fail(`DB_STORAGE_MODE must be basic or managed-cloud, but is "${mode}"`);

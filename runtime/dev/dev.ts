@@ -1,5 +1,5 @@
-// Root used by `platform dev` and the Vite plugin: the same handler as main.ts, with one deployment that answers on every
-// host, loopback allowed for `fetch`, and logs and requests handed to the caller.
+// Root used by `platform dev` and the Vite plugin: the same handler as main.ts, with one deployment that answers on
+// every host, loopback allowed for `fetch`, and logs and requests handed to the caller.
 import { statfsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { FreeSpace } from '#core/free-space.ts';
@@ -35,31 +35,45 @@ import { secretIn } from '../supervisor/data-folder/secret-file.ts';
 /** A request or an event that ended. */
 export interface DevRequest {
   readonly kind: InvocationKind;
-  /** Of a request; empty for events. */ readonly method: string;
-  /** Path and query; empty for events. */ readonly path: string;
-  /** 0 for events. */ readonly status: number;
-  /** Null for requests. */ readonly event: EventRecord | null;
-  /** `ok` or an error's code. */ readonly outcome: string;
-  /** Of an error, in words: what the worker threw. */ readonly reason: string;
+  /** Of a request; empty for events. */
+  readonly method: string;
+  /** Path and query; empty for events. */
+  readonly path: string;
+  /** 0 for events. */
+  readonly status: number;
+  /** Null for requests. */
+  readonly event: EventRecord | null;
+  /** `ok` or an error's code. */
+  readonly outcome: string;
+  /** Of an error, in words: what the worker threw. */
+  readonly reason: string;
   readonly cpuMs: number;
   readonly wallMs: number;
 }
 
 /** What to serve from now on. */
 export interface DevDeployment {
-  /** An artifact as the builder writes it: `<folder>/artifacts/<id>`. */ readonly artifactFolder: string;
+  /** An artifact as the builder writes it: `<folder>/artifacts/<id>`. */
+  readonly artifactFolder: string;
   /** Applied before it is served: of each database, names and SQL. */
-  readonly migrations: readonly { readonly resource: string; readonly files: readonly (readonly [name: string, sql: string])[] }[];
+  readonly migrations: readonly {
+    readonly resource: string;
+    readonly files: readonly (readonly [name: string, sql: string])[];
+  }[];
   readonly vars: Readonly<Record<string, string>>;
-  /** platform.yaml with its defaults, for the dashboard to show. */ readonly config?: unknown;
+  /** platform.yaml with its defaults, for the dashboard to show. */
+  readonly config?: unknown;
 }
 
 /** Options of {@link startDev}. */
 export interface DevOptions {
   readonly host: string;
-  /** 0 = a free one. */ readonly port: number;
-  /** Where state, files and the like are kept: `.platform` of the project or its workspace. */ readonly stateFolder: string;
-  /** Bounds; default those of the environment, as in production. */ readonly limits?: Limits;
+  /** 0 = a free one. */
+  readonly port: number;
+  /** Where state, files and the like are kept: `.platform` of the project or its workspace. */
+  readonly stateFolder: string;
+  /** Bounds; default those of the environment, as in production. */
+  readonly limits?: Limits;
   readonly log: (record: { level: LogLine['level']; message: string }) => void;
   readonly onRequest: (request: DevRequest) => void;
   /** Name of the project, which tells its timers and schedules from those of others in its workspace; default `dev`. */
@@ -71,7 +85,8 @@ export interface DevOptions {
 /** A running engine with one deployment. */
 export interface DevEngine {
   readonly port: number;
-  /** Where the dashboard is; null: there is none. */ readonly dashboardUrl?: string | null;
+  /** Where the dashboard is; null: there is none. */
+  readonly dashboardUrl?: string | null;
   /** Requests that run finish on the code they began with; the next one sees the new code. */
   deploy(deployment: DevDeployment): Promise<void>;
   /** There is nothing to serve yet, since the project does not build: requests are answered with why. */
@@ -166,7 +181,8 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
       if (isOfDashboard(deployment)) return;
       const outcome = outcomeLabel(ending);
       if (kind === 'http') activity.note({ type: 'request', method, path, status, outcome, cpuMs, wallMs });
-      else if (event !== null) activity.note({ type: 'event', kind, name: event.name, id: event.id, outcome, cpuMs, wallMs });
+      else if (event !== null)
+        activity.note({ type: 'event', kind, name: event.name, id: event.id, outcome, cpuMs, wallMs });
       const reason = ending.kind === 'ok' ? '' : reasonOf(ending);
       options.onRequest({ kind, method, path, status, event, outcome, reason, cpuMs, wallMs });
     },

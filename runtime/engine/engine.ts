@@ -1,5 +1,5 @@
-// What every handler of this process shares: the guest's snapshot, the native half, the scheduler, the pool of isolates and
-// the host calls. Made once by main.ts or dev.ts.
+// What every handler of this process shares: the guest's snapshot, the native half, the scheduler, the pool of isolates
+// and the host calls. Made once by main.ts or dev.ts.
 import { availableParallelism } from 'node:os';
 import type { Limits } from '#core/limits.ts';
 import { createOwnAddresses, type EgressPolicy } from './bindings/egress.ts';
@@ -29,12 +29,14 @@ import { loadSnapshot } from './isolates/snapshot.ts';
 export interface EngineOptions {
   readonly limits: Limits;
   readonly egress: EgressPolicy;
-  /** Name servers of workers' requests; those of the system by default. */ readonly nameServers?: readonly string[];
+  /** Name servers of workers' requests; those of the system by default. */
+  readonly nameServers?: readonly string[];
   /** Private folder for the snapshot. */
   readonly cacheFolder: string;
   /** Isolates kept ready for the next deployment that starts. */
   readonly blanks: number;
-  /** Shared with whoever else works for workers; closed with the engine. */ readonly work?: HostWork;
+  /** Shared with whoever else works for workers; closed with the engine. */
+  readonly work?: HostWork;
   /** Descriptor on which a crash of the process names the deployment whose code ran; none by default. */
   readonly crashDescriptor?: number;
 }
@@ -48,11 +50,15 @@ export interface Engine {
   readonly work: HostWork;
   readonly scheduler: EntryScheduler;
   readonly counters: EngineCounters;
-  /** On connections that workers opened. */ readonly egressBytes: { readonly received: number; readonly sent: number };
+  /** On connections that workers opened. */
+  readonly egressBytes: { readonly received: number; readonly sent: number };
   readonly snapshotBytes: number;
-  /** Threads lost to heap overflows inside V8. Each keeps its memory, and the process cannot exit by itself any more. */
+  /**
+   * Threads lost to heap overflows inside V8. Each keeps its memory, and the process cannot exit by itself any more.
+   */
   readonly parkedThreads: number;
-  /** The deployment that lost most of them, as `<project>/<id>`; null where none did. */ readonly parkedBy: string | null;
+  /** The deployment that lost most of them, as `<project>/<id>`; null where none did. */
+  readonly parkedBy: string | null;
   close(): Promise<void>;
 }
 
@@ -64,7 +70,11 @@ export interface Engine {
 export async function createEngine(options: EngineOptions): Promise<Engine> {
   const snapshot = await loadSnapshot(options.cacheFolder);
   const compiledForms = new CompiledForms({ folder: options.cacheFolder, key: snapshot.key, limits: options.limits });
-  const compileAhead = new CompileAhead({ snapshot, forms: compiledForms, memoryLimitMb: options.limits.isolateMemoryMb });
+  const compileAhead = new CompileAhead({
+    snapshot,
+    forms: compiledForms,
+    memoryLimitMb: options.limits.isolateMemoryMb,
+  });
   // One entry a core: more would only take turns at the system's mercy instead of ours.
   const scheduler = new EntryScheduler({ runningMax: Math.max(2, availableParallelism()), defer: setImmediate });
   const counters = new EngineCounters({ deploymentsMax: options.limits.metricsDeploymentsMax });

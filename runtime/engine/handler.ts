@@ -1,5 +1,6 @@
-// Joins the parts of the handler: a request comes in from the listener, the route table names its deployment, static assets
-// are served before the worker, and an isolate gets the rest. It chooses no implementation: main.ts and dev.ts do.
+// Joins the parts of the handler: a request comes in from the listener, the route table names its deployment, static
+// assets are served before the worker, and an isolate gets the rest. It chooses no implementation: main.ts and dev.ts
+// do.
 import { PlatformError, type ErrorDetails } from '#core/errors.ts';
 import type { Limits } from '#core/limits.ts';
 import { ofPreview } from '#core/preview.ts';
@@ -35,29 +36,38 @@ export interface HandlerParts {
   readonly engine: Engine;
   readonly limits: Limits;
   readonly protocol: 'http' | 'https';
-  /** Port of the addresses that are given to others; null: as requests say. */ readonly publicPort?: number | null;
-  /** Addresses and CIDR ranges. */ readonly trustedProxies: readonly string[];
+  /** Port of the addresses that are given to others; null: as requests say. */
+  readonly publicPort?: number | null;
+  /** Addresses and CIDR ranges. */
+  readonly trustedProxies: readonly string[];
   readonly findRoute: (host: string) => Route | null;
   /** @throws {PlatformError} `artifact_corrupt`, `deployment_unavailable`. */
   readonly openArtifact: (id: string) => OpenArtifact;
   readonly assets: AssetServer;
   readonly cache: CacheStore;
   readonly stores: BindingStores;
-  /** Null without a database service, and where deployments come with their databases ready. */ readonly databases: ProjectDatabases | null;
-  /** Null: no `/auth/*`. */ readonly authRoutes: AuthRoutes | null;
-  /** Null: no signed addresses of files. */ readonly signedFiles: SignedFiles | null;
-  /** Host that a project's production answers on. */ readonly hostOf: (project: string) => string;
-  /** Whose bindings a project has: its own name, or that of the workspace it shares them with. */ readonly namespaceOf: (
-    project: string,
-  ) => string;
-  /** The route of a deployment by its id. */ readonly findDeployment: (id: string) => Route | null;
+  /** Null without a database service, and where deployments come with their databases ready. */
+  readonly databases: ProjectDatabases | null;
+  /** Null: no `/auth/*`. */
+  readonly authRoutes: AuthRoutes | null;
+  /** Null: no signed addresses of files. */
+  readonly signedFiles: SignedFiles | null;
+  /** Host that a project's production answers on. */
+  readonly hostOf: (project: string) => string;
+  /** Whose bindings a project has: its own name, or that of the workspace it shares them with. */
+  readonly namespaceOf: (project: string) => string;
+  /** The route of a deployment by its id. */
+  readonly findDeployment: (id: string) => Route | null;
   /** Where a deployment's requests go instead; null: all are served here. `before`: what it said last. */
   readonly remoteOf?: (deployment: string, placed: Placed, before: Remote | null) => Remote | null;
-  /** Whether workers of new routes are compiled before anybody asks for them. */ readonly compilesAhead?: boolean;
-  /** Answers failed requests with what the worker's author wants to know; absent: as visitors may see it. */ readonly explain?: Explain;
+  /** Whether workers of new routes are compiled before anybody asks for them. */
+  readonly compilesAhead?: boolean;
+  /** Answers failed requests with what the worker's author wants to know; absent: as visitors may see it. */
+  readonly explain?: Explain;
   readonly onLog: (deployment: DeploymentConfig, line: LogLine) => void;
   readonly onRequest: ((record: RequestRecord) => void) | null;
-  /** Whether `onRequest` wants only those that failed. */ readonly onlyFailures?: boolean;
+  /** Whether `onRequest` wants only those that failed. */
+  readonly onlyFailures?: boolean;
 }
 
 /** How the start of a worker went, and what it wrote meanwhile. */
@@ -103,9 +113,11 @@ export interface Handler {
 /** A deployment as this process serves it. */
 interface Served {
   readonly artifact: OpenArtifact;
-  /** Null for static projects. */ readonly deployment: Deployment | null;
+  /** Null for static projects. */
+  readonly deployment: Deployment | null;
   readonly counters: DeploymentCounters | null;
-  /** Where its requests go instead. */ remote: Remote | null;
+  /** Where its requests go instead. */
+  remote: Remote | null;
 }
 
 /** Lines of a worker's top level that are told. */
@@ -146,7 +158,9 @@ export function createHandler(parts: HandlerParts): Handler {
   function callsOf(route: Route, artifact: OpenArtifact): HostHandlers {
     const { handlers } = parts.engine;
     const { project, branch, deployment, preview } = route;
-    const cache = createCacheCalls(ofPreview(project, preview), parts.cache, { entryBytesMax: parts.limits.cacheEntryBytesMax });
+    const cache = createCacheCalls(ofPreview(project, preview), parts.cache, {
+      entryBytesMax: parts.limits.cacheEntryBytesMax,
+    });
     const owner = { namespace: parts.namespaceOf(project), project, branch, deployment, preview };
     const bindings = createBindingCalls(owner, artifact.manifest, parts.stores, {
       signUrl: signUrlOf(route),
@@ -183,7 +197,8 @@ export function createHandler(parts: HandlerParts): Handler {
   function configOf(route: Route, artifact: OpenArtifact): Omit<DeploymentConfig, 'prepare'> {
     const { manifest } = artifact;
     const bindings: Record<string, string> = {};
-    for (const [kind, names] of Object.entries(manifest.bindings)) for (const name of Object.keys(names)) bindings[name] = kind;
+    for (const [kind, names] of Object.entries(manifest.bindings))
+      for (const name of Object.keys(names)) bindings[name] = kind;
     // Under the name that it is declared with, and under its own (spec 2.1).
     if (manifest.bindings['auth'] !== undefined) bindings['PLATFORM_AUTH'] = 'auth';
     if (manifest.assets?.binding) bindings[manifest.assets.binding] = 'assets';
@@ -205,7 +220,8 @@ export function createHandler(parts: HandlerParts): Handler {
     const { manifest } = artifact;
     const config: DeploymentConfig = {
       ...configOf(route, artifact),
-      prepare: databases === null ? null : prepareDatabases(databases, parts.namespaceOf(route.project), route, artifact),
+      prepare:
+        databases === null ? null : prepareDatabases(databases, parts.namespaceOf(route.project), route, artifact),
     };
     const counters =
       manifest.worker === null
@@ -215,7 +231,9 @@ export function createHandler(parts: HandlerParts): Handler {
             target: route.preview === null ? 'production' : 'preview',
           });
     const deployment =
-      counters === null ? null : new Deployment(config, { ...deploymentParts, counters, handlers: callsOf(route, artifact) });
+      counters === null
+        ? null
+        : new Deployment(config, { ...deploymentParts, counters, handlers: callsOf(route, artifact) });
     if (deployment !== null) deployment.admitted = shedder.share;
     const remote = deployment === null ? null : (parts.remoteOf?.(keyOf(route), deployment, null) ?? null);
     const opened: Served = { artifact, deployment, counters, remote };
@@ -253,7 +271,11 @@ export function createHandler(parts: HandlerParts): Handler {
       parts.signedFiles.serve(exchange, parts.namespaceOf(route.project));
       return;
     }
-    if (parts.authRoutes !== null && exchange.target.startsWith(authPath) && found.artifact.manifest.bindings['auth'] !== undefined) {
+    if (
+      parts.authRoutes !== null &&
+      exchange.target.startsWith(authPath) &&
+      found.artifact.manifest.bindings['auth'] !== undefined
+    ) {
       const site = {
         namespace: ofPreview(parts.namespaceOf(route.project), route.preview),
         origin: originOf(exchange.host),
@@ -261,7 +283,11 @@ export function createHandler(parts: HandlerParts): Handler {
         askedAt: `${parts.protocol}://${parts.publicPort == null ? exchange.host : exchange.host.replace(/:\d*$/, '')}`,
         vars: route.vars,
       };
-      parts.authRoutes.serve(exchange, site, deploymentParts.clientHeaders(exchange.headerBlock, exchange.remoteAddress));
+      parts.authRoutes.serve(
+        exchange,
+        site,
+        deploymentParts.clientHeaders(exchange.headerBlock, exchange.remoteAddress),
+      );
       return;
     }
     const { artifact, deployment, remote } = found;
@@ -312,7 +338,8 @@ export function createHandler(parts: HandlerParts): Handler {
   async function check(route: Route): Promise<CheckEnd> {
     const lines: LogLine[] = [];
     const counters = new DeploymentCounters(route.deployment, route.project);
-    const onLog = (_deployment: DeploymentConfig, line: LogLine): void => void (lines.length < checkLinesMax && lines.push(line));
+    const onLog = (_deployment: DeploymentConfig, line: LogLine): void =>
+      void (lines.length < checkLinesMax && lines.push(line));
     let deployment: Deployment | null = null;
     try {
       const artifact = parts.openArtifact(route.artifact);
@@ -373,7 +400,8 @@ export function createHandler(parts: HandlerParts): Handler {
     serveHere,
     replace() {
       for (const [route, entry] of served)
-        if (entry.deployment !== null) entry.remote = parts.remoteOf?.(keyOf(route), entry.deployment, entry.remote) ?? null;
+        if (entry.deployment !== null)
+          entry.remote = parts.remoteOf?.(keyOf(route), entry.deployment, entry.remote) ?? null;
     },
     running() {
       const running: string[] = [];
@@ -421,7 +449,9 @@ function keyOf({ project, deployment }: Route): string {
 
 function refuse(exchange: Exchange, error: PlatformError): void {
   const response = failureResponse(
-    error.code === 'artifact_corrupt' || error.code === 'deployment_unavailable' ? failed(error.code, error.details) : failed('internal'),
+    error.code === 'artifact_corrupt' || error.code === 'deployment_unavailable'
+      ? failed(error.code, error.details)
+      : failed('internal'),
   );
   exchange.send(response.status, response.headerBlock, response.body);
 }

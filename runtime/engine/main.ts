@@ -34,7 +34,9 @@ function fail(error: unknown): never {
   const { code, message } = error as NodeJS.ErrnoException;
   if (error instanceof ConfigurationError || code === 'EADDRINUSE' || code === 'EACCES') {
     log.fatal(
-      code === 'EADDRINUSE' ? `Port ${process.env['HANDLER_PORT'] ?? ''} is taken: stop what listens there, or set HANDLER_PORT` : message,
+      code === 'EADDRINUSE'
+        ? `Port ${process.env['HANDLER_PORT'] ?? ''} is taken: stop what listens there, or set HANDLER_PORT`
+        : message,
     );
     process.exit(EXIT_CONFIGURATION);
   }
@@ -88,7 +90,10 @@ async function start(): Promise<void> {
     if (!handler.serveHere(key, exchange))
       answerFailure(exchange, failed('deployment_unavailable', { deployment: key, reason: 'it is gone' }));
   };
-  const forwarder = new Forwarder({ serveHere, answerLost: (exchange) => answerFailure(exchange, failed('engine_lost')) });
+  const forwarder = new Forwarder({
+    serveHere,
+    answerLost: (exchange) => answerFailure(exchange, failed('engine_lost')),
+  });
   const placement = new Placement({
     place: () => place,
     forwarder,
@@ -98,7 +103,14 @@ async function start(): Promise<void> {
     refuse: (exchange, strikes, retryAfterSeconds) =>
       answerFailure(exchange, failed('deployment_quarantined', { strikes, retryAfterSeconds })),
   });
-  const { stores, cache, signedFiles, authRoutes, databases, close: closeStores } = await openStores(config, engine.work);
+  const {
+    stores,
+    cache,
+    signedFiles,
+    authRoutes,
+    databases,
+    close: closeStores,
+  } = await openStores(config, engine.work);
   const kept = new KeptLog({ bytesMax: config.limits.logKeptBytesMax, projectsMax: config.limits.logKeptProjectsMax });
   const { onRequest } = logging;
   const handler = createHandler({
@@ -166,11 +178,22 @@ async function start(): Promise<void> {
 
   const { open, reason } = await chooseListener(config.listener);
   const listen = (options: Pick<ListenerOptions, 'port' | 'reusePort' | 'inherited'>): Promise<Listener> =>
-    open({ ...options, host: config.host, domains: config.domains, limits: config.limits, onExchange: handler.onExchange });
+    open({
+      ...options,
+      host: config.host,
+      domains: config.domains,
+      limits: config.limits,
+      onExchange: handler.onExchange,
+    });
   const onListening = (listener: Listener): void => {
     ({ technology } = listener);
     log.info(
-      { port: listener.port, listener: technology, snapshotBytes: engine.snapshotBytes, ...(reason === null ? {} : { reason }) },
+      {
+        port: listener.port,
+        listener: technology,
+        snapshotBytes: engine.snapshotBytes,
+        ...(reason === null ? {} : { reason }),
+      },
       'The handler listens',
     );
   };

@@ -1,5 +1,6 @@
-// How much memory the uploads of one namespace hold at a time, whatever their number: over it only the eldest of them goes on, the others
-// wait with their clients. So the most is the bound and one upload, and none waits for one that waits itself. Pure.
+// How much memory the uploads of one namespace hold at a time, whatever their number: over it only the eldest of them
+// goes on, the others wait with their clients. So the most is the bound and one upload, and none waits for one that
+// waits itself. Pure.
 
 /** One upload. */
 export interface Share {

@@ -1,5 +1,5 @@
-// The Cache API's store in this process: bounded, least recently used first out, and of the project first that holds most, so
-// that none can drive out all the others. Opened by the roots.
+// The Cache API's store in this process: bounded, least recently used first out, and of the project first that holds
+// most, so that none can drive out all the others. Opened by the roots.
 import type { CacheRecord, CacheStore } from '../engine/bindings/cache.ts';
 
 interface Entry {
@@ -9,7 +9,8 @@ interface Entry {
 }
 
 interface Shelf {
-  /** In the order of their last use. */ readonly entries: Map<string, Entry>;
+  /** In the order of their last use. */
+  readonly entries: Map<string, Entry>;
   bytes: number;
 }
 

@@ -1,5 +1,5 @@
-// Cached responses and texts in Postgres (table binding.cache_record), shared by all engines, where no Redis is given. Keys are kept by
-// their hash: a URL may be longer than an index takes.
+// Cached responses and texts in Postgres (table binding.cache_record), shared by all engines, where no Redis is given.
+// Keys are kept by their hash: a URL may be longer than an index takes.
 import { createHash } from 'node:crypto';
 import type { CacheStore } from '../engine/bindings/cache.ts';
 import type { PostgresSql } from './sql-postgres.ts';
@@ -9,7 +9,10 @@ const sweepEvery = 200;
 const sweepRows = 2000;
 
 /** @param sql the tables of bindings; closed by who opened it. */
-export function createCachePostgres(sql: PostgresSql, options: { readonly recordsMax: number; readonly now?: () => number }): CacheStore {
+export function createCachePostgres(
+  sql: PostgresSql,
+  options: { readonly recordsMax: number; readonly now?: () => number },
+): CacheStore {
   const now = options.now ?? Date.now;
   const hashed = (key: string): string => createHash('sha256').update(key).digest('base64url');
   let writes = 0;
@@ -22,7 +25,10 @@ export function createCachePostgres(sql: PostgresSql, options: { readonly record
     const [count] = await sql.all<{ records: number }>('SELECT count(*)::int AS records FROM cache_record');
     const excess = Math.min((count?.records ?? 0) - options.recordsMax, sweepRows);
     if (excess > 0)
-      await sql.all('DELETE FROM cache_record WHERE ctid IN (SELECT ctid FROM cache_record ORDER BY expires_at LIMIT $1)', excess);
+      await sql.all(
+        'DELETE FROM cache_record WHERE ctid IN (SELECT ctid FROM cache_record ORDER BY expires_at LIMIT $1)',
+        excess,
+      );
   }
 
   return {

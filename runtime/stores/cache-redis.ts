@@ -1,4 +1,5 @@
-// Cached responses and texts in Redis (`CACHE_URL`), shared by all engines; how much is kept is Redis's own affair (`maxmemory`).
+// Cached responses and texts in Redis (`CACHE_URL`), shared by all engines; how much is kept is Redis's own affair
+// (`maxmemory`).
 import { createHash } from 'node:crypto';
 import { createClient, RESP_TYPES } from 'redis';
 import { PlatformError } from '#core/errors.ts';
@@ -7,18 +8,25 @@ import type { CacheStore } from '../engine/bindings/cache.ts';
 const connectMs = 5000;
 
 /** Connects; afterwards a server that goes away is connected again, and calls meanwhile fail at once. */
-export async function openCacheRedis(url: string, onTrouble: (error: Error) => void): Promise<CacheStore & { close(): Promise<void> }> {
+export async function openCacheRedis(
+  url: string,
+  onTrouble: (error: Error) => void,
+): Promise<CacheStore & { close(): Promise<void> }> {
   const client = createClient({
     url,
     disableOfflineQueue: true,
     // Not among the rights of the engines' user.
     disableClientInfo: true,
-    socket: { connectTimeout: connectMs, reconnectStrategy: (retries) => Math.min(50 * 2 ** Math.min(retries, 7), 2000) },
+    socket: {
+      connectTimeout: connectMs,
+      reconnectStrategy: (retries) => Math.min(50 * 2 ** Math.min(retries, 7), 2000),
+    },
   });
   client.on('error', onTrouble);
   await client.connect();
   const bytes = client.withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer });
-  const keyOf = (project: string, key: string): string => `cache:${project}:${createHash('sha256').update(key).digest('base64url')}`;
+  const keyOf = (project: string, key: string): string =>
+    `cache:${project}:${createHash('sha256').update(key).digest('base64url')}`;
 
   async function guarded<Result>(run: () => Promise<Result>): Promise<Result> {
     try {
@@ -43,7 +51,9 @@ export async function openCacheRedis(url: string, onTrouble: (error: Error) => v
       const text = Buffer.from(head);
       start.writeUInt32LE(text.byteLength, 1);
       const value = Buffer.concat([start, text, body ?? Buffer.alloc(0)]);
-      await guarded(() => client.set(keyOf(project, key), value, { expiration: { type: 'PX', value: Math.max(1, Math.ceil(lifeMs)) } }));
+      await guarded(() =>
+        client.set(keyOf(project, key), value, { expiration: { type: 'PX', value: Math.max(1, Math.ceil(lifeMs)) } }),
+      );
     },
     async delete(project, key) {
       return (await guarded(() => client.del(keyOf(project, key)))) > 0;

@@ -1,5 +1,6 @@
-// What queues, timers, cron and workflows share: lanes, and rows of a lane that are due, claimed under a lease, renewed and let go.
-// The claim loop (postgres/claim-loop.ts) calls it; the stores of the kinds build on it. `seq` numbers a row in its table.
+// What queues, timers, cron and workflows share: lanes, and rows of a lane that are due, claimed under a lease, renewed
+// and let go. The claim loop (postgres/claim-loop.ts) calls it; the stores of the kinds build on it. `seq` numbers a
+// row in its table.
 import { withoutPreview } from '#core/preview.ts';
 import type { ClaimedRow, ClaimSource } from '#postgres/claim-loop.ts';
 import { likePrefix, oneOf, type Sql } from './sql.ts';
@@ -68,7 +69,11 @@ export function createLanes(sql: Sql, kind: LaneKind): Lanes {
     open,
     async limit(namespace, concurrency) {
       for (const [resource, most] of Object.entries(concurrency))
-        await sql.all('UPDATE lane SET concurrency = $2 WHERE id = $1 AND concurrency <> $2', await open(namespace, resource), most);
+        await sql.all(
+          'UPDATE lane SET concurrency = $2 WHERE id = $1 AND concurrency <> $2',
+          await open(namespace, resource),
+          most,
+        );
     },
     async consume(namespace, resources) {
       for (const resource of resources)
@@ -105,7 +110,13 @@ export interface ClaimOptions {
 /** Claims over one table. */
 export type Claims<Row extends LaneRow> = ClaimSource<Row>;
 
-export function createClaims<Row extends LaneRow>({ sql, kind, table, concurrency, ordered = false }: ClaimOptions): Claims<Row> {
+export function createClaims<Row extends LaneRow>({
+  sql,
+  kind,
+  table,
+  concurrency,
+  ordered = false,
+}: ClaimOptions): Claims<Row> {
   const unblocked = ordered
     ? `AND (m.ordering_key IS NULL OR NOT EXISTS (SELECT 1 FROM ${table} e
          WHERE e.lane_id = m.lane_id AND e.ordering_key = m.ordering_key AND e.seq < m.seq AND e.due_at IS NOT NULL))`
@@ -122,10 +133,18 @@ export function createClaims<Row extends LaneRow>({ sql, kind, table, concurrenc
     UPDATE ${table} t SET due_at = $2, lease = $3, attempt = t.attempt + 1
     FROM picked WHERE t.seq = picked.seq RETURNING t.*, picked.namespace, picked.resource, picked.room`;
 
-  /** A claim that the server forgets is made again. What should happen once, a timer, is claimed for good all the same. */
+  /**
+   * A claim that the server forgets is made again. What should happen once, a timer, is claimed for good all the same.
+   */
   const run: Sql['all'] = kind === 'timer' || kind === 'cron' ? sql.all : sql.fleeting;
 
-  async function claimSqlite(lanes: readonly number[], perLane: number, lease: string, now: number, until: number): Promise<Row[]> {
+  async function claimSqlite(
+    lanes: readonly number[],
+    perLane: number,
+    lease: string,
+    now: number,
+    until: number,
+  ): Promise<Row[]> {
     return sql.transaction(async (inside) => {
       const rows: Row[] = [];
       for (const lane of lanes) {

@@ -1,19 +1,27 @@
-// The management API of a libSQL cloud: finds the database of a project there, and makes it, and its group, when it is not
-// there. Called by database-cloud.ts. The API token goes to that API and nowhere else.
+// The management API of a libSQL cloud: finds the database of a project there, and makes it, and its group, when it is
+// not there. Called by database-cloud.ts. The API token goes to that API and nowhere else.
 import { createHash } from 'node:crypto';
 import { PlatformError } from '#core/errors.ts';
 import type { DatabasePlace } from '../engine/bindings/database.ts';
 
 /** `DBCLOUD_*` (spec 2.7). */
 export interface DatabaseCloudSettings {
-  /** `DBCLOUD_API_URL`. */ readonly apiUrl: string;
-  /** `DBCLOUD_ORGANIZATION`. */ readonly organization: string;
-  /** `DBCLOUD_GROUP_NAME`. */ readonly group: string;
-  /** `DBCLOUD_PRIMARY_LOCATION`. */ readonly location: string;
-  /** `DBCLOUD_DATABASE_PREFIX`. */ readonly prefix: string;
-  /** `DBCLOUD_API_TOKEN`. */ readonly apiToken: string;
-  /** `DBCLOUD_GROUP_AUTH_TOKEN`: opens the databases of the group. */ readonly groupToken: string;
-  /** `DBCLOUD_PITR_RETENTION_DAYS`: how far back a branch may begin; null: the cloud decides. */ readonly retentionDays: number | null;
+  /** `DBCLOUD_API_URL`. */
+  readonly apiUrl: string;
+  /** `DBCLOUD_ORGANIZATION`. */
+  readonly organization: string;
+  /** `DBCLOUD_GROUP_NAME`. */
+  readonly group: string;
+  /** `DBCLOUD_PRIMARY_LOCATION`. */
+  readonly location: string;
+  /** `DBCLOUD_DATABASE_PREFIX`. */
+  readonly prefix: string;
+  /** `DBCLOUD_API_TOKEN`. */
+  readonly apiToken: string;
+  /** `DBCLOUD_GROUP_AUTH_TOKEN`: opens the databases of the group. */
+  readonly groupToken: string;
+  /** `DBCLOUD_PITR_RETENTION_DAYS`: how far back a branch may begin; null: the cloud decides. */
+  readonly retentionDays: number | null;
 }
 
 const required = [
@@ -30,16 +38,21 @@ const required = [
  *
  * @throws {Error} naming every variable that is missing or wrong; never a value of a token.
  */
-export function databaseCloudSettings(environment: Readonly<Record<string, string | undefined>>): DatabaseCloudSettings {
+export function databaseCloudSettings(
+  environment: Readonly<Record<string, string | undefined>>,
+): DatabaseCloudSettings {
   const missing = required.filter((name) => (environment[name] ?? '') === '');
   if (missing.length > 0) throw new Error(`DB_STORAGE_MODE=managed-cloud needs ${missing.join(', ')}`);
   const value = (name: string): string => environment[name] as string;
   const prefix = value('DBCLOUD_DATABASE_PREFIX');
   if (!/^[a-z0-9][a-z0-9-]{0,19}$/.test(prefix)) {
-    throw new Error(`DBCLOUD_DATABASE_PREFIX must be at most 20 lower-case letters, digits and hyphens, but is "${prefix}"`);
+    throw new Error(
+      `DBCLOUD_DATABASE_PREFIX must be at most 20 lower-case letters, digits and hyphens, but is "${prefix}"`,
+    );
   }
   const apiUrl = environment['DBCLOUD_API_URL'] || 'https://api.turso.tech';
-  if (!URL.canParse(apiUrl) || !/^https?:/.test(apiUrl)) throw new Error(`DBCLOUD_API_URL must be an address, but is "${apiUrl}"`);
+  if (!URL.canParse(apiUrl) || !/^https?:/.test(apiUrl))
+    throw new Error(`DBCLOUD_API_URL must be an address, but is "${apiUrl}"`);
   const days = environment['DBCLOUD_PITR_RETENTION_DAYS'] || null;
   if (days !== null && !/^[1-9]\d{0,3}$/.test(days)) {
     throw new Error(`DBCLOUD_PITR_RETENTION_DAYS must be a whole number of at least 1, but is "${days}"`);
@@ -67,7 +80,8 @@ export function cloudName(prefix: string, { namespace, resource }: DatabasePlace
 export interface CloudSeed {
   readonly type: 'database';
   readonly name: string;
-  /** A moment of the past. */ readonly timestamp?: string;
+  /** A moment of the past. */
+  readonly timestamp?: string;
 }
 
 export interface DatabaseCloudApi {
@@ -85,7 +99,11 @@ export function createDatabaseCloudApi(settings: DatabaseCloudSettings): Databas
   const root = `${apiUrl}/v1/organizations/${encodeURIComponent(organization)}`;
   const addresses = new Map<string, Promise<string>>();
 
-  async function ask(method: string, path: string, body?: unknown): Promise<{ status: number; value: Record<string, unknown> }> {
+  async function ask(
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<{ status: number; value: Record<string, unknown> }> {
     let response: Response;
     try {
       response = await fetch(root + path, {
@@ -110,7 +128,9 @@ export function createDatabaseCloudApi(settings: DatabaseCloudSettings): Databas
 
   function refused(what: string, status: number, value: Record<string, unknown>): PlatformError {
     const said = typeof value['error'] === 'string' ? `: ${value['error'].slice(0, 200)}` : '';
-    return new PlatformError('database_unavailable', { reason: `the database cloud answered ${what} with status ${status}${said}` });
+    return new PlatformError('database_unavailable', {
+      reason: `the database cloud answered ${what} with status ${status}${said}`,
+    });
   }
 
   function toAddress(value: Record<string, unknown>): string {
@@ -128,7 +148,8 @@ export function createDatabaseCloudApi(settings: DatabaseCloudSettings): Databas
     const isGroupMissing = (made.status === 400 || made.status === 404) && /group/i.test(String(made.value['error']));
     if (!isGroupMissing) return made;
     const grouped = await ask('POST', '/groups', { name: group, location });
-    if (grouped.status >= 400 && grouped.status !== 409) throw refused('the making of its group', grouped.status, grouped.value);
+    if (grouped.status >= 400 && grouped.status !== 409)
+      throw refused('the making of its group', grouped.status, grouped.value);
     return ask('POST', '/databases', body);
   }
 
@@ -157,7 +178,8 @@ export function createDatabaseCloudApi(settings: DatabaseCloudSettings): Databas
     },
     async create(place, seed) {
       const made = await make(cloudName(prefix, place), seed);
-      if (made.status === 409) throw new PlatformError('conflict', { reason: 'There is a database of that name already' });
+      if (made.status === 409)
+        throw new PlatformError('conflict', { reason: 'There is a database of that name already' });
       if (made.status >= 400) throw refused('the making of a database', made.status, made.value);
       return toAddress(made.value);
     },
@@ -165,7 +187,8 @@ export function createDatabaseCloudApi(settings: DatabaseCloudSettings): Databas
       const name = cloudName(prefix, place);
       addresses.delete(name);
       const removed = await ask('DELETE', `/databases/${name}`);
-      if (removed.status >= 400 && removed.status !== 404) throw refused('the removal of a database', removed.status, removed.value);
+      if (removed.status >= 400 && removed.status !== 404)
+        throw refused('the removal of a database', removed.status, removed.value);
     },
   };
 }

@@ -1,5 +1,6 @@
-// `DB_STORAGE_MODE=managed-cloud`: the store of databases over a libSQL cloud. What SQL may do is bounded there; here are the
-// checks that make both modes answer alike, and the interactive transactions, each a stream of the cloud that we end in time.
+// `DB_STORAGE_MODE=managed-cloud`: the store of databases over a libSQL cloud. What SQL may do is bounded there; here
+// are the checks that make both modes answer alike, and the interactive transactions, each a stream of the cloud that
+// we end in time.
 import { randomInt } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { defaultDatabaseLimits, type DatabaseLimits } from '#core/database-limits.ts';
@@ -48,13 +49,15 @@ export interface DatabaseCloud extends DatabaseStore, Pick<DatabaseOwner, 'migra
 }
 
 interface Stream {
-  /** Its database; the number alone opens nothing. */ readonly name: string;
+  /** Its database; the number alone opens nothing. */
+  readonly name: string;
   readonly address: string;
   baton: string | null;
   /** Requests of one stream follow each other: each needs the baton of the one before. */
   tail: Promise<unknown>;
   readonly timer: NodeJS.Timeout;
-  /** Messages that it puts into the outbox. */ sends: number;
+  /** Messages that it puts into the outbox. */
+  sends: number;
 }
 
 const ops = { ...databaseOps, ...outboxOps };
@@ -67,7 +70,10 @@ const outside = ['BEGIN', 'COMMIT', 'ROLLBACK'] as const;
 const inside = ['SAVEPOINT platform_batch', 'RELEASE platform_batch', 'ROLLBACK TO platform_batch'] as const;
 const own = (sql: string): HranaStatement => ({ sql, args: [], want_rows: false });
 
-export function createDatabaseCloud(settings: DatabaseCloudSettings, limits: DatabaseLimits = defaultDatabaseLimits): DatabaseCloud {
+export function createDatabaseCloud(
+  settings: DatabaseCloudSettings,
+  limits: DatabaseLimits = defaultDatabaseLimits,
+): DatabaseCloud {
   const api = createDatabaseCloudApi(settings);
   const streams = new Map<number, Stream>();
   const over = new Map<number, string>();
@@ -95,18 +101,29 @@ export function createDatabaseCloud(settings: DatabaseCloudSettings, limits: Dat
     }
     const text = await response.text();
     if (!response.ok)
-      throw new PlatformError('database_unavailable', { reason: `the database cloud answered with status ${response.status}` });
-    if (text.length > 4 * limits.resultBytesMax) throw tooBig('the result', 'DB_MAX_RESULT_BYTES', limits.resultBytesMax);
+      throw new PlatformError('database_unavailable', {
+        reason: `the database cloud answered with status ${response.status}`,
+      });
+    if (text.length > 4 * limits.resultBytesMax)
+      throw tooBig('the result', 'DB_MAX_RESULT_BYTES', limits.resultBytesMax);
     return JSON.parse(text) as HranaAnswer;
   }
 
   /** The result of the first request of a pipeline. */
-  async function ask(place: DatabasePlace, transaction: number, request: HranaRequest, isLast = false): Promise<unknown> {
+  async function ask(
+    place: DatabasePlace,
+    transaction: number,
+    request: HranaRequest,
+    isLast = false,
+  ): Promise<unknown> {
     const requests: HranaRequest[] = transaction === 0 || isLast ? [request, { type: 'close' }] : [request];
     if (transaction === 0) return first(await post(await api.addressOf(place), null, requests));
     const stream = streams.get(transaction);
     if (stream === undefined || stream.name !== cloudName(settings.prefix, place)) {
-      throw new SqlRefusal('SQLITE_ABORT', `the transaction is over: ${over.get(transaction) ?? 'it is not known here'}`);
+      throw new SqlRefusal(
+        'SQLITE_ABORT',
+        `the transaction is over: ${over.get(transaction) ?? 'it is not known here'}`,
+      );
     }
     const answer = stream.tail.then(() => post(stream.address, stream.baton, requests));
     stream.tail = answer.catch(() => {});
@@ -117,7 +134,8 @@ export function createDatabaseCloud(settings: DatabaseCloudSettings, limits: Dat
 
   function first({ results }: HranaAnswer): unknown {
     const [result] = results;
-    if (result === undefined) throw new PlatformError('database_unavailable', { reason: 'the database cloud answered nothing' });
+    if (result === undefined)
+      throw new PlatformError('database_unavailable', { reason: 'the database cloud answered nothing' });
     if (result.type === 'error') throw toHranaRefusal(result.error);
     return result.response.result;
   }
@@ -141,7 +159,11 @@ export function createDatabaseCloud(settings: DatabaseCloudSettings, limits: Dat
   }
 
   /** A statement whose `LIMIT` the server refuses, in words that it has; null when that is not why it was refused. */
-  async function spelledOut(place: DatabasePlace, transaction: number, statement: HranaStatement): Promise<HranaStatement | null> {
+  async function spelledOut(
+    place: DatabasePlace,
+    transaction: number,
+    statement: HranaStatement,
+  ): Promise<HranaStatement | null> {
     const change = limitedChange(statement.sql);
     if (change === null) return null;
     const shape = shapeOf(await owned(place, transaction, shapeSql, change.table));
@@ -180,13 +202,21 @@ export function createDatabaseCloud(settings: DatabaseCloudSettings, limits: Dat
     for (const [index, stmt] of statements.entries()) steps.push({ stmt, condition: { type: 'ok', step: index } });
     steps.push({ stmt: own(after), condition: { type: 'ok', step: last - 1 } });
     steps.push({ stmt: own(undo), condition: { type: 'not', cond: { type: 'ok', step: last } } });
-    const { step_results, step_errors } = (await ask(place, transaction, { type: 'batch', batch: { steps } })) as HranaBatchResult;
-    for (const [index, error] of step_errors.slice(0, last + 1).entries()) if (error != null) return { step: index - 1, error };
+    const { step_results, step_errors } = (await ask(place, transaction, {
+      type: 'batch',
+      batch: { steps },
+    })) as HranaBatchResult;
+    for (const [index, error] of step_errors.slice(0, last + 1).entries())
+      if (error != null) return { step: index - 1, error };
     take(step_results.slice(1, last));
     return null;
   }
 
-  async function batch(place: DatabasePlace, transaction: number, statements: readonly HranaStatement[]): Promise<string> {
+  async function batch(
+    place: DatabasePlace,
+    transaction: number,
+    statements: readonly HranaStatement[],
+  ): Promise<string> {
     const startedAt = performance.now();
     let json = '[]';
     const failed = await runTogether(place, transaction, statements, (results) => {
@@ -199,7 +229,8 @@ export function createDatabaseCloud(settings: DatabaseCloudSettings, limits: Dat
 
   async function exec(place: DatabasePlace, transaction: number, text: unknown): Promise<string> {
     if (typeof text !== 'string') throw new SqlRefusal('SQLITE_MISUSE', 'SQL must be text');
-    if (Buffer.byteLength(text) > limits.execBytesMax) throw tooBig('the SQL text', 'DB_MAX_EXEC_BYTES', limits.execBytesMax);
+    if (Buffer.byteLength(text) > limits.execBytesMax)
+      throw tooBig('the SQL text', 'DB_MAX_EXEC_BYTES', limits.execBytesMax);
     const startedAt = performance.now();
     const statements = splitStatements(text, limits.execStatementsMax);
     const fail = (index: number, { code, message }: SqlRefusal): never => {
@@ -241,11 +272,23 @@ export function createDatabaseCloud(settings: DatabaseCloudSettings, limits: Dat
     const timer = setTimeout(() => {
       void end(place, id, 'ROLLBACK', why).catch(() => {});
     }, limits.transactionMs);
-    streams.set(id, { name: cloudName(settings.prefix, place), address, baton: answer.baton, tail: Promise.resolve(), timer, sends: 0 });
+    streams.set(id, {
+      name: cloudName(settings.prefix, place),
+      address,
+      baton: answer.baton,
+      tail: Promise.resolve(),
+      timer,
+      sends: 0,
+    });
     return `{"t":${id}}`;
   }
 
-  async function end(place: DatabasePlace, transaction: number, sql: 'COMMIT' | 'ROLLBACK', why: string): Promise<string> {
+  async function end(
+    place: DatabasePlace,
+    transaction: number,
+    sql: 'COMMIT' | 'ROLLBACK',
+    why: string,
+  ): Promise<string> {
     const request = ask(place, transaction, { type: 'execute', stmt: own(sql) }, true);
     const stream = streams.get(transaction);
     if (stream?.name === cloudName(settings.prefix, place)) {
@@ -260,9 +303,16 @@ export function createDatabaseCloud(settings: DatabaseCloudSettings, limits: Dat
       : `{"m":[${nextVersion()}]}`;
   }
 
-  async function owned(place: DatabasePlace, transaction: number, sql: string, ...values: (string | number)[]): Promise<unknown[][]> {
+  async function owned(
+    place: DatabasePlace,
+    transaction: number,
+    sql: string,
+    ...values: (string | number)[]
+  ): Promise<unknown[][]> {
     const stmt = { ...own(sql), args: values.map((value) => toHrana(value)), want_rows: true };
-    return ((await ask(place, transaction, { type: 'execute', stmt })) as HranaResult).rows.map((row) => row.map(fromHrana));
+    return ((await ask(place, transaction, { type: 'execute', stmt })) as HranaResult).rows.map((row) =>
+      row.map(fromHrana),
+    );
   }
 
   async function enqueue(place: DatabasePlace, transaction: number, args: readonly unknown[]): Promise<string> {
@@ -295,29 +345,41 @@ export function createDatabaseCloud(settings: DatabaseCloudSettings, limits: Dat
       signal: AbortSignal.timeout(limits.statementMs),
       redirect: 'error',
     }).catch(() => null);
-    if (response?.ok !== true) throw new PlatformError('database_unavailable', { reason: 'the database cloud gives no dump' });
+    if (response?.ok !== true)
+      throw new PlatformError('database_unavailable', { reason: 'the database cloud gives no dump' });
     const bytes = new Uint8Array(await response.arrayBuffer());
     if (bytes.length > limits.dumpBytesMax) throw tooBig('the database', 'DB_MAX_DUMP_BYTES', limits.dumpBytesMax);
     return bytes;
   }
 
-  async function perform(place: DatabasePlace, op: number, transaction: number, args: readonly unknown[]): Promise<string | Uint8Array> {
+  async function perform(
+    place: DatabasePlace,
+    op: number,
+    transaction: number,
+    args: readonly unknown[],
+  ): Promise<string | Uint8Array> {
     switch (op) {
       case ops.query: {
         const startedAt = performance.now();
         const stmt = statementOf(args[0], args[1]);
-        const execute = (statement: HranaStatement): Promise<unknown> => ask(place, transaction, { type: 'execute', stmt: statement });
+        const execute = (statement: HranaStatement): Promise<unknown> =>
+          ask(place, transaction, { type: 'execute', stmt: statement });
         const result = await execute(stmt).catch(async (error: unknown) => {
-          const other = error instanceof SqlRefusal && refusesLimit(error.message) ? await spelledOut(place, transaction, stmt) : null;
+          const other =
+            error instanceof SqlRefusal && refusesLimit(error.message)
+              ? await spelledOut(place, transaction, stmt)
+              : null;
           if (other === null) throw error;
           return execute(other);
         });
         return resultJson(result as HranaResult, nextVersion(), performance.now() - startedAt);
       }
       case ops.batch: {
-        if (args.length > limits.batchStatementsMax) throw tooBig('the batch', 'DB_MAX_BATCH_STATEMENTS', limits.batchStatementsMax);
+        if (args.length > limits.batchStatementsMax)
+          throw tooBig('the batch', 'DB_MAX_BATCH_STATEMENTS', limits.batchStatementsMax);
         const statements = args.map((statement) => {
-          if (!Array.isArray(statement)) throw new SqlRefusal('SQLITE_MISUSE', 'a statement must be SQL text and values');
+          if (!Array.isArray(statement))
+            throw new SqlRefusal('SQLITE_MISUSE', 'a statement must be SQL text and values');
           return statementOf(statement[0], statement[1]);
         });
         return statements.length === 0 ? '[]' : batch(place, transaction, statements);
@@ -356,12 +418,18 @@ export function createDatabaseCloud(settings: DatabaseCloudSettings, limits: Dat
     },
     async migrate(place, files) {
       await ask(place, 0, { type: 'execute', stmt: own(migrationLedger) });
-      const { rows } = (await ask(place, 0, { type: 'execute', stmt: { ...own(appliedMigrations), want_rows: true } })) as HranaResult;
+      const { rows } = (await ask(place, 0, {
+        type: 'execute',
+        stmt: { ...own(appliedMigrations), want_rows: true },
+      })) as HranaResult;
       const pending = pendingMigrations(files, new Map(rows.map((row) => row.map(fromHrana) as [string, string])));
       for (const { file, sql, hash } of pending) {
         const statements = splitStatements(sql, 10_000);
         const remember = [file, new Date().toISOString(), hash].map((value): HranaValue => ({ type: 'text', value }));
-        const steps = [...statements.map((statement) => own(statement.sql)), { ...own(rememberMigration), args: remember }];
+        const steps = [
+          ...statements.map((statement) => own(statement.sql)),
+          { ...own(rememberMigration), args: remember },
+        ];
         const failed = await runTogether(place, 0, steps);
         if (failed !== null) {
           const reason = toHranaRefusal(failed.error).message;
@@ -387,7 +455,11 @@ export function createDatabaseCloud(settings: DatabaseCloudSettings, limits: Dat
       // What is not there has no content to begin with.
       await api.addressOf(place);
       try {
-        await api.create(branch, { type: 'database', name, ...(at === undefined ? {} : { timestamp: at.toISOString() }) });
+        await api.create(branch, {
+          type: 'database',
+          name,
+          ...(at === undefined ? {} : { timestamp: at.toISOString() }),
+        });
       } catch (error) {
         if (!unlessThere || (error as PlatformError).code !== 'conflict') throw error;
         return { bytes: 0, shared: true, made: false };
@@ -426,9 +498,13 @@ function checkAllowed(sql: string): void {
   }
   const [first = '', second = ''] = words[0] === 'EXPLAIN' ? words.slice(words[1] === 'QUERY' ? 3 : 1) : words;
   if (ended.has(first)) {
-    throw new SqlRefusal('SQLITE_AUTH', 'not authorized: use batch() or transaction() instead of BEGIN, COMMIT, ROLLBACK and SAVEPOINT');
+    throw new SqlRefusal(
+      'SQLITE_AUTH',
+      'not authorized: use batch() or transaction() instead of BEGIN, COMMIT, ROLLBACK and SAVEPOINT',
+    );
   }
-  if (forbidden.has(first)) throw new SqlRefusal('SQLITE_AUTH', 'not authorized: ATTACH, DETACH and VACUUM are not available');
+  if (forbidden.has(first))
+    throw new SqlRefusal('SQLITE_AUTH', 'not authorized: ATTACH, DETACH and VACUUM are not available');
   if (first === 'PRAGMA' && !readable.test(second))
     throw new SqlRefusal('SQLITE_AUTH', `not authorized: PRAGMA ${second.toLowerCase()} is not available`);
 }

@@ -1,5 +1,5 @@
-// One connection of the database service's client: frames out in one write a turn, answers matched to whoever waits. Knows
-// nothing of what a lost connection means: database-service.ts decides.
+// One connection of the database service's client: frames out in one write a turn, answers matched to whoever waits.
+// Knows nothing of what a lost connection means: database-service.ts decides.
 import { randomInt } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { PlatformError, isErrorCode, type ErrorDetails } from '#core/errors.ts';
@@ -13,8 +13,10 @@ export interface Sent {
   readonly name: string;
   readonly transaction: number;
   readonly payload: string;
-  /** Processes that ended under it. */ attempts: number;
-  /** Who is charged; none where the platform itself asks. */ readonly owner?: StatementOwner | undefined;
+  /** Processes that ended under it. */
+  attempts: number;
+  /** Who is charged; none where the platform itself asks. */
+  readonly owner?: StatementOwner | undefined;
   readonly resolve: (answer: string | Uint8Array) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -85,7 +87,9 @@ export class DatabaseLink {
     this.#step();
     this.#inFlight++;
     if (this.#out.length === 0) queueMicrotask(() => this.#flush());
-    this.#out.push(requestFrame(request.id, request.op, request.name, request.transaction, request.payload, budgetOf(request)));
+    this.#out.push(
+      requestFrame(request.id, request.op, request.name, request.transaction, request.payload, budgetOf(request)),
+    );
   }
 
   #step(): void {

@@ -1,5 +1,5 @@
-// The client of the database service: finds the process that owns a database, and decides what becomes of requests whose
-// process ended: begun again where nothing can happen twice, and otherwise a clear answer.
+// The client of the database service: finds the process that owns a database, and decides what becomes of requests
+// whose process ended: begun again where nothing can happen twice, and otherwise a clear answer.
 import { createConnection, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
@@ -16,8 +16,8 @@ export type DatabaseAddress =
   | { readonly host: string; readonly port: number; readonly token: string; readonly tls?: { readonly ca?: string } };
 
 /**
- * Where the environment says that the service is: `DB_URL` (`tcp://host:port` or `tls://host:port`, with `DB_SERVICE_TOKEN`), or
- * the sockets in `DB_SERVICE_SOCKETS`; null when neither is set.
+ * Where the environment says that the service is: `DB_URL` (`tcp://host:port` or `tls://host:port`, with
+ * `DB_SERVICE_TOKEN`), or the sockets in `DB_SERVICE_SOCKETS`; null when neither is set.
  *
  * @throws {Error} naming the variable that is wrong.
  */
@@ -32,7 +32,12 @@ export function databaseAddress(environment: Readonly<Record<string, string | un
   const token = environment['DB_SERVICE_TOKEN'] ?? '';
   if (token === '') throw new Error('DB_URL needs DB_SERVICE_TOKEN, the secret of that database service');
   const [, scheme, host = '', port] = match;
-  return { host: host.replace(/^\[|\]$/g, ''), port: Number(port), token, ...(scheme?.toLowerCase() === 'tls' ? { tls: {} } : {}) };
+  return {
+    host: host.replace(/^\[|\]$/g, ''),
+    port: Number(port),
+    token,
+    ...(scheme?.toLowerCase() === 'tls' ? { tls: {} } : {}),
+  };
 }
 
 /** What its owner may do with a database, beside {@link DatabaseStore}. */
@@ -71,7 +76,10 @@ const atomic = new Set<number>([ops.query, ops.batch, ops.begin, ops.migrate]);
 const readOnly = /^\s*(?:(?:select|values|explain)\b|with\b(?![^]*\b(?:insert|update|delete|replace)\b))/i;
 
 /** Connects when it is first used, and again after the service was replaced. */
-export function createDatabaseClient(address: DatabaseAddress, limits: DatabaseLimits = defaultDatabaseLimits): DatabaseClient {
+export function createDatabaseClient(
+  address: DatabaseAddress,
+  limits: DatabaseLimits = defaultDatabaseLimits,
+): DatabaseClient {
   const linkLimits = {
     inFlightMax: limits.inFlightMax,
     // JSON of a result may be some times larger than what it holds.
@@ -134,7 +142,8 @@ export function createDatabaseClient(address: DatabaseAddress, limits: DatabaseL
   function controlLink(): Promise<DatabaseLink> {
     control ??= open(null, null, (_link, unanswered) => {
       control = null;
-      for (const request of unanswered) request.reject(new PlatformError('database_unavailable', { reason: 'the service ended' }));
+      for (const request of unanswered)
+        request.reject(new PlatformError('database_unavailable', { reason: 'the service ended' }));
     }).catch((error: unknown) => {
       control = null;
       throw error;
@@ -239,7 +248,9 @@ export function createDatabaseClient(address: DatabaseAddress, limits: DatabaseL
   }
 
   async function own<Answer>(place: DatabasePlace, op: number, args: unknown): Promise<Answer> {
-    const answer = JSON.parse((await run(place, op, 0, JSON.stringify(args))) as string) as Answer & { e?: [string, string] };
+    const answer = JSON.parse((await run(place, op, 0, JSON.stringify(args))) as string) as Answer & {
+      e?: [string, string];
+    };
     if (answer.e !== undefined) throw new SqlRefusal(answer.e[0], answer.e[1]);
     return answer;
   }
@@ -253,7 +264,8 @@ export function createDatabaseClient(address: DatabaseAddress, limits: DatabaseL
     async restore(place, file) {
       await own(place, ops.restore, [file]);
     },
-    branch: (place, resource, { unlessThere = false } = {}) => own(place, ops.branch, [`${place.namespace}/${resource}`, unlessThere]),
+    branch: (place, resource, { unlessThere = false } = {}) =>
+      own(place, ops.branch, [`${place.namespace}/${resource}`, unlessThere]),
     async remove(place) {
       await own(place, ops.remove, []);
     },
@@ -274,9 +286,14 @@ function fate(request: Sent, verdict: Verdict | null): string {
     return new SqlRefusal('SQLITE_ABORT', `the transaction ${what}: the database process ended`).toJson();
   }
   if (verdict?.blamed === id) {
-    if (verdict.again && request.owner?.isOver !== true && atomic.has(op) && request.attempts < ATTEMPTS_MAX) return 'again';
-    if (verdict.reason === 'memory') return new SqlRefusal('SQLITE_NOMEM', 'the statement took too much memory and was ended').toJson();
-    return new SqlRefusal('SQLITE_INTERRUPT', `the statement ran longer than ${verdict.limitMs} ms and was ended`).toJson();
+    if (verdict.again && request.owner?.isOver !== true && atomic.has(op) && request.attempts < ATTEMPTS_MAX)
+      return 'again';
+    if (verdict.reason === 'memory')
+      return new SqlRefusal('SQLITE_NOMEM', 'the statement took too much memory and was ended').toJson();
+    return new SqlRefusal(
+      'SQLITE_INTERRUPT',
+      `the statement ran longer than ${verdict.limitMs} ms and was ended`,
+    ).toJson();
   }
   if (request.attempts < ATTEMPTS_MAX) {
     if (verdict?.begun != null && id > verdict.begun) return 'again';
@@ -285,7 +302,10 @@ function fate(request: Sent, verdict: Verdict | null): string {
     if (op === ops.begin || op === ops.describe || op === ops.dump || op === ops.migrate) return 'again';
     if (op === ops.query && isReadOnly(payload)) return 'again';
   }
-  return new SqlRefusal('SQLITE_INTERRUPT', 'the database process ended: the statement may or may not have been applied').toJson();
+  return new SqlRefusal(
+    'SQLITE_INTERRUPT',
+    'the database process ended: the statement may or may not have been applied',
+  ).toJson();
 }
 
 function isReadOnly(payload: string): boolean {

@@ -1,5 +1,5 @@
-// All that waits for a moment, in one place: queues, timers, cron and workflows over one database. Opened by the roots: the engine for
-// what workers send and set, the broker for what it claims.
+// All that waits for a moment, in one place: queues, timers, cron and workflows over one database. Opened by the roots:
+// the engine for what workers send and set, the broker for what it claims.
 import type { DeliveryLimits } from '#core/delivery-limits.ts';
 import { openListener } from '#postgres/listener.ts';
 import { joinByProcess, joinPresence, type Presence } from '#postgres/presence.ts';
@@ -18,13 +18,14 @@ export interface EventStores {
   readonly timer: ReturnType<typeof createTimerStore>;
   readonly cron: ReturnType<typeof createCronStore>;
   readonly workflow: ReturnType<typeof createWorkflowStore>;
-  /** Of databases with messages for queues. */ readonly outboxes: OutboxIndex;
+  /** Of databases with messages for queues. */
+  readonly outboxes: OutboxIndex;
   readonly wake: Wake;
   /** A broker's membership among those over this database. */
   join(onTrouble: (error: unknown) => void): Promise<Presence>;
   /**
-   * Drops all messages, timers and runs of a namespace, those that are being worked on included. Its lanes stay: engines and brokers
-   * remember their numbers.
+   * Drops all messages, timers and runs of a namespace, those that are being worked on included. Its lanes stay:
+   * engines and brokers remember their numbers.
    */
   clear(namespace: string): Promise<void>;
   close(): Promise<void>;
@@ -53,10 +54,18 @@ export function openEventsPostgres(options: {
 }
 
 /** Over a SQLite file, which processes of this machine may share; `:memory:` keeps nothing. */
-export function openEventsSqlite(options: { file: string; limits: DeliveryLimits }): EventStores & { readonly sql: Sql } {
+export function openEventsSqlite(options: {
+  file: string;
+  limits: DeliveryLimits;
+}): EventStores & { readonly sql: Sql } {
   const sql = openSqliteSql(options.file);
   const wake = createLocalWake();
-  return { ...stores(sql, wake, options.limits), sql, join: async () => joinByProcess(), close: () => close(wake, sql) };
+  return {
+    ...stores(sql, wake, options.limits),
+    sql,
+    join: async () => joinByProcess(),
+    close: () => close(wake, sql),
+  };
 }
 
 function stores(sql: Sql, wake: Wake, limits: DeliveryLimits): Omit<EventStores, 'join' | 'close'> {

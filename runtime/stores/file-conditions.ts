@@ -5,7 +5,8 @@ import type { FileCondition, FileHead, FileRange } from '../engine/bindings/fs.t
 export function holds(condition: FileCondition | null, head: FileHead | null): boolean {
   if (condition === null) return true;
   const { etagMatches, etagDoesNotMatch, uploadedBefore, uploadedAfter } = condition;
-  const matches = (tags: readonly string[]): boolean => head !== null && (tags.includes('*') || tags.includes(head.etag));
+  const matches = (tags: readonly string[]): boolean =>
+    head !== null && (tags.includes('*') || tags.includes(head.etag));
   if (etagMatches !== undefined && !matches(etagMatches)) return false;
   if (etagDoesNotMatch !== undefined && matches(etagDoesNotMatch)) return false;
   if (uploadedBefore !== undefined && (head === null || head.uploadedAt >= uploadedBefore)) return false;
@@ -17,5 +18,8 @@ export function resolveRange(range: FileRange | null, size: number): { offset: n
   if (range === null) return { offset: 0, length: size };
   if ('suffix' in range) return { offset: Math.max(0, size - range.suffix), length: Math.min(size, range.suffix) };
   if (range.offset >= size && size > 0) return null;
-  return { offset: Math.min(range.offset, size), length: Math.min(range.length ?? size, Math.max(0, size - range.offset)) };
+  return {
+    offset: Math.min(range.offset, size),
+    length: Math.min(range.length ?? size, Math.max(0, size - range.offset)),
+  };
 }

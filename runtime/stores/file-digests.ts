@@ -1,4 +1,5 @@
-// Digests that a file is written with: reckoned as its bytes come, and compared at their end. Used by the stores of files.
+// Digests that a file is written with: reckoned as its bytes come, and compared at their end. Used by the stores of
+// files.
 import { createHash } from 'node:crypto';
 import { PlatformError } from '#core/errors.ts';
 import type { FileDigests } from '../engine/bindings/fs.ts';
@@ -11,7 +12,9 @@ export interface Digests {
   update(bytes: Uint8Array): void;
   /** The same of many bytes, with turns for others in between. */
   updateInTurns(bytes: Uint8Array): Promise<void>;
-  /** @param known what the caller has reckoned itself. @throws {PlatformError} `invalid_argument` for one that differs. */
+  /**
+   * @param known what the caller has reckoned itself. @throws {PlatformError} `invalid_argument` for one that differs.
+   */
   check(known?: FileDigests): void;
 }
 
@@ -35,7 +38,9 @@ export function createDigests(expected: FileDigests, ownMd5 = true): Digests {
       for (const [index, name] of names.entries()) found[name] = sums[index]!.digest('hex');
       for (const [name, digest] of Object.entries(expected) as [keyof FileDigests, string][])
         if (found[name] !== digest)
-          throw new PlatformError('invalid_argument', { reason: `The ${name} of the file is ${found[name]}, not ${digest}` });
+          throw new PlatformError('invalid_argument', {
+            reason: `The ${name} of the file is ${found[name]}, not ${digest}`,
+          });
     },
   };
 }

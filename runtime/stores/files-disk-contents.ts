@@ -1,5 +1,6 @@
-// The bytes of files-disk.ts: each content a file of its own under a random name, written once and never changed. Nothing here knows
-// keys; whoever loses a name to another process before it has the file open gets ENOENT, and asks its index again.
+// The bytes of files-disk.ts: each content a file of its own under a random name, written once and never changed.
+// Nothing here knows keys; whoever loses a name to another process before it has the file open gets ENOENT, and asks
+// its index again.
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { open, unlink, type FileHandle } from 'node:fs/promises';
@@ -18,7 +19,10 @@ export interface Content {
   readonly size: number;
 }
 
-/** Contents of one body that are open before it is read; the names of the others have to stay for a while after the file is gone. */
+/**
+ * Contents of one body that are open before it is read; the names of the others have to stay for a while after the file
+ * is gone.
+ */
 export const openAtOnce = 64;
 const chunkBytes = 256 * 1024;
 /** Small chunks of a stream are written together: each write is a hand-over to another thread. */
@@ -27,9 +31,19 @@ const orphanMs = 24 * 60 * 60 * 1000;
 
 /** Files below a folder. */
 export interface Contents {
-  /** Durable when it answers; the bytes of a body are its own, and gone then. @throws {PlatformError} `invalid_argument` for a digest that differs or too many bytes. */
-  write(body: Readable | Uint8Array, bytesMax: number, digests?: FileWrite['digests']): Promise<Content & { readonly md5: string }>;
-  /** Bytes of several contents as one; the first are open when it answers. @throws {Error} ENOENT when one of these is gone. */
+  /**
+   * Durable when it answers; the bytes of a body are its own, and gone then. @throws {PlatformError} `invalid_argument`
+   * for a digest that differs or too many bytes.
+   */
+  write(
+    body: Readable | Uint8Array,
+    bytesMax: number,
+    digests?: FileWrite['digests'],
+  ): Promise<Content & { readonly md5: string }>;
+  /**
+   * Bytes of several contents as one; the first are open when it answers. @throws {Error} ENOENT when one of these is
+   * gone.
+   */
   read(contents: readonly Content[], offset: number, length: number): Promise<FileBody>;
   /** A reader that has them open reads them to their end. */
   drop(contents: readonly Content[]): Promise<void>;
@@ -77,8 +91,10 @@ export function openContents(folder: string, now: () => number, space: FreeSpace
         const whole = body instanceof Uint8Array ? body : null;
         for await (const chunk of whole === null ? (body as AsyncIterable<Uint8Array>) : [whole]) {
           size += chunk.byteLength;
-          if (size > bytesMax) throw new PlatformError('invalid_argument', { reason: `The file is larger than ${bytesMax} bytes` });
-          // Another thread writes while this one computes the digest, and lets others have their turn: a megabyte takes 2 ms.
+          if (size > bytesMax)
+            throw new PlatformError('invalid_argument', { reason: `The file is larger than ${bytesMax} bytes` });
+          // Another thread writes while this one computes the digest, and lets others have their turn: a megabyte takes
+          // 2 ms.
           if (whole === null) {
             gathered.push(chunk);
             gatheredBytes += chunk.byteLength;
@@ -127,7 +143,8 @@ export function openContents(folder: string, now: () => number, space: FreeSpace
       }
       const body = new DiskBody(slices, length);
       try {
-        for (const slice of slices.slice(0, openAtOnce)) slice.file = isKept ? await kept.open(slice.path) : await openAlone(slice.path);
+        for (const slice of slices.slice(0, openAtOnce))
+          slice.file = isKept ? await kept.open(slice.path) : await openAlone(slice.path);
       } catch (error) {
         body.destroy();
         throw error;
@@ -224,7 +241,9 @@ class DiskBody extends Readable implements FileBody {
       });
     }
     const count = slice.file.read(bytes, at, Math.min(slice.left, bytes.byteLength - at), slice.at);
-    return typeof count === 'number' ? this.#filled(slice, count) : count.then((bytesRead) => this.#filled(slice, bytesRead));
+    return typeof count === 'number'
+      ? this.#filled(slice, count)
+      : count.then((bytesRead) => this.#filled(slice, bytesRead));
   }
 
   #filled(slice: Slice, count: number): number {
@@ -245,7 +264,11 @@ class DiskBody extends Readable implements FileBody {
 }
 
 /** Writes chunks, whose memory is gone afterwards. */
-async function writeAll(file: FileHandle, chunks: readonly Uint8Array[], after?: (chunk: Uint8Array) => void): Promise<void> {
+async function writeAll(
+  file: FileHandle,
+  chunks: readonly Uint8Array[],
+  after?: (chunk: Uint8Array) => void,
+): Promise<void> {
   for (let left = chunks; left.length > 0;) {
     let { bytesWritten } = await file.writev(left);
     const whole = left.findIndex((chunk) => (bytesWritten -= chunk.byteLength) < 0);

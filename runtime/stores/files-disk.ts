@@ -1,6 +1,7 @@
-// Files in a folder: contents (files-disk-contents.ts), and an index of them in SQLite, which several processes may open at once. A
-// content is on the disk before its row is, and its row replaces the old one in one transaction, so that a reader, and a crash at any
-// moment, finds the old file or the new one. What a crash leaves without a row is swept when it is a day old.
+// Files in a folder: contents (files-disk-contents.ts), and an index of them in SQLite, which several processes may
+// open at once. A content is on the disk before its row is, and its row replaces the old one in one transaction, so
+// that a reader, and a crash at any moment, finds the old file or the new one. What a crash leaves without a row is
+// swept when it is a day old.
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, statfsSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
@@ -20,7 +21,8 @@ interface Row {
   readonly uploaded_at: number;
   readonly headers: string;
   readonly metadata: string;
-  /** JSON: names of the content's files, in order. */ readonly contents: string;
+  /** JSON: names of the content's files, in order. */
+  readonly contents: string;
   readonly digests: string;
 }
 
@@ -48,14 +50,20 @@ const at = 'namespace = ? AND resource = ? AND key = ?';
 
 /** How {@link openFilesDisk} keeps files. */
 export interface FilesDiskOptions {
-  /** What a namespace may keep, parts of uploads included. */ readonly namespaceBytesMax?: number;
-  /** Of the disk. */ readonly space?: FreeSpace;
+  /** What a namespace may keep, parts of uploads included. */
+  readonly namespaceBytesMax?: number;
+  /** Of the disk. */
+  readonly space?: FreeSpace;
   readonly now?: () => number;
 }
 
 /** Opens the folder, and makes it where there is none. */
 export function openFilesDisk(folder: string, options: FilesDiskOptions = {}): FileStore & { close(): void } {
-  const { namespaceBytesMax = Number.MAX_SAFE_INTEGER, now = Date.now, space = new FreeSpace(folder, 0, statfsSync) } = options;
+  const {
+    namespaceBytesMax = Number.MAX_SAFE_INTEGER,
+    now = Date.now,
+    space = new FreeSpace(folder, 0, statfsSync),
+  } = options;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const content = openContents(join(folder, 'content'), now, space);
   const index = join(folder, 'index.sqlite');
@@ -69,7 +77,9 @@ export function openFilesDisk(folder: string, options: FilesDiskOptions = {}): F
   const find = db.prepare<unknown[], Row>(`SELECT * FROM files WHERE ${at}`);
   const insert = db.prepare('INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
   const remove = db.prepare<unknown[], Pick<Row, 'contents'>>(`DELETE FROM files WHERE ${at} RETURNING contents`);
-  const page = db.prepare<unknown[], Row>('SELECT * FROM files WHERE namespace = ? AND resource = ? AND key >= ? ORDER BY key');
+  const page = db.prepare<unknown[], Row>(
+    'SELECT * FROM files WHERE namespace = ? AND resource = ? AND key >= ? ORDER BY key',
+  );
   const addUpload = db.prepare('INSERT INTO uploads VALUES (?, ?, ?, ?, ?, ?)');
   const findUpload = db.prepare<unknown[], { headers: string; metadata: string }>(
     `SELECT headers, metadata FROM uploads WHERE id = ? AND ${at}`,
@@ -93,7 +103,8 @@ export function openFilesDisk(folder: string, options: FilesDiskOptions = {}): F
   /** An index of before files had digests. */
   function addDigests(): void {
     const columns = db.prepare<unknown[], { name: string }>("SELECT name FROM pragma_table_info('files')").all();
-    if (!columns.some(({ name }) => name === 'digests')) db.exec("ALTER TABLE files ADD COLUMN digests TEXT NOT NULL DEFAULT '{}'");
+    if (!columns.some(({ name }) => name === 'digests'))
+      db.exec("ALTER TABLE files ADD COLUMN digests TEXT NOT NULL DEFAULT '{}'");
   }
 
   /** Files of before there was a count. */
@@ -112,19 +123,28 @@ export function openFilesDisk(folder: string, options: FilesDiskOptions = {}): F
     for (const { contents } of db.prepare<unknown[], Row>('SELECT contents FROM files').iterate())
       for (const { name } of JSON.parse(contents) as Content[]) known.add(name);
     for (const table of ['parts', 'dropped'])
-      for (const { name } of db.prepare<unknown[], { name: string }>(`SELECT name FROM ${table}`).iterate()) known.add(name);
+      for (const { name } of db.prepare<unknown[], { name: string }>(`SELECT name FROM ${table}`).iterate())
+        known.add(name);
     return known;
   }
 
   /** @throws {PlatformError} `quota_exceeded`, when a namespace would keep more than it may. */
   function use(namespace: string, bytes: number): void {
     if (bytes > 0 && (findUsed.get(namespace)?.bytes ?? 0) + bytes > namespaceBytesMax)
-      throw new PlatformError('quota_exceeded', { what: 'The files of this project', limit: `${namespaceBytesMax} bytes` });
+      throw new PlatformError('quota_exceeded', {
+        what: 'The files of this project',
+        limit: `${namespaceBytesMax} bytes`,
+      });
     if (bytes !== 0) addUsed.run(namespace, bytes);
   }
 
   const replace = db.transaction(
-    (place: FilePlace, key: string, condition: FileWrite['onlyIf'], row: Omit<Row, 'key'>): { old: readonly Content[] } | null => {
+    (
+      place: FilePlace,
+      key: string,
+      condition: FileWrite['onlyIf'],
+      row: Omit<Row, 'key'>,
+    ): { old: readonly Content[] } | null => {
       const before = find.get(place.namespace, place.resource, key);
       if (!holds(condition, before === undefined ? null : toHead(before))) return null;
       use(place.namespace, row.size - (before?.size ?? 0));
@@ -163,34 +183,39 @@ export function openFilesDisk(folder: string, options: FilesDiskOptions = {}): F
   }
 
   /** An upload and its parts become a file in one step: what is a file's now, no other word on the upload may drop. */
-  const complete = db.transaction((place: FilePlace, key: string, upload: string, named: readonly { part: number; etag: string }[]) => {
-    const texts = uploadOf(place, key, upload);
-    const unused = new Map(partsOf.all(upload).map((part) => [part.part, part]));
-    const chosen = named.map(({ part, etag }) => {
-      const found = unused.get(part);
-      if (found?.etag !== etag) throw new PlatformError('invalid_argument', { reason: `Part ${part} with etag ${etag} was not uploaded` });
-      unused.delete(part);
-      return found;
-    });
-    const digest = createHash('md5');
-    for (const { etag } of chosen) digest.update(etag, 'hex');
-    const contents = chosen.map(({ name, size }) => ({ name, size }));
-    const row = rowOf(contents, `${digest.digest('hex')}-${chosen.length}`, texts);
-    // From now on the file stands for them.
-    use(place.namespace, -sizeOf([...chosen, ...unused.values()]));
-    const { old } = replace(place, key, null, row) as { old: readonly Content[] };
-    dropUpload.run(upload);
-    return { head: toHead({ key, ...row }), dropped: [...old, ...unused.values()] };
-  });
+  const complete = db.transaction(
+    (place: FilePlace, key: string, upload: string, named: readonly { part: number; etag: string }[]) => {
+      const texts = uploadOf(place, key, upload);
+      const unused = new Map(partsOf.all(upload).map((part) => [part.part, part]));
+      const chosen = named.map(({ part, etag }) => {
+        const found = unused.get(part);
+        if (found?.etag !== etag)
+          throw new PlatformError('invalid_argument', { reason: `Part ${part} with etag ${etag} was not uploaded` });
+        unused.delete(part);
+        return found;
+      });
+      const digest = createHash('md5');
+      for (const { etag } of chosen) digest.update(etag, 'hex');
+      const contents = chosen.map(({ name, size }) => ({ name, size }));
+      const row = rowOf(contents, `${digest.digest('hex')}-${chosen.length}`, texts);
+      // From now on the file stands for them.
+      use(place.namespace, -sizeOf([...chosen, ...unused.values()]));
+      const { old } = replace(place, key, null, row) as { old: readonly Content[] };
+      dropUpload.run(upload);
+      return { head: toHead({ key, ...row }), dropped: [...old, ...unused.values()] };
+    },
+  );
 
   /** Returns the part's content before. */
-  const setPart = db.transaction((place: FilePlace, key: string, upload: string, part: number, etag: string, { name, size }: Content) => {
-    uploadOf(place, key, upload);
-    const old = partsOf.all(upload).filter((known) => known.part === part);
-    use(place.namespace, size - sizeOf(old));
-    addPart.run(upload, part, etag, size, name);
-    return old;
-  });
+  const setPart = db.transaction(
+    (place: FilePlace, key: string, upload: string, part: number, etag: string, { name, size }: Content) => {
+      uploadOf(place, key, upload);
+      const old = partsOf.all(upload).filter((known) => known.part === part);
+      use(place.namespace, size - sizeOf(old));
+      addPart.run(upload, part, etag, size, name);
+      return old;
+    },
+  );
 
   const giveUp = db.transaction((place: FilePlace, key: string, upload: string) => {
     uploadOf(place, key, upload);
@@ -212,9 +237,13 @@ export function openFilesDisk(folder: string, options: FilesDiskOptions = {}): F
 
   /** Files and uploads of a resource. */
   const clearAll = db.transaction(({ namespace, resource }: FilePlace): Content[][] => {
-    const rows = db.prepare<unknown[], Pick<Row, 'contents'>>('DELETE FROM files WHERE namespace = ? AND resource = ? RETURNING contents');
+    const rows = db.prepare<unknown[], Pick<Row, 'contents'>>(
+      'DELETE FROM files WHERE namespace = ? AND resource = ? RETURNING contents',
+    );
     const contents = rows.all(namespace, resource).map((row) => JSON.parse(row.contents) as Content[]);
-    const uploads = db.prepare<unknown[], { id: string }>('SELECT id FROM uploads WHERE namespace = ? AND resource = ?');
+    const uploads = db.prepare<unknown[], { id: string }>(
+      'SELECT id FROM uploads WHERE namespace = ? AND resource = ?',
+    );
     for (const { id } of uploads.all(namespace, resource)) {
       contents.push(partsOf.all(id));
       dropUpload.run(id);
@@ -239,14 +268,19 @@ export function openFilesDisk(folder: string, options: FilesDiskOptions = {}): F
 
   function uploadOf(place: FilePlace, key: string, upload: string): { headers: string; metadata: string } {
     const found = findUpload.get(upload, place.namespace, place.resource, key);
-    if (found === undefined) throw new PlatformError('invalid_argument', { reason: `There is no upload ${upload} of this key` });
+    if (found === undefined)
+      throw new PlatformError('invalid_argument', { reason: `There is no upload ${upload} of this key` });
     return found;
   }
 
   const store: FileStore & { close(): void } = {
     async put(place, key, body, { onlyIf, headers, metadata, bytesMax, digests }) {
       const { md5, ...written } = await content.write(body, bytesMax, digests);
-      const texts = { headers: JSON.stringify(headers), metadata: JSON.stringify(metadata), digests: JSON.stringify(digests) };
+      const texts = {
+        headers: JSON.stringify(headers),
+        metadata: JSON.stringify(metadata),
+        digests: JSON.stringify(digests),
+      };
       const row = rowOf([written], md5, texts);
       let done: { old: readonly Content[] } | null;
       try {
@@ -271,7 +305,9 @@ export function openFilesDisk(folder: string, options: FilesDiskOptions = {}): F
         const head = toHead(row);
         const bytes = resolveRange(range, row.size);
         if (bytes === null)
-          throw new PlatformError('invalid_argument', { reason: `The range begins behind the end of the file (${row.size} bytes)` });
+          throw new PlatformError('invalid_argument', {
+            reason: `The range begins behind the end of the file (${row.size} bytes)`,
+          });
         if (!holds(onlyIf, head)) return { head, range: bytes, body: null };
         try {
           const body: FileBody = await content.read(JSON.parse(row.contents) as Content[], bytes.offset, bytes.length);
@@ -292,7 +328,8 @@ export function openFilesDisk(folder: string, options: FilesDiskOptions = {}): F
     async list({ namespace, resource }, { prefix, delimiter, cursor, limit }) {
       const files: FileHead[] = [];
       const prefixes: string[] = [];
-      // A cursor is the last key, or the last folded prefix, of the page before. The prefix itself may be a key, and folds nothing.
+      // A cursor is the last key, or the last folded prefix, of the page before. The prefix itself may be a key, and
+      // folds nothing.
       const folds = cursor !== null && delimiter !== '' && cursor !== prefix && cursor.endsWith(delimiter);
       let from = cursor === null || cursor < prefix ? prefix : folds ? `${cursor}\u{10ffff}` : cursor;
       for (;;) {
@@ -376,7 +413,16 @@ export function openFilesDisk(folder: string, options: FilesDiskOptions = {}): F
   };
 }
 
-function toHead({ key, size, etag, version, uploaded_at, headers, metadata, digests }: Omit<Row, 'contents'>): FileHead {
+function toHead({
+  key,
+  size,
+  etag,
+  version,
+  uploaded_at,
+  headers,
+  metadata,
+  digests,
+}: Omit<Row, 'contents'>): FileHead {
   return {
     key,
     size,

@@ -1,5 +1,6 @@
-// Files in a bucket of S3-compatible storage. Every request carries the hash of its bytes, so that what was damaged on its way is refused;
-// bodies go in pieces of a few megabytes, whatever their size. Keys lie below `<namespace>/<resource>/`.
+// Files in a bucket of S3-compatible storage. Every request carries the hash of its bytes, so that what was damaged on
+// its way is refused; bodies go in pieces of a few megabytes, whatever their size. Keys lie below
+// `<namespace>/<resource>/`.
 import { createHash, randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Headers } from 'undici';
@@ -12,8 +13,10 @@ import { contentOf, escapeXml, openBucket, refusal, unavailable, unquote, type B
 
 /** A bucket, and how files lie in it. */
 export interface S3Options extends BucketOptions {
-  /** Below which all keys lie, without slashes at its ends; '' for none. */ readonly prefix: string;
-  /** What the uploads of a namespace hold in memory, before all but the eldest wait. */ readonly uploadBytesHeldMax: number;
+  /** Below which all keys lie, without slashes at its ends; '' for none. */
+  readonly prefix: string;
+  /** What the uploads of a namespace hold in memory, before all but the eldest wait. */
+  readonly uploadBytesHeldMax: number;
 }
 
 /** Pieces of an upload of unknown length; storage takes parts of at least 5 MB. */
@@ -37,7 +40,9 @@ export function openFilesS3(options: S3Options): FileStore & { close(): Promise<
 
   const keyOf = ({ namespace, resource }: FilePlace, key: string): string => {
     if (key.split('/').some((segment) => segment === '.' || segment === '..'))
-      throw new PlatformError('invalid_argument', { reason: 'This storage takes no keys with the segments "." and ".."' });
+      throw new PlatformError('invalid_argument', {
+        reason: 'This storage takes no keys with the segments "." and ".."',
+      });
     return `${root}${namespace}/${resource}/${key}`;
   };
 
@@ -74,12 +79,18 @@ export function openFilesS3(options: S3Options): FileStore & { close(): Promise<
     return toHead(key, response.headers);
   }
 
-  async function putPiece(key: string, body: Uint8Array, headers: Record<string, string>, query: Record<string, string>): Promise<string> {
+  async function putPiece(
+    key: string,
+    body: Uint8Array,
+    headers: Record<string, string>,
+    query: Record<string, string>,
+  ): Promise<string> {
     const response = await expect({ method: 'PUT', key, body, headers, query });
     const etag = unquote(response.headers.get('etag'));
     await response.body?.cancel();
     const md5 = createHash('md5').update(body).digest('hex');
-    if (/^[0-9a-f]{32}$/.test(etag) && etag !== md5) throw unavailable(`it keeps other bytes than were sent (${etag}, not ${md5})`);
+    if (/^[0-9a-f]{32}$/.test(etag) && etag !== md5)
+      throw unavailable(`it keeps other bytes than were sent (${etag}, not ${md5})`);
     return etag;
   }
 
@@ -88,8 +99,15 @@ export function openFilesS3(options: S3Options): FileStore & { close(): Promise<
     return contentOf(text, 'UploadId')[0] ?? '';
   }
 
-  async function complete(key: string, upload: string, parts: readonly { part: number; etag: string }[], headers = {}): Promise<void> {
-    const list = parts.map(({ part, etag }) => `<Part><PartNumber>${part}</PartNumber><ETag>"${escapeXml(etag)}"</ETag></Part>`).join('');
+  async function complete(
+    key: string,
+    upload: string,
+    parts: readonly { part: number; etag: string }[],
+    headers = {},
+  ): Promise<void> {
+    const list = parts
+      .map(({ part, etag }) => `<Part><PartNumber>${part}</PartNumber><ETag>"${escapeXml(etag)}"</ETag></Part>`)
+      .join('');
     const body = Buffer.from(`<CompleteMultipartUpload>${list}</CompleteMultipartUpload>`);
     const response = await expect({ method: 'POST', key, query: { uploadId: upload }, headers, body });
     const text = await response.text();
@@ -162,7 +180,9 @@ export function openFilesS3(options: S3Options): FileStore & { close(): Promise<
       const header: Record<string, string> =
         absolute === null || (absolute.length === 0 && absolute.offset === 0)
           ? {}
-          : { range: `bytes=${absolute.offset}-${absolute.length === undefined ? '' : absolute.offset + absolute.length - 1}` };
+          : {
+              range: `bytes=${absolute.offset}-${absolute.length === undefined ? '' : absolute.offset + absolute.length - 1}`,
+            };
       const response = await send({ method: 'GET', key: name, headers: header });
       if (response.status === 404) {
         await response.body?.cancel();
@@ -173,14 +193,20 @@ export function openFilesS3(options: S3Options): FileStore & { close(): Promise<
         throw new PlatformError('invalid_argument', { reason: 'The range begins behind the end of the file' });
       }
       if (!response.ok) throw refusal(response.status, await response.text());
-      const size = Number(/\/(\d+)$/.exec(response.headers.get('content-range') ?? '')?.[1] ?? response.headers.get('content-length'));
+      const size = Number(
+        /\/(\d+)$/.exec(response.headers.get('content-range') ?? '')?.[1] ?? response.headers.get('content-length'),
+      );
       const found = { ...toHead(key, response.headers), size };
       const bytes = resolveRange(response.status === 206 ? absolute : null, size) ?? { offset: 0, length: size };
       if (!holds(onlyIf, found)) {
         await response.body?.cancel();
         return { head: found, range: bytes, body: null };
       }
-      return { head: found, range: bytes, body: response.body === null ? Readable.from([]) : Readable.fromWeb(response.body as never) };
+      return {
+        head: found,
+        range: bytes,
+        body: response.body === null ? Readable.from([]) : Readable.fromWeb(response.body as never),
+      };
     },
     async delete(place, keys) {
       for (const key of keys) {
@@ -197,13 +223,16 @@ export function openFilesS3(options: S3Options): FileStore & { close(): Promise<
         prefix: below + prefix,
         'max-keys': String(limit),
         ...(delimiter === '' ? {} : { delimiter }),
-        // A key rather than a token of the storage: it goes on also where that has forgotten. Past all that a folded prefix stands for.
+        // A key rather than a token of the storage: it goes on also where that has forgotten. Past all that a folded
+        // prefix stands for.
         ...(cursor === null ? {} : { 'start-after': below + cursor }),
       };
       const text = await (await expect({ method: 'GET', query })).text();
       const decode = (value: string): string => decodeURIComponent(value.replaceAll('+', ' ')).slice(below.length);
       const files = contentOf(text, 'Contents').map((entry): FileHead => {
-        const [etag = '', size = '0', modified = ''] = ['ETag', 'Size', 'LastModified'].map((name) => contentOf(entry, name)[0] ?? '');
+        const [etag = '', size = '0', modified = ''] = ['ETag', 'Size', 'LastModified'].map(
+          (name) => contentOf(entry, name)[0] ?? '',
+        );
         const key = decode(contentOf(entry, 'Key')[0] ?? '');
         return {
           key,
@@ -217,7 +246,9 @@ export function openFilesS3(options: S3Options): FileStore & { close(): Promise<
         };
       });
       const prefixes = contentOf(text, 'CommonPrefixes').map((entry) => decode(contentOf(entry, 'Prefix')[0] ?? ''));
-      const last = [files.at(-1)?.key ?? '', ...prefixes.slice(-1).map((folded) => `${folded}\u{10ffff}`)].toSorted(byBytes).at(-1);
+      const last = [files.at(-1)?.key ?? '', ...prefixes.slice(-1).map((folded) => `${folded}\u{10ffff}`)]
+        .toSorted(byBytes)
+        .at(-1);
       return { files, prefixes, cursor: contentOf(text, 'IsTruncated')[0] === 'true' ? (last ?? null) : null };
     },
     async createUpload(place, key, write) {
@@ -269,7 +300,10 @@ export function openFilesS3(options: S3Options): FileStore & { close(): Promise<
 const partBytesMax = 128 * 1024 * 1024;
 
 /** A body in pieces; the last is marked, and is the only one that may be short. */
-async function* pieces(body: Readable | Uint8Array, share: Share): AsyncGenerator<{ bytes: Uint8Array; isLast: boolean }> {
+async function* pieces(
+  body: Readable | Uint8Array,
+  share: Share,
+): AsyncGenerator<{ bytes: Uint8Array; isLast: boolean }> {
   let chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of chunksOf(body)) {

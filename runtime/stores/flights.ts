@@ -1,14 +1,17 @@
-// Puts together what comes together: one trip to the database for all that a turn of the event loop asks for, and for all that comes
-// while a trip is under way. Alone, nothing waits. Used by the stores over Postgres, where a trip and a commit cost more than what
-// they carry. It knows nothing of what it carries.
+// Puts together what comes together: one trip to the database for all that a turn of the event loop asks for, and for
+// all that comes while a trip is under way. Alone, nothing waits. Used by the stores over Postgres, where a trip and a
+// commit cost more than what they carry. It knows nothing of what it carries.
 
 /** How trips are made. */
 export interface FlightOptions<Item> {
   /** Makes one trip with all of these, and settles each; never rejects. */
   readonly fly: (items: readonly Item[]) => Promise<void>;
-  /** Items of one trip. */ readonly togetherMax: number;
-  /** Trips at a time. The second and the others are made only while the first takes long. */ readonly flightsMax: number;
-  /** So long. */ readonly patienceMs: number;
+  /** Items of one trip. */
+  readonly togetherMax: number;
+  /** Trips at a time. The second and the others are made only while the first takes long. */
+  readonly flightsMax: number;
+  /** So long. */
+  readonly patienceMs: number;
   /** What an item counts for beside its number; a trip carries up to `sizeMax`, or one item. */
   readonly sizeOf?: (item: Item) => number;
   readonly sizeMax?: number;

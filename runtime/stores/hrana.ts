@@ -68,7 +68,8 @@ export function toHrana(value: StoredValue): HranaValue {
       return { type: 'text', value };
     case 'number':
       if (Number.isNaN(value)) return { type: 'null' };
-      if (!Number.isFinite(value)) throw new SqlRefusal('SQLITE_MISMATCH', 'the database cloud takes no infinite numbers');
+      if (!Number.isFinite(value))
+        throw new SqlRefusal('SQLITE_MISMATCH', 'the database cloud takes no infinite numbers');
       return { type: 'float', value };
     case 'bigint':
       return { type: 'integer', value: String(value) };

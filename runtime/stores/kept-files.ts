@@ -1,6 +1,6 @@
-// Files that were read a moment ago, kept open: small ones only, since an open file that is deleted keeps its space. Opening and closing
-// one, on other threads, cost as much as reading it; and what was read a moment ago lies in memory, so that it need not be read on
-// another thread. For files that never change.
+// Files that were read a moment ago, kept open: small ones only, since an open file that is deleted keeps its space.
+// Opening and closing one, on other threads, cost as much as reading it; and what was read a moment ago lies in memory,
+// so that it need not be read on another thread. For files that never change.
 import { readSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 

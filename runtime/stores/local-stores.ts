@@ -1,4 +1,5 @@
-// The stores of `platform dev`: SQLite files and folders below `.platform/`, with nothing to install. dev.ts opens them.
+// The stores of `platform dev`: SQLite files and folders below `.platform/`, with nothing to install. dev.ts opens
+// them.
 import { mkdirSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { FreeSpace, whereThereIsSpace } from '#core/free-space.ts';

@@ -1,11 +1,12 @@
-// Which databases may have messages in their outbox, over `Sql`: written before a message goes in, asked by the sweep of outbox.ts,
-// so that no database is opened for nothing. Knows nothing of the outboxes themselves.
+// Which databases may have messages in their outbox, over `Sql`: written before a message goes in, asked by the sweep
+// of outbox.ts, so that no database is opened for nothing. Knows nothing of the outboxes themselves.
 import type { DatabasePlace } from '../engine/bindings/database.ts';
 import type { Sql } from './sql.ts';
 
 /** A database that is to be looked at. */
 export interface OutboxPlace extends DatabasePlace {
-  /** When a message was last announced. */ readonly touchedAt: number;
+  /** When a message was last announced. */
+  readonly touchedAt: number;
 }
 
 /** The index. What it has taken is durable. */

@@ -1,6 +1,6 @@
-// The outbox: messages that workers send inside a transaction of their database lie in a table of it and are taken to their queues
-// after the commit, by the engine that served it, or by the sweep of another one when that engine is gone. Each row's id is
-// remembered by the queue, so that two that take the same row store one message.
+// The outbox: messages that workers send inside a transaction of their database lie in a table of it and are taken to
+// their queues after the commit, by the engine that served it, or by the sweep of another one when that engine is gone.
+// Each row's id is remembered by the queue, so that two that take the same row store one message.
 import { outboxOps, SqlRefusal } from '#core/database-request.ts';
 import type { OutboxMessage } from '#core/database-outbox.ts';
 import { ofPreview, previewIn } from '#core/preview.ts';
@@ -23,9 +23,13 @@ export interface OutboxParts {
 
 /** An outbox at work. */
 export interface RunningOutbox extends Outbox {
-  /** Looks at every database of the index that is due; resolves when all were looked at. @param all also at those that are not due yet. */
+  /**
+   * Looks at every database of the index that is due; resolves when all were looked at. @param all also at those that
+   * are not due yet.
+   */
   sweep(all?: boolean): Promise<void>;
-  /** Stops; what is under way comes to its end or fails. */ close(): Promise<void>;
+  /** Stops; what is under way comes to its end or fails. */
+  close(): Promise<void>;
 }
 
 interface Drain {
@@ -90,7 +94,10 @@ export function createOutbox({ databases, queue, index, limits, owns, now, log }
   }
 
   async function ask(place: DatabasePlace, op: number, args: unknown): Promise<Record<string, unknown>> {
-    const answer = JSON.parse((await databases.run(place, op, 0, JSON.stringify(args))) as string) as Record<string, unknown>;
+    const answer = JSON.parse((await databases.run(place, op, 0, JSON.stringify(args))) as string) as Record<
+      string,
+      unknown
+    >;
     const refusal = answer['e'] as [string, string] | undefined;
     if (refusal !== undefined) throw new SqlRefusal(...refusal);
     return answer;
@@ -111,7 +118,10 @@ export function createOutbox({ databases, queue, index, limits, owns, now, log }
   }
 
   /** Sends rows, those of one sender to one queue together. */
-  async function pass(place: DatabasePlace, rows: readonly (readonly [id: unknown, message: unknown])[]): Promise<void> {
+  async function pass(
+    place: DatabasePlace,
+    rows: readonly (readonly [id: unknown, message: unknown])[],
+  ): Promise<void> {
     const time = now();
     const groups = new Map<string, { to: QueuePlace; sender: EventSender; messages: NewMessage[] }>();
     for (const [id, text] of rows) {
@@ -208,7 +218,8 @@ export function createOutbox({ databases, queue, index, limits, owns, now, log }
       await drain(place);
       if (place.touchedAt < now() - 8 * sweepMs - LINGER_MS) await index.drop(place);
     } catch (error) {
-      if (!closed) log('warn', `The outbox of database ${nameOf(place)} cannot be emptied: ${(error as Error).message}`);
+      if (!closed)
+        log('warn', `The outbox of database ${nameOf(place)} cannot be emptied: ${(error as Error).message}`);
     }
   }
 
@@ -253,5 +264,7 @@ function nameOf({ namespace, resource }: DatabasePlace): string {
 }
 
 function isName(value: unknown): value is string {
-  return typeof value === 'string' && value !== '' && value.length <= 200 && !value.includes('\0') && value.isWellFormed();
+  return (
+    typeof value === 'string' && value !== '' && value.length <= 200 && !value.includes('\0') && value.isWellFormed()
+  );
 }

@@ -1,6 +1,7 @@
-// What a project may keep in state and in queues: an estimate per project, so that no write waits for a count. It is counted when a
-// project first writes and once an hour, and whatever is written in between is added, as if it replaced nothing; only where that
-// reaches the bound does a write wait for a new count before it is refused. Engines know of each other's writes by these counts only.
+// What a project may keep in state and in queues: an estimate per project, so that no write waits for a count. It is
+// counted when a project first writes and once an hour, and whatever is written in between is added, as if it replaced
+// nothing; only where that reaches the bound does a write wait for a new count before it is refused. Engines know of
+// each other's writes by these counts only.
 import { PlatformError } from '#core/errors.ts';
 import { ofPreview, withoutPreview } from '#core/preview.ts';
 import type { QueueStore } from '../engine/bindings/queue.ts';
@@ -10,7 +11,8 @@ import { likePrefix, type Sql } from './sql.ts';
 interface Estimate {
   bytes: number;
   countedAt: number;
-  /** Until it may be counted again. */ pauseMs: number;
+  /** Until it may be counted again. */
+  pauseMs: number;
   counting: Promise<void> | null;
 }
 
@@ -31,14 +33,22 @@ export class ProjectBounds {
   #estimates = new Map<string, Estimate>();
 
   /** @param what as errors name it. `count` answers with bytes. */
-  constructor(what: string, bytesMax: number, count: (namespace: string) => Promise<number>, now: () => number = () => performance.now()) {
+  constructor(
+    what: string,
+    bytesMax: number,
+    count: (namespace: string) => Promise<number>,
+    now: () => number = () => performance.now(),
+  ) {
     this.#what = what;
     this.#bytesMax = bytesMax;
     this.#count = count;
     this.#now = now;
   }
 
-  /** Counts bytes that are about to be written; a promise where a count has to come first. @throws {PlatformError} `quota_exceeded`. */
+  /**
+   * Counts bytes that are about to be written; a promise where a count has to come first. @throws {PlatformError}
+   * `quota_exceeded`.
+   */
   admit(namespace: string, bytes: number): void | Promise<void> {
     const estimate = this.#of(namespace);
     if (estimate.bytes + bytes <= this.#bytesMax) estimate.bytes += bytes;
@@ -99,8 +109,10 @@ export class ProjectBounds {
 
 /** A store of state in which no project keeps more than it may. */
 export function boundState(store: StateStore, bounds: ProjectBounds): StateStore {
-  const within = <Result>(ready: void | Promise<void>, work: () => Result | Promise<Result>): Result | Promise<Result> =>
-    ready === undefined ? work() : ready.then(work);
+  const within = <Result>(
+    ready: void | Promise<void>,
+    work: () => Result | Promise<Result>,
+  ): Result | Promise<Result> => (ready === undefined ? work() : ready.then(work));
   return {
     get: (...call) => store.get(...call),
     delete: (...call) => store.delete(...call),

@@ -1,5 +1,5 @@
-// Queues over `Sql`: what workers send, and what the broker claims and settles. Sends that come while one is on its way to the
-// database go together in the next.
+// Queues over `Sql`: what workers send, and what the broker claims and settles. Sends that come while one is on its way
+// to the database go together in the next.
 import type { DeliveryLimits } from '#core/delivery-limits.ts';
 import { deadLettersOf } from '#core/queue-settings.ts';
 import type { Wake } from '#postgres/wake.ts';
@@ -43,7 +43,10 @@ interface Sending {
   readonly reject: (error: unknown) => void;
 }
 
-/** Messages that go to the database together, trips at a time, and how long others wait for one before they make their own. */
+/**
+ * Messages that go to the database together, trips at a time, and how long others wait for one before they make their
+ * own.
+ */
 const togetherMax = 500;
 const flightsMax = 4;
 const patienceMs = 5;
@@ -115,11 +118,18 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
   }
 
   /** Stores messages with a dedupe id, unless it is remembered. */
-  function sendOnce(lane: number, sender: EventSender, messages: readonly NewMessage[], now: number): Promise<string[]> {
+  function sendOnce(
+    lane: number,
+    sender: EventSender,
+    messages: readonly NewMessage[],
+    now: number,
+  ): Promise<string[]> {
     return sql.transaction(async (inside) => {
       const ids = new Map<NewMessage, string>();
       // In one order everywhere, so that two batches never wait for each other.
-      const marked = messages.filter(({ dedupeId }) => dedupeId !== null).toSorted((a, b) => (a.dedupeId! < b.dedupeId! ? -1 : 1));
+      const marked = messages
+        .filter(({ dedupeId }) => dedupeId !== null)
+        .toSorted((a, b) => (a.dedupeId! < b.dedupeId! ? -1 : 1));
       for (const message of marked) {
         const [taken] = await inside.all(
           `INSERT INTO queue_dedupe (lane_id, dedupe_id, message_id, expires_at) VALUES ($1, $2, $3, $4)
@@ -140,13 +150,18 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
         ids.set(message, known!.message_id);
       }
       const fresh = messages.filter((message) => !ids.has(message));
-      if (fresh.length > 0) await insert(inside, [{ rows: fresh.map((message) => [lane, sender, message] as const), now }]);
+      if (fresh.length > 0)
+        await insert(inside, [{ rows: fresh.map((message) => [lane, sender, message] as const), now }]);
       return messages.map((message) => ids.get(message) ?? message.id);
     });
   }
 
   /** The lane of a queue's dead letters, if there is one. */
-  async function deadLane({ namespace, resource, deadLetter = deadLettersOf({}, resource) }: QueuePlace): Promise<number | null> {
+  async function deadLane({
+    namespace,
+    resource,
+    deadLetter = deadLettersOf({}, resource),
+  }: QueuePlace): Promise<number | null> {
     return deadLetter === null ? null : lanes.find(namespace, deadLetter);
   }
 
@@ -156,7 +171,8 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
     async send({ namespace, resource }, sender, messages, now) {
       const lane = await lanes.open(namespace, resource);
       let ids: string[];
-      if (messages.some(({ dedupeId }) => dedupeId !== null)) ids = await turns(namespace, () => sendOnce(lane, sender, messages, now));
+      if (messages.some(({ dedupeId }) => dedupeId !== null))
+        ids = await turns(namespace, () => sendOnce(lane, sender, messages, now));
       else {
         await new Promise<void>((resolve, reject) => {
           sendings.add({ rows: messages.map((message) => [lane, sender, message] as const), now, resolve, reject });
@@ -203,8 +219,13 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
     async remove({ namespace, resource }, id) {
       const lane = (await lanes.find(namespace, resource)) ?? 0;
       return (
-        (await sql.all('DELETE FROM queue_message WHERE lane_id = $1 AND message_id = $2 AND lease IS NULL RETURNING seq', lane, id))
-          .length > 0
+        (
+          await sql.all(
+            'DELETE FROM queue_message WHERE lane_id = $1 AND message_id = $2 AND lease IS NULL RETURNING seq',
+            lane,
+            id,
+          )
+        ).length > 0
       );
     },
     async redrive(place, now) {
@@ -225,7 +246,8 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
     async purge({ namespace, resource }) {
       const lane = await lanes.find(namespace, resource);
       if (lane === null) return 0;
-      return (await sql.all('DELETE FROM queue_message WHERE lane_id = $1 AND lease IS NULL RETURNING seq', lane)).length;
+      return (await sql.all('DELETE FROM queue_message WHERE lane_id = $1 AND lease IS NULL RETURNING seq', lane))
+        .length;
     },
     async acknowledge(rows) {
       if (rows.length === 0) return;

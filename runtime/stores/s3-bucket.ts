@@ -1,5 +1,5 @@
-// Requests to a bucket of S3-compatible storage: signed, with the hash of their bytes, tried again where storage fails; its documents and its
-// errors. Used by files-s3.ts; knows nothing of files.
+// Requests to a bucket of S3-compatible storage: signed, with the hash of their bytes, tried again where storage fails;
+// its documents and its errors. Used by files-s3.ts; knows nothing of files.
 import { createHash } from 'node:crypto';
 import { AwsV4Signer } from 'aws4fetch';
 import { Agent, fetch, type Response } from 'undici';
@@ -7,7 +7,8 @@ import { PlatformError } from '#core/errors.ts';
 
 /** A bucket, and a key that may read and write it. */
 export interface BucketOptions {
-  /** Such as `https://s3.eu-central-1.amazonaws.com`. */ readonly endpoint: string;
+  /** Such as `https://s3.eu-central-1.amazonaws.com`. */
+  readonly endpoint: string;
   readonly bucket: string;
   readonly region: string;
   readonly accessKeyId: string;
@@ -90,7 +91,9 @@ const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>',
 
 function unescapeXml(text: string): string {
   return text.replace(/&(?:#x([0-9a-f]+)|#(\d+)|(\w+));/gi, (all, hex?: string, decimal?: string, name?: string) =>
-    name === undefined ? String.fromCodePoint(Number.parseInt(hex ?? decimal ?? '', hex === undefined ? 10 : 16)) : (entities[name] ?? all),
+    name === undefined
+      ? String.fromCodePoint(Number.parseInt(hex ?? decimal ?? '', hex === undefined ? 10 : 16))
+      : (entities[name] ?? all),
   );
 }
 
@@ -100,7 +103,10 @@ export function escapeXml(text: string): string {
 }
 
 function encodeSegment(segment: string): string {
-  return encodeURIComponent(segment).replace(/[!'()*]/g, (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`);
+  return encodeURIComponent(segment).replace(
+    /[!'()*]/g,
+    (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 }
 
 /** An etag as it is compared. */
@@ -114,7 +120,11 @@ export function refusal(status: number, text: string): PlatformError {
   const message = contentOf(text, 'Message')[0] ?? '';
   if (['NoSuchUpload', 'InvalidPart', 'InvalidPartOrder', 'EntityTooSmall'].includes(code))
     return new PlatformError('invalid_argument', { reason: `${message || code}`, status });
-  return new PlatformError('binding_unavailable', { kind: 'fs', reason: `the storage answers ${status} ${code}`.trim(), status });
+  return new PlatformError('binding_unavailable', {
+    kind: 'fs',
+    reason: `the storage answers ${status} ${code}`.trim(),
+    status,
+  });
 }
 
 /** Storage that does not do what it should. */

@@ -1,5 +1,6 @@
-// `Sql` over pools of Postgres connections: for statements that stand alone, for those of them that need not wait for the disk, and for
-// transactions, so that none waits behind another kind's locks. Opened by the roots and handed to the stores.
+// `Sql` over pools of Postgres connections: for statements that stand alone, for those of them that need not wait for
+// the disk, and for transactions, so that none waits behind another kind's locks. Opened by the roots and handed to the
+// stores.
 import { PlatformError } from '#core/errors.ts';
 import { openPostgres, type PostgresValue, type Statements } from '#postgres/connection.ts';
 import { isConnectionTrouble, sqlState } from '#postgres/postgres-error.ts';
@@ -14,8 +15,9 @@ export interface PostgresSql extends Sql {
 }
 
 /**
- * Every statement of bindings takes few rows by an index, whatever the tables hold. A plan that is made once, by that rule, costs a
- * tenth of one that is made for the values of each statement, and does not turn bad when a table that was empty fills up.
+ * Every statement of bindings takes few rows by an index, whatever the tables hold. A plan that is made once, by that
+ * rule, costs a tenth of one that is made for the values of each statement, and does not turn bad when a table that was
+ * empty fills up.
  */
 const session = {
   plan_cache_mode: 'force_generic_plan',
@@ -28,11 +30,18 @@ const session = {
 /** SQLSTATE of a full disk. */
 const diskFull = '53100';
 
-/** Runs a statement; what means that the server is away becomes `store_unavailable`, and that its disk is full, `quota_exceeded`. */
+/**
+ * Runs a statement; what means that the server is away becomes `store_unavailable`, and that its disk is full,
+ * `quota_exceeded`.
+ */
 function guarded<Result>(running: Promise<Result>): Promise<Result> {
   return running.catch((error: unknown) => {
     if (sqlState(error) === diskFull)
-      throw new PlatformError('quota_exceeded', { what: 'What is written', limit: 'the space of the disk' }, { cause: error });
+      throw new PlatformError(
+        'quota_exceeded',
+        { what: 'What is written', limit: 'the space of the disk' },
+        { cause: error },
+      );
     throw isConnectionTrouble(error) ? new PlatformError('store_unavailable', {}, { cause: error }) : error;
   });
 }

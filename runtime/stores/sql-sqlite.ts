@@ -7,7 +7,8 @@ import { openSqliteFile } from './sqlite-file.ts';
 const claimed =
   'seq INTEGER PRIMARY KEY AUTOINCREMENT, lane_id INTEGER NOT NULL, due_at INTEGER, lease TEXT, attempt INTEGER NOT NULL DEFAULT 0';
 const sender = 'project TEXT NOT NULL, branch TEXT NOT NULL';
-const ofRun = 'seq INTEGER PRIMARY KEY AUTOINCREMENT, execution_seq INTEGER NOT NULL REFERENCES workflow_execution ON DELETE CASCADE';
+const ofRun =
+  'seq INTEGER PRIMARY KEY AUTOINCREMENT, execution_seq INTEGER NOT NULL REFERENCES workflow_execution ON DELETE CASCADE';
 
 /** One more is appended for every change; `user_version` counts those that a file has. */
 const schemas: readonly string[] = [

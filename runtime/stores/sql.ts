@@ -1,5 +1,5 @@
-// The SQL that Postgres and SQLite both speak, behind one interface: the stores of queues, timers and workflows are written once
-// over it, with the same meaning in dev and in production. Drivers: sql-postgres.ts, sql-sqlite.ts.
+// The SQL that Postgres and SQLite both speak, behind one interface: the stores of queues, timers and workflows are
+// written once over it, with the same meaning in dev and in production. Drivers: sql-postgres.ts, sql-sqlite.ts.
 
 /** A value of a parameter. */
 export type SqlValue = string | number | null;
@@ -11,14 +11,21 @@ export interface Sql {
   readonly lock: ' FOR UPDATE' | '';
   /** @throws {PlatformError} `store_unavailable` when the database cannot be reached. */
   all<Row>(text: string, ...parameters: readonly SqlValue[]): Promise<Row[]>;
-  /** The same for changes that may be undone when the server crashes a moment later, as if they had never been: claims. */
+  /**
+   * The same for changes that may be undone when the server crashes a moment later, as if they had never been: claims.
+   */
   fleeting<Row>(text: string, ...parameters: readonly SqlValue[]): Promise<Row[]>;
   /** All or nothing. What `work` throws rolls back. */
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>;
 }
 
 /** Condition `column is one of these numbers`, and the parameter it takes. */
-export function oneOf(sql: Sql, column: string, parameter: number, numbers: readonly number[]): { condition: string; value: string } {
+export function oneOf(
+  sql: Sql,
+  column: string,
+  parameter: number,
+  numbers: readonly number[],
+): { condition: string; value: string } {
   return sql.technology === 'postgres'
     ? { condition: `${column} = ANY($${parameter}::bigint[])`, value: `{${numbers.join(',')}}` }
     : { condition: `${column} IN (SELECT value FROM json_each($${parameter}))`, value: `[${numbers.join(',')}]` };

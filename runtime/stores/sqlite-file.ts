@@ -1,4 +1,5 @@
-// A SQLite file of the platform's own, which several processes may open at once. Used by the stores that keep theirs in one.
+// A SQLite file of the platform's own, which several processes may open at once. Used by the stores that keep theirs in
+// one.
 import Database from 'better-sqlite3';
 
 /** How long somebody waits for the lock of another process. */
@@ -6,14 +7,15 @@ const BUSY_MS = 10_000;
 const PAUSE_MS = 5;
 
 /**
- * Opens the file in WAL mode, and makes it where there is none. `:memory:` keeps nothing. Stops the process while others hold its lock,
- * ten seconds at most.
+ * Opens the file in WAL mode, and makes it where there is none. `:memory:` keeps nothing. Stops the process while
+ * others hold its lock, ten seconds at most.
  * @throws SQLite's error when the file is no database, or stays locked.
  */
 export function openSqliteFile(file: string): Database.Database {
   const db = new Database(file, { timeout: BUSY_MS });
   const deadline = performance.now() + BUSY_MS;
-  // SQLite waits for locks, but not for the one who turns the same new file to WAL at the same moment: waiting could be a deadlock there.
+  // SQLite waits for locks, but not for the one who turns the same new file to WAL at the same moment: waiting could be
+  // a deadlock there.
   for (;;) {
     try {
       db.pragma('journal_mode = WAL');

@@ -1,6 +1,6 @@
-// State in Postgres, for the handler in production: strongly consistent over all engines. Values are bytes there, with a word on
-// whether they were text, since Postgres's text holds no NUL. Reads that come together go in one statement, updates of one key that
-// come together in one transaction.
+// State in Postgres, for the handler in production: strongly consistent over all engines. Values are bytes there, with
+// a word on whether they were text, since Postgres's text holds no NUL. Reads that come together go in one statement,
+// updates of one key that come together in one transaction.
 import { randomBytes } from 'node:crypto';
 import type { StatePlace, StateStore, StoredState } from '../engine/bindings/state.ts';
 import { createFlights } from './flights.ts';
@@ -29,7 +29,8 @@ interface Read {
 interface Write {
   readonly place: StatePlace;
   readonly key: string;
-  /** The columns of a row in their order; null deletes it. */ readonly row: readonly unknown[] | null;
+  /** The columns of a row in their order; null deletes it. */
+  readonly row: readonly unknown[] | null;
   readonly bytes: number;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
@@ -51,14 +52,20 @@ const insertAll = `INSERT INTO state (namespace, resource, key, value, is_text, 
 const deleteAll = `DELETE FROM state s USING unnest($1::text[], $2::text[], $3::text[]) AS w (namespace, resource, key)
   WHERE s.namespace = w.namespace AND s.resource = w.resource AND s.key = w.key`;
 const columns = 'key, value, is_text, metadata, expires_at, version';
-/** Larger values are read and written by themselves: a flight of them would fill the engine, and hold up everybody else on it. */
+/**
+ * Larger values are read and written by themselves: a flight of them would fill the engine, and hold up everybody else
+ * on it.
+ */
 const smallBytesMax = 64 * 1024;
 const small = `key, CASE WHEN octet_length(value) <= ${smallBytesMax} THEN value END AS value, is_text, metadata, expires_at, version`;
 const readAny = `SELECT ${small} FROM state
   WHERE namespace = $1 AND resource = $2 AND key = ANY($3::text[]) AND (expires_at IS NULL OR expires_at > $4)`;
 const readAnywhere = `SELECT namespace, resource, ${small} FROM unnest($1::text[], $2::text[], $3::text[]) AS w (namespace, resource, key)
   JOIN state USING (namespace, resource, key) WHERE (expires_at IS NULL OR expires_at > $4)`;
-/** Reads that go to the database together, writes, and how long others wait for a trip before they make one of their own. */
+/**
+ * Reads that go to the database together, writes, and how long others wait for a trip before they make one of their
+ * own.
+ */
 const readsMax = 32;
 const writesMax = 100;
 const flightsMax = 4;
@@ -98,7 +105,10 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
   function sweep(now: number): void {
     if (++writes % sweepShare !== 1) return;
     void sql
-      .all(`DELETE FROM state WHERE ctid IN (SELECT ctid FROM state WHERE expires_at <= $1 LIMIT ${sweepRows} FOR UPDATE SKIP LOCKED)`, now)
+      .all(
+        `DELETE FROM state WHERE ctid IN (SELECT ctid FROM state WHERE expires_at <= $1 LIMIT ${sweepRows} FOR UPDATE SKIP LOCKED)`,
+        now,
+      )
       .catch(() => {});
   }
 
@@ -134,13 +144,19 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
     const rows = ordered.flatMap(({ row }) => (row === null ? [] : [row]));
     const gone = ordered.filter(({ row }) => row === null);
     try {
-      if (rows.length > 0) await sql.all(insertAll, ...(rows[0]!.map((_, column) => rows.map((row) => row[column])) as never[]));
+      if (rows.length > 0)
+        await sql.all(insertAll, ...(rows[0]!.map((_, column) => rows.map((row) => row[column])) as never[]));
       if (gone.length > 0) {
-        const keys = [gone.map(({ place }) => place.namespace), gone.map(({ place }) => place.resource), gone.map(({ key }) => key)];
+        const keys = [
+          gone.map(({ place }) => place.namespace),
+          gone.map(({ place }) => place.resource),
+          gone.map(({ key }) => key),
+        ];
         await sql.all(deleteAll, ...(keys as never[]));
       }
     } catch (error) {
-      // One of them may be to blame, and the others must not suffer from it; but nobody knows what became of a lost connection.
+      // One of them may be to blame, and the others must not suffer from it; but nobody knows what became of a lost
+      // connection.
       if ((error as { code?: unknown }).code === 'store_unavailable') for (const { reject } of together) reject(error);
       else for (const change of together) await writeAlone(change);
       return;
@@ -150,7 +166,13 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
 
   async function readAlone({ place, key, now, resolve, reject }: Read): Promise<void> {
     try {
-      const [row] = await sql.all<Row>(`SELECT ${columns} FROM state WHERE ${at} AND ${alive}`, place.namespace, place.resource, key, now);
+      const [row] = await sql.all<Row>(
+        `SELECT ${columns} FROM state WHERE ${at} AND ${alive}`,
+        place.namespace,
+        place.resource,
+        key,
+        now,
+      );
       resolve(row === undefined ? null : toRecord(row));
     } catch (error) {
       reject(error);
@@ -203,10 +225,19 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
   }
 
   /** False: somebody made the row meanwhile; what is not there cannot be locked. */
-  async function tryApply({ namespace, resource }: StatePlace, key: string, updates: readonly Update[]): Promise<boolean> {
+  async function tryApply(
+    { namespace, resource }: StatePlace,
+    key: string,
+    updates: readonly Update[],
+  ): Promise<boolean> {
     const settled: (() => void)[] = [];
     const applied = await sql.transaction(async (inside) => {
-      const [row] = await inside.all<Row>(`SELECT ${columns} FROM state WHERE ${at} FOR UPDATE`, namespace, resource, key);
+      const [row] = await inside.all<Row>(
+        `SELECT ${columns} FROM state WHERE ${at} FOR UPDATE`,
+        namespace,
+        resource,
+        key,
+      );
       let { metadata = null, expires_at: expiresAt = null } = row ?? {};
       let text = row === undefined ? undefined : row.value.toString();
       let written = false;
@@ -248,7 +279,8 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
     },
     async put({ namespace, resource }, key, { value, metadata, expiresAt }, now, version) {
       if (expiresAt !== null) sweep(now);
-      const bytes = typeof value === 'string' ? Buffer.from(value) : Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+      const bytes =
+        typeof value === 'string' ? Buffer.from(value) : Buffer.from(value.buffer, value.byteOffset, value.byteLength);
       const row = [namespace, resource, key, bytes, typeof value === 'string', metadata, expiresAt, newVersion()];
       if (version === undefined) {
         await write({ namespace, resource }, key, row);
@@ -264,7 +296,11 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
         );
         return written.length > 0;
       }
-      const written = await sql.all(`${insert} ${replace} WHERE state.expires_at <= $9 RETURNING 1`, ...(row as never[]), now);
+      const written = await sql.all(
+        `${insert} ${replace} WHERE state.expires_at <= $9 RETURNING 1`,
+        ...(row as never[]),
+        now,
+      );
       return written.length > 0;
     },
     delete: (place, key) => write(place, key, null),
@@ -282,7 +318,9 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
           limit + 1,
         );
       const rows = await turns(namespace, list);
-      const keys = rows.slice(0, limit).map(({ key: name, metadata, expires_at: expiresAt }) => ({ name, metadata, expiresAt }));
+      const keys = rows
+        .slice(0, limit)
+        .map(({ key: name, metadata, expires_at: expiresAt }) => ({ name, metadata, expiresAt }));
       return { keys, more: rows.length > limit };
     },
     update(place, key, change, now) {

@@ -1,4 +1,5 @@
-// State in one SQLite file, for `platform dev`: no server, and strongly consistent since this process is its only writer.
+// State in one SQLite file, for `platform dev`: no server, and strongly consistent since this process is its only
+// writer.
 import { randomBytes } from 'node:crypto';
 import type { StateStore, StoredState } from '../engine/bindings/state.ts';
 import { rowBytes } from './project-bounds.ts';
@@ -26,8 +27,12 @@ export function openStateSqlite(file: string): StateStore & { bytes(namespace: s
   db.exec(schema);
   const at = 'namespace = ? AND resource = ? AND key = ?';
   const alive = '(expires_at IS NULL OR expires_at > ?)';
-  const select = db.prepare<unknown[], Row>(`SELECT value, metadata, expires_at, version FROM state WHERE ${at} AND ${alive}`);
-  const sizeOf = db.prepare<unknown[], { bytes: number }>(`SELECT octet_length(value) AS bytes FROM state WHERE ${at} AND ${alive}`);
+  const select = db.prepare<unknown[], Row>(
+    `SELECT value, metadata, expires_at, version FROM state WHERE ${at} AND ${alive}`,
+  );
+  const sizeOf = db.prepare<unknown[], { bytes: number }>(
+    `SELECT octet_length(value) AS bytes FROM state WHERE ${at} AND ${alive}`,
+  );
   const write = db.prepare(
     'INSERT INTO state VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value, metadata = excluded.metadata, expires_at = excluded.expires_at, version = excluded.version',
   );
@@ -58,7 +63,9 @@ export function openStateSqlite(file: string): StateStore & { bytes(namespace: s
       checkTogether(together);
       return keys.map((key): StoredState | null => {
         const row = select.get(namespace, resource, key, now);
-        return row === undefined ? null : { value: row.value, metadata: row.metadata, expiresAt: row.expires_at, version: row.version };
+        return row === undefined
+          ? null
+          : { value: row.value, metadata: row.metadata, expiresAt: row.expires_at, version: row.version };
       });
     },
     put({ namespace, resource }, key, { value, metadata, expiresAt }, now, version) {

@@ -1,5 +1,5 @@
-// How much one get of several keys may read: what a single value may have (`stateLimits` of bindings/state.ts). The stores of state ask
-// before they read any value.
+// How much one get of several keys may read: what a single value may have (`stateLimits` of bindings/state.ts). The
+// stores of state ask before they read any value.
 import { PlatformError } from '#core/errors.ts';
 
 const togetherBytesMax = 25 * 1024 * 1024;

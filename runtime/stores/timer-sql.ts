@@ -1,5 +1,5 @@
-// Timers and cron over `Sql`: what workers set, what manifests declare, and what the broker claims and settles. A schedule of
-// platform.yaml is a timer in a lane of kind `cron`, one lane a namespace and project.
+// Timers and cron over `Sql`: what workers set, what manifests declare, and what the broker claims and settles. A
+// schedule of platform.yaml is a timer in a lane of kind `cron`, one lane a namespace and project.
 import { nextCronTime } from '#core/cron-next.ts';
 import { parseCronSchedule } from '#core/cron-schedule.ts';
 import type { DeliveryLimits } from '#core/delivery-limits.ts';
@@ -29,7 +29,8 @@ export interface DeclaredCron {
   readonly name: string;
   readonly schedule: string;
   readonly timezone: string;
-  /** `queue`: a run that came due while the one before ran follows at once. */ readonly overlap?: 'skip' | 'queue';
+  /** `queue`: a run that came due while the one before ran follows at once. */
+  readonly overlap?: 'skip' | 'queue';
 }
 
 /** A schedule as operators see it. */
@@ -46,14 +47,21 @@ export interface CronStatus {
 export interface TimerDeliveries {
   readonly lanes: Lanes;
   readonly claims: Claims<TimerRow>;
-  /** Ends a firing: the timer goes on at `next`, or is over (null). One that was set anew meanwhile stays as it was set. */
+  /**
+   * Ends a firing: the timer goes on at `next`, or is over (null). One that was set anew meanwhile stays as it was set.
+   */
   settle(row: TimerRow, next: number | null, outcome: string, now: number): Promise<void>;
 }
 
 /** The schedules of deployments. */
 export interface CronStore extends TimerDeliveries {
   /** Makes the schedules of a project those of its current deployment; one that did not change keeps its next time. */
-  declare(place: TimerPlace, sender: Omit<EventSender, 'binding'>, crons: readonly DeclaredCron[], now: number): Promise<void>;
+  declare(
+    place: TimerPlace,
+    sender: Omit<EventSender, 'binding'>,
+    crons: readonly DeclaredCron[],
+    now: number,
+  ): Promise<void>;
   list(place: TimerPlace): Promise<CronStatus[]>;
   /** Makes a schedule due now, once more. False: there is none of this name. */
   trigger(place: TimerPlace, name: string, now: number): Promise<boolean>;
@@ -77,7 +85,9 @@ export function createTimerStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
       counts.set(lane, (known = { count: row!.n, at: now }));
     }
     if (known.count >= limits.timersMax)
-      throw new PlatformError('invalid_argument', { reason: `There are ${known.count} timers, and may be ${limits.timersMax}` });
+      throw new PlatformError('invalid_argument', {
+        reason: `There are ${known.count} timers, and may be ${limits.timersMax}`,
+      });
     known.count++;
   }
 
@@ -107,7 +117,11 @@ export function createTimerStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
     },
     async get({ namespace, resource }, id) {
       const lane = (await base.lanes.find(namespace, resource)) ?? 0;
-      const [row] = await sql.all<StoredTimer>(`SELECT ${select} FROM timer WHERE lane_id = $1 AND timer_id = $2`, lane, id);
+      const [row] = await sql.all<StoredTimer>(
+        `SELECT ${select} FROM timer WHERE lane_id = $1 AND timer_id = $2`,
+        lane,
+        id,
+      );
       return row ?? null;
     },
     async delete({ namespace, resource }, id) {
@@ -128,9 +142,14 @@ export function createTimerStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
         limit + 1,
         prefixEnd(prefix),
       );
-      const timers = rows
-        .slice(0, limit)
-        .map(({ id, scheduledTime, payload, intervalMs, cron, timezone }) => ({ id, scheduledTime, payload, intervalMs, cron, timezone }));
+      const timers = rows.slice(0, limit).map(({ id, scheduledTime, payload, intervalMs, cron, timezone }) => ({
+        id,
+        scheduledTime,
+        payload,
+        intervalMs,
+        cron,
+        timezone,
+      }));
       return { timers, more: timers.length < (rows[0]?.found ?? 0) };
     },
   };

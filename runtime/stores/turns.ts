@@ -1,5 +1,6 @@
-// Turns at what all projects share, the connections to Postgres: so many of one project's statements at a time, and the rest wait in their
-// order. Without it, a project whose statements take long would have them all, and everybody else would wait behind it.
+// Turns at what all projects share, the connections to Postgres: so many of one project's statements at a time, and the
+// rest wait in their order. Without it, a project whose statements take long would have them all, and everybody else
+// would wait behind it.
 
 /** Runs work of an owner when it is its turn. */
 export type Turns = <Result>(owner: string, work: () => Promise<Result>) => Promise<Result>;
@@ -26,11 +27,16 @@ export function createTurns(atOnce = turnsAtOnce): Turns {
 }
 
 /** A store some of whose calls take turns, by the namespace of their first argument. */
-export function inTurns<Store extends object>(store: Store, turns: Turns, names: readonly (keyof Store & string)[]): Store {
+export function inTurns<Store extends object>(
+  store: Store,
+  turns: Turns,
+  names: readonly (keyof Store & string)[],
+): Store {
   const calls: Record<string, unknown> = {};
   for (const name of names) {
     const call = store[name] as (place: { readonly namespace: string }, ...rest: unknown[]) => Promise<unknown>;
-    calls[name] = (place: { readonly namespace: string }, ...rest: unknown[]) => turns(place.namespace, () => call(place, ...rest));
+    calls[name] = (place: { readonly namespace: string }, ...rest: unknown[]) =>
+      turns(place.namespace, () => call(place, ...rest));
   }
   return { ...store, ...calls };
 }

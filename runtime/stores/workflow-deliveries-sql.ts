@@ -13,7 +13,8 @@ export interface ExecutionRow extends LaneRow {
   readonly project: string;
   readonly branch: string;
   readonly created_at: number;
-  /** Null: no stretch of it has begun. */ readonly started_at: number | null;
+  /** Null: no stretch of it has begun. */
+  readonly started_at: number | null;
 }
 
 /** What became of a stretch of a run. */
@@ -41,10 +42,20 @@ export const stepShown = `name, kind, status, attempts, result, error, wake_at A
 const sweepRows = 500;
 
 /** Claims and settles the runs in these lanes. */
-export function createWorkflowDeliveries(sql: Sql, lanes: Lanes, wake: Wake, limits: DeliveryLimits): WorkflowDeliveries {
+export function createWorkflowDeliveries(
+  sql: Sql,
+  lanes: Lanes,
+  wake: Wake,
+  limits: DeliveryLimits,
+): WorkflowDeliveries {
   return {
     lanes,
-    claims: createClaims<ExecutionRow>({ sql, kind: 'workflow', table: 'workflow_execution', concurrency: limits.laneConcurrency }),
+    claims: createClaims<ExecutionRow>({
+      sql,
+      kind: 'workflow',
+      table: 'workflow_execution',
+      concurrency: limits.laneConcurrency,
+    }),
     async begin(row, now) {
       // Forgotten with its claim, should the server crash: then the run is claimed anew.
       const [found] = await sql.fleeting<{ seq: number }>(
@@ -103,7 +114,15 @@ export function createWorkflowDeliveries(sql: Sql, lanes: Lanes, wake: Wake, lim
       );
     },
     async hasProgressed(row, since) {
-      return (await sql.all('SELECT 1 FROM workflow_step WHERE execution_seq = $1 AND ended_at >= $2 LIMIT 1', row.seq, since)).length > 0;
+      return (
+        (
+          await sql.all(
+            'SELECT 1 FROM workflow_step WHERE execution_seq = $1 AND ended_at >= $2 LIMIT 1',
+            row.seq,
+            since,
+          )
+        ).length > 0
+      );
     },
     async sweep(now) {
       await sql.all(

@@ -1,5 +1,5 @@
-// Runs of workflows over `Sql`: what workers start, look at and steer. What runs tell of themselves is in workflow-telling-sql.ts, what the
-// broker claims and settles in workflow-deliveries-sql.ts.
+// Runs of workflows over `Sql`: what workers start, look at and steer. What runs tell of themselves is in
+// workflow-telling-sql.ts, what the broker claims and settles in workflow-deliveries-sql.ts.
 import type { DeliveryLimits } from '#core/delivery-limits.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { Wake } from '#postgres/wake.ts';
@@ -27,7 +27,11 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
   const lanes = createLanes(sql, 'workflow');
 
   /** Changes a run alone with it. */
-  function change<Result>(place: WorkflowPlace, id: string, work: (inside: Sql, found: Found) => Promise<Result>): Promise<Result> {
+  function change<Result>(
+    place: WorkflowPlace,
+    id: string,
+    work: (inside: Sql, found: Found) => Promise<Result>,
+  ): Promise<Result> {
     return sql.transaction(async (inside) => {
       const [found] = await inside.all<Found>(
         `SELECT seq, lane_id, status, paused, lease FROM workflow_execution
@@ -114,8 +118,14 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
       );
       if (row === undefined) return null;
       return {
-        steps: await sql.all<StoredStep>(`SELECT ${stepShown} FROM workflow_step WHERE execution_seq = $1 ORDER BY seq`, row.seq),
-        log: await sql.all('SELECT at, message, content FROM workflow_log WHERE execution_seq = $1 ORDER BY seq', row.seq),
+        steps: await sql.all<StoredStep>(
+          `SELECT ${stepShown} FROM workflow_step WHERE execution_seq = $1 ORDER BY seq`,
+          row.seq,
+        ),
+        log: await sql.all(
+          'SELECT at, message, content FROM workflow_log WHERE execution_seq = $1 ORDER BY seq',
+          row.seq,
+        ),
       };
     },
     async cancel(place, id, now) {
@@ -153,7 +163,8 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
             found.seq,
             fromStep,
           );
-          if (step === undefined) throw new PlatformError('invalid_argument', { reason: `Run ${id} has no step ${fromStep}` });
+          if (step === undefined)
+            throw new PlatformError('invalid_argument', { reason: `Run ${id} has no step ${fromStep}` });
           from = step.seq;
         } else await inside.all('DELETE FROM workflow_event WHERE execution_seq = $1', found.seq);
         await inside.all('DELETE FROM workflow_step WHERE execution_seq = $1 AND seq >= $2', found.seq, from);
@@ -178,7 +189,10 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
           now,
         );
         if (step === undefined) {
-          const [waiting] = await inside.all<{ n: number }>('SELECT count(*) AS n FROM workflow_event WHERE execution_seq = $1', found.seq);
+          const [waiting] = await inside.all<{ n: number }>(
+            'SELECT count(*) AS n FROM workflow_event WHERE execution_seq = $1',
+            found.seq,
+          );
           if (waiting!.n >= limits.workflowEventsMax)
             throw new PlatformError('invalid_argument', {
               reason: `Run ${id} has ${waiting!.n} events that nothing waits for, and may have ${limits.workflowEventsMax}`,

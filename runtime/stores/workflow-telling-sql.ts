@@ -1,5 +1,6 @@
-// What runs of workflows tell of themselves over `Sql`: how their steps went, what they wait for, their log. A run that is being worked on
-// holds a lease, and names it in its token `<seq>.<lease>`: once the lease is another's, what it still says changes nothing.
+// What runs of workflows tell of themselves over `Sql`: how their steps went, what they wait for, their log. A run that
+// is being worked on holds a lease, and names it in its token `<seq>.<lease>`: once the lease is another's, what it
+// still says changes nothing.
 import type { DeliveryLimits } from '#core/delivery-limits.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { StepWord, WorkflowStore } from '../engine/bindings/workflow.ts';
@@ -8,13 +9,18 @@ import type { Sql, SqlValue } from './sql.ts';
 
 /** What a run tells of a step, on its way. */
 interface Telling {
-  /** The parameters of one statement, in their order. */ readonly row: readonly SqlValue[];
-  /** Whether the run is paused; null: it was not written down. */ readonly resolve: (paused: number | null) => void;
+  /** The parameters of one statement, in their order. */
+  readonly row: readonly SqlValue[];
+  /** Whether the run is paused; null: it was not written down. */
+  readonly resolve: (paused: number | null) => void;
   readonly reject: (error: unknown) => void;
 }
 
 const [nameColumn, resultColumn] = [3, 7];
-/** Words of runs that go to the database together, trips at a time, and how long others wait for one before they make their own. */
+/**
+ * Words of runs that go to the database together, trips at a time, and how long others wait for one before they make
+ * their own.
+ */
 const tellingsMax = 100;
 const tellingCharsMax = 1024 * 1024;
 const flightsMax = 4;
@@ -25,7 +31,10 @@ export const historyBytes = `(SELECT CAST(coalesce(sum(coalesce(octet_length(s.r
     FROM workflow_step s WHERE s.execution_seq = e.seq)`;
 
 /** The side of the running ones. */
-export function createWorkflowTelling(sql: Sql, limits: DeliveryLimits): Pick<WorkflowStore, 'step' | 'waitForEvent' | 'log'> {
+export function createWorkflowTelling(
+  sql: Sql,
+  limits: DeliveryLimits,
+): Pick<WorkflowStore, 'step' | 'waitForEvent' | 'log'> {
   /** The run that a token names, as long as its lease and its namespace are right. */
   const ofRun = `workflow_execution e JOIN lane l ON l.id = e.lane_id WHERE e.seq = $1 AND e.lease = $2 AND l.namespace = $3`;
   const stepsOf = `(SELECT count(*) FROM workflow_step s WHERE s.execution_seq = e.seq)`;
@@ -83,7 +92,10 @@ export function createWorkflowTelling(sql: Sql, limits: DeliveryLimits): Pick<Wo
     const together = [...first.values()].toSorted((a, b) => (a.row[0] as number) - (b.row[0] as number));
     try {
       const lists = together[0]!.row.map((_, column) => together.map(({ row }) => row[column] ?? null));
-      const rows = await sql.all<{ execution_seq: number; name: string; paused: number }>(tellSteps, ...(lists as never[]));
+      const rows = await sql.all<{ execution_seq: number; name: string; paused: number }>(
+        tellSteps,
+        ...(lists as never[]),
+      );
       const told = new Map(rows.map(({ execution_seq: seq, name, paused }) => [idOf(seq, name), paused]));
       for (const { row, resolve } of together) resolve(told.get(idOf(row[0], row[nameColumn])) ?? null);
     } catch (error) {

@@ -1,5 +1,5 @@
-// Root of the handler's parent process: claims the port, starts services and engines, keeps the crash ledger, and stops it all
-// gracefully. No tenant code runs here, and nothing here depends on an engine's health.
+// Root of the handler's parent process: claims the port, starts services and engines, keeps the crash ledger, and stops
+// it all gracefully. No tenant code runs here, and nothing here depends on an engine's health.
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -46,7 +46,9 @@ try {
 } catch (error) {
   const { code, message } = error as NodeJS.ErrnoException;
   log.fatal(
-    code === 'EADDRINUSE' ? `Port ${process.env['HANDLER_PORT'] ?? ''} is taken: stop what listens there, or set HANDLER_PORT` : message,
+    code === 'EADDRINUSE'
+      ? `Port ${process.env['HANDLER_PORT'] ?? ''} is taken: stop what listens there, or set HANDLER_PORT`
+      : message,
   );
   process.exit(EXIT_CONFIGURATION);
 }
@@ -121,13 +123,21 @@ async function start(config: SupervisorConfig): Promise<void> {
       if (typeof engine.place === 'string') quarantine.onServing(engine.place, Date.now());
       else {
         leaveRecord();
-        process.send?.({ type: 'listening', port: claimed.port, pid: engine.pid, privatePort: privatePort?.port ?? null });
+        process.send?.({
+          type: 'listening',
+          port: claimed.port,
+          pid: engine.pid,
+          privatePort: privatePort?.port ?? null,
+        });
       }
     },
     onDeath(engine, code, signal, delayMs) {
       deaths++;
       lostRequests += engine.load;
-      log.error({ engine: engine.id, place: engine.place, code, signal, delayMs, lostRequests: engine.load }, 'An engine died');
+      log.error(
+        { engine: engine.id, place: engine.place, code, signal, delayMs, lostRequests: engine.load },
+        'An engine died',
+      );
     },
     onHopeless: (code) => void stop(code),
     onMessage(engine, message) {
@@ -155,7 +165,8 @@ async function start(config: SupervisorConfig): Promise<void> {
     }),
   ];
   const services = new Services(specs, {
-    onDeath: (service, code, signal, delayMs) => log.error({ service, code, signal, delayMs }, 'A service died; it is started again'),
+    onDeath: (service, code, signal, delayMs) =>
+      log.error({ service, code, signal, delayMs }, 'A service died; it is started again'),
     onReady: (service) => log.info({ service }, 'A service is ready'),
   });
 
@@ -205,7 +216,8 @@ async function start(config: SupervisorConfig): Promise<void> {
   /** Whose time is over comes back. */
   function pass(): void {
     const free = quarantine.pass(Date.now(), engines.isFull);
-    for (const deployment of free) if (engines.quarantined.includes(deployment)) log.info({ deployment }, 'A deployment is let back');
+    for (const deployment of free)
+      if (engines.quarantined.includes(deployment)) log.info({ deployment }, 'A deployment is let back');
     if (free.length > 0) tell();
     else awaitPauseEnd();
     // Only now that no engine sends anything there any more.
@@ -251,11 +263,16 @@ async function start(config: SupervisorConfig): Promise<void> {
       }
       const megabytes = Math.round(engine.rssBytes / 1024 / 1024);
       if (megabytes > limits.engineRecycleMb && Date.now() - engine.startedAt > limits.engineRecycleAgeMs)
-        recycle(engine, `it holds ${megabytes} MB of memory; ${limits.engineRecycleMb} MB are allowed (ENGINE_RECYCLE_MB)`, null);
+        recycle(
+          engine,
+          `it holds ${megabytes} MB of memory; ${limits.engineRecycleMb} MB are allowed (ENGINE_RECYCLE_MB)`,
+          null,
+        );
     }
     for (const deployment of engines.quarantined) {
       const engine = engines.ofQuarantine(deployment);
-      if (engine === null || engine.load > 0 || Date.now() - engine.lastServedAt < 2 * limits.quarantineProbationMs) continue;
+      if (engine === null || engine.load > 0 || Date.now() - engine.lastServedAt < 2 * limits.quarantineProbationMs)
+        continue;
       quarantine.onIdle(deployment);
       engines.reunite(deployment);
       tell();

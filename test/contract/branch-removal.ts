@@ -1,5 +1,5 @@
-// What the removal of a branch keeps to over each technology: everything that its bindings wrote is gone, and nothing else. Written through
-// the bindings themselves, so that it follows their names; databases and files are real ones.
+// What the removal of a branch keeps to over each technology: everything that its bindings wrote is gone, and nothing
+// else. Written through the bindings themselves, so that it follows their names; databases and files are real ones.
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -50,7 +50,8 @@ export function branchRemovalContract(
   });
 
   const contents = async (): Promise<number> =>
-    (await readdir(join(folder, 'content'), { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile()).length;
+    (await readdir(join(folder, 'content'), { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile())
+      .length;
 
   /** The calls of a preview, or of production. */
   function callsOf(
@@ -67,13 +68,26 @@ export function branchRemovalContract(
     const isolate = { hasRoom: () => true } as unknown as CallScope;
     const { signal } = new AbortController();
     return async (name, args, ...parts) => {
-      const reply = await (calls[name] as HostHandler)({ args, parts, owner: freeOwner, signal, isDropped: false, isolate });
-      return reply.value ?? reply.parts?.map((part) => (typeof part === 'string' ? part : Buffer.from(part).toString()));
+      const reply = await (calls[name] as HostHandler)({
+        args,
+        parts,
+        owner: freeOwner,
+        signal,
+        isDropped: false,
+        isolate,
+      });
+      return (
+        reply.value ?? reply.parts?.map((part) => (typeof part === 'string' ? part : Buffer.from(part).toString()))
+      );
     };
   }
 
   async function fill(call: ReturnType<typeof callsOf>): Promise<void> {
-    await call('db.run', { binding: 'DB', op: databaseOps.exec }, JSON.stringify(['CREATE TABLE t (a); INSERT INTO t VALUES (1)']));
+    await call(
+      'db.run',
+      { binding: 'DB', op: databaseOps.exec },
+      JSON.stringify(['CREATE TABLE t (a); INSERT INTO t VALUES (1)']),
+    );
     await call('state.put', { binding: 'KV', key: 'a' }, 'kept');
     await call('state.put', { binding: 'KV', key: 'old', expiresAt: Date.now() + 60_000 }, 'kept');
     await call('fs.put', { binding: 'FILES', key: 'a' }, 'kept');
@@ -95,7 +109,9 @@ export function branchRemovalContract(
   const all = [['a', 'old'], ['a'], 1, 1, 1];
   const nothing = [[], [], 0, 0, 0];
   const databasesOf = async (namespace: string): Promise<string[]> =>
-    (await readdir(join(databases.directory, namespace)).catch(() => [])).filter((name) => name.endsWith('.sqlite')).toSorted();
+    (await readdir(join(databases.directory, namespace)).catch(() => []))
+      .filter((name) => name.endsWith('.sqlite'))
+      .toSorted();
 
   test('what a removed branch had is gone; production and branches beside it keep theirs', async () => {
     const production = callsOf('main', null);
@@ -109,7 +125,11 @@ export function branchRemovalContract(
     assert.equal(await contents(), 6);
 
     const stores: BranchStores = { databases: databases.client, state: opened.state, fs, events: opened.stores };
-    const removed = { project: 'shop', branch: 'login', bindings: [bindings, {}, { db: { OLD: 'main', NEVER: 'never' } }] };
+    const removed = {
+      project: 'shop',
+      branch: 'login',
+      bindings: [bindings, {}, { db: { OLD: 'main', NEVER: 'never' } }],
+    };
     await removeBranch(stores, removed);
     assert.deepEqual(await kept(login), nothing);
     assert.deepEqual(await kept(production), all);

@@ -1,5 +1,5 @@
-// What the cases of the broker's contract are written with: how an engine answers, messages, and the shape of a case. Used by
-// broker.ts and the files of its chapters, broker-*.ts.
+// What the cases of the broker's contract are written with: how an engine answers, messages, and the shape of a case.
+// Used by broker.ts and the files of its chapters, broker-*.ts.
 import type { DeliveryLimits } from '#core/delivery-limits.ts';
 import type { NewMessage } from '#runtime/engine/bindings/queue.ts';
 import type { Broker } from '#runtime/broker/broker.ts';
@@ -19,12 +19,21 @@ export const sender = { project: 'shop', branch: 'main', binding: 'MAIL' };
 export const owner = { project: 'shop', branch: 'main', deployment: 'd000000000001' };
 export const mail = { namespace: 'shop', resource: 'mail' };
 
-export const done = (result: unknown = null): DeliveryEnd => ({ outcome: ok, result: JSON.stringify(result), cpuMs: 1 });
+export const done = (result: unknown = null): DeliveryEnd => ({
+  outcome: ok,
+  result: JSON.stringify(result),
+  cpuMs: 1,
+});
 export const end = (code: FailureCode): DeliveryEnd => ({ outcome: failed(code), result: null, cpuMs: 1 });
 
 export interface Messages {
   readonly queueName: string;
-  readonly messages: readonly { readonly id: string; readonly payload: unknown; readonly attempt: number; readonly timestamp: number }[];
+  readonly messages: readonly {
+    readonly id: string;
+    readonly payload: unknown;
+    readonly attempt: number;
+    readonly timestamp: number;
+  }[];
 }
 
 export function message(id: string, fields: Partial<NewMessage> = {}): NewMessage {
@@ -35,7 +44,8 @@ export function message(id: string, fields: Partial<NewMessage> = {}): NewMessag
 export interface Setting {
   readonly stores: EventStores;
   readonly said: string[];
-  /** Moves the broker's clock. */ pass(ms: number): void;
+  /** Moves the broker's clock. */
+  pass(ms: number): void;
   now(): number;
   start(deliver: Deliver, parts?: Partial<WorkParts>): Promise<Broker>;
 }

@@ -7,9 +7,11 @@ import { until } from '#test/setup/until.ts';
 import { done, end, mail, message, owner, sender, type Deliver, type Fact, type Messages } from './broker-case.ts';
 
 export function queueCases(fact: Fact): void {
-  const send = (stores: EventStores, ...messages: NewMessage[]): Promise<string[]> => stores.queue.send(mail, sender, messages, Date.now());
+  const send = (stores: EventStores, ...messages: NewMessage[]): Promise<string[]> =>
+    stores.queue.send(mail, sender, messages, Date.now());
   const ids = (event: unknown): string[] => (event as Messages).messages.map(({ id }) => id);
-  const backlog = async (stores: EventStores): Promise<number> => (await stores.queue.metrics(mail, Date.now())).backlogCount;
+  const backlog = async (stores: EventStores): Promise<number> =>
+    (await stores.queue.metrics(mail, Date.now())).backlogCount;
 
   fact('messages go out together, and are gone when they are acknowledged', async ({ stores, start }) => {
     await send(stores, message('a'), message('b'), message('c'));
@@ -49,27 +51,33 @@ export function queueCases(fact: Fact): void {
     },
   );
 
-  fact('a message that keeps failing is tried four times, alone after the first, and lies with the dead letters', async (setting) => {
-    const { stores, start, said } = setting;
-    await send(stores, message('good'), message('poison'));
-    const seen: [string[], number][] = [];
-    await start((event) => {
-      const list = (event as unknown as Messages).messages;
-      seen.push([ids(event), list[0]!.attempt]);
-      const retry = list.filter(({ id }) => id === 'poison').map(({ id }) => ({ id, error: 'cannot be read' }));
-      return done({ acked: ids(event).filter((id) => id !== 'poison'), retry });
-    });
-    await until(async () => (await stores.queue.metrics(mail, Date.now())).deadCount === 1);
-    assert.deepEqual(seen, [
-      [['good', 'poison'], 1],
-      [['poison'], 2],
-      [['poison'], 3],
-      [['poison'], 4],
-    ]);
-    const { messages } = await stores.queue.list({ ...mail, resource: 'mail_dlq' }, { limit: 5, after: 0 });
-    assert.deepEqual([messages[0]!.id, messages[0]!.deadReason, messages[0]!.attempt], ['poison', 'cannot be read', 4]);
-    assert.deepEqual(said, ['A message failed for good and lies with the dead letters']);
-  });
+  fact(
+    'a message that keeps failing is tried four times, alone after the first, and lies with the dead letters',
+    async (setting) => {
+      const { stores, start, said } = setting;
+      await send(stores, message('good'), message('poison'));
+      const seen: [string[], number][] = [];
+      await start((event) => {
+        const list = (event as unknown as Messages).messages;
+        seen.push([ids(event), list[0]!.attempt]);
+        const retry = list.filter(({ id }) => id === 'poison').map(({ id }) => ({ id, error: 'cannot be read' }));
+        return done({ acked: ids(event).filter((id) => id !== 'poison'), retry });
+      });
+      await until(async () => (await stores.queue.metrics(mail, Date.now())).deadCount === 1);
+      assert.deepEqual(seen, [
+        [['good', 'poison'], 1],
+        [['poison'], 2],
+        [['poison'], 3],
+        [['poison'], 4],
+      ]);
+      const { messages } = await stores.queue.list({ ...mail, resource: 'mail_dlq' }, { limit: 5, after: 0 });
+      assert.deepEqual(
+        [messages[0]!.id, messages[0]!.deadReason, messages[0]!.attempt],
+        ['poison', 'cannot be read', 4],
+      );
+      assert.deepEqual(said, ['A message failed for good and lies with the dead letters']);
+    },
+  );
 
   fact('a message that ends the invocation costs its neighbours one attempt', async ({ stores, start }) => {
     await send(stores, message('a'), message('spinner'), message('b'));
@@ -78,7 +86,9 @@ export function queueCases(fact: Fact): void {
       for (const { id, attempt } of (event as unknown as Messages).messages) attempts.set(id, attempt);
       return ids(event).includes('spinner') ? end('cpu_limit_exceeded') : done({ acked: ids(event), retry: [] });
     });
-    await until(async () => (await stores.queue.metrics(mail, Date.now())).deadCount === 1 && (await backlog(stores)) === 0);
+    await until(
+      async () => (await stores.queue.metrics(mail, Date.now())).deadCount === 1 && (await backlog(stores)) === 0,
+    );
     assert.deepEqual(Object.fromEntries(attempts), { a: 2, spinner: 4, b: 2 });
   });
 
@@ -87,9 +97,13 @@ export function queueCases(fact: Fact): void {
     const seen: number[] = [];
     await start((event) => {
       seen.push((event as unknown as Messages).messages[0]!.attempt);
-      return seen.length === 1 ? done({ acked: [], retry: [{ id: 'a', delaySeconds: 3600.0001 }] }) : done({ acked: ['a'], retry: [] });
+      return seen.length === 1
+        ? done({ acked: [], retry: [{ id: 'a', delaySeconds: 3600.0001 }] })
+        : done({ acked: ['a'], retry: [] });
     });
-    await until(async () => (await stores.queue.list(mail, { limit: 1, after: 0 })).messages[0]!.dueAt! > Date.now() + 3_500_000);
+    await until(
+      async () => (await stores.queue.list(mail, { limit: 1, after: 0 })).messages[0]!.dueAt! > Date.now() + 3_500_000,
+    );
     assert.deepEqual(seen, [1]);
     pass(3_600_000);
     await until(async () => (await backlog(stores)) === 0);
@@ -127,7 +141,9 @@ export function queueCases(fact: Fact): void {
   });
 
   fact('messages of one ordering key are never delivered beside or before one another', async ({ stores, start }) => {
-    const list = Array.from({ length: 12 }, (_, n) => message(`${n % 2 === 0 ? 'x' : 'y'}${n}`, { orderingKey: n % 2 === 0 ? 'x' : 'y' }));
+    const list = Array.from({ length: 12 }, (_, n) =>
+      message(`${n % 2 === 0 ? 'x' : 'y'}${n}`, { orderingKey: n % 2 === 0 ? 'x' : 'y' }),
+    );
     await send(stores, ...list);
     const seen: string[] = [];
     let failures = 0;
@@ -181,13 +197,19 @@ export function queueCases(fact: Fact): void {
         at.push(now());
         return end('worker_threw');
       },
-      { queues: (namespace) => (namespace === 'shop' ? { mail: { maxRetries: 1, retryDelayMs: 60_000, deadLetter: 'lost' } } : {}) },
+      {
+        queues: (namespace) =>
+          namespace === 'shop' ? { mail: { maxRetries: 1, retryDelayMs: 60_000, deadLetter: 'lost' } } : {},
+      },
     );
     await until(() => seen.length === 1);
     await until(async () => (await stores.queue.metrics(mail, now())).inFlightCount === 0);
     pass(75_000);
     // There it is tried as often as any message is, and stays.
-    await until(async () => (await stores.queue.list({ ...mail, resource: 'lost' }, { limit: 5, after: 0 })).messages[0]?.dueAt === null);
+    await until(
+      async () =>
+        (await stores.queue.list({ ...mail, resource: 'lost' }, { limit: 5, after: 0 })).messages[0]?.dueAt === null,
+    );
     assert.deepEqual(seen, ['mail', 'mail', 'lost', 'lost', 'lost', 'lost']);
     assert.ok(at[1]! - at[0]! >= 60_000);
     assert.deepEqual(await stores.queue.metrics({ ...mail, deadLetter: 'lost' }, now()), {
@@ -242,7 +264,9 @@ export function queueCases(fact: Fact): void {
     await start(deliver);
     await start(deliver);
     await Promise.all(
-      Array.from({ length: 20 }, (_, batch) => send(stores, ...Array.from({ length: 10 }, (_, n) => message(`${batch}-${n}`)))),
+      Array.from({ length: 20 }, (_, batch) =>
+        send(stores, ...Array.from({ length: 10 }, (_, n) => message(`${batch}-${n}`))),
+      ),
     );
     await until(async () => (await backlog(stores)) === 0);
     assert.deepEqual([seen.length, new Set(seen).size], [200, 200]);

@@ -19,25 +19,36 @@ export function timerCases(fact: Fact): void {
     const dueAt = now() + 30;
     await stores.timer.set(reminders, { ...sender, binding: 'TIMER' }, { ...timer, id: 'a', dueAt }, now());
     await until(async () => (await stores.timer.get(reminders, 'a')) === null);
-    const event = { binding: 'TIMER', id: 'a', scheduledTime: dueAt, intervalMs: null, attempt: 1, attemptsMax: 4, payload: { a: 1 } };
+    const event = {
+      binding: 'TIMER',
+      id: 'a',
+      scheduledTime: dueAt,
+      intervalMs: null,
+      attempt: 1,
+      attemptsMax: 4,
+      payload: { a: 1 },
+    };
     assert.deepEqual(seen, [['timer', event]]);
   });
 
-  fact('an interval that was missed fires once after a downtime, then at its old pace', async ({ stores, start, now, pass }) => {
-    const first = now() + 60_000;
-    await stores.timer.set(reminders, sender, { ...timer, id: 'a', dueAt: first, intervalMs: 60_000 }, now());
-    pass(3_600_000);
-    const seen: number[] = [];
-    await start((event) => {
-      seen.push(event['scheduledTime'] as number);
-      return done();
-    });
-    await until(async () => (await stores.timer.get(reminders, 'a'))!.scheduledTime > first);
-    const next = (await stores.timer.get(reminders, 'a'))!.scheduledTime;
-    assert.deepEqual(seen, [first]);
-    assert.equal((next - first) % 60_000, 0);
-    assert.ok(next > now() && next <= now() + 60_000);
-  });
+  fact(
+    'an interval that was missed fires once after a downtime, then at its old pace',
+    async ({ stores, start, now, pass }) => {
+      const first = now() + 60_000;
+      await stores.timer.set(reminders, sender, { ...timer, id: 'a', dueAt: first, intervalMs: 60_000 }, now());
+      pass(3_600_000);
+      const seen: number[] = [];
+      await start((event) => {
+        seen.push(event['scheduledTime'] as number);
+        return done();
+      });
+      await until(async () => (await stores.timer.get(reminders, 'a'))!.scheduledTime > first);
+      const next = (await stores.timer.get(reminders, 'a'))!.scheduledTime;
+      assert.deepEqual(seen, [first]);
+      assert.equal((next - first) % 60_000, 0);
+      assert.ok(next > now() && next <= now() + 60_000);
+    },
+  );
 
   fact('a clock that jumps back does not fire a timer twice', async ({ stores, start, now, pass }) => {
     pass(7_200_000);
@@ -48,7 +59,9 @@ export function timerCases(fact: Fact): void {
     });
     const dueAt = now();
     await stores.timer.set(reminders, sender, { ...timer, id: 'a', dueAt, intervalMs: 3_600_000 }, now());
-    await until(async () => seen.length === 1 && (await stores.timer.get(reminders, 'a'))!.scheduledTime === dueAt + 3_600_000);
+    await until(
+      async () => seen.length === 1 && (await stores.timer.get(reminders, 'a'))!.scheduledTime === dueAt + 3_600_000,
+    );
     pass(-7_200_000);
     await stores.timer.set(reminders, sender, { ...timer, id: 'probe', dueAt: now() }, now());
     await until(async () => (await stores.timer.get(reminders, 'probe')) === null);
@@ -93,7 +106,9 @@ export function timerCases(fact: Fact): void {
     const { nextAt } = (await stores.cron.list(at))[0]!;
     pass(nextAt - now() + 10);
     await until(async () => (await stores.cron.list(at))[0]!.lastOutcome === 'ok');
-    assert.deepEqual(seen, [['cron', { name: 'HOURLY', cron: '0 * * * *', scheduledTime: nextAt, attempt: 1, attemptsMax: 4 }]]);
+    assert.deepEqual(seen, [
+      ['cron', { name: 'HOURLY', cron: '0 * * * *', scheduledTime: nextAt, attempt: 1, attemptsMax: 4 }],
+    ]);
     assert.deepEqual([recipients[0]!.kind, recipients[0]!.project, recipients[0]!.branch], ['cron', 'shop', 'main']);
     assert.equal((await stores.cron.list(at))[0]!.nextAt, nextAt + 3_600_000);
   });

@@ -8,34 +8,41 @@ export function workflowCases(fact: Fact): void {
   const orders = { namespace: 'shop', resource: 'orders' };
   const run = (stores: EventStores, id: string, now: number): Promise<void> =>
     stores.workflow.trigger(orders, owner, { id, input: '{"n":1}' }, now);
-  const statusOf = async (stores: EventStores, id: string): Promise<string | undefined> => (await stores.workflow.get(orders, id))?.status;
+  const statusOf = async (stores: EventStores, id: string): Promise<string | undefined> =>
+    (await stores.workflow.get(orders, id))?.status;
 
-  fact('a run goes to the deployment that started it, sleeps without being claimed, and ends', async ({ stores, start, now, pass }) => {
-    const seen: unknown[] = [];
-    await start(async (event, kind, _signal, deployment) => {
-      const token = event['run'] as string;
-      seen.push([kind, deployment, event['executionId'], event['input'], event['steps']]);
-      const steps = event['steps'] as Record<string, { status: string; result?: unknown }>;
-      if (steps['load'] === undefined) {
-        await stores.workflow.step('shop', token, 'load', { kind: 'done', result: '{"user":7}' }, now());
-        await stores.workflow.step('shop', token, 'nap', { kind: 'sleep', wakeAt: now() + 86_400_000 }, now());
-        return done({ status: 'suspended' });
-      }
-      return done({ status: 'completed', output: steps['load'].result });
-    });
-    await run(stores, 'r', now());
-    await until(async () => (await stores.workflow.history(orders, 'r'))!.steps.length === 2);
-    await until(async () => (await stores.workflow.claims.members()).length === 0);
-    assert.equal(await statusOf(stores, 'r'), 'running');
-    pass(86_400_000);
-    await until(async () => (await statusOf(stores, 'r')) === 'completed');
-    assert.equal((await stores.workflow.get(orders, 'r'))!.output, '{"user":7}');
-    const steps = { load: { kind: 'run', status: 'done', result: { user: 7 } }, nap: { kind: 'sleep', status: 'done' } };
-    assert.deepEqual(seen, [
-      ['workflow', 'd000000000001', 'r', { n: 1 }, {}],
-      ['workflow', 'd000000000001', 'r', { n: 1 }, steps],
-    ]);
-  });
+  fact(
+    'a run goes to the deployment that started it, sleeps without being claimed, and ends',
+    async ({ stores, start, now, pass }) => {
+      const seen: unknown[] = [];
+      await start(async (event, kind, _signal, deployment) => {
+        const token = event['run'] as string;
+        seen.push([kind, deployment, event['executionId'], event['input'], event['steps']]);
+        const steps = event['steps'] as Record<string, { status: string; result?: unknown }>;
+        if (steps['load'] === undefined) {
+          await stores.workflow.step('shop', token, 'load', { kind: 'done', result: '{"user":7}' }, now());
+          await stores.workflow.step('shop', token, 'nap', { kind: 'sleep', wakeAt: now() + 86_400_000 }, now());
+          return done({ status: 'suspended' });
+        }
+        return done({ status: 'completed', output: steps['load'].result });
+      });
+      await run(stores, 'r', now());
+      await until(async () => (await stores.workflow.history(orders, 'r'))!.steps.length === 2);
+      await until(async () => (await stores.workflow.claims.members()).length === 0);
+      assert.equal(await statusOf(stores, 'r'), 'running');
+      pass(86_400_000);
+      await until(async () => (await statusOf(stores, 'r')) === 'completed');
+      assert.equal((await stores.workflow.get(orders, 'r'))!.output, '{"user":7}');
+      const steps = {
+        load: { kind: 'run', status: 'done', result: { user: 7 } },
+        nap: { kind: 'sleep', status: 'done' },
+      };
+      assert.deepEqual(seen, [
+        ['workflow', 'd000000000001', 'r', { n: 1 }, {}],
+        ['workflow', 'd000000000001', 'r', { n: 1 }, steps],
+      ]);
+    },
+  );
 
   fact(
     'a broker holds no more history of runs at a time than it may, and comes to all of them',
@@ -51,26 +58,31 @@ export function workflowCases(fact: Fact): void {
       const input = JSON.stringify('x'.repeat(900));
       const ids = Array.from({ length: 12 }, (_, index) => `run${index}`);
       for (const id of ids) await stores.workflow.trigger(orders, owner, { id, input }, now());
-      await until(async () => (await Promise.all(ids.map((id) => statusOf(stores, id)))).every((status) => status === 'completed'));
+      await until(async () =>
+        (await Promise.all(ids.map((id) => statusOf(stores, id)))).every((status) => status === 'completed'),
+      );
       assert.ok(most <= 2, `${most} at a time`);
     },
     { workflowHistoryBytesMax: 1000, workflowValueBytesMax: 1000, inFlightBytesMax: 3000 },
   );
 
-  fact('a run that ends its invocation is tried again, and failed with the reason when it gets nowhere', async ({ stores, start, now }) => {
-    let stretches = 0;
-    await start(() => {
-      stretches++;
-      return end('cpu_limit_exceeded');
-    });
-    await run(stores, 'r', now());
-    await until(async () => (await statusOf(stores, 'r')) === 'failed');
-    assert.equal(stretches, 4);
-    assert.deepEqual(JSON.parse((await stores.workflow.get(orders, 'r'))!.error!), {
-      name: 'cpu_limit_exceeded',
-      message: 'CPU limit exceeded',
-    });
-  });
+  fact(
+    'a run that ends its invocation is tried again, and failed with the reason when it gets nowhere',
+    async ({ stores, start, now }) => {
+      let stretches = 0;
+      await start(() => {
+        stretches++;
+        return end('cpu_limit_exceeded');
+      });
+      await run(stores, 'r', now());
+      await until(async () => (await statusOf(stores, 'r')) === 'failed');
+      assert.equal(stretches, 4);
+      assert.deepEqual(JSON.parse((await stores.workflow.get(orders, 'r'))!.error!), {
+        name: 'cpu_limit_exceeded',
+        message: 'CPU limit exceeded',
+      });
+    },
+  );
 
   fact('an engine that dies in a step repeats that step only', async ({ stores, start, now }) => {
     const ran: string[] = [];
@@ -99,7 +111,12 @@ export function workflowCases(fact: Fact): void {
       const steps = event['steps'] as Record<string, { status: string; result?: { payload: unknown } }>;
       if (steps['paid']?.status === 'done') return done({ status: 'completed', output: steps['paid'].result!.payload });
       if (steps['paid'] === undefined)
-        await stores.workflow.waitForEvent('shop', event['run'] as string, { name: 'paid', type: 'paid', timeoutAt: null }, now());
+        await stores.workflow.waitForEvent(
+          'shop',
+          event['run'] as string,
+          { name: 'paid', type: 'paid', timeoutAt: null },
+          now(),
+        );
       return done({ status: 'suspended' });
     });
     await run(stores, 'r', now());

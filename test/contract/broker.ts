@@ -1,4 +1,5 @@
-// What a broker keeps to over every technology of its stores: engines are stood in for by functions, everything else is real.
+// What a broker keeps to over every technology of its stores: engines are stood in for by functions, everything else is
+// real.
 import { test } from 'node:test';
 import { defaultDeliveryLimits, type DeliveryLimits } from '#core/delivery-limits.ts';
 import { nextTime } from '#core/timer-next.ts';

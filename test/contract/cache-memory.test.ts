@@ -5,7 +5,11 @@ import { testCacheStore } from './cache-store.ts';
 
 testCacheStore('memory', () => {
   let time = 0;
-  return { store: createMemoryCache({ bytesMax: 1_000_000, now: () => time }), pass: (ms) => void (time += ms), close: () => {} };
+  return {
+    store: createMemoryCache({ bytesMax: 1_000_000, now: () => time }),
+    pass: (ms) => void (time += ms),
+    close: () => {},
+  };
 });
 
 const kilobyte = { head: '', body: new Uint8Array(1000) };

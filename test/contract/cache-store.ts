@@ -6,11 +6,15 @@ import type { CacheRecord, CacheStore } from '#runtime/engine/bindings/cache.ts'
 /** A store under test, and a clock that the suite may move where the store takes one. */
 export interface CacheStoreCase {
   readonly store: CacheStore;
-  /** Lets time pass. */ pass(ms: number): Promise<void> | void;
+  /** Lets time pass. */
+  pass(ms: number): Promise<void> | void;
   close(): Promise<void> | void;
 }
 
-const record = (text: string): CacheRecord => ({ head: JSON.stringify({ text }), body: new TextEncoder().encode(text) });
+const record = (text: string): CacheRecord => ({
+  head: JSON.stringify({ text }),
+  body: new TextEncoder().encode(text),
+});
 
 /** Runs the suite over the stores that `open` makes. */
 export function testCacheStore(name: string, open: () => Promise<CacheStoreCase> | CacheStoreCase): void {

@@ -1,5 +1,5 @@
-// What the db binding keeps to from inside a worker, over every store: the shape of D1, interactive transactions, and messages that
-// are sent with them. Each store runs it from a test file of its own.
+// What the db binding keeps to from inside a worker, over every store: the shape of D1, interactive transactions, and
+// messages that are sent with them. Each store runs it from a test file of its own.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { defaultDeliveryLimits } from '#core/delivery-limits.ts';
@@ -14,8 +14,10 @@ import { until } from '#test/setup/until.ts';
 /** A store, and what only it does. */
 export interface DatabaseBindingCase {
   readonly store: DatabaseStore & { remove(place: DatabasePlace): Promise<void> };
-  /** Errors say where in the text. */ readonly hasOffsets: boolean;
-  /** Also `-0` and the infinite ones go over its wire. */ readonly hasEveryNumber: boolean;
+  /** Errors say where in the text. */
+  readonly hasOffsets: boolean;
+  /** Also `-0` and the infinite ones go over its wire. */
+  readonly hasEveryNumber: boolean;
   close(): Promise<void>;
 }
 
@@ -145,7 +147,13 @@ export function databaseBindingContract(open: () => Promise<DatabaseBindingCase>
   });
 
   test('a value that SQLite does not store is refused when it is bound', async () => {
-    const values = { undefined: 'undefined', function: '() => 1', symbol: 'Symbol("x")', object: '({ a: 1 })', bigint: '2n ** 63n' };
+    const values = {
+      undefined: 'undefined',
+      function: '() => 1',
+      symbol: 'Symbol("x")',
+      object: '({ a: 1 })',
+      bigint: '2n ** 63n',
+    };
     for (const [type, code] of Object.entries(values)) {
       const { error } = (await run(`DB.prepare('SELECT ?').bind(${code})`)) as { error: string };
       assert.match(error, new RegExp(`^D1_TYPE_ERROR: Type '${type}' not supported for value `));
@@ -205,7 +213,9 @@ export function databaseBindingContract(open: () => Promise<DatabaseBindingCase>
       [
         3,
         'number',
-        words('D1_EXEC_ERROR: Error in line 3: INSERT INTO nowhere VALUES (1): no such table: nowhere at offset 12: SQLITE_ERROR'),
+        words(
+          'D1_EXEC_ERROR: Error in line 3: INSERT INTO nowhere VALUES (1): no such table: nowhere at offset 12: SQLITE_ERROR',
+        ),
       ],
     );
   });

@@ -10,9 +10,15 @@ import { databaseStoreContract } from './database-store.ts';
 
 const at = { namespace: 'shop', resource: 'main' };
 
-async function open(t: TestContext, limits: Partial<DatabaseLimits> = {}): Promise<{ cloud: TestDatabaseCloud; store: DatabaseCloud }> {
+async function open(
+  t: TestContext,
+  limits: Partial<DatabaseLimits> = {},
+): Promise<{ cloud: TestDatabaseCloud; store: DatabaseCloud }> {
   const cloud = await startDatabaseCloud();
-  const store = createDatabaseCloud(databaseCloudSettings(cloudEnvironment(cloud)), { ...defaultDatabaseLimits, ...limits });
+  const store = createDatabaseCloud(databaseCloudSettings(cloudEnvironment(cloud)), {
+    ...defaultDatabaseLimits,
+    ...limits,
+  });
   t.after(async () => {
     store.close();
     await cloud.close();
@@ -21,7 +27,10 @@ async function open(t: TestContext, limits: Partial<DatabaseLimits> = {}): Promi
 }
 
 async function query(store: DatabaseCloud, sql: string, place = at): Promise<unknown> {
-  const { e, r } = JSON.parse((await store.run(place, ops.query, 0, JSON.stringify([sql, []]))) as string) as { e?: unknown; r: unknown };
+  const { e, r } = JSON.parse((await store.run(place, ops.query, 0, JSON.stringify([sql, []]))) as string) as {
+    e?: unknown;
+    r: unknown;
+  };
   return e ?? r;
 }
 
@@ -66,7 +75,9 @@ test('every variable that is missing is named, and no token is ever shown', asyn
       'DB_STORAGE_MODE=managed-cloud needs DBCLOUD_ORGANIZATION, DBCLOUD_GROUP_NAME, DBCLOUD_PRIMARY_LOCATION, DBCLOUD_DATABASE_PREFIX, DBCLOUD_GROUP_AUTH_TOKEN',
   });
   const { cloud } = await open(t);
-  const wrong = createDatabaseCloud(databaseCloudSettings({ ...cloudEnvironment(cloud), DBCLOUD_API_TOKEN: 'not-the-token' }));
+  const wrong = createDatabaseCloud(
+    databaseCloudSettings({ ...cloudEnvironment(cloud), DBCLOUD_API_TOKEN: 'not-the-token' }),
+  );
   await assert.rejects(query(wrong, 'SELECT 1'), (error: Error) => {
     assert.equal(
       error.message,
@@ -121,9 +132,14 @@ test('a transaction that takes too long is rolled back', async (t) => {
   const { t: transaction } = JSON.parse((await store.run(at, ops.begin, 0, '[]')) as string) as { t: number };
   await store.run(at, ops.query, transaction, JSON.stringify(['INSERT INTO t VALUES (1)', []]));
   for (;;) {
-    const { e } = JSON.parse((await store.run(at, ops.query, transaction, '["SELECT 1",[]]')) as string) as { e?: unknown };
+    const { e } = JSON.parse((await store.run(at, ops.query, transaction, '["SELECT 1",[]]')) as string) as {
+      e?: unknown;
+    };
     if (e === undefined) continue;
-    assert.deepEqual(e, ['SQLITE_ABORT', 'the transaction is over: it took longer than DB_TRANSACTION_MS (100) and was rolled back']);
+    assert.deepEqual(e, [
+      'SQLITE_ABORT',
+      'the transaction is over: it took longer than DB_TRANSACTION_MS (100) and was rolled back',
+    ]);
     break;
   }
   assert.deepEqual(await query(store, 'SELECT count(*) FROM t'), [[0]]);

@@ -1,5 +1,5 @@
-// Transactions that are still open when their invocation is over: whatever ended it, the database is free for others at once, over
-// every store.
+// Transactions that are still open when their invocation is over: whatever ended it, the database is free for others at
+// once, over every store.
 import assert from 'node:assert/strict';
 import { request, type ClientRequest } from 'node:http';
 import { after, before, beforeEach, test } from 'node:test';
@@ -80,16 +80,20 @@ export function databaseLeftOpenContract(open: (limits: DatabaseLimits) => Promi
     assert.deepEqual(await write(), ['/write']);
   });
 
-  test('a transaction is rolled back with its invocation: of a client that went away while it waited for another', options, async () => {
-    const first = begin('/sleeps');
-    await handler.logged('shop', /\/sleeps is inside/);
-    const second = begin('/waits');
-    await handler.logged('shop', /\/waits is here/);
-    second.destroy();
-    await new Promise((resolve) => second.on('close', resolve));
-    first.destroy();
-    assert.deepEqual(await write(), ['/write']);
-  });
+  test(
+    'a transaction is rolled back with its invocation: of a client that went away while it waited for another',
+    options,
+    async () => {
+      const first = begin('/sleeps');
+      await handler.logged('shop', /\/sleeps is inside/);
+      const second = begin('/waits');
+      await handler.logged('shop', /\/waits is here/);
+      second.destroy();
+      await new Promise((resolve) => second.on('close', resolve));
+      first.destroy();
+      assert.deepEqual(await write(), ['/write']);
+    },
+  );
 
   for (const [what, path, status] of [
     ['of a handler that never answers', '/never', 500],

@@ -94,7 +94,9 @@ export function databaseStoreContract(
 
   test('parameters are counted: ?, ?NNN, and neither in texts nor comments', async () => {
     fresh();
-    assert.deepEqual(await rows('SELECT ?2, ?1, \'?\', "?" /* ? */ -- ?\n FROM (SELECT 1 AS "?")', 'a', 'b'), [['b', 'a', '?', 1]]);
+    assert.deepEqual(await rows('SELECT ?2, ?1, \'?\', "?" /* ? */ -- ?\n FROM (SELECT 1 AS "?")', 'a', 'b'), [
+      ['b', 'a', '?', 1],
+    ]);
     for (const [sql, values] of [
       ['SELECT ?', []],
       ['SELECT ?', ['a', 'b']],
@@ -109,10 +111,18 @@ export function databaseStoreContract(
 
   test('an error has the code and the words of SQLite', async () => {
     fresh();
-    await query('CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT UNIQUE NOT NULL, CHECK (a <> ?1))'.replace('?1', "'bad'"));
+    await query(
+      'CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT UNIQUE NOT NULL, CHECK (a <> ?1))'.replace('?1', "'bad'"),
+    );
     await query("INSERT INTO t (a) VALUES ('x')");
-    assert.deepEqual(await rows("INSERT INTO t (a) VALUES ('x')"), ['SQLITE_CONSTRAINT_UNIQUE', 'UNIQUE constraint failed: t.a']);
-    assert.deepEqual(await rows('INSERT INTO t (a) VALUES (NULL)'), ['SQLITE_CONSTRAINT_NOTNULL', 'NOT NULL constraint failed: t.a']);
+    assert.deepEqual(await rows("INSERT INTO t (a) VALUES ('x')"), [
+      'SQLITE_CONSTRAINT_UNIQUE',
+      'UNIQUE constraint failed: t.a',
+    ]);
+    assert.deepEqual(await rows('INSERT INTO t (a) VALUES (NULL)'), [
+      'SQLITE_CONSTRAINT_NOTNULL',
+      'NOT NULL constraint failed: t.a',
+    ]);
     assert.equal(((await query("INSERT INTO t (a) VALUES ('bad')")).e as string[])[0], 'SQLITE_CONSTRAINT_CHECK');
     assert.match(String((await query('SELECT * FROM nowhere')).e?.[1]), /^no such table: nowhere/);
     assert.match(String((await query('SELEKT 1')).e?.[1]), /^near "SELEKT": syntax error/);
@@ -132,7 +142,12 @@ export function databaseStoreContract(
     for (const [sql, values, given, left] of [
       ['DELETE FROM t WHERE id > 0 LIMIT 2', [], [], [3, 4]],
       ['DELETE FROM t ORDER BY a, id DESC LIMIT 1;', [], [], [1, 2, 3]],
-      ['delete from t as x where x.a = ? returning id, ? order by x.id desc limit ? offset ?', ['a', 'r', 1, 1], [[2, 'r']], [1, 3, 4]],
+      [
+        'delete from t as x where x.a = ? returning id, ? order by x.id desc limit ? offset ?',
+        ['a', 'r', 1, 1],
+        [[2, 'r']],
+        [1, 3, 4],
+      ],
       ['DELETE FROM main.t INDEXED BY by_a WHERE a >= ?2 ORDER BY id LIMIT ?1', [2, 'b'], [], [2, 4]],
       ['WITH t AS (SELECT 4 AS id LIMIT 1) DELETE FROM t WHERE id IN (SELECT id FROM t) LIMIT 5', [], [], [1, 2, 3]],
       [
@@ -172,7 +187,11 @@ export function databaseStoreContract(
       ['SELECT x FROM "or""der"', []],
     ]);
     assert.deepEqual((batch as unknown as Answer[])[1]?.r, [[2]], JSON.stringify(batch));
-    assert.equal((await ask(ops.exec, ['INSERT INTO t (id) VALUES (7); DELETE FROM t ORDER BY id LIMIT 1; DELETE FROM t LIMIT 0'])).n, 3);
+    assert.equal(
+      (await ask(ops.exec, ['INSERT INTO t (id) VALUES (7); DELETE FROM t ORDER BY id LIMIT 1; DELETE FROM t LIMIT 0']))
+        .n,
+      3,
+    );
     assert.deepEqual(await rows('SELECT id FROM t'), [[7]]);
     const { t } = await ask(ops.begin, []);
     await ask(ops.query, ['UPDATE t SET id = 8 LIMIT 1', []], t);
@@ -196,8 +215,13 @@ export function databaseStoreContract(
 
   test('foreign keys are checked', async () => {
     fresh();
-    await ask(ops.exec, ['CREATE TABLE p (id INTEGER PRIMARY KEY); CREATE TABLE c (p REFERENCES p (id) DEFERRABLE INITIALLY DEFERRED)']);
-    assert.deepEqual(await rows('INSERT INTO c VALUES (1)'), ['SQLITE_CONSTRAINT_FOREIGNKEY', 'FOREIGN KEY constraint failed']);
+    await ask(ops.exec, [
+      'CREATE TABLE p (id INTEGER PRIMARY KEY); CREATE TABLE c (p REFERENCES p (id) DEFERRABLE INITIALLY DEFERRED)',
+    ]);
+    assert.deepEqual(await rows('INSERT INTO c VALUES (1)'), [
+      'SQLITE_CONSTRAINT_FOREIGNKEY',
+      'FOREIGN KEY constraint failed',
+    ]);
     const batch = await ask(ops.batch, [
       ['INSERT INTO c VALUES (1)', []],
       ['INSERT INTO p VALUES (1)', []],
@@ -256,7 +280,8 @@ export function databaseStoreContract(
 
   test('a message is in the outbox if and only if its transaction commits, until it is taken out', async () => {
     fresh();
-    const pending = async (): Promise<unknown> => ((await ask(outboxOps.pending, [])) as unknown as { rows: unknown }).rows;
+    const pending = async (): Promise<unknown> =>
+      ((await ask(outboxOps.pending, [])) as unknown as { rows: unknown }).rows;
     assert.deepEqual(await pending(), []);
     assert.deepEqual(await ask(outboxOps.dequeue, [['none']]), {});
     const { t: kept } = await ask(ops.begin, []);
@@ -321,7 +346,11 @@ export function databaseStoreContract(
     ]) {
       assert.equal(typeof (await ask(ops.query, args)).e?.[1], 'string', JSON.stringify(args));
     }
-    for (const args of [['SELECT 1'], [[]], [[1, []]], [null]]) assert.equal(typeof (await ask(ops.batch, args)).e?.[1], 'string');
-    assert.equal(typeof (JSON.parse((await store.run(at, ops.query, 0, 'no JSON')) as string) as Answer).e[1], 'string');
+    for (const args of [['SELECT 1'], [[]], [[1, []]], [null]])
+      assert.equal(typeof (await ask(ops.batch, args)).e?.[1], 'string');
+    assert.equal(
+      typeof (JSON.parse((await store.run(at, ops.query, 0, 'no JSON')) as string) as Answer).e[1],
+      'string',
+    );
   });
 }

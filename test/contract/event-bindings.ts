@@ -1,4 +1,5 @@
-// Queues, timers and workflows as a worker sees them: a real isolate, the stores of a technology, and a broker between them.
+// Queues, timers and workflows as a worker sees them: a real isolate, the stores of a technology, and a broker between
+// them.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { defaultDeliveryLimits, type DeliveryLimits } from '#core/delivery-limits.ts';
@@ -80,7 +81,9 @@ export default {
 `;
 
 /** Registers the suite's tests. */
-export function eventBindingsContract(open: (limits: DeliveryLimits) => Promise<{ stores: EventStores; close(): Promise<void> }>): void {
+export function eventBindingsContract(
+  open: (limits: DeliveryLimits) => Promise<{ stores: EventStores; close(): Promise<void> }>,
+): void {
   let handler: TestHandler;
   let broker: Broker;
   let stores: EventStores;
@@ -135,7 +138,9 @@ export function eventBindingsContract(open: (limits: DeliveryLimits) => Promise<
   const orders = { namespace: 'shop', resource: 'orders' };
   // Not through the worker: a request beside a step that spins is answered 503 with its isolate.
   async function ended(id: string): Promise<{ status: string; output: unknown; errorMessage: string | null }> {
-    await until(async () => ['completed', 'failed', 'cancelled'].includes((await stores.workflow.get(orders, id))!.status));
+    await until(async () =>
+      ['completed', 'failed', 'cancelled'].includes((await stores.workflow.get(orders, id))!.status),
+    );
     const { status, output, error } = (await stores.workflow.get(orders, id))!;
     const errorMessage = error === null ? null : (JSON.parse(error) as { message: string }).message;
     return { status, output: output === null ? null : (JSON.parse(output) as unknown), errorMessage };
@@ -148,7 +153,10 @@ export function eventBindingsContract(open: (limits: DeliveryLimits) => Promise<
   });
 
   test('a batch is sent whole, and its ids are in order', async () => {
-    const { messageIds } = await call<{ messageIds: string[] }>('sendBatch', [{ payload: 'b1' }, { body: 'b2', delaySeconds: 0.05 }]);
+    const { messageIds } = await call<{ messageIds: string[] }>('sendBatch', [
+      { payload: 'b1' },
+      { body: 'b2', delaySeconds: 0.05 },
+    ]);
     assert.equal(new Set(messageIds).size, 2);
     await logged(/"b1"/);
     await logged(/"b2"/);
@@ -186,7 +194,11 @@ export function eventBindingsContract(open: (limits: DeliveryLimits) => Promise<
       ['send', ['x', { delaySeconds: 90_000 }], /delaySeconds \* 1000 must be a whole number from 0 to 86400000/],
       ['send', ['x', { dedupeId: 'a\0' }], /^dedupeId must not contain NUL$/],
       ['send', ['x', { orderingKey: 'x'.repeat(129) }], /^orderingKey has 129 bytes, and may have 128$/],
-      ['sendBatch', [Array.from({ length: 101 }, () => ({ payload: 1 }))], /^A batch has 101 messages, and may have 100$/],
+      [
+        'sendBatch',
+        [Array.from({ length: 101 }, () => ({ payload: 1 }))],
+        /^A batch has 101 messages, and may have 100$/,
+      ],
       ['sendBatch', [[]], /^There must be at least one message$/],
       ['timerSet', ['t', 'tomorrow'], /^The time must be a Date/],
       ['timerSet', ['', 0], /^The id must not be empty$/],
@@ -216,8 +228,16 @@ export function eventBindingsContract(open: (limits: DeliveryLimits) => Promise<
     await call('timerSet', 'x/1', at, 'the payload itself');
     await call('timerSet', 'x/2', at, { payload: 1, intervalMs: 60_000 });
     await call('timerSet', 'x/3', at, { cron: '0 9 * * *', timezone: 'Europe/Vienna' });
-    assert.deepEqual(await call('timerGet', 'x/1'), { id: 'x/1', scheduledTime: at, payload: 'the payload itself', intervalMs: null });
-    const page = await call<{ timers: { id: string; timezone?: string }[]; cursor: string }>('timerList', { prefix: 'x/', limit: 2 });
+    assert.deepEqual(await call('timerGet', 'x/1'), {
+      id: 'x/1',
+      scheduledTime: at,
+      payload: 'the payload itself',
+      intervalMs: null,
+    });
+    const page = await call<{ timers: { id: string; timezone?: string }[]; cursor: string }>('timerList', {
+      prefix: 'x/',
+      limit: 2,
+    });
     assert.deepEqual(
       page.timers.map(({ id }) => id),
       ['x/1', 'x/2'],
@@ -248,7 +268,11 @@ export function eventBindingsContract(open: (limits: DeliveryLimits) => Promise<
     const { status, output } = await ended(executionId);
     assert.deepEqual([status, output], ['completed', { first: 42, parts: ['a', 'b'], event: null }]);
     const history = await stores.workflow.history(orders, executionId);
-    assert.deepEqual(history!.steps.map(({ name, status: of }) => `${name} ${of}`).toSorted(), ['a done', 'b done', 'double done']);
+    assert.deepEqual(history!.steps.map(({ name, status: of }) => `${name} ${of}`).toSorted(), [
+      'a done',
+      'b done',
+      'double done',
+    ]);
     assert.deepEqual(
       history!.log.map(({ message, content }) => [message, content]),
       [['almost there', '{"first":42}']],

@@ -78,19 +78,25 @@ export function queueCases(fact: Fact): void {
   });
 
   fact('a dedupe id that is remembered gives the id it had first, also within one batch', async ({ queue }) => {
-    const send = (id: string, at: number): Promise<string[]> => queue.send(place, sender, [message(id, { dedupeId: 'order 7' })], at);
+    const send = (id: string, at: number): Promise<string[]> =>
+      queue.send(place, sender, [message(id, { dedupeId: 'order 7' })], at);
     assert.deepEqual(await send('first', t0), ['first']);
     assert.deepEqual(await send('second', t0 + 1), ['first']);
     const batch = [message('x', { dedupeId: 'x' }), message('plain'), message('y', { dedupeId: 'x' })];
     const [x, plain, y] = await queue.send(place, sender, batch, t0);
     assert.deepEqual([x === y, plain], [true, 'plain']);
-    assert.deepEqual(await queue.send({ ...place, resource: 'other' }, sender, [message('o', { dedupeId: 'order 7' })], t0), ['o']);
+    assert.deepEqual(
+      await queue.send({ ...place, resource: 'other' }, sender, [message('o', { dedupeId: 'order 7' })], t0),
+      ['o'],
+    );
     assert.equal((await queue.metrics(place, t0)).backlogCount, 3);
     assert.deepEqual(await send('much later', t0 + 4 * day), ['much later']);
   });
 
   fact('many who send one dedupe id at once store one message', async ({ queue }) => {
-    const all = Array.from({ length: 30 }, (_, n) => queue.send(place, sender, [message(`m${n}`, { dedupeId: 'one' })], t0));
+    const all = Array.from({ length: 30 }, (_, n) =>
+      queue.send(place, sender, [message(`m${n}`, { dedupeId: 'one' })], t0),
+    );
     assert.equal(new Set((await Promise.all(all)).flat()).size, 1);
     assert.equal((await queue.metrics(place, t0)).backlogCount, 1);
   });
@@ -172,20 +178,23 @@ export function queueCases(fact: Fact): void {
     );
   });
 
-  fact('dead letters are delivered where a deployment declares their queue, and stay when they fail there too', async ({ queue }) => {
-    await queue.send(place, sender, [message('bad')], t0);
-    const lane = await queue.lanes.open('shop', 'mail');
-    const [row] = await claim(queue, [lane], t0);
-    await queue.bury(row!, 'once', t0);
-    await queue.lanes.consume('shop', ['mail_dlq']);
-    const dead = await queue.lanes.open('shop', 'mail_dlq');
-    const [letter] = await claim(queue, [dead], t0);
-    assert.deepEqual([letter!.message_id, letter!.attempt], ['bad', 1], 'where it lies its attempts begin anew');
-    await queue.bury(letter!, 'twice', t0);
-    assert.deepEqual(await claim(queue, [dead], t0 + day), []);
-    const { messages } = await queue.list({ ...place, resource: 'mail_dlq' }, { limit: 10, after: 0 });
-    assert.deepEqual([messages[0]!.deadReason, messages[0]!.dueAt, messages[0]!.attempt], ['twice', null, 2]);
-  });
+  fact(
+    'dead letters are delivered where a deployment declares their queue, and stay when they fail there too',
+    async ({ queue }) => {
+      await queue.send(place, sender, [message('bad')], t0);
+      const lane = await queue.lanes.open('shop', 'mail');
+      const [row] = await claim(queue, [lane], t0);
+      await queue.bury(row!, 'once', t0);
+      await queue.lanes.consume('shop', ['mail_dlq']);
+      const dead = await queue.lanes.open('shop', 'mail_dlq');
+      const [letter] = await claim(queue, [dead], t0);
+      assert.deepEqual([letter!.message_id, letter!.attempt], ['bad', 1], 'where it lies its attempts begin anew');
+      await queue.bury(letter!, 'twice', t0);
+      assert.deepEqual(await claim(queue, [dead], t0 + day), []);
+      const { messages } = await queue.list({ ...place, resource: 'mail_dlq' }, { limit: 10, after: 0 });
+      assert.deepEqual([messages[0]!.deadReason, messages[0]!.dueAt, messages[0]!.attempt], ['twice', null, 2]);
+    },
+  );
 
   fact('dead letters that are too old are swept, and dedupe ids with them', async ({ queue }) => {
     await queue.send(place, sender, [message('bad', { dedupeId: 'one' }), message('good')], t0);

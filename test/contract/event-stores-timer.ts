@@ -74,23 +74,26 @@ export function timerCases(fact: Fact): void {
     { timersMax: 3 },
   );
 
-  fact('the schedules of a project are those of its current deployment; an unchanged one keeps its time', async ({ cron }) => {
-    const at = { namespace: 'shop', resource: 'shop' };
-    const by = { project: 'shop', branch: 'main' };
-    const hourly = { name: 'HOURLY', schedule: '0 * * * *', timezone: 'UTC' };
-    const nightly = { name: 'NIGHTLY', schedule: '0 3 * * *', timezone: 'Europe/Vienna' };
-    const now = Date.parse('2026-11-21T10:30:00Z');
-    await cron.declare(at, by, [hourly, nightly], now);
-    const times = async (): Promise<string[]> =>
-      (await cron.list(at)).map(({ name, nextAt }) => `${name} ${new Date(nextAt).toISOString()}`);
-    assert.deepEqual(await times(), ['HOURLY 2026-11-21T11:00:00.000Z', 'NIGHTLY 2026-11-22T02:00:00.000Z']);
-    // It was due at 11:00 and has not fired yet: declaring it again does not lose that.
-    await cron.declare(at, by, [hourly, { ...nightly, timezone: 'UTC' }], now + 3_600_000);
-    assert.deepEqual(await times(), ['HOURLY 2026-11-21T11:00:00.000Z', 'NIGHTLY 2026-11-22T03:00:00.000Z']);
-    assert.equal(await cron.trigger(at, 'NIGHTLY', now), true);
-    assert.equal(await cron.trigger(at, 'NO SUCH', now), false);
-    assert.deepEqual((await times())[1], 'NIGHTLY 2026-11-21T10:30:00.000Z');
-    await cron.declare(at, by, [hourly], now);
-    assert.equal((await times()).length, 1);
-  });
+  fact(
+    'the schedules of a project are those of its current deployment; an unchanged one keeps its time',
+    async ({ cron }) => {
+      const at = { namespace: 'shop', resource: 'shop' };
+      const by = { project: 'shop', branch: 'main' };
+      const hourly = { name: 'HOURLY', schedule: '0 * * * *', timezone: 'UTC' };
+      const nightly = { name: 'NIGHTLY', schedule: '0 3 * * *', timezone: 'Europe/Vienna' };
+      const now = Date.parse('2026-11-21T10:30:00Z');
+      await cron.declare(at, by, [hourly, nightly], now);
+      const times = async (): Promise<string[]> =>
+        (await cron.list(at)).map(({ name, nextAt }) => `${name} ${new Date(nextAt).toISOString()}`);
+      assert.deepEqual(await times(), ['HOURLY 2026-11-21T11:00:00.000Z', 'NIGHTLY 2026-11-22T02:00:00.000Z']);
+      // It was due at 11:00 and has not fired yet: declaring it again does not lose that.
+      await cron.declare(at, by, [hourly, { ...nightly, timezone: 'UTC' }], now + 3_600_000);
+      assert.deepEqual(await times(), ['HOURLY 2026-11-21T11:00:00.000Z', 'NIGHTLY 2026-11-22T03:00:00.000Z']);
+      assert.equal(await cron.trigger(at, 'NIGHTLY', now), true);
+      assert.equal(await cron.trigger(at, 'NO SUCH', now), false);
+      assert.deepEqual((await times())[1], 'NIGHTLY 2026-11-21T10:30:00.000Z');
+      await cron.declare(at, by, [hourly], now);
+      assert.equal((await times()).length, 1);
+    },
+  );
 }

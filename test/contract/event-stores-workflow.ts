@@ -6,14 +6,21 @@ import { day, owner, t0, type Fact } from './event-stores-case.ts';
 
 export function workflowCases(fact: Fact): void {
   const flow = { namespace: 'shop', resource: 'orders' };
-  const claimRun = async ({ workflow }: EventStores, at: number, lease = 'me'): ReturnType<EventStores['workflow']['claims']['claim']> =>
+  const claimRun = async (
+    { workflow }: EventStores,
+    at: number,
+    lease = 'me',
+  ): ReturnType<EventStores['workflow']['claims']['claim']> =>
     workflow.claims.claim([await workflow.lanes.open('shop', 'orders')], 10, `${lease}.${at}`, at, at + 60_000);
 
   fact('a run is started once, however often its id is triggered', async (stores) => {
     const { workflow } = stores;
     await Promise.all([1, 2, 3].map((n) => workflow.trigger(flow, owner, { id: 'order-7', input: `${n}` }, t0)));
     const found = await workflow.get(flow, 'order-7');
-    assert.deepEqual([found!.status, found!.deployment, found!.createdAt, found!.startedAt], ['pending', 'd000000000001', t0, null]);
+    assert.deepEqual(
+      [found!.status, found!.deployment, found!.createdAt, found!.startedAt],
+      ['pending', 'd000000000001', t0, null],
+    );
     assert.equal((await claimRun(stores, t0)).length, 1);
     assert.equal(await workflow.get({ ...flow, namespace: 'other' }, 'order-7'), null);
   });
@@ -26,7 +33,12 @@ export function workflowCases(fact: Fact): void {
     assert.deepEqual(begun?.steps, []);
     const { run } = begun!;
     assert.equal(await workflow.step('shop', run, '__proto__', { kind: 'done', result: '{"ok":true}' }, t0 + 1), true);
-    const failure = { kind: 'failed', error: '{"name":"Error","message":"no"}', attempts: 1, wakeAt: t0 + 5000 } as const;
+    const failure = {
+      kind: 'failed',
+      error: '{"name":"Error","message":"no"}',
+      attempts: 1,
+      wakeAt: t0 + 5000,
+    } as const;
     assert.equal(await workflow.step('shop', run, 'flaky', failure, t0 + 2), true);
     assert.equal(await workflow.step('shop', run, 'nap', { kind: 'sleep', wakeAt: t0 + 3000 }, t0 + 2), true);
     assert.equal(await workflow.hasProgressed(row!, t0 + 1), true);
@@ -36,7 +48,14 @@ export function workflowCases(fact: Fact): void {
     assert.equal(again!.attempt, 1);
     const later = await workflow.begin(again!, t0 + 3000);
     assert.deepEqual(
-      later!.steps.map(({ name, kind, status, attempts, result, wakeAt }) => [name, kind, status, attempts, result, wakeAt]),
+      later!.steps.map(({ name, kind, status, attempts, result, wakeAt }) => [
+        name,
+        kind,
+        status,
+        attempts,
+        result,
+        wakeAt,
+      ]),
       [
         ['__proto__', 'run', 'done', 0, '{"ok":true}', null],
         ['flaky', 'run', 'waiting', 1, null, t0 + 5000],
@@ -46,7 +65,10 @@ export function workflowCases(fact: Fact): void {
     await workflow.step('shop', later!.run, 'flaky', { kind: 'done', result: '1' }, t0 + 3001);
     await workflow.settle(again!, { status: 'completed', output: '"fin"' }, t0 + 3002);
     const ended = await workflow.get(flow, 'r');
-    assert.deepEqual([ended!.status, ended!.output, ended!.startedAt, ended!.completedAt], ['completed', '"fin"', t0, t0 + 3002]);
+    assert.deepEqual(
+      [ended!.status, ended!.output, ended!.startedAt, ended!.completedAt],
+      ['completed', '"fin"', t0, t0 + 3002],
+    );
     const history = await workflow.history(flow, 'r');
     assert.deepEqual(
       history!.steps.map(({ name, status, attempts }) => [name, status, attempts]),
@@ -58,69 +80,84 @@ export function workflowCases(fact: Fact): void {
     );
   });
 
-  fact('a stretch whose lease is gone changes nothing any more, and no namespace writes into another', async (stores) => {
-    const { workflow } = stores;
-    await workflow.trigger(flow, owner, { id: 'r', input: '{}' }, t0);
-    const [old] = await claimRun(stores, t0, 'old');
-    const { run: oldRun } = (await workflow.begin(old!, t0))!;
-    const [row] = await claimRun(stores, t0 + 60_000, 'new');
-    assert.equal(await workflow.begin(old!, t0 + 60_000), null);
-    const { run } = (await workflow.begin(row!, t0 + 60_000))!;
-    assert.equal(await workflow.step('shop', oldRun, 'late', { kind: 'done', result: '1' }, t0 + 60_001), false);
-    assert.equal(await workflow.waitForEvent('shop', oldRun, { name: 'e', type: 'x', timeoutAt: null }, t0), false);
-    assert.equal(await workflow.step('thief', run, 'mine', { kind: 'done', result: '1' }, t0 + 60_001), false);
-    await workflow.log('thief', run, { message: 'hello', content: null }, t0);
-    await workflow.settle(old!, { status: 'completed', output: '1' }, t0 + 60_002);
-    assert.equal((await workflow.get(flow, 'r'))!.status, 'running');
-    assert.deepEqual(await workflow.history(flow, 'r'), { steps: [], log: [] });
-  });
+  fact(
+    'a stretch whose lease is gone changes nothing any more, and no namespace writes into another',
+    async (stores) => {
+      const { workflow } = stores;
+      await workflow.trigger(flow, owner, { id: 'r', input: '{}' }, t0);
+      const [old] = await claimRun(stores, t0, 'old');
+      const { run: oldRun } = (await workflow.begin(old!, t0))!;
+      const [row] = await claimRun(stores, t0 + 60_000, 'new');
+      assert.equal(await workflow.begin(old!, t0 + 60_000), null);
+      const { run } = (await workflow.begin(row!, t0 + 60_000))!;
+      assert.equal(await workflow.step('shop', oldRun, 'late', { kind: 'done', result: '1' }, t0 + 60_001), false);
+      assert.equal(await workflow.waitForEvent('shop', oldRun, { name: 'e', type: 'x', timeoutAt: null }, t0), false);
+      assert.equal(await workflow.step('thief', run, 'mine', { kind: 'done', result: '1' }, t0 + 60_001), false);
+      await workflow.log('thief', run, { message: 'hello', content: null }, t0);
+      await workflow.settle(old!, { status: 'completed', output: '1' }, t0 + 60_002);
+      assert.equal((await workflow.get(flow, 'r'))!.status, 'running');
+      assert.deepEqual(await workflow.history(flow, 'r'), { steps: [], log: [] });
+    },
+  );
 
-  fact('what many runs tell at once is written down for each, and one that lost its lease is told so', async (stores) => {
-    const { workflow } = stores;
-    const ids = Array.from({ length: 12 }, (_, n) => `r${n}`);
-    await Promise.all(ids.map((id) => workflow.trigger(flow, owner, { id, input: '{}' }, t0)));
-    const rows = [...(await claimRun(stores, t0, 'a')), ...(await claimRun(stores, t0, 'b'))];
-    const runs = await Promise.all(rows.map(async (row) => (await workflow.begin(row, t0))!.run));
-    const tell = (run: string, name: string, result: string): Promise<boolean> =>
-      workflow.step('shop', run, name, { kind: 'done', result }, t0 + 1);
-    const [first, ...others] = runs;
-    await workflow.settle(rows[0]!, { status: 'suspended' }, t0 + 1);
-    const told = await Promise.all([
-      tell(first!, 'a', '0'),
-      ...others.map((run, n) => tell(run, 'a', `${n}`)),
-      ...others.map((run, n) => tell(run, 'b', `"${'x'.repeat(n)}"`)),
-      tell(others[0]!, 'a', '"again"'),
-    ]);
-    assert.deepEqual(told, [false, ...others.map(() => true), ...others.map(() => true), false]);
-    const results = await Promise.all(
-      ids.map(async (id) => (await workflow.history(flow, id))!.steps.map(({ name, result }) => `${name}=${result}`)),
-    );
-    const expected = rows.map(({ execution_id: id }, n) => [id, n === 0 ? [] : [`a=${n - 1}`, `b="${'x'.repeat(n - 1)}"`]] as const);
-    assert.deepEqual(
-      new Map(ids.map((id, n) => [id, results[n]!.toSorted()])),
-      new Map(expected.toSorted(([a], [b]) => Number(a.slice(1)) - Number(b.slice(1)))),
-    );
-  });
+  fact(
+    'what many runs tell at once is written down for each, and one that lost its lease is told so',
+    async (stores) => {
+      const { workflow } = stores;
+      const ids = Array.from({ length: 12 }, (_, n) => `r${n}`);
+      await Promise.all(ids.map((id) => workflow.trigger(flow, owner, { id, input: '{}' }, t0)));
+      const rows = [...(await claimRun(stores, t0, 'a')), ...(await claimRun(stores, t0, 'b'))];
+      const runs = await Promise.all(rows.map(async (row) => (await workflow.begin(row, t0))!.run));
+      const tell = (run: string, name: string, result: string): Promise<boolean> =>
+        workflow.step('shop', run, name, { kind: 'done', result }, t0 + 1);
+      const [first, ...others] = runs;
+      await workflow.settle(rows[0]!, { status: 'suspended' }, t0 + 1);
+      const told = await Promise.all([
+        tell(first!, 'a', '0'),
+        ...others.map((run, n) => tell(run, 'a', `${n}`)),
+        ...others.map((run, n) => tell(run, 'b', `"${'x'.repeat(n)}"`)),
+        tell(others[0]!, 'a', '"again"'),
+      ]);
+      assert.deepEqual(told, [false, ...others.map(() => true), ...others.map(() => true), false]);
+      const results = await Promise.all(
+        ids.map(async (id) => (await workflow.history(flow, id))!.steps.map(({ name, result }) => `${name}=${result}`)),
+      );
+      const expected = rows.map(
+        ({ execution_id: id }, n) => [id, n === 0 ? [] : [`a=${n - 1}`, `b="${'x'.repeat(n - 1)}"`]] as const,
+      );
+      assert.deepEqual(
+        new Map(ids.map((id, n) => [id, results[n]!.toSorted()])),
+        new Map(expected.toSorted(([a], [b]) => Number(a.slice(1)) - Number(b.slice(1)))),
+      );
+    },
+  );
 
-  fact('an event that comes first waits for the run, one that comes later wakes it, a late one is for the next wait', async (stores) => {
-    const { workflow } = stores;
-    await workflow.trigger(flow, owner, { id: 'r', input: '{}' }, t0);
-    await workflow.sendEvent(flow, 'r', { type: 'paid', payload: '1' }, t0);
-    await workflow.sendEvent(flow, 'r', { type: 'paid', payload: '2' }, t0 + 1);
-    const [row] = await claimRun(stores, t0 + 1);
-    const { run } = (await workflow.begin(row!, t0 + 1))!;
-    const wait = (name: string, type: string, timeoutAt: number | null = null): ReturnType<typeof workflow.waitForEvent> =>
-      workflow.waitForEvent('shop', run, { name, type, timeoutAt }, t0 + 2);
-    assert.equal(await wait('first', 'paid'), `{"type":"paid","payload":1,"timestamp":${t0}}`);
-    assert.equal(await wait('second', 'paid'), `{"type":"paid","payload":2,"timestamp":${t0 + 1}}`);
-    assert.equal(await wait('third', 'shipped'), null);
-    await workflow.settle(row!, { status: 'suspended' }, t0 + 3);
-    assert.deepEqual(await claimRun(stores, t0 + day), []);
-    await workflow.sendEvent(flow, 'r', { type: 'shipped', payload: '"x"' }, t0 + day);
-    const [again] = await claimRun(stores, t0 + day);
-    const { steps } = (await workflow.begin(again!, t0 + day))!;
-    assert.equal(steps[2]!.result, `{"type":"shipped","payload":"x","timestamp":${t0 + day}}`);
-  });
+  fact(
+    'an event that comes first waits for the run, one that comes later wakes it, a late one is for the next wait',
+    async (stores) => {
+      const { workflow } = stores;
+      await workflow.trigger(flow, owner, { id: 'r', input: '{}' }, t0);
+      await workflow.sendEvent(flow, 'r', { type: 'paid', payload: '1' }, t0);
+      await workflow.sendEvent(flow, 'r', { type: 'paid', payload: '2' }, t0 + 1);
+      const [row] = await claimRun(stores, t0 + 1);
+      const { run } = (await workflow.begin(row!, t0 + 1))!;
+      const wait = (
+        name: string,
+        type: string,
+        timeoutAt: number | null = null,
+      ): ReturnType<typeof workflow.waitForEvent> =>
+        workflow.waitForEvent('shop', run, { name, type, timeoutAt }, t0 + 2);
+      assert.equal(await wait('first', 'paid'), `{"type":"paid","payload":1,"timestamp":${t0}}`);
+      assert.equal(await wait('second', 'paid'), `{"type":"paid","payload":2,"timestamp":${t0 + 1}}`);
+      assert.equal(await wait('third', 'shipped'), null);
+      await workflow.settle(row!, { status: 'suspended' }, t0 + 3);
+      assert.deepEqual(await claimRun(stores, t0 + day), []);
+      await workflow.sendEvent(flow, 'r', { type: 'shipped', payload: '"x"' }, t0 + day);
+      const [again] = await claimRun(stores, t0 + day);
+      const { steps } = (await workflow.begin(again!, t0 + day))!;
+      assert.equal(steps[2]!.result, `{"type":"shipped","payload":"x","timestamp":${t0 + day}}`);
+    },
+  );
 
   fact('an event that comes while the stretch still runs is not lost when it suspends', async (stores) => {
     const { workflow } = stores;
@@ -206,10 +243,17 @@ export function workflowCases(fact: Fact): void {
       const { run } = (await workflow.begin(row!, t0))!;
       for (const name of ['a', 'b']) await workflow.step('shop', run, name, { kind: 'done', result: '1' }, t0);
       await assert.rejects(workflow.step('shop', run, 'c', { kind: 'sleep', wakeAt: t0 }, t0), /at most 2 steps/);
-      await assert.rejects(workflow.waitForEvent('shop', run, { name: 'd', type: 'x', timeoutAt: null }, t0), /at most 2 steps/);
+      await assert.rejects(
+        workflow.waitForEvent('shop', run, { name: 'd', type: 'x', timeoutAt: null }, t0),
+        /at most 2 steps/,
+      );
       for (const n of [1, 2]) await workflow.sendEvent(flow, 'r', { type: 'x', payload: `${n}` }, t0);
-      await assert.rejects(workflow.sendEvent(flow, 'r', { type: 'x', payload: '3' }, t0), /has 2 events that nothing waits for/);
-      for (const n of [1, 2, 3]) await workflow.log('shop', run, { message: `line ${n}`, content: n === 1 ? '{"n":1}' : null }, t0 + n);
+      await assert.rejects(
+        workflow.sendEvent(flow, 'r', { type: 'x', payload: '3' }, t0),
+        /has 2 events that nothing waits for/,
+      );
+      for (const n of [1, 2, 3])
+        await workflow.log('shop', run, { message: `line ${n}`, content: n === 1 ? '{"n":1}' : null }, t0 + n);
       assert.deepEqual(
         (await workflow.history(flow, 'r'))!.log.map((line) => ({ ...line })),
         [
@@ -238,7 +282,9 @@ export function workflowCases(fact: Fact): void {
         message: 'The results of the steps of a run may have 150 bytes as JSON together',
       });
       assert.equal(await workflow.step(flow.namespace, run, 'two', { kind: 'done', result }, t0), true);
-      await assert.rejects(workflow.step(flow.namespace, run, 'three', { kind: 'done', result }, t0), { code: 'invalid_argument' });
+      await assert.rejects(workflow.step(flow.namespace, run, 'three', { kind: 'done', result }, t0), {
+        code: 'invalid_argument',
+      });
     },
     { workflowHistoryBytesMax: 150 },
   );
@@ -250,13 +296,17 @@ export function workflowCases(fact: Fact): void {
       const lane = await workflow.lanes.open(flow.namespace, flow.resource);
       const [row] = await workflow.claims.claim([lane], 10, 'me.1', t0, t0 + 60_000);
       const { run } = (await workflow.begin(row!, t0))!;
-      const tell = (name: string, word: StepWord): Promise<boolean> => workflow.step(flow.namespace, run, name, word, t0);
+      const tell = (name: string, word: StepWord): Promise<boolean> =>
+        workflow.step(flow.namespace, run, name, word, t0);
       const again = { kind: 'failed', error: '{}', attempts: 1, wakeAt: t0 + 5 } as const;
       assert.equal(await tell('one', again), true);
       assert.equal(await tell('two', { kind: 'done', result: '2' }), true);
       const full = { code: 'invalid_argument', message: 'A run has at most 2 steps' };
       await assert.rejects(tell('three', { kind: 'done', result: '3' }), full);
-      await assert.rejects(workflow.waitForEvent(flow.namespace, run, { name: 'four', type: 'x', timeoutAt: null }, t0), full);
+      await assert.rejects(
+        workflow.waitForEvent(flow.namespace, run, { name: 'four', type: 'x', timeoutAt: null }, t0),
+        full,
+      );
       assert.equal(await tell('one', { ...again, attempts: 2 }), true);
       assert.equal(await tell('one', { kind: 'done', result: '1' }), true);
       // What is done stays as it is.
@@ -278,24 +328,27 @@ export function workflowCases(fact: Fact): void {
     assert.deepEqual(found, [10, 10]);
   });
 
-  fact('runs are listed newest first, a page at a time, by status, and dropped long after their end', async (stores) => {
-    const { workflow } = stores;
-    for (const id of ['a', 'b', 'c']) await workflow.trigger(flow, owner, { id, input: '{}' }, t0);
-    await workflow.cancel(flow, 'b', t0);
-    const { executions, next } = await workflow.list(flow, { status: null, limit: 2, before: null });
-    assert.deepEqual(
-      executions.map(({ id }) => id),
-      ['c', 'b'],
-    );
-    const rest = await workflow.list(flow, { status: null, limit: 2, before: next });
-    assert.deepEqual([rest.executions.map(({ id }) => id), rest.next], [['a'], null]);
-    const cancelled = await workflow.list(flow, { status: 'cancelled', limit: 5, before: null });
-    assert.deepEqual(
-      cancelled.executions.map(({ id }) => id),
-      ['b'],
-    );
-    await workflow.sweep(t0 + 30 * day);
-    assert.equal(await workflow.get(flow, 'b'), null);
-    assert.equal((await workflow.get(flow, 'a'))?.status, 'pending');
-  });
+  fact(
+    'runs are listed newest first, a page at a time, by status, and dropped long after their end',
+    async (stores) => {
+      const { workflow } = stores;
+      for (const id of ['a', 'b', 'c']) await workflow.trigger(flow, owner, { id, input: '{}' }, t0);
+      await workflow.cancel(flow, 'b', t0);
+      const { executions, next } = await workflow.list(flow, { status: null, limit: 2, before: null });
+      assert.deepEqual(
+        executions.map(({ id }) => id),
+        ['c', 'b'],
+      );
+      const rest = await workflow.list(flow, { status: null, limit: 2, before: next });
+      assert.deepEqual([rest.executions.map(({ id }) => id), rest.next], [['a'], null]);
+      const cancelled = await workflow.list(flow, { status: 'cancelled', limit: 5, before: null });
+      assert.deepEqual(
+        cancelled.executions.map(({ id }) => id),
+        ['b'],
+      );
+      await workflow.sweep(t0 + 30 * day);
+      assert.equal(await workflow.get(flow, 'b'), null);
+      assert.equal((await workflow.get(flow, 'a'))?.status, 'pending');
+    },
+  );
 }

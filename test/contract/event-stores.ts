@@ -1,5 +1,5 @@
-// What every technology of queues, timers, cron and workflows keeps to, store by store. Each runs it from a test file of its own;
-// each test has fresh stores. Times are given, so nothing waits.
+// What every technology of queues, timers, cron and workflows keeps to, store by store. Each runs it from a test file
+// of its own; each test has fresh stores. Times are given, so nothing waits.
 import { test } from 'node:test';
 import { defaultDeliveryLimits, type DeliveryLimits } from '#core/delivery-limits.ts';
 import type { EventStores } from '#runtime/stores/event-stores.ts';

@@ -23,7 +23,8 @@ async function text(stream: Readable | null | undefined): Promise<string | null>
 export function fileStoreContract(
   open: () => Promise<{ store: FileStore; close(): Promise<void> }>,
   /** Whether keys may have the segments `.` and `..`; a store that cannot keep them refuses them. */
-  // `exact`: the S3 server of the tests compares no etags of parts, forgets no upload, and counts no folded prefixes in a page.
+  // `exact`: the S3 server of the tests compares no etags of parts, forgets no upload, and counts no folded prefixes in
+  // a page.
   { dotSegments = true, exact = true, listsDigests = true } = {},
 ): void {
   let store: FileStore;
@@ -38,7 +39,11 @@ export function fileStoreContract(
 
   test('a file comes back with its head', async () => {
     const headers = { contentType: 'image/svg+xml', cacheControl: 'max-age=5' };
-    const put = await store.put(at, 'a/grün.svg', body('<svg/>'), { ...plain, headers, metadata: { by: 'ada', Ünï: 'ø' } });
+    const put = await store.put(at, 'a/grün.svg', body('<svg/>'), {
+      ...plain,
+      headers,
+      metadata: { by: 'ada', Ünï: 'ø' },
+    });
     const found = await store.get(at, 'a/grün.svg', everything);
     assert.equal(await text(found?.body), '<svg/>');
     assert.deepEqual(found?.head, put);
@@ -62,7 +67,9 @@ export function fileStoreContract(
 
   test('a range gives its bytes, and no more than there are', async () => {
     await store.put(at, 'range', body('0123456789'), plain);
-    const get = async (range: Parameters<FileStore['get']>[2]['range']): Promise<[string | null, object | undefined]> => {
+    const get = async (
+      range: Parameters<FileStore['get']>[2]['range'],
+    ): Promise<[string | null, object | undefined]> => {
       const found = await store.get(at, 'range', { range, onlyIf: null });
       return [await text(found?.body), found?.range];
     };
@@ -79,7 +86,10 @@ export function fileStoreContract(
     assert.equal(await store.put(at, 'if', body('two'), { ...plain, onlyIf: { etagMatches: ['other'] } }), null);
     assert.equal(await read('if'), 'one');
     assert.notEqual(await store.put(at, 'if', body('two'), { ...plain, onlyIf: { etagMatches: [etag] } }), null);
-    assert.notEqual(await store.put(at, 'if new', body('new'), { ...plain, onlyIf: { etagDoesNotMatch: ['*'] } }), null);
+    assert.notEqual(
+      await store.put(at, 'if new', body('new'), { ...plain, onlyIf: { etagDoesNotMatch: ['*'] } }),
+      null,
+    );
     const unchanged = await store.get(at, 'if new', {
       range: null,
       onlyIf: { etagDoesNotMatch: [(await store.head(at, 'if new'))!.etag] },
@@ -98,7 +108,13 @@ export function fileStoreContract(
 
   test('digests that a file is written with are checked and come back, each of them, until it is written again', async () => {
     const of = (name: string): string => createHash(name).update('content').digest('hex');
-    const digests = { md5: of('md5'), sha1: of('sha1'), sha256: of('sha256'), sha384: of('sha384'), sha512: of('sha512') };
+    const digests = {
+      md5: of('md5'),
+      sha1: of('sha1'),
+      sha256: of('sha256'),
+      sha384: of('sha384'),
+      sha512: of('sha512'),
+    };
     assert.deepEqual((await store.put(at, 'sums', body('content'), { ...plain, digests }))?.digests, digests);
     assert.deepEqual((await store.head(at, 'sums'))?.digests, digests);
     const found = await store.get(at, 'sums', everything);
@@ -113,7 +129,10 @@ export function fileStoreContract(
     }
     for (const name of Object.keys(digests))
       await assert.rejects(
-        store.put(at, 'sums', body('other'), { ...plain, digests: { ...digests, [name]: of(name).replace(/^./, 'x') } }),
+        store.put(at, 'sums', body('other'), {
+          ...plain,
+          digests: { ...digests, [name]: of(name).replace(/^./, 'x') },
+        }),
         {
           code: 'invalid_argument',
         },
@@ -130,7 +149,9 @@ export function fileStoreContract(
 
   test('a file over its limit, and one whose body breaks off, is not kept', async () => {
     await store.put(at, 'whole', body('whole'), plain);
-    await assert.rejects(store.put(at, 'whole', body('too large'), { ...plain, bytesMax: 5 }), { code: 'invalid_argument' });
+    await assert.rejects(store.put(at, 'whole', body('too large'), { ...plain, bytesMax: 5 }), {
+      code: 'invalid_argument',
+    });
     const broken = Readable.from(
       (async function* () {
         yield Buffer.from('half');
@@ -145,7 +166,9 @@ export function fileStoreContract(
   test('keys are listed in byte order, folded at the delimiter, a page at a time', async () => {
     const place = { namespace: 'shop', resource: 'list' };
     await Promise.all(
-      ['a.txt', 'b/1', 'b/2', 'b/c/3', 'b0', 'd/4', 'd/5', 'z', 'é', 'Z'].map((key) => store.put(place, key, body(key), plain)),
+      ['a.txt', 'b/1', 'b/2', 'b/c/3', 'b0', 'd/4', 'd/5', 'z', 'é', 'Z'].map((key) =>
+        store.put(place, key, body(key), plain),
+      ),
     );
     const pages = async (options: { prefix?: string; delimiter?: string; limit: number }): Promise<string[]> => {
       const found: string[] = [];
@@ -164,26 +187,39 @@ export function fileStoreContract(
     if (exact) assert.deepEqual(await pages({ prefix: 'b/', delimiter: '/', limit: 2 }), ['b/1 b/2', '(b/c/)']);
     assert.deepEqual(await pages({ prefix: 'nothing', limit: 2 }), ['']);
     await store.put(place, 'b/', body('the folder'), plain);
-    if (exact) assert.deepEqual(await pages({ prefix: 'b/', delimiter: '/', limit: 1 }), ['b/', 'b/1', 'b/2', '(b/c/)']);
+    if (exact)
+      assert.deepEqual(await pages({ prefix: 'b/', delimiter: '/', limit: 1 }), ['b/', 'b/1', 'b/2', '(b/c/)']);
   });
 
   test('an upload in parts becomes one file, in the order of its parts', async () => {
-    const upload = await store.createUpload(at, 'parts', { headers: { contentType: 'text/plain' }, metadata: { a: 'b' } });
+    const upload = await store.createUpload(at, 'parts', {
+      headers: { contentType: 'text/plain' },
+      metadata: { a: 'b' },
+    });
     const large = randomBytes(5 * 1024 * 1024);
     const second = await store.putPart(at, 'parts', upload, 2, body('end'), 1e9);
     await store.putPart(at, 'parts', upload, 1, body('replaced'), 1e9);
     const first = await store.putPart(at, 'parts', upload, 1, body(large), 1e9);
     assert.equal(await store.head(at, 'parts'), null);
     if (exact)
-      await assert.rejects(store.completeUpload(at, 'parts', upload, [{ part: 1, etag: second.etag }]), { code: 'invalid_argument' });
+      await assert.rejects(store.completeUpload(at, 'parts', upload, [{ part: 1, etag: second.etag }]), {
+        code: 'invalid_argument',
+      });
     const head = await store.completeUpload(at, 'parts', upload, [
       { part: 1, ...first },
       { part: 2, ...second },
     ]);
-    assert.deepEqual([head.size, head.headers.contentType, head.metadata], [large.length + 3, 'text/plain', { a: 'b' }]);
+    assert.deepEqual(
+      [head.size, head.headers.contentType, head.metadata],
+      [large.length + 3, 'text/plain', { a: 'b' }],
+    );
     assert.match(head.etag, exact ? /^[0-9a-f]{32}-2$/ : /^[0-9a-f]{32}$/);
-    assert.equal(await read('parts', { range: { offset: large.length - 1 }, onlyIf: null }), `${large.subarray(-1).toString()}end`);
-    if (exact) await assert.rejects(store.putPart(at, 'parts', upload, 3, body('late'), 1e9), { code: 'invalid_argument' });
+    assert.equal(
+      await read('parts', { range: { offset: large.length - 1 }, onlyIf: null }),
+      `${large.subarray(-1).toString()}end`,
+    );
+    if (exact)
+      await assert.rejects(store.putPart(at, 'parts', upload, 3, body('late'), 1e9), { code: 'invalid_argument' });
   });
 
   test(
@@ -205,7 +241,9 @@ export function fileStoreContract(
     await store.putPart(at, 'given up', upload, 1, body('one'), 1e9);
     await store.abortUpload(at, 'given up', upload);
     await assert.rejects(store.putPart(at, 'given up', upload, 2, body('two'), 1e9), { code: 'invalid_argument' });
-    await assert.rejects(store.completeUpload(at, 'given up', 'nosuchupload', [{ part: 1, etag: 'x' }]), { code: 'invalid_argument' });
+    await assert.rejects(store.completeUpload(at, 'given up', 'nosuchupload', [{ part: 1, etag: 'x' }]), {
+      code: 'invalid_argument',
+    });
     assert.equal(await store.head(at, 'given up'), null);
   });
 
@@ -216,15 +254,24 @@ export function fileStoreContract(
       { namespace: 'shop', resource: 'other' },
     ];
     for (const other of others) {
-      for (const key of ['mine', 'shop/pictures/mine', '__proto__']) assert.equal(await store.get(other, key, everything), null, key);
+      for (const key of ['mine', 'shop/pictures/mine', '__proto__'])
+        assert.equal(await store.get(other, key, everything), null, key);
       await store.delete(other, ['mine']);
     }
     const upward = ['../pictures/mine', '../../shop/pictures/mine', '..', '.'];
     for (const key of upward) {
-      if (dotSegments) assert.equal(await store.get({ namespace: 'shop', resource: 'other' }, key, everything), null, key);
+      if (dotSegments)
+        assert.equal(await store.get({ namespace: 'shop', resource: 'other' }, key, everything), null, key);
       else await assert.rejects(store.get(at, key, everything), { code: 'invalid_argument' });
     }
-    for (const key of ['__proto__', 'a/', '%2e%2e', 'a?b#c&d=e+f g', "!'()*", ...(dotSegments ? [...upward, '/', 'a//b'] : [])]) {
+    for (const key of [
+      '__proto__',
+      'a/',
+      '%2e%2e',
+      'a?b#c&d=e+f g',
+      "!'()*",
+      ...(dotSegments ? [...upward, '/', 'a//b'] : []),
+    ]) {
       await store.put(at, key, body(`[${key}]`), plain);
       assert.equal(await read(key), `[${key}]`);
       assert.equal((await store.head(at, key))?.key, key);
@@ -242,13 +289,14 @@ export function fileStoreContract(
   test('a resource that is cleared has no files, and others keep theirs', async () => {
     const cleared = { namespace: 'shop', resource: 'cleared' };
     const beside = { namespace: 'shop', resource: 'cleared2' };
-    for (const place of [cleared, beside]) for (const key of ['a', 'b/c']) await store.put(place, key, body(key), plain);
+    for (const place of [cleared, beside])
+      for (const key of ['a', 'b/c']) await store.put(place, key, body(key), plain);
     await store.clear(cleared);
     await store.clear(cleared);
     const keys = async (resource: string): Promise<string[]> =>
-      (await store.list({ namespace: 'shop', resource }, { prefix: '', delimiter: '', cursor: null, limit: 10 })).files.map(
-        ({ key }) => key,
-      );
+      (
+        await store.list({ namespace: 'shop', resource }, { prefix: '', delimiter: '', cursor: null, limit: 10 })
+      ).files.map(({ key }) => key);
     assert.deepEqual([await keys('cleared'), await keys('cleared2')], [[], ['a', 'b/c']]);
   });
 

@@ -56,7 +56,9 @@ const pbkdf2Later = promisify(pbkdf2);
 const write = { headers: {}, metadata: {}, onlyIf: null, digests: {}, bytesMax: 1e9 };
 const everything = { range: null, onlyIf: null };
 
-async function withStore(work: (store: ReturnType<typeof openFilesDisk>, folder: string) => Promise<void>): Promise<void> {
+async function withStore(
+  work: (store: ReturnType<typeof openFilesDisk>, folder: string) => Promise<void>,
+): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'platform-files-'));
   const store = openFilesDisk(folder);
   try {
@@ -82,7 +84,9 @@ test('a file that another process replaces while it is being opened comes whole,
     const threads = Array.from({ length: 8 }, () => pbkdf2Later('password', 'salt', 100_000, 64, 'sha512'));
     const getting = store.get(place, 'busy', everything);
     const index = new Database(join(folder, 'index.sqlite'));
-    const [old] = JSON.parse(index.prepare("SELECT contents FROM files WHERE key = 'busy'").pluck().get() as string) as { name: string }[];
+    const [old] = JSON.parse(
+      index.prepare("SELECT contents FROM files WHERE key = 'busy'").pluck().get() as string,
+    ) as { name: string }[];
     index.exec("DELETE FROM files WHERE key = 'busy'; UPDATE files SET key = 'busy' WHERE key = 'new'");
     index.close();
     rmSync(join(folder, 'content', old!.name.slice(0, 2), old!.name));
@@ -125,7 +129,10 @@ test('a file of more parts than are opened at once is read to its end after it w
 
 test('a namespace keeps no more bytes than it may, parts of uploads and other processes included', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'platform-files-'));
-  const [store, other] = [openFilesDisk(folder, { namespaceBytesMax: 100 }), openFilesDisk(folder, { namespaceBytesMax: 100 })];
+  const [store, other] = [
+    openFilesDisk(folder, { namespaceBytesMax: 100 }),
+    openFilesDisk(folder, { namespaceBytesMax: 100 }),
+  ];
   const place = { namespace: 'a', resource: 'b' };
   const refused = { code: 'quota_exceeded', message: 'The files of this project would exceed 100 bytes' };
   const bytes = (count: number): Buffer => Buffer.alloc(count, 'x');
@@ -143,7 +150,9 @@ test('a namespace keeps no more bytes than it may, parts of uploads and other pr
   await assert.rejects(store.put(place, 'more', bytes(1), write), refused);
   await store.put(place, 'large', bytes(1), write);
   await store.put(place, 'more', bytes(99), write);
-  const contents = (await readdir(join(folder, 'content'), { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+  const contents = (await readdir(join(folder, 'content'), { recursive: true, withFileTypes: true })).filter((entry) =>
+    entry.isFile(),
+  );
   assert.equal(contents.length, 3);
   store.close();
   other.close();
@@ -180,7 +189,8 @@ test('an index of before files had digests is taken over', async () => {
       assert.deepEqual((await again.head({ namespace: 'a', resource: 'b' }, 'old'))?.digests, {});
       const md5 = '22af645d1859cb5ca6da0c484f1f37ea';
       assert.deepEqual(
-        (await again.put({ namespace: 'a', resource: 'b' }, 'new', Buffer.from('new'), { ...write, digests: { md5 } }))?.digests,
+        (await again.put({ namespace: 'a', resource: 'b' }, 'new', Buffer.from('new'), { ...write, digests: { md5 } }))
+          ?.digests,
         { md5 },
       );
     } finally {
@@ -215,7 +225,9 @@ test('a full disk takes no file, and gives and deletes those it has', async () =
 
 test('a full disk is said as such, whether the system says it or SQLite', () => {
   assert.deepEqual(
-    ['ENOSPC', 'SQLITE_FULL', 'EACCES'].map((code) => (full(Object.assign(new Error('x'), { code })) as { code: string }).code),
+    ['ENOSPC', 'SQLITE_FULL', 'EACCES'].map(
+      (code) => (full(Object.assign(new Error('x'), { code })) as { code: string }).code,
+    ),
     ['quota_exceeded', 'quota_exceeded', 'EACCES'],
   );
 });

@@ -1,5 +1,5 @@
-// The cases of the listener contract about request bodies: framing, back-pressure, announced, unread and abandoned ones. Run by
-// listener.ts.
+// The cases of the listener contract about request bodies: framing, back-pressure, announced, unread and abandoned
+// ones. Run by listener.ts.
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import { aborted, bodyOf, limits, ok, type Fact } from './listener-case.ts';
@@ -42,7 +42,9 @@ export function bodyCases(fact: Fact): void {
       const { client } = await open(async (exchange) => exchange.send(200, '', await bodyOf(exchange)));
       const raw = await client();
       for (let i = 0; i < 2; i++) {
-        raw.send('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nX-Trailer: 1\r\n\r\n');
+        raw.send(
+          'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nX-Trailer: 1\r\n\r\n',
+        );
         assert.equal((await raw.response()).body, 'hello');
       }
     });

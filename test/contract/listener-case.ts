@@ -1,5 +1,5 @@
-// What the cases of the listener contract are written with: limits, answers, and the shape of a case. Used only by listener.ts
-// and the files of its chapters, listener-*.ts.
+// What the cases of the listener contract are written with: limits, answers, and the shape of a case. Used only by
+// listener.ts and the files of its chapters, listener-*.ts.
 import assert from 'node:assert/strict';
 import type { Exchange, Listener, ListenerOptions } from '#runtime/engine/http/listener.ts';
 import type { connectRaw, RawClient } from './raw-client.ts';
@@ -55,7 +55,9 @@ export interface Open {
 /** One case: a fact, and how it is shown. */
 export type Fact = (
   title: string,
-  run: (open: (onExchange: (exchange: Exchange) => void, options?: Partial<ListenerOptions>) => Promise<Open>) => Promise<void>,
+  run: (
+    open: (onExchange: (exchange: Exchange) => void, options?: Partial<ListenerOptions>) => Promise<Open>,
+  ) => Promise<void>,
 ) => void;
 
 /** Writes cases of requests that are refused before the handler sees them. */

@@ -1,4 +1,5 @@
-// The cases of the listener contract about connections: reuse, pipelining, and clients that go away. Run by listener.ts.
+// The cases of the listener contract about connections: reuse, pipelining, and clients that go away. Run by
+// listener.ts.
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import type { Exchange } from '#runtime/engine/http/listener.ts';
@@ -21,7 +22,10 @@ export function connectionCases(fact: Fact): void {
       const raw = await client();
       raw.send('GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
       const response = await raw.response();
-      assert.deepEqual([response.body, response.all('connection').map((value) => value.toLowerCase())], ['ok', ['close']]);
+      assert.deepEqual(
+        [response.body, response.all('connection').map((value) => value.toLowerCase())],
+        ['ok', ['close']],
+      );
       await raw.closed;
     });
 
@@ -44,7 +48,9 @@ export function connectionCases(fact: Fact): void {
     });
 
     fact('answers a request pipelined behind a body', async (open) => {
-      const { client } = await open(async (exchange) => exchange.send(200, '', `${exchange.target}:${await bodyOf(exchange)}`));
+      const { client } = await open(async (exchange) =>
+        exchange.send(200, '', `${exchange.target}:${await bodyOf(exchange)}`),
+      );
       const raw = await client();
       raw.send('POST /1 HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabcGET /2 HTTP/1.1\r\nHost: a\r\n\r\n');
       assert.equal((await raw.response()).body, '/1:abc');
@@ -112,7 +118,9 @@ export function connectionCases(fact: Fact): void {
 
     fact('above the limit is closed where all others are being answered', async (open) => {
       const arrived = Promise.withResolvers<Exchange>();
-      const { client } = await open((exchange) => arrived.resolve(exchange), { limits: { ...limits, connectionsMax: 1 } });
+      const { client } = await open((exchange) => arrived.resolve(exchange), {
+        limits: { ...limits, connectionsMax: 1 },
+      });
       const busy = await client();
       busy.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
       const exchange = await arrived.promise;

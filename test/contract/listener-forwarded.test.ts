@@ -1,5 +1,5 @@
-// The listener contract over requests that one engine forwards to another: what clients and handlers see must be the same as
-// without the detour. WebSockets do not take it.
+// The listener contract over requests that one engine forwards to another: what clients and handlers see must be the
+// same as without the detour. WebSockets do not take it.
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -60,7 +60,10 @@ listenerSuite({
   open,
   technology: 'node',
   skip: [
-    { title: 'an undeclared body over the limit cuts a response that has begun', reason: 'tells the handler a moment after the client' },
+    {
+      title: 'an undeclared body over the limit cuts a response that has begun',
+      reason: 'tells the handler a moment after the client',
+    },
   ],
 });
 

@@ -1,4 +1,5 @@
-// The cases of the listener contract about the listener itself: its port, how it drains, how it closes. Run by listener.ts.
+// The cases of the listener contract about the listener itself: its port, how it drains, how it closes. Run by
+// listener.ts.
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import type { Exchange, Listener, OpenListener } from '#runtime/engine/http/listener.ts';
@@ -40,7 +41,10 @@ export function lifetimeCases(fact: Fact, parts: { open: OpenListener; technolog
       await assert.rejects(connectRaw(listener.port), /ECONNREFUSED/);
       ok(exchange);
       const response = await raw.response();
-      assert.deepEqual([response.body, response.all('connection').map((value) => value.toLowerCase())], ['ok', ['close']]);
+      assert.deepEqual(
+        [response.body, response.all('connection').map((value) => value.toLowerCase())],
+        ['ok', ['close']],
+      );
       await drained;
       await raw.closed;
     });

@@ -1,5 +1,5 @@
-// The cases of the listener contract about requests that are refused or cut: over a limit, too slow, or malformed. Run by
-// listener.ts.
+// The cases of the listener contract about requests that are refused or cut: over a limit, too slow, or malformed. Run
+// by listener.ts.
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import type { Exchange } from '#runtime/engine/http/listener.ts';
@@ -18,13 +18,21 @@ export function malformedCases(fact: Fact): void {
       assert.equal((await raw.response()).body, '16384');
     });
 
-    refused('one header over 128 KB is answered 431', `GET / HTTP/1.1\r\nHost: a\r\nX-A: ${'x'.repeat(128 * 1024)}\r\n\r\n`, 431);
+    refused(
+      'one header over 128 KB is answered 431',
+      `GET / HTTP/1.1\r\nHost: a\r\nX-A: ${'x'.repeat(128 * 1024)}\r\n\r\n`,
+      431,
+    );
     refused(
       'headers over 128 KB together are answered 431',
       `GET / HTTP/1.1\r\nHost: a\r\n${`X-A: ${'x'.repeat(1000)}\r\n`.repeat(132)}\r\n`,
       431,
     );
-    refused('headers without an end are answered 431', `GET / HTTP/1.1\r\nHost: a\r\n${`X-A: ${'x'.repeat(1000)}\r\n`.repeat(400)}`, 431);
+    refused(
+      'headers without an end are answered 431',
+      `GET / HTTP/1.1\r\nHost: a\r\n${`X-A: ${'x'.repeat(1000)}\r\n`.repeat(400)}`,
+      431,
+    );
 
     fact('headers of 120 KB are handed over', async (open) => {
       const { client } = await open((exchange) => exchange.send(200, '', String(exchange.header('x-a')!.length)));
@@ -33,7 +41,11 @@ export function malformedCases(fact: Fact): void {
       assert.equal((await raw.response()).body, '120000');
     });
 
-    refused('a declared body over the limit is answered 413', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100001\r\n\r\nabc', 413);
+    refused(
+      'a declared body over the limit is answered 413',
+      'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100001\r\n\r\nabc',
+      413,
+    );
 
     fact('an undeclared body over the limit is answered 413, and the handler told', async (open) => {
       let aborts = 0;
@@ -89,7 +101,20 @@ export function malformedCases(fact: Fact): void {
     const post = 'POST / HTTP/1.1\r\nHost: a\r\n';
     refused('without Host is answered 400', 'GET / HTTP/1.1\r\nX-A: 1\r\n\r\n', 400);
     refused('with two Host headers is answered 400', `${get}Host: b\r\n\r\n`, 400);
-    for (const host of ['a:65536', 'a/b', 'a b', 'a@b', 'a?b', 'a#b', 'a\\b', '', ':80', '[::1', 'a:b', 'b\xfccher.example']) {
+    for (const host of [
+      'a:65536',
+      'a/b',
+      'a b',
+      'a@b',
+      'a?b',
+      'a#b',
+      'a\\b',
+      '',
+      ':80',
+      '[::1',
+      'a:b',
+      'b\xfccher.example',
+    ]) {
       refused(`with the host ${JSON.stringify(host)} is answered 400`, `GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`, 400);
     }
     refused('that is not HTTP is answered 400', 'hello world, this is no HTTP\r\n\r\n', [400, 505]);
@@ -98,7 +123,11 @@ export function malformedCases(fact: Fact): void {
     refused('of another version is answered 400 or 505', 'GET / HTTP/3.7\r\nHost: a\r\n\r\n', [400, 505]);
     refused('of HTTP/2 is answered 400 or 505', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', [400, 505]);
     refused('with a relative target is answered 400 or 505', 'GET a HTTP/1.1\r\nHost: a\r\n\r\n', [400, 505]);
-    refused('with a control character in the target is answered 400 or 505', 'GET /a\x01b HTTP/1.1\r\nHost: a\r\n\r\n', [400, 505]);
+    refused(
+      'with a control character in the target is answered 400 or 505',
+      'GET /a\x01b HTTP/1.1\r\nHost: a\r\n\r\n',
+      [400, 505],
+    );
     refused('with NUL in the target is answered 400 or 505', 'GET /a\0b HTTP/1.1\r\nHost: a\r\n\r\n', [400, 505]);
     refused('with a space in a header name is answered 400', `${get}X A: 1\r\n\r\n`, 400);
     refused('with a space before the colon is answered 400', `${get}X-A : 1\r\n\r\n`, 400);
@@ -111,7 +140,11 @@ export function malformedCases(fact: Fact): void {
     refused('with a signed content-length is answered 400', `${post}Content-Length: +1\r\n\r\na`, 400);
     refused('with a hexadecimal content-length is answered 400', `${post}Content-Length: 0x1\r\n\r\na`, 400);
     refused('with an empty content-length is answered 400', `${post}Content-Length: \r\n\r\n`, 400);
-    refused('with an endless content-length is answered 400 or 413', `${post}Content-Length: 99999999999999999999999\r\n\r\n`, [400, 413]);
+    refused(
+      'with an endless content-length is answered 400 or 413',
+      `${post}Content-Length: 99999999999999999999999\r\n\r\n`,
+      [400, 413],
+    );
     refused('with two content-lengths is answered 400', `${post}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab`, 400);
     refused(
       'with two content-lengths, the first of them 0, is answered 400',
@@ -129,7 +162,11 @@ export function malformedCases(fact: Fact): void {
       400,
     );
     refused('with another transfer coding is answered 400', `${post}Transfer-Encoding: gzip\r\n\r\n`, 400);
-    refused('with another transfer coding before chunked is answered 400', `${post}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`, 400);
+    refused(
+      'with another transfer coding before chunked is answered 400',
+      `${post}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`,
+      400,
+    );
     refused(
       'with transfer-encoding twice is answered 400',
       `${post}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,

@@ -1,4 +1,5 @@
-// The cases of the listener contract about well-formed requests without a body: what the handler is told of them. Run by listener.ts.
+// The cases of the listener contract about well-formed requests without a body: what the handler is told of them. Run
+// by listener.ts.
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import { ok, type Fact } from './listener-case.ts';
@@ -36,11 +37,17 @@ export function requestCases(fact: Fact): void {
       assert.equal(await askedBy(first), '127.0.0.1');
       const { localPort } = first.socket;
       const second = await client({ localAddress: '127.0.0.2', localPort: localPort! });
-      assert.deepEqual([await askedBy(second), await askedBy(first), await askedBy(second)], ['127.0.0.2', '127.0.0.1', '127.0.0.2']);
+      assert.deepEqual(
+        [await askedBy(second), await askedBy(first), await askedBy(second)],
+        ['127.0.0.2', '127.0.0.1', '127.0.0.2'],
+      );
       second.socket.resetAndDestroy();
       const third = await client({ localAddress: '127.0.0.3', localPort: localPort! });
       const fourth = await client();
-      assert.deepEqual([await askedBy(third), await askedBy(fourth), await askedBy(first)], ['127.0.0.3', '127.0.0.1', '127.0.0.1']);
+      assert.deepEqual(
+        [await askedBy(third), await askedBy(fourth), await askedBy(first)],
+        ['127.0.0.3', '127.0.0.1', '127.0.0.1'],
+      );
     });
 
     fact('keeps an empty query and a target of many slashes as received', async (open) => {
@@ -145,7 +152,9 @@ export function requestCases(fact: Fact): void {
         ok(exchange);
       });
       const raw = await client();
-      raw.send('GET /ws HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\r\n');
+      raw.send(
+        'GET /ws HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\r\n',
+      );
       assert.equal((await raw.response()).body, 'ok');
       assert.equal(block, 'host\0a\0sec-websocket-version\x0013\0');
     });

@@ -61,31 +61,34 @@ export function wholeResponseCases(fact: Fact): void {
       }
     });
 
-    fact('has no cookies for other hosts than its own, whole or as a stream, and the exchange knows which', async (open) => {
-      const block =
-        'set-cookie\0a=1; Path=/; Domain=shop.localhost\0x-a\x001\0set-cookie\0b=2; DOMAIN = .localhost \0set-cookie\0c=3\0set-cookie\0d=4;domain=other.localhost\0';
-      const refused: string[] = [];
-      const { client } = await open(
-        (exchange) => {
-          if (exchange.target === '/whole') exchange.send(200, block, 'ok');
-          else {
-            exchange.begin(200, block);
-            exchange.write('ok');
-            exchange.end();
-          }
-          refused.push(exchange.refusedCookies);
-        },
-        { domains: ['localhost'] },
-      );
-      const raw = await client();
-      for (const target of ['/whole', '/stream', '/whole']) {
-        raw.send(`GET ${target} HTTP/1.1\r\nHost: shop.localhost:4001\r\n\r\n`);
-        const response = await raw.response();
-        assert.deepEqual(response.all('set-cookie'), ['a=1; Path=/; Domain=shop.localhost', 'c=3'], target);
-        assert.deepEqual(response.all('x-a'), ['1']);
-      }
-      assert.deepEqual(refused, ['"b", "d"', '"b", "d"', '"b", "d"']);
-    });
+    fact(
+      'has no cookies for other hosts than its own, whole or as a stream, and the exchange knows which',
+      async (open) => {
+        const block =
+          'set-cookie\0a=1; Path=/; Domain=shop.localhost\0x-a\x001\0set-cookie\0b=2; DOMAIN = .localhost \0set-cookie\0c=3\0set-cookie\0d=4;domain=other.localhost\0';
+        const refused: string[] = [];
+        const { client } = await open(
+          (exchange) => {
+            if (exchange.target === '/whole') exchange.send(200, block, 'ok');
+            else {
+              exchange.begin(200, block);
+              exchange.write('ok');
+              exchange.end();
+            }
+            refused.push(exchange.refusedCookies);
+          },
+          { domains: ['localhost'] },
+        );
+        const raw = await client();
+        for (const target of ['/whole', '/stream', '/whole']) {
+          raw.send(`GET ${target} HTTP/1.1\r\nHost: shop.localhost:4001\r\n\r\n`);
+          const response = await raw.response();
+          assert.deepEqual(response.all('set-cookie'), ['a=1; Path=/; Domain=shop.localhost', 'c=3'], target);
+          assert.deepEqual(response.all('x-a'), ['1']);
+        }
+        assert.deepEqual(refused, ['"b", "d"', '"b", "d"', '"b", "d"']);
+      },
+    );
 
     fact('to HEAD has the content-length and no body', async (open) => {
       const { client } = await open((exchange) => exchange.send(200, textPlain, 'hello'));
@@ -123,7 +126,9 @@ export function wholeResponseCases(fact: Fact): void {
 
     for (const status of [204, 304]) {
       fact(`of status ${status} has neither body nor framing`, async (open) => {
-        const { client } = await open((exchange) => exchange.send(exchange.target === '/' ? status : 200, 'x-a\x001\0', 'body'));
+        const { client } = await open((exchange) =>
+          exchange.send(exchange.target === '/' ? status : 200, 'x-a\x001\0', 'body'),
+        );
         const raw = await client();
         raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
         const response = await raw.response();
@@ -159,7 +164,9 @@ export function wholeResponseCases(fact: Fact): void {
     });
 
     fact('sends several Set-Cookie as lines of their own', async (open) => {
-      const { client } = await open((exchange) => exchange.send(200, 'set-cookie\0a=1; Path=/\0set-cookie\0b=2, 3\0', ''));
+      const { client } = await open((exchange) =>
+        exchange.send(200, 'set-cookie\0a=1; Path=/\0set-cookie\0b=2, 3\0', ''),
+      );
       const raw = await client();
       raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
       assert.deepEqual((await raw.response()).all('set-cookie'), ['a=1; Path=/', 'b=2, 3']);
@@ -246,7 +253,9 @@ export function wholeResponseCases(fact: Fact): void {
     });
 
     fact('may come later, and be 8 MB long for a client that reads late', async (open) => {
-      const { client } = await open((exchange) => setImmediate(() => exchange.send(200, '', Buffer.alloc(8_000_000, 'x'))));
+      const { client } = await open((exchange) =>
+        setImmediate(() => exchange.send(200, '', Buffer.alloc(8_000_000, 'x'))),
+      );
       const raw = await client();
       raw.socket.pause();
       raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');

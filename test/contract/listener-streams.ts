@@ -67,7 +67,10 @@ export function streamedResponseCases(fact: Fact): void {
       for (let i = 0; i < 2; i++) {
         raw.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
         const response = await raw.response();
-        assert.deepEqual([response.framing, response.body, response.all('content-length')], ['length', 'abcdef', ['6']]);
+        assert.deepEqual(
+          [response.framing, response.body, response.all('content-length')],
+          ['length', 'abcdef', ['6']],
+        );
       }
     });
 

@@ -5,9 +5,15 @@ import { loadUws, openUwsListener } from '#runtime/engine/http/listener-uws.ts';
 import { listenerSuite, type Skip } from './listener.ts';
 
 const skip: Skip[] = [
-  { title: 'in absolute form is handed over in origin form, with the host of the URL', reason: 'answers absolute targets with 505' },
+  {
+    title: 'in absolute form is handed over in origin form, with the host of the URL',
+    reason: 'answers absolute targets with 505',
+  },
   { title: 'keeps the bytes of a Latin-1 header value', reason: 'reads header values as UTF-8' },
-  { title: 'with 100 headers and with 1,000 headers is handed over whole', reason: 'answers about 100 headers and more with 431' },
+  {
+    title: 'with 100 headers and with 1,000 headers is handed over whole',
+    reason: 'answers about 100 headers and more with 431',
+  },
   { title: 'has one date, and the one that the worker set', reason: 'always writes its own date' },
   { title: 'sends its head before the first chunk', reason: 'has no way to write the end of the head without a chunk' },
   { title: 'to HTTP/1.0 ends with the connection', reason: 'answers HTTP/1.0 with 505' },
@@ -71,7 +77,8 @@ const skip: Skip[] = [
 
 const loaded = loadUws();
 // CI sets this where it has brought everything the library needs: there a skip would hide a failure.
-if (loaded.uws === null && process.env['UWS_REQUIRED'] === '1') throw new Error(`uWebSockets.js does not load: ${loaded.reason}`);
+if (loaded.uws === null && process.env['UWS_REQUIRED'] === '1')
+  throw new Error(`uWebSockets.js does not load: ${loaded.reason}`);
 if (loaded.uws === null) {
   test('uws listener', { skip: loaded.reason }, () => {});
 } else {

@@ -1,5 +1,5 @@
-// WebSocket cases of the listener contract: the handshake, and frames as RFC 6455 allows and forbids them (the substance of the
-// Autobahn cases), byte by byte on a bare socket. The handler echoes.
+// WebSocket cases of the listener contract: the handshake, and frames as RFC 6455 allows and forbids them (the
+// substance of the Autobahn cases), byte by byte on a bare socket. The handler echoes.
 import assert from 'node:assert/strict';
 import type { Exchange } from '#runtime/engine/http/listener.ts';
 import { ok, type Fact, type Open } from './listener-case.ts';
@@ -18,7 +18,11 @@ const PING = 9;
 const PONG = 10;
 
 /** A frame as a client sends it. */
-function frame(opcode: number, payload: string | Uint8Array = '', { fin = true, rsv = 0, masked = true }: FrameOptions = {}): Buffer {
+function frame(
+  opcode: number,
+  payload: string | Uint8Array = '',
+  { fin = true, rsv = 0, masked = true }: FrameOptions = {},
+): Buffer {
   const bytes = Buffer.from(payload as string);
   const { length } = bytes;
   const head = Buffer.alloc(2 + (length < 126 ? 0 : length < 65536 ? 2 : 8));
@@ -36,7 +40,10 @@ function closeFrame(code: number, reason: string | Uint8Array = ''): Buffer {
   return frame(CLOSE, payload);
 }
 
-/** What a server sent, as `text:...`, `binary:<bytes>`, `pong:...`, `close:<code> <reason>`; and the rest that is no whole frame. */
+/**
+ * What a server sent, as `text:...`, `binary:<bytes>`, `pong:...`, `close:<code> <reason>`; and the rest that is no
+ * whole frame.
+ */
 function parse(latin1: string): string[] {
   const bytes = Buffer.from(latin1, 'latin1');
   const found: string[] = [];
@@ -62,7 +69,11 @@ function parse(latin1: string): string[] {
     else if (opcode === BINARY) found.push(`binary:${payload.length}`);
     else if (opcode === PONG) found.push(`pong:${payload.toString()}`);
     else if (opcode === CLOSE)
-      found.push(length === 0 ? 'close' : `close:${payload.readUInt16BE(0)}${length > 2 ? ` ${payload.subarray(2).toString()}` : ''}`);
+      found.push(
+        length === 0
+          ? 'close'
+          : `close:${payload.readUInt16BE(0)}${length > 2 ? ` ${payload.subarray(2).toString()}` : ''}`,
+      );
     else if (opcode !== PING) found.push(`opcode ${opcode}`);
     at = from + length;
   }
@@ -134,7 +145,14 @@ const talks: readonly (readonly [title: string, frames: readonly Uint8Array[], s
   ],
   [
     'control frames may come between fragments',
-    [frame(TEXT, 'a', { fin: false }), frame(PING, '1'), frame(0, 'b', { fin: false }), frame(PONG), frame(0, 'c'), bye],
+    [
+      frame(TEXT, 'a', { fin: false }),
+      frame(PING, '1'),
+      frame(0, 'b', { fin: false }),
+      frame(PONG),
+      frame(0, 'c'),
+      bye,
+    ],
     ['pong:1', 'text:abc', 'close:1000'],
   ],
   [
@@ -158,7 +176,11 @@ const talks: readonly (readonly [title: string, frames: readonly Uint8Array[], s
   ['a close frame with half a code ends with 1002', [frame(CLOSE, 'x')], ['close:1002']],
   ['a close frame of 126 bytes ends with 1002', [closeFrame(1000, 'r'.repeat(124))], ['close:1002']],
   ['a reason that is not UTF-8 ends with 1007', [closeFrame(1000, utf8(0xff))], ['close:1007']],
-  ['a length above the limit ends with 1009', [Buffer.from([0x82, 0xff, 0, 0, 0, 0, 0xff, 0, 0, 0, 1, 2, 3, 4])], ['close:1009']],
+  [
+    'a length above the limit ends with 1009',
+    [Buffer.from([0x82, 0xff, 0, 0, 0, 0, 0xff, 0, 0, 0, 1, 2, 3, 4])],
+    ['close:1009'],
+  ],
   [
     'a length above 2^53 ends with 1009',
     [Buffer.from([0x82, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 2, 3, 4])],
@@ -167,9 +189,15 @@ const talks: readonly (readonly [title: string, frames: readonly Uint8Array[], s
 ];
 
 /** One fact each over several conversations. */
-const groups: readonly (readonly [title: string, conversations: readonly (readonly [frames: readonly Uint8Array[], said: string])[]])[] = [
+const groups: readonly (readonly [
+  title: string,
+  conversations: readonly (readonly [frames: readonly Uint8Array[], said: string])[],
+])[] = [
   ['reserved bits end with 1002', [1, 2, 4].map((rsv) => [[frame(TEXT, 'a', { rsv })], 'close:1002'] as const)],
-  ['reserved opcodes end with 1002', [3, 4, 5, 6, 7, 11, 12, 13, 14, 15].map((opcode) => [[frame(opcode)], 'close:1002'] as const)],
+  [
+    'reserved opcodes end with 1002',
+    [3, 4, 5, 6, 7, 11, 12, 13, 14, 15].map((opcode) => [[frame(opcode)], 'close:1002'] as const),
+  ],
   [
     'close codes that an endpoint may send come back',
     [1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 3000, 3999, 4000, 4999].map(
@@ -178,7 +206,9 @@ const groups: readonly (readonly [title: string, conversations: readonly (readon
   ],
   [
     'close codes that nobody may send end with 1002',
-    [0, 999, 1004, 1005, 1006, 1016, 1100, 2000, 2999, 5000, 65535].map((code) => [[closeFrame(code)], 'close:1002'] as const),
+    [0, 999, 1004, 1005, 1006, 1016, 1100, 2000, 2999, 5000, 65535].map(
+      (code) => [[closeFrame(code)], 'close:1002'] as const,
+    ),
   ],
   [
     'text that is not UTF-8 ends with 1007',
@@ -208,7 +238,9 @@ const handshakes: readonly (readonly [title: string, run: (open: OpenListener) =
       const response = await raw.response();
       assert.equal(response.status, 101);
       assert.deepEqual(
-        ['sec-websocket-accept', 'upgrade', 'connection', 'sec-websocket-protocol', 'x-own'].map((name) => response.all(name)),
+        ['sec-websocket-accept', 'upgrade', 'connection', 'sec-websocket-protocol', 'x-own'].map((name) =>
+          response.all(name),
+        ),
         [['s3pPLMBiTxaQ9kYGzzhZRbK+xOo='], ['websocket'], ['Upgrade'], ['two'], ['yes']],
       );
       assert.ok(block.startsWith('host\0a\0upgrade\0websocket\0sec-websocket-key\0'));

@@ -1,5 +1,6 @@
-// The conformance suite of the listener contract (runtime/engine/http/listener.ts), on raw sockets. Run over each technology by
-// listener-node.test.ts and listener-uws.test.ts; what a technology cannot do is a skip with its reason there.
+// The conformance suite of the listener contract (runtime/engine/http/listener.ts), on raw sockets. Run over each
+// technology by listener-node.test.ts and listener-uws.test.ts; what a technology cannot do is a skip with its reason
+// there.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Listener, OpenListener } from '#runtime/engine/http/listener.ts';

@@ -1,5 +1,5 @@
-// What the outbox keeps to over each technology of queues: a message of a transaction is in its queue once, whoever takes it there
-// and whatever fails on the way. The databases are those of a real database service.
+// What the outbox keeps to over each technology of queues: a message of a transaction is in its queue once, whoever
+// takes it there and whatever fails on the way. The databases are those of a real database service.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { databaseOps, outboxOps } from '#core/database-request.ts';
@@ -18,7 +18,9 @@ const mail = { namespace: 'shop', resource: 'mail' };
 const minute = 60_000;
 
 /** Registers the suite's tests. */
-export function outboxContract(open: (limits: DeliveryLimits) => Promise<{ stores: EventStores; close(): Promise<void> }>): void {
+export function outboxContract(
+  open: (limits: DeliveryLimits) => Promise<{ stores: EventStores; close(): Promise<void> }>,
+): void {
   let databases: TestDatabases;
   let stores: EventStores;
   let close: () => Promise<void>;
@@ -59,7 +61,10 @@ export function outboxContract(open: (limits: DeliveryLimits) => Promise<{ store
     ...fields,
   });
   const ask = async (op: number, args: unknown, transaction = 0): Promise<Record<string, unknown>> =>
-    JSON.parse((await databases.client.run(place, op, transaction, JSON.stringify(args))) as string) as Record<string, unknown>;
+    JSON.parse((await databases.client.run(place, op, transaction, JSON.stringify(args))) as string) as Record<
+      string,
+      unknown
+    >;
 
   /** Commits a transaction with these messages; nobody is told. */
   async function commit(outbox: RunningOutbox, ...ids: string[]): Promise<void> {
@@ -68,7 +73,9 @@ export function outboxContract(open: (limits: DeliveryLimits) => Promise<{ store
     await ask(databaseOps.commit, [], t);
   }
   const queued = async (): Promise<string[]> =>
-    (await stores.queue.list(mail, { limit: 1000, after: 0 })).messages.map(({ payload }) => JSON.parse(payload) as string);
+    (await stores.queue.list(mail, { limit: 1000, after: 0 })).messages.map(
+      ({ payload }) => JSON.parse(payload) as string,
+    );
   const waiting = async (): Promise<number> => ((await ask(outboxOps.pending, []))['rows'] as unknown[]).length;
   const indexed = async (): Promise<string[]> =>
     (await stores.outboxes.due(Number.MAX_SAFE_INTEGER, 0, 1000)).map(({ resource }) => resource);
@@ -221,7 +228,14 @@ export function outboxContract(open: (limits: DeliveryLimits) => Promise<{ store
       '😀',
       'x'.repeat(300),
     ];
-    const good: Record<string, unknown> = { resource: 'mail', ...sender, payload: '"fuzz"', dueAt: 1, dedupeId: null, orderingKey: null };
+    const good: Record<string, unknown> = {
+      resource: 'mail',
+      ...sender,
+      payload: '"fuzz"',
+      dueAt: 1,
+      dedupeId: null,
+      orderingKey: null,
+    };
     const values = [null, 1, -1, 1e300, '', 'shop', {}, [], true, '"\\u0000"', '"\ud800"'];
     const outbox = outboxOf();
     for (let round = 0; round < 3; round++) {
@@ -231,7 +245,11 @@ export function outboxContract(open: (limits: DeliveryLimits) => Promise<{ store
         const field = random.pick(Object.keys(good));
         const changed = { ...good, [field]: random.below(2) === 0 ? random.text(pieces, 4) : random.pick(values) };
         const text = random.below(3) === 0 ? random.text(pieces, 8) : JSON.stringify(changed);
-        await ask(outboxOps.enqueue, [`fuzz${round} ${index} ${place.resource}${random.pick(['', 'ü', '\ud800', '"'])}`, text], t);
+        await ask(
+          outboxOps.enqueue,
+          [`fuzz${round} ${index} ${place.resource}${random.pick(['', 'ü', '\ud800', '"'])}`, text],
+          t,
+        );
       }
       await ask(databaseOps.commit, [], t);
       await outbox.sweep(true);
@@ -243,8 +261,14 @@ export function outboxContract(open: (limits: DeliveryLimits) => Promise<{ store
   test('a table of the worker that refers to the outbox does not hold its rows', async () => {
     const outbox = outboxOf();
     await commit(outbox, 'a');
-    await ask(databaseOps.query, ['CREATE TABLE mine (id TEXT REFERENCES platform_internal_outbox (id) ON DELETE RESTRICT)', []]);
-    const { r } = await ask(databaseOps.query, ['INSERT INTO mine SELECT id FROM platform_internal_outbox RETURNING id', []]);
+    await ask(databaseOps.query, [
+      'CREATE TABLE mine (id TEXT REFERENCES platform_internal_outbox (id) ON DELETE RESTRICT)',
+      [],
+    ]);
+    const { r } = await ask(databaseOps.query, [
+      'INSERT INTO mine SELECT id FROM platform_internal_outbox RETURNING id',
+      [],
+    ]);
     assert.equal((r as unknown[]).length, 1);
     await outbox.sweep(true);
     assert.deepEqual([await queued(), await waiting()], [['a'], 0]);

@@ -1,4 +1,5 @@
-// What a project may keep in state and queues, over each technology. Several engines write; each has bounds of its own over what all keep.
+// What a project may keep in state and queues, over each technology. Several engines write; each has bounds of its own
+// over what all keep.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { NewMessage } from '#runtime/engine/bindings/queue.ts';
@@ -11,7 +12,8 @@ import type { Sql } from '#runtime/stores/sql.ts';
 export interface BoundedStores {
   readonly events: EventStores & { readonly sql: Sql };
   readonly state: StateStore;
-  /** Bytes of state that a namespace keeps. */ stateBytes(namespace: string): Promise<number>;
+  /** Bytes of state that a namespace keeps. */
+  stateBytes(namespace: string): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -47,7 +49,9 @@ export function projectBoundsContract(open: () => Promise<BoundedStores>): void 
     await other.put(place, 'small', record(1), now);
     while (bounds.estimate('shop') < 9000) await new Promise((resolve) => setImmediate(resolve));
     await assert.rejects(async () => other.put(place, 'more', record(2000), now), { code: 'quota_exceeded' });
-    await assert.rejects(async () => other.update(place, 'json', () => JSON.stringify('x'.repeat(2000)), now), { code: 'quota_exceeded' });
+    await assert.rejects(async () => other.update(place, 'json', () => JSON.stringify('x'.repeat(2000)), now), {
+      code: 'quota_exceeded',
+    });
     assert.deepEqual(await other.get(place, ['more', 'json'], now), [null, null]);
     await other.put({ ...place, namespace: 'other' }, 'large', record(9000), now);
     assert.equal(await other.update(place, 'json', () => '1', now), '1');
@@ -68,7 +72,10 @@ export function projectBoundsContract(open: () => Promise<BoundedStores>): void 
     await send(boundQueue(events.queue, queueBounds(events.sql, 10_000)), 9000);
     await send(other, 1);
     while (bounds.estimate('shop') < 9000) await new Promise((resolve) => setImmediate(resolve));
-    await assert.rejects(send(other, 2000), { code: 'quota_exceeded', message: 'The messages of this project would exceed 10000 bytes' });
+    await assert.rejects(send(other, 2000), {
+      code: 'quota_exceeded',
+      message: 'The messages of this project would exceed 10000 bytes',
+    });
     await events.queue.purge(place);
     // Those of a preview count for its project.
     const preview = { ...place, namespace: 'shop~~login' };

@@ -1,18 +1,22 @@
-// An HTTP/1.1 client on a bare socket for the listener suites: sends exactly the bytes given, reads responses one by one
-// with their framing checked. Not a general client: whatever a response does not say by the book is an error here.
+// An HTTP/1.1 client on a bare socket for the listener suites: sends exactly the bytes given, reads responses one by
+// one with their framing checked. Not a general client: whatever a response does not say by the book is an error here.
 import { connect, type Socket } from 'node:net';
 
 export interface RawResponse {
   readonly status: number;
-  /** Names in lower case, arrival order. */ readonly headers: readonly (readonly [string, string])[];
-  /** Latin-1. */ readonly body: string;
+  /** Names in lower case, arrival order. */
+  readonly headers: readonly (readonly [string, string])[];
+  /** Latin-1. */
+  readonly body: string;
   readonly framing: 'length' | 'chunked' | 'close' | 'none';
-  /** All values of a header. */ all(name: string): string[];
+  /** All values of a header. */
+  all(name: string): string[];
 }
 
 export class RawClient {
   readonly socket: Socket;
-  /** Resolves when the connection is closed, for whatever reason. */ readonly closed: Promise<void>;
+  /** Resolves when the connection is closed, for whatever reason. */
+  readonly closed: Promise<void>;
   #buffer = '';
   #ended = false;
   #wake: (() => void) | null = null;
@@ -65,7 +69,8 @@ export class RawClient {
     if (requestMethod === 'HEAD' || status < 200 || status === 204 || status === 304)
       return { status, headers, body: '', framing: 'none', all };
     if (chunked) return { status, headers, body: await this.#chunks(), framing: 'chunked', all };
-    if (length.length === 1) return { status, headers, body: await this.#take(Number(length[0])), framing: 'length', all };
+    if (length.length === 1)
+      return { status, headers, body: await this.#take(Number(length[0])), framing: 'length', all };
     return { status, headers, body: await this.#rest(), framing: 'close', all };
   }
 
@@ -115,7 +120,10 @@ export class RawClient {
 
 /** Connects to a port of this machine. */
 /** @param from address and port of this end; the system's choice otherwise. */
-export function connectRaw(port: number, from: { readonly localAddress?: string; readonly localPort?: number } = {}): Promise<RawClient> {
+export function connectRaw(
+  port: number,
+  from: { readonly localAddress?: string; readonly localPort?: number } = {},
+): Promise<RawClient> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1', ...from });
     socket.once('error', reject);

@@ -11,7 +11,8 @@ test('a write that the database refuses fails alone among those that came with i
   const sql = openPostgresSql({ url: database.engineUrl, name: 'test' });
   const store = createStatePostgres(sql);
   const place = { namespace: 'shop', resource: 'carts' };
-  const put = async (key: string): Promise<unknown> => store.put(place, key, { value: key, metadata: null, expiresAt: null }, 1);
+  const put = async (key: string): Promise<unknown> =>
+    store.put(place, key, { value: key, metadata: null, expiresAt: null }, 1);
   const results = await Promise.allSettled([put('a'), put('b\0'), put('c'), store.delete(place, 'd\0'), put('e')]);
   assert.deepEqual(
     results.map(({ status }) => status),

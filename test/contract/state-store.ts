@@ -44,12 +44,16 @@ export function stateStoreContract(open: () => Promise<{ store: StateStore; clos
     const place = { namespace: 'shop', resource: 'large' };
     const keys = ['a', 'b', 'c', 'd'];
     for (const key of keys) await store.put(place, key, { value: 'x'.repeat(8 * 1024 * 1024), ...plain }, now);
-    assert.equal((await store.get(place, keys.slice(0, 3), now)).filter((found) => found?.value.length === 8 * 1024 * 1024).length, 3);
+    assert.equal(
+      (await store.get(place, keys.slice(0, 3), now)).filter((found) => found?.value.length === 8 * 1024 * 1024).length,
+      3,
+    );
     const refusal = {
       code: 'invalid_argument',
       message: 'The values of these keys have 33554432 bytes together, and one get may read 26214400',
     };
-    for (const wanted of [keys, ['a', 'a', 'a', 'a']]) await assert.rejects(async () => store.get(place, wanted, now), refusal);
+    for (const wanted of [keys, ['a', 'a', 'a', 'a']])
+      await assert.rejects(async () => store.get(place, wanted, now), refusal);
   });
 
   test('of writes that come together, the last word on each key counts', async () => {
@@ -57,17 +61,24 @@ export function stateStoreContract(open: () => Promise<{ store: StateStore; clos
     const keys = Array.from({ length: 50 }, (_, n) => `k${n}`);
     await Promise.all([
       ...keys.map((key) => store.put(place, key, { value: 'first', metadata: '{"n":1}', expiresAt: now + 1000 }, now)),
-      ...keys.map((key, n) => store.put(place, key, { value: n % 2 === 0 ? `v${n}` : new Uint8Array([n]), ...plain }, now)),
+      ...keys.map((key, n) =>
+        store.put(place, key, { value: n % 2 === 0 ? `v${n}` : new Uint8Array([n]), ...plain }, now),
+      ),
       ...keys.slice(0, 10).map((key) => store.delete(place, key)),
       store.put(place, 'k3', { value: 'again', ...plain }, now),
     ]);
     const found = await Promise.all(keys.map(async (key) => (await store.get(place, [key], now + 1000))[0]));
-    const expected = keys.map((_, n) => (n === 3 ? 'again' : n < 10 ? undefined : n % 2 === 0 ? `v${n}` : String.fromCharCode(n)));
+    const expected = keys.map((_, n) =>
+      n === 3 ? 'again' : n < 10 ? undefined : n % 2 === 0 ? `v${n}` : String.fromCharCode(n),
+    );
     assert.deepEqual(
       found.map((record) => (record?.value === undefined ? undefined : Buffer.from(record.value as string).toString())),
       expected,
     );
-    assert.deepEqual(new Set(found.slice(10).map((record) => `${record?.metadata} ${record?.expiresAt}`)), new Set(['null null']));
+    assert.deepEqual(
+      new Set(found.slice(10).map((record) => `${record?.metadata} ${record?.expiresAt}`)),
+      new Set(['null null']),
+    );
   });
 
   test('what has expired is not there', async () => {
@@ -87,7 +98,10 @@ export function stateStoreContract(open: () => Promise<{ store: StateStore; clos
       const { keys, more } = await store.list(place, page, now);
       return [keys.map(({ name }) => name).join(' '), more];
     };
-    assert.deepEqual(await names({ prefix: '', after: null, limit: 100 }), ['Z a% a/1 a/2 b é \uffee \u{1f600}', false]);
+    assert.deepEqual(await names({ prefix: '', after: null, limit: 100 }), [
+      'Z a% a/1 a/2 b é \uffee \u{1f600}',
+      false,
+    ]);
     assert.deepEqual(await names({ prefix: '', after: null, limit: 3 }), ['Z a% a/1', true]);
     assert.deepEqual(await names({ prefix: '', after: 'a/1', limit: 3 }), ['a/2 b é', true]);
     assert.deepEqual(await names({ prefix: 'a/', after: null, limit: 2 }), ['a/1 a/2', false]);

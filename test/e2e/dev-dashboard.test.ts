@@ -1,4 +1,5 @@
-// The dashboard's page in a real browser, used as a person does: every view, and what can be done in it, against a real `platform dev`.
+// The dashboard's page in a real browser, used as a person does: every view, and what can be done in it, against a real
+// `platform dev`.
 import assert from 'node:assert/strict';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -60,7 +61,8 @@ after(async () => {
 
 const shows = (text: string, inside = 'main'): Promise<void> =>
   page.until(`document.querySelector(${JSON.stringify(inside)})?.innerText.includes(${JSON.stringify(text)})`);
-const lacks = (text: string): Promise<void> => page.until(`!document.querySelector('main').innerText.includes(${JSON.stringify(text)})`);
+const lacks = (text: string): Promise<void> =>
+  page.until(`!document.querySelector('main').innerText.includes(${JSON.stringify(text)})`);
 const go = async (link: string, heading: string): Promise<void> => {
   await page.press(link, 'nav');
   await page.until(`document.querySelector('main > h2')?.textContent === ${JSON.stringify(heading)}`);
@@ -108,28 +110,32 @@ test('a table is shown and queried, and a mistake in SQL is told', { skip }, asy
   await shows('no such table: nobody');
 });
 
-test('a message that fails becomes a dead letter, which is redriven once the worker can take it', { skip }, async () => {
-  await go('JOBS', 'Queues: JOBS');
-  await page.press('Send a message');
-  await page.type('payload', '{"poison": true, "n": 7}');
-  await page.press('Send', 'dialog');
-  await shows('poisoned');
-  await page.press('Send a message');
-  await page.type('payload', '{"n": ');
-  await page.press('Send', 'dialog');
-  await shows('The payload is no JSON', 'dialog');
-  await page.press('Cancel', 'dialog');
-  await go('KV', 'State: KV');
-  await page.press('Add an entry');
-  await page.type('key', 'antidote');
-  await page.type('value', 'taken');
-  await page.press('Add', 'dialog');
-  await shows('antidote');
-  await go('JOBS', 'Queues: JOBS');
-  await page.press('Redrive all');
-  await dev.printed(/message 7/);
-  await shows('No dead letters');
-});
+test(
+  'a message that fails becomes a dead letter, which is redriven once the worker can take it',
+  { skip },
+  async () => {
+    await go('JOBS', 'Queues: JOBS');
+    await page.press('Send a message');
+    await page.type('payload', '{"poison": true, "n": 7}');
+    await page.press('Send', 'dialog');
+    await shows('poisoned');
+    await page.press('Send a message');
+    await page.type('payload', '{"n": ');
+    await page.press('Send', 'dialog');
+    await shows('The payload is no JSON', 'dialog');
+    await page.press('Cancel', 'dialog');
+    await go('KV', 'State: KV');
+    await page.press('Add an entry');
+    await page.type('key', 'antidote');
+    await page.type('value', 'taken');
+    await page.press('Add', 'dialog');
+    await shows('antidote');
+    await go('JOBS', 'Queues: JOBS');
+    await page.press('Redrive all');
+    await dev.printed(/message 7/);
+    await shows('No dead letters');
+  },
+);
 
 test('a long list comes a page at a time, there and back', { skip }, async () => {
   const at = new URL(url);
@@ -213,7 +219,10 @@ test('files are uploaded, found in their folder, and deleted', { skip }, async (
   await page.press('docs/ folder');
   await page.press('deep/ folder');
   await shows('c.txt');
-  assert.equal(await page.evaluate(`fetch(document.querySelector('main td a').href).then((answer) => answer.text())`), 'c');
+  assert.equal(
+    await page.evaluate(`fetch(document.querySelector('main td a').href).then((answer) => answer.text())`),
+    'c',
+  );
   await page.press('All files');
   await page.press('Delete a b.txt');
   await page.press('Delete', 'dialog');
@@ -249,46 +258,57 @@ test('users are created and deleted', { skip }, async () => {
   await shows('Nobody has signed up yet');
 });
 
-test('the configuration is shown anew when platform.yaml is saved, and its new binding can be called', { skip }, async () => {
-  await go('Configuration', 'Configuration');
-  await shows('PLATFORM_MOCK_SERVER_URL');
-  await writeFile(join(folder, 'platform.yaml'), `${configuration}\n`.replace('KV: kv', 'KV: kv, SESSIONS: sessions'));
-  await page.until(`[...document.querySelectorAll('nav a')].some((link) => link.textContent === 'SESSIONS')`);
-  await shows('sessions');
-  const port = Number(new URL(url).port);
-  const call = {
-    method: 'POST',
-    body: '{"binding":"SESSIONS","method":"get","args":["x"]}',
-    headers: { 'content-type': 'application/json' },
-  };
-  assert.deepEqual((await send(port, `127.0.0.1:${port}`, '/rpc', call)).json(), { result: null });
-});
-
-test('every control has a name, in light and in dark text stands out, and nothing is asked of elsewhere', { skip }, async () => {
-  for (const link of ['Requests', 'DB', 'JOBS', 'ORDER', 'KV', 'FILES', 'TIMER']) {
-    await page.press(link, 'nav');
-    await page.until(`document.querySelector('[aria-current]')?.textContent === ${JSON.stringify(link)}`);
-    const nameless = `[...document.querySelectorAll('button, a, input, select, textarea')].filter((one) =>
-      !(one.textContent.trim() || one.ariaLabel || one.labels?.[0]?.textContent || one.closest('label'))).length`;
-    assert.equal(await page.evaluate(nameless), 0, link);
-  }
-  const grounds: string[] = [];
-  for (const scheme of ['light', 'dark'] as const) {
-    await page.prefer(scheme);
-    const { ink, ground } = await page.evaluate<{ ink: string; ground: string }>(
-      `(({ color, backgroundColor }) => ({ ink: color, ground: backgroundColor }))(getComputedStyle(document.documentElement))`,
+test(
+  'the configuration is shown anew when platform.yaml is saved, and its new binding can be called',
+  { skip },
+  async () => {
+    await go('Configuration', 'Configuration');
+    await shows('PLATFORM_MOCK_SERVER_URL');
+    await writeFile(
+      join(folder, 'platform.yaml'),
+      `${configuration}\n`.replace('KV: kv', 'KV: kv, SESSIONS: sessions'),
     );
-    grounds.push(ground);
-    assert.ok(contrast(ink, ground) >= 7, `${scheme}: ${ink} on ${ground}`);
-  }
-  assert.notEqual(grounds[0], grounds[1]);
-  assert.deepEqual([...new Set(page.requested.map((address) => new URL(address).origin))], [url]);
-  // What the API refused on purpose above, and nothing else.
-  assert.deepEqual(
-    page.complaints.filter((text) => !/status of 400/.test(text)),
-    [],
-  );
-});
+    await page.until(`[...document.querySelectorAll('nav a')].some((link) => link.textContent === 'SESSIONS')`);
+    await shows('sessions');
+    const port = Number(new URL(url).port);
+    const call = {
+      method: 'POST',
+      body: '{"binding":"SESSIONS","method":"get","args":["x"]}',
+      headers: { 'content-type': 'application/json' },
+    };
+    assert.deepEqual((await send(port, `127.0.0.1:${port}`, '/rpc', call)).json(), { result: null });
+  },
+);
+
+test(
+  'every control has a name, in light and in dark text stands out, and nothing is asked of elsewhere',
+  { skip },
+  async () => {
+    for (const link of ['Requests', 'DB', 'JOBS', 'ORDER', 'KV', 'FILES', 'TIMER']) {
+      await page.press(link, 'nav');
+      await page.until(`document.querySelector('[aria-current]')?.textContent === ${JSON.stringify(link)}`);
+      const nameless = `[...document.querySelectorAll('button, a, input, select, textarea')].filter((one) =>
+      !(one.textContent.trim() || one.ariaLabel || one.labels?.[0]?.textContent || one.closest('label'))).length`;
+      assert.equal(await page.evaluate(nameless), 0, link);
+    }
+    const grounds: string[] = [];
+    for (const scheme of ['light', 'dark'] as const) {
+      await page.prefer(scheme);
+      const { ink, ground } = await page.evaluate<{ ink: string; ground: string }>(
+        `(({ color, backgroundColor }) => ({ ink: color, ground: backgroundColor }))(getComputedStyle(document.documentElement))`,
+      );
+      grounds.push(ground);
+      assert.ok(contrast(ink, ground) >= 7, `${scheme}: ${ink} on ${ground}`);
+    }
+    assert.notEqual(grounds[0], grounds[1]);
+    assert.deepEqual([...new Set(page.requested.map((address) => new URL(address).origin))], [url]);
+    // What the API refused on purpose above, and nothing else.
+    assert.deepEqual(
+      page.complaints.filter((text) => !/status of 400/.test(text)),
+      [],
+    );
+  },
+);
 
 /** Of two colours, as WCAG reckons it. */
 function contrast(one: string, other: string): number {

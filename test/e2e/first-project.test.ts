@@ -1,5 +1,5 @@
-// What a new user does first, by the lines of README.md and docs/cli.md as they stand, outside of the repository: as root and as another
-// user, on the Node of this machine and on Node 24.
+// What a new user does first, by the lines of README.md and docs/cli.md as they stand, outside of the repository: as
+// root and as another user, on the Node of this machine and on Node 24.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -54,14 +54,23 @@ const isRoot = process.getuid?.() === 0;
 const node24 = path.dirname(process.execPath);
 
 for (const { who, uid, node, installed } of [
-  { who: `${isRoot ? 'root' : 'a user'}, on the Node of this machine, with npm ci`, uid: null, node: null, installed: false },
+  {
+    who: `${isRoot ? 'root' : 'a user'}, on the Node of this machine, with npm ci`,
+    uid: null,
+    node: null,
+    installed: false,
+  },
   { who: 'a user, on Node 24', uid: isRoot ? 65_534 : null, node: node24, installed: true },
 ])
   test(`the first project of ${who}`, { timeout: 400_000 }, async (t) => {
     const handlerPort = await freePort();
     const privatePort = await freePort();
     const devPort = await freePort();
-    const environment = { HANDLER_PORT: String(handlerPort), HANDLER_PRIVATE_PORT: String(privatePort), HANDLER_PROCESSES: '1' };
+    const environment = {
+      HANDLER_PORT: String(handlerPort),
+      HANDLER_PRIVATE_PORT: String(privatePort),
+      HANDLER_PROCESSES: '1',
+    };
     const walk = await startWalk({ uid, node, installed, environment });
     t.after(() => walk.end());
     assert.equal(own.length, 5);
@@ -86,7 +95,10 @@ for (const { who, uid, node, installed } of [
     await walk.type('npm run check');
     const running = await walk.begin(dev, /Ready http/);
     const onDev = async (wanted: string): Promise<void> => {
-      await within(async () => ((await send(devPort, `localhost:${devPort}`, '/')).text === wanted ? true : null), 10_000);
+      await within(
+        async () => ((await send(devPort, `localhost:${devPort}`, '/')).text === wanted ? true : null),
+        10_000,
+      );
     };
     await onDev('one visited no secret\n');
     walk.write('src/index.ts', worker('two'));
@@ -109,7 +121,10 @@ for (const { who, uid, node, installed } of [
 
     // A preview, which leaves production alone; promoted, and gone back from.
     walk.write('src/index.ts', worker('three'));
-    assert.match(await walk.type(line('platform deploy --branch login')), new RegExp(`http://my-app--login\\.localhost:${handlerPort}\\n`));
+    assert.match(
+      await walk.type(line('platform deploy --branch login')),
+      new RegExp(`http://my-app--login\\.localhost:${handlerPort}\\n`),
+    );
     await served('my-app--login', 'three visited no secret\n');
     await served('my-app', 'two visited no secret\n');
     await walk.type(line('platform promote login'));
@@ -149,7 +164,8 @@ for (const { who, uid, node, installed } of [
     assert.deepEqual(readdirSync(path.join(walk.home, '.platform/local')), []);
   });
 
-const answer = (port: number, host: string, target: string): Promise<TestResponse> => send(port, `${host}.localhost:${port}`, target);
+const answer = (port: number, host: string, target: string): Promise<TestResponse> =>
+  send(port, `${host}.localhost:${port}`, target);
 
 function platformYaml(port: number): string {
   return `kind: worker

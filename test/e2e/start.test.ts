@@ -1,5 +1,5 @@
-// `npm start` as a person runs it: real launcher, supervisor, engine and examples, looked at with HTTP and, where Chromium is
-// installed, with a real browser.
+// `npm start` as a person runs it: real launcher, supervisor, engine and examples, looked at with HTTP and, where
+// Chromium is installed, with a real browser.
 import assert from 'node:assert/strict';
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -79,9 +79,12 @@ test('it prints the URLs of the examples, and each of them answers', async () =>
     headers: { 'content-type': 'application/json' },
   });
   const { token } = login.json() as { token: string };
-  const whoami = await send(port, `api.localhost:${port}`, '/whoami', { headers: { authorization: `Bearer ${token}` } });
+  const whoami = await send(port, `api.localhost:${port}`, '/whoami', {
+    headers: { authorization: `Bearer ${token}` },
+  });
   assert.match(whoami.text, /ada/);
-  // The database with its migrations, state, sign-in: what it is made of runs here too (guest-book-platform.test.ts asks for all of it).
+  // The database with its migrations, state, sign-in: what it is made of runs here too (guest-book-platform.test.ts
+  // asks for all of it).
   const book = await send(port, `guest-book.localhost:${port}`, '/api/entries');
   assert.deepEqual(book.json(), { entries: [], next: null });
   const unknown = await send(port, `nobody.localhost:${port}`, '/', { headers: { accept: 'text/html' } });
@@ -187,7 +190,11 @@ function processesBelow(pid: number): Below[] {
     if (!/^\d+$/.test(name)) continue;
     try {
       const parent = Number(readFileSync(`/proc/${name}/stat`, 'latin1').split(') ')[1]!.split(' ')[1]);
-      all.push({ pid: Number(name), parent, words: readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0').slice(0, -1) });
+      all.push({
+        pid: Number(name),
+        parent,
+        words: readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0').slice(0, -1),
+      });
     } catch {
       // It has ended.
     }

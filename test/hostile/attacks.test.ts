@@ -1,5 +1,5 @@
-// A handful of the attacks of attacks/, so that every run of the tests has some of each kind. `npm run test:hostile` runs all of
-// them and holds the victim's waiting times as well, which a busy test run does not.
+// A handful of the attacks of attacks/, so that every run of the tests has some of each kind. `npm run test:hostile`
+// runs all of them and holds the victim's waiting times as well, which a busy test run does not.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runAttack, unexpectedIn, type Attack } from '#test/setup/hostile.ts';

@@ -1,5 +1,6 @@
-// The bridge from the guest's side: a real deployment whose isolate says anything at all. Whatever it says, the host goes on,
-// every request ends once, and an isolate that makes no sense is given up. FUZZ_SECONDS makes it last, FUZZ_SEED repeats it.
+// The bridge from the guest's side: a real deployment whose isolate says anything at all. Whatever it says, the host
+// goes on, every request ends once, and an isolate that makes no sense is given up. FUZZ_SECONDS makes it last,
+// FUZZ_SEED repeats it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defaultLimits } from '#core/limits.ts';
@@ -81,7 +82,13 @@ test('whatever a guest says, the host goes on and every request ends once', asyn
         stream: ({ isolate }: { isolate: { openStream(source: object): { id: number } } }) => ({
           value: isolate.openStream({ resume() {}, cancel() {} }).id,
         }),
-        [scope]: ({ args, isolate }: { args: unknown; isolate: { receiveStream(id: unknown, sink: object): void } }) => {
+        [scope]: ({
+          args,
+          isolate,
+        }: {
+          args: unknown;
+          isolate: { receiveStream(id: unknown, sink: object): void };
+        }) => {
           isolate.receiveStream(args, { write: () => true, end() {}, destroy() {} });
           return {};
         },

@@ -1,5 +1,5 @@
-// Raw bytes at the listener: requests that are cut, doubled, spliced and full of noise. It answers what it can with a status, and
-// a client that behaves is answered in between. FUZZ_SECONDS makes it last, FUZZ_SEED repeats it.
+// Raw bytes at the listener: requests that are cut, doubled, spliced and full of noise. It answers what it can with a
+// status, and a client that behaves is answered in between. FUZZ_SECONDS makes it last, FUZZ_SEED repeats it.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -56,11 +56,16 @@ for (const [name, open] of listeners) {
         rounds++;
         const noise = Array.from({ length: 8 }, () => {
           const text = random.text(pieces, 12);
-          return talk(listener.port, random.below(3) === 0 ? good.slice(0, random.below(good.length)) + text : text, 60);
+          return talk(
+            listener.port,
+            random.below(3) === 0 ? good.slice(0, random.below(good.length)) + text : text,
+            60,
+          );
         });
         const answer = await talk(listener.port, good, 5000);
         assert.match(answer, /^HTTP\/1\.1 200 [\s\S]*\r\n\r\n3$/, `seed ${random.seed}, round ${rounds}`);
-        for (const text of await Promise.all(noise)) assert.match(text, /^(?:HTTP\/1\.1 \d{3} |$)/, `seed ${random.seed}, round ${rounds}`);
+        for (const text of await Promise.all(noise))
+          assert.match(text, /^(?:HTTP\/1\.1 \d{3} |$)/, `seed ${random.seed}, round ${rounds}`);
       }
       assert.ok(rounds > 5 && taken > rounds, `${rounds} rounds, ${taken} requests taken`);
     } finally {

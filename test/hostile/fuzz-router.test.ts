@@ -1,5 +1,5 @@
-// The router: Host headers and route records of any form. A host finds the project it is spelled for or nothing, and a record
-// that is broken is refused with a word. FUZZ_SECONDS makes it last, FUZZ_SEED repeats it.
+// The router: Host headers and route records of any form. A host finds the project it is spelled for or nothing, and a
+// record that is broken is refused with a word. FUZZ_SECONDS makes it last, FUZZ_SEED repeats it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RouteRecord } from '#core/manifest.ts';
@@ -27,7 +27,10 @@ function record(project: string, domains: readonly string[]): RouteRecord {
 
 test('a Host header leads to the project it names or nowhere', () => {
   const table = createRouteTable(['localhost', 'apps.example.com']);
-  table.replace([record('victim', ['victim.com']), record('attacker', ['attacker.com', 'victim.localhost', 'x.apps.example.com'])]);
+  table.replace([
+    record('victim', ['victim.com']),
+    record('attacker', ['attacker.com', 'victim.localhost', 'x.apps.example.com']),
+  ]);
   const pieces = [
     'victim', 'attacker', '.localhost', 'localhost', '.apps.example.com', '--', 'main', '-', '.', ':', ':80', ':99999', '@', '/', '\\', '%2e', '%00', '\0', ' ', '\t', 'victim.com', 'attacker.com', '[::1]', '__proto__', 'constructor', 'xn--', 'dvictim000000', '\u0131', '',
   ]; // prettier-ignore
@@ -43,7 +46,10 @@ test('a Host header leads to the project it names or nowhere', () => {
         `${route.project}--${name}.localhost`,
         `${route.project}--${name}.apps.example.com`,
       ]);
-      assert.ok([...names, ...branches].includes(plain), `seed ${random.seed}: ${JSON.stringify(host)} led to ${route.project}`);
+      assert.ok(
+        [...names, ...branches].includes(plain),
+        `seed ${random.seed}: ${JSON.stringify(host)} led to ${route.project}`,
+      );
     }
   }
 });

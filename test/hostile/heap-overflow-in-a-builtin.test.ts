@@ -1,5 +1,5 @@
-// A Map that grows and a JSON text of a million keys overflow the heap inside V8's own code, where no limit can end them: the
-// thread is parked, and the engine goes on without it.
+// A Map that grows and a JSON text of a million keys overflow the heap inside V8's own code, where no limit can end
+// them: the thread is parked, and the engine goes on without it.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
@@ -32,7 +32,9 @@ for (const path of ['/map', '/json', '/buffers', '/strings']) {
     } else {
       assert.equal(answer.status, 500);
       assert.ok(
-        ['memory_limit_exceeded', 'cpu_limit_exceeded', 'worker_threw'].includes((answer.json() as { code: string }).code),
+        ['memory_limit_exceeded', 'cpu_limit_exceeded', 'worker_threw'].includes(
+          (answer.json() as { code: string }).code,
+        ),
         answer.text,
       );
     }

@@ -1,7 +1,8 @@
-// All attacks as a table: name, verdict, what the attacker got, what the victim saw. An attack that fails runs once more with
-// nothing beside it, one that fails by time alone twice, and says so: two attacks share the machine otherwise. Where other programs,
-// or other machines of its host, use much of it all the same, it waits for them and runs again; a waiting time that was never seen
-// without them is called `busy`: not judged. Exit code 1 when one fails or is not judged.
+// All attacks as a table: name, verdict, what the attacker got, what the victim saw. An attack that fails runs once
+// more with nothing beside it, one that fails by time alone twice, and says so: two attacks share the machine
+// otherwise. Where other programs, or other machines of its host, use much of it all the same, it waits for them and
+// runs again; a waiting time that was never seen without them is called `busy`: not judged. Exit code 1 when one fails
+// or is not judged.
 import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +12,10 @@ import { attackKinds, type Attack, type Verdict } from '#test/setup/hostile.ts';
 import { processorTicks } from '#test/setup/processor-ticks.ts';
 
 const ATTACK_MS_MAX = 120_000;
-/** Where Node keeps what it compiled, as in `npm test`: more than half of the CPU of a short attack went into doing so again. */
+/**
+ * Where Node keeps what it compiled, as in `npm test`: more than half of the CPU of a short attack went into doing so
+ * again.
+ */
 const compiled = process.env['NODE_COMPILE_CACHE'] ?? join(import.meta.dirname, '../../node_modules/.compiled');
 /** Of the machine's CPU that others may use while a waiting time is judged. */
 const OTHERS_SHARE_MAX = 0.2;
@@ -68,7 +72,8 @@ process.stdout.write(
   `\n${passed} of ${chosen.length} attacks failed to hurt, in ${seconds} s, with ${(cpuMs / 1000).toFixed(0)} s of CPU for the first run of each\n`,
 );
 for (const line of failed) process.stdout.write(`  ${line}\n`);
-if (unjudged.length > 0) process.stdout.write(`Not judged, the machine was busy with other work: ${unjudged.join(', ')}\n`);
+if (unjudged.length > 0)
+  process.stdout.write(`Not judged, the machine was busy with other work: ${unjudged.join(', ')}\n`);
 process.exit(passed === chosen.length ? 0 : 1);
 
 /** Whether it failed by time alone, of which others had too much. */
@@ -76,7 +81,10 @@ function isBusy({ passed, byTimeAlone, othersShare }: Verdict): boolean {
   return !passed && byTimeAlone && othersShare > OTHERS_SHARE_MAX;
 }
 
-/** Resolves when the machine gives a loop its time, or has been waited for too long: what its host takes away shows under load alone. */
+/**
+ * Resolves when the machine gives a loop its time, or has been waited for too long: what its host takes away shows
+ * under load alone.
+ */
 async function quiet(): Promise<void> {
   for (; waitedMs < WAITING_MS_MAX; waitedMs += LOOK_MS * 6) {
     const [before, from] = [processorTicks(), performance.now()];
@@ -101,8 +109,10 @@ function report({ name, attack }: (typeof chosen)[number], verdict: Verdict, not
       verdict.answer.replaceAll('\n', ' ').slice(0, 90),
     )}${note}\n`,
   );
-  if (isBusy(verdict)) unjudged.push(`${name} (${Math.round(victim.longestMs)} ms, others ${Math.round(verdict.othersShare * 100)}%)`);
-  else if (!verdict.passed) failed.push(`${name}: ${verdict.objections.join('; ')}; it got ${verdict.answer.slice(0, 400)}`);
+  if (isBusy(verdict))
+    unjudged.push(`${name} (${Math.round(victim.longestMs)} ms, others ${Math.round(verdict.othersShare * 100)}%)`);
+  else if (!verdict.passed)
+    failed.push(`${name}: ${verdict.objections.join('; ')}; it got ${verdict.answer.slice(0, 400)}`);
 }
 
 /** Attacks that kill take longest. */

@@ -1,5 +1,5 @@
-// Connections that come to an engine's listening socket after the engine died: the supervisor and the spares are held still meanwhile,
-// so that nobody can have been quick.
+// Connections that come to an engine's listening socket after the engine died: the supervisor and the spares are held
+// still meanwhile, so that nobody can have been quick.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -16,7 +16,10 @@ let platform: TestPlatform;
 const held = new Set<number>();
 
 before(async () => {
-  platform = await startPlatform({ hello: `export default { fetch: () => new Response('hello') };` }, { HANDLER_PROCESSES: '2' });
+  platform = await startPlatform(
+    { hello: `export default { fetch: () => new Response('hello') };` },
+    { HANDLER_PROCESSES: '2' },
+  );
 });
 after(async () => {
   for (const pid of held) release(pid);
@@ -37,7 +40,9 @@ function release(pid: number): void {
 async function ready(): Promise<{ serving: number[]; spares: number[] }> {
   return until(async () => {
     const { engines } = await platform.state();
-    const serving = engines.filter(({ role, state }) => role === 'serving' && state === 'listening').map(({ pid }) => pid);
+    const serving = engines
+      .filter(({ role, state }) => role === 'serving' && state === 'listening')
+      .map(({ pid }) => pid);
     const spares = engines.filter(({ state }) => state === 'ready').map(({ pid }) => pid);
     return serving.length === 2 && spares.length === 1 && { serving, spares };
   });
@@ -63,7 +68,9 @@ async function ask(): Promise<Socket[]> {
 
 /** What distinct answers they get. */
 async function answers(sockets: readonly Socket[]): Promise<string[]> {
-  const all = await Promise.all(sockets.map((socket) => text(socket).catch((error: NodeJS.ErrnoException) => error.code ?? '')));
+  const all = await Promise.all(
+    sockets.map((socket) => text(socket).catch((error: NodeJS.ErrnoException) => error.code ?? '')),
+  );
   return [...new Set(all.map((answer) => answer.split('\r\n').at(-1) ?? ''))];
 }
 

@@ -80,7 +80,11 @@ before(async () => {
   lettered = await startHandler(
     { letters: { files: worker, yaml }, open: { files: worker, yaml, vars: { AUTH_REQUIRE_VERIFICATION: 'false' } } },
     {},
-    { stores: { ...noStores, auth: withLetters }, authRoutes: createAuthRoutes(withLetters), trustedProxies: ['127.0.0.1'] },
+    {
+      stores: { ...noStores, auth: withLetters },
+      authRoutes: createAuthRoutes(withLetters),
+      trustedProxies: ['127.0.0.1'],
+    },
   );
 });
 after(async () => {
@@ -94,7 +98,12 @@ after(async () => {
 let client = 0;
 
 /** Each call comes from a client of its own, unless it says whose it is. */
-async function post(project: string, path: string, body: unknown, headers: Record<string, string> = {}): Promise<TestResponse> {
+async function post(
+  project: string,
+  path: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<TestResponse> {
   return handler.fetch(project, path, {
     method: 'POST',
     body: typeof body === 'string' ? body : JSON.stringify(body),
@@ -111,10 +120,17 @@ async function run(code: string, project = 'shop'): Promise<unknown> {
 }
 
 test('signing up, in and out over HTTP, with the session in a cookie', async () => {
-  const up = await post('shop', '/auth/signup', { email: 'Ada@Example.org', password: 'lovelace1', metadata: { plan: 'pro' } });
+  const up = await post('shop', '/auth/signup', {
+    email: 'Ada@Example.org',
+    password: 'lovelace1',
+    metadata: { plan: 'pro' },
+  });
   assert.equal(up.status, 200);
   const { user } = up.json() as { user: Record<string, unknown> };
-  assert.deepEqual([user['email'], user['emailVerified'], user['metadata']], ['ada@example.org', false, { plan: 'pro' }]);
+  assert.deepEqual(
+    [user['email'], user['emailVerified'], user['metadata']],
+    ['ada@example.org', false, { plan: 'pro' }],
+  );
   assert.match(String(up.headers['set-cookie']?.[0]), /HttpOnly/);
   assert.match(String(up.headers['set-cookie']?.[0]), /SameSite=Lax/);
   const inside = await post('shop', '/auth/signin', { email: 'ada@example.org', password: 'lovelace1' });
@@ -134,7 +150,12 @@ test('refusals say what is wrong, and nothing more', async () => {
     ['/auth/signup', { email: 'x@example.org', password: 'short' }, 400, 'Password too short'],
     ['/auth/signup', { email: 'x@example.org' }, 400, 'email and password are required'],
     ['/auth/signup', '{', 400, 'The body must be a JSON object'],
-    ['/auth/signup', { email: 'x@example.org', password: 'password1', metadata: [] }, 400, 'metadata must be an object'],
+    [
+      '/auth/signup',
+      { email: 'x@example.org', password: 'password1', metadata: [] },
+      400,
+      'metadata must be an object',
+    ],
     ['/auth/signin', { email: 'taken@example.org', password: 'password2' }, 401, 'Invalid credentials'],
     ['/auth/signin', { email: 'nobody@example.org', password: 'password2' }, 401, 'Invalid credentials'],
     ['/auth/signin', 'x'.repeat(20_000), 413, 'The body may have 16384 bytes'],
@@ -166,15 +187,23 @@ test('a forgotten password is set anew with the letter, and ends all sessions', 
   assert.equal((await post('shop', '/auth/reset-password', { token, password: 'password2' })).status, 200);
   assert.equal((await post('shop', '/auth/reset-password', { token, password: 'password3' })).status, 400);
   assert.equal((await handler.fetch('shop', '/auth/me', { headers: { cookie: cookieOf(up) } })).status, 401);
-  assert.equal((await post('shop', '/auth/signin', { email: 'forgetful@example.org', password: 'password1' })).status, 401);
-  assert.equal((await post('shop', '/auth/signin', { email: 'forgetful@example.org', password: 'password2' })).status, 200);
+  assert.equal(
+    (await post('shop', '/auth/signin', { email: 'forgetful@example.org', password: 'password1' })).status,
+    401,
+  );
+  assert.equal(
+    (await post('shop', '/auth/signin', { email: 'forgetful@example.org', password: 'password2' })).status,
+    200,
+  );
 });
 
 test('where addresses must be confirmed, nobody is signed in before', async () => {
   const up = await post('strict', '/auth/signup', { email: 'new@example.org', password: 'password1' });
   assert.deepEqual([up.status, (up.json() as { token: unknown }).token], [200, null]);
   assert.equal((await post('strict', '/auth/signin', { email: 'new@example.org', password: 'password1' })).status, 403);
-  const address = new URL(/(http\S+)/.exec((mails.findLast(({ to }) => to === 'new@example.org') as Mail).text)?.[1] as string);
+  const address = new URL(
+    /(http\S+)/.exec((mails.findLast(({ to }) => to === 'new@example.org') as Mail).text)?.[1] as string,
+  );
   assert.equal(address.host, 'strict.localhost');
   assert.equal((await handler.fetch('strict', address.pathname + address.search)).status, 302);
   assert.equal((await post('strict', '/auth/signin', { email: 'new@example.org', password: 'password1' })).status, 200);
@@ -190,13 +219,21 @@ test('the letter leads to the page that the app names, and without one says the 
   const led = await handler.fetch('shop', address.pathname + address.search);
   assert.equal(led.status, 302);
   assert.match(String(led.headers.location), /^http:\/\/shop\.localhost\/new-password\?token=/);
-  const away = await post('shop', '/auth/reset-password', { email: 'paged@example.org', redirectTo: 'https://evil.example/' });
+  const away = await post('shop', '/auth/reset-password', {
+    email: 'paged@example.org',
+    redirectTo: 'https://evil.example/',
+  });
   assert.equal(away.status, 403);
   assert.equal(lettersOf().length, 2);
 });
 
 test('where the operator says the port, letters and providers lead there, whatever the client wrote behind the host', async () => {
-  const ask = (host: string, path: string, body: unknown, headers: Record<string, string> = {}): Promise<TestResponse> =>
+  const ask = (
+    host: string,
+    path: string,
+    body: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<TestResponse> =>
     send(proxied.port, host, path, {
       method: 'POST',
       body: JSON.stringify(body),
@@ -208,7 +245,9 @@ test('where the operator says the port, letters and providers lead there, whatev
   await ask('proxied.localhost:1337', '/auth/reset-password', { email, redirectTo: '/new' });
   const address = new URL(/(http\S+)/.exec(mails.at(-1)!.text)?.[1] as string);
   assert.equal(address.origin, 'http://proxied.localhost:8080');
-  const target = new URL(String((await send(proxied.port, 'proxied.localhost', '/auth/oauth/github')).headers.location));
+  const target = new URL(
+    String((await send(proxied.port, 'proxied.localhost', '/auth/oauth/github')).headers.location),
+  );
   assert.equal(target.searchParams.get('redirect_uri'), 'http://proxied.localhost:8080/auth/callback/github');
   // Pages of the app itself, under the port that the proxy took away and without.
   for (const [origin, status] of [
@@ -216,7 +255,9 @@ test('where the operator says the port, letters and providers lead there, whatev
     ['http://proxied.localhost', 200],
     ['http://proxied.localhost:1337', 403],
   ] as const) {
-    const cookie = cookieOf(await ask('proxied.localhost', '/auth/signin', { email, password: 'password1' }, { 'x-real-ip': origin }));
+    const cookie = cookieOf(
+      await ask('proxied.localhost', '/auth/signin', { email, password: 'password1' }, { 'x-real-ip': origin }),
+    );
     assert.equal((await ask('proxied.localhost', '/auth/signout', {}, { cookie, origin })).status, status, origin);
   }
 });
@@ -243,7 +284,9 @@ test('a provider that the project has keys of is asked; another one is not there
 });
 
 test('the binding reads tokens, makes, lists and removes users, and really revokes', async () => {
-  const { token } = (await post('shop', '/auth/signup', { email: 'bound@example.org', password: 'password1' })).json() as { token: string };
+  const { token } = (
+    await post('shop', '/auth/signup', { email: 'bound@example.org', password: 'password1' })
+  ).json() as { token: string };
   assert.deepEqual(
     await run(`
       const token = ${JSON.stringify(token)};
@@ -252,7 +295,10 @@ test('the binding reads tokens, makes, lists and removes users, and really revok
       return [...before, await AUTH.getUser(token), await AUTH.verifyToken(token)];`),
     ['bound@example.org', true, false, null, null, false],
   );
-  assert.equal((await handler.fetch('shop', '/auth/me', { headers: { authorization: `Bearer ${token}` } })).status, 401);
+  assert.equal(
+    (await handler.fetch('shop', '/auth/me', { headers: { authorization: `Bearer ${token}` } })).status,
+    401,
+  );
   assert.deepEqual(
     await run(`
       const made = await AUTH.createUser({ email: 'Made@Example.org', password: 'password1', name: 'M', metadata: { a: 1 }, emailVerified: true });
@@ -266,7 +312,9 @@ test('the binding reads tokens, makes, lists and removes users, and really revok
 });
 
 test('users of one project are strangers to another', async () => {
-  const { token } = (await post('shop', '/auth/signup', { email: 'mine@example.org', password: 'password1' })).json() as { token: string };
+  const { token } = (
+    await post('shop', '/auth/signup', { email: 'mine@example.org', password: 'password1' })
+  ).json() as { token: string };
   assert.equal(await run(`return AUTH.getUser(${JSON.stringify(token)});`, 'rival'), null);
   assert.equal((await post('rival', '/auth/signin', { email: 'mine@example.org', password: 'password1' })).status, 401);
   const cookie = cookieOf(await post('shop', '/auth/signin', { email: 'mine@example.org', password: 'password1' }));
@@ -305,13 +353,19 @@ test('where letters are sent, signing up and forgetting a password answer alike 
   const up = await ask('/auth/signup', person);
   assert.deepEqual([(up.json() as { token: unknown }).token, up.headers['set-cookie']], [null, undefined]);
   assert.equal((await ask('/auth/signup', { ...person, email: 'bounces@letters.example' })).status, 200);
-  for (const path of ['/auth/reset-password', '/auth/request-password-reset', '/auth/verify-email', '/auth/send-verification-email'])
+  for (const path of [
+    '/auth/reset-password',
+    '/auth/request-password-reset',
+    '/auth/verify-email',
+    '/auth/send-verification-email',
+  ])
     assert.deepEqual(
       seen(await ask(path, { email: 'bounces@letters.example' })),
       seen(await ask(path, { email: 'nobody@letters.example' })),
       path,
     );
-  // A second sign-up changed nothing of the first one's, and its address is confirmed by letter, at the latest when it signs in.
+  // A second sign-up changed nothing of the first one's, and its address is confirmed by letter, at the latest when it
+  // signs in.
   await ask('/auth/signup', { ...person, password: 'password2' });
   assert.equal((await ask('/auth/signin', { ...person, password: 'password2' })).status, 401);
   assert.equal((await ask('/auth/signin', person)).status, 403);
@@ -337,9 +391,15 @@ test('over https sessions have cookies that no other host can set, and only thes
   const site = { namespace: 'safe', origin: 'https://safe.example.org', vars: {} };
   const body = JSON.stringify({ email: 'ada@example.org', password: 'password1', name: '' });
   const headers = { 'content-type': 'application/json', 'x-real-ip': '192.0.2.200', origin: site.origin };
-  const response = await users.handle(site, new Request(`${site.origin}/auth/sign-up/email`, { method: 'POST', body, headers }));
+  const response = await users.handle(
+    site,
+    new Request(`${site.origin}/auth/sign-up/email`, { method: 'POST', body, headers }),
+  );
   const [cookie] = response.headers.getSetCookie() as [string];
-  assert.match(cookie, /^__Host-platform\.session_token=[^;]+; Max-Age=604800; Path=\/; HttpOnly; Secure; SameSite=Lax$/);
+  assert.match(
+    cookie,
+    /^__Host-platform\.session_token=[^;]+; Max-Age=604800; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
+  );
   const [, value] = /=([^;]+)/.exec(cookie) as unknown as [string, string];
   const userOf = async (name: string): Promise<unknown> =>
     (await users.getSession('safe', { cookie: `${name}=${value}`, authorization: '' }))?.user.email ?? null;
@@ -352,7 +412,9 @@ test('over https sessions have cookies that no other host can set, and only thes
     '__host-platform.session_token',
   ])
     assert.equal(await userOf(name), null, name);
-  const asked = new Request(`${site.origin}/auth/get-session`, { headers: { cookie: `platform.session_token=${value}` } });
+  const asked = new Request(`${site.origin}/auth/get-session`, {
+    headers: { cookie: `platform.session_token=${value}` },
+  });
   assert.equal(await (await users.handle(site, asked)).json(), null);
 });
 
@@ -376,11 +438,16 @@ test('a client that writes another port behind the host each time opens a few si
   const seen = new Map<number, number>();
   for (let port = 1; port <= 60; port++) {
     const status = (
-      await send(handler.port, `renamed.localhost:${port}`, '/auth/me', { headers: { 'x-forwarded-for': `192.0.2.${port}` } })
+      await send(handler.port, `renamed.localhost:${port}`, '/auth/me', {
+        headers: { 'x-forwarded-for': `192.0.2.${port}` },
+      })
     ).status;
     seen.set(status, (seen.get(status) ?? 0) + 1);
   }
-  assert.ok((seen.get(401) ?? 0) >= 8 && (seen.get(401) ?? 0) < 30 && (seen.get(429) ?? 0) > 30, JSON.stringify([...seen]));
+  assert.ok(
+    (seen.get(401) ?? 0) >= 8 && (seen.get(401) ?? 0) < 30 && (seen.get(429) ?? 0) > 30,
+    JSON.stringify([...seen]),
+  );
   assert.equal((await handler.fetch('shop', '/auth/me')).status, 401);
 });
 
@@ -396,8 +463,15 @@ test('a cookie that cannot be decoded belongs to nobody', async () => {
 });
 
 test('what a client stores as metadata by a native route is an object or nothing to the worker', async () => {
-  const up = await post('shop', '/auth/sign-up/email', { email: 'odd@example.org', password: 'password1', name: 'o', metadata: '"text"' });
-  const { user } = (await handler.fetch('shop', '/', { headers: { cookie: cookieOf(up) } })).json() as { user: { metadata: unknown } };
+  const up = await post('shop', '/auth/sign-up/email', {
+    email: 'odd@example.org',
+    password: 'password1',
+    name: 'o',
+    metadata: '"text"',
+  });
+  const { user } = (await handler.fetch('shop', '/', { headers: { cookie: cookieOf(up) } })).json() as {
+    user: { metadata: unknown };
+  };
   assert.deepEqual(user.metadata, {});
 });
 

@@ -110,7 +110,10 @@ test('while one worker burns its CPU, another one answers', async () => {
 
 test('requests that shared an entry with one that broke its budget are served by the next isolate', async () => {
   await handler.fetch('bad');
-  const [spin, ...others] = await Promise.all([handler.fetch('bad', '/spin'), ...Array.from({ length: 5 }, () => handler.fetch('bad'))]);
+  const [spin, ...others] = await Promise.all([
+    handler.fetch('bad', '/spin'),
+    ...Array.from({ length: 5 }, () => handler.fetch('bad')),
+  ]);
   assert.equal((spin.json() as { code: string }).code, 'cpu_limit_exceeded');
   assert.deepEqual(
     others.map(({ text }) => text),
@@ -136,7 +139,11 @@ test('memory without end ends the isolate with its own error', async () => {
 test('a handler that waits too long answers 504', async () => {
   const response = await handler.fetch('bad', '/slow');
   assert.equal(response.status, 504);
-  assert.deepEqual(response.json(), { error: 'The worker did not answer within 3000 ms', code: 'wall_limit_exceeded', limitMs: 3000 });
+  assert.deepEqual(response.json(), {
+    error: 'The worker did not answer within 3000 ms',
+    code: 'wall_limit_exceeded',
+    limitMs: 3000,
+  });
 });
 
 test('log lines and timers are bounded', async () => {
@@ -183,7 +190,10 @@ for (const [name, code, logged] of [
 test('a worker that uses up its startup budget is not started again by each request, but after a pause that grows', async () => {
   const begun = handler.logs.filter(({ text }) => text.includes('Startup CPU limit exceeded')).length;
   const answers = await Promise.all(Array.from({ length: 20 }, () => handler.fetch('top-spin')));
-  assert.deepEqual(new Set(answers.map(({ headers }) => headers['x-platform-error'])), new Set(['startup_cpu_limit_exceeded']));
+  assert.deepEqual(
+    new Set(answers.map(({ headers }) => headers['x-platform-error'])),
+    new Set(['startup_cpu_limit_exceeded']),
+  );
   const again = await handler.fetch('top-spin');
   assert.ok(Number(again.headers['retry-after']) >= 1);
   const starts = handler.logs.filter(({ text }) => text.includes('Startup CPU limit exceeded')).length - begun;

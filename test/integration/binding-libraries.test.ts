@@ -1,5 +1,6 @@
-// Libraries that know the bindings of Cloudflare, unmodified, on ours: Hono with zod-openapi and better-auth over the database. Those
-// for D1 that map and migrate are in database-libraries.test.ts, those for KV and R2 in packages-storage.test.ts.
+// Libraries that know the bindings of Cloudflare, unmodified, on ours: Hono with zod-openapi and better-auth over the
+// database. Those for D1 that map and migrate are in database-libraries.test.ts, those for KV and R2 in
+// packages-storage.test.ts.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { noStores } from '#runtime/engine/bindings/bindings.ts';
@@ -102,7 +103,11 @@ test('better-auth keeps its users in the database, and makes its tables', async 
   const tables = await handler.fetch('auth', '/migrate', { method: 'POST' });
   assert.deepEqual(tables.json(), ['account', 'session', 'user', 'verification'], tables.text);
   const send = (path: string, body: object): ReturnType<TestHandler['fetch']> =>
-    handler.fetch('auth', path, { method: 'POST', headers: { ...json, origin: 'http://auth.localhost' }, body: JSON.stringify(body) });
+    handler.fetch('auth', path, {
+      method: 'POST',
+      headers: { ...json, origin: 'http://auth.localhost' },
+      body: JSON.stringify(body),
+    });
   const ada = { email: 'ada@example.org', password: 'correct horse', name: 'Ada' };
   const signedUp = await send('/api/auth/sign-up/email', ada);
   assert.equal(signedUp.status, 200, signedUp.text);

@@ -1,5 +1,5 @@
-// Apps that have something to build, in the shapes that people bring: each runs in `platform dev`, follows an edit, and is deployed to a
-// platform by `platform deploy`, from a folder that holds its sources alone.
+// Apps that have something to build, in the shapes that people bring: each runs in `platform dev`, follows an edit, and
+// is deployed to a platform by `platform deploy`, from a folder that holds its sources alone.
 import assert from 'node:assert/strict';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,8 @@ import { recordingShell } from '../unit/cli/shell-double.ts';
 type Fetch = (path?: string, options?: TestRequest) => Promise<TestResponse>;
 
 interface App {
-  /** Asks what the app is for. */ asks(fetch: Fetch): Promise<void>;
+  /** Asks what the app is for. */
+  asks(fetch: Fetch): Promise<void>;
   /** Replaces a text in a source, and what is answered then. */
   readonly edit: {
     readonly file: string;
@@ -28,7 +29,13 @@ interface App {
 
 const admin = { headers: { authorization: `Basic ${btoa('admin:admin')}` } };
 
-async function answers(fetch: Fetch, target: string, status: number, part: RegExp, options: TestRequest = {}): Promise<string> {
+async function answers(
+  fetch: Fetch,
+  target: string,
+  status: number,
+  part: RegExp,
+  options: TestRequest = {},
+): Promise<string> {
   const { status: got, text } = await fetch(target, options);
   assert.match(text, part, target);
   assert.equal(got, status, target);
@@ -39,11 +46,13 @@ const apps: Readonly<Record<string, App>> = {
   'vite-worker': {
     async asks(fetch) {
       await answers(fetch, '/api/hello', 200, /from the worker/);
-      const [, script] = /src="(\/assets\/index-[0-9a-f]{8}\.js)"/.exec(await answers(fetch, '/', 200, /Vite and a worker/)) ?? [];
+      const [, script] =
+        /src="(\/assets\/index-[0-9a-f]{8}\.js)"/.exec(await answers(fetch, '/', 200, /Vite and a worker/)) ?? [];
       await answers(fetch, script!, 200, /'from the page'/);
       await answers(fetch, '/icon.svg', 200, /<svg/);
       await answers(fetch, '/some/route', 200, /<div id="root">/, { headers: { accept: 'text/html' } });
-      for (const source of ['/src/index.tsx', '/package.json', '/worker/index.ts']) await answers(fetch, source, 404, /Not found/);
+      for (const source of ['/src/index.tsx', '/package.json', '/worker/index.ts'])
+        await answers(fetch, source, 404, /Not found/);
     },
     edit: { file: 'index.html', from: 'Vite and a worker', to: 'Edited', path: '/' },
   },

@@ -33,6 +33,11 @@ test('the user of engines reaches the cache, and no session', { skip: noRedis },
 });
 
 test('an address that is none, and a server that is not there, are named', async () => {
-  await assert.rejects(openCacheUser('memcached://host'), { message: 'CACHE_URL must have the form redis://user:password@host:port' });
-  await assert.rejects(openCacheUser('redis://127.0.0.1:1'), /^Error: The cache at 127\.0\.0\.1:1 \(CACHE_URL\) cannot be reached/);
+  await assert.rejects(openCacheUser('memcached://host'), {
+    message: 'CACHE_URL must have the form redis://user:password@host:port',
+  });
+  await assert.rejects(
+    openCacheUser('redis://127.0.0.1:1'),
+    /^Error: The cache at 127\.0\.0\.1:1 \(CACHE_URL\) cannot be reached/,
+  );
 });

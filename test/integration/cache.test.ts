@@ -38,15 +38,22 @@ test('what was put is matched by later requests, with its age, until it is delet
     [404, 'kept', 'b', '0', 'TypeError', true],
   );
   assert.deepEqual(
-    await run(`return [await cache.delete('http://a/x'), await cache.delete('http://a/x'), typeof await cache.match('http://a/x')]`),
+    await run(
+      `return [await cache.delete('http://a/x'), await cache.delete('http://a/x'), typeof await cache.match('http://a/x')]`,
+    ),
     [true, false, 'undefined'],
   );
 });
 
 test('a matched response can be returned as it is', async () => {
-  await run(`await cache.put(new Request('http://a/page'), new Response('<p>', { headers: { 'content-type': 'text/html' } }))`);
+  await run(
+    `await cache.put(new Request('http://a/page'), new Response('<p>', { headers: { 'content-type': 'text/html' } }))`,
+  );
   const response = await handler.fetch('first', '/', { method: 'POST', body: `return cache.match('http://a/page')` });
-  assert.deepEqual([response.text, response.headers['content-type'], response.headers['age']], ['<p>', 'text/html', '0']);
+  assert.deepEqual(
+    [response.text, response.headers['content-type'], response.headers['age']],
+    ['<p>', 'text/html', '0'],
+  );
 });
 
 test('projects have caches of their own, and so has every name', async () => {
@@ -178,5 +185,12 @@ test('the cache binding keeps texts for a while, apart from other resources and 
   const values = await startHandler({ app: { files: source, yaml: 'cache:\n  CACHE: pages\n  OTHER: other\n' } });
   const answer = (await values.fetch('app')).json();
   await values.close();
-  assert.deepEqual(answer, ['grün', null, null, null, 'The value must be a string', 'ttl must be a number of seconds above 0']);
+  assert.deepEqual(answer, [
+    'grün',
+    null,
+    null,
+    null,
+    'The value must be a string',
+    'ttl must be a number of seconds above 0',
+  ]);
 });

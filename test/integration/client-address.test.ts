@@ -30,20 +30,24 @@ after(async () => {
 });
 
 test('the address is that of the connection, whatever headers say', async () => {
-  const { forwarded, real, connecting, proto } = (await direct.fetch('app', '/', { headers: claims })).json() as Record<string, unknown>;
+  const { forwarded, real, connecting, proto } = (await direct.fetch('app', '/', { headers: claims })).json() as Record<
+    string,
+    unknown
+  >;
   assert.deepEqual([forwarded, real, connecting, proto], ['127.0.0.1', '127.0.0.1', '127.0.0.1', null]);
 });
 
 test("behind a trusted proxy it is that of the proxy's client", async () => {
-  const { forwarded, real, connecting, proto } = (await proxied.fetch('app', '/', { headers: claims })).json() as Record<string, unknown>;
+  const { forwarded, real, connecting, proto } = (
+    await proxied.fetch('app', '/', { headers: claims })
+  ).json() as Record<string, unknown>;
   assert.deepEqual([forwarded, real, connecting, proto], ['203.0.113.5', '203.0.113.5', '203.0.113.5', 'https']);
 });
 
 test('request.cf says what is known, and nothing that would be a guess', async () => {
-  const { cf, clone, derived, own, given } = (await direct.fetch('app', '/', { headers: { 'accept-encoding': 'br' } })).json() as Record<
-    string,
-    unknown
-  >;
+  const { cf, clone, derived, own, given } = (
+    await direct.fetch('app', '/', { headers: { 'accept-encoding': 'br' } })
+  ).json() as Record<string, unknown>;
   assert.deepEqual(cf, { httpProtocol: 'HTTP/1.1', clientAcceptEncoding: 'br' });
   assert.deepEqual(clone, cf);
   assert.deepEqual(derived, { httpProtocol: 'HTTP/1.1' });

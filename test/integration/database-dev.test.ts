@@ -29,7 +29,10 @@ before(async () => {
   await mkdir(join(folder, 'migrations'));
   await writeFile(join(folder, 'src/index.ts'), worker);
   await writeFile(join(folder, 'platform.yaml'), 'db:\n  DB: guests\nqueue:\n  MAIL: mail\n');
-  await writeFile(join(folder, 'migrations/0001_guests.sql'), 'CREATE TABLE guests (id INTEGER PRIMARY KEY, name TEXT);');
+  await writeFile(
+    join(folder, 'migrations/0001_guests.sql'),
+    'CREATE TABLE guests (id INTEGER PRIMARY KEY, name TEXT);',
+  );
   dev = await startDev(folder);
 });
 after(async () => {

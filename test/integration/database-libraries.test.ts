@@ -173,7 +173,10 @@ test('drizzle reads and writes every type on a schema that drizzle-kit migrated'
 
 test('drizzle follows relations', async () => {
   assert.deepEqual(await ask('drizzle', '/relations'), [
-    { name: 'ann', posts: [{ title: 'first', postTags: [{ tag: { id: 1, name: 'x' } }, { tag: { id: 2, name: 'y' } }] }] },
+    {
+      name: 'ann',
+      posts: [{ title: 'first', postTags: [{ tag: { id: 1, name: 'x' } }, { tag: { id: 2, name: 'y' } }] }],
+    },
     { name: 'bob', posts: [] },
   ]);
 });

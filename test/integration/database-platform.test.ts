@@ -1,4 +1,5 @@
-// Databases on the platform as it runs in production: supervisor, database service and engines, each of which may be killed.
+// Databases on the platform as it runs in production: supervisor, database service and engines, each of which may be
+// killed.
 import assert from 'node:assert/strict';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -42,7 +43,9 @@ test('a worker keeps rows in a file of its project, below the data folder', asyn
 test('the database service is started again when it is killed, and nothing is lost', async () => {
   const [service] = (await platform.state()).services;
   process.kill(service?.pid as number, 'SIGKILL');
-  await platform.logged((line) => line['service'] === 'databases' && line['msg'] === 'A service died; it is started again');
+  await platform.logged(
+    (line) => line['service'] === 'databases' && line['msg'] === 'A service died; it is started again',
+  );
   assert.equal(await query('SELECT a FROM t'), '[{"a":"kept"}]');
 });
 

@@ -13,10 +13,17 @@ import { cloudEnvironment, startDatabaseCloud } from '#test/setup/database-cloud
 const script = join(import.meta.dirname, '../../runtime/databases/main.ts');
 const at = { namespace: 'shop', resource: 'main' };
 
-function start(t: TestContext, environment: Record<string, string>): { child: ChildProcess; folder: string; errors: () => string } {
+function start(
+  t: TestContext,
+  environment: Record<string, string>,
+): { child: ChildProcess; folder: string; errors: () => string } {
   const folder = mkdtempSync(join(tmpdir(), 'platform-test-'));
   const env = { DB_STORAGE_DIR: join(folder, 'files'), DB_SERVICE_SOCKETS: join(folder, 'sockets'), ...environment };
-  const child = fork(script, { env, execArgv: ['--disable-warning=ExperimentalWarning'], stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
+  const child = fork(script, {
+    env,
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
   let errors = '';
   child.stderr?.on('data', (chunk: Buffer) => (errors += chunk.toString()));
   t.after(async () => {
@@ -30,7 +37,10 @@ function start(t: TestContext, environment: Record<string, string>): { child: Ch
 }
 
 async function rows(client: DatabaseClient, sql: string): Promise<unknown> {
-  const { e, r } = JSON.parse((await client.run(at, ops.query, 0, JSON.stringify([sql, []]))) as string) as { e?: unknown; r: unknown };
+  const { e, r } = JSON.parse((await client.run(at, ops.query, 0, JSON.stringify([sql, []]))) as string) as {
+    e?: unknown;
+    r: unknown;
+  };
   return e ?? r;
 }
 
@@ -44,7 +54,10 @@ test('it says where it listens, keeps what it acknowledged, and is the same plac
   assert.deepEqual(await rows(client, "INSERT INTO t VALUES ('kept')"), []);
   first.child.kill('SIGKILL');
   await once(first.child, 'exit');
-  const second = start(t, { DB_STORAGE_DIR: join(first.folder, 'files'), DB_SERVICE_SOCKETS: join(first.folder, 'sockets') });
+  const second = start(t, {
+    DB_STORAGE_DIR: join(first.folder, 'files'),
+    DB_SERVICE_SOCKETS: join(first.folder, 'sockets'),
+  });
   await once(second.child, 'message');
   assert.deepEqual(await rows(client, 'SELECT a FROM t'), [['kept']]);
   second.child.kill('SIGTERM');
@@ -83,7 +96,9 @@ test('with a managed cloud the service alone holds its tokens', async (t) => {
   const [{ socketPath }] = (await once(child, 'message')) as [{ socketPath: string }];
   const client = createDatabaseClient({ socketPath });
   t.after(() => client.close());
-  assert.deepEqual(await client.migrate(at, [['1.sql', "CREATE TABLE t (a); INSERT INTO t VALUES ('in the cloud')"]]), ['1.sql']);
+  assert.deepEqual(await client.migrate(at, [['1.sql', "CREATE TABLE t (a); INSERT INTO t VALUES ('in the cloud')"]]), [
+    '1.sql',
+  ]);
   assert.deepEqual(await rows(client, 'SELECT a FROM t'), [['in the cloud']]);
   await client.branch(at, 'preview');
   await assert.rejects(client.restore(at, '/tmp/none'), { code: 'SQLITE_MISUSE' });

@@ -1,5 +1,5 @@
-// Events in production's own processes: supervisor, Postgres service, broker, engines. What was acknowledged survives the death of
-// any of them.
+// Events in production's own processes: supervisor, Postgres service, broker, engines. What was acknowledged survives
+// the death of any of them.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openPostgres, type Postgres } from '#postgres/connection.ts';
@@ -90,7 +90,10 @@ test('a message, a timer and a run come from one engine through Postgres and the
     const ids = await seen();
     return ['m1', 't1', 'r1 a', 'r1 b', 'r1 c'].every((id) => ids.includes(id));
   });
-  await until(async () => ((await platform.fetch('shop', '/execution?id=r1')).json() as { status: string }).status === 'completed');
+  await until(
+    async () =>
+      ((await platform.fetch('shop', '/execution?id=r1')).json() as { status: string }).status === 'completed',
+  );
   assert.deepEqual(
     (await seen()).filter((id) => id.startsWith('r1')),
     ['r1 a', 'r1 b', 'r1 c'],
@@ -118,7 +121,9 @@ test('with brokers and engines killed in turn, every message comes, and every st
     return expected.every((id) => ids.has(id)) && [0, 10, 20, 30, 40, 50].every((n) => ids.has(`w${n} c`));
   });
   await until(async () => (await sql.all(`SELECT 1 FROM workflow_execution WHERE status <> 'completed'`)).length === 0);
-  const dead = await sql.all(`SELECT m.payload FROM queue_message m JOIN lane l ON l.id = m.lane_id WHERE l.resource = 'jobs_dlq'`);
+  const dead = await sql.all(
+    `SELECT m.payload FROM queue_message m JOIN lane l ON l.id = m.lane_id WHERE l.resource = 'jobs_dlq'`,
+  );
   assert.deepEqual([...dead], []);
   const ids = await seen();
   // A step is repeated only where its engine or its broker was killed in it: six kills at most.

@@ -1,5 +1,5 @@
-// The commands of a user whose platform runs on this machine: they find it, in whatever folder they are called, and what they change is
-// served when they return.
+// The commands of a user whose platform runs on this machine: they find it, in whatever folder they are called, and
+// what they change is served when they return.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync, mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -52,7 +52,11 @@ interface Told {
 
 test('the record that a platform leaves is for its user alone', () => {
   assert.equal(statSync(record).mode & 0o777, 0o600);
-  const { pid, port, folder } = JSON.parse(readFileSync(record, 'utf8')) as { pid: number; port: number; folder: string };
+  const { pid, port, folder } = JSON.parse(readFileSync(record, 'utf8')) as {
+    pid: number;
+    port: number;
+    folder: string;
+  };
   assert.deepEqual([pid, port, folder], [platform.supervisorPid, platform.port, platform.folder]);
   assert.match(recordFile(recordingShell('/', { PLATFORM_HOME: home }), folder), /\/local\/[0-9a-f]{16}\.json$/);
 });
@@ -63,7 +67,10 @@ let second: Told;
 test('deploy says where to, prints addresses with the port that listens, and they answer at once', async () => {
   file('src/index.ts', worker('one'));
   const [where, , deployed, url] = await ok('deploy');
-  assert.equal(where, `Deploying to the platform on port ${platform.port} (data in ${platform.folder}, process ${platform.supervisorPid})`);
+  assert.equal(
+    where,
+    `Deploying to the platform on port ${platform.port} (data in ${platform.folder}, process ${platform.supervisorPid})`,
+  );
   assert.match(deployed!, /^Deployed shop as d[0-9a-z]{12} \(production\)$/);
   assert.equal(url, `  http://shop.localhost:${platform.port}`);
   await says('shop', 'one {}');
@@ -82,12 +89,20 @@ test('variables of production, previews and branches are apart, and are not prin
   await ok('deploy', '--branch', 'login', '--env-file', 'login.env');
   await says('shop--login', 'two {"KEY":"own"}');
   await says('shop', 'one {"KEY":"secret","OTHER":"1"}');
-  assert.deepEqual(await ok('env', 'list'), ['KEY    production', 'OTHER  production', 'KEY    previews', 'KEY    previews of login']);
+  assert.deepEqual(await ok('env', 'list'), [
+    'KEY    production',
+    'OTHER  production',
+    'KEY    previews',
+    'KEY    previews of login',
+  ]);
   assert.deepEqual(await ok('env', 'list', '--show', '--branch', 'login'), ['KEY  previews of login  own']);
   await ok('env', 'unset', 'OTHER');
   await says('shop', 'one {"KEY":"secret"}');
   const gone = await call('env', 'unset', 'OTHER');
-  assert.deepEqual([gone.code, gone.errors[0]], [1, 'error OTHER is not set for production of shop\n`platform env list` shows what is.']);
+  assert.deepEqual(
+    [gone.code, gone.errors[0]],
+    [1, 'error OTHER is not set for production of shop\n`platform env list` shows what is.'],
+  );
   assert.match((await call('env', 'set', 'A=1', '--branch', 'main')).errors[0]!, /main is the branch of production/);
   assert.match((await call('env', 'lits')).errors[0]!, /`platform env` cannot lits. Did you mean list\?/);
   await ok('env', 'pull', 'production.env');
@@ -96,7 +111,10 @@ test('variables of production, previews and branches are apart, and are not prin
 });
 
 test('a worker whose top level throws or overruns is not deployed, unless it is forced', async () => {
-  file('src/index.ts', "const settings = null;\nconsole.log('begins');\nsettings.port;\nexport default { fetch: () => new Response() };\n");
+  file(
+    'src/index.ts',
+    "const settings = null;\nconsole.log('begins');\nsettings.port;\nexport default { fetch: () => new Response() };\n",
+  );
   const refused = await call('deploy');
   assert.equal(refused.code, 1);
   assert.equal(
@@ -135,7 +153,10 @@ test('promote and rollback change what production serves, and the address of its
     (await ok('deployments')).join('\n'),
     new RegExp(`${production}  main .* http://shop\\.localhost:${platform.port} production`),
   );
-  assert.match((await call('promote', 'nobody')).errors[0]!, /^error shop has no deployment and no branch "nobody"\n`platform deployments/);
+  assert.match(
+    (await call('promote', 'nobody')).errors[0]!,
+    /^error shop has no deployment and no branch "nobody"\n`platform deployments/,
+  );
 });
 
 test('a plan is shown and set', async () => {

@@ -64,7 +64,8 @@ test('what a worker keeps is there after a restart, and for the other projects o
 });
 
 test('projects of a workspace share a database, also when the one that served it ends', async () => {
-  const guest = async (dev: TestDev, name: string): Promise<unknown> => (await dev.fetch('/guests', { method: 'POST', body: name })).json();
+  const guest = async (dev: TestDev, name: string): Promise<unknown> =>
+    (await dev.fetch('/guests', { method: 'POST', body: name })).json();
   assert.deepEqual(await guest(first, 'ada'), ['ada']);
   const second = await startDev(join(folder, 'apps/two'));
   try {

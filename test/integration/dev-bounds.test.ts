@@ -1,4 +1,5 @@
-// What a project may keep in state and queues holds in `platform dev` as on the handler (test/contract/project-bounds.ts).
+// What a project may keep in state and queues holds in `platform dev` as on the handler
+// (test/contract/project-bounds.ts).
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

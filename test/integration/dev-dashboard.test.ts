@@ -1,4 +1,5 @@
-// The dashboard of `platform dev` and the mock server on its port, asked over HTTP as the page, a framework and an attacker would.
+// The dashboard of `platform dev` and the mock server on its port, asked over HTTP as the page, a framework and an
+// attacker would.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -56,7 +57,8 @@ after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const ask = (path: string, options: TestRequest = {}): Promise<TestResponse> => send(port, `127.0.0.1:${port}`, path, options);
+const ask = (path: string, options: TestRequest = {}): Promise<TestResponse> =>
+  send(port, `127.0.0.1:${port}`, path, options);
 const json = async (path: string): Promise<any> => (await ask(path)).json();
 const write = (method: string, path: string, body: unknown = {}): Promise<TestResponse> =>
   ask(path, { method, body: JSON.stringify(body), headers: { 'content-type': 'application/json' } });
@@ -85,12 +87,21 @@ test('the configuration names bindings and variables, and gives no value of one'
 
 test('workers see where the dashboard and the mock server are, and reach them', async () => {
   const url = `http://127.0.0.1:${port}`;
-  assert.deepEqual((await dev.fetch('/vars')).json(), { SECRET: 'hunter2', PLATFORM_DASHBOARD_URL: url, PLATFORM_MOCK_SERVER_URL: url });
+  assert.deepEqual((await dev.fetch('/vars')).json(), {
+    SECRET: 'hunter2',
+    PLATFORM_DASHBOARD_URL: url,
+    PLATFORM_MOCK_SERVER_URL: url,
+  });
   assert.deepEqual((await dev.fetch('/health')).json(), { status: 'ok' });
 });
 
 test('requests come with their status and times, and logs beside them, live', async () => {
-  const live = request({ host: '127.0.0.1', port, path: '/api/activity', headers: { host: `localhost:${port}` } }).end();
+  const live = request({
+    host: '127.0.0.1',
+    port,
+    path: '/api/activity',
+    headers: { host: `localhost:${port}` },
+  }).end();
   const [answer] = await once(live, 'response');
   const lines = createInterface({ input: answer })[Symbol.asyncIterator]();
   const seen: any[] = [];
@@ -117,17 +128,26 @@ test('a database is queried, written and looked through', async () => {
   assert.ok((await json('/api/db/DB/tables')).tables.some(({ name }: any) => name === 'guests'));
   const page = await json('/api/db/DB/tables/guests?limit=10');
   assert.deepEqual([page.total, page.columns, page.rows], [1, ['id', 'name', 'photo'], [[1, 'ann', { b: 'AAE=' }]]]);
-  assert.ok((await json('/api/db/DB/schema')).schema.some(({ name, sql }: any) => name === 'guests' && sql.startsWith('CREATE TABLE')));
+  assert.ok(
+    (await json('/api/db/DB/schema')).schema.some(
+      ({ name, sql }: any) => name === 'guests' && sql.startsWith('CREATE TABLE'),
+    ),
+  );
   const wrong = await post('/api/db/DB/query', { sql: 'SELECT * FROM nobody' });
   assert.equal(wrong.status, 400);
   assert.match((wrong.json() as any).error, /no such table: nobody/);
-  assert.equal((await post('/api/db/DB/query', { sql: 'CREATE TABLE a (x); CREATE TABLE b (x);', script: true })).status, 200);
+  assert.equal(
+    (await post('/api/db/DB/query', { sql: 'CREATE TABLE a (x); CREATE TABLE b (x);', script: true })).status,
+    200,
+  );
   assert.equal((await ask('/api/db/NOPE/tables')).status, 404);
   assert.equal((await ask('/api/db/DB/tables/nobody')).status, 404);
 });
 
 test('messages are sent, listed and deleted', async () => {
-  const { messageId } = (await post('/api/queue/JOBS/messages', { payload: { n: 1 }, delaySeconds: 600 })).json() as any;
+  const { messageId } = (
+    await post('/api/queue/JOBS/messages', { payload: { n: 1 }, delaySeconds: 600 })
+  ).json() as any;
   const { messages } = await json('/api/queue/JOBS/messages');
   assert.deepEqual(
     messages.map(({ id, payload }: any) => ({ id, payload })),
@@ -177,7 +197,10 @@ test('files are uploaded, listed by folder, downloaded without being shown, and 
 });
 
 test('a timer is set, run now and gone; a schedule is run now', async () => {
-  assert.equal((await post('/api/timer/TIMER/entries', { id: 't1', afterMs: 86_400_000, payload: { n: 7 } })).status, 200);
+  assert.equal(
+    (await post('/api/timer/TIMER/entries', { id: 't1', afterMs: 86_400_000, payload: { n: 7 } })).status,
+    200,
+  );
   assert.deepEqual(
     (await json('/api/timer/TIMER/entries')).timers.map(({ id }: any) => id),
     ['t1'],
@@ -223,7 +246,9 @@ test('a run is started, shown step by step, sent its event, and restarted from a
 });
 
 test('users are created, listed, queried and deleted', async () => {
-  const user = (await post('/api/auth/users', { email: 'ann@example.org', password: 'long enough', name: 'Ann' })).json() as any;
+  const user = (
+    await post('/api/auth/users', { email: 'ann@example.org', password: 'long enough', name: 'Ann' })
+  ).json() as any;
   assert.equal(user.email, 'ann@example.org');
   assert.equal((await post('/api/auth/users', { email: 'ann@example.org' })).status, 409);
   assert.deepEqual(
@@ -239,7 +264,9 @@ test('users are created, listed, queried and deleted', async () => {
 test('`/rpc` does what a binding does inside a worker, with values that JSON lacks', async () => {
   const rpc = async (binding: string, method: string, ...args: unknown[]): Promise<any> =>
     (await post('/rpc', { binding, method, args })).json();
-  assert.deepEqual(await rpc('KV', 'put', 'k', { $bytes: 'AAEC' }, { metadata: { a: 1 } }), { result: { $undefined: true } });
+  assert.deepEqual(await rpc('KV', 'put', 'k', { $bytes: 'AAEC' }, { metadata: { a: 1 } }), {
+    result: { $undefined: true },
+  });
   assert.deepEqual(await rpc('KV', 'get', 'k', 'arrayBuffer'), { result: { $bytes: 'AAEC' } });
   assert.deepEqual(await rpc('KV', 'get', ['k', 'none']), {
     result: {
@@ -277,8 +304,12 @@ test('`/rpc` does what a binding does inside a worker, with values that JSON lac
     [[{ a: 1 }], [{ a: 2 }]],
   );
   for (const method of ['constructor', '__proto__', 'nothing', 'toString'])
-    assert.deepEqual(await rpc('KV', method), { error: { name: 'TypeError', message: `The binding KV has no method ${method}` } });
-  assert.deepEqual(await rpc('vars', 'get'), { error: { name: 'TypeError', message: 'platform.yaml declares no binding vars' } });
+    assert.deepEqual(await rpc('KV', method), {
+      error: { name: 'TypeError', message: `The binding KV has no method ${method}` },
+    });
+  assert.deepEqual(await rpc('vars', 'get'), {
+    error: { name: 'TypeError', message: 'platform.yaml declares no binding vars' },
+  });
   const large = 'x'.repeat(300_000);
   await rpc('KV', 'put', 'large', large);
   assert.equal((await rpc('KV', 'get', 'large')).result, large);
@@ -312,7 +343,10 @@ test('requests by another name, of another origin or of no known kind are refuse
   assert.equal(await refused(`localhost:${port}`, { origin: `http://localhost:${dev.port}` }, 'POST'), 403);
   assert.equal(await refused(`localhost:${port}`, { origin: 'null' }, 'POST'), 403);
   assert.equal(await refused(`localhost:${port}`, { origin: `http://localhost:${port}` }), 200);
-  assert.equal(await refused(`localhost:${port}`, { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' }), 403);
+  assert.equal(
+    await refused(`localhost:${port}`, { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' }),
+    403,
+  );
   assert.equal(await refused(`localhost:${port}`, {}, 'POST'), 405);
   const form = await ask('/rpc', { method: 'POST', body: '{}', headers: { 'content-type': 'text/plain' } });
   assert.deepEqual([form.status, (form.json() as any).code], [400, 'bad_request']);
@@ -384,9 +418,13 @@ test('random requests never end it, and never get an internal error', async () =
   for (let round = 0; round < 300; round++) {
     const path = `/${Array.from({ length: 1 + below(6) }, () => pick(words)).join('/')}${pick(['', '?limit=-1', '?cursor=%00', '?prefix=%00'])}`;
     const method = pick(['GET', 'POST', 'PUT', 'DELETE']);
-    const options = method === 'GET' ? { method } : { method, body: pick(values), headers: { 'content-type': 'application/json' } };
+    const options =
+      method === 'GET' ? { method } : { method, body: pick(values), headers: { 'content-type': 'application/json' } };
     const { status, text } = await ask(path, options);
-    assert.ok(status < 500 || status === 501, `seed ${seed}: ${method} ${path} ${JSON.stringify(options)}: ${status} ${text}`);
+    assert.ok(
+      status < 500 || status === 501,
+      `seed ${seed}: ${method} ${path} ${JSON.stringify(options)}: ${status} ${text}`,
+    );
   }
   assert.deepEqual(await json('/health'), { status: 'ok' });
 });

@@ -1,4 +1,5 @@
-// What a browser and a program see of a project that does not build or whose worker throws: everything in dev, nothing in production.
+// What a browser and a program see of a project that does not build or whose worker throws: everything in dev, nothing
+// in production.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
@@ -44,7 +45,12 @@ async function started(t: TestContext, folder: string): Promise<TestDev> {
 
 /** Resolves with the first two versions that a page is told. */
 async function versions(port: number, between: () => void): Promise<string[]> {
-  const asked = get({ host: '127.0.0.1', port, path: '/_platform/dev/changes', headers: { host: `localhost:${port}` } });
+  const asked = get({
+    host: '127.0.0.1',
+    port,
+    path: '/_platform/dev/changes',
+    headers: { host: `localhost:${port}` },
+  });
   const [response] = (await once(asked, 'response')) as [import('node:http').IncomingMessage];
   assert.equal(response.headers['content-type'], 'text/event-stream');
   const told: string[] = [];
@@ -64,7 +70,10 @@ test('a first build that is broken answers 503 with the error, and the page hear
   assert.equal(page.status, 503);
   assert.equal(page.headers['content-type'], 'text/html;charset=utf-8');
   assert.equal(page.headers['cache-control'], 'no-store');
-  assert.match(page.text, /<div class="place">src\/index\.ts:2:10<\/div>\n<pre>.*\n<mark>&gt; 2 \| {3}fetch\( \}<\/mark>/);
+  assert.match(
+    page.text,
+    /<div class="place">src\/index\.ts:2:10<\/div>\n<pre>.*\n<mark>&gt; 2 \| {3}fetch\( \}<\/mark>/,
+  );
   const answer = await dev.fetch('/api');
   assert.equal(answer.status, 503);
   const { code, file, line, frame } = answer.json() as Record<string, string>;
@@ -82,7 +91,10 @@ test('a worker that throws is shown with its own sources, to browsers as a page 
   const page = await dev.fetch('/', { headers: html });
   assert.equal(page.status, 500);
   assert.equal(page.headers['x-platform-error'], 'worker_threw');
-  assert.match(String(page.headers['content-security-policy']), /^default-src 'none'; style-src 'nonce-[\w+/=]+'; script-src 'nonce-/);
+  assert.match(
+    String(page.headers['content-security-policy']),
+    /^default-src 'none'; style-src 'nonce-[\w+/=]+'; script-src 'nonce-/,
+  );
   assert.ok(page.text.includes('<h2>TypeError: &#60;img src=x onerror=alert(1)&gt;</h2>'), page.text);
   assert.ok(!page.text.includes('<img'));
   assert.ok(page.text.includes('<div class="place">src/deeper.ts:4:9</div>'));
@@ -93,7 +105,10 @@ test('a worker that throws is shown with its own sources, to browsers as a page 
   assert.equal(thrown['code'], 'worker_threw');
   assert.equal(thrown['name'], 'TypeError');
   assert.equal(thrown['message'], '<img src=x onerror=alert(1)>');
-  assert.match(thrown['stack']!, /^TypeError: .*\n {4}at fail \(src\/deeper\.ts:4:9\)\n {4}at Object\.fetch \(src\/index\.ts:6:12\)$/m);
+  assert.match(
+    thrown['stack']!,
+    /^TypeError: .*\n {4}at fail \(src\/deeper\.ts:4:9\)\n {4}at Object\.fetch \(src\/index\.ts:6:12\)$/m,
+  );
   assert.match(thrown['frame']!, /^> 4 \| {3}throw new TypeError\(text\);$/m);
   const text = (await dev.fetch('/text')).json() as Record<string, string>;
   assert.deepEqual([text['message'], text['stack'], text['frame']], ['only text', undefined, undefined]);
@@ -106,7 +121,9 @@ test('a name that is none of this machine is shown no source', async (t) => {
 });
 
 test('a worker that does not start, and one that overruns its budget, say so', async (t) => {
-  const folder = project('starts-not', { 'src/index.ts': "\n\nthrow new RangeError('at the top');\nexport default {};\n" });
+  const folder = project('starts-not', {
+    'src/index.ts': "\n\nthrow new RangeError('at the top');\nexport default {};\n",
+  });
   const dev = await started(t, folder);
   const start = (await dev.fetch('/')).json() as Record<string, string>;
   assert.equal(start['code'], 'worker_start_failed');

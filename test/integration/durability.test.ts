@@ -1,5 +1,5 @@
-// What was acknowledged is there after engines, Postgres, the broker and the database service were killed under load: two rounds here,
-// twenty with `npm run test:durability` (DURABILITY_ROUNDS).
+// What was acknowledged is there after engines, Postgres, the broker and the database service were killed under load:
+// two rounds here, twenty with `npm run test:durability` (DURABILITY_ROUNDS).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { kinds, runDurability, type Account } from '#test/setup/durability.ts';

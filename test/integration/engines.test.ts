@@ -31,7 +31,8 @@ before(async () => {
 });
 after(() => platform.close());
 
-const serving = async () => (await platform.state()).engines.filter(({ role, state }) => role === 'serving' && state === 'listening');
+const serving = async () =>
+  (await platform.state()).engines.filter(({ role, state }) => role === 'serving' && state === 'listening');
 const isReady = async (): Promise<boolean> => {
   const { engines } = await platform.state();
   return (await serving()).length === 2 && engines.some(({ state }) => state === 'ready');
@@ -77,13 +78,19 @@ test('who was running at a death by an unknown hand is suspected, and the ledger
   await ready();
   const { ledger } = await platform.state();
   for (const { exact } of ledger) assert.equal(exact, 0);
-  if (ledger.length > 0) assert.match(await readFile(join(platform.folder, 'crash-ledger.json'), 'utf8'), /"version":1/);
+  if (ledger.length > 0)
+    assert.match(await readFile(join(platform.folder, 'crash-ledger.json'), 'utf8'), /"version":1/);
 });
 
 test('a second platform on the same port ends and says why', async () => {
   const second = fork(supervisorScript, {
     execArgv: [...nodeFlags],
-    env: { PATH: process.env['PATH'], FS_PATH: platform.folder, HANDLER_PORT: String(platform.port), HANDLER_PRIVATE_PORT: '0' },
+    env: {
+      PATH: process.env['PATH'],
+      FS_PATH: platform.folder,
+      HANDLER_PORT: String(platform.port),
+      HANDLER_PRIVATE_PORT: '0',
+    },
     stdio: ['ignore', 'pipe', 'ignore', 'ipc'],
   });
   let said = '';
@@ -122,7 +129,10 @@ test('what engines say to the supervisor is not served on the public port', asyn
 });
 
 test('a graceful stop ends all processes and leaves no socket behind', async () => {
-  const own = await startPlatform({ hello: `export default { fetch: () => new Response('hello') };` }, { HANDLER_PROCESSES: '2' });
+  const own = await startPlatform(
+    { hello: `export default { fetch: () => new Response('hello') };` },
+    { HANDLER_PROCESSES: '2' },
+  );
   const { engines } = await own.state();
   const folder = join(engines[0]!.socketPath, '..');
   assert.ok((await readdir(folder)).length >= 4);

@@ -8,8 +8,8 @@ before(async () => {
   const cpu = { free: 300, pro: 300, enterprise: 300 };
   handler = await startHandler(
     {
-      // Walks everything reachable from the globals, the environment, the context and a request, and looks for objects whose
-      // prototype chain does not end in this realm's, for foreign functions, and for names of the engine.
+      // Walks everything reachable from the globals, the environment, the context and a request, and looks for objects
+      // whose prototype chain does not end in this realm's, for foreign functions, and for names of the engine.
       walk: {
         vars: { A: 'b' },
         files: `const seen = new Set();
@@ -78,7 +78,8 @@ before(async () => {
           for (const id in stolen) { const thing = stolen[id]; if (thing !== null && typeof thing === 'object' && ('account' in thing || 'limit' in thing || 'waiting' in thing)) loot++; }
           return new Response('{"loot":' + loot + ',"taken":' + taken + '}');
         } };`,
-      // Functions of the guest are strict: they show neither their callers nor their arguments, nor themselves to a stack trace.
+      // Functions of the guest are strict: they show neither their callers nor their arguments, nor themselves to a
+      // stack trace.
       callers: `const found = [];
         const look = (name, thing) => { if (typeof thing !== 'function') return; for (const key of ['caller', 'arguments']) { try { if (thing[key] !== undefined && thing[key] !== null) found.push(name + '.' + key); } catch {} } };
         function fetchHandler(request, env, ctx) {

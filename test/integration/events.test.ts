@@ -37,7 +37,10 @@ before(async () => {
       long: `export default { workflows: { orders: { handler: ({ input }) => 'x'.repeat(input) } } };`,
       page: `export default { fetch: () => new Response('ok') };`,
     },
-    { deliveryBytesMax: 1_000_000, cpu: { http: all(100), queue: all(200), timer: all(100), cron: all(100), workflow: all(100) } },
+    {
+      deliveryBytesMax: 1_000_000,
+      cpu: { http: all(100), queue: all(200), timer: all(100), cron: all(100), workflow: all(100) },
+    },
   );
 });
 after(() => handler.close());
@@ -49,12 +52,21 @@ function all(ms: number): { free: number; pro: number; enterprise: number } {
 function messages(...payloads: unknown[]): { queueName: string; messages: unknown[] } {
   return {
     queueName: 'letters',
-    messages: payloads.map((payload, index) => ({ id: `m${index}`, payload, attempt: 2, timestamp: 1_700_000_000_000 })),
+    messages: payloads.map((payload, index) => ({
+      id: `m${index}`,
+      payload,
+      attempt: 2,
+      timestamp: 1_700_000_000_000,
+    })),
   };
 }
 
 test('a message handler gets one message at a time, and each has an end of its own', async () => {
-  const end = await handler.deliver('mail', 'queue', messages({ to: 'ada' }, { retry: true }, { throws: true }, { late: true }));
+  const end = await handler.deliver(
+    'mail',
+    'queue',
+    messages({ to: 'ada' }, { retry: true }, { throws: true }, { late: true }),
+  );
   assert.deepEqual(end, {
     outcome: 'ok',
     result: {
@@ -100,14 +112,20 @@ test('a timer and a schedule reach their handlers', async () => {
     outcome: 'ok',
     result: { noRetry: true, thrown: 'quietly' },
   });
-  assert.deepEqual(await handler.deliver('clock', 'cron', { ...cron, name: 'loud' }), { outcome: 'worker_threw', result: null });
+  assert.deepEqual(await handler.deliver('clock', 'cron', { ...cron, name: 'loud' }), {
+    outcome: 'worker_threw',
+    result: null,
+  });
 });
 
 test('an event has the CPU budget of its kind, and a breach fails it alone', async () => {
   const spins = handler.deliver('spin', 'queue', messages('spin'));
   assert.deepEqual(await spins, { outcome: 'cpu_limit_exceeded', result: null });
   await handler.logged('spin', /^CPU limit exceeded: used 2\d\d ms of 200 ms/);
-  assert.deepEqual(await handler.deliver('spin', 'queue', messages('be good')), { outcome: 'ok', result: { acked: ['m0'], retry: [] } });
+  assert.deepEqual(await handler.deliver('spin', 'queue', messages('be good')), {
+    outcome: 'ok',
+    result: { acked: ['m0'], retry: [] },
+  });
 });
 
 test('an event whose code cannot be ended has had its attempt', async () => {
@@ -121,14 +139,20 @@ test('a handler that can never answer is ended', async () => {
 });
 
 test('an event ends when what waitUntil was given has settled', async () => {
-  assert.deepEqual(await handler.deliver('wait', 'queue', messages(1)), { outcome: 'ok', result: { acked: ['m0'], retry: [] } });
+  assert.deepEqual(await handler.deliver('wait', 'queue', messages(1)), {
+    outcome: 'ok',
+    result: { acked: ['m0'], retry: [] },
+  });
   assert.ok(handler.logs.some(({ project, text }) => project === 'wait' && text === 'settled'));
 });
 
 test('what a handler answers is bounded, since the engine hands it on', async () => {
   const run = { workflow: 'orders', executionId: 'e1', run: 'r1', input: 1_000_000, steps: {} };
   assert.deepEqual(await handler.deliver('long', 'workflow', run), { outcome: 'worker_threw', result: null });
-  await handler.logged('long', /^The event fails: what the handler answers has 10000\d\d characters as JSON, and may have 1000000$/);
+  await handler.logged(
+    'long',
+    /^The event fails: what the handler answers has 10000\d\d characters as JSON, and may have 1000000$/,
+  );
   assert.equal((await handler.deliver('long', 'workflow', { ...run, input: 900_000 })).outcome, 'ok');
 });
 

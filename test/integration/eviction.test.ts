@@ -8,7 +8,9 @@ const names = Array.from({ length: 8 }, (_, index) => `w${index}`);
 
 before(async () => {
   const counter = 'let count = 0; export default { fetch: () => new Response(String(++count)) };';
-  handler = await startHandler(Object.fromEntries(names.map((name, index) => [name, `${counter} // ${index}`])), { isolatesMax: 3 });
+  handler = await startHandler(Object.fromEntries(names.map((name, index) => [name, `${counter} // ${index}`])), {
+    isolatesMax: 3,
+  });
 });
 after(() => handler.close());
 

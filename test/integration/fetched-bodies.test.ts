@@ -1,4 +1,5 @@
-// Bodies that a worker fetches, of every size around the bounds at which they cross in parts, as a stream, and with pauses.
+// Bodies that a worker fetches, of every size around the bounds at which they cross in parts, as a stream, and with
+// pauses.
 import { equal, match } from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';

@@ -24,7 +24,9 @@ after(() => handler.close());
 
 test('the requests that start an isolate are all served by it', async () => {
   const answers = await Promise.all(
-    Array.from({ length: 10 }, (_, at) => handler.fetch('plain', '/', at % 2 === 0 ? {} : { method: 'POST', body: 'text' })),
+    Array.from({ length: 10 }, (_, at) =>
+      handler.fetch('plain', '/', at % 2 === 0 ? {} : { method: 'POST', body: 'text' }),
+    ),
   );
   assert.deepEqual(
     answers.map(({ text }) => Number.parseInt(text)).toSorted((a, b) => a - b),
@@ -34,7 +36,12 @@ test('the requests that start an isolate are all served by it', async () => {
 });
 
 test('requests that come while a top-level await is pending are served after it, those of clients that went away are not', async () => {
-  const gone = request({ host: '127.0.0.1', port: handler.port, headers: { host: 'waits.localhost' }, method: 'DELETE' });
+  const gone = request({
+    host: '127.0.0.1',
+    port: handler.port,
+    headers: { host: 'waits.localhost' },
+    method: 'DELETE',
+  });
   gone.on('error', () => {});
   gone.end();
   while (handler.handler.load === 0) await new Promise((resolve) => setImmediate(resolve));

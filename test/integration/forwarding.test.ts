@@ -1,5 +1,5 @@
-// A deployment has its home in one of the engines: the others send it its requests, while that is cheaper than an isolate of their
-// own. Through real engines; what clients see of it is in test/contract/listener-forwarded.test.ts.
+// A deployment has its home in one of the engines: the others send it its requests, while that is cheaper than an
+// isolate of their own. Through real engines; what clients see of it is in test/contract/listener-forwarded.test.ts.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
@@ -16,13 +16,17 @@ const counting = `let count = 0; export default { async fetch(request) {
 /** Each on a connection of its own, so that they spread over the engines. */
 async function counts(platform: TestPlatform, requests: number): Promise<number[]> {
   const seen: number[] = [];
-  for (let i = 0; i < requests; i++) seen.push(Number((await platform.fetch('app', '/count', { headers: { connection: 'close' } })).text));
+  for (let i = 0; i < requests; i++)
+    seen.push(Number((await platform.fetch('app', '/count', { headers: { connection: 'close' } })).text));
   return seen;
 }
 
 let platform: TestPlatform;
 before(async () => {
-  platform = await startPlatform({ app: counting }, { HANDLER_PROCESSES: '2', HANDLER_FORWARDS_MAX: '1000000', DRAIN_MS: '300' });
+  platform = await startPlatform(
+    { app: counting },
+    { HANDLER_PROCESSES: '2', HANDLER_FORWARDS_MAX: '1000000', DRAIN_MS: '300' },
+  );
 });
 after(() => platform.close());
 

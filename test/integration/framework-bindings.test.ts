@@ -94,5 +94,9 @@ test('auth knows who has signed up', async () => {
     .flat()
     .map((line) => line.split(';')[0])
     .join('; ');
-  assert.deepEqual((await dev.fetch('/me', { headers: { cookie } })).json(), { email: 'ada@example.org' }, signedUp.text);
+  assert.deepEqual(
+    (await dev.fetch('/me', { headers: { cookie } })).json(),
+    { email: 'ada@example.org' },
+    signedUp.text,
+  );
 });

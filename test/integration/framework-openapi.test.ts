@@ -1,5 +1,5 @@
-// The API description of packages/worker before independent judges: a validator, and a client generated from it that is compiled by
-// another TypeScript and run against the app.
+// The API description of packages/worker before independent judges: a validator, and a client generated from it that is
+// compiled by another TypeScript and run against the app.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
@@ -25,22 +25,34 @@ function load<T>(file: string): Promise<T> {
 
 test('an independent validator accepts the description', { skip: skipPackages }, async () => {
   interface Validating {
-    Validator: new () => { validate(document: unknown): Promise<{ valid: boolean; errors?: unknown }>; version: string };
+    Validator: new () => {
+      validate(document: unknown): Promise<{ valid: boolean; errors?: unknown }>;
+      version: string;
+    };
   }
   const { Validator } = await load<Validating>('@seriousme/openapi-schema-validator/index.js');
   const validator = new Validator();
   const { valid, errors } = await validator.validate(await description());
   assert.ok(valid, JSON.stringify(errors));
   assert.equal(validator.version, '3.1');
-  const broken = await new Validator().validate({ ...(await description()), paths: { '/x': { get: { responses: { 200: {} } } } } });
+  const broken = await new Validator().validate({
+    ...(await description()),
+    paths: { '/x': { get: { responses: { 200: {} } } } },
+  });
   assert.equal(broken.valid, false);
 });
 
 test('valibot schemas are described through their own package', { skip: skipPackages }, async () => {
-  const { toJsonSchema } = await load<{ toJsonSchema(schema: never): object }>('@valibot/to-json-schema/dist/index.mjs');
+  const { toJsonSchema } = await load<{ toJsonSchema(schema: never): object }>(
+    '@valibot/to-json-schema/dist/index.mjs',
+  );
   const v = await load<typeof import('valibot')>('valibot/dist/index.mjs');
   const made = platform()
-    .openapi({ path: '/openapi.json', info: { title: 'x', version: '1' }, toJsonSchema: (schema) => toJsonSchema(schema) })
+    .openapi({
+      path: '/openapi.json',
+      info: { title: 'x', version: '1' },
+      toJsonSchema: (schema) => toJsonSchema(schema),
+    })
     .post('/', { body: v.object({ name: v.string(), age: v.optional(v.number()) }) }, () => 'x')
     .build();
   const response = await made.fetch(new Request('http://x/openapi.json'), {});

@@ -11,7 +11,12 @@ const json = { 'content-type': 'application/json' };
 
 before(async () => {
   handler = await startHandler({
-    app: { files: {}, folder: join(import.meta.dirname, '../fixtures/apps/framework'), yaml: 'kind: dynamic\n', vars: { NAME: 'Ada' } },
+    app: {
+      files: {},
+      folder: join(import.meta.dirname, '../fixtures/apps/framework'),
+      yaml: 'kind: dynamic\n',
+      vars: { NAME: 'Ada' },
+    },
   });
 });
 after(() => handler.close());
@@ -19,10 +24,17 @@ after(() => handler.close());
 test('requests are checked, answers trimmed, and the client is known', async () => {
   assert.deepEqual((await handler.fetch('app', '/')).json(), { hello: 'Ada', ip: '127.0.0.1' });
   const user = await handler.fetch('app', '/users/7?tag=a');
-  assert.deepEqual([user.json(), user.headers['content-type']], [{ id: 7, name: 'Ada', tags: ['a'] }, 'application/json']);
+  assert.deepEqual(
+    [user.json(), user.headers['content-type']],
+    [{ id: 7, name: 'Ada', tags: ['a'] }, 'application/json'],
+  );
   const wrong = await handler.fetch('app', '/users/x');
   assert.deepEqual([wrong.status, (wrong.json() as { error: string }).error], [400, 'Validation failed']);
-  const made = await handler.fetch('app', '/users', { method: 'POST', headers: json, body: '{"name":"Grace","admin":true}' });
+  const made = await handler.fetch('app', '/users', {
+    method: 'POST',
+    headers: json,
+    body: '{"name":"Grace","admin":true}',
+  });
   assert.deepEqual([made.status, made.json()], [201, { id: 2, name: 'Grace' }]);
 });
 
@@ -40,7 +52,8 @@ test('bad requests are answered by the letter through the socket too', async () 
     ['app', '/broken', {}, 500],
     ['app', '/wrong', {}, 500],
   ];
-  for (const [project, path, options, status] of asks) assert.equal((await handler.fetch(project, path, options)).status, status, path);
+  for (const [project, path, options, status] of asks)
+    assert.equal((await handler.fetch(project, path, options)).status, status, path);
   await handler.logged('app', /broken on purpose/);
   await handler.logged('app', /GET \/wrong: .*id/);
   await handler.logged('app', /^POST \/users 413 _ ms$/);
@@ -81,15 +94,26 @@ test('cors, rate limits and bearer tokens work inside', async () => {
   const statuses: number[] = [];
   for (let at = 0; at < 3; at++) statuses.push((await handler.fetch('app', '/limited')).status);
   assert.deepEqual(statuses, [200, 200, 429]);
-  const text = [{ alg: 'HS256' }, { sub: 'u1' }].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
+  const text = [{ alg: 'HS256' }, { sub: 'u1' }]
+    .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+    .join('.');
   const token = `${text}.${createHmac('sha256', 'a secret of at least 32 bytes, really').update(text).digest('base64url')}`;
-  assert.deepEqual((await handler.fetch('app', '/private', { headers: { authorization: `Bearer ${token}` } })).json(), { id: 'u1' });
-  assert.equal((await handler.fetch('app', '/private', { headers: { authorization: `Bearer ${token}x` } })).status, 401);
+  assert.deepEqual((await handler.fetch('app', '/private', { headers: { authorization: `Bearer ${token}` } })).json(), {
+    id: 'u1',
+  });
+  assert.equal(
+    (await handler.fetch('app', '/private', { headers: { authorization: `Bearer ${token}x` } })).status,
+    401,
+  );
 });
 
 test('messages, timers, schedules and workflow runs reach the handlers of their names', async () => {
   const message = (id: string, payload: unknown): object => ({ id, payload, attempt: 1, timestamp: 5 });
-  const delivery = { queueName: 'outgoing', binding: 'MAIL', messages: [message('m1', { to: 'ada' }), message('m2', { to: 5 })] };
+  const delivery = {
+    queueName: 'outgoing',
+    binding: 'MAIL',
+    messages: [message('m1', { to: 'ada' }), message('m2', { to: 5 })],
+  };
   assert.deepEqual(await handler.deliver('app', 'queue', delivery), {
     outcome: 'ok',
     result: {
@@ -97,16 +121,24 @@ test('messages, timers, schedules and workflow runs reach the handlers of their 
       retry: [
         {
           id: 'm2',
-          error: 'A message of the queue outgoing does not fit its schema: to: Invalid input: expected string, received number',
+          error:
+            'A message of the queue outgoing does not fit its schema: to: Invalid input: expected string, received number',
           // Another attempt would not help.
           final: true,
         },
       ],
-      thrown: 'A message of the queue outgoing does not fit its schema: to: Invalid input: expected string, received number',
+      thrown:
+        'A message of the queue outgoing does not fit its schema: to: Invalid input: expected string, received number',
     },
   });
   await handler.logged('app', /^mailed ada outgoing 1 Ada$/);
-  await handler.deliver('app', 'timer', { binding: 'REMIND', id: 't', scheduledTime: 5, payload: { what: 'tea' }, intervalMs: null });
+  await handler.deliver('app', 'timer', {
+    binding: 'REMIND',
+    id: 't',
+    scheduledTime: 5,
+    payload: { what: 'tea' },
+    intervalMs: null,
+  });
   await handler.logged('app', /^reminded of tea$/);
   assert.deepEqual(await handler.deliver('app', 'cron', { name: 'NIGHTLY', cron: '0 3 * * *', scheduledTime: 7 }), {
     outcome: 'ok',

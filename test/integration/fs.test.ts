@@ -34,7 +34,11 @@ let fs: ReturnType<typeof openFilesDisk>;
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'platform-files-'));
   fs = openFilesDisk(folder);
-  handler = await startHandler({ app: { files: worker, yaml: 'fs:\n  FILES: pictures\n' } }, {}, { stores: { ...noStores, fs } });
+  handler = await startHandler(
+    { app: { files: worker, yaml: 'fs:\n  FILES: pictures\n' } },
+    {},
+    { stores: { ...noStores, fs } },
+  );
 });
 after(async () => {
   await handler.close();
@@ -116,14 +120,20 @@ test('a hundred files at once come whole', async () => {
 
 test('an upload and a download stream through the worker, with ranges and conditions', async () => {
   const content = Buffer.alloc(3_000_000, 'abcdefghij');
-  const put = await handler.fetch('app', '/large.bin', { method: 'PUT', body: content, headers: { 'content-type': 'text/plain' } });
+  const put = await handler.fetch('app', '/large.bin', {
+    method: 'PUT',
+    body: content,
+    headers: { 'content-type': 'text/plain' },
+  });
   assert.equal((put.json() as { size: number }).size, 3_000_000);
   const whole = await handler.fetch('app', '/large.bin');
   assert.ok(whole.body.equals(content));
   assert.equal(whole.headers['content-type'], 'text/plain');
   const part = await handler.fetch('app', '/large.bin', { headers: { range: 'bytes=1000003-1000005' } });
   assert.deepEqual([part.status, part.text], [206, 'def']);
-  const same = await handler.fetch('app', '/large.bin', { headers: { 'if-none-match': String(whole.headers['etag']) } });
+  const same = await handler.fetch('app', '/large.bin', {
+    headers: { 'if-none-match': String(whole.headers['etag']) },
+  });
   assert.equal(same.status, 304);
 });
 
@@ -187,12 +197,24 @@ test('digests that a file is put with come back as checksums, as bytes and as JS
 test('what cannot be is refused by name', async () => {
   for (const [code, error] of [
     [`await FILES.put('', 'a')`, 'TypeError: The key must not be empty'],
-    [`await FILES.put('a', 5)`, 'TypeError: A file is a string, an ArrayBuffer, a view of one, a Blob or a ReadableStream'],
+    [
+      `await FILES.put('a', 5)`,
+      'TypeError: A file is a string, an ArrayBuffer, a view of one, a Blob or a ReadableStream',
+    ],
     [`await FILES.put('a', 'b', { metadata: { n: 5 } })`, 'TypeError: The metadata "n" must be a string'],
-    [`await FILES.put('a', 'b', { contentType: 'a\\r\\nb' })`, 'TypeError: contentType must be a header value of at most 1024 characters'],
-    [`await FILES.get('a', { range: { offset: -1 } })`, 'TypeError: range.offset must be a whole number from 0 to 9007199254740991'],
+    [
+      `await FILES.put('a', 'b', { contentType: 'a\\r\\nb' })`,
+      'TypeError: contentType must be a header value of at most 1024 characters',
+    ],
+    [
+      `await FILES.get('a', { range: { offset: -1 } })`,
+      'TypeError: range.offset must be a whole number from 0 to 9007199254740991',
+    ],
     [`await FILES.list({ limit: 0 })`, 'TypeError: limit must be a whole number from 1 to 1000'],
-    [`await FILES.put('a', new ReadableStream({ start(c) { c.error(new Error('mine')); } }))`, 'TypeError: The body failed: mine'],
+    [
+      `await FILES.put('a', new ReadableStream({ start(c) { c.error(new Error('mine')); } }))`,
+      'TypeError: The body failed: mine',
+    ],
   ] as const)
     assert.equal(await run(code), error, code);
 });
@@ -206,10 +228,18 @@ test('a signed address reads or writes one file, for its time, and nothing else'
   const pathOf = (address: string): string => new URL(address).pathname;
   assert.equal(new URL(get).host, 'app.localhost');
   const send = (path: string, method = 'GET', body?: string): ReturnType<TestHandler['fetch']> =>
-    handler.fetch('app', path, { method, ...(body === undefined ? {} : { body }), headers: { 'content-type': 'text/x' } });
+    handler.fetch('app', path, {
+      method,
+      ...(body === undefined ? {} : { body }),
+      headers: { 'content-type': 'text/x' },
+    });
   assert.equal((await send(pathOf(get))).status, 404);
   assert.equal((await send(pathOf(put), 'PUT', 'too large')).status, 413);
-  assert.deepEqual((await send(pathOf(put), 'PUT', 'right')).json(), { key: 'signed', size: 5, etag: '7c4f29407893c334a6cb7a87bf045c0d' });
+  assert.deepEqual((await send(pathOf(put), 'PUT', 'right')).json(), {
+    key: 'signed',
+    size: 5,
+    etag: '7c4f29407893c334a6cb7a87bf045c0d',
+  });
   const read = await send(pathOf(get));
   assert.deepEqual(
     [read.status, read.text, read.headers['content-type'], read.headers['content-security-policy']],

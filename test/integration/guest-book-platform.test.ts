@@ -1,5 +1,5 @@
-// examples/guest-book on the platform as it runs in production: an engine and its spare, the database service, Postgres and a broker. What a restart
-// is in `platform dev`, is kill -9 of the engine here.
+// examples/guest-book on the platform as it runs in production: an engine and its spare, the database service, Postgres
+// and a broker. What a restart is in `platform dev`, is kill -9 of the engine here.
 import assert from 'node:assert/strict';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -21,7 +21,12 @@ before(async () => {
   platform = await startPlatform({}, { DATABASE_URL: database.url, BROKER_POLL_MS: '200', DELIVERY_BACKOFF_MS: '50' });
   const yaml = await readFile(join(project.folder, 'platform.yaml'), 'utf8');
   const config = parseProjectConfig(yaml, { file: 'platform.yaml' }).config as ProjectConfig;
-  const artifact = await build({ root: project.folder, config, artifacts: join(platform.folder, 'artifacts'), durable: false });
+  const artifact = await build({
+    root: project.folder,
+    config,
+    artifacts: join(platform.folder, 'artifacts'),
+    durable: false,
+  });
   publish({
     dataFolder: platform.folder,
     project: 'guest-book',
@@ -53,5 +58,9 @@ guestBookStory(() => ({
 test('its databases lie in the data folder, and all services that it needs are there', async () => {
   assert.ok((await stat(join(platform.folder, 'databases/guest-book/guest_book.sqlite'))).isFile());
   const { services } = await platform.state();
-  assert.deepEqual(services.map(({ name, state }) => `${name} ${state}`).sort(), ['broker ready', 'databases ready', 'postgres ready']);
+  assert.deepEqual(services.map(({ name, state }) => `${name} ${state}`).sort(), [
+    'broker ready',
+    'databases ready',
+    'postgres ready',
+  ]);
 });

@@ -39,8 +39,12 @@ test('a top-level await that never settles is answered at its limit', async () =
 
 test('a worker that broke what its answers are made with is replaced after its second request without one', async () => {
   const codes: unknown[] = [(await handler.fetch('broken')).text];
-  for (const path of ['/break', '/']) codes.push(((await handler.fetch('broken', path)).json() as { code: string }).code);
-  assert.deepEqual([...codes, (await handler.fetch('broken')).text], ['whole', 'never_answered', 'never_answered', 'whole']);
+  for (const path of ['/break', '/'])
+    codes.push(((await handler.fetch('broken', path)).json() as { code: string }).code);
+  assert.deepEqual(
+    [...codes, (await handler.fetch('broken')).text],
+    ['whole', 'never_answered', 'never_answered', 'whole'],
+  );
 });
 
 test('one that broke what its requests are read with is replaced at once', async () => {

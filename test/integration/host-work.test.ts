@@ -1,5 +1,5 @@
-// What the host works for a worker is on the account of the invocation that asked, whichever way it asked, and ends it when it is too
-// much; its isolate and everybody else's requests go on.
+// What the host works for a worker is on the account of the invocation that asked, whichever way it asked, and ends it
+// when it is too much; its isolate and everybody else's requests go on.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { defaultCpuLimits } from '#core/plans.ts';
@@ -81,7 +81,8 @@ test('a little of it shows in the CPU of the request, and a limit of 0 is none',
 
 test('the synchronous calls that there are are those that both sides know, as docs/limits.md lists them', () => {
   const { sync, waiting } = handler.engine.handlers;
-  const of = (...kinds: string[]): string[] => Object.entries(hostCalls).flatMap(([name, kind]) => (kinds.includes(kind) ? [name] : []));
+  const of = (...kinds: string[]): string[] =>
+    Object.entries(hostCalls).flatMap(([name, kind]) => (kinds.includes(kind) ? [name] : []));
   assert.deepEqual(Object.keys(sync).toSorted(), of('sync').toSorted());
   assert.deepEqual(Object.keys(waiting).toSorted(), of('waiting', 'both').toSorted());
 });

@@ -31,7 +31,9 @@ const busySite = `export default { fetch() { // NAME
 let handler: TestHandler;
 
 before(async () => {
-  const workers = Object.fromEntries([...kinds, 'counting', 'grown', 'leaving', 'failing'].map((name) => [name, `${site} // ${name}`]));
+  const workers = Object.fromEntries(
+    [...kinds, 'counting', 'grown', 'leaving', 'failing'].map((name) => [name, `${site} // ${name}`]),
+  );
   workers['failing'] = `for (;;); ${site}`;
   for (const name of busy) workers[name] = busySite.replace('NAME', name);
   handler = await startHandler(workers, {
@@ -50,7 +52,8 @@ for (const kind of kinds) {
       let end: { outcome: string } | null = null;
       const delivered = handler.deliver(kind, kind, events[kind]('spin')).then((ended) => (end = ended));
       await until(async () => handler.handler.running().some((key) => key.startsWith(`${kind}/`)));
-      for (let more = 0; more < 20; more++) assert.equal((await handler.fetch(kind)).text, String(++asked), 'the same isolate goes on');
+      for (let more = 0; more < 20; more++)
+        assert.equal((await handler.fetch(kind)).text, String(++asked), 'the same isolate goes on');
       assert.equal(end, null, 'the event spins');
       assert.match((await delivered).outcome, burned);
       assert.equal((await handler.fetch(kind)).text, String(++asked));
@@ -80,7 +83,9 @@ test('sites whose requests last are answered while two events burn', async () =>
     return outcome;
   });
   let ended = 0;
-  await until(() => ['cron/', 'workflow/'].every((prefix) => handler.handler.running().some((key) => key.startsWith(prefix))));
+  await until(() =>
+    ['cron/', 'workflow/'].every((prefix) => handler.handler.running().some((key) => key.startsWith(prefix))),
+  );
   // Three at a time take each other's places.
   for (let round = 0; round < 4; round++) {
     const answers = await Promise.all(busy.map((name) => handler.fetch(name)));
@@ -115,13 +120,23 @@ test('the isolate for events goes when nothing has come for a while, and that fo
   assert.equal((await handler.fetch('leaving')).text, '2');
   await handler.logged('leaving', /^event 1$/);
   assert.equal((await handler.deliver('leaving', 'queue', events.queue('count'))).outcome, 'ok');
-  assert.equal(handler.logs.filter(({ project, text }) => project === 'leaving' && text === 'event 1').length, 2, 'it begins anew');
+  assert.equal(
+    handler.logs.filter(({ project, text }) => project === 'leaving' && text === 'event 1').length,
+    2,
+    'it begins anew',
+  );
 });
 
 test('a worker that does not start fails its events, and pauses them apart from its requests', async () => {
-  assert.equal((await handler.deliver('failing', 'queue', events.queue('count'))).outcome, 'startup_cpu_limit_exceeded');
+  assert.equal(
+    (await handler.deliver('failing', 'queue', events.queue('count'))).outcome,
+    'startup_cpu_limit_exceeded',
+  );
   const began = handler.engine.counters.report().find(([name]) => name === 'platform_isolates_started_total')![2];
-  assert.equal((await handler.deliver('failing', 'queue', events.queue('count'))).outcome, 'startup_cpu_limit_exceeded');
+  assert.equal(
+    (await handler.deliver('failing', 'queue', events.queue('count'))).outcome,
+    'startup_cpu_limit_exceeded',
+  );
   const now = handler.engine.counters.report().find(([name]) => name === 'platform_isolates_started_total')![2];
   assert.equal(now, began, 'not started again at once');
   const { headers } = await handler.fetch('failing');

@@ -1,5 +1,5 @@
-// Files larger than any memory bound: through a worker in parts, and past it by signed addresses, with a process that stays small.
-// LARGE_FILE_MB=1024 sends a gigabyte each way.
+// Files larger than any memory bound: through a worker in parts, and past it by signed addresses, with a process that
+// stays small. LARGE_FILE_MB=1024 sends a gigabyte each way.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -15,7 +15,10 @@ import { startHandler, type TestHandler } from '#test/setup/handler.ts';
 const megabyte = 1024 * 1024;
 const megabytes = Number(process.env['LARGE_FILE_MB'] ?? 192);
 const partMegabytes = 32;
-/** What the process may grow by, whatever the size of the file: buffers on their way, and garbage that is not collected yet. */
+/**
+ * What the process may grow by, whatever the size of the file: buffers on their way, and garbage that is not collected
+ * yet.
+ */
 const growthMegabytesMax = 128;
 
 const worker = `
@@ -41,7 +44,9 @@ before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'platform-large-'));
   fs = openFilesDisk(folder);
   const limits = { bodyBytesMax: 2 * 1024 * megabyte };
-  handler = await startHandler({ app: { files: worker, yaml: 'fs:\n  FILES: large\n' } }, limits, { stores: { ...noStores, fs } });
+  handler = await startHandler({ app: { files: worker, yaml: 'fs:\n  FILES: large\n' } }, limits, {
+    stores: { ...noStores, fs },
+  });
 });
 after(async () => {
   await handler.close();
@@ -103,7 +108,11 @@ test('a large file goes through a worker in parts, and back, in little memory', 
     const id = await textOf(await send('POST', '/begin', 0, 0));
     const parts: unknown[] = [];
     for (let from = 0, n = 1; from < megabytes; from += partMegabytes, n++)
-      parts.push(JSON.parse(await textOf(await send('PUT', `/part?id=${id}&n=${n}`, from, Math.min(partMegabytes, megabytes - from)))));
+      parts.push(
+        JSON.parse(
+          await textOf(await send('PUT', `/part?id=${id}&n=${n}`, from, Math.min(partMegabytes, megabytes - from))),
+        ),
+      );
     const completed = await handler.fetch('app', `/complete?id=${id}`, { method: 'POST', body: JSON.stringify(parts) });
     assert.equal(completed.text, String(megabytes * megabyte));
     assert.equal(await hashOf('/file?key=large'), expectedHash());

@@ -66,6 +66,9 @@ test('WebSockets whose clients take nothing are bounded together', async () => {
     );
     return socket;
   });
-  await handler.logged('sockets', /WebSockets of this worker have \d+ bytes waiting, more than 4000000: one of them is closed/);
+  await handler.logged(
+    'sockets',
+    /WebSockets of this worker have \d+ bytes waiting, more than 4000000: one of them is closed/,
+  );
   for (const socket of sockets) socket.destroy();
 });

@@ -1,5 +1,5 @@
-// What Node's modules do with the platform around them: http clients over fetch, refusals, what the hooks give to hostile code,
-// and who pays for the host's work.
+// What Node's modules do with the platform around them: http clients over fetch, refusals, what the hooks give to
+// hostile code, and who pays for the host's work.
 import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -19,7 +19,9 @@ before(async () => {
       else
         response
           .writeHead(201, { 'content-type': 'text/plain', 'set-cookie': ['a=1', 'b=2'] })
-          .end(`${request.method} ${request.url} ${request.headers.authorization ?? '-'} ${request.headers['x-a'] ?? '-'} ${text}`);
+          .end(
+            `${request.method} ${request.url} ${request.headers.authorization ?? '-'} ${request.headers['x-a'] ?? '-'} ${text}`,
+          );
     });
   });
   await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
@@ -124,7 +126,12 @@ test('http.get and http.request are streams over fetch', async () => {
 });
 
 test('http clients follow no redirect, fail with an error event and tell of a timeout', async () => {
-  assert.deepEqual((await handler.fetch('http', '/moved')).json(), { status: 302, headers: '/elsewhere', text: '', complete: true });
+  assert.deepEqual((await handler.fetch('http', '/moved')).json(), {
+    status: 302,
+    headers: '/elsewhere',
+    text: '',
+    complete: true,
+  });
   assert.deepEqual((await handler.fetch('http', '/refused')).json(), { failed: 'TypeError' });
   assert.equal((await handler.fetch('http', '/timeout')).text, 'timeout');
 });
@@ -135,7 +142,8 @@ test('files, sockets, processes and servers are refused by name when they are us
   assert.equal(said['readFileSync'], 'fs.readFileSync was called, but node:fs is not available in a worker');
   assert.equal(said['net'], 'net.connect was called, but node:net is not available in a worker');
   for (const [name, message] of Object.entries(said))
-    if (name !== 'exists') assert.match(String(message), /was called, but node:[\w/]+ is not available in a worker$/, name);
+    if (name !== 'exists')
+      assert.match(String(message), /was called, but node:[\w/]+ is not available in a worker$/, name);
 });
 
 test('the hooks give hostile code bytes and plain values, never a reference to the host', async () => {
@@ -145,7 +153,12 @@ test('the hooks give hostile code bytes and plain values, never a reference to t
     answer: ['value', 'parts', 'cpuMs'],
     plain: true,
     part: true,
-    failures: ['The operation is unknown', 'A part must be a view of an ArrayBuffer', 'The arguments must be an object', 'own'],
+    failures: [
+      'The operation is unknown',
+      'A part must be a view of an ArrayBuffer',
+      'The arguments must be an object',
+      'own',
+    ],
     names: [],
   });
 });

@@ -1,4 +1,5 @@
-// Packages as users use them, unmodified, each in a worker of test/packages/workers. The table says what is asked of which.
+// Packages as users use them, unmodified, each in a worker of test/packages/workers. The table says what is asked of
+// which.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
@@ -10,7 +11,8 @@ import type { TestHandler, TestRequest } from '#test/setup/handler.ts';
 import { skipPackages, startPackages } from '#test/setup/packages.ts';
 
 interface Check {
-  /** `METHOD /path`. */ readonly ask: string;
+  /** `METHOD /path`. */
+  readonly ask: string;
   readonly send?: Pick<TestRequest, 'headers' | 'body'>;
   readonly status?: number;
   readonly answer: RegExp;
@@ -18,7 +20,12 @@ interface Check {
 
 const json = { 'content-type': 'application/json' };
 const rpc = { ...json, accept: 'application/json, text/event-stream' };
-const addition = JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'add', arguments: { a: 2, b: 40 } } });
+const addition = JSON.stringify({
+  jsonrpc: '2.0',
+  id: 2,
+  method: 'tools/call',
+  params: { name: 'add', arguments: { a: 2, b: 40 } },
+});
 const initialise = JSON.stringify({
   jsonrpc: '2.0',
   id: 1,
@@ -31,7 +38,11 @@ const table: Readonly<Record<string, readonly [worker: string, ...checks: Check[
   'hono: JWT': ['hono', { ask: 'GET /private/me', status: 401, answer: /Unauthorized/ }],
   'hono: cookies': [
     'hono',
-    { ask: 'GET /cookies', send: { headers: { cookie: 'plain=v%201; signed=forged' } }, answer: /^\{"plain":"v 1","signed":null\}$/ },
+    {
+      ask: 'GET /cookies',
+      send: { headers: { cookie: 'plain=v%201; signed=forged' } },
+      answer: /^\{"plain":"v 1","signed":null\}$/,
+    },
   ],
   'hono: streaming': [
     'hono',
@@ -71,12 +82,14 @@ const table: Readonly<Record<string, readonly [worker: string, ...checks: Check[
     {
       ask: 'POST /',
       send: { headers: json, body: '{"name":"Ada","email":"a@b.co","age":"36"}' },
-      answer: /^\{"zod":\{"name":"Ada","email":"a@b.co","tags":\[\],"age":36\},"schema":\["name","email","tags"\],"valibot":"ADA"\}$/,
+      answer:
+        /^\{"zod":\{"name":"Ada","email":"a@b.co","tags":\[\],"age":36\},"schema":\["name","email","tags"\],"valibot":"ADA"\}$/,
     },
     {
       ask: 'POST /',
       send: { headers: json, body: '{"name":"A","email":"x"}' },
-      answer: /"zod":\[\["name","too_small"\],\["email","invalid_format"\]\].*"valibot":\[\["name","min_length"\],\["email","email"\]\]/,
+      answer:
+        /"zod":\[\["name","too_small"\],\["email","invalid_format"\]\].*"valibot":\[\["name","min_length"\],\["email","email"\]\]/,
     },
   ],
   'jose: five signatures and JWE': [
@@ -89,10 +102,16 @@ const table: Readonly<Record<string, readonly [worker: string, ...checks: Check[
   ],
   'date-fns': ['small', { ask: 'GET /', answer: /"date-fns":\["2026-02-28",31,"2 Tage"\]/ }],
   fflate: ['small', { ask: 'GET /', answer: /"fflate":\[600,\["a.txt","folder\/","folder\/b.txt"\],"x"\]/ }],
-  marked: ['small', { ask: 'GET /', answer: /"marked":"<h1>Title<\/h1>.*<strong>b<\/strong>.*language-js.*<td>2<\/td>/ }],
+  marked: [
+    'small',
+    { ask: 'GET /', answer: /"marked":"<h1>Title<\/h1>.*<strong>b<\/strong>.*language-js.*<td>2<\/td>/ },
+  ],
   mustache: ['small', { ask: 'GET /', answer: /"mustache":"<b>A&amp;B<\/b>\? <b>C<\/b> <i>"/ }],
   nanoid: ['small', { ask: 'GET /', answer: /"nanoid":\[21,true,1000\]/ }],
-  papaparse: ['small', { ask: 'GET /', answer: /"papaparse":\[\[\{"a":1,"b":"x, \\"y\\""\}\],"a,b\\r\\n1,\\"x,y\\""\]/ }],
+  papaparse: [
+    'small',
+    { ask: 'GET /', answer: /"papaparse":\[\[\{"a":1,"b":"x, \\"y\\""\}\],"a,b\\r\\n1,\\"x,y\\""\]/ },
+  ],
   qrcode: ['small', { ask: 'GET /', answer: /"qrcode":\["<svg xmlns=.*",21,true\]/ }],
   'OpenTelemetry API': ['small', { ask: 'GET /', answer: /"opentelemetry":\[false,2,\[\]\]/ }],
   'graphql-yoga: queries and subscriptions': [
@@ -129,7 +148,10 @@ const table: Readonly<Record<string, readonly [worker: string, ...checks: Check[
     { ask: 'GET /openai', answer: /^\{"text":"Hello from hi","id":"req_1"\}$/ },
     { ask: 'GET /openai-stream', answer: /"content":"one"[^]*"content":"two"/ },
     { ask: 'GET /openai-fails', answer: /^\{"status":404,"name":"NotFoundError"\}$/ },
-    { ask: 'GET /openai-upload', answer: /^\{"id":"file-1","filename":"a.txt","purpose":"assistants","text":"content"\}$/ },
+    {
+      ask: 'GET /openai-upload',
+      answer: /^\{"id":"file-1","filename":"a.txt","purpose":"assistants","text":"content"\}$/,
+    },
   ],
   'ai: tools, text and UI streams with a mock model': [
     'ai',
@@ -139,20 +161,37 @@ const table: Readonly<Record<string, readonly [worker: string, ...checks: Check[
   ],
   '@modelcontextprotocol/sdk': [
     'mcp',
-    { ask: 'POST /v1', send: { headers: rpc, body: initialise }, answer: /"serverInfo":\{"name":"v1","version":"1.0.0"\}/ },
-    { ask: 'POST /v1', send: { headers: { ...rpc, 'mcp-protocol-version': '2025-06-18' }, body: addition }, answer: /"text":"42"/ },
+    {
+      ask: 'POST /v1',
+      send: { headers: rpc, body: initialise },
+      answer: /"serverInfo":\{"name":"v1","version":"1.0.0"\}/,
+    },
+    {
+      ask: 'POST /v1',
+      send: { headers: { ...rpc, 'mcp-protocol-version': '2025-06-18' }, body: addition },
+      answer: /"text":"42"/,
+    },
   ],
   '@modelcontextprotocol/server': [
     'mcp',
-    { ask: 'POST /v2', send: { headers: rpc, body: initialise }, answer: /"serverInfo":\{"name":"v2","version":"1.0.0"\}/ },
-    { ask: 'POST /v2', send: { headers: { ...rpc, 'mcp-protocol-version': '2025-06-18' }, body: addition }, answer: /"text":"42"/ },
+    {
+      ask: 'POST /v2',
+      send: { headers: rpc, body: initialise },
+      answer: /"serverInfo":\{"name":"v2","version":"1.0.0"\}/,
+    },
+    {
+      ask: 'POST /v2',
+      send: { headers: { ...rpc, 'mcp-protocol-version': '2025-06-18' }, body: addition },
+      answer: /"text":"42"/,
+    },
   ],
   'stripe: calls': ['signing', { ask: 'GET /stripe-call', answer: /^\{"id":"cus_1","email":"a@b.c"\}$/ }],
   aws4fetch: [
     'signing',
     {
       ask: 'GET /',
-      answer: /AWS4-HMAC-SHA256 Credential=AKID\/.*X-Amz-Signature=6858dbb0b896465efb8439a9f2b656d37302f5c5a9c4e0e7000f49fa37a5d170/,
+      answer:
+        /AWS4-HMAC-SHA256 Credential=AKID\/.*X-Amz-Signature=6858dbb0b896465efb8439a9f2b656d37302f5c5a9c4e0e7000f49fa37a5d170/,
     },
   ],
   'react-dom/server: streaming': [
@@ -168,7 +207,11 @@ const table: Readonly<Record<string, readonly [worker: string, ...checks: Check[
   ],
   'hash-wasm': [
     'wasm',
-    { ask: 'GET /', answer: /^\["a9993e364706816aba3e25717850c26c9cd0d89d","6437b3ac38465133","44bc2cf5ad770999","ba7816bf8f01cfea"\]$/ },
+    {
+      ask: 'GET /',
+      answer:
+        /^\["a9993e364706816aba3e25717850c26c9cd0d89d","6437b3ac38465133","44bc2cf5ad770999","ba7816bf8f01cfea"\]$/,
+    },
   ],
 };
 
@@ -206,7 +249,10 @@ test('hono: a signed token and a signed cookie are accepted again', { skip: skip
   const given = (await handler.fetch('hono', '/cookies')).headers['set-cookie'] as string[];
   assert.match(given[0] ?? '', /^plain=v%201; Max-Age=60; .*HttpOnly/);
   const cookie = given.map((line) => line.split(';')[0]).join('; ');
-  assert.deepEqual((await handler.fetch('hono', '/cookies', { headers: { cookie } })).json(), { plain: 'v 1', signed: 'v2' });
+  assert.deepEqual((await handler.fetch('hono', '/cookies', { headers: { cookie } })).json(), {
+    plain: 'v 1',
+    signed: 'v2',
+  });
 });
 
 test('hono: entity tags, compression and CORS are in the headers', { skip: skipPackages }, async () => {
@@ -233,7 +279,9 @@ test('stripe: a webhook is accepted with its signature only', { skip: skipPackag
   const body = JSON.stringify({ id: 'evt_1', object: 'event', type: 'customer.created' });
   const signature = (await handler.fetch('signing', '/stripe-header', { method: 'POST', body })).text;
   const headers = { 'stripe-signature': signature };
-  assert.deepEqual((await handler.fetch('signing', '/stripe', { method: 'POST', body, headers })).json(), { later: 'customer.created' });
+  assert.deepEqual((await handler.fetch('signing', '/stripe', { method: 'POST', body, headers })).json(), {
+    later: 'customer.created',
+  });
   const forged = await handler.fetch('signing', '/stripe', { method: 'POST', body: `${body} `, headers });
   assert.deepEqual([forged.status, forged.json()], [400, { error: 'StripeSignatureVerificationError' }]);
 });
@@ -241,7 +289,11 @@ test('stripe: a webhook is accepted with its signature only', { skip: skipPackag
 test('better-auth: sign-up, session, sign-in and a wrong password', { skip: skipPackages }, async () => {
   const origin = 'http://better-auth.localhost';
   const post = (path: string, body: object): ReturnType<TestHandler['fetch']> =>
-    handler.fetch('better-auth', `/api/auth${path}`, { method: 'POST', headers: { ...json, origin }, body: JSON.stringify(body) });
+    handler.fetch('better-auth', `/api/auth${path}`, {
+      method: 'POST',
+      headers: { ...json, origin },
+      body: JSON.stringify(body),
+    });
   const account = { email: 'ada@example.com', password: 'correct horse battery' };
   const made = await post('/sign-up/email', { ...account, name: 'Ada' });
   assert.equal(made.status, 200, made.text);
@@ -268,7 +320,9 @@ function answerApi(request: import('node:http').IncomingMessage, response: impor
   request.on('data', (part: string) => (text += part));
   request.on('end', () => {
     const send = (status: number, value: object): void => {
-      response.writeHead(status, { 'content-type': 'application/json', 'x-request-id': 'req_1' }).end(JSON.stringify(value));
+      response
+        .writeHead(status, { 'content-type': 'application/json', 'x-request-id': 'req_1' })
+        .end(JSON.stringify(value));
     };
     if (request.url === '/v1/files')
       send(200, {
@@ -278,7 +332,8 @@ function answerApi(request: import('node:http').IncomingMessage, response: impor
         text: /\r\n\r\n(content)\r\n/.exec(text)?.[1],
       });
     else if (request.url === '/v1/customers') send(200, { id: 'cus_1', email: new URLSearchParams(text).get('email') });
-    else if (request.url !== '/v1/chat/completions') send(404, { error: { message: 'no such model', type: 'invalid_request_error' } });
+    else if (request.url !== '/v1/chat/completions')
+      send(404, { error: { message: 'no such model', type: 'invalid_request_error' } });
     else if (JSON.parse(text).stream === true) {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       for (const content of ['one', 'two'])
@@ -288,7 +343,10 @@ function answerApi(request: import('node:http').IncomingMessage, response: impor
       response.end('data: [DONE]\n\n');
     } else {
       const { messages } = JSON.parse(text) as { messages: { content: string }[] };
-      send(200, { id: 'c', choices: [{ index: 0, message: { role: 'assistant', content: `Hello from ${messages[0]?.content}` } }] });
+      send(200, {
+        id: 'c',
+        choices: [{ index: 0, message: { role: 'assistant', content: `Hello from ${messages[0]?.content}` } }],
+      });
     }
   });
 }

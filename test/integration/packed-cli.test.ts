@@ -1,5 +1,5 @@
-// The packed program, unpacked where npm would put it: under node_modules, where Node refuses TypeScript. Its dependencies are
-// those of the checkout, so that no network is needed.
+// The packed program, unpacked where npm would put it: under node_modules, where Node refuses TypeScript. Its
+// dependencies are those of the checkout, so that no network is needed.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';

@@ -1,4 +1,5 @@
-// Bodies that a worker passes on without looking at them: from the second chunk on they do not enter its isolate, and nobody notices.
+// Bodies that a worker passes on without looking at them: from the second chunk on they do not enter its isolate, and
+// nobody notices.
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -111,12 +112,20 @@ test('both branches of a stream get all of it', async () => {
 
 /** Files of the store that are open, other than its index. */
 async function openContents(): Promise<number> {
-  const names = await Promise.all((await readdir('/proc/self/fd')).map((name) => readlink(`/proc/self/fd/${name}`).catch(() => '')));
+  const names = await Promise.all(
+    (await readdir('/proc/self/fd')).map((name) => readlink(`/proc/self/fd/${name}`).catch(() => '')),
+  );
   return names.filter((name) => name.startsWith(join(folder, 'content'))).length;
 }
 
 async function get(path: string): Promise<IncomingMessage> {
-  const outgoing = request({ host: '127.0.0.1', port: handler.port, path, headers: { host: 'app.localhost' }, agent: false });
+  const outgoing = request({
+    host: '127.0.0.1',
+    port: handler.port,
+    path,
+    headers: { host: 'app.localhost' },
+    agent: false,
+  });
   outgoing.on('error', () => {});
   outgoing.end();
   const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage];

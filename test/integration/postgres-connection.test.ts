@@ -1,5 +1,5 @@
-// Connections to Postgres, over a real server: values both ways, errors, transactions, connections that are lost, servers that are away
-// or talk nonsense, TLS.
+// Connections to Postgres, over a real server: values both ways, errors, transactions, connections that are lost,
+// servers that are away or talk nonsense, TLS.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
@@ -175,7 +175,8 @@ test('a transaction is whole, or nothing of it is left', async () => {
 test('a connection that the server ends is told, and the next statement has another', async () => {
   const sql = open({ connectionsMax: 1 });
   const owner = open();
-  const pidOf = async (on: Statements): Promise<number> => (await on.all<{ pid: number }>('SELECT pg_backend_pid() AS pid'))[0]!.pid;
+  const pidOf = async (on: Statements): Promise<number> =>
+    (await on.all<{ pid: number }>('SELECT pg_backend_pid() AS pid'))[0]!.pid;
   const end = (pid: number): Promise<unknown> => owner.all('SELECT pg_terminate_backend($1)', pid);
   const pid = await pidOf(sql);
   const running = sql.all('SELECT pg_sleep(60)');
@@ -252,14 +253,18 @@ test('closing lets what runs end for a moment, and nobody waits for ever', async
   const results = Promise.allSettled([stuck.all('SELECT pg_sleep(60)'), stuck.all('SELECT 1'), stuck.all('SELECT 2')]);
   await stuck.close(20);
   assert.deepEqual(
-    (await results).map((result) => (result.status === 'rejected' ? (result.reason as { code: string }).code : 'no error')),
+    (await results).map((result) =>
+      result.status === 'rejected' ? (result.reason as { code: string }).code : 'no error',
+    ),
     ['CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_ENDED'],
   );
 });
 
 test('a server that offers no TLS is spoken to in the clear only where that is allowed', async () => {
   const seen: Buffer[] = [];
-  const url = await listen((socket) => socket.on('data', (chunk: Buffer) => (seen.push(chunk), socket.write('N'))).on('error', () => {}));
+  const url = await listen((socket) =>
+    socket.on('data', (chunk: Buffer) => (seen.push(chunk), socket.write('N'))).on('error', () => {}),
+  );
   for (const mode of ['require', 'allow', 'verify-ca', 'verify-full', 'anything']) {
     await assert.rejects(open({ url: `${url}?sslmode=${mode}` }).all('SELECT 1'), { code: 'CONNECTION_CLOSED' });
     assert.equal(Buffer.concat(seen.splice(0)).length, 8, mode);
@@ -282,7 +287,9 @@ test('a server that offers no TLS is spoken to in the clear only where that is a
 test('who listens goes on listening when the connection is lost', async () => {
   const sql = open();
   const heard: string[] = [];
-  const listener = await openListener({ url: database.url, name: 'test words' }, 'some_words', (payload) => heard.push(payload));
+  const listener = await openListener({ url: database.url, name: 'test words' }, 'some_words', (payload) =>
+    heard.push(payload),
+  );
   await sql.all('SELECT pg_notify($1, $2)', 'some_words', 'one');
   await until(() => heard.includes('one'));
   const ended =

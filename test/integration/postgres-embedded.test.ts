@@ -43,9 +43,14 @@ async function use<T>(postgres: EmbeddedPostgres, run: (sql: Postgres) => Promis
 test('where the disk is nearly full, no data are made, and it says why', async () => {
   await withFolder(async (folder) => {
     await assert.rejects(
-      startEmbeddedPostgres({ folder: path.join(folder, 'postgres'), durable: false, keepsFreeBytes: 900_000_000_000_000 }),
+      startEmbeddedPostgres({
+        folder: path.join(folder, 'postgres'),
+        durable: false,
+        keepsFreeBytes: 900_000_000_000_000,
+      }),
       {
-        message: /bytes free: an embedded Postgres needs 67108864, and 900000000000000 stay free \(DISK_FREE_BYTES_MIN\)$/,
+        message:
+          /bytes free: an embedded Postgres needs 67108864, and 900000000000000 stay free \(DISK_FREE_BYTES_MIN\)$/,
       },
     );
     assert.equal(existsSync(path.join(folder, 'postgres/data-18')), false);

@@ -39,7 +39,10 @@ fact('each migration has its row in the ledger, and runs once when several start
 
 fact('a migration that fails leaves nothing of it, and says which and why', async (sql) => {
   const list = [...known, more('CREATE TABLE half (n int); SELECT 1/0')];
-  await assert.rejects(migrate(sql, list), new RegExp(`Migration ${list.at(-1)!.name} failed: division by zero \\(22012\\)`));
+  await assert.rejects(
+    migrate(sql, list),
+    new RegExp(`Migration ${list.at(-1)!.name} failed: division by zero \\(22012\\)`),
+  );
   assert.equal((await sql.all(`SELECT to_regclass('half') AS half`))[0]!['half'], null);
   assert.equal((await sql.all('SELECT count(*)::int4 AS n FROM database_migration_audit'))[0]!['n'], known.length);
 });
@@ -79,7 +82,9 @@ test("the engines' role cannot keep bytes beside the tables, and what it says of
   const engine = openPostgres({ url: database.engineUrl, name: 'test', connectionsMax: 1, schema: 'binding' });
   try {
     await engine.all('ALTER ROLE platform_engine SET cursor_tuple_fraction = 0.2');
-    await sql.all(`ALTER ROLE platform_engine IN DATABASE ${new URL(database.url).pathname.slice(1)} SET cursor_tuple_fraction = 0.3`);
+    await sql.all(
+      `ALTER ROLE platform_engine IN DATABASE ${new URL(database.url).pathname.slice(1)} SET cursor_tuple_fraction = 0.3`,
+    );
     assert.equal(await openEngineRole(sql, database.url), database.engineUrl);
     const settings = `SELECT setconfig FROM pg_db_role_setting JOIN pg_roles ON pg_roles.oid = setrole WHERE rolname = 'platform_engine'`;
     assert.deepEqual(await sql.all(settings), []);

@@ -63,8 +63,13 @@ test('the status shows the engines, their clock and what they hold', async () =>
   await platform.fetch('shop');
   const { status, json } = await ask('/_platform/status');
   assert.equal(status, 200);
-  const read = json() as Record<string, unknown> & { engines: (Record<string, unknown> & { status: Record<string, unknown> | null })[] };
-  assert.deepEqual([read['port'], read['node'], read['quarantine'], read['stopping']], [platform.port, process.version, [], false]);
+  const read = json() as Record<string, unknown> & {
+    engines: (Record<string, unknown> & { status: Record<string, unknown> | null })[];
+  };
+  assert.deepEqual(
+    [read['port'], read['node'], read['quarantine'], read['stopping']],
+    [platform.port, process.version, [], false],
+  );
   const serving = read.engines.filter(({ role }) => role === 'serving');
   assert.equal(serving.length, 2);
   for (const { status: own } of serving) {
@@ -87,7 +92,8 @@ test('invocations are counted by kind and outcome, over all engines', async () =
   for (let i = 0; i < 3; i++) assert.equal((await platform.fetch('shop', '/throw')).status, 500);
   assert.equal((await platform.fetch('nobody')).status, 404);
   const now = await metrics();
-  const grown = (name: string, labels: Record<string, string>): number => now.sum(name, labels) - before.sum(name, labels);
+  const grown = (name: string, labels: Record<string, string>): number =>
+    now.sum(name, labels) - before.sum(name, labels);
   assert.equal(grown('platform_invocations_total', { kind: 'http', outcome: 'ok' }), 20);
   assert.equal(grown('platform_invocations_total', { kind: 'http', outcome: 'worker_threw' }), 3);
   assert.equal(grown('platform_wall_milliseconds_count', { kind: 'http' }), 23);
@@ -102,8 +108,10 @@ test('CPU is charged to its kind, and all of it is in the ledger of entries', as
   await platform.fetch('shop', '/burn');
   const now = await metrics();
   const charged =
-    now.sum('platform_cpu_milliseconds_total', { kind: 'http' }) - before.sum('platform_cpu_milliseconds_total', { kind: 'http' });
-  const entered = now.sum('platform_entry_cpu_milliseconds_total') - before.sum('platform_entry_cpu_milliseconds_total');
+    now.sum('platform_cpu_milliseconds_total', { kind: 'http' }) -
+    before.sum('platform_cpu_milliseconds_total', { kind: 'http' });
+  const entered =
+    now.sum('platform_entry_cpu_milliseconds_total') - before.sum('platform_entry_cpu_milliseconds_total');
   assert.ok(charged > 1 && entered >= charged - 0.01, `${charged} of ${entered}`);
 });
 
@@ -144,7 +152,9 @@ test('an engine that is replaced in order takes no count with it', async () => {
 test('an event is delivered through the private port, and what became of it comes back', async () => {
   const { text } = await platform.fetch('shop');
   assert.equal(text, 'hello');
-  const route = (await platform.logged((line) => line['project'] === 'shop' && line['outcome'] === 'ok'))['deployment'] as string;
+  const route = (await platform.logged((line) => line['project'] === 'shop' && line['outcome'] === 'ok'))[
+    'deployment'
+  ] as string;
   const message = { id: 'm1', payload: { n: 1 }, attempt: 1, timestamp: 0 };
   const body = JSON.stringify({
     deployment: route,
@@ -176,9 +186,13 @@ test('an event is delivered through the private port, and what became of it come
 
 test('lines of a worker and the end of its invocation carry the same id and the trace of the request', async () => {
   const traceId = '0af7651916cd43dd8448eb211c80319c';
-  await platform.fetch('shop', '/log?secret=hunter2', { headers: { traceparent: `00-${traceId}-b7ad6b7169203331-01` } });
+  await platform.fetch('shop', '/log?secret=hunter2', {
+    headers: { traceparent: `00-${traceId}-b7ad6b7169203331-01` },
+  });
   const line = await platform.logged((entry) => entry['msg'] === 'a line of the worker');
-  const end = await platform.logged((entry) => entry['msg'] === 'invocation' && entry['invocation'] === line['invocation']);
+  const end = await platform.logged(
+    (entry) => entry['msg'] === 'invocation' && entry['invocation'] === line['invocation'],
+  );
   assert.deepEqual([line['level'], line['project'], line['traceId']], [30, 'shop', traceId]);
   assert.deepEqual(
     [end['level'], end['deployment'], end['kind'], end['outcome'], end['status'], end['path'], end['traceId']],
@@ -198,11 +212,15 @@ test('a response says the id of its invocation, which the log has', async () => 
   const { headers } = await platform.fetch('shop', '/throw', { headers: { 'x-request-id': 'of-the-client' } });
   const id = String(headers['x-request-id']);
   assert.match(id, /^[0-9a-f]{12}-\d+$/);
-  const thrown = await platform.logged((entry) => entry['invocation'] === id && String(entry['msg']).startsWith('Uncaught'));
+  const thrown = await platform.logged(
+    (entry) => entry['invocation'] === id && String(entry['msg']).startsWith('Uncaught'),
+  );
   assert.equal(thrown['level'], 50);
   await platform.logged((entry) => entry['invocation'] === id && entry['outcome'] === 'worker_threw');
   const fine = await platform.fetch('shop', '/log');
-  await platform.logged((entry) => entry['invocation'] === fine.headers['x-request-id'] && entry['msg'] === 'a line of the worker');
+  await platform.logged(
+    (entry) => entry['invocation'] === fine.headers['x-request-id'] && entry['msg'] === 'a line of the worker',
+  );
 });
 
 test('what a worker fetches continues the trace of its request', async (t) => {
@@ -222,13 +240,18 @@ test('what a worker fetches continues the trace of its request', async (t) => {
   await platform.fetch('shop', path, { headers: { traceparent: '00-malformed-01', tracestate: 'vendor=1' } });
   await platform.fetch('shop', `${path}&own=1`, { headers: { traceparent: parent } });
   assert.match(String(seen[0]![0]), /^00-0af7651916cd43dd8448eb211c80319c-(?!b7ad6b7169203331)[0-9a-f]{16}-01$/);
-  assert.deepEqual([seen[0]![1], ...seen.slice(1)], ['vendor=1', [undefined, undefined], [undefined, undefined], ['mine', 'mine=1']]);
+  assert.deepEqual(
+    [seen[0]![1], ...seen.slice(1)],
+    ['vendor=1', [undefined, undefined], [undefined, undefined], ['mine', 'mine=1']],
+  );
   assert.ok((await metrics()).sum('platform_host_calls_total', { name: 'fetch' }) >= 4);
   assert.ok((await metrics()).sum('platform_egress_bytes_total', { direction: 'in' }) > 100);
 });
 
 /** The code with which a supervisor ends that cannot start so, and what it says. */
-async function refusedStart(environment: Readonly<Record<string, string>>): Promise<{ code: number | null; output: string }> {
+async function refusedStart(
+  environment: Readonly<Record<string, string>>,
+): Promise<{ code: number | null; output: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'platform-test-'));
   const child = fork(join(import.meta.dirname, '../../runtime/supervisor/main.ts'), {
     execArgv: [...nodeFlags],
@@ -267,7 +290,12 @@ test('it does not start with settings that would expose it or cannot be understo
 });
 
 test('a slow reader of the private port does not hold up the next', async () => {
-  const slow = httpRequest({ host: '127.0.0.1', port: platform.privatePort, path: '/metrics', headers: { host: '127.0.0.1' } });
+  const slow = httpRequest({
+    host: '127.0.0.1',
+    port: platform.privatePort,
+    path: '/metrics',
+    headers: { host: '127.0.0.1' },
+  });
   slow.on('error', () => {});
   slow.end();
   await once(slow, 'response');

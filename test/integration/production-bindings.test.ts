@@ -1,4 +1,5 @@
-// Every binding on the platform as it runs in production: supervisor, two engines, broker, database service, an embedded Postgres.
+// Every binding on the platform as it runs in production: supervisor, two engines, broker, database service, an
+// embedded Postgres.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
@@ -127,7 +128,9 @@ test('migrations are applied before a deployment serves, and what is wrong with 
   await until(async () => (await platform.fetch('notes')).text.includes('stars'));
   assert.deepEqual((await platform.fetch('notes')).json(), [{ text: 'first', stars: 5 }]);
 
-  await platform.deploy('broken', notes(list), 'db: { DB: broken }\n', { 'migrations/0001_typo.sql': 'CREATE TABEL notes (text TEXT);' });
+  await platform.deploy('broken', notes(list), 'db: { DB: broken }\n', {
+    'migrations/0001_typo.sql': 'CREATE TABEL notes (text TEXT);',
+  });
   await served('broken');
   const refused = await platform.fetch('broken');
   assert.equal(refused.status, 503);
@@ -152,7 +155,13 @@ test('a preview works on copies of the databases, with its own migrations, and h
   await served('wishes');
   assert.deepEqual(await get('wishes', '/production', 'POST'), [{ text: '/production' }]);
 
-  await platform.deploy('wishes', code, bindings, { ...first, 'migrations/0002_stars.sql': 'ALTER TABLE wishes ADD stars INT;' }, 'login');
+  await platform.deploy(
+    'wishes',
+    code,
+    bindings,
+    { ...first, 'migrations/0002_stars.sql': 'ALTER TABLE wishes ADD stars INT;' },
+    'login',
+  );
   await served('wishes--login');
   // Both engines at once: one copy is made.
   const both = await Promise.all([1, 2, 3, 4].map(() => get('wishes--login')));
@@ -235,7 +244,9 @@ workflow: { ORDER: order }
       return all.length === 5 ? all.toSorted() : null;
     }) as Promise<string[]>;
   const expected = (version: string): string[] =>
-    ['lost_jobs: refused', 'mail: plain', 'mail: with a transaction', 'timer: soon', 'workflow'].map((what) => `${version} ${what}`);
+    ['lost_jobs: refused', 'mail: plain', 'mail: with a transaction', 'timer: soon', 'workflow'].map(
+      (what) => `${version} ${what}`,
+    );
 
   await platform.deploy('orders', code('production'), declared);
   await served('orders');

@@ -65,7 +65,10 @@ test('JSON, forms, blobs and clones are read from a body that came in as text', 
   assert.deepEqual((await post('/clone', 'twice')).json(), ['twice', 'twice', 'text/plain', true]);
   const { headers } = await post('/blob', 'abc', 'text/x-test');
   assert.deepEqual([headers['x-type'], headers['x-size']], ['text/x-test', '3']);
-  assert.equal((await handler.fetch('app', '/none', { method: 'POST', headers: { 'content-length': '0' } })).text, 'true');
+  assert.equal(
+    (await handler.fetch('app', '/none', { method: 'POST', headers: { 'content-length': '0' } })).text,
+    'true',
+  );
 });
 
 test('a body that arrives in pieces is put together', async () => {

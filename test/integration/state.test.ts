@@ -19,7 +19,11 @@ let handler: TestHandler;
 const state = openStateSqlite(':memory:');
 
 before(async () => {
-  handler = await startHandler({ shop: { files: worker, yaml }, rival: { files: worker, yaml } }, {}, { stores: { ...noStores, state } });
+  handler = await startHandler(
+    { shop: { files: worker, yaml }, rival: { files: worker, yaml } },
+    {},
+    { stores: { ...noStores, state } },
+  );
 });
 after(async () => {
   await handler.close();
@@ -130,8 +134,14 @@ test('arguments that cannot be are refused by name', async () => {
     [`await KV.get([])`, 'TypeError: get takes 1 to 100 keys'],
     [`await KV.put('a', 5)`, 'TypeError: A value is a string, an ArrayBuffer, a view of one, or a ReadableStream'],
     [`await KV.put('a', 'b', { expiration: 5 })`, 'TypeError: expiration lies in the past'],
-    [`await KV.put('a', 'b', { expiration: 9e9, expirationTtl: 60 })`, 'TypeError: expiration and expirationTtl exclude each other'],
-    [`await KV.put('a', 'b', { metadata: 'm'.repeat(1023) })`, 'TypeError: The metadata has 1025 bytes as JSON, and may have 1024'],
+    [
+      `await KV.put('a', 'b', { expiration: 9e9, expirationTtl: 60 })`,
+      'TypeError: expiration and expirationTtl exclude each other',
+    ],
+    [
+      `await KV.put('a', 'b', { metadata: 'm'.repeat(1023) })`,
+      'TypeError: The metadata has 1025 bytes as JSON, and may have 1024',
+    ],
     [`await KV.list({ limit: 1001 })`, 'TypeError: limit must be a whole number from 1 to 1000'],
     [`await KV.list({ cursor: '!' })`, 'TypeError: The cursor is not valid'],
     // It would be a key with a NUL.

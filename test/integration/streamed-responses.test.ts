@@ -129,7 +129,13 @@ const handler = await startHandler({ app: code });
 after(() => handler.close());
 
 async function open(path: string): Promise<IncomingMessage> {
-  const sent = request({ host: '127.0.0.1', port: handler.port, path, headers: { host: 'app.localhost' }, agent: false });
+  const sent = request({
+    host: '127.0.0.1',
+    port: handler.port,
+    path,
+    headers: { host: 'app.localhost' },
+    agent: false,
+  });
   sent.end();
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   return response;
@@ -139,14 +145,19 @@ test('small chunks of one turn arrive whole and in order, joined on the way', as
   const response = await open('/events');
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer);
-  assert.equal(Buffer.concat(chunks).toString(), Array.from({ length: 1000 }, (_, number) => `event ${number}\n`).join(''));
+  assert.equal(
+    Buffer.concat(chunks).toString(),
+    Array.from({ length: 1000 }, (_, number) => `event ${number}\n`).join(''),
+  );
   assert.ok(chunks.length < 100, `${chunks.length} chunks`);
 });
 
 test('chunks of every size and kind arrive byte for byte', async () => {
   const random = createSeededRandom();
   for (let round = 0; round < 12; round++) {
-    const sizes = Array.from({ length: 40 }, () => random.pick([0, 1, 7, 1023, 1024, 1025, 16_383, 16_384, 16_385, random.below(40_000)]));
+    const sizes = Array.from({ length: 40 }, () =>
+      random.pick([0, 1, 7, 1023, 1024, 1025, 16_383, 16_384, 16_385, random.below(40_000)]),
+    );
     const { body } = await handler.fetch('app', `/sizes?sizes=${sizes.join(',')}`);
     const total = sizes.reduce((sum, size) => sum + size, 0);
     assert.equal(body.byteLength, total, `FUZZ_SEED=${random.seed}`);
@@ -157,25 +168,29 @@ test('chunks of every size and kind arrive byte for byte', async () => {
   }
 });
 
-test('a chunk leaves as soon as it is made, long before the stream ends', notOverUws('sends no head without a chunk'), async () => {
-  const sent = request({
-    host: '127.0.0.1',
-    port: handler.port,
-    path: '/echo',
-    method: 'POST',
-    headers: { host: 'app.localhost' },
-    agent: false,
-  });
-  sent.flushHeaders();
-  const [response] = (await once(sent, 'response')) as [IncomingMessage];
-  for (const text of ['first', 'second', 'third']) {
-    sent.write(text);
-    assert.equal(String((await once(response, 'data'))[0]), text);
-  }
-  sent.end();
-  response.resume();
-  await once(response, 'end');
-});
+test(
+  'a chunk leaves as soon as it is made, long before the stream ends',
+  notOverUws('sends no head without a chunk'),
+  async () => {
+    const sent = request({
+      host: '127.0.0.1',
+      port: handler.port,
+      path: '/echo',
+      method: 'POST',
+      headers: { host: 'app.localhost' },
+      agent: false,
+    });
+    sent.flushHeaders();
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    for (const text of ['first', 'second', 'third']) {
+      sent.write(text);
+      assert.equal(String((await once(response, 'data'))[0]), text);
+    }
+    sent.end();
+    response.resume();
+    await once(response, 'end');
+  },
+);
 
 test('a chunk is sent as it was when the stream gave it', async () => {
   assert.equal((await handler.fetch('app', '/detachedLater')).text, 'as it was');

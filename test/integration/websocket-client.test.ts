@@ -1,5 +1,5 @@
-// WebSockets that workers open themselves, against a server of this machine: `new WebSocket`, `fetch` with an upgrade, passing
-// a socket on, the egress policy; and EventSource, which streams over fetch.
+// WebSockets that workers open themselves, against a server of this machine: `new WebSocket`, `fetch` with an upgrade,
+// passing a socket on, the egress policy; and EventSource, which streams over fetch.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
@@ -144,7 +144,8 @@ before(async () => {
     else if (request.url === '/events') {
       eventRequests.push(request.headers['last-event-id'] as string | undefined);
       response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
-      if (eventRequests.length === 1) response.end('retry: 1\n: comment\n\nid: 7\rdata: one\r\ndata:two\n\ndata: cut off');
+      if (eventRequests.length === 1)
+        response.end('retry: 1\n: comment\n\nid: 7\rdata: one\r\ndata:two\n\ndata: cut off');
       else response.write('event: end\ndata: {"last":1}\n\n');
     } else response.end('plain answer');
   });
@@ -168,7 +169,10 @@ after(async () => {
 });
 
 async function result(path: string): Promise<unknown> {
-  const response = await handler.fetch('worker', `${path}${path.includes('?') ? '&' : '?'}base=${encodeURIComponent(base)}`);
+  const response = await handler.fetch(
+    'worker',
+    `${path}${path.includes('?') ? '&' : '?'}base=${encodeURIComponent(base)}`,
+  );
   return response.status === 200 ? response.json() : response.text;
 }
 
@@ -221,7 +225,9 @@ describe('a WebSocket that a worker opens', () => {
   });
 
   it('fails with an error and code 1006 where there is no WebSocket server', async () => {
-    const refused = (await result(`/fails?to=${encodeURIComponent(`${base}/echo`.replace(/:\d+/, ':1'))}`)) as unknown[];
+    const refused = (await result(
+      `/fails?to=${encodeURIComponent(`${base}/echo`.replace(/:\d+/, ':1'))}`,
+    )) as unknown[];
     assert.deepEqual([/ECONNREFUSED/.test(String(refused[0])), ...refused.slice(1)], [true, 1006, 3]);
     assert.deepEqual(await result('/aborts'), [1006, 3]);
   });

@@ -1,5 +1,5 @@
-// WebSockets through a whole handler with the real `ws` client: the worker's end, its close codes and bounds, and workers that
-// open sockets themselves.
+// WebSockets through a whole handler with the real `ws` client: the worker's end, its close codes and bounds, and
+// workers that open sockets themselves.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { ClientRequest, IncomingMessage } from 'node:http';
@@ -43,12 +43,18 @@ interface ExecutionContext { waitUntil(promise: Promise<unknown>): void }
 
 let handler: TestHandler;
 before(async () => {
-  handler = await startHandler({ echo }, { webSocketBufferedBytesMax: 4 * 1024 * 1024, webSocketMessageBytesMax: 1024 * 1024 });
+  handler = await startHandler(
+    { echo },
+    { webSocketBufferedBytesMax: 4 * 1024 * 1024, webSocketMessageBytesMax: 1024 * 1024 },
+  );
 });
 after(() => handler.close());
 
 function connect(path = '/', protocols: string[] = [], options: ClientOptions = {}): WebSocket {
-  return new WebSocket(`ws://127.0.0.1:${handler.port}${path}`, protocols, { headers: { host: 'echo.localhost' }, ...options });
+  return new WebSocket(`ws://127.0.0.1:${handler.port}${path}`, protocols, {
+    headers: { host: 'echo.localhost' },
+    ...options,
+  });
 }
 
 async function opened(path?: string, protocols?: string[], options?: ClientOptions): Promise<WebSocket> {
@@ -104,7 +110,10 @@ describe('a WebSocket that a worker accepts', () => {
 
   it('speaks the sub-protocol that the response chose, which carries headers of its own', async () => {
     const socket = connect('/', ['other', 'chosen']);
-    const [[response]] = (await Promise.all([once(socket, 'upgrade'), once(socket, 'open')])) as [[IncomingMessage], unknown];
+    const [[response]] = (await Promise.all([once(socket, 'upgrade'), once(socket, 'open')])) as [
+      [IncomingMessage],
+      unknown,
+    ];
     assert.deepEqual([socket.protocol, response.headers['x-own']], ['chosen', 'yes']);
     socket.terminate();
   });
@@ -197,25 +206,33 @@ describe('a WebSocket that a worker accepts', () => {
     },
   );
 
-  it('of a client that does not read is closed, with a log line', notOverUws('waits for no answer to its close frame'), async () => {
-    const socket = await opened('/slow', [], { perMessageDeflate: false });
-    socket.pause();
-    socket.send('flood');
-    await handler.logged('echo', /A WebSocket has \d+ bytes waiting, more than 4194304: its client is too slow/);
-    socket.terminate();
-    await handler.logged('echo', /^close \/slow 1006 {2}false 3$/);
-  });
+  it(
+    'of a client that does not read is closed, with a log line',
+    notOverUws('waits for no answer to its close frame'),
+    async () => {
+      const socket = await opened('/slow', [], { perMessageDeflate: false });
+      socket.pause();
+      socket.send('flood');
+      await handler.logged('echo', /A WebSocket has \d+ bytes waiting, more than 4194304: its client is too slow/);
+      socket.terminate();
+      await handler.logged('echo', /^close \/slow 1006 {2}false 3$/);
+    },
+  );
 
-  it('loses nothing of a client that is faster than its worker', notOverUws('cannot stop reading a WebSocket'), async () => {
-    const socket = await opened('/', [], { perMessageDeflate: false });
-    const chunk = 'y'.repeat(20_000);
-    let received = 0;
-    const all = new Promise<void>((resolve) => socket.on('message', () => ++received === 500 && resolve()));
-    for (let index = 0; index < 500; index++) socket.send(chunk);
-    await all;
-    socket.close(1000);
-    assert.equal((await closed(socket))[0], 1000);
-  });
+  it(
+    'loses nothing of a client that is faster than its worker',
+    notOverUws('cannot stop reading a WebSocket'),
+    async () => {
+      const socket = await opened('/', [], { perMessageDeflate: false });
+      const chunk = 'y'.repeat(20_000);
+      let received = 0;
+      const all = new Promise<void>((resolve) => socket.on('message', () => ++received === 500 && resolve()));
+      for (let index = 0; index < 500; index++) socket.send(chunk);
+      await all;
+      socket.close(1000);
+      assert.equal((await closed(socket))[0], 1000);
+    },
+  );
 
   it('goes on after an error that a handler throws', async () => {
     const socket = await opened();
@@ -275,7 +292,8 @@ describe('bounds of WebSockets', () => {
 
   it('a deployment has so many and no more, and a closing handler sends 1012', async () => {
     const small = await startHandler({ echo }, { webSocketsMax: 2 });
-    const open = (): WebSocket => new WebSocket(`ws://127.0.0.1:${small.port}/`, { headers: { host: 'echo.localhost' } });
+    const open = (): WebSocket =>
+      new WebSocket(`ws://127.0.0.1:${small.port}/`, { headers: { host: 'echo.localhost' } });
     const one = open();
     const two = open();
     await Promise.all([once(one, 'open'), once(two, 'open')]);

@@ -125,7 +125,11 @@ test('bodies come in as text, JSON and bytes, and go out as they are', async () 
 test('a chunked body and one larger than the inline bound come in as a stream', async () => {
   const large = new Uint8Array(3_000_000).fill(7);
   assert.equal((await handler.fetch('echo', '/length', { method: 'POST', body: large })).text, '3000000');
-  const chunked = await handler.fetch('echo', '/length', { method: 'POST', body: large, headers: { 'transfer-encoding': 'chunked' } });
+  const chunked = await handler.fetch('echo', '/length', {
+    method: 'POST',
+    body: large,
+    headers: { 'transfer-encoding': 'chunked' },
+  });
   assert.equal(chunked.text, '3000000');
 });
 
@@ -166,7 +170,10 @@ test('HEAD of an endless body answers its head, and the body is cancelled', asyn
 });
 
 test('a URL that cannot be one answers an error, and requests beside it are not lost', async () => {
-  const [bad, good] = await Promise.all([send(handler.port, 'echo.localhost:99999', '/./info'), handler.fetch('echo', '/sync')]);
+  const [bad, good] = await Promise.all([
+    send(handler.port, 'echo.localhost:99999', '/./info'),
+    handler.fetch('echo', '/sync'),
+  ]);
   assert.ok(bad.status === 400 || bad.status === 500, String(bad.status));
   assert.equal(good.text, 'sync');
 });
@@ -201,7 +208,9 @@ test('listeners for errors and for rejections that nobody handles get the events
 });
 
 test('texts of every length and width are encoded into buffers of their own, whatever a worker did to arrays', async () => {
-  const texts = Array.from({ length: 90 }, (_, length) => ['x', 'ü', '東', '\ufffd'].map((one) => Buffer.from(one.repeat(length))));
+  const texts = Array.from({ length: 90 }, (_, length) =>
+    ['x', 'ü', '東', '\ufffd'].map((one) => Buffer.from(one.repeat(length))),
+  );
   assert.deepEqual(
     (await handler.fetch('echo', '/encoded')).json(),
     texts.flat().map((bytes) => [bytes.byteLength, bytes.byteLength, 0, bytes.toString('latin1')]),

@@ -1,5 +1,5 @@
-// A real Chromium for tests, driven over its own protocol: opens pages, acts on them as a person does, and notes what they load and
-// complain of. Null path: it is not installed.
+// A real Chromium for tests, driven over its own protocol: opens pages, acts on them as a person does, and notes what
+// they load and complain of. Null path: it is not installed.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -14,8 +14,10 @@ export const chromium = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find(
 
 /** A page. */
 export interface BrowserPage {
-  /** Addresses of all it asked for. */ readonly requested: readonly string[];
-  /** Errors: uncaught, written to the console, refused by a policy. */ readonly complaints: readonly string[];
+  /** Addresses of all it asked for. */
+  readonly requested: readonly string[];
+  /** Errors: uncaught, written to the console, refused by a policy. */
+  readonly complaints: readonly string[];
   open(url: string): Promise<void>;
   /** The value of an expression, awaited. */
   evaluate<Value = unknown>(expression: string): Promise<Value>;
@@ -56,7 +58,9 @@ const flags = [
 /** Starts a browser with one empty page. @param path {@link chromium} */
 export async function openBrowser(path: string): Promise<BrowserPage> {
   const profile = await mkdtemp(join(tmpdir(), 'platform-browser-'));
-  const child = spawn(path, [...flags, `--user-data-dir=${profile}`, 'about:blank'], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(path, [...flags, `--user-data-dir=${profile}`, 'about:blank'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
   const address = await new Promise<string>((resolve, reject) => {
     child.once('exit', (code) => reject(new Error(`The browser ended with ${code}`)));
     createInterface({ input: child.stderr }).on('line', (line) => {
@@ -83,7 +87,8 @@ export async function openBrowser(path: string): Promise<BrowserPage> {
     if (method === 'Network.requestWillBeSent') requested.push(params.request.url);
     if (method === 'Runtime.exceptionThrown')
       complaints.push(params.exceptionDetails.exception?.description ?? params.exceptionDetails.text);
-    if (method === 'Log.entryAdded' && params.entry.level === 'error') complaints.push(`${params.entry.text} ${params.entry.url ?? ''}`);
+    if (method === 'Log.entryAdded' && params.entry.level === 'error')
+      complaints.push(`${params.entry.text} ${params.entry.url ?? ''}`);
     if (method === 'Page.loadEventFired') loaded.resolve();
   });
   let session: string | undefined;
@@ -99,8 +104,13 @@ export async function openBrowser(path: string): Promise<BrowserPage> {
   for (const domain of ['Page', 'Runtime', 'Network', 'Log']) await ask(`${domain}.enable`);
 
   const evaluate = async <Value = unknown>(expression: string): Promise<Value> => {
-    const { result, exceptionDetails } = await ask('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true });
-    if (exceptionDetails !== undefined) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
+    const { result, exceptionDetails } = await ask('Runtime.evaluate', {
+      expression,
+      awaitPromise: true,
+      returnByValue: true,
+    });
+    if (exceptionDetails !== undefined)
+      throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
     return result.value as Value;
   };
   const until = (expression: string): Promise<void> =>
@@ -134,7 +144,8 @@ export async function openBrowser(path: string): Promise<BrowserPage> {
         `{ const one = ${one}; one.value = ${JSON.stringify(text)}; one.dispatchEvent(new Event('input', { bubbles: true })); }`,
       );
     },
-    prefer: (scheme) => ask('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: scheme }] }),
+    prefer: (scheme) =>
+      ask('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: scheme }] }),
     async screenshot(file) {
       const { data } = await ask('Page.captureScreenshot', { format: 'png' });
       await writeFile(file, Buffer.from(data, 'base64'));

@@ -1,5 +1,5 @@
-// A libSQL cloud for tests: the management API, and one server a database that speaks Hrana over HTTP, over better-sqlite3. It
-// keeps to the wire only; it shares no code with the store that it tests.
+// A libSQL cloud for tests: the management API, and one server a database that speaks Hrana over HTTP, over
+// better-sqlite3. It keeps to the wire only; it shares no code with the store that it tests.
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
@@ -13,8 +13,10 @@ export interface TestDatabaseCloud {
   readonly apiUrl: string;
   readonly apiToken: string;
   readonly groupToken: string;
-  /** What was asked of the management API. */ readonly calls: string[];
-  /** Names of the databases. */ readonly databases: Map<string, { readonly host: string; readonly db: Database.Database }>;
+  /** What was asked of the management API. */
+  readonly calls: string[];
+  /** Names of the databases. */
+  readonly databases: Map<string, { readonly host: string; readonly db: Database.Database }>;
   /** Answers of all servers from now on; null: as they should be. */
   failWith(status: number | null): void;
   close(): Promise<void>;
@@ -71,7 +73,10 @@ export async function startDatabaseCloud(): Promise<TestDatabaseCloud> {
 
   async function serve(
     token: string,
-    handle: (request: IncomingMessage, body: string) => Promise<{ status: number; body: unknown }> | { status: number; body: unknown },
+    handle: (
+      request: IncomingMessage,
+      body: string,
+    ) => Promise<{ status: number; body: unknown }> | { status: number; body: unknown },
   ): Promise<string> {
     const server = createServer((request, response) => {
       const chunks: Buffer[] = [];
@@ -147,7 +152,13 @@ export async function startDatabaseCloud(): Promise<TestDatabaseCloud> {
       if (!/^[a-z0-9-]{1,64}$/.test(given.name)) return { status: 400, body: { error: 'bad name' } };
       return {
         status: 200,
-        body: { database: { DbId: randomUUID(), Name: given.name, Hostname: await create(given.name, given.seed?.name ?? null) } },
+        body: {
+          database: {
+            DbId: randomUUID(),
+            Name: given.name,
+            Hostname: await create(given.name, given.seed?.name ?? null),
+          },
+        },
       };
     }
     const name = /^\/databases\/([a-z0-9-]+)$/.exec(path)?.[1] ?? '';
@@ -211,12 +222,19 @@ function execute(db: Database.Database, { sql, args = [] }: Statement): unknown 
   const statement = db.prepare(sql).safeIntegers();
   const values = args.map(fromValue);
   // better-sqlite3 takes numbered parameters by name only.
-  const bound = /\?\d/.test(sql) ? [Object.fromEntries(values.map((value, index) => [String(index + 1), value]))] : values;
+  const bound = /\?\d/.test(sql)
+    ? [Object.fromEntries(values.map((value, index) => [String(index + 1), value]))]
+    : values;
   const changes = (): bigint => db.prepare('SELECT total_changes()').safeIntegers().pluck().get() as bigint;
   const before = changes();
   if (!statement.reader) {
     const { changes: changed, lastInsertRowid } = statement.run(...bound);
-    return { cols: [], rows: [], affected_row_count: changes() === before ? 0 : changed, last_insert_rowid: String(lastInsertRowid) };
+    return {
+      cols: [],
+      rows: [],
+      affected_row_count: changes() === before ? 0 : changed,
+      last_insert_rowid: String(lastInsertRowid),
+    };
   }
   const rows = statement.raw().all(...bound) as unknown[][];
   return {

@@ -12,8 +12,10 @@ import { createDatabaseClient, type DatabaseClient } from '#runtime/stores/datab
 export interface TestDatabases {
   readonly service: DatabaseService;
   readonly client: DatabaseClient;
-  /** Where the files are. */ readonly directory: string;
-  /** What the operator was told. */ readonly reports: string[];
+  /** Where the files are. */
+  readonly directory: string;
+  /** What the operator was told. */
+  readonly reports: string[];
   close(): Promise<void>;
 }
 
@@ -66,7 +68,10 @@ export async function ask(
   place = at,
   transaction = 0,
 ): Promise<Record<string, unknown>> {
-  return JSON.parse((await client.run(place, op, transaction, JSON.stringify(args))) as string) as Record<string, unknown>;
+  return JSON.parse((await client.run(place, op, transaction, JSON.stringify(args))) as string) as Record<
+    string,
+    unknown
+  >;
 }
 
 /** Rows, or the refusal. */

@@ -15,7 +15,10 @@ export interface TestDev {
   close(): Promise<void>;
 }
 
-/** Starts it in a project's folder, on a free port. @param launcher of another copy of the program. @param environment variables beside this process's. */
+/**
+ * Starts it in a project's folder, on a free port. @param launcher of another copy of the program. @param environment
+ * variables beside this process's.
+ */
 export async function startDev(
   folder: string,
   flags: readonly string[] = [],

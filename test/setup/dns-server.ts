@@ -1,4 +1,5 @@
-// A name server on this machine, over UDP: what it answers to each name is up to the test. Speaks as much of RFC 1035 as c-ares asks.
+// A name server on this machine, over UDP: what it answers to each name is up to the test. Speaks as much of RFC 1035
+// as c-ares asks.
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -8,9 +9,12 @@ export type DnsAnswer = readonly string[] | 'unknown' | 'silence';
 
 /** A running server. */
 export interface DnsServer {
-  /** `127.0.0.1:<port>`. */ readonly address: string;
-  /** Names that were asked for, each with its type. */ readonly asked: string[];
-  /** Resolves when that name has been asked for, or at once when it has been. */ asking(name: string): Promise<void>;
+  /** `127.0.0.1:<port>`. */
+  readonly address: string;
+  /** Names that were asked for, each with its type. */
+  readonly asked: string[];
+  /** Resolves when that name has been asked for, or at once when it has been. */
+  asking(name: string): Promise<void>;
   close(): void;
 }
 
@@ -45,7 +49,11 @@ export async function startDnsServer(answer: (name: string, count: number) => Dn
     head.writeUInt16BE(says === 'unknown' ? 0x8183 : 0x8180, 2);
     head.writeUInt16BE(1, 4);
     head.writeUInt16BE(addresses.length, 6);
-    socket.send(Buffer.concat([head, question, ...addresses.map((address) => record(address, type))]), from.port, from.address);
+    socket.send(
+      Buffer.concat([head, question, ...addresses.map((address) => record(address, type))]),
+      from.port,
+      from.address,
+    );
   });
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
@@ -76,6 +84,8 @@ function expand(address: string): string {
   const [before = '', after = ''] = address.split('::');
   const left = before === '' ? [] : before.split(':');
   const right = after === '' ? [] : after.split(':');
-  const groups = address.includes('::') ? [...left, ...Array<string>(8 - left.length - right.length).fill('0'), ...right] : left;
+  const groups = address.includes('::')
+    ? [...left, ...Array<string>(8 - left.length - right.length).fill('0'), ...right]
+    : left;
   return groups.map((group) => group.padStart(4, '0')).join('');
 }

@@ -1,5 +1,6 @@
-// Rounds of kill -9 under load, for test/integration/durability.test.ts: queue, workflow, timer, state and database are used at once
-// while engines, Postgres, the broker and the database service die, and every acknowledgement is held against what came of it.
+// Rounds of kill -9 under load, for test/integration/durability.test.ts: queue, workflow, timer, state and database are
+// used at once while engines, Postgres, the broker and the database service die, and every acknowledgement is held
+// against what came of it.
 import type { SupervisorState } from '#runtime/supervisor/private-port/state.ts';
 import { childOf } from './child-process.ts';
 import { startPlatform } from './platform.ts';
@@ -11,24 +12,34 @@ export const steps = ['a', 'b', 'c'] as const;
 
 /** What became of the operations of one kind. */
 export interface Account {
-  /** Answered with 200. */ readonly acknowledged: number;
-  /** Answered with an error, or not at all: may have been done or not. */ readonly unknown: number;
-  /** Acknowledged, and nothing of it is there. */ readonly lost: readonly string[];
-  /** Of all, how many came; steps of runs count one by one, increments by their sum. */ readonly came: number;
-  /** How often something came again. */ readonly again: number;
-  /** Came, and nobody asked for it. */ readonly strange: readonly string[];
+  /** Answered with 200. */
+  readonly acknowledged: number;
+  /** Answered with an error, or not at all: may have been done or not. */
+  readonly unknown: number;
+  /** Acknowledged, and nothing of it is there. */
+  readonly lost: readonly string[];
+  /** Of all, how many came; steps of runs count one by one, increments by their sum. */
+  readonly came: number;
+  /** How often something came again. */
+  readonly again: number;
+  /** Came, and nobody asked for it. */
+  readonly strange: readonly string[];
 }
 
 /** A run of rounds. */
 export interface DurabilityReport {
   readonly kills: Readonly<Record<string, number>>;
   readonly accounts: Readonly<Record<Kind, Account>>;
-  /** Runs that ended otherwise than completed with their result: `id status`. */ readonly failedRuns: readonly string[];
-  /** Messages among the dead letters. */ readonly dead: number;
-  /** Statements about the SQLite file and rows of Postgres that do not agree with themselves. */ readonly corrupt: readonly string[];
+  /** Runs that ended otherwise than completed with their result: `id status`. */
+  readonly failedRuns: readonly string[];
+  /** Messages among the dead letters. */
+  readonly dead: number;
+  /** Statements about the SQLite file and rows of Postgres that do not agree with themselves. */
+  readonly corrupt: readonly string[];
 }
 
-const yaml = 'queue: { JOBS: jobs }\ntimer: { TIMER: reminders }\nworkflow: { ORDER: orders }\nstate: { KV: ledger }\ndb: { DB: main }\n';
+const yaml =
+  'queue: { JOBS: jobs }\ntimer: { TIMER: reminders }\nworkflow: { ORDER: orders }\nstate: { KV: ledger }\ndb: { DB: main }\n';
 const worker = `
 const note = (env, kind, id) => env.DB.prepare('INSERT INTO came (kind, id) VALUES (?, ?)').bind(kind, id).run();
 const operations = {
@@ -133,7 +144,8 @@ export async function runDurability(rounds: number, tell: (line: string) => void
     }
   }
 
-  const progress = (): Promise<void> => new Promise((resolve) => (waiting = { at: total + acknowledgedBetween, resolve }));
+  const progress = (): Promise<void> =>
+    new Promise((resolve) => (waiting = { at: total + acknowledgedBetween, resolve }));
 
   async function kill(what: 'engine' | 'Postgres' | 'broker' | 'database service'): Promise<void> {
     process.kill(await until(async () => victim(what, await platform.state())), 'SIGKILL');
@@ -152,8 +164,14 @@ export async function runDurability(rounds: number, tell: (line: string) => void
     return until(async () => {
       const came = new Set(((await insist('/came')) as Row[]).map(({ kind, id }) => `${kind} ${id}`));
       const has = (kind: Kind): boolean => acknowledged.get(kind)!.every((id) => came.has(`${kind} ${id}`));
-      const { backlogCount, inFlightCount } = (await insist('/queue')) as { backlogCount: number; inFlightCount: number };
-      const runs = await all<{ status: string }>([...acknowledged.get('workflow')!, ...unknown.get('workflow')!], '/runs');
+      const { backlogCount, inFlightCount } = (await insist('/queue')) as {
+        backlogCount: number;
+        inFlightCount: number;
+      };
+      const runs = await all<{ status: string }>(
+        [...acknowledged.get('workflow')!, ...unknown.get('workflow')!],
+        '/runs',
+      );
       const over = runs.every((run) => run === null || !['pending', 'running', 'paused'].includes(run.status));
       return (has('queue') || backlogCount === 0) && inFlightCount === 0 && backlogCount === 0 && has('timer') && over;
     });

@@ -6,7 +6,9 @@ import { openEventsPostgres, type EventStores } from '#runtime/stores/event-stor
 import { createTestDatabase } from './postgres.ts';
 
 /** Opens the stores of one database, one after the other for the whole file: closing them empties it. */
-export function eventsInPostgres(): (limits: DeliveryLimits) => Promise<{ stores: EventStores; close(): Promise<void> }> {
+export function eventsInPostgres(): (
+  limits: DeliveryLimits,
+) => Promise<{ stores: EventStores; close(): Promise<void> }> {
   let shared: Promise<{ database: Awaited<ReturnType<typeof createTestDatabase>>; owner: Postgres }> | null = null;
   let open = 0;
   let over = false;

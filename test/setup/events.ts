@@ -1,13 +1,21 @@
-// Events as a broker gives them to a deployment, and their way in over the private port: for attacks and benchmarks, which need no store.
+// Events as a broker gives them to a deployment, and their way in over the private port: for attacks and benchmarks,
+// which need no store.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EventKind } from '#runtime/engine/invocation/delivery.ts';
 import type { TestPlatform } from './platform.ts';
 import { send } from './send.ts';
 
-/** An event of each kind that carries a word: the payload of a message or timer, the name of a schedule, the input of a run of `orders`. */
+/**
+ * An event of each kind that carries a word: the payload of a message or timer, the name of a schedule, the input of a
+ * run of `orders`.
+ */
 export const eventOf: Readonly<Record<EventKind, (word: string) => object>> = {
-  queue: (payload) => ({ queueName: 'jobs', binding: 'JOBS', messages: [{ id: 'm1', payload, attempt: 1, timestamp: 1 }] }),
+  queue: (payload) => ({
+    queueName: 'jobs',
+    binding: 'JOBS',
+    messages: [{ id: 'm1', payload, attempt: 1, timestamp: 1 }],
+  }),
   timer: (payload) => ({ binding: 'CLOCK', id: 't1', scheduledTime: 1, payload, intervalMs: null }),
   cron: (name) => ({ name, cron: '* * * * *', scheduledTime: 1 }),
   workflow: (input) => ({ workflow: 'orders', executionId: 'e1', run: 'r1', input, steps: {} }),
@@ -15,16 +23,23 @@ export const eventOf: Readonly<Record<EventKind, (word: string) => object>> = {
 
 export const eventKinds = Object.keys(eventOf) as EventKind[];
 
-/** Handlers of all kinds for a worker's default export, each of which calls the worker's `work` with the event's word. */
+/**
+ * Handlers of all kinds for a worker's default export, each of which calls the worker's `work` with the event's word.
+ */
 export const eventHandlers = `
   message: ({ payload }) => work(payload),
   timer: ({ payload }) => work(payload),
   scheduled: ({ name }) => work(name),
   workflows: { orders: { handler: ({ input }) => work(input) } },`;
 
-/** Gives an event to what production of a project serves; resolves with its outcome, or the status and code of a refusal. */
+/**
+ * Gives an event to what production of a project serves; resolves with its outcome, or the status and code of a
+ * refusal.
+ */
 export async function deliver(platform: TestPlatform, project: string, kind: EventKind, word: string): Promise<string> {
-  const { production } = JSON.parse(readFileSync(join(platform.folder, 'routes', `${project}.json`), 'utf8')) as { production: string };
+  const { production } = JSON.parse(readFileSync(join(platform.folder, 'routes', `${project}.json`), 'utf8')) as {
+    production: string;
+  };
   const answer = await send(platform.privatePort, '127.0.0.1', '/_platform/deliver', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

@@ -1,5 +1,5 @@
-// Reads Prometheus's exposition format (0.0.4) by its letter, independently of what writes it: tests hold /metrics against it.
-// Throws on everything that the format forbids.
+// Reads Prometheus's exposition format (0.0.4) by its letter, independently of what writes it: tests hold /metrics
+// against it. Throws on everything that the format forbids.
 
 export interface ReadSample {
   readonly name: string;
@@ -62,10 +62,15 @@ export function parseExposition(text: string): Exposition {
     types,
     value: (name, labels = {}) =>
       samples.find(
-        (sample) => sample.name === name && has(sample, labels) && Object.keys(sample.labels).length === Object.keys(labels).length,
+        (sample) =>
+          sample.name === name &&
+          has(sample, labels) &&
+          Object.keys(sample.labels).length === Object.keys(labels).length,
       )?.value,
     sum: (name, labels = {}) =>
-      samples.filter((sample) => sample.name === name && has(sample, labels)).reduce((sum, { value }) => sum + value, 0),
+      samples
+        .filter((sample) => sample.name === name && has(sample, labels))
+        .reduce((sum, { value }) => sum + value, 0),
   };
 }
 
@@ -106,8 +111,11 @@ function checkHistograms(samples: readonly ReadSample[], types: Readonly<Record<
       const bounds = buckets.map(({ labels }) => (labels['le'] === '+Inf' ? Infinity : Number(labels['le'])));
       if (bounds.at(-1) !== Infinity || bounds.some((bound, at) => at > 0 && !(bound > bounds[at - 1]!)))
         throw new Error(`${family} ${key}: bounds`);
-      if (buckets.some(({ value }, at) => at > 0 && value < buckets[at - 1]!.value)) throw new Error(`${family} ${key}: buckets shrink`);
-      const count = samples.find(({ name, labels }) => name === `${family}_count` && JSON.stringify(labels) === key)?.value;
+      if (buckets.some(({ value }, at) => at > 0 && value < buckets[at - 1]!.value))
+        throw new Error(`${family} ${key}: buckets shrink`);
+      const count = samples.find(
+        ({ name, labels }) => name === `${family}_count` && JSON.stringify(labels) === key,
+      )?.value;
       if (count !== buckets.at(-1)!.value) throw new Error(`${family} ${key}: count ${count}`);
     }
   }

@@ -6,7 +6,8 @@ let server: { stop(): Promise<void> } | null = null;
 
 export async function globalSetup(): Promise<void> {
   const files = process.argv.filter((word) => word.endsWith('.test.ts'));
-  if (files.some((file) => /setup\/(?:events-)?postgres\.ts/.test(readFileSync(file, 'utf8')))) server = await startTestPostgres();
+  if (files.some((file) => /setup\/(?:events-)?postgres\.ts/.test(readFileSync(file, 'utf8'))))
+    server = await startTestPostgres();
 }
 
 export async function globalTeardown(): Promise<void> {

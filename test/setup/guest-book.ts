@@ -1,5 +1,6 @@
-// examples/guest-book asked end to end, wherever it is served: users, entries, pictures, letters by the queue, a workflow whose sleep
-// outlives a restart, a bin with timers, a schedule. Used by the tests of `platform dev` and of the platform.
+// examples/guest-book asked end to end, wherever it is served: users, entries, pictures, letters by the queue, a
+// workflow whose sleep outlives a restart, a bin with timers, a schedule. Used by the tests of `platform dev` and of
+// the platform.
 import assert from 'node:assert/strict';
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -30,8 +31,10 @@ export async function copyGuestBook(): Promise<{ folder: string; remove(): Promi
 export interface GuestBookHost {
   readonly origin: string;
   fetch(path: string, options?: TestRequest): Promise<TestResponse>;
-  /** Resolves when the worker has logged a match. */ logged(pattern: RegExp): Promise<unknown>;
-  /** Ends what serves it, and has it served again. */ restart(): Promise<void>;
+  /** Resolves when the worker has logged a match. */
+  logged(pattern: RegExp): Promise<unknown>;
+  /** Ends what serves it, and has it served again. */
+  restart(): Promise<void>;
 }
 
 interface Entry {
@@ -45,7 +48,8 @@ interface Entry {
 interface Guest {
   ask(method: string, path: string, body?: unknown): Promise<TestResponse>;
   entries(): Promise<Entry[]>;
-  /** Subjects of the letters, once there are so many. */ letters(count: number): Promise<string[]>;
+  /** Subjects of the letters, once there are so many. */
+  letters(count: number): Promise<string[]>;
 }
 
 /** Registers the tests. */
@@ -54,8 +58,16 @@ export function guestBookStory(host: () => GuestBookHost): void {
   function guest(): Guest {
     let cookie = '';
     const ask: Guest['ask'] = async (method, path, body) => {
-      const headers = { cookie, origin: host().origin, ...(body !== undefined && { 'content-type': 'application/json' }) };
-      const response = await host().fetch(path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) });
+      const headers = {
+        cookie,
+        origin: host().origin,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      };
+      const response = await host().fetch(path, {
+        method,
+        headers,
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
       const set = [response.headers['set-cookie'] ?? []].flat().map((line) => line.split(';')[0]);
       if (set.length > 0) cookie = set.join('; ');
       return response;
@@ -143,7 +155,11 @@ export function guestBookStory(host: () => GuestBookHost): void {
     await host().fetch(await address(), { method: 'PUT', body: '<p>', headers: { 'content-type': 'text/html' } });
     assert.equal((await bob.ask('PUT', `/api/entries/${id}/picture`)).status, 415);
     const picture = Buffer.from('89504e470d0a1a0a', 'hex');
-    const sent = await host().fetch(await address(), { method: 'PUT', body: picture, headers: { 'content-type': 'image/png' } });
+    const sent = await host().fetch(await address(), {
+      method: 'PUT',
+      body: picture,
+      headers: { 'content-type': 'image/png' },
+    });
     assert.equal(sent.status, 200, sent.text);
     const shown = (await bob.ask('PUT', `/api/entries/${id}/picture`)).json() as Entry;
     const seen = await host().fetch(new URL(String(shown.picture)).pathname);

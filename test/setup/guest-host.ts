@@ -51,7 +51,10 @@ export function connectGuestHost(handlesMax = 1000): HandleTable {
   host.callWaiting = (name, args, parts) => {
     const { handle, last, ...given } = args as { handle: number; last: boolean };
     const id = handle === 0 && !last ? ++lastDecoder : handle;
-    const { parts: made = [] } = textOperations['text.decode']!({ ...given, id, isNew: handle === 0, isLast: last }, parts);
+    const { parts: made = [] } = textOperations['text.decode']!(
+      { ...given, id, isNew: handle === 0, isLast: last },
+      parts,
+    );
     return { value: { handle: last ? 0 : id }, parts: made.map((part) => new Uint8Array(part)) };
   };
   host.defineLazy = (target, name, enumerable, load) => {

@@ -1,5 +1,5 @@
-// A whole handler in this process for integration tests: real builder, real artifacts, real isolates, a real socket. One engine
-// per test file; `close` checks that nothing is left running.
+// A whole handler in this process for integration tests: real builder, real artifacts, real isolates, a real socket.
+// One engine per test file; `close` checks that nothing is left running.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -38,8 +38,10 @@ export function notOverUws(reason: string): { skip: string | false } {
 /** A worker to serve: its files by path, or the text of its `src/index.ts`. */
 export interface WorkerSource {
   readonly files: Readonly<Record<string, string>> | string;
-  /** A folder to build instead of `files`. */ readonly folder?: string;
-  /** Text of its platform.yaml. */ readonly yaml?: string;
+  /** A folder to build instead of `files`. */
+  readonly folder?: string;
+  /** Text of its platform.yaml. */
+  readonly yaml?: string;
   readonly vars?: Readonly<Record<string, string>>;
   readonly plan?: Plan;
 }
@@ -132,19 +134,28 @@ export async function startHandler(
     stores: options.stores ?? noStores,
     databases: null,
     authRoutes: options.authRoutes ?? null,
-    signedFiles: options.stores?.fs ? createSignedFiles(options.stores.fs, Buffer.alloc(32, 7), limits.bodyBytesMax) : null,
+    signedFiles: options.stores?.fs
+      ? createSignedFiles(options.stores.fs, Buffer.alloc(32, 7), limits.bodyBytesMax)
+      : null,
     hostOf: (project) => `${project}.localhost`,
     namespaceOf: (project) => project,
     findDeployment: (id) => table.findDeployment(id),
     cache: createMemoryCache({ bytesMax: limits.cacheBytesMax }),
     onLog: ({ project }, line) => {
       logs.push({ ...line, project });
-      for (const waiter of waiting) if (waiter.project === project && waiter.pattern.test(line.text)) waiter.resolve(line);
+      for (const waiter of waiting)
+        if (waiter.project === project && waiter.pattern.test(line.text)) waiter.resolve(line);
     },
     onRequest: (record) => requests.push(record),
   });
   const { open: openListener } = await chooseListener(overUws ? 'uws' : 'node');
-  const listener = await openListener({ port: 0, host: '127.0.0.1', limits, domains: ['localhost'], onExchange: handler.onExchange });
+  const listener = await openListener({
+    port: 0,
+    host: '127.0.0.1',
+    limits,
+    domains: ['localhost'],
+    onExchange: handler.onExchange,
+  });
   return {
     port: listener.port,
     engine,

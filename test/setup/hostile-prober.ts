@@ -1,5 +1,6 @@
-// The victim's client, in a thread of its own so that neither the attacker's client nor the table's process delays it: one
-// request every 20 ms, the next only when the last has ended. Started by hostile.ts; answers `stop` with what it saw.
+// The victim's client, in a thread of its own so that neither the attacker's client nor the table's process delays it:
+// one request every 20 ms, the next only when the last has ended. Started by hostile.ts; answers `stop` with what it
+// saw.
 import { parentPort, workerData } from 'node:worker_threads';
 
 /** What the victim's client saw. */
@@ -7,7 +8,8 @@ export interface Probed {
   readonly requests: number;
   readonly failures: number;
   readonly failuresInARow: number;
-  /** Longest time from asking to a good answer, over failures in between. */ readonly longestMs: number;
+  /** Longest time from asking to a good answer, over failures in between. */
+  readonly longestMs: number;
   readonly lastFailure: string;
 }
 
@@ -28,7 +30,9 @@ function ask(): Promise<string> {
       let text = '';
       response.setEncoding('utf8');
       response.on('data', (chunk: string) => (text += chunk));
-      response.on('end', () => resolve(response.statusCode === 200 && text === 'unhurt' ? '' : `${response.statusCode} ${text}`));
+      response.on('end', () =>
+        resolve(response.statusCode === 200 && text === 'unhurt' ? '' : `${response.statusCode} ${text}`),
+      );
       response.on('error', (error) => resolve(String(error)));
     });
     sent.setTimeout(PATIENCE_MS, () => sent.destroy(new Error(`no answer within ${PATIENCE_MS} ms`)));

@@ -1,5 +1,5 @@
-// One attack on a platform of its own, with a victim beside it: what an attack file says of itself, what it may use, and the
-// verdict. Used by test/hostile/main.ts (all of them) and test/hostile/attacks.test.ts (a handful).
+// One attack on a platform of its own, with a victim beside it: what an attack file says of itself, what it may use,
+// and the verdict. Used by test/hostile/main.ts (all of them) and test/hostile/attacks.test.ts (a handful).
 import { connect, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -19,21 +19,33 @@ export type AttackKind = (typeof attackKinds)[number];
 /** An attack: the default export of a file in test/hostile/attacks. */
 export interface Attack {
   readonly kind: AttackKind;
-  /** It may end the process it runs in: the victim may then lose one request at a time and wait up to 2 s. */ readonly kills?: boolean;
-  /** Text of the attacker's worker, or of several workers by project. */ readonly worker: string | Readonly<Record<string, string>>;
-  /** platform.yaml of each of them. */ readonly yaml?: string;
-  /** Settings of the platform beside those of {@link settings}. */ readonly environment?: Readonly<Record<string, string>>;
-  /** Does it, and says what the attacker got. */ attack(context: AttackContext): Promise<string>;
-  /** Exactly what the attacker has to get; of a list, one; of distinct answers, which must and which may be among them. */
+  /** It may end the process it runs in: the victim may then lose one request at a time and wait up to 2 s. */
+  readonly kills?: boolean;
+  /** Text of the attacker's worker, or of several workers by project. */
+  readonly worker: string | Readonly<Record<string, string>>;
+  /** platform.yaml of each of them. */
+  readonly yaml?: string;
+  /** Settings of the platform beside those of {@link settings}. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Does it, and says what the attacker got. */
+  attack(context: AttackContext): Promise<string>;
+  /**
+   * Exactly what the attacker has to get; of a list, one; of distinct answers, which must and which may be among them.
+   */
   readonly expect: string | readonly string[] | { readonly must: readonly string[]; readonly may: readonly string[] };
-  /** How much the engine's resident memory may grow meanwhile, in MB. */ readonly growthMbMax?: number;
-  /** The attacker's own worker need not answer afterwards. */ readonly ends?: boolean;
+  /** How much the engine's resident memory may grow meanwhile, in MB. */
+  readonly growthMbMax?: number;
+  /** The attacker's own worker need not answer afterwards. */
+  readonly ends?: boolean;
 }
 
 /** What an attack works with. */
 export interface AttackContext {
   readonly platform: TestPlatform;
-  /** `<status> <error code or beginning of the text>` of one request to the attacker, or the code of a broken connection. */
+  /**
+   * `<status> <error code or beginning of the text>` of one request to the attacker, or the code of a broken
+   * connection.
+   */
   get(path?: string, options?: Ask): Promise<string>;
   /** The distinct answers of that many requests at a time, over and over for some time, sorted. */
   flood(path: string, options: { clients: number; ms: number } & Ask): Promise<string>;
@@ -50,20 +62,27 @@ export interface Ask {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
-  /** Gives up after this long. */ readonly patienceMs?: number;
+  /** Gives up after this long. */
+  readonly patienceMs?: number;
 }
 
 /** What became of an attack. */
 export interface Verdict {
   readonly passed: boolean;
-  /** Why not. */ readonly objections: readonly string[];
-  /** It failed by time alone, which a busy machine can be the reason of. */ readonly byTimeAlone: boolean;
+  /** Why not. */
+  readonly objections: readonly string[];
+  /** It failed by time alone, which a busy machine can be the reason of. */
+  readonly byTimeAlone: boolean;
   readonly answer: string;
   readonly victim: Probed;
   readonly engineDeaths: number;
   readonly ms: number;
-  /** CPU of all its processes, also before it began. */ readonly cpuMs: number;
-  /** Part of the machine's CPU that others used meanwhile, 0 to 1: where it is much, waiting times say nothing about the platform. */
+  /** CPU of all its processes, also before it began. */
+  readonly cpuMs: number;
+  /**
+   * Part of the machine's CPU that others used meanwhile, 0 to 1: where it is much, waiting times say nothing about the
+   * platform.
+   */
   readonly othersShare: number;
 }
 
@@ -76,7 +95,8 @@ const settings = {
   WORKER_STARTUP_CPU_LIMIT_MS: '200',
   WORKER_MEMORY_MB: '64',
   WORKER_WALL_LIMIT_MS: '20000',
-  // One that does not kill has nobody to replace, and the spare's boot would only be more load on a machine that is busy.
+  // One that does not kill has nobody to replace, and the spare's boot would only be more load on a machine that is
+  // busy.
   HANDLER_PROCESSES: '1',
   HANDLER_SPARES: '0',
   DRAIN_MS: '200',
@@ -93,7 +113,10 @@ export function attacker(attack: string, top = ''): string {
   return `${top}\nexport default { async fetch(request, env, ctx) { const url = new URL(request.url); if (url.pathname !== '/attack') return new Response('alive'); ${attack} } };`;
 }
 
-/** An attack that burns CPU in two projects at once, which is every place an engine of two cores has; each request has to end at its budget. */
+/**
+ * An attack that burns CPU in two projects at once, which is every place an engine of two cores has; each request has
+ * to end at its budget.
+ */
 export function spinner(attack: string, top = '', expect = '500 cpu_limit_exceeded'): Attack {
   const worker = attacker(attack, top);
   return {
@@ -101,14 +124,20 @@ export function spinner(attack: string, top = '', expect = '500 cpu_limit_exceed
     worker: { attacker: worker, accomplice: worker },
     async attack({ flood }) {
       const options = { clients: 1, ms: 1500 };
-      const answers = await Promise.all([flood('/attack', options), flood('/attack', { ...options, project: 'accomplice' })]);
+      const answers = await Promise.all([
+        flood('/attack', options),
+        flood('/attack', { ...options, project: 'accomplice' }),
+      ]);
       return [...new Set(answers)].join(' and ');
     },
     expect,
   };
 }
 
-/** A worker that counts its requests, is polite to a thousand and spins in those after them; each of these has to end at its budget. */
+/**
+ * A worker that counts its requests, is polite to a thousand and spins in those after them; each of these has to end at
+ * its budget.
+ */
 export function turncoat(worker: string): Attack {
   return {
     kind: 'cpu',
@@ -175,7 +204,15 @@ async function run(attack: Attack): Promise<Omit<Verdict, 'cpuMs' | 'othersShare
     const gapMax = attack.kills === true ? GAP_MS_MAX_KILLED : GAP_MS_MAX;
     const byTimeAlone = objections.length === 0;
     if (victim.longestMs > gapMax) objections.push(`the victim waited ${Math.round(victim.longestMs)} ms`);
-    return { passed: objections.length === 0, objections, byTimeAlone, answer, victim, engineDeaths, ms: performance.now() - began };
+    return {
+      passed: objections.length === 0,
+      objections,
+      byTimeAlone,
+      answer,
+      victim,
+      engineDeaths,
+      ms: performance.now() - began,
+    };
   } finally {
     await platform.close();
   }
@@ -256,15 +293,22 @@ function createContext(platform: TestPlatform): AttackContext {
 function ask(port: number, path: string, options: Ask): Promise<string> {
   return new Promise((resolve) => {
     const headers = { ...options.headers, host: options.host ?? `${options.project ?? 'attacker'}.localhost` };
-    const sent = request({ host: '127.0.0.1', port, path, method: options.method ?? 'GET', headers, agent: false }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.on('end', () =>
-        resolve(`${response.statusCode} ${word(response.headers['x-platform-error'], Buffer.concat(chunks))}`.trim()),
-      );
-      response.on('error', (error: NodeJS.ErrnoException) => resolve(`${response.statusCode} ${error.code ?? error.message}`));
-    });
-    sent.setTimeout(options.patienceMs ?? 15_000, () => sent.destroy(Object.assign(new Error(), { code: 'NO_ANSWER' })));
+    const sent = request(
+      { host: '127.0.0.1', port, path, method: options.method ?? 'GET', headers, agent: false },
+      (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('end', () =>
+          resolve(`${response.statusCode} ${word(response.headers['x-platform-error'], Buffer.concat(chunks))}`.trim()),
+        );
+        response.on('error', (error: NodeJS.ErrnoException) =>
+          resolve(`${response.statusCode} ${error.code ?? error.message}`),
+        );
+      },
+    );
+    sent.setTimeout(options.patienceMs ?? 15_000, () =>
+      sent.destroy(Object.assign(new Error(), { code: 'NO_ANSWER' })),
+    );
     sent.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
     sent.end(options.body);
   });

@@ -1,12 +1,15 @@
-// Clients that keep asking while a test does something to the platform: each on connections of its own, and each answer counted.
+// Clients that keep asking while a test does something to the platform: each on connections of its own, and each answer
+// counted.
 import { Agent, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 
 /** What the clients have seen. */
 export interface Load {
   readonly answers: number;
-  /** Not the expected answer, or none: the reasons. */ readonly failures: string[];
-  /** Answers that announced the end of their connection. */ readonly lastAnswers: number;
+  /** Not the expected answer, or none: the reasons. */
+  readonly failures: string[];
+  /** Answers that announced the end of their connection. */
+  readonly lastAnswers: number;
   /** Resolves when so many more answers are in. */
   more(count: number): Promise<void>;
   stop(): Promise<void>;

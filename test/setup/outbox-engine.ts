@@ -1,5 +1,6 @@
-// An engine that stops between the commit of a transaction and what follows it, for test/integration/outbox.test.ts, which kills it
-// there. Arguments: socket of the database service, file of the queues, and where to stop: `before` or `after` the queue has the message.
+// An engine that stops between the commit of a transaction and what follows it, for test/integration/outbox.test.ts,
+// which kills it there. Arguments: socket of the database service, file of the queues, and where to stop: `before` or
+// `after` the queue has the message.
 import { databaseOps } from '#core/database-request.ts';
 import { defaultDeliveryLimits as limits } from '#core/delivery-limits.ts';
 import { createDatabaseClient } from '#runtime/stores/database-service.ts';

@@ -1,5 +1,5 @@
-// The handler as it runs in production, for hostile and end-to-end tests: a supervisor process and its engine over a data
-// folder of this test's own.
+// The handler as it runs in production, for hostile and end-to-end tests: a supervisor process and its engine over a
+// data folder of this test's own.
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -33,9 +33,18 @@ export interface TestPlatform {
   /** Resolves when another engine listens. */
   restarted(): Promise<void>;
   /** `files`: further ones of the project, by path; `branch`: of a preview, default production's. */
-  deploy(name: string, code: string, yaml?: string, files?: Readonly<Record<string, string>>, branch?: string): Promise<void>;
+  deploy(
+    name: string,
+    code: string,
+    yaml?: string,
+    files?: Readonly<Record<string, string>>,
+    branch?: string,
+  ): Promise<void>;
   fetch(project: string, path?: string, options?: TestRequest): Promise<TestResponse>;
-  /** Asks until the project answers with this text; an engine that is being replaced refuses or cuts connections meanwhile. */
+  /**
+   * Asks until the project answers with this text; an engine that is being replaced refuses or cuts connections
+   * meanwhile.
+   */
   answers(project: string, text: string, path?: string): Promise<void>;
   /** Resolves with the first line of the platform's log that matches. */
   logged(matches: (line: LogRecord) => boolean): Promise<LogRecord>;
@@ -46,7 +55,10 @@ export interface TestPlatform {
   close(): Promise<void>;
 }
 
-/** Starts supervisor and engines (one, unless `HANDLER_PROCESSES` says otherwise) on a free port with some workers deployed. */
+/**
+ * Starts supervisor and engines (one, unless `HANDLER_PROCESSES` says otherwise) on a free port with some workers
+ * deployed.
+ */
 export async function startPlatform(
   workers: Readonly<Record<string, string>>,
   environment: Readonly<Record<string, string>> = {},
@@ -119,13 +131,15 @@ export async function startPlatform(
   // Later on its end is what a test may want.
   ended.catch(() => {});
   try {
-    while (engineStarts < Number(environment['HANDLER_PROCESSES'] ?? 1)) await Promise.race([heard('listening'), ended]);
+    while (engineStarts < Number(environment['HANDLER_PROCESSES'] ?? 1))
+      await Promise.race([heard('listening'), ended]);
   } catch (error) {
     // Whatever it left behind holds the other end, and the test file would wait for it.
     supervisor.stdout!.destroy();
     throw error;
   }
-  const fetch: TestPlatform['fetch'] = (project, path = '/', options = {}) => send(engine.port, `${project}.localhost`, path, options);
+  const fetch: TestPlatform['fetch'] = (project, path = '/', options = {}) =>
+    send(engine.port, `${project}.localhost`, path, options);
   return {
     folder,
     supervisorPid: supervisor.pid ?? 0,

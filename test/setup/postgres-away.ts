@@ -1,5 +1,5 @@
-// A program of test/integration/postgres-away.test.ts: sends and delivers messages while Postgres is killed twice, and prints what
-// became of them.
+// A program of test/integration/postgres-away.test.ts: sends and delivers messages while Postgres is killed twice, and
+// prints what became of them.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -1,4 +1,5 @@
-// A Postgres server for tests with a migrated template database. Started by global.ts for a whole run, by postgres.ts for one file.
+// A Postgres server for tests with a migrated template database. Started by global.ts for a whole run, by postgres.ts
+// for one file.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -1,5 +1,5 @@
-// Postgres for tests: one server a test run (test/setup/global.ts), or one for the file where it runs by itself; a database of
-// its own for each caller, copied from a migrated template.
+// Postgres for tests: one server a test run (test/setup/global.ts), or one for the file where it runs by itself; a
+// database of its own for each caller, copied from a migrated template.
 import { after } from 'node:test';
 import { urlOfDatabase } from '#postgres/address.ts';
 import { openPostgres } from '#postgres/connection.ts';

@@ -1,7 +1,10 @@
 // What the machine's processors did, as the system counts it: for attacks, which are judged by time, and for benches.
 import { readFileSync } from 'node:fs';
 
-/** Time of all processors: busy, taken by the machine's host, altogether, and of this process with the ended ones below it; zeros where the system does not say. */
+/**
+ * Time of all processors: busy, taken by the machine's host, altogether, and of this process with the ended ones below
+ * it; zeros where the system does not say.
+ */
 export function processorTicks(): { busy: number; taken: number; all: number; own: number } {
   try {
     const machine = readFileSync('/proc/stat', 'latin1').split('\n', 1)[0]!.trim().split(/\s+/).slice(1, 9).map(Number);

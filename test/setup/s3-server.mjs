@@ -1,5 +1,5 @@
-// A server that speaks S3, in a process of its own: it makes the marks of its pages with a cipher that OpenSSL offers only with
-// --openssl-legacy-provider. Says its port; ends with its parent.
+// A server that speaks S3, in a process of its own: it makes the marks of its pages with a cipher that OpenSSL offers
+// only with --openssl-legacy-provider. Says its port; ends with its parent.
 import S3rver from 's3rver';
 
 const server = new S3rver({

@@ -23,12 +23,24 @@ export interface TestRequest {
 
 /** One HTTP request to this machine with a Host header. */
 export async function send(port: number, host: string, path: string, options: TestRequest = {}): Promise<TestResponse> {
-  const sent = request({ host: '127.0.0.1', port, path, method: options.method ?? 'GET', headers: { ...options.headers, host } });
+  const sent = request({
+    host: '127.0.0.1',
+    port,
+    path,
+    method: options.method ?? 'GET',
+    headers: { ...options.headers, host },
+  });
   sent.end(options.body);
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer);
   const body = Buffer.concat(chunks);
   const text = body.toString('utf8');
-  return { status: response.statusCode ?? 0, headers: response.headers, body, text, json: () => JSON.parse(text) as unknown };
+  return {
+    status: response.statusCode ?? 0,
+    headers: response.headers,
+    body,
+    text,
+    json: () => JSON.parse(text) as unknown,
+  };
 }

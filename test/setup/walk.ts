@@ -1,5 +1,5 @@
-// A new user in a home of their own, with a copy of the repository: types lines into a shell as they stand in the documentation. For
-// test/e2e: the user may be another one than ours, and the Node in the PATH another version.
+// A new user in a home of their own, with a copy of the repository: types lines into a shell as they stand in the
+// documentation. For test/e2e: the user may be another one than ours, and the Node in the PATH another version.
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -23,24 +23,32 @@ import { root } from '#cli/tasks/processes.ts';
 
 /** Who walks. */
 export interface WalkOptions {
-  /** Null: the user of the test. */ readonly uid: number | null;
-  /** Folder of the `node` that comes first in the PATH; null: as it is. */ readonly node: string | null;
-  /** Whether `node_modules` is there already, by links: `npm ci` is not typed then. */ readonly installed: boolean;
+  /** Null: the user of the test. */
+  readonly uid: number | null;
+  /** Folder of the `node` that comes first in the PATH; null: as it is. */
+  readonly node: string | null;
+  /** Whether `node_modules` is there already, by links: `npm ci` is not typed then. */
+  readonly installed: boolean;
   readonly environment: Readonly<Record<string, string>>;
 }
 
 /** A command that goes on. */
 export interface Going {
   readonly output: string;
-  /** Resolves when it has printed a match, behind what the last call found. */ printed(pattern: RegExp): Promise<RegExpExecArray>;
-  /** Sends SIGTERM to what was typed, and resolves when it and all below it are gone. */ stop(): Promise<void>;
+  /** Resolves when it has printed a match, behind what the last call found. */
+  printed(pattern: RegExp): Promise<RegExpExecArray>;
+  /** Sends SIGTERM to what was typed, and resolves when it and all below it are gone. */
+  stop(): Promise<void>;
 }
 
 /** A walk. */
 export interface Walk {
-  /** Home, in which everything lies. */ readonly home: string;
-  /** The copy of the repository. */ readonly clone: string;
-  /** Where the shell is; `cd` of a line goes on from there. */ folder: string;
+  /** Home, in which everything lies. */
+  readonly home: string;
+  /** The copy of the repository. */
+  readonly clone: string;
+  /** Where the shell is; `cd` of a line goes on from there. */
+  folder: string;
   /** Types a line and waits for its end. @returns what it printed. @throws {Error} with that when it fails. */
   type(line: string, input?: string): Promise<string>;
   /** Types a line that goes on, and waits until it has printed a match. */
@@ -58,7 +66,10 @@ export async function startWalk({ uid, node, installed, environment }: WalkOptio
   const clone = path.join(home, 'platform');
   mkdirSync(clone, { recursive: true });
   // What Git would clone, with what is not committed yet.
-  const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root, encoding: 'utf8' });
+  const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
   for (const file of files.split('\0').filter((name) => name !== '' && existsSync(path.join(root, name)))) {
     mkdirSync(path.dirname(path.join(clone, file)), { recursive: true });
     copyFileSync(path.join(root, file), path.join(clone, file));
@@ -66,7 +77,8 @@ export async function startWalk({ uid, node, installed, environment }: WalkOptio
   // Only its owner may enter: /root is like that.
   chmodSync(home, 0o700);
   if (uid !== null)
-    for (const name of ['.', ...readdirSync(home, { recursive: true, encoding: 'utf8' })]) chownSync(path.join(home, name), uid, uid);
+    for (const name of ['.', ...readdirSync(home, { recursive: true, encoding: 'utf8' })])
+      chownSync(path.join(home, name), uid, uid);
   if (installed) execFileSync('cp', ['-al', path.join(root, 'node_modules'), path.join(clone, 'node_modules')]);
   const bin = path.join(base, 'bin');
   if (node !== null) {
@@ -80,8 +92,13 @@ export async function startWalk({ uid, node, installed, environment }: WalkOptio
   }
   // What this machine's npm is set up with is not the user's to know.
   const asked = uid === null ? ['registry', 'cafile', 'cache'] : ['registry', 'cafile'];
-  const settings = asked.map((name) => [`npm_config_${name}`, execFileSync('npm', ['config', 'get', name], { encoding: 'utf8' }).trim()]);
-  const passed = Object.entries(process.env).filter(([name]) => /^(?:NODE_EXTRA_CA_CERTS|(?:https?|no)_proxy)$/i.test(name));
+  const settings = asked.map((name) => [
+    `npm_config_${name}`,
+    execFileSync('npm', ['config', 'get', name], { encoding: 'utf8' }).trim(),
+  ]);
+  const passed = Object.entries(process.env).filter(([name]) =>
+    /^(?:NODE_EXTRA_CA_CERTS|(?:https?|no)_proxy)$/i.test(name),
+  );
   const env: NodeJS.ProcessEnv = {
     PATH: node === null ? process.env['PATH'] : `${bin}:${process.env['PATH']}`,
     HOME: home,
@@ -106,7 +123,8 @@ export async function startWalk({ uid, node, installed, environment }: WalkOptio
       const child = open(line);
       child.stdin!.end(input);
       let output = '';
-      for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+      for (const stream of [child.stdout!, child.stderr!])
+        stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
       const late = setTimeout(() => child.kill('SIGKILL'), lineMsMax);
       const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
       clearTimeout(late);
@@ -120,7 +138,8 @@ export async function startWalk({ uid, node, installed, environment }: WalkOptio
       let output = '';
       let read = 0;
       let code: number | null = null;
-      for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+      for (const stream of [child.stdout!, child.stderr!])
+        stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
       child.on('exit', (ended) => (code = ended ?? -1));
       const printed = (wanted: RegExp): Promise<RegExpExecArray> =>
         within(() => {

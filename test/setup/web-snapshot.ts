@@ -1,5 +1,5 @@
-// Child process of guest/web/snapshot.test.ts: bundles all of runtime/engine/guest/web, makes a V8 snapshot of it and prints its
-// size, the source's greatest character code and the median time to an isolate with a context, as JSON.
+// Child process of guest/web/snapshot.test.ts: bundles all of runtime/engine/guest/web, makes a V8 snapshot of it and
+// prints its size, the source's greatest character code and the median time to an isolate with a context, as JSON.
 import { join } from 'node:path';
 import ivm from 'isolated-vm';
 import { rolldown } from 'rolldown';
@@ -15,14 +15,19 @@ const bundle = await rolldown({
     {
       name: entry,
       resolveId: (id) => (id === entry ? id : null),
-      load: (id) => (id === entry ? `import { installGlobals } from ${JSON.stringify(globals)}; installGlobals(globalThis);` : null),
+      load: (id) =>
+        id === entry ? `import { installGlobals } from ${JSON.stringify(globals)}; installGlobals(globalThis);` : null,
     },
   ],
 });
 const { output } = await bundle.generate({
   format: 'iife',
   codeSplitting: false,
-  minify: { compress: true, mangle: { toplevel: false, keepNames: { function: true, class: true } }, codegen: { removeWhitespace: true } },
+  minify: {
+    compress: true,
+    mangle: { toplevel: false, keepNames: { function: true, class: true } },
+    codegen: { removeWhitespace: true },
+  },
 });
 await bundle.close();
 const { code } = output[0];

@@ -5,10 +5,14 @@ import { readImports, type ImportSpecifier } from '#cli/tasks/imports.ts';
 import { isOwnModule, lineAt, type Finding, type Sources } from './sources.ts';
 
 interface Zone {
-  /** Path prefix; the longest one that fits decides. */ readonly prefix: string;
-  /** Prefixes its files may import besides the zone itself. */ readonly may: readonly string[];
-  /** Prefixes of which only types may be imported. */ readonly mayTypes?: readonly string[];
-  /** Whether it joins the parts of the engine: it may import all of them, but nothing of the guest. */ readonly joins?: boolean;
+  /** Path prefix; the longest one that fits decides. */
+  readonly prefix: string;
+  /** Prefixes its files may import besides the zone itself. */
+  readonly may: readonly string[];
+  /** Prefixes of which only types may be imported. */
+  readonly mayTypes?: readonly string[];
+  /** Whether it joins the parts of the engine: it may import all of them, but nothing of the guest. */
+  readonly joins?: boolean;
 }
 
 /** Parts of the engine that handler.ts joins: they know each other's types, never each other's insides. */
@@ -49,7 +53,10 @@ const zones: readonly Zone[] = [
   enginePart('runtime/engine/isolates/', ['runtime/engine/invocation/outcome.ts']),
   enginePart('runtime/engine/invocation/'),
   enginePart('runtime/engine/bridge/', ['runtime/engine/invocation/outcome.ts']),
-  enginePart('runtime/engine/work/', ['runtime/engine/bindings/update-document.ts', 'runtime/engine/bindings/arguments.ts']),
+  enginePart('runtime/engine/work/', [
+    'runtime/engine/bindings/update-document.ts',
+    'runtime/engine/bindings/arguments.ts',
+  ]),
   enginePart('runtime/engine/cluster/', [
     'runtime/engine/http/header-block.ts',
     'runtime/engine/http/request-id.ts',
@@ -85,8 +92,15 @@ const zones: readonly Zone[] = [
   },
   { prefix: 'runtime/databases/', may: ['core/'] },
   { prefix: 'runtime/databases/main.ts', may: ['core/', 'runtime/databases/', 'runtime/stores/'] },
-  { prefix: 'runtime/broker/', may: ['core/', 'postgres/'], mayTypes: ['runtime/engine/bindings/', 'runtime/engine/invocation/'] },
-  { prefix: 'runtime/broker/main.ts', may: ['core/', 'deployments/', 'postgres/', 'runtime/broker/', 'runtime/stores/'] },
+  {
+    prefix: 'runtime/broker/',
+    may: ['core/', 'postgres/'],
+    mayTypes: ['runtime/engine/bindings/', 'runtime/engine/invocation/'],
+  },
+  {
+    prefix: 'runtime/broker/main.ts',
+    may: ['core/', 'deployments/', 'postgres/', 'runtime/broker/', 'runtime/stores/'],
+  },
   { prefix: 'runtime/supervisor/', may: ['core/', 'runtime/engine/metrics/', 'runtime/engine/cluster/homes.ts'] },
   {
     prefix: 'runtime/dev/',
@@ -115,7 +129,10 @@ const zones: readonly Zone[] = [
   { prefix: 'test/', may: [''] },
 ];
 
-/** The third-party libraries that stay in their folder. One that has no row may be used wherever its package.json declares it. */
+/**
+ * The third-party libraries that stay in their folder. One that has no row may be used wherever its package.json
+ * declares it.
+ */
 const homes: Readonly<Record<string, readonly string[]>> = {
   'isolated-vm': ['runtime/engine/isolates/'],
   'uWebSockets.js': ['runtime/engine/http/'],
@@ -160,7 +177,8 @@ export function importFindings(sources: Sources): Finding[] {
     const targets: string[] = [];
     for (const found of imports) {
       const target = resolveOwn(file, found.specifier);
-      const message = target === null ? bareObjection(file, found, sources) : ownObjection(file, target, found, sources);
+      const message =
+        target === null ? bareObjection(file, found, sources) : ownObjection(file, target, found, sources);
       if (message !== null) findings.push({ file, line: lineAt(text, found.start), message });
       // Types are erased and lazy imports run later: neither can close a cycle at load time.
       if (target !== null && !found.typeOnly && found.kind === 'static') targets.push(target);
@@ -188,7 +206,8 @@ function ownObjection(file: string, target: string, found: ImportSpecifier, sour
   if (zone === null) return `lies in a folder that test/tidy/import-rules.ts does not know: add a row for it`;
   const own = zone.prefix === 'packages/' ? `packages/${file.split('/')[1]}/` : zone.prefix;
   const inside = target.startsWith(own) && zoneOf(target)?.prefix === zone.prefix;
-  const joins = zone.joins === true && target.startsWith('runtime/engine/') && !target.startsWith('runtime/engine/guest/');
+  const joins =
+    zone.joins === true && target.startsWith('runtime/engine/') && !target.startsWith('runtime/engine/guest/');
   if (inside || joins || startsWithAny(target, zone.may)) return null;
   if (startsWithAny(target, zone.mayTypes ?? [])) {
     return found.typeOnly ? null : `imports values from ${target}: ${zone.prefix} may import only types from there`;
@@ -241,7 +260,8 @@ function hasOwnPackage(file: string, sources: Sources): boolean {
 
 function zoneOf(file: string): Zone | null {
   let best: Zone | null = null;
-  for (const zone of zones) if (file.startsWith(zone.prefix) && zone.prefix.length > (best?.prefix.length ?? 0)) best = zone;
+  for (const zone of zones)
+    if (file.startsWith(zone.prefix) && zone.prefix.length > (best?.prefix.length ?? 0)) best = zone;
   return best;
 }
 

@@ -1,4 +1,5 @@
-// Rules about a file by itself: names, opening comment, size, left-overs, machine paths. Functions over sources; no I/O.
+// Rules about a file by itself: names, opening comment, size, left-overs, machine paths. Functions over sources; no
+// I/O.
 import { isOwnModule, lineAt, type Finding, type Sources } from './sources.ts';
 
 const bannedWords = ['manager', 'helper', 'helpers', 'util', 'utils', 'common', 'misc', 'data', 'info'];
@@ -22,10 +23,16 @@ export function sourceFindings(sources: Sources): Finding[] {
   for (const [file, text] of Object.entries(sources)) {
     if (isOwnModule(file)) findings.push(...nameFindings(file), ...moduleFindings(file, text));
     if (file.endsWith('.test.ts')) findings.push(...testFindings(file, text));
-    if (file.startsWith('runtime/') && file.endsWith('.ts')) findings.push(...patternFindings(file, text, oldClosure, oldClosureMessage));
+    if (file.startsWith('runtime/') && file.endsWith('.ts'))
+      findings.push(...patternFindings(file, text, oldClosure, oldClosureMessage));
     if (file.endsWith('package-lock.json'))
       findings.push(
-        ...patternFindings(file, text, /"resolved": "https?:[^"]*"/g, 'names a package host: install with the .npmrc of the repository'),
+        ...patternFindings(
+          file,
+          text,
+          /"resolved": "https?:[^"]*"/g,
+          'names a package host: install with the .npmrc of the repository',
+        ),
       );
     else if (!/^(?:test\/fixtures|test\/wpt)\//.test(file))
       findings.push(...patternFindings(file, text, machinePath, 'names a path of one machine'));
@@ -34,22 +41,33 @@ export function sourceFindings(sources: Sources): Finding[] {
 }
 
 /** Folders of a developer's or a build machine, and the names package hosts go by; `/tmp` alone is everybody's. */
-const machinePath = /(?<![\w.])\/(?:home|Users|root|work)\/[\w.-]+|\/tmp\/n\d+\b|\bregistry\.(?:npmjs\.org|yarnpkg\.com)\b/g;
+const machinePath =
+  /(?<![\w.])\/(?:home|Users|root|work)\/[\w.-]+|\/tmp\/n\d+\b|\bregistry\.(?:npmjs\.org|yarnpkg\.com)\b/g;
 
-/** What a request hands on: V8 takes it for a method, and makes it where only a full collection frees it and all that it holds. */
+/**
+ * What a request hands on: V8 takes it for a method, and makes it where only a full collection frees it and all that it
+ * holds.
+ */
 const oldClosure = /(?<=^[ \t].*)\.on[A-Z]\w* = (?:async )?(?:\([^()]*\)|\w+)(?:: [^=\n]+)? =>/gm;
-const oldClosureMessage = 'makes a closure in the old generation, with all that it holds (ARCHITECTURE.md, 6): give it a name first';
+const oldClosureMessage =
+  'makes a closure in the old generation, with all that it holds (ARCHITECTURE.md, 6): give it a name first';
 
 function nameFindings(file: string): Finding[] {
   const name = file.split('/').at(-1)!;
   const stem = name.slice(0, name.indexOf('.'));
   const findings: Finding[] = [];
   const banned = standardNames.includes(stem) ? undefined : stem.split('-').find((word) => bannedWords.includes(word));
-  if (banned !== undefined) findings.push({ file, line: 0, message: `has "${banned}" in its name: name the thing it makes or holds` });
+  if (banned !== undefined)
+    findings.push({ file, line: 0, message: `has "${banned}" in its name: name the thing it makes or holds` });
   const allowed = rootModules[file.slice(0, -name.length - 1)];
   if (allowed?.includes(stem) === false)
-    findings.push({ file, line: 0, message: `lies at the root of a process: only ${listed(allowed)} may, put it into a folder` });
-  if (!/^_?[a-z0-9]+(?:-[a-z0-9]+)*$/.test(stem)) findings.push({ file, line: 0, message: 'is not named in kebab-case' });
+    findings.push({
+      file,
+      line: 0,
+      message: `lies at the root of a process: only ${listed(allowed)} may, put it into a folder`,
+    });
+  if (!/^_?[a-z0-9]+(?:-[a-z0-9]+)*$/.test(stem))
+    findings.push({ file, line: 0, message: 'is not named in kebab-case' });
   return findings;
 }
 
@@ -64,9 +82,24 @@ function moduleFindings(file: string, text: string): Finding[] {
   if (!file.endsWith('.test.ts') && !/^\s*(?:\/\/|\/\*)/.test(body))
     findings.push({ file, line: 1, message: 'does not open with a comment that says what it is' });
   const lines = text.split('\n').length;
-  if (lines > linesMax) findings.push({ file, line: 0, message: `has ${lines} lines (${linesMax} allowed): split it by concept` });
+  if (lines > linesMax)
+    findings.push({ file, line: 0, message: `has ${lines} lines (${linesMax} allowed): split it by concept` });
   findings.push(
-    ...patternFindings(file, text, /\/\/.*\b(?:TODO|FIXME)\b(?!.*#\d)/g, 'leaves something to do without the number of its issue (#12)'),
+    ...patternFindings(file, text, /^(?=.{121}) *(?:\/\/|\/?\*).*$/gm, 'has a comment beyond column 120'),
+    ...patternFindings(
+      file,
+      text,
+      /^ *\/\*\* (?:(?!\*\/).)* \*\/ [\w#'"[].*/gm,
+      'has a doc comment and code on one line',
+    ),
+  );
+  findings.push(
+    ...patternFindings(
+      file,
+      text,
+      /\/\/.*\b(?:TODO|FIXME)\b(?!.*#\d)/g,
+      'leaves something to do without the number of its issue (#12)',
+    ),
   );
   return findings;
 }
@@ -76,10 +109,16 @@ function testFindings(file: string, text: string): Finding[] {
   // A contract suite asserts for the files that hand an implementation to it.
   const suite = /from '(?:#test\/contract\/|\.\/)[\w-]+\.ts'/.test(text) && file.startsWith('test/contract/');
   if (!suite && !/\bassert\b/.test(text)) findings.push({ file, line: 0, message: 'asserts nothing' });
-  findings.push(...patternFindings(file, text, /\b(?:test|it|describe)\.only\(|\bonly: true\b/g, 'runs only a part of its tests'));
+  findings.push(
+    ...patternFindings(file, text, /\b(?:test|it|describe)\.only\(|\bonly: true\b/g, 'runs only a part of its tests'),
+  );
   return findings;
 }
 
 function patternFindings(file: string, text: string, pattern: RegExp, message: string): Finding[] {
-  return [...text.matchAll(pattern)].map((match) => ({ file, line: lineAt(text, match.index), message: `${message}: ${match[0].trim()}` }));
+  return [...text.matchAll(pattern)].map((match) => ({
+    file,
+    line: lineAt(text, match.index),
+    message: `${message}: ${match[0].trim()}`,
+  }));
 }

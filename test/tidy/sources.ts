@@ -8,8 +8,10 @@ export type Sources = Readonly<Record<string, string>>;
 /** Something a rule objects to. */
 export interface Finding {
   readonly file: string;
-  /** From 1; 0 when it concerns the whole file. */ readonly line: number;
-  /** What is wrong and what to do instead. */ readonly message: string;
+  /** From 1; 0 when it concerns the whole file. */
+  readonly line: number;
+  /** What is wrong and what to do instead. */
+  readonly message: string;
 }
 
 const skippedFolders = new Set(['node_modules', '.git', '.platform', '.cache', 'dist', 'prebuilt']);

@@ -1,5 +1,5 @@
-// What passes, as it is committed: a subtest that has passed once may not fail again. Pure but for the file. A file of the suite
-// whose text is another than the one the expectation was written for is not compared.
+// What passes, as it is committed: a subtest that has passed once may not fail again. Pure but for the file. A file of
+// the suite whose text is another than the one the expectation was written for is not compared.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { WptCase } from './cases.ts';
@@ -7,13 +7,16 @@ import type { PageResult } from './page.ts';
 
 /** What is known of one case. */
 export interface Expectation {
-  /** Of the file's text. */ readonly hash: string;
+  /** Of the file's text. */
+  readonly hash: string;
   readonly pass: number;
-  /** Names of the subtests that do not pass. */ readonly fail: readonly string[];
+  /** Names of the subtests that do not pass. */
+  readonly fail: readonly string[];
 }
 
 export interface Expectations {
-  /** Version of the source package they were written for. */ readonly version: string;
+  /** Version of the source package they were written for. */
+  readonly version: string;
   readonly cases: Readonly<Record<string, Expectation>>;
 }
 
@@ -22,7 +25,8 @@ export interface Comparison {
   readonly test: WptCase;
   readonly ours: PageResult;
   readonly nodes: PageResult;
-  /** Names of the subtests that either side has, so that a file that dies fails those that Node has. */ readonly names: readonly string[];
+  /** Names of the subtests that either side has, so that a file that dies fails those that Node has. */
+  readonly names: readonly string[];
 }
 
 const file = join(import.meta.dirname, 'expectations.json');

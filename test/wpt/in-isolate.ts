@@ -1,4 +1,5 @@
-// Our side: each case is a worker of its own in an isolate of the real engine, and its one request answers with the result.
+// Our side: each case is a worker of its own in an isolate of the real engine, and its one request answers with the
+// result.
 import { hashOf } from '#core/artifact-id.ts';
 import type { Limits } from '#core/limits.ts';
 import { defaultLimits } from '#core/limits.ts';
@@ -26,7 +27,12 @@ export interface IsolateSide {
 
 /** Starts an engine for the cases. `cache`: the folder of the guest's snapshot. */
 export async function openIsolateSide(folder: string, origin: string, cache: string): Promise<IsolateSide> {
-  const engine = await createEngine({ limits, egress: { loopback: true, private: false }, cacheFolder: cache, blanks: 1 });
+  const engine = await createEngine({
+    limits,
+    egress: { loopback: true, private: false },
+    cacheFolder: cache,
+    blanks: 1,
+  });
   const live = new Set<Deployment>();
   const alive = setInterval(() => {
     for (const deployment of live) deployment.checkAlive();
@@ -48,13 +54,23 @@ export async function openIsolateSide(folder: string, origin: string, cache: str
         limits,
         protocol: 'http',
         clientHeaders: (block) => block,
-        onLog: (_deployment, line) => void (line.level === 'error' && logs.length < 3 && logs.push(line.text.slice(0, 400))),
+        onLog: (_deployment, line) =>
+          void (line.level === 'error' && logs.length < 3 && logs.push(line.text.slice(0, 400))),
         onRequest: null,
         passThrough: () => false,
       };
       const code = `export default { fetch: async () => new Response(await ${pageSource(folder, test, origin)}) };`;
-      const config = { id: `d${String(++count).padStart(12, '0')}`, project: 'wpt', plan: 'enterprise' as const, vars: {}, bindings: {} };
-      const deployment = new Deployment({ ...config, code: () => ({ code, hash: hashOf(code) }), sourceMap: () => null }, parts);
+      const config = {
+        id: `d${String(++count).padStart(12, '0')}`,
+        project: 'wpt',
+        plan: 'enterprise' as const,
+        vars: {},
+        bindings: {},
+      };
+      const deployment = new Deployment(
+        { ...config, code: () => ({ code, hash: hashOf(code) }), sourceMap: () => null },
+        parts,
+      );
       live.add(deployment);
       const { status, body } = await answer(deployment);
       live.delete(deployment);

@@ -1,5 +1,5 @@
-// Node's side: a child process in which each case runs in a worker thread of its own with Node's globals. `openNodeSide` is the
-// parent's end; run as a program, this file is the child.
+// Node's side: a child process in which each case runs in a worker thread of its own with Node's globals.
+// `openNodeSide` is the parent's end; run as a program, this file is the child.
 import { fork } from 'node:child_process';
 import { Worker } from 'node:worker_threads';
 import type { WptCase } from './cases.ts';

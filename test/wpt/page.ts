@@ -1,12 +1,14 @@
-// The page of a case: one text of JavaScript that both sides evaluate, ours inside an isolate and Node's in a worker thread, so
-// that both run the same subtests under the same harness.
+// The page of a case: one text of JavaScript that both sides evaluate, ours inside an isolate and Node's in a worker
+// thread, so that both run the same subtests under the same harness.
 import { readFileSync } from 'node:fs';
 import { scriptFile, type WptCase } from './cases.ts';
 
 /** How a page ended. Only the messages of what did not pass are kept. */
 export interface PageResult {
-  /** Subtest name -> null when it passed, else why not. */ readonly subtests: Record<string, string | null>;
-  /** Why the file ended before its end; null when it did not. */ readonly death: string | null;
+  /** Subtest name -> null when it passed, else why not. */
+  readonly subtests: Record<string, string | null>;
+  /** Why the file ended before its end; null when it did not. */
+  readonly death: string | null;
 }
 
 interface Page {

@@ -1,5 +1,5 @@
-// A quick subset of the Web Platform Tests in `npm test`: some areas, on our side beside the committed expectations. All of them,
-// on both sides: `npm run test:wpt`.
+// A quick subset of the Web Platform Tests in `npm test`: some areas, on our side beside the committed expectations.
+// All of them, on both sides: `npm run test:wpt`.
 import { deepEqual } from 'node:assert/strict';
 import { test } from 'node:test';
 import { cacheFolder } from '#core/cache-folder.ts';
@@ -23,7 +23,10 @@ const quick = [
 
 test(
   'subtests of the platform tests that have passed still pass',
-  { skip: suite === null && 'the Web Platform Tests are not in the cache: `npm run test:wpt` fetches them', timeout: 150_000 },
+  {
+    skip: suite === null && 'the Web Platform Tests are not in the cache: `npm run test:wpt` fetches them',
+    timeout: 150_000,
+  },
   async () => {
     const known = readExpectations();
     const options = { suite: suite!, cache, oursAlone: true };

@@ -1,5 +1,5 @@
-// Runs cases on both sides, or on ours alone. Node's results are kept in the cache: for one Node, one suite and one harness they do
-// not change.
+// Runs cases on both sides, or on ours alone. Node's results are kept in the cache: for one Node, one suite and one
+// harness they do not change.
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,9 +16,11 @@ const LANES = 3;
 
 export interface RunOptions {
   readonly suite: Suite;
-  /** Folder of snapshots and of what Node answered. */ readonly cache: string;
+  /** Folder of snapshots and of what Node answered. */
+  readonly cache: string;
   readonly cases: readonly WptCase[];
-  /** Without Node's side: what is expected says what there has to be. */ readonly oursAlone?: boolean;
+  /** Without Node's side: what is expected says what there has to be. */
+  readonly oursAlone?: boolean;
   readonly onCase?: (comparison: Comparison, wallMs: number) => void;
 }
 
@@ -54,7 +56,10 @@ export async function runCases({ suite, cache, cases, oursAlone = false, onCase 
   return comparisons;
 }
 
-/** Those of the seen that are worse than known; each was run again by itself: a machine under load breaks promises of time. */
+/**
+ * Those of the seen that are worse than known; each was run again by itself: a machine under load breaks promises of
+ * time.
+ */
 export async function runWorseAgain(
   seen: readonly Comparison[],
   known: Expectations,

@@ -1,5 +1,5 @@
-// Serves the suite's files to the pages of both sides: what a test fetches. Of the suite's own server it knows the `pipe` that
-// sets one header, and the script that sends a request's body back.
+// Serves the suite's files to the pages of both sides: what a test fetches. Of the suite's own server it knows the
+// `pipe` that sets one header, and the script that sends a request's body back.
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';

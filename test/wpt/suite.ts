@@ -1,5 +1,6 @@
-// Brings the Web Platform Tests, as Debian's source package `nodejs` carries them, into a cache outside the repository. Used by
-// main.ts and the quick subset. Own apt state and sources throughout: the system's configuration is read, never touched.
+// Brings the Web Platform Tests, as Debian's source package `nodejs` carries them, into a cache outside the repository.
+// Used by main.ts and the quick subset. Own apt state and sources throughout: the system's configuration is read, never
+// touched.
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
@@ -14,8 +15,10 @@ const SUITES = ['sid', 'trixie'];
 
 /** A suite of tests on disk. */
 export interface Suite {
-  /** Version of the source package. */ readonly version: string;
-  /** Root of the tests: what a browser would see as `/`. */ readonly folder: string;
+  /** Version of the source package. */
+  readonly version: string;
+  /** Root of the tests: what a browser would see as `/`. */
+  readonly folder: string;
 }
 
 interface Source {
@@ -70,7 +73,12 @@ export async function fetchSuite(cache: string, wanted: string | null, say: (lin
 /** Where the running release comes from: Debian's other suites lie beside it. */
 async function systemMirror(): Promise<string> {
   const release = /^VERSION_CODENAME=(.+)$/m.exec(await readFile('/etc/os-release', 'utf8'))?.[1] ?? '';
-  const { stdout } = await run('apt-get', ['indextargets', '--format', '$(REPO_URI) $(RELEASE) $(COMPONENT)', 'Created-By: Packages']);
+  const { stdout } = await run('apt-get', [
+    'indextargets',
+    '--format',
+    '$(REPO_URI) $(RELEASE) $(COMPONENT)',
+    'Created-By: Packages',
+  ]);
   for (const line of stdout.split('\n')) {
     const [uri, suite, component] = line.split(' ');
     if (suite === release && component === 'main') return uri as string;
@@ -80,7 +88,8 @@ async function systemMirror(): Promise<string> {
 
 async function prepareApt(work: string, mirror: string, suite: string): Promise<NodeJS.ProcessEnv> {
   const home = join(work, suite);
-  for (const folder of ['state/lists/partial', 'archives/partial', 'parts']) await mkdir(join(home, folder), { recursive: true });
+  for (const folder of ['state/lists/partial', 'archives/partial', 'parts'])
+    await mkdir(join(home, folder), { recursive: true });
   const keys = '/usr/share/keyrings/debian-archive-keyring.gpg';
   await writeFile(join(home, 'sources.list'), `deb-src [signed-by=${keys}] ${mirror} ${suite} main\n`);
   await writeFile(join(home, 'status'), '');
@@ -102,7 +111,8 @@ async function listSources(environment: NodeJS.ProcessEnv, suite: string, wanted
   for (const paragraph of shown.stdout.split(/\n\s*\n/)) {
     const version = /^Version: (.+)$/m.exec(paragraph)?.[1];
     const checksum = /^ ([0-9a-f]{64}) \d+ (\S+\.orig\.tar\.\w+)$/m.exec(paragraph);
-    if (version !== undefined && checksum !== null) sources.push({ suite, version, sha256: checksum[1]!, archive: checksum[2]! });
+    if (version !== undefined && checksum !== null)
+      sources.push({ suite, version, sha256: checksum[1]!, archive: checksum[2]! });
   }
   const rank = (source: Source): string => `${source.version === wanted ? 1 : 0}`;
   const byVersion = (a: Source, b: Source): number => b.version.localeCompare(a.version, 'en', { numeric: true });
@@ -111,9 +121,10 @@ async function listSources(environment: NodeJS.ProcessEnv, suite: string, wanted
 
 /** Only the upstream archive matters: a mirror that lost the packaging files of a version may still have it. */
 async function download(environment: NodeJS.ProcessEnv, work: string, source: Source): Promise<string | null> {
-  await run('apt-get', ['source', '-qq', '--download-only', `${PACKAGE}=${source.version}`], { env: environment, cwd: work }).catch(
-    () => undefined,
-  );
+  await run('apt-get', ['source', '-qq', '--download-only', `${PACKAGE}=${source.version}`], {
+    env: environment,
+    cwd: work,
+  }).catch(() => undefined);
   const file = join(work, source.archive);
   if (!existsSync(file)) return null;
   const hash = createHash('sha256');

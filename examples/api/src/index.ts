@@ -43,7 +43,10 @@ app.post('/notes', async (c) => {
   return c.json({ ...note.data, id: crypto.randomUUID(), author: c.get('user') }, 201);
 });
 
-async function authenticate(c: Parameters<Parameters<typeof app.use>[1]>[0], next: () => Promise<void>): Promise<Response | void> {
+async function authenticate(
+  c: Parameters<Parameters<typeof app.use>[1]>[0],
+  next: () => Promise<void>,
+): Promise<Response | void> {
   const token = c.req.header('authorization')?.replace(/^Bearer /, '') ?? '';
   const verified = await jwtVerify(token, keyOf(c.env.vars)).catch(() => null);
   if (verified === null) return c.json({ error: 'A valid token is needed: POST /login gives one' }, 401);

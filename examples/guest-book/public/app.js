@@ -14,7 +14,8 @@ async function ask(method, path, body) {
   const headers = body === undefined ? {} : { 'content-type': 'application/json' };
   const response = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
   const answer = response.status === 204 ? null : await response.json();
-  if (!response.ok) throw new Error(answer?.error?.message ?? answer?.error ?? answer?.message ?? `HTTP ${response.status}`);
+  if (!response.ok)
+    throw new Error(answer?.error?.message ?? answer?.error ?? answer?.message ?? `HTTP ${response.status}`);
   return answer;
 }
 
@@ -35,7 +36,8 @@ function card(entry) {
   const text = element('p', { className: 'text' }, entry.text);
   const when = element('time', { dateTime: entry.createdAt }, new Date(entry.createdAt).toLocaleString());
   const made = element('article', { className: 'card' }, element('h2', {}, entry.author, ' ', when), text);
-  if (entry.picture !== null) made.append(element('img', { src: entry.picture, alt: `Picture by ${entry.author}`, loading: 'lazy' }));
+  if (entry.picture !== null)
+    made.append(element('img', { src: entry.picture, alt: `Picture by ${entry.author}`, loading: 'lazy' }));
   if (entry.mine) {
     const remove = element('button', { type: 'button', className: 'quiet' }, 'Delete');
     remove.onclick = attempt(async () => {
@@ -104,7 +106,9 @@ $('#more').onclick = attempt(() => read(next));
 $('#mails').ontoggle = attempt(async () => {
   if (!$('#mails').open) return;
   const { mails } = await ask('GET', '/api/mails');
-  const letters = mails.map(({ subject, text }) => element('li', {}, element('strong', {}, subject), element('br'), text));
+  const letters = mails.map(({ subject, text }) =>
+    element('li', {}, element('strong', {}, subject), element('br'), text),
+  );
   $('#mails ul').replaceChildren(...(letters.length === 0 ? [element('li', {}, 'None yet.')] : letters));
 });
 

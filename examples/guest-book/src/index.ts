@@ -1,6 +1,6 @@
-// A guest book: who signs up may write, illustrate and delete entries; letters are sent by a queue, a workflow comes back to new
-// guests, deleted entries stay in the bin for a week, and every night the book is put in order.
-// Try: `platform dev` in this folder, http://localhost:3000. What the API takes and answers: /api/docs.
+// A guest book: who signs up may write, illustrate and delete entries; letters are sent by a queue, a workflow comes
+// back to new guests, deleted entries stay in the bin for a week, and every night the book is put in order. Try:
+// `platform dev` in this folder, http://localhost:3000. What the API takes and answers: /api/docs.
 import { logger, platform } from '@platform-run/worker';
 import { entries, picturesOf, reading } from './entries.ts';
 import { mail, mailbox } from './mail.ts';

@@ -1,5 +1,5 @@
-// Letters: anything that wants one written puts it into the queue. An example has no mail server, so a letter is a line of the log and an
-// entry of the state for a month, which its recipient can look at.
+// Letters: anything that wants one written puts it into the queue. An example has no mail server, so a letter is a line
+// of the log and an entry of the state for a month, which its recipient can look at.
 import { auth, platform } from '@platform-run/worker';
 import type { PlatformUser } from '@platform-run/types';
 import { z } from 'zod';

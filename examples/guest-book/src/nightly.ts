@@ -5,7 +5,9 @@ const dayMs = 24 * 60 * 60 * 1000;
 
 export const nightly = platform<PlatformEnv>().cron('NIGHTLY', async ({ env, scheduledTime }) => {
   const since = scheduledTime - dayMs;
-  const figures = await env.DB.prepare('SELECT count(*) AS entries, count(DISTINCT user_id) AS guests FROM entries WHERE created_at >= ?')
+  const figures = await env.DB.prepare(
+    'SELECT count(*) AS entries, count(DISTINCT user_id) AS guests FROM entries WHERE created_at >= ?',
+  )
     .bind(since)
     .first<{ entries: number; guests: number }>();
   await env.KV.setJSON('figures', { ...figures, since: new Date(since).toISOString() });
@@ -17,7 +19,9 @@ export const nightly = platform<PlatformEnv>().cron('NIGHTLY', async ({ env, sch
       ...(cursor === null ? {} : { cursor }),
     });
     const old = page.keys.filter(({ uploadedAt }) => uploadedAt.getTime() < since).map(({ key }) => key);
-    const { results } = await env.DB.prepare('SELECT picture FROM entries WHERE picture IN (SELECT value FROM json_each(?))')
+    const { results } = await env.DB.prepare(
+      'SELECT picture FROM entries WHERE picture IN (SELECT value FROM json_each(?))',
+    )
       .bind(JSON.stringify(old))
       .all<{ picture: string }>();
     const wanted = new Set(results.map(({ picture }) => picture));

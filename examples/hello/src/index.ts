@@ -7,13 +7,17 @@ interface Env {
 export default {
   async fetch(request: Request, env: Env): Promise<Response> {
     const url = new URL(request.url);
-    if (url.pathname === '/') return new Response(`Hello ${url.searchParams.get('name') ?? env.vars['NAME'] ?? 'World'}!\n`);
+    if (url.pathname === '/')
+      return new Response(`Hello ${url.searchParams.get('name') ?? env.vars['NAME'] ?? 'World'}!\n`);
     if (url.pathname === '/json')
       return Response.json({ method: request.method, path: url.pathname, query: Object.fromEntries(url.searchParams) });
     if (url.pathname === '/echo' && request.method === 'POST') {
-      return new Response(request.body, { headers: { 'content-type': request.headers.get('content-type') ?? 'text/plain' } });
+      return new Response(request.body, {
+        headers: { 'content-type': request.headers.get('content-type') ?? 'text/plain' },
+      });
     }
-    if (url.pathname === '/stream') return new Response(countdown(5), { headers: { 'content-type': 'text/plain; charset=utf-8' } });
+    if (url.pathname === '/stream')
+      return new Response(countdown(5), { headers: { 'content-type': 'text/plain; charset=utf-8' } });
     return new Response('Not found\n', { status: 404 });
   },
 };

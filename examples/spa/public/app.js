@@ -6,7 +6,10 @@ const views = { '/': clocks, '/compare': compare, '/about': about };
 let stop = () => {};
 
 const get = (path) => fetch(path).then((response) => response.json());
-const loaded = Promise.all([get('/api/cities'), get('/api/now')]).then(([{ cities }, { now }]) => ({ cities, ahead: now - Date.now() }));
+const loaded = Promise.all([get('/api/cities'), get('/api/now')]).then(([{ cities }, { now }]) => ({
+  cities,
+  ahead: now - Date.now(),
+}));
 
 /** Builds an element: element('h2', { className: 'x' }, 'text', child). */
 function element(tag, properties, ...children) {
@@ -17,7 +20,12 @@ function element(tag, properties, ...children) {
 
 /** Hour and minute of a zone as numbers, for bars and tables. */
 function clockOf(zone, time) {
-  const parts = new Intl.DateTimeFormat('en', { timeZone: zone, hour: 'numeric', minute: 'numeric', hourCycle: 'h23' }).formatToParts(time);
+  const parts = new Intl.DateTimeFormat('en', {
+    timeZone: zone,
+    hour: 'numeric',
+    minute: 'numeric',
+    hourCycle: 'h23',
+  }).formatToParts(time);
   const number = (type) => Number(parts.find((part) => part.type === type).value);
   return { hour: number('hour'), minute: number('minute') };
 }
@@ -28,10 +36,22 @@ async function clocks() {
     const time = element('span', { className: 'time' });
     const day = element('span', { className: 'day' });
     const sun = element('i');
-    const card = element('article', { className: 'card' }, element('h2', {}, name), time, day, element('div', { className: 'bar' }, sun));
+    const card = element(
+      'article',
+      { className: 'card' },
+      element('h2', {}, name),
+      time,
+      day,
+      element('div', { className: 'bar' }, sun),
+    );
     const draw = () => {
       const now = new Date(Date.now() + ahead);
-      time.textContent = now.toLocaleTimeString([], { timeZone: zone, hour: '2-digit', minute: '2-digit', second: '2-digit' });
+      time.textContent = now.toLocaleTimeString([], {
+        timeZone: zone,
+        hour: '2-digit',
+        minute: '2-digit',
+        second: '2-digit',
+      });
       day.textContent = now.toLocaleDateString([], { timeZone: zone, weekday: 'long', day: 'numeric', month: 'long' });
       const { hour, minute } = clockOf(zone, now);
       sun.style.left = `${((hour * 60 + minute) / 1440) * 100}%`;
@@ -56,9 +76,18 @@ async function compare() {
     const hours = Array.from({ length: 24 }, (_, offset) => {
       const { hour } = clockOf(zone, now + offset * 3_600_000);
       const kind = hour >= 9 && hour < 17 ? 'work' : hour >= 7 && hour < 22 ? 'day' : '';
-      return element('b', { className: `${kind} ${offset === 0 ? 'now' : ''}`, title: `${name} ${hour}:00` }, String(hour));
+      return element(
+        'b',
+        { className: `${kind} ${offset === 0 ? 'now' : ''}`, title: `${name} ${hour}:00` },
+        String(hour),
+      );
     });
-    return element('div', { className: 'row' }, element('strong', {}, name), element('div', { className: 'hours' }, ...hours));
+    return element(
+      'div',
+      { className: 'row' },
+      element('strong', {}, name),
+      element('div', { className: 'hours' }, ...hours),
+    );
   });
   return [
     element('h1', {}, 'When is everybody awake?'),
@@ -87,7 +116,10 @@ async function show() {
   }
   const build =
     views[location.pathname] ??
-    (() => [element('h1', {}, 'Nothing here'), element('p', { className: 'lead' }, `No view is called ${location.pathname}.`)]);
+    (() => [
+      element('h1', {}, 'Nothing here'),
+      element('p', { className: 'lead' }, `No view is called ${location.pathname}.`),
+    ]);
   try {
     view.replaceChildren(...(await build()));
   } catch {

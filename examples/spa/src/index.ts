@@ -18,7 +18,8 @@ export default {
   fetch(request: Request): Response {
     const { pathname } = new URL(request.url);
     if (pathname === '/api/cities') return Response.json({ cities });
-    if (pathname === '/api/now') return Response.json({ now: Date.now() }, { headers: { 'cache-control': 'no-store' } });
+    if (pathname === '/api/now')
+      return Response.json({ now: Date.now() }, { headers: { 'cache-control': 'no-store' } });
     return Response.json({ error: `No such endpoint: ${pathname}` }, { status: 404 });
   },
 };

@@ -1,5 +1,5 @@
-// Who asks: by the platform's sign-in (`auth` in platform.yaml), a bearer token, or a function of the author's. Puts `user` and
-// `session` into `ctx.state`.
+// Who asks: by the platform's sign-in (`auth` in platform.yaml), a bearer token, or a function of the author's. Puts
+// `user` and `session` into `ctx.state`.
 import { HttpError } from '../failure.ts';
 import { createJwtVerifier, type JwtClaims, type JwtOptions } from './jwt.ts';
 import type { Middleware, Next, RequestContext } from '../route-types.ts';
@@ -46,7 +46,8 @@ export interface AuthState<User, Required extends boolean> {
  * Recognises users for the routes that follow, and refuses the others with 401.
  *
  * @example platform<PlatformEnv>().use(auth()).get('/me', (ctx) => ({ id: ctx.state.user.id }))
- * @example app.use(auth({ bearer: { jwks: 'https://id.example/.well-known/jwks.json', issuer: 'https://id.example', audience: 'api' } }))
+ * @example app.use(auth({ bearer: { jwks: 'https://id.example/.well-known/jwks.json', issuer: 'https://id.example',
+ *   audience: 'api' } }))
  * @example app.use(auth({ required: false, verify: (ctx) => findUser(ctx.req.headers.get('x-api-key')) }))
  */
 export function auth<User = AuthUser, const Required extends boolean = true, Env = unknown>(
@@ -54,7 +55,9 @@ export function auth<User = AuthUser, const Required extends boolean = true, Env
 ): Middleware<Env, unknown, AuthState<User, Required>> {
   const { binding = 'PLATFORM_AUTH', verify, bearer, exclude = [], required = true } = options;
   const verifier = bearer === undefined ? null : createJwtVerifier(bearer);
-  const recognise = async (ctx: RequestContext<Env, unknown>): Promise<{ user: unknown; session: AuthSession } | null> => {
+  const recognise = async (
+    ctx: RequestContext<Env, unknown>,
+  ): Promise<{ user: unknown; session: AuthSession } | null> => {
     if (verify !== undefined) {
       const user = await verify(ctx);
       return user === null || user === undefined ? null : { user, session: {} };

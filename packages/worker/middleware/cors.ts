@@ -1,10 +1,14 @@
-// Cross-origin requests: the headers that let a browser's page of another origin read answers, and the answers to its preflights.
+// Cross-origin requests: the headers that let a browser's page of another origin read answers, and the answers to its
+// preflights.
 import type { Middleware, RequestContext } from '../route-types.ts';
 
 /** Which origins may read answers, and what of them. */
 export interface CorsOptions {
   /** `*` (the default), one origin, several, or a function that returns the origin to allow, or null. */
-  readonly origin?: string | readonly string[] | ((origin: string, ctx: RequestContext<unknown, unknown>) => string | null);
+  readonly origin?:
+    | string
+    | readonly string[]
+    | ((origin: string, ctx: RequestContext<unknown, unknown>) => string | null);
   /** Methods of preflights; the usual ones by default. */
   readonly allowMethods?: readonly string[];
   /** Request headers of preflights; what the page asks for by default. */

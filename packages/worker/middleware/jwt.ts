@@ -1,5 +1,5 @@
-// Verifies JSON Web Tokens with the Web Crypto API: signature by an algorithm that was chosen beforehand, times, issuer, audience.
-// The token never chooses: `none` and a public key used as a shared secret find no key here.
+// Verifies JSON Web Tokens with the Web Crypto API: signature by an algorithm that was chosen beforehand, times,
+// issuer, audience. The token never chooses: `none` and a public key used as a shared secret find no key here.
 import type { SubtleKey } from '../web-types.ts';
 
 /** What is known of a token after it was verified. */
@@ -69,7 +69,8 @@ export function createJwtVerifier(options: JwtOptions): JwtVerifier {
       const signed = new TextEncoder().encode(`${parts[0]}.${parts[1]}`);
       const { alg, kid } = header;
       if (keySet === null) {
-        if (alg !== 'HS256' || !(await crypto.subtle.verify('HMAC', await secretKey(env), signature, signed))) return null;
+        if (alg !== 'HS256' || !(await crypto.subtle.verify('HMAC', await secretKey(env), signature, signed)))
+          return null;
       } else {
         const rule = typeof alg === 'string' && Object.hasOwn(algorithms, alg) ? algorithms[alg] : undefined;
         const key = rule === undefined ? null : await keySet.find(alg as string, typeof kid === 'string' ? kid : null);
@@ -118,19 +119,25 @@ function createKeySet(address: string): { find(alg: string, kid: string | null):
     imported.clear();
   };
   const pick = (alg: string, kid: string | null): Key | undefined => {
-    const fitting = keys.filter((key) => key.kty === algorithms[alg]!.kty && (key.alg ?? alg) === alg && (key.use ?? 'sig') === 'sig');
+    const fitting = keys.filter(
+      (key) => key.kty === algorithms[alg]!.kty && (key.alg ?? alg) === alg && (key.use ?? 'sig') === 'sig',
+    );
     return kid === null ? (fitting.length === 1 ? fitting[0] : undefined) : fitting.find((key) => key.kid === kid);
   };
   return {
     async find(alg, kid) {
       const age = Date.now() - fetchedAt;
-      if (age > keepKeysMs || (pick(alg, kid) === undefined && age > refetchMs)) await (loading ??= load().finally(() => (loading = null)));
+      if (age > keepKeysMs || (pick(alg, kid) === undefined && age > refetchMs))
+        await (loading ??= load().finally(() => (loading = null)));
       const key = pick(alg, kid);
       if (key === undefined) return null;
       const name = `${alg} ${kid ?? ''}`;
       let made = imported.get(name);
       if (made === undefined)
-        imported.set(name, (made = crypto.subtle.importKey('jwk', key as never, algorithms[alg]!.import, false, ['verify'])));
+        imported.set(
+          name,
+          (made = crypto.subtle.importKey('jwk', key as never, algorithms[alg]!.import, false, ['verify'])),
+        );
       return made;
     },
   };
@@ -139,7 +146,9 @@ function createKeySet(address: string): { find(alg: string, kid: string | null):
 function decodeBytes(text: string): Uint8Array<ArrayBuffer> | null {
   if (!/^[\w-]+$/.test(text)) return null;
   try {
-    return Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (character) => character.charCodeAt(0));
+    return Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (character) =>
+      character.charCodeAt(0),
+    );
   } catch {
     return null;
   }
@@ -150,7 +159,9 @@ function decodeJson(text: string): Record<string, unknown> | null {
   if (bytes === null) return null;
   try {
     const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null;
   } catch {
     return null;
   }

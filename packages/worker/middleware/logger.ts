@@ -43,7 +43,9 @@ export function logger(options: LoggerOptions = {}): Middleware {
 
 function queryOf(ctx: RequestContext<unknown, unknown>, shown: readonly string[]): string {
   if (!ctx.req.url.includes('?')) return '';
-  const parts = [...ctx.url.searchParams].map(([key, value]) => `${printable(key)}=${shown.includes(key) ? printable(value) : '***'}`);
+  const parts = [...ctx.url.searchParams].map(
+    ([key, value]) => `${printable(key)}=${shown.includes(key) ? printable(value) : '***'}`,
+  );
   return parts.length === 0 ? '' : `?${parts.join('&')}`;
 }
 

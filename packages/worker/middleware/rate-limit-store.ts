@@ -19,7 +19,12 @@ export interface CountingBinding {
   update(key: string, change: { $inc: Record<string, number> }): Promise<unknown>;
   get(key: string, type: 'json'): Promise<unknown>;
   getWithMetadata?(key: string, type: 'json'): Promise<{ readonly value: unknown; readonly version?: string | null }>;
-  compareAndSet?(key: string, version: string | null, value: string, options: { expirationTtl: number }): Promise<boolean>;
+  compareAndSet?(
+    key: string,
+    version: string | null,
+    value: string,
+    options: { expirationTtl: number },
+  ): Promise<boolean>;
 }
 
 const keysMax = 10_000;
@@ -31,7 +36,8 @@ export function memoryStore(): RateLimitStore {
     count(key, window) {
       let entry = entries.get(key);
       if (entry === undefined) {
-        if (entries.size >= keysMax) for (const oldest of entries.keys()) if (entries.size < keysMax || !entries.delete(oldest)) break;
+        if (entries.size >= keysMax)
+          for (const oldest of entries.keys()) if (entries.size < keysMax || !entries.delete(oldest)) break;
         entries.set(key, (entry = { window, current: 0, previous: 0 }));
       } else if (entry.window !== window) {
         entry.previous = entry.window === window - 1 ? entry.current : 0;
@@ -64,7 +70,10 @@ export function bindingStore(binding: CountingBinding): RateLimitStore {
 
 const attemptsMax = 5;
 
-/** Gives a count that was just created its end, without losing what others have counted meanwhile. `$inc` keeps it afterwards. */
+/**
+ * Gives a count that was just created its end, without losing what others have counted meanwhile. `$inc` keeps it
+ * afterwards.
+ */
 async function expire(binding: CountingBinding, key: string, expirationTtl: number): Promise<void> {
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     const found = await binding.getWithMetadata?.(key, 'json');

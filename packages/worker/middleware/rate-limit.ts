@@ -1,6 +1,12 @@
 // Refuses clients that ask too often: 429 with `Retry-After`, and on every answer what is left.
 import { mutable } from '../reply.ts';
-import { bindingStore, memoryStore, type CountingBinding, type Counts, type RateLimitStore } from './rate-limit-store.ts';
+import {
+  bindingStore,
+  memoryStore,
+  type CountingBinding,
+  type Counts,
+  type RateLimitStore,
+} from './rate-limit-store.ts';
 import type { Answer, Middleware, RequestContext } from '../route-types.ts';
 
 // oxlint-disable-next-line typescript/no-explicit-any -- the state is whatever was added before
@@ -15,8 +21,8 @@ export interface RateLimitOptions {
   /** Who asks; the client's address by default. Keep it short: at most 256 characters count. */
   readonly key?: (ctx: AnyRequest) => string | Promise<string>;
   /**
-   * `memory` (the default) counts in this isolate alone. The name of a state binding, or the binding itself, is shared by all
-   * isolates and survives them.
+   * `memory` (the default) counts in this isolate alone. The name of a state binding, or the binding itself, is shared
+   * by all isolates and survives them.
    */
   readonly store?: string | CountingBinding | RateLimitStore;
   /** `sliding` (the default) weighs the window before; `fixed` starts anew with each and takes one call less. */
@@ -44,7 +50,8 @@ const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_0
 export function rateLimit(options: RateLimitOptions): Middleware {
   const { limit, algorithm = 'sliding', standardHeaders = 'draft-8', name = 'default' } = options;
   const windowMs = milliseconds(options.window);
-  if (!Number.isInteger(limit) || limit < 1) throw new TypeError(`rateLimit: limit is a whole number of requests, not ${limit}`);
+  if (!Number.isInteger(limit) || limit < 1)
+    throw new TypeError(`rateLimit: limit is a whole number of requests, not ${limit}`);
   if (!/^[\w-]{1,64}$/.test(name)) throw new TypeError('rateLimit: name is letters, digits, _ and -');
   const memory = memoryStore();
   const run = async (ctx: AnyRequest, next: () => Promise<Response>): Promise<Response> => {
@@ -68,7 +75,8 @@ export function rateLimit(options: RateLimitOptions): Middleware {
   const refuse = async (ctx: AnyRequest): Promise<Response> => {
     const answer = await options.onLimit?.(ctx);
     if (answer instanceof Response) return answer;
-    if (answer !== undefined) return Response.json(answer.body, { status: answer.status, headers: answer.headers ?? {} });
+    if (answer !== undefined)
+      return Response.json(answer.body, { status: answer.status, headers: answer.headers ?? {} });
     return Response.json({ error: options.message ?? 'Too many requests' }, { status: 429 });
   };
   const describe = (headers: Headers, remaining: number, reset: number): void => {
@@ -113,6 +121,7 @@ function storeOf(store: RateLimitOptions['store'], env: unknown, memory: RateLim
   if (store === undefined || store === 'memory') return memory;
   if (typeof store === 'object') return 'count' in store ? store : bindingStore(store);
   const binding = (env as Record<string, unknown> | null | undefined)?.[store] as CountingBinding | undefined;
-  if (typeof binding?.update !== 'function') throw new TypeError(`rateLimit: ${store} is no state binding of this worker`);
+  if (typeof binding?.update !== 'function')
+    throw new TypeError(`rateLimit: ${store} is no state binding of this worker`);
   return bindingStore(binding);
 }

@@ -1,5 +1,6 @@
-// How many bytes of events a broker holds at a time: what comes next waits in its order until there is room. So the most is the bound,
-// or one event that is larger by itself. Used by workflow-work.ts, whose events carry the whole history of a run. Pure.
+// How many bytes of events a broker holds at a time: what comes next waits in its order until there is room. So the
+// most is the bound, or one event that is larger by itself. Used by workflow-work.ts, whose events carry the whole
+// history of a run. Pure.
 
 /** Bytes that were let in. */
 export interface Hold {
@@ -25,7 +26,8 @@ export class ByteGate {
 
   /** Resolves when there is room for so many bytes, or nothing else is held. */
   async take(bytes: number): Promise<Hold> {
-    if (this.#waiting.length > 0 || !this.#fits(bytes)) await new Promise<void>((go) => this.#waiting.push({ bytes, go }));
+    if (this.#waiting.length > 0 || !this.#fits(bytes))
+      await new Promise<void>((go) => this.#waiting.push({ bytes, go }));
     else this.#held += bytes;
     let own = bytes;
     const keep = (now: number): void => {

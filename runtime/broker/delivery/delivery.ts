@@ -1,4 +1,5 @@
-// What a broker needs from outside to deliver an event, and how it reads what became of it. Shared by the works of all kinds.
+// What a broker needs from outside to deliver an event, and how it reads what became of it. Shared by the works of all
+// kinds.
 import type { DeliveryLimits } from '#core/delivery-limits.ts';
 import { errorMessage } from '#core/errors.ts';
 import type { QueuesSettings } from '#core/queue-settings.ts';
@@ -8,17 +9,23 @@ import type { DeliveryEnd, EventKind } from '../../engine/invocation/delivery.ts
 export interface Recipient {
   readonly kind: EventKind;
   readonly namespace: string;
-  /** The queue, resource of timers, or workflow; of cron the project. */ readonly resource: string;
-  /** Of who sent the event or set the timer. */ readonly project: string;
+  /** The queue, resource of timers, or workflow; of cron the project. */
+  readonly resource: string;
+  /** Of who sent the event or set the timer. */
+  readonly project: string;
   readonly branch: string;
-  /** Of a run: the deployment that started it, which should go on with it. */ readonly deployment?: string;
+  /** Of a run: the deployment that started it, which should go on with it. */
+  readonly deployment?: string;
 }
 
 /** What became of an event. */
 export interface EventEnd {
-  /** Null: the handler took it. */ readonly code: string | null;
-  /** Of a code, in words. */ readonly reason: string;
-  /** JSON; null unless the handler took it. */ readonly result: string | null;
+  /** Null: the handler took it. */
+  readonly code: string | null;
+  /** Of a code, in words. */
+  readonly reason: string;
+  /** JSON; null unless the handler took it. */
+  readonly result: string | null;
 }
 
 /** The end of an event that an engine in this process was given. */
@@ -37,15 +44,26 @@ export interface WorkParts {
    * @param event JSON in the shape of guest/events/.
    * @throws when the engine died or could not be reached: nobody knows what the event did.
    */
-  readonly deliver: (deployment: string, kind: EventKind, event: string, signal: AbortSignal, project: string) => Promise<EventEnd>;
+  readonly deliver: (
+    deployment: string,
+    kind: EventKind,
+    event: string,
+    signal: AbortSignal,
+    project: string,
+  ) => Promise<EventEnd>;
   /** Brokers over the same database deliver to other deployments: what nobody takes here is theirs at once. */
   readonly othersMayTake?: boolean;
   readonly limits: DeliveryLimits;
-  /** What is said of the queues of a namespace beside the limits. */ readonly queues?: (namespace: string) => QueuesSettings;
+  /** What is said of the queues of a namespace beside the limits. */
+  readonly queues?: (namespace: string) => QueuesSettings;
   readonly now: () => number;
   readonly random: () => number;
   /** Something about an event that its author or the operator should know. */
-  readonly onEvent: (level: 'info' | 'warn' | 'error', message: string, fields: Readonly<Record<string, unknown>>) => void;
+  readonly onEvent: (
+    level: 'info' | 'warn' | 'error',
+    message: string,
+    fields: Readonly<Record<string, unknown>>,
+  ) => void;
 }
 
 /** What became of a delivery. */
@@ -72,10 +90,20 @@ const refusals: Readonly<Record<string, number>> = {
 };
 
 /** Delivers an event and sorts what became of it. */
-export async function tryDeliver(parts: WorkParts, recipient: Recipient, event: string, signal: AbortSignal): Promise<Delivered> {
+export async function tryDeliver(
+  parts: WorkParts,
+  recipient: Recipient,
+  event: string,
+  signal: AbortSignal,
+): Promise<Delivered> {
   const deployment = parts.resolve(recipient);
   if (deployment === null)
-    return { kind: 'refused', code: 'deployment_not_found', reason: 'Nothing is deployed that could take it', restMs: 5000 };
+    return {
+      kind: 'refused',
+      code: 'deployment_not_found',
+      reason: 'Nothing is deployed that could take it',
+      restMs: 5000,
+    };
   let end: EventEnd;
   try {
     end = await parts.deliver(deployment, recipient.kind, event, signal, recipient.project);
@@ -88,7 +116,10 @@ export async function tryDeliver(parts: WorkParts, recipient: Recipient, event: 
   return restMs === undefined ? { kind: 'failed', code, reason } : { kind: 'refused', code, reason, restMs };
 }
 
-/** Writes down what became of an event, also over a short absence of the database: what is lost here is delivered once more. */
+/**
+ * Writes down what became of an event, also over a short absence of the database: what is lost here is delivered once
+ * more.
+ */
 export async function persist<Result>(write: () => Promise<Result>): Promise<Result> {
   for (let delayMs = 20; ; delayMs *= 2) {
     try {

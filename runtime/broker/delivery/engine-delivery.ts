@@ -7,7 +7,8 @@ import type { EventEnd } from './delivery.ts';
 export interface PrivateAddress {
   readonly origin: string;
   readonly token: string | null;
-  /** Events on their way at a time. */ readonly connectionsMax: number;
+  /** Events on their way at a time. */
+  readonly connectionsMax: number;
 }
 
 /** A function for `WorkParts.deliver`. */
@@ -17,7 +18,10 @@ export function createEngineDelivery({ origin, token, connectionsMax }: PrivateA
 } {
   // An event may take as long as it takes: its limits are the engine's.
   const agent = new Agent({ connections: connectionsMax, headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: 4000 });
-  const headers = { 'content-type': 'application/json', ...(token === null ? {} : { authorization: `Bearer ${token}` }) };
+  const headers = {
+    'content-type': 'application/json',
+    ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+  };
   return {
     async deliver(deployment, kind, event, signal, project) {
       const head = JSON.stringify({ deployment, project, kind }).slice(0, -1);
@@ -38,7 +42,8 @@ export function createEngineDelivery({ origin, token, connectionsMax }: PrivateA
         throw error;
       }
       const { status, body } = answer;
-      if (status === 200 && body['outcome'] === 'ok') return { code: null, reason: '', result: JSON.stringify(body['result'] ?? null) };
+      if (status === 200 && body['outcome'] === 'ok')
+        return { code: null, reason: '', result: JSON.stringify(body['result'] ?? null) };
       const code = String(status === 200 ? body['outcome'] : (body['code'] ?? 'internal'));
       const reason = String(body['error'] ?? code);
       if (code === 'engine_lost') throw new Error(reason);

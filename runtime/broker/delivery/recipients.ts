@@ -1,5 +1,6 @@
-// Who gets an event, and what platform.yaml says of the queues it may lie in: production in its project's namespace, the newest deployment
-// of each other branch in the branch's own (core/preview.ts). Follows the route records; used by main.ts.
+// Who gets an event, and what platform.yaml says of the queues it may lie in: production in its project's namespace,
+// the newest deployment of each other branch in the branch's own (core/preview.ts). Follows the route records; used by
+// main.ts.
 import type { Manifest, RouteRecord } from '#core/manifest.ts';
 import { ofPreview, previewIn, previewOf, recipientOf } from '#core/preview.ts';
 import { deadLettersOf, type QueuesSettings } from '#core/queue-settings.ts';
@@ -27,15 +28,18 @@ export interface RecipientsParts {
     consume(namespace: string, resources: readonly string[]): Promise<void>;
     limit(namespace: string, concurrency: Readonly<Record<string, number>>): Promise<void>;
   };
-  /** The manifest of an artifact. */ readonly manifestOf: (artifact: string) => Pick<Manifest, 'bindings' | 'cron' | 'queues'>;
+  /** The manifest of an artifact. */
+  readonly manifestOf: (artifact: string) => Pick<Manifest, 'bindings' | 'cron' | 'queues'>;
   readonly now: () => number;
   readonly onTrouble: (project: string, error: Error) => void;
 }
 
 /** Recipients as the route records say. */
 export interface Recipients {
-  /** The deployment that gets an event; null: nobody. */ resolve(recipient: Recipient): string | null;
-  /** What is said of the queues of a namespace. */ queues(namespace: string): QueuesSettings;
+  /** The deployment that gets an event; null: nobody. */
+  resolve(recipient: Recipient): string | null;
+  /** What is said of the queues of a namespace. */
+  queues(namespace: string): QueuesSettings;
   /** Takes other records; what fails is told to `onTrouble`, and tried again with the next ones. */
   update(records: readonly RouteRecord[]): Promise<void>;
 }
@@ -84,9 +88,11 @@ export function createRecipients({ cron, lanes, manifestOf, now, onTrouble }: Re
       }
     }
     for (const [namespace, { project }] of declared) {
-      // A record that names no production keeps its schedules: nothing takes them, and they are there when it does again.
+      // A record that names no production keeps its schedules: nothing takes them, and they are there when it does
+      // again.
       if (current.has(namespace) || (namespace === project && projects.has(project))) continue;
-      if (namespace === project) await cron.declare({ namespace, resource: project }, { project, branch: '' }, [], now()).catch(() => {});
+      if (namespace === project)
+        await cron.declare({ namespace, resource: project }, { project, branch: '' }, [], now()).catch(() => {});
       declared.delete(namespace);
     }
   }

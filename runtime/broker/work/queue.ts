@@ -1,5 +1,5 @@
-// What the broker does with claimed messages: puts those of one sender together, delivers them, and settles each: acknowledged, tried
-// again later, or moved to the dead letters.
+// What the broker does with claimed messages: puts those of one sender together, delivers them, and settles each:
+// acknowledged, tried again later, or moved to the dead letters.
 import { deadLettersOf, retryDelayMs, type QueueSettings } from '#core/queue-settings.ts';
 import type { LaneAdvice, Work } from '#postgres/claim-loop.ts';
 import type { Wake } from '#postgres/wake.ts';
@@ -15,7 +15,8 @@ export interface Message {
   readonly namespace: string;
   readonly resource: string;
   readonly message_id: string;
-  /** JSON. */ readonly payload: string;
+  /** JSON. */
+  readonly payload: string;
   readonly sent_at: number;
   readonly expires_at: number;
   readonly ordering_key: string | null;
@@ -36,10 +37,19 @@ const laneRestMsMax = 1000;
 interface Verdicts {
   readonly acked?: readonly string[];
   /** `final`: another attempt would not help. */
-  readonly retry?: readonly { readonly id: string; readonly delaySeconds?: number; readonly error?: string; readonly final?: boolean }[];
+  readonly retry?: readonly {
+    readonly id: string;
+    readonly delaySeconds?: number;
+    readonly error?: string;
+    readonly final?: boolean;
+  }[];
 }
 
-export function createQueueWork<Row extends Message>(parts: WorkParts, ledger: QueueLedger<Row>, wake: Wake): Work<Row> {
+export function createQueueWork<Row extends Message>(
+  parts: WorkParts,
+  ledger: QueueLedger<Row>,
+  wake: Wake,
+): Work<Row> {
   const { limits, now } = parts;
 
   async function again(row: Row, dueAt: number, counted: boolean): Promise<void> {
@@ -51,7 +61,11 @@ export function createQueueWork<Row extends Message>(parts: WorkParts, ledger: Q
     return Object.hasOwn(queues, resource) ? (queues[resource] as QueueSettings) : {};
   }
 
-  async function fail(row: Row, reason: string, { delayMs, final = false }: { delayMs?: number; final?: boolean } = {}): Promise<void> {
+  async function fail(
+    row: Row,
+    reason: string,
+    { delayMs, final = false }: { delayMs?: number; final?: boolean } = {},
+  ): Promise<void> {
     const queues = parts.queues?.(row.namespace) ?? {};
     const settings = settingsOf(row);
     const usual = final ? null : retryDelayMs(settings, limits, row.attempt, parts.random);
@@ -63,7 +77,11 @@ export function createQueueWork<Row extends Message>(parts: WorkParts, ledger: Q
   async function run(rows: readonly Row[], signal: AbortSignal): Promise<LaneAdvice> {
     const expired = rows.filter(({ expires_at: at }) => at <= now());
     if (expired.length > 0) {
-      parts.onEvent('warn', 'Messages were kept too long and are dropped', about(expired[0]!, { messages: expired.length }));
+      parts.onEvent(
+        'warn',
+        'Messages were kept too long and are dropped',
+        about(expired[0]!, { messages: expired.length }),
+      );
       await persist(() => ledger.acknowledge(expired));
       if (expired.length === rows.length) return { more: true };
     }
@@ -77,7 +95,11 @@ export function createQueueWork<Row extends Message>(parts: WorkParts, ledger: Q
     );
     const more = live.some(({ ordering_key: key }) => key !== null);
     if (delivered.kind === 'refused') {
-      parts.onEvent('info', 'Messages wait: nobody takes them', about(first, { messages: live.length, code: delivered.code }));
+      parts.onEvent(
+        'info',
+        'Messages wait: nobody takes them',
+        about(first, { messages: live.length, code: delivered.code }),
+      );
       const others = parts.othersMayTake === true;
       for (const row of live) await again(row, now() + (others ? 0 : delivered.restMs), false);
       if (others) return { restMs: Math.min(delivered.restMs, laneRestMsMax) };
@@ -85,7 +107,11 @@ export function createQueueWork<Row extends Message>(parts: WorkParts, ledger: Q
       return { restMs: Math.min(delivered.restMs, laneRestMsMax) };
     }
     if (delivered.kind === 'failed') {
-      parts.onEvent('warn', 'A delivery of messages failed', about(first, { messages: live.length, reason: delivered.reason }));
+      parts.onEvent(
+        'warn',
+        'A delivery of messages failed',
+        about(first, { messages: live.length, reason: delivered.reason }),
+      );
       for (const row of live) await fail(row, delivered.reason);
       return { more };
     }
@@ -98,7 +124,9 @@ export function createQueueWork<Row extends Message>(parts: WorkParts, ledger: Q
       const word = words.get(row.message_id);
       // Whole: the database takes no parts of a millisecond.
       const delayMs =
-        word?.delaySeconds === undefined ? undefined : Math.round(Math.min(Math.max(0, word.delaySeconds) * 1000, limits.delayMsMax));
+        word?.delaySeconds === undefined
+          ? undefined
+          : Math.round(Math.min(Math.max(0, word.delaySeconds) * 1000, limits.delayMsMax));
       const reason = word?.error ?? 'The handler asked for another attempt';
       await fail(row, reason, { ...(delayMs === undefined ? {} : { delayMs }), final: word?.final === true });
     }
@@ -108,7 +136,10 @@ export function createQueueWork<Row extends Message>(parts: WorkParts, ledger: Q
   return { run, group: (rows) => groupMessages(rows, limits.deliveryMessagesMax) };
 }
 
-/** Messages of one queue and sender together. One that is tried again comes alone: its neighbours do not suffer from it twice. */
+/**
+ * Messages of one queue and sender together. One that is tried again comes alone: its neighbours do not suffer from it
+ * twice.
+ */
 export function groupMessages<Row extends Message>(rows: readonly Row[], most: number): Row[][] {
   const open = new Map<string, Row[]>();
   const groups: Row[][] = [];

@@ -1,5 +1,5 @@
-// What the broker does with timers and schedules that are due: fires each, then puts it to its next time. A firing that fails is
-// tried again, but never past the next one.
+// What the broker does with timers and schedules that are due: fires each, then puts it to its next time. A firing that
+// fails is tried again, but never past the next one.
 import { backoffMs } from '#core/delivery-limits.ts';
 import type { LaneAdvice, Work } from '#postgres/claim-loop.ts';
 import type { Wake } from '#postgres/wake.ts';
@@ -19,7 +19,8 @@ export interface DueTimer {
   readonly resource: string;
   readonly timer_id: string;
   readonly scheduled_at: number;
-  /** JSON. */ readonly payload: string | null;
+  /** JSON. */
+  readonly payload: string | null;
   readonly interval_ms: number | null;
   readonly cron: string | null;
   readonly timezone: string | null;
@@ -97,7 +98,14 @@ export function createTimerWork<Row extends DueTimer>(
 
 function toEvent(kind: 'timer' | 'cron', row: DueTimer, attemptsMax: number): string {
   const { attempt } = row;
-  if (kind === 'cron') return JSON.stringify({ name: row.timer_id, cron: row.cron, scheduledTime: row.scheduled_at, attempt, attemptsMax });
+  if (kind === 'cron')
+    return JSON.stringify({
+      name: row.timer_id,
+      cron: row.cron,
+      scheduledTime: row.scheduled_at,
+      attempt,
+      attemptsMax,
+    });
   const { binding, timer_id: id, scheduled_at: scheduledTime, interval_ms: intervalMs } = row;
   return `${JSON.stringify({ binding, id, scheduledTime, intervalMs, attempt, attemptsMax }).slice(0, -1)},"payload":${row.payload ?? 'null'}}`;
 }

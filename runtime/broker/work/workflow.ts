@@ -1,5 +1,5 @@
-// What the broker does with runs of workflows that can go on: has the deployment that started each work on it for a stretch, and
-// settles the run: ended, asleep until its next wake-up, or to be tried again.
+// What the broker does with runs of workflows that can go on: has the deployment that started each work on it for a
+// stretch, and settles the run: ended, asleep until its next wake-up, or to be tried again.
 import { backoffMs } from '#core/delivery-limits.ts';
 import type { LaneAdvice, Work } from '#postgres/claim-loop.ts';
 import type { Wake } from '#postgres/wake.ts';
@@ -20,7 +20,8 @@ export interface Run {
   readonly resource: string;
   readonly execution_id: string;
   readonly deployment: string;
-  /** JSON. */ readonly input: string;
+  /** JSON. */
+  readonly input: string;
   readonly project: string;
   readonly branch: string;
 }
@@ -31,8 +32,10 @@ export interface KnownStep {
   readonly kind: string;
   readonly status: string;
   readonly attempts: number;
-  /** JSON. */ readonly result: string | null;
-  /** JSON. */ readonly error: string | null;
+  /** JSON. */
+  readonly result: string | null;
+  /** JSON. */
+  readonly error: string | null;
   readonly wakeAt: number | null;
 }
 
@@ -55,7 +58,11 @@ interface Result {
   readonly error?: { readonly name: string; readonly message: string };
 }
 
-export function createWorkflowWork<Row extends Run>(parts: WorkParts, ledger: WorkflowLedger<Row>, wake: Wake): Work<Row> {
+export function createWorkflowWork<Row extends Run>(
+  parts: WorkParts,
+  ledger: WorkflowLedger<Row>,
+  wake: Wake,
+): Work<Row> {
   const { limits, now } = parts;
   const gate = new ByteGate(limits.inFlightBytesMax);
 
@@ -82,15 +89,25 @@ export function createWorkflowWork<Row extends Run>(parts: WorkParts, ledger: Wo
     const began = now();
     const delivered = await deliver(run, began, signal);
     if (delivered === null) return {};
-    const fields = { namespace: run.namespace, workflow: run.resource, project: run.project, execution: run.execution_id };
+    const fields = {
+      namespace: run.namespace,
+      workflow: run.resource,
+      project: run.project,
+      execution: run.execution_id,
+    };
     if (delivered.kind === 'done') {
       const end = toEnd((delivered.result ?? {}) as Result, limits.workflowValueBytesMax);
-      if (end.status === 'failed') parts.onEvent('warn', 'A run of a workflow failed', { ...fields, reason: end.error });
+      if (end.status === 'failed')
+        parts.onEvent('warn', 'A run of a workflow failed', { ...fields, reason: end.error });
       await persist(() => ledger.settle(run, end, now()));
       return {};
     }
     if (delivered.kind === 'refused') {
-      parts.onEvent('info', 'A run of a workflow waits: nobody takes it', { ...fields, deployment: run.deployment, code: delivered.code });
+      parts.onEvent('info', 'A run of a workflow waits: nobody takes it', {
+        ...fields,
+        deployment: run.deployment,
+        code: delivered.code,
+      });
       if (parts.othersMayTake === true) {
         await again(run, now(), false);
         return { restMs: Math.min(delivered.restMs, othersMs) };
@@ -98,11 +115,16 @@ export function createWorkflowWork<Row extends Run>(parts: WorkParts, ledger: Wo
       await again(run, now() + delivered.restMs, false);
       return {};
     }
-    parts.onEvent('warn', 'A stretch of a workflow failed', { ...fields, attempt: run.attempt, reason: delivered.reason });
+    parts.onEvent('warn', 'A stretch of a workflow failed', {
+      ...fields,
+      attempt: run.attempt,
+      reason: delivered.reason,
+    });
     // A run that gets on is not at its end: only attempts that lead to nothing count.
     const progressed = await persist(() => ledger.hasProgressed(run, began));
     if (progressed) await again(run, now() + backoffMs(limits, 1, parts.random), false);
-    else if (run.attempt <= limits.retries) await again(run, now() + backoffMs(limits, run.attempt, parts.random), true);
+    else if (run.attempt <= limits.retries)
+      await again(run, now() + backoffMs(limits, run.attempt, parts.random), true);
     else {
       const error = JSON.stringify({ name: delivered.code, message: delivered.reason });
       await persist(() => ledger.settle(run, { status: 'failed', error }, now()));
@@ -113,7 +135,12 @@ export function createWorkflowWork<Row extends Run>(parts: WorkParts, ledger: Wo
   return { run: work, group: (rows) => rows.map((row) => [row]) };
 }
 
-function toEvent(row: Run, { run, steps }: { run: string; steps: readonly KnownStep[] }, now: number, attemptsMax: number): string {
+function toEvent(
+  row: Run,
+  { run, steps }: { run: string; steps: readonly KnownStep[] },
+  now: number,
+  attemptsMax: number,
+): string {
   const known = steps.map(({ name, kind, status, attempts, result, error, wakeAt }) => {
     const fields = [`"kind":${JSON.stringify(kind)}`, `"status":${JSON.stringify(status)}`];
     if (attempts > 0) fields.push(`"attempts":${attempts}`);
@@ -123,10 +150,13 @@ function toEvent(row: Run, { run, steps }: { run: string; steps: readonly KnownS
     if (wakeAt !== null && wakeAt > now) fields.push(`"wakeAt":${wakeAt}`);
     return `${JSON.stringify(name)}:{${fields.join(',')}}`;
   });
-  const head = JSON.stringify({ workflow: row.resource, executionId: row.execution_id, run, attempt: row.attempt, attemptsMax }).slice(
-    0,
-    -1,
-  );
+  const head = JSON.stringify({
+    workflow: row.resource,
+    executionId: row.execution_id,
+    run,
+    attempt: row.attempt,
+    attemptsMax,
+  }).slice(0, -1);
   return `${head},"input":${row.input},"steps":{${known.join(',')}}}`;
 }
 
@@ -140,5 +170,8 @@ function toEnd({ status, output, error }: Result, bytesMax: number): End {
     return { status: 'failed', error: JSON.stringify({ name: 'RangeError', message }) };
   }
   const { name = 'Error', message = 'The run failed' } = error ?? {};
-  return { status: 'failed', error: JSON.stringify({ name: String(name).slice(0, 100), message: String(message).slice(0, 10_000) }) };
+  return {
+    status: 'failed',
+    error: JSON.stringify({ name: String(name).slice(0, 100), message: String(message).slice(0, 10_000) }),
+  };
 }

@@ -1,39 +1,57 @@
-// The frames between an engine and the database service: length-prefixed, pipelined, answered in any order. The service and
-// its client (runtime/stores/database-service.ts) both import it. No I/O.
+// The frames between an engine and the database service: length-prefixed, pipelined, answered in any order. The service
+// and its client (runtime/stores/database-service.ts) both import it. No I/O.
 //
-// Request: u32 length of what follows, u32 id, u8 op, u8 length of the name, u32 transaction (0: none), u32 CPU ms it may take (0: any),
-// name, payload (JSON). Answer: u32 length of what follows, u32 id, u8 kind, u32 CPU us it took, payload.
+// Request: u32 length of what follows, u32 id, u8 op, u8 length of the name, u32 transaction (0: none), u32 CPU ms it
+// may take (0: any), name, payload (JSON). Answer: u32 length of what follows, u32 id, u8 kind, u32 CPU us it took,
+// payload.
 import { databaseOps, outboxOps } from '#core/database-request.ts';
 
 /** Every op: those on a database (core/database-request.ts), those of its owner, and those of the connection itself. */
 export const ops = {
   ...databaseOps,
   ...outboxOps,
-  /** `[[name, sql], ...]` -> `{applied}`. */ migrate: 20,
-  /** `[file]` -> `{bytes}`: a copy of the database in that file of the host. */ backup: 21,
-  /** `[file]` -> `{}`: that file takes the database's place. */ restore: 22,
-  /** `[name, unlessThere]` -> `{bytes, shared, made}` (copies.ts): a new database with the same content. */ branch: 23,
-  /** `[]` -> `{}`: the database is gone. */ remove: 24,
-  /** `[]` -> `{bytes, path}`. */ describe: 25,
-  /** The first frame: `{key, token?, shard?}` -> `{}`; `key` is a number that names the connection. */ hello: 40,
-  /** `{}`, the database as name -> `{shard, path}`: who owns it. */ route: 41,
-  /** `{shard, key}` -> {@link Verdict}: why a shard ended. */ verdict: 42,
+  /** `[[name, sql], ...]` -> `{applied}`. */
+  migrate: 20,
+  /** `[file]` -> `{bytes}`: a copy of the database in that file of the host. */
+  backup: 21,
+  /** `[file]` -> `{}`: that file takes the database's place. */
+  restore: 22,
+  /** `[name, unlessThere]` -> `{bytes, shared, made}` (copies.ts): a new database with the same content. */
+  branch: 23,
+  /** `[]` -> `{}`: the database is gone. */
+  remove: 24,
+  /** `[]` -> `{bytes, path}`. */
+  describe: 25,
+  /** The first frame: `{key, token?, shard?}` -> `{}`; `key` is a number that names the connection. */
+  hello: 40,
+  /** `{}`, the database as name -> `{shard, path}`: who owns it. */
+  route: 41,
+  /** `{shard, key}` -> {@link Verdict}: why a shard ended. */
+  verdict: 42,
 } as const;
 
 export const kinds = {
-  /** JSON: the result, or a refusal. */ json: 0,
-  /** Bytes. */ bytes: 1,
-  /** JSON `[code, details]`: an error of core/errors.ts. */ failure: 2,
+  /** JSON: the result, or a refusal. */
+  json: 0,
+  /** Bytes. */
+  bytes: 1,
+  /** JSON `[code, details]`: an error of core/errors.ts. */
+  failure: 2,
 } as const;
 
 /** Why a shard ended, as far as it concerns one connection. */
 export interface Verdict {
-  /** The shard still lives: only the connection broke. */ readonly alive: boolean;
-  /** The request of this connection that it was ended for. */ readonly blamed: number | null;
+  /** The shard still lives: only the connection broke. */
+  readonly alive: boolean;
+  /** The request of this connection that it was ended for. */
+  readonly blamed: number | null;
   readonly reason: 'time' | 'memory' | null;
-  /** How long the statement was allowed to run. */ readonly limitMs: number;
-  /** The request may begin again: its database now has a process of its own. */ readonly again: boolean;
-  /** Requests of this connection with a higher id were never begun; null when nobody knows. */ readonly begun: number | null;
+  /** How long the statement was allowed to run. */
+  readonly limitMs: number;
+  /** The request may begin again: its database now has a process of its own. */
+  readonly again: boolean;
+  /** Requests of this connection with a higher id were never begun; null when nobody knows. */
+  readonly begun: number | null;
 }
 
 const REQUEST_HEADER = 18;
@@ -81,7 +99,8 @@ export interface RequestFrame {
   readonly op: number;
   readonly name: string;
   readonly transaction: number;
-  /** CPU that its statements may take; 0: any. */ readonly cpuLeftMs: number;
+  /** CPU that its statements may take; 0: any. */
+  readonly cpuLeftMs: number;
   readonly payload: Buffer;
 }
 
@@ -143,7 +162,8 @@ export class FrameReader {
     this.#wanted = 4;
     while (bytes.length - at >= 4) {
       const length = bytes.readUInt32LE(at);
-      if (length > this.#frameBytesMax) throw new RangeError(`A frame of ${length} bytes is longer than ${this.#frameBytesMax}`);
+      if (length > this.#frameBytesMax)
+        throw new RangeError(`A frame of ${length} bytes is longer than ${this.#frameBytesMax}`);
       if (bytes.length - at - 4 < length) {
         this.#wanted = 4 + length;
         break;

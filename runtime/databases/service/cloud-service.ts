@@ -1,5 +1,5 @@
-// The database service over a libSQL cloud: engines speak the same frames to it, and the tokens of the cloud stay in this
-// process, out of reach of the code that engines run. Started by main.ts.
+// The database service over a libSQL cloud: engines speak the same frames to it, and the tokens of the cloud stay in
+// this process, out of reach of the code that engines run. Started by main.ts.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,11 @@ export interface CloudDatabases {
   run(place: Place, op: number, transaction: number, payload: string): Promise<string | Uint8Array>;
   migrate(place: Place, files: readonly (readonly [string, string])[]): Promise<string[]>;
   backup(place: Place, file: string): Promise<{ bytes: number }>;
-  branch(place: Place, resource: string, options: { unlessThere: boolean }): Promise<{ bytes: number; shared: boolean; made: boolean }>;
+  branch(
+    place: Place,
+    resource: string,
+    options: { unlessThere: boolean },
+  ): Promise<{ bytes: number; shared: boolean; made: boolean }>;
   remove(place: Place): Promise<void>;
   close(): void;
 }
@@ -28,7 +32,8 @@ export interface CloudDatabases {
 export interface CloudServiceOptions {
   readonly databases: CloudDatabases;
   readonly limits: DatabaseLimits;
-  /** As of the other service. */ readonly socketFolder?: string;
+  /** As of the other service. */
+  readonly socketFolder?: string;
   report(message: string): void;
 }
 
@@ -49,7 +54,14 @@ export async function startCloudService({
     if (op === ops.hello) return '{}';
     if (op === ops.route) return JSON.stringify({ shard: 'cloud', path: socketPath });
     if (op === ops.verdict)
-      return JSON.stringify({ alive: true, blamed: null, reason: null, limitMs: 0, again: false, begun: null } satisfies Verdict);
+      return JSON.stringify({
+        alive: true,
+        blamed: null,
+        reason: null,
+        limitMs: 0,
+        again: false,
+        begun: null,
+      } satisfies Verdict);
     if (!isDatabaseName(name)) throw new SqlRefusal('SQLITE_CANTOPEN', 'this is no name of a database');
     const [namespace, resource] = name.split('/') as [string, string];
     const place = { namespace, resource };
@@ -61,7 +73,9 @@ export async function startCloudService({
       case ops.backup:
         return JSON.stringify(await databases.backup(place, String(args[0])));
       case ops.branch:
-        return JSON.stringify(await databases.branch(place, String(args[0]).split('/')[1] ?? '', { unlessThere: args[1] === true }));
+        return JSON.stringify(
+          await databases.branch(place, String(args[0]).split('/')[1] ?? '', { unlessThere: args[1] === true }),
+        );
       case ops.remove:
         await databases.remove(place);
         return '{}';
@@ -76,7 +90,8 @@ export async function startCloudService({
     socket.on('close', () => sockets.delete(socket));
     socket.on('error', () => socket.destroy());
     const reader = new FrameReader(limits.requestBytesMax + 1024);
-    const send = (id: number, kind: number, payload: string | Uint8Array): void => void socket.write(answerFrame(id, kind, payload));
+    const send = (id: number, kind: number, payload: string | Uint8Array): void =>
+      void socket.write(answerFrame(id, kind, payload));
     socket.on('data', (chunk: Buffer) => {
       try {
         reader.push(chunk, (frame) => {

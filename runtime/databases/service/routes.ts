@@ -1,9 +1,11 @@
-// Which process owns which database: its project's hash decides, until it has ended a process; then it has one of its own for
-// a while. Pure: the service asks, and starts what is answered.
+// Which process owns which database: its project's hash decides, until it has ended a process; then it has one of its
+// own for a while. Pure: the service asks, and starts what is answered.
 import { createHash } from 'node:crypto';
 
 /** Where a database is at home. */
-export type Home = { readonly kind: 'shared'; readonly index: number } | { readonly kind: 'own'; readonly index: number };
+export type Home =
+  | { readonly kind: 'shared'; readonly index: number }
+  | { readonly kind: 'own'; readonly index: number };
 
 interface Suspect {
   readonly own: number;
@@ -33,7 +35,10 @@ export class Routes {
     return { kind: 'shared', index: createHash('sha256').update(project).digest().readUInt32LE() % this.#shards };
   }
 
-  /** A database made its process end: from now on it has one of its own, shared only with suspects when there are too many. */
+  /**
+   * A database made its process end: from now on it has one of its own, shared only with suspects when there are too
+   * many.
+   */
   suspect(name: string, now: number): void {
     const known = this.#suspects.get(name);
     if (known !== undefined) {

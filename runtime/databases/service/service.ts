@@ -1,5 +1,5 @@
-// The parent of the shards: starts and replaces them, tells engines which one owns a database and why one ended, and lets
-// engines on other machines in. Runs no SQL and opens no database, so nothing a tenant does can stop it.
+// The parent of the shards: starts and replaces them, tells engines which one owns a database and why one ended, and
+// lets engines on other machines in. Runs no SQL and opens no database, so nothing a tenant does can stop it.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
@@ -14,34 +14,46 @@ import { Routes } from './routes.ts';
 import { ShardProcess } from './shard-process.ts';
 
 export interface DatabaseServiceOptions {
-  /** Folder of the files: `<directory>/<namespace>/<resource>.sqlite`. */ readonly directory: string;
+  /** Folder of the files: `<directory>/<namespace>/<resource>.sqlite`. */
+  readonly directory: string;
   readonly limits: DatabaseLimits;
-  /** Processes that projects are spread over. */ readonly shards: number;
+  /** Processes that projects are spread over. */
+  readonly shards: number;
   readonly synchronous: 'normal' | 'full';
-  /** For engines on other machines. */ readonly tcp?: TcpOptions;
-  /** Private folder of the sockets, the same after a restart, and short; default a new one. */ readonly socketFolder?: string;
-  /** Something the operator should know. */ report(message: string): void;
+  /** For engines on other machines. */
+  readonly tcp?: TcpOptions;
+  /** Private folder of the sockets, the same after a restart, and short; default a new one. */
+  readonly socketFolder?: string;
+  /** Something the operator should know. */
+  report(message: string): void;
 }
 
 export interface TcpOptions {
   readonly host: string;
   readonly port: number;
-  /** What an engine must say first. */ readonly token: string;
-  /** PEM. */ readonly tls?: { readonly key: string; readonly cert: string };
+  /** What an engine must say first. */
+  readonly token: string;
+  /** PEM. */
+  readonly tls?: { readonly key: string; readonly cert: string };
 }
 
 /** The running service. */
 export interface DatabaseService {
   readonly socketPath: string;
-  /** Of the TCP listener; null without one. */ readonly port: number | null;
-  /** Process ids of the shards that live. */ pids(): number[];
+  /** Of the TCP listener; null without one. */
+  readonly port: number | null;
+  /** Process ids of the shards that live. */
+  pids(): number[];
   close(): Promise<void>;
 }
 
 const FRAME_BYTES_MAX = 64 * 1024;
 const RELEASE_EVERY_MS = 30_000;
 
-/** Starts the service; its processes start when they are first needed. @throws {Error} when a folder or port cannot be used. */
+/**
+ * Starts the service; its processes start when they are first needed. @throws {Error} when a folder or port cannot be
+ * used.
+ */
 export async function startDatabaseService(options: DatabaseServiceOptions): Promise<DatabaseService> {
   const { directory, limits, synchronous, report } = options;
   mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -151,7 +163,9 @@ export async function startDatabaseService(options: DatabaseServiceOptions): Pro
       return await shard.address();
     }
     if (op === ops.verdict) {
-      const names = Array.isArray(args['names']) ? args['names'].filter((value) => typeof value === 'string').slice(0, 1000) : [];
+      const names = Array.isArray(args['names'])
+        ? args['names'].filter((value) => typeof value === 'string').slice(0, 1000)
+        : [];
       return await verdictOf(String(args['shard']), Number(args['key']), names);
     }
     throw new RangeError(`there is no operation ${op}`);

@@ -1,5 +1,5 @@
-// One shard as its parent sees it: a process that is started again whenever it ends, under a new name each time, and the
-// notes that the last ones left.
+// One shard as its parent sees it: a process that is started again whenever it ends, under a new name each time, and
+// the notes that the last ones left.
 import { fork, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
@@ -10,7 +10,8 @@ import { nodeCommand } from '#core/node-command.ts';
 import type { ShardOptions } from '../shard/shard.ts';
 
 export interface ShardProcessParts {
-  /** For its sockets. */ readonly folder: string;
+  /** For its sockets. */
+  readonly folder: string;
   readonly options: Omit<ShardOptions, 'socketPath'>;
   report(message: string): void;
 }
@@ -47,7 +48,10 @@ export class ShardProcess {
     return this.#child?.pid;
   }
 
-  /** Resolves when it listens; starts it when it is first asked for. @throws {Error} when it cannot be started, or is closed. */
+  /**
+   * Resolves when it listens; starts it when it is first asked for. @throws {Error} when it cannot be started, or is
+   * closed.
+   */
   address(): Promise<ShardAddress> {
     if (this.#starts === 0 && !this.#closed) this.#start();
     return this.#listening.promise;
@@ -79,7 +83,11 @@ export class ShardProcess {
     const child = fork(script, [JSON.stringify({ ...options, socketPath } satisfies ShardOptions)], {
       execPath: program,
       execArgv: [...before, '--disable-warning=ExperimentalWarning'],
-      env: { PATH: process.env['PATH'] ?? '', TZ: process.env['TZ'] ?? '', NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] },
+      env: {
+        PATH: process.env['PATH'] ?? '',
+        TZ: process.env['TZ'] ?? '',
+        NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+      },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc', 'pipe'],
     });
     this.#child = child;
@@ -123,7 +131,8 @@ export class ShardProcess {
       const what = note.reason === 'time' ? `ran longer than ${note.limitMs} ms` : 'took too much memory';
       report(`shard ${options.shard} was ended: a statement of ${note.database} ${what}`);
       this.onOverrun(note.database);
-    } else if (!this.#closed && note === null) report(`shard ${options.shard} died (${signal ?? `exit code ${code}`}); starting it again`);
+    } else if (!this.#closed && note === null)
+      report(`shard ${options.shard} died (${signal ?? `exit code ${code}`}); starting it again`);
     if (this.#closed || code === EXIT_CONFIGURATION) {
       if (listened) this.#listening = Promise.withResolvers();
       this.#listening.promise.catch(() => {});

@@ -1,5 +1,5 @@
-// The databases that a shard holds open, by name: opened when they are first asked for, the longest unused closed first. Also
-// what replaces or deletes a whole file, which needs it closed.
+// The databases that a shard holds open, by name: opened when they are first asked for, the longest unused closed
+// first. Also what replaces or deletes a whole file, which needs it closed.
 import type { DatabaseLimits } from '#core/database-limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
 import { isErrorCode } from '#core/errors.ts';
@@ -13,12 +13,14 @@ const noMessages = '{"rows":[]}';
 
 export interface OpenFilesParts {
   readonly limits: DatabaseLimits;
-  /** Of the disk. */ readonly space: FreeSpace;
+  /** Of the disk. */
+  readonly space: FreeSpace;
   readonly synchronous: 'normal' | 'full';
   readonly shard: number;
   pathOf(name: string): string;
   isName(name: string): boolean;
-  /** A database is open for the first time; they are numbered in this order. */ opened(name: string): void;
+  /** A database is open for the first time; they are numbered in this order. */
+  opened(name: string): void;
   report(message: string): void;
 }
 
@@ -49,8 +51,10 @@ export class OpenFiles {
     try {
       if (!this.#parts.isName(name)) throw new SqlRefusal('SQLITE_CANTOPEN', 'this is no name of a database');
       if (job.op === ops.restore || job.op === ops.remove) this.#replace(name, job);
-      // Whoever looks for messages may have been told of a database that was removed since, and must not make an empty one of it.
-      else if (job.op === ops.pending && !this.#open.has(name) && !isThere(this.#parts.pathOf(name))) job.answer(kinds.json, noMessages);
+      // Whoever looks for messages may have been told of a database that was removed since, and must not make an empty
+      // one of it.
+      else if (job.op === ops.pending && !this.#open.has(name) && !isThere(this.#parts.pathOf(name)))
+        job.answer(kinds.json, noMessages);
       else this.#file(name).take(job);
     } catch (error) {
       job.answer(...this.#failure(error));
@@ -79,7 +83,16 @@ export class OpenFiles {
       this.#open.delete(name);
       this.#latest = '';
     };
-    const file = new DatabaseFile({ path: pathOf(name), limits, space, synchronous, shard, report, pathOf: sibling, damaged });
+    const file = new DatabaseFile({
+      path: pathOf(name),
+      limits,
+      space,
+      synchronous,
+      shard,
+      report,
+      pathOf: sibling,
+      damaged,
+    });
     this.#open.set(name, file);
     this.#latest = name;
     return file;

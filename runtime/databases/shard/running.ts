@@ -1,4 +1,5 @@
-// What a shard is running, in memory that its watchdog shares; and the note that a shard leaves for its parent when it ends.
+// What a shard is running, in memory that its watchdog shares; and the note that a shard leaves for its parent when it
+// ends.
 
 /** Where the parent reads the note. */
 export const NOTE_FD = 4;
@@ -8,21 +9,30 @@ export const CONNECTIONS_MAX = 1024;
 
 /** Indices into the shared memory. */
 export const field = {
-  /** Odd while SQL runs, one more with every change. */ turn: 0,
-  /** Place of the connection that asked. */ connection: 1,
-  /** Its request. */ request: 2,
-  /** Number of the database, in the order in which they were opened. */ database: 3,
-  /** How long it may run, in ms. */ limit: 4,
-  /** From here two numbers a connection: its key, and the last request of it that was begun. */ connections: 5,
+  /** Odd while SQL runs, one more with every change. */
+  turn: 0,
+  /** Place of the connection that asked. */
+  connection: 1,
+  /** Its request. */
+  request: 2,
+  /** Number of the database, in the order in which they were opened. */
+  database: 3,
+  /** How long it may run, in ms. */
+  limit: 4,
+  /** From here two numbers a connection: its key, and the last request of it that was begun. */
+  connections: 5,
 } as const;
 
 /** What a shard says when it ends. */
 export interface ShardNote {
   readonly reason: 'time' | 'memory' | 'stopped';
   readonly limitMs: number;
-  /** The database of the request that it is ended for. */ readonly database: string | null;
-  /** Key of the connection, and id, of that request. */ readonly running: readonly [key: number, request: number] | null;
-  /** Key of a connection -> its last request that was begun. */ readonly begun: readonly (readonly [key: number, request: number])[];
+  /** The database of the request that it is ended for. */
+  readonly database: string | null;
+  /** Key of the connection, and id, of that request. */
+  readonly running: readonly [key: number, request: number] | null;
+  /** Key of a connection -> its last request that was begun. */
+  readonly begun: readonly (readonly [key: number, request: number])[];
 }
 
 export function newMemory(): SharedArrayBuffer {

@@ -1,4 +1,5 @@
-// One engine's connection to a shard: cuts requests out of the stream, hands them on, sends the answers of one turn together.
+// One engine's connection to a shard: cuts requests out of the stream, hands them on, sends the answers of one turn
+// together.
 import type { Socket } from 'node:net';
 import { SqlRefusal } from '#core/database-request.ts';
 import type { Job } from '../sqlite/database-file.ts';
@@ -8,12 +9,15 @@ import { field } from './running.ts';
 
 export interface ShardConnectionParts {
   readonly socket: Socket;
-  /** Its place in the shared memory. */ readonly place: number;
+  /** Its place in the shared memory. */
+  readonly place: number;
   readonly view: Int32Array;
   readonly files: OpenFiles;
   readonly frameBytesMax: number;
-  /** How long a request may run. */ readonly limitMs: number;
-  /** Whether a request's own budget ends the process as well. */ readonly isOwn: boolean;
+  /** How long a request may run. */
+  readonly limitMs: number;
+  /** Whether a request's own budget ends the process as well. */
+  readonly isOwn: boolean;
 }
 
 /** Answers that wait for a slow engine, before no more of its requests are read. */

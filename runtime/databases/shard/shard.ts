@@ -1,5 +1,5 @@
-// Root of a shard: the process that owns the files of some projects and runs their SQL. Started and ended by service.ts, ended
-// by its own watchdog when a statement overruns. Reads no environment: all it needs is its argument.
+// Root of a shard: the process that owns the files of some projects and runs their SQL. Started and ended by
+// service.ts, ended by its own watchdog when a statement overruns. Reads no environment: all it needs is its argument.
 import { statfsSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { createServer, type Server } from 'node:net';
@@ -19,8 +19,10 @@ export interface ShardOptions {
   readonly limits: DatabaseLimits;
   readonly synchronous: 'normal' | 'full';
   readonly shard: number;
-  /** How long one statement may run here. */ readonly limitMs: number;
-  /** One database alone is here: nobody else is hurt when it ends for one request's budget. */ readonly isOwn: boolean;
+  /** How long one statement may run here. */
+  readonly limitMs: number;
+  /** One database alone is here: nobody else is hurt when it ends for one request's budget. */
+  readonly isOwn: boolean;
 }
 
 const options = JSON.parse(process.argv[2] ?? '') as ShardOptions;
@@ -28,7 +30,9 @@ const options = JSON.parse(process.argv[2] ?? '') as ShardOptions;
 // An older Node 24 of the user's own: without these there is no fence.
 const probe = new DatabaseSync(':memory:');
 if (typeof probe.setAuthorizer !== 'function' || typeof probe.limits !== 'object') {
-  process.stderr.write(`databases: the SQLite of Node ${process.version} has no authorizer or no limits: update Node 24\n`);
+  process.stderr.write(
+    `databases: the SQLite of Node ${process.version} has no authorizer or no limits: update Node 24\n`,
+  );
   process.exit(78);
 }
 probe.close();

@@ -1,5 +1,5 @@
-// One fenced connection to a database file: compiles statements once, runs them within the bounds, writes results as JSON.
-// Knows nothing of requests, transactions of others or processes. Called by database-file.ts.
+// One fenced connection to a database file: compiles statements once, runs them within the bounds, writes results as
+// JSON. Knows nothing of requests, transactions of others or processes. Called by database-file.ts.
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { DatabaseLimits } from '#core/database-limits.ts';
 import { fromWire, SqlRefusal, toWire, type StoredValue } from '#core/database-request.ts';
@@ -15,24 +15,29 @@ const BUSY_MS = 50;
 /** A compiled statement. */
 export interface Prepared {
   readonly statement: StatementSync;
-  /** Column names as JSON. */ columns: string;
+  /** Column names as JSON. */
+  columns: string;
   columnCount: number;
   readonly parameters: number;
   readonly writes: boolean;
-  /** Changes the schema. */ readonly schema: boolean;
-  /** Reads integers as bigints. */ exact: boolean;
+  /** Changes the schema. */
+  readonly schema: boolean;
+  /** Reads integers as bigints. */
+  exact: boolean;
 }
 
 /** How a file is opened. */
 export interface ConnectionOptions {
   readonly path: string;
   readonly limits: DatabaseLimits;
-  /** `normal` survives the death of the process, `full` the loss of power too. */ readonly synchronous: 'normal' | 'full';
+  /** `normal` survives the death of the process, `full` the loss of power too. */
+  readonly synchronous: 'normal' | 'full';
 }
 
 /** What one statement did, without the parts of `meta` that the file adds. */
 export interface StatementRun {
-  /** `"c":[...],"r":[...]` */ readonly json: string;
+  /** `"c":[...],"r":[...]` */
+  readonly json: string;
   readonly rowsRead: number;
   readonly changes: number;
   readonly lastRowId: number | bigint;
@@ -74,7 +79,10 @@ export class Connection {
     }
   }
 
-  /** Whether it may take more of the disk than it has: where it may not, what needs a new page fails as it does on a full disk. */
+  /**
+   * Whether it may take more of the disk than it has: where it may not, what needs a new page fails as it does on a
+   * full disk.
+   */
   set grows(grows: boolean) {
     if (grows === this.#grows) return;
     this.#grows = grows;
@@ -115,7 +123,8 @@ export class Connection {
       );
     }
     const prepared = this.compile(oneStatement(sql));
-    if (this.#statements.size >= STATEMENTS_KEPT) this.#statements.delete(this.#statements.keys().next().value as string);
+    if (this.#statements.size >= STATEMENTS_KEPT)
+      this.#statements.delete(this.#statements.keys().next().value as string);
     this.#statements.set(sql, prepared);
     return prepared;
   }
@@ -141,7 +150,15 @@ export class Connection {
     // Rows of a write cannot be read a second time, so its integers are exact from the start.
     const exact = writes && columns.length > 0;
     if (exact) statement.setReadBigInts(true);
-    return { statement, columns: JSON.stringify(columns), columnCount: columns.length, parameters, writes, schema, exact };
+    return {
+      statement,
+      columns: JSON.stringify(columns),
+      columnCount: columns.length,
+      parameters,
+      writes,
+      schema,
+      exact,
+    };
   }
 
   /** What `compile` gives. @throws {SqlRefusal} saying where in the text SQLite's error is. */
@@ -165,7 +182,10 @@ export class Connection {
     }
   }
 
-  /** Runs a statement; one that only reads ends after `rowsMax` rows. @throws {SqlRefusal} and, for a damaged file, SQLite's own error. */
+  /**
+   * Runs a statement; one that only reads ends after `rowsMax` rows. @throws {SqlRefusal} and, for a damaged file,
+   * SQLite's own error.
+   */
   run(prepared: Prepared, wireValues: unknown, rowsMax = Infinity): StatementRun {
     const values = this.#values(prepared, wireValues);
     return this.#fence.explain(() => this.#execute(prepared, values, rowsMax));
@@ -209,7 +229,8 @@ export class Connection {
       throw new SqlRefusal('SQLITE_ERROR', `Wrong number of parameter bindings for SQL query: ${given}`);
     }
     const values: StoredValue[] = [];
-    for (const value of wireValues) values.push(typeof value === 'string' || typeof value === 'number' ? value : fromWire(value));
+    for (const value of wireValues)
+      values.push(typeof value === 'string' || typeof value === 'number' ? value : fromWire(value));
     return values;
   }
 
@@ -234,7 +255,8 @@ export class Connection {
         }
       }
       bytes += 8 * columnCount;
-      if (bytes > bytesMax) throw new SqlRefusal('SQLITE_TOOBIG', `the result exceeds DB_MAX_RESULT_BYTES (${bytesMax})`);
+      if (bytes > bytesMax)
+        throw new SqlRefusal('SQLITE_TOOBIG', `the result exceeds DB_MAX_RESULT_BYTES (${bytesMax})`);
       rows.push(row);
       if (rows.length >= rowsMax) break;
     }

@@ -1,6 +1,16 @@
-// What happens to whole database files: the check after a crash, a damaged one set aside, backup, restore, branch. Called by
-// database-file.ts. Messages that may reach a worker name no path.
-import { constants, copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+// What happens to whole database files: the check after a crash, a damaged one set aside, backup, restore, branch.
+// Called by database-file.ts. Messages that may reach a worker name no path.
+import {
+  constants,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { findOutbox, outboxTable } from '#core/database-outbox.ts';
@@ -54,12 +64,17 @@ function firstProblem(file: string): string {
   }
 }
 
-/** Renames a damaged file, so that nothing writes to it and nothing is lost; a marker keeps an empty one from taking its place. */
+/**
+ * Renames a damaged file, so that nothing writes to it and nothing is lost; a marker keeps an empty one from taking its
+ * place.
+ */
 export function setAside(file: string, reason: string, report: (message: string) => void): PlatformError {
   const aside = `${file}.corrupt-${new Date().toISOString().replace(/[:.]/g, '-')}`;
   writeFileSync(marker(file), JSON.stringify({ aside: path.basename(aside), reason }));
   for (const part of parts) if (existsSync(file + part)) renameSync(file + part, aside + part);
-  report(`${file} is corrupt (${reason}); it is now ${aside}. Restore a backup, or delete ${marker(file)} to begin with an empty database`);
+  report(
+    `${file} is corrupt (${reason}); it is now ${aside}. Restore a backup, or delete ${marker(file)} to begin with an empty database`,
+  );
   return corrupt(file);
 }
 
@@ -96,13 +111,15 @@ export async function backupTo(file: string, target: string): Promise<number> {
 /** What became of a branch. */
 export interface Branch {
   readonly bytes: number;
-  /** The file system shares the blocks. */ readonly shared: boolean;
-  /** False: it was there. */ readonly made: boolean;
+  /** The file system shares the blocks. */
+  readonly shared: boolean;
+  /** False: it was there. */
+  readonly made: boolean;
 }
 
 /**
- * Makes a new database with the content of this one, but for messages on their way to a queue: the file system shares the blocks
- * where it can (Btrfs, XFS), and otherwise a backup is made. The new file is there whole or not at all.
+ * Makes a new database with the content of this one, but for messages on their way to a queue: the file system shares
+ * the blocks where it can (Btrfs, XFS), and otherwise a backup is made. The new file is there whole or not at all.
  *
  * @param unlessThere one that is there already is good, too.
  * @throws {SqlRefusal} when there is a database of that name; when a copy would be larger than `branchBytesMax`.
@@ -123,7 +140,10 @@ export async function branchTo(
   if (!shared) {
     const bytes = sizeOf(file);
     if (bytes > branchBytesMax)
-      throw new SqlRefusal('SQLITE_TOOBIG', `a copy of the database, ${bytes} bytes, exceeds DB_MAX_BRANCH_BYTES (${branchBytesMax})`);
+      throw new SqlRefusal(
+        'SQLITE_TOOBIG',
+        `a copy of the database, ${bytes} bytes, exceeds DB_MAX_BRANCH_BYTES (${branchBytesMax})`,
+      );
     await backupTo(file, unfinished);
   }
   emptyOutbox(unfinished);

@@ -1,5 +1,5 @@
-// One open database: gives requests their turns, one after the other, and holds the single interactive transaction that writes
-// of others wait for. Called by the shard; runs no SQL outside a Connection, and knows no sockets.
+// One open database: gives requests their turns, one after the other, and holds the single interactive transaction that
+// writes of others wait for. Called by the shard; runs no SQL outside a Connection, and knows no sockets.
 import { randomInt } from 'node:crypto';
 import { statSync } from 'node:fs';
 import type { DatabaseLimits } from '#core/database-limits.ts';
@@ -17,11 +17,15 @@ import { Statements, textOf } from './statements.ts';
 /** A request on its way through a database. */
 export interface Job {
   readonly op: number;
-  /** Transaction it belongs to; 0 for none. */ readonly transaction: number;
+  /** Transaction it belongs to; 0 for none. */
+  readonly transaction: number;
   readonly args: readonly unknown[];
-  /** The connection it came over: what it leaves open goes with it. */ readonly owner: object;
-  /** Called once. */ answer(kind: number, payload: string | Uint8Array): void;
-  /** Around the time in which SQL of the job runs. */ begin(): void;
+  /** The connection it came over: what it leaves open goes with it. */
+  readonly owner: object;
+  /** Called once. */
+  answer(kind: number, payload: string | Uint8Array): void;
+  /** Around the time in which SQL of the job runs. */
+  begin(): void;
   end(): void;
 }
 
@@ -29,12 +33,17 @@ export interface Job {
 export interface DatabaseFileParts {
   readonly path: string;
   readonly limits: DatabaseLimits;
-  /** Of the disk. */ readonly space: FreeSpace;
+  /** Of the disk. */
+  readonly space: FreeSpace;
   readonly synchronous: 'normal' | 'full';
-  /** Number of the process, for `meta.served_by`. */ readonly shard: number;
-  /** The path of another database of the same project, for a branch. */ pathOf(name: string): string;
-  /** The file is damaged, and closed. */ damaged(): void;
-  /** Something the operator should know. */ report(message: string): void;
+  /** Number of the process, for `meta.served_by`. */
+  readonly shard: number;
+  /** The path of another database of the same project, for a branch. */
+  pathOf(name: string): string;
+  /** The file is damaged, and closed. */
+  damaged(): void;
+  /** Something the operator should know. */
+  report(message: string): void;
 }
 
 interface Transaction {
@@ -42,7 +51,8 @@ interface Transaction {
   readonly owner: object;
   readonly timer: NodeJS.Timeout;
   schema: boolean;
-  /** Messages that it puts into the outbox. */ sends: number;
+  /** Messages that it puts into the outbox. */
+  sends: number;
 }
 
 interface Waiting {
@@ -202,7 +212,9 @@ export class DatabaseFile {
     try {
       return [kinds.json, toRefusal(error).toJson()];
     } catch {
-      this.#parts.report(`a request failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+      this.#parts.report(
+        `a request failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+      );
       return [kinds.failure, '["internal",{}]'];
     }
   }
@@ -246,7 +258,8 @@ export class DatabaseFile {
   }
 
   #connectionOf(transaction: number, owner: object): Connection {
-    if (this.#transaction?.id === transaction && this.#transaction.owner === owner && this.#second !== null) return this.#second;
+    if (this.#transaction?.id === transaction && this.#transaction.owner === owner && this.#second !== null)
+      return this.#second;
     const why = this.#ended.get(transaction) ?? 'it is not known here';
     throw new SqlRefusal('SQLITE_ABORT', `the transaction is over: ${why}`);
   }
@@ -357,7 +370,8 @@ export class DatabaseFile {
     if (this.#transaction !== null) this.#rollback('the database was closed');
     if (this.#waitTimer !== null) clearTimeout(this.#waitTimer);
     this.#waitTimer = null;
-    for (const { job } of this.#waiting) job.answer(kinds.json, new SqlRefusal('SQLITE_ABORT', 'the database was closed').toJson());
+    for (const { job } of this.#waiting)
+      job.answer(kinds.json, new SqlRefusal('SQLITE_ABORT', 'the database was closed').toJson());
     this.#waiting = [];
     this.#second?.close();
     this.#second = null;

@@ -1,5 +1,5 @@
-// What SQL of a tenant may do: SQLite asks this authorizer about every single action while it compiles a statement, also for
-// those that a view, a trigger or a virtual table hides. Everything not named here is refused.
+// What SQL of a tenant may do: SQLite asks this authorizer about every single action while it compiles a statement,
+// also for those that a view, a trigger or a virtual table hides. Everything not named here is refused.
 import { constants as sqlite } from 'node:sqlite';
 import { ownTablePrefix, SqlRefusal } from '#core/database-request.ts';
 import { resultCode } from './sqlite-errors.ts';
@@ -118,23 +118,34 @@ export class Fence {
     }
   }
 
-  /** What the statement `sql`, compiled by `compile`, does. @throws as `compile`, and {@link SqlRefusal} with the reason of a refusal. */
-  watch<Result>(sql: string, compile: () => Result): { readonly result: Result; readonly writes: boolean; readonly schema: boolean } {
+  /**
+   * What the statement `sql`, compiled by `compile`, does. @throws as `compile`, and {@link SqlRefusal} with the reason
+   * of a refusal.
+   */
+  watch<Result>(
+    sql: string,
+    compile: () => Result,
+  ): { readonly result: Result; readonly writes: boolean; readonly schema: boolean } {
     this.#writes = this.#schema = this.#alters = false;
     const result = this.explain(compile);
     // The name that RENAME TO gives is shown to no authorizer. In the text it stands as it is.
-    if (this.#alters && sql.toLowerCase().includes(ownTablePrefix)) throw new SqlRefusal('SQLITE_AUTH', `not authorized: ${belongs}`);
+    if (this.#alters && sql.toLowerCase().includes(ownTablePrefix))
+      throw new SqlRefusal('SQLITE_AUTH', `not authorized: ${belongs}`);
     return { result, writes: this.#writes, schema: this.#schema };
   }
 
-  /** Some actions show only while a statement runs. @throws as `run`, and {@link SqlRefusal} with the reason of a refusal. */
+  /**
+   * Some actions show only while a statement runs. @throws as `run`, and {@link SqlRefusal} with the reason of a
+   * refusal.
+   */
   explain<Result>(run: () => Result): Result {
     this.#refusal = '';
     try {
       return run();
     } catch (error) {
       // Of a function SQLite says so with its general code.
-      const isRefused = resultCode(error) === 23 || (this.#refusal !== '' && (error as Error).message.startsWith('not authorized'));
+      const isRefused =
+        resultCode(error) === 23 || (this.#refusal !== '' && (error as Error).message.startsWith('not authorized'));
       if (!isRefused) throw error;
       throw new SqlRefusal('SQLITE_AUTH', this.#refusal === '' ? 'not authorized' : `not authorized: ${this.#refusal}`);
     }
@@ -165,7 +176,8 @@ export class Fence {
     const rule = Object.hasOwn(pragmas, name) ? pragmas[name] : undefined;
     if (rule === undefined) return this.#refuse(`PRAGMA ${name} is not available`);
     if (rule === 'any' || argument === null) {
-      if (argument !== null && (name === 'user_version' || name === 'application_id' || name === 'optimize')) this.#writes = true;
+      if (argument !== null && (name === 'user_version' || name === 'application_id' || name === 'optimize'))
+        this.#writes = true;
       return sqlite.SQLITE_OK;
     }
     return ignoredPragmas.has(name) ? sqlite.SQLITE_IGNORE : this.#refuse(`PRAGMA ${name} cannot be set`);

@@ -1,14 +1,17 @@
-// `UPDATE` and `DELETE` with `ORDER BY` and `LIMIT`, for a SQLite that was built without them: the same statement with the rows chosen by a
-// subquery, as SQLite itself does it where it can. Looked at only after such a statement was refused, so that no other pays for it. Pure.
+// `UPDATE` and `DELETE` with `ORDER BY` and `LIMIT`, for a SQLite that was built without them: the same statement with
+// the rows chosen by a subquery, as SQLite itself does it where it can. Looked at only after such a statement was
+// refused, so that no other pays for it. Pure.
 import { SqlRefusal } from '#core/database-request.ts';
 import { nextToken, type Token } from './sql-text.ts';
 
 /** What has to be known of a table: how its rows are told apart. */
 export interface TableShape {
-  /** `table`, `view`, `virtual`, `shadow`. */ readonly type: string;
+  /** `table`, `view`, `virtual`, `shadow`. */
+  readonly type: string;
   readonly withoutRowid: boolean;
   readonly columns: readonly string[];
-  /** Columns of the primary key, in its order. */ readonly key: readonly string[];
+  /** Columns of the primary key, in its order. */
+  readonly key: readonly string[];
 }
 
 /** A statement that only lacks the words. */
@@ -44,12 +47,25 @@ export function refusesLimit(message: string): boolean {
 const parts = ['SET', 'FROM', 'WHERE', 'RETURNING', 'ORDER', 'LIMIT'] as const;
 type Part = (typeof parts)[number];
 /** Words that begin something else outside of parentheses: the statement is another than it seems. */
-const foreign = new Set(['SELECT', 'VALUES', 'INSERT', 'UPDATE', 'DELETE', 'UNION', 'EXCEPT', 'INTERSECT', 'GROUP', 'HAVING']);
+const foreign = new Set([
+  'SELECT',
+  'VALUES',
+  'INSERT',
+  'UPDATE',
+  'DELETE',
+  'UNION',
+  'EXCEPT',
+  'INTERSECT',
+  'GROUP',
+  'HAVING',
+]);
 
 /**
- * Null when the statement is no `UPDATE` or `DELETE` with these words, or not a valid one: then the error that SQLite has for it stands.
+ * Null when the statement is no `UPDATE` or `DELETE` with these words, or not a valid one: then the error that SQLite
+ * has for it stands.
  *
- * @throws {SqlRefusal} as SQLite with the option would, and for `UPDATE ... FROM`, where one row may come several times.
+ * @throws {SqlRefusal} as SQLite with the option would, and for `UPDATE ... FROM`, where one row may come several
+ *   times.
  */
 export function limitedChange(sql: string): LimitedChange | null {
   const tokens = tokensOf(sql);
@@ -82,12 +98,14 @@ export function limitedChange(sql: string): LimitedChange | null {
   else if (wordAt(at) === 'NOT' && wordAt(at + 1) === 'INDEXED') at += 2;
 
   const found = partsOf(tokens, at, wordAt);
-  if (found === null || (verb === 'UPDATE') !== found.has('SET') || (verb === 'DELETE' && found.has('FROM'))) return null;
+  if (found === null || (verb === 'UPDATE') !== found.has('SET') || (verb === 'DELETE' && found.has('FROM')))
+    return null;
   if (!found.has('LIMIT')) {
     if (!found.has('ORDER')) return null;
     throw new SqlRefusal('SQLITE_ERROR', `ORDER BY without LIMIT on ${verb}`);
   }
-  if (found.has('FROM')) throw new SqlRefusal('SQLITE_ERROR', 'LIMIT is not available for UPDATE ... FROM: choose the rows in a subquery');
+  if (found.has('FROM'))
+    throw new SqlRefusal('SQLITE_ERROR', 'LIMIT is not available for UPDATE ... FROM: choose the rows in a subquery');
 
   // What comes before ORDER BY moves behind it: each value keeps its number.
   const text = (from: number, to: number): string => (from === to ? '' : numbered(sql, tokens, from, to));
@@ -131,7 +149,11 @@ function afterTables(tokens: readonly Token[], from: number, wordAt: (index: num
 }
 
 /** From which token to which each part goes; null when they are not in order, or others are among them. */
-function partsOf(tokens: readonly Token[], from: number, wordAt: (index: number) => string): Map<Part, [number, number]> | null {
+function partsOf(
+  tokens: readonly Token[],
+  from: number,
+  wordAt: (index: number) => string,
+): Map<Part, [number, number]> | null {
   const found = new Map<Part, [number, number]>();
   let depth = 0;
   let last = -1;

@@ -17,8 +17,8 @@ import { isBusy, isCorruption, toRefusal } from './sqlite-errors.ts';
 const STATEMENTS_MAX = 10_000;
 
 /**
- * Applies the files that were not applied yet, in the order of their names. A failed file leaves nothing behind, and those
- * before it stay applied.
+ * Applies the files that were not applied yet, in the order of their names. A failed file leaves nothing behind, and
+ * those before it stay applied.
  *
  * @returns the names applied now.
  * @throws {PlatformError} `migration_failed` with file, line and SQLite's message; as `pendingMigrations`.
@@ -40,7 +40,8 @@ function apply(connection: Connection, { file, sql, hash }: PendingMigration, li
     connection.own('BEGIN IMMEDIATE');
     for (const statement of splitStatements(sql, STATEMENTS_MAX)) {
       line = statement.line;
-      if (Buffer.byteLength(statement.sql) > limits.execBytesMax) throw new SqlRefusal('SQLITE_TOOBIG', 'statement too long');
+      if (Buffer.byteLength(statement.sql) > limits.execBytesMax)
+        throw new SqlRefusal('SQLITE_TOOBIG', 'statement too long');
       connection.run(connection.compile(statement), []);
     }
     const broken = unchecked ? connection.own('PRAGMA foreign_key_check')[0] : undefined;

@@ -1,7 +1,15 @@
-// The rows of the outbox in a database: put in by transactions, read and removed for their queues (runtime/stores/outbox.ts). Called by
-// database-file.ts.
+// The rows of the outbox in a database: put in by transactions, read and removed for their queues
+// (runtime/stores/outbox.ts). Called by database-file.ts.
 import type { DatabaseLimits } from '#core/database-limits.ts';
-import { createOutbox, findOutbox, insertOutbox, outboxList, outboxPage, readOutbox, removeOutbox } from '#core/database-outbox.ts';
+import {
+  createOutbox,
+  findOutbox,
+  insertOutbox,
+  outboxList,
+  outboxPage,
+  readOutbox,
+  removeOutbox,
+} from '#core/database-outbox.ts';
 import { SqlRefusal } from '#core/database-request.ts';
 import type { Connection } from './connection.ts';
 
@@ -19,7 +27,10 @@ export function putIntoOutbox(connection: Connection, args: readonly unknown[], 
   connection.own(createOutbox);
   const { length } = connection.own(insertOutbox, list, outboxMax);
   if (length === 0) {
-    throw new SqlRefusal('SQLITE_FULL', `more than DB_OUTBOX_MAX (${outboxMax}) messages wait to be taken over by their queues`);
+    throw new SqlRefusal(
+      'SQLITE_FULL',
+      `more than DB_OUTBOX_MAX (${outboxMax}) messages wait to be taken over by their queues`,
+    );
   }
   return length;
 }

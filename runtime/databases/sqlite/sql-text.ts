@@ -1,12 +1,14 @@
-// SQL text cut into statements, its parameters counted, the way SQLite's own tokenizer reads it. The fence is the authorizer
-// (fence.ts), not this: here a mistake costs a wrong line number, not a file. Pure.
+// SQL text cut into statements, its parameters counted, the way SQLite's own tokenizer reads it. The fence is the
+// authorizer (fence.ts), not this: here a mistake costs a wrong line number, not a file. Pure.
 import { SqlRefusal } from '#core/database-request.ts';
 
 /** One statement of a text. */
 export interface StatementText {
   readonly sql: string;
-  /** Line of its first word, from 1. */ readonly line: number;
-  /** How many values it takes: the number of `?`, or the highest `?NNN`. */ readonly parameters: number;
+  /** Line of its first word, from 1. */
+  readonly line: number;
+  /** How many values it takes: the number of `?`, or the highest `?NNN`. */
+  readonly parameters: number;
 }
 
 /** A token of SQL text. */
@@ -51,7 +53,8 @@ export function nextToken(sql: string, at: number): Token | null {
 }
 
 function tokenAt(sql: string, start: number, character: string): Token {
-  if (character === "'" || character === '"' || character === '`') return { kind: 'text', start, end: quotedEnd(sql, start, character) };
+  if (character === "'" || character === '"' || character === '`')
+    return { kind: 'text', start, end: quotedEnd(sql, start, character) };
   if (character === '[') {
     const end = sql.indexOf(']', start);
     return { kind: 'text', start, end: end === -1 ? sql.length : end + 1 };
@@ -98,14 +101,17 @@ export function splitStatements(sql: string, statementsMax: number): StatementTe
       line++;
       lineAt = next + 1;
     }
-    if (statements.length === statementsMax) throw new SqlRefusal('SQLITE_TOOBIG', `there are more than ${statementsMax} statements`);
+    if (statements.length === statementsMax)
+      throw new SqlRefusal('SQLITE_TOOBIG', `there are more than ${statementsMax} statements`);
     const { end, parameters } = statementEnd(sql, first);
     statements.push({ sql: sql.slice(first.start, end), line, parameters });
     at = end;
   }
 }
 
-/** Where a statement ends (before its `;`), as `sqlite3_complete` sees it: a trigger's body has semicolons of its own. */
+/**
+ * Where a statement ends (before its `;`), as `sqlite3_complete` sees it: a trigger's body has semicolons of its own.
+ */
 function statementEnd(sql: string, first: Token): { end: number; parameters: number } {
   const isTrigger = beginsTrigger(sql, first);
   let parameters = 0;
@@ -114,7 +120,8 @@ function statementEnd(sql: string, first: Token): { end: number; parameters: num
   let beforeLast = '';
   let last = '';
   for (let token: Token | null = first; token !== null; token = nextToken(sql, token.end)) {
-    if (token.kind === ';' && (!isTrigger || (last === 'END' && beforeLast === ';'))) return { end: lastEnd, parameters };
+    if (token.kind === ';' && (!isTrigger || (last === 'END' && beforeLast === ';')))
+      return { end: lastEnd, parameters };
     if (token.kind === 'parameter') parameters = counted(sql.slice(token.start, token.end), parameters);
     beforeLast = last;
     last = token.kind === 'word' ? sql.slice(token.start, token.end).toUpperCase() : token.kind;
@@ -125,7 +132,11 @@ function statementEnd(sql: string, first: Token): { end: number; parameters: num
 
 function beginsTrigger(sql: string, first: Token): boolean {
   const words: string[] = [];
-  for (let token: Token | null = first; token !== null && token.kind === 'word' && words.length < 6; token = nextToken(sql, token.end)) {
+  for (
+    let token: Token | null = first;
+    token !== null && token.kind === 'word' && words.length < 6;
+    token = nextToken(sql, token.end)
+  ) {
     words.push(sql.slice(token.start, token.end).toUpperCase());
   }
   return /^(?:EXPLAIN (?:QUERY PLAN )?)?CREATE (?:TEMP |TEMPORARY )?TRIGGER\b/.test(words.join(' '));
@@ -134,7 +145,10 @@ function beginsTrigger(sql: string, first: Token): boolean {
 function counted(parameter: string, before: number): number {
   if (parameter === '?') return before + 1;
   if (parameter[0] === '?') return Math.max(before, Number(parameter.slice(1)));
-  throw new SqlRefusal('SQLITE_ERROR', `named parameters such as ${parameter.slice(0, 60)} are not supported: use ? or ?NNN`);
+  throw new SqlRefusal(
+    'SQLITE_ERROR',
+    `named parameters such as ${parameter.slice(0, 60)} are not supported: use ? or ?NNN`,
+  );
 }
 
 /**
@@ -150,8 +164,8 @@ export function oneStatement(sql: string): StatementText {
 }
 
 /**
- * Offset of the token that a message of SQLite names (`near "x": syntax error`, `no such column: x`), where only one in the
- * text can be meant; -1 otherwise. `fails` says whether a beginning of the text already has that error.
+ * Offset of the token that a message of SQLite names (`near "x": syntax error`, `no such column: x`), where only one in
+ * the text can be meant; -1 otherwise. `fails` says whether a beginning of the text already has that error.
  */
 export function errorOffset(sql: string, message: string, fails: (beginning: string) => boolean): number {
   const near = /^near "(.*)": syntax error$/s.exec(message)?.[1];

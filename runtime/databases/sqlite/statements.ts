@@ -1,5 +1,5 @@
-// The SQL of requests, run on the connection it belongs to: one statement, a batch, a text of many, the whole file; and the size and
-// version that answers carry. Called by database-file.ts, which decides whose turn it is.
+// The SQL of requests, run on the connection it belongs to: one statement, a batch, a text of many, the whole file; and
+// the size and version that answers carry. Called by database-file.ts, which decides whose turn it is.
 import type { DatabaseLimits } from '#core/database-limits.ts';
 import { SqlRefusal, type StoredValue, toWire } from '#core/database-request.ts';
 import type { Connection, Prepared, StatementRun } from './connection.ts';
@@ -9,10 +9,13 @@ import { isCorruption, toRefusal } from './sqlite-errors.ts';
 /** What they need. */
 export interface StatementsParts {
   readonly limits: DatabaseLimits;
-  /** Number of the process, for `meta.served_by`. */ readonly shard: number;
-  /** Size and version of the database as it is opened. */ readonly bytes: number;
+  /** Number of the process, for `meta.served_by`. */
+  readonly shard: number;
+  /** Size and version of the database as it is opened. */
+  readonly bytes: number;
   readonly version: number;
-  /** What was compiled before must not be used any more. */ schemaChanged(): void;
+  /** What was compiled before must not be used any more. */
+  schemaChanged(): void;
 }
 
 export class Statements {
@@ -48,7 +51,9 @@ export class Statements {
     const prepared = connection.prepare(textOf(sql));
     // Rows of RETURNING come after the change is made: only a transaction undoes it when they are too many.
     const guarded = prepared.writes && prepared.columnCount > 0 && !connection.inTransaction;
-    const run = guarded ? this.#atomic(connection, () => connection.run(prepared, values)) : connection.run(prepared, values, most);
+    const run = guarded
+      ? this.#atomic(connection, () => connection.run(prepared, values))
+      : connection.run(prepared, values, most);
     return this.#result(connection, prepared, run, startedAt);
   }
 
@@ -65,7 +70,8 @@ export class Statements {
         if (!Array.isArray(statement)) throw new SqlRefusal('SQLITE_MISUSE', 'a statement must be SQL text and values');
         const [sql, values] = statement as unknown[];
         const prepared = connection.prepare(textOf(sql));
-        json += (json === '' ? '' : ',') + this.#result(connection, prepared, connection.run(prepared, values), startedAt);
+        json +=
+          (json === '' ? '' : ',') + this.#result(connection, prepared, connection.run(prepared, values), startedAt);
         if (json.length > resultBytesMax) {
           throw new SqlRefusal('SQLITE_TOOBIG', `the result exceeds DB_MAX_RESULT_BYTES (${resultBytesMax})`);
         }
@@ -82,7 +88,8 @@ export class Statements {
     const { execBytesMax, execStatementsMax } = this.#parts.limits;
     const sql = textOf(text);
     const bytes = Buffer.byteLength(sql);
-    if (bytes > execBytesMax) throw new SqlRefusal('SQLITE_TOOBIG', `the SQL text exceeds DB_MAX_EXEC_BYTES (${execBytesMax})`);
+    if (bytes > execBytesMax)
+      throw new SqlRefusal('SQLITE_TOOBIG', `the SQL text exceeds DB_MAX_EXEC_BYTES (${execBytesMax})`);
     const statements = splitStatements(sql, execStatementsMax);
     for (const statement of statements) {
       try {
@@ -100,7 +107,8 @@ export class Statements {
   /** The file's bytes. */
   dump(connection: Connection): Uint8Array {
     const { dumpBytesMax } = this.#parts.limits;
-    if (this.#bytes > dumpBytesMax) throw new SqlRefusal('SQLITE_TOOBIG', `the database exceeds DB_MAX_DUMP_BYTES (${dumpBytesMax})`);
+    if (this.#bytes > dumpBytesMax)
+      throw new SqlRefusal('SQLITE_TOOBIG', `the database exceeds DB_MAX_DUMP_BYTES (${dumpBytesMax})`);
     return connection.serialize();
   }
 

@@ -1,5 +1,5 @@
-// What happened lately: requests, events, log lines, new deployments. Kept in memory, bounded, and told to those who listen. dev.ts
-// writes, events.ts of the dashboard reads.
+// What happened lately: requests, events, log lines, new deployments. Kept in memory, bounded, and told to those who
+// listen. dev.ts writes, events.ts of the dashboard reads.
 
 /** Something that happened. */
 export type Happening =
@@ -15,8 +15,10 @@ export type Happening =
   | {
       readonly type: 'event';
       readonly kind: 'queue' | 'timer' | 'cron' | 'workflow';
-      /** The queue, the timer's binding, the schedule or the workflow. */ readonly name: string;
-      /** The timer or the run; empty for others. */ readonly id: string;
+      /** The queue, the timer's binding, the schedule or the workflow. */
+      readonly name: string;
+      /** The timer or the run; empty for others. */
+      readonly id: string;
       readonly outcome: string;
       readonly cpuMs: number;
       readonly wallMs: number;
@@ -29,8 +31,10 @@ export type Noted = Happening & { readonly seq: number; readonly at: number };
 
 /** Bounds of it. */
 export interface ActivityLimits {
-  /** Happenings that are kept. */ readonly recordsMax: number;
-  /** Characters of a log line or a path. */ readonly textCharsMax: number;
+  /** Happenings that are kept. */
+  readonly recordsMax: number;
+  /** Characters of a log line or a path. */
+  readonly textCharsMax: number;
 }
 
 /** The memory of what happened. */
@@ -46,7 +50,8 @@ export function createActivity(limits: ActivityLimits, now: () => number = Date.
   let kept: Noted[] = [];
   let seq = 0;
   const listeners = new Set<(noted: Noted) => void>();
-  const cut = (text: string): string => (text.length > limits.textCharsMax ? `${text.slice(0, limits.textCharsMax)}…` : text);
+  const cut = (text: string): string =>
+    text.length > limits.textCharsMax ? `${text.slice(0, limits.textCharsMax)}…` : text;
   return {
     note(happening) {
       const bounded =

@@ -11,8 +11,14 @@ const rowsMax = 1000;
 
 interface Answer {
   readonly columns: readonly string[];
-  /** Blobs are `{b: base64}`, integers beyond 2^53 `{i}`. */ readonly rows: readonly (readonly WireValue[])[];
-  readonly meta: { readonly durationMs: number; readonly rowsRead: number; readonly rowsWritten: number; readonly changes: number };
+  /** Blobs are `{b: base64}`, integers beyond 2^53 `{i}`. */
+  readonly rows: readonly (readonly WireValue[])[];
+  readonly meta: {
+    readonly durationMs: number;
+    readonly rowsRead: number;
+    readonly rowsWritten: number;
+    readonly changes: number;
+  };
 }
 
 const ofBinding = (asked: Asked): DatabasePlace => placeOf(asked, 'db');
@@ -23,7 +29,12 @@ function ofUsers(asked: Asked): DatabasePlace {
   return { namespace: asked.parts.namespace, resource: usersResource };
 }
 
-async function ask<Result>(asked: Asked, place: DatabasePlace, op: number, payload: readonly unknown[]): Promise<Result> {
+async function ask<Result>(
+  asked: Asked,
+  place: DatabasePlace,
+  op: number,
+  payload: readonly unknown[],
+): Promise<Result> {
   const store = opened(asked.parts.stores.db, 'db');
   const answer = JSON.parse((await store.run(place, op, 0, JSON.stringify(payload))) as string) as Result | WireRefusal;
   const refusal = (answer as WireRefusal).e;

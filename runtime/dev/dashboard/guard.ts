@@ -1,13 +1,17 @@
-// Who may speak to the dashboard: a browser on this machine, on the dashboard's own page. A name that some page made point here (DNS
-// rebinding), and a request that another site's page sends, are refused before anything is read. server.ts calls it.
+// Who may speak to the dashboard: a browser on this machine, on the dashboard's own page. A name that some page made
+// point here (DNS rebinding), and a request that another site's page sends, are refused before anything is read.
+// server.ts calls it.
 
 /** What of a request decides. */
 export interface Asking {
   readonly host: string | undefined;
   readonly origin: string | undefined;
-  /** `sec-fetch-site`. */ readonly site: string | undefined;
-  /** `sec-fetch-mode`. */ readonly mode: string | undefined;
-  /** Address the request came in on. */ readonly localAddress: string | undefined;
+  /** `sec-fetch-site`. */
+  readonly site: string | undefined;
+  /** `sec-fetch-mode`. */
+  readonly mode: string | undefined;
+  /** Address the request came in on. */
+  readonly localAddress: string | undefined;
 }
 
 const loopbackNames: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];

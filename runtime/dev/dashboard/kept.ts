@@ -3,7 +3,17 @@ import { pipeline } from 'node:stream/promises';
 import { fileLimits } from '../../engine/bindings/fs.ts';
 import { stateLimits } from '../../engine/bindings/state.ts';
 import { invalid, toName } from '../../engine/bindings/arguments.ts';
-import { answered, callBinding, countOf, deploymentOf, notFound, opened, placeOf, type Asked, type Route } from './api.ts';
+import {
+  answered,
+  callBinding,
+  countOf,
+  deploymentOf,
+  notFound,
+  opened,
+  placeOf,
+  type Asked,
+  type Route,
+} from './api.ts';
 
 const pageMax = 1000;
 
@@ -27,7 +37,11 @@ const stateRoutes: readonly Route[] = [
     '/api/state/:b/entries',
     (asked) => {
       const limit = countOf(asked.query, 'limit', { least: 1, most: pageMax, otherwise: 100 });
-      return callBinding(asked, 'state.list', { prefix: textOf(asked.query, 'prefix'), cursor: textOf(asked.query, 'cursor'), limit });
+      return callBinding(asked, 'state.list', {
+        prefix: textOf(asked.query, 'prefix'),
+        cursor: textOf(asked.query, 'cursor'),
+        limit,
+      });
     },
   ],
   [
@@ -39,7 +53,13 @@ const stateRoutes: readonly Route[] = [
       const [record] = await opened(asked.parts.stores.state, 'state').get(place, [key], Date.now());
       if (record === null || record === undefined) throw notFound('There is no such entry');
       const { metadata, version, expiresAt, value } = record;
-      return { key, metadata: metadata === null ? null : (JSON.parse(metadata) as unknown), version, expiresAt, ...shown(value) };
+      return {
+        key,
+        metadata: metadata === null ? null : (JSON.parse(metadata) as unknown),
+        version,
+        expiresAt,
+        ...shown(value),
+      };
     },
   ],
   [
@@ -62,7 +82,11 @@ const stateRoutes: readonly Route[] = [
       return { written: (await deploymentOf(asked).call('state.put', args, [partOf(body)])).value };
     },
   ],
-  ['DELETE', '/api/state/:b/entries/:key', async (asked) => void (await callBinding(asked, 'state.delete', { key: asked.params['key'] }))],
+  [
+    'DELETE',
+    '/api/state/:b/entries/:key',
+    async (asked) => void (await callBinding(asked, 'state.delete', { key: asked.params['key'] })),
+  ],
 ];
 
 const cacheRoutes: readonly Route[] = [
@@ -75,7 +99,11 @@ const cacheRoutes: readonly Route[] = [
       // As bindings/cache-values.ts names them.
       const entries = asked.parts.cache.list(namespace, `value [${JSON.stringify(resource)},`, limit);
       return {
-        entries: entries.map(({ key, bytes, expiresAt }) => ({ key: (JSON.parse(key.slice(6)) as string[])[1], bytes, expiresAt })),
+        entries: entries.map(({ key, bytes, expiresAt }) => ({
+          key: (JSON.parse(key.slice(6)) as string[])[1],
+          bytes,
+          expiresAt,
+        })),
       };
     },
   ],
@@ -90,7 +118,11 @@ const cacheRoutes: readonly Route[] = [
       return { key, value: parts[0] };
     },
   ],
-  ['DELETE', '/api/cache/:b/entries/:key', async (asked) => void (await callBinding(asked, 'cache.remove', { key: asked.params['key'] }))],
+  [
+    'DELETE',
+    '/api/cache/:b/entries/:key',
+    async (asked) => void (await callBinding(asked, 'cache.remove', { key: asked.params['key'] })),
+  ],
 ];
 
 const keyOf = (asked: Asked): string => toName(asked.params['key'], 'The key', fileLimits.keyBytesMax);
@@ -144,7 +176,11 @@ const fileRoutes: readonly Route[] = [
       return store.put(placeOf(asked, 'fs'), keyOf(asked), asked.request, write);
     },
   ],
-  ['DELETE', '/api/fs/:b/entries/:key', async (asked) => void (await callBinding(asked, 'fs.delete', { keys: [keyOf(asked)] }))],
+  [
+    'DELETE',
+    '/api/fs/:b/entries/:key',
+    async (asked) => void (await callBinding(asked, 'fs.delete', { keys: [keyOf(asked)] })),
+  ],
 ];
 
 /** The auth binding has no resource: its calls know the project. */
@@ -160,11 +196,19 @@ const userRoutes: readonly Route[] = [
     '/api/auth/users',
     (asked) => {
       const limit = countOf(asked.query, 'limit', { least: 1, most: pageMax, otherwise: 100 });
-      return callAuth(asked, 'listUsers', { limit, cursor: textOf(asked.query, 'cursor'), email: textOf(asked.query, 'email') });
+      return callAuth(asked, 'listUsers', {
+        limit,
+        cursor: textOf(asked.query, 'cursor'),
+        email: textOf(asked.query, 'email'),
+      });
     },
   ],
   ['POST', '/api/auth/users', async (asked) => callAuth(asked, 'createUser', await asked.body())],
-  ['DELETE', '/api/auth/users/:id', async (asked) => void (await callAuth(asked, 'deleteUser', { id: asked.params['id'] }))],
+  [
+    'DELETE',
+    '/api/auth/users/:id',
+    async (asked) => void (await callAuth(asked, 'deleteUser', { id: asked.params['id'] })),
+  ],
   [
     'GET',
     '/api/auth/settings',
@@ -172,7 +216,9 @@ const userRoutes: readonly Route[] = [
       const { manifest, variables, requiresVerification } = deploymentOf(asked);
       const providers = variables.flatMap((name) => {
         const [, provider] = /^AUTH_([A-Z]+)_CLIENT_ID$/.exec(name) ?? [];
-        return provider !== undefined && variables.includes(`AUTH_${provider}_CLIENT_SECRET`) ? [provider.toLowerCase()] : [];
+        return provider !== undefined && variables.includes(`AUTH_${provider}_CLIENT_SECRET`)
+          ? [provider.toLowerCase()]
+          : [];
       });
       return { enabled: manifest.bindings['auth'] !== undefined, providers, requiresVerification };
     },

@@ -1,5 +1,5 @@
-// The dashboard of `platform dev`: joins runtime/dev/dashboard to what runs here, and keeps beside the project's deployment one of its own,
-// which has the project's bindings and answers `/rpc`. dev.ts opens it.
+// The dashboard of `platform dev`: joins runtime/dev/dashboard to what runs here, and keeps beside the project's
+// deployment one of its own, which has the project's bindings and answers `/rpc`. dev.ts opens it.
 import { hashOf } from '#core/artifact-id.ts';
 import type { Limits } from '#core/limits.ts';
 import { createBindingCalls, type BindingStores } from '../../engine/bindings/bindings.ts';
@@ -26,14 +26,17 @@ export interface LocalDashboardParts {
   readonly activity: Activity;
   readonly log: (level: 'warn' | 'error', message: string) => void;
   readonly address: { readonly host: string; readonly port: number };
-  /** Where the project answers. */ readonly url: string;
-  /** As of a handler. */ readonly serveHere: (key: string, exchange: Exchange) => boolean;
+  /** Where the project answers. */
+  readonly url: string;
+  /** As of a handler. */
+  readonly serveHere: (key: string, exchange: Exchange) => boolean;
 }
 
 /** An open dashboard. */
 export interface LocalDashboard {
   readonly url: string;
-  /** What workers see of it. */ readonly vars: Readonly<Record<string, string>>;
+  /** What workers see of it. */
+  readonly vars: Readonly<Record<string, string>>;
   /** The deployment that answers `/rpc`, and its artifact. */
   findDeployment(id: string): Route | null;
   openArtifact(id: string): OpenArtifact | null;
@@ -83,10 +86,18 @@ export async function openLocalDashboard(parts: LocalDashboardParts): Promise<Lo
         workerCode: () => ownCode,
         sourceMap: () => null,
       };
-      own = { route: { ...route, deployment: `${route.deployment}${ownSuffix}`, artifact: ownArtifact.id }, artifact: ownArtifact };
+      own = {
+        route: { ...route, deployment: `${route.deployment}${ownSuffix}`, artifact: ownArtifact.id },
+        artifact: ownArtifact,
+      };
       const { branch, deployment } = route;
       const tools = { signUrl: null, cache, cacheEntryBytesMax: limits.cacheEntryBytesMax };
-      const calls = createBindingCalls({ namespace, project, branch, deployment, preview: route.preview }, manifest, stores, tools);
+      const calls = createBindingCalls(
+        { namespace, project, branch, deployment, preview: route.preview },
+        manifest,
+        stores,
+        tools,
+      );
       const { signal } = new AbortController();
       shown = {
         id: deployment,
@@ -95,7 +106,14 @@ export async function openLocalDashboard(parts: LocalDashboardParts): Promise<Lo
         requiresVerification: route.vars['AUTH_REQUIRE_VERIFICATION'] === 'true',
         config,
         call: async (name, args, given = []) =>
-          (calls[name] as HostHandler)({ args, parts: given, owner: freeOwner, signal, isDropped: false, isolate: dashboardIsolate }),
+          (calls[name] as HostHandler)({
+            args,
+            parts: given,
+            owner: freeOwner,
+            signal,
+            isDropped: false,
+            isolate: dashboardIsolate,
+          }),
       };
       activity.note({ type: 'deployed', deployment });
       return [own.route];

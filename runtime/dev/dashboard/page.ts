@@ -1,4 +1,5 @@
-// The dashboard's page: its sources (dashboard/) bundled when they are first asked for, and served from memory. server.ts asks.
+// The dashboard's page: its sources (dashboard/) bundled when they are first asked for, and served from memory.
+// server.ts asks.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
@@ -42,7 +43,9 @@ async function bundle(): Promise<string> {
   }
 }
 
-/** Finds a file of the page; null for a path that is none. A view's path is the page's own affair: it stands behind `#`. */
+/**
+ * Finds a file of the page; null for a path that is none. A view's path is the page's own affair: it stands behind `#`.
+ */
 export function createPage(): (path: string) => Promise<PageFile | null> {
   let script: Promise<string> | null = null;
   return async (path) => {

@@ -1,5 +1,5 @@
-// A request that came over no socket: `POST /rpc` becomes one for the worker of rpc-worker.ts, and its response a text. dev.ts gives it
-// to the handler.
+// A request that came over no socket: `POST /rpc` becomes one for the worker of rpc-worker.ts, and its response a text.
+// dev.ts gives it to the handler.
 import type { Exchange } from '../../engine/http/listener.ts';
 
 /** What became of it. */
@@ -13,7 +13,10 @@ const chunkBytes = 64 * 1024;
 /** An exchange with a JSON body; `onAnswer` hears of its end once. */
 export function createRpcExchange(host: string, json: string, onAnswer: (answer: RpcAnswer) => void): Exchange {
   const body = Buffer.from(json);
-  const headers: Readonly<Record<string, string>> = { 'content-type': 'application/json', 'content-length': String(body.byteLength) };
+  const headers: Readonly<Record<string, string>> = {
+    'content-type': 'application/json',
+    'content-length': String(body.byteLength),
+  };
   const chunks: (Uint8Array | string)[] = [];
   let status = 0;
   let sink: Parameters<Exchange['readBody']>[0] | null = null;
@@ -30,7 +33,9 @@ export function createRpcExchange(host: string, json: string, onAnswer: (answer:
   function flow(): void {
     while (sink !== null) {
       // A copy: the sink keeps what it gets, and others must not share its memory.
-      const chunk = new Uint8Array(body.subarray(at, at + (body.byteLength <= chunkBytes ? body.byteLength : chunkBytes)));
+      const chunk = new Uint8Array(
+        body.subarray(at, at + (body.byteLength <= chunkBytes ? body.byteLength : chunkBytes)),
+      );
       at += chunk.byteLength;
       const goOn = sink.chunk(chunk);
       if (at >= body.byteLength) {
@@ -59,7 +64,8 @@ export function createRpcExchange(host: string, json: string, onAnswer: (answer:
       queueMicrotask(flow);
     },
     resumeBody: flow,
-    send: (code, _headers, content) => answer({ status: code, body: content === null ? '' : Buffer.from(content as string).toString() }),
+    send: (code, _headers, content) =>
+      answer({ status: code, body: content === null ? '' : Buffer.from(content as string).toString() }),
     begin: (code) => void (status = code),
     write(chunk) {
       chunks.push(typeof chunk === 'string' ? chunk : new Uint8Array(chunk));
@@ -67,7 +73,8 @@ export function createRpcExchange(host: string, json: string, onAnswer: (answer:
     },
     end: () => answer({ status, body: Buffer.concat(chunks.map((chunk) => Buffer.from(chunk as string))).toString() }),
     upgrade: () => null,
-    destroy: () => answer({ status: 502, body: JSON.stringify({ error: { name: 'Error', message: 'The call was cut off' } }) }),
+    destroy: () =>
+      answer({ status: 502, body: JSON.stringify({ error: { name: 'Error', message: 'The call was cut off' } }) }),
     requestId: '',
     onAbort: null,
     onDrain: null,

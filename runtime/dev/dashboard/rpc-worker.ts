@@ -1,8 +1,9 @@
-// The worker that answers `POST /rpc`: it runs in an isolate with the project's bindings and calls what it is told, so that code
-// outside an isolate (a framework's development server in Node) gets exactly what a worker would. rpc.ts gives it requests.
+// The worker that answers `POST /rpc`: it runs in an isolate with the project's bindings and calls what it is told, so
+// that code outside an isolate (a framework's development server in Node) gets exactly what a worker would. rpc.ts
+// gives it requests.
 //
-// Values beyond JSON are objects with one member that begins with `$`: `$bytes` (base64), `$date` (ISO 8601), `$map` (entries),
-// `$bigint`, `$number` (NaN, Infinity, -0), `$undefined`.
+// Values beyond JSON are objects with one member that begins with `$`: `$bytes` (base64), `$date` (ISO 8601), `$map`
+// (entries), `$bigint`, `$number` (NaN, Infinity, -0), `$undefined`.
 
 /** Its source. @param bytesMax of a stream that is read to its end. */
 export function rpcWorker(bytesMax: number): string {

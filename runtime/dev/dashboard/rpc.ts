@@ -1,5 +1,5 @@
-// The mock server's routes: what a binding does for a worker, done for code outside an isolate. All of them end in `/rpc`, whose call
-// runs in an isolate (rpc-worker.ts).
+// The mock server's routes: what a binding does for a worker, done for code outside an isolate. All of them end in
+// `/rpc`, whose call runs in an isolate (rpc-worker.ts).
 import { PlatformError } from '#core/errors.ts';
 import { invalid } from '../../engine/bindings/arguments.ts';
 import { answered, deploymentOf, notFound, type Asked, type Route } from './api.ts';
@@ -30,7 +30,8 @@ const kindRoute = (kind: string): Route => [
   async (asked) => {
     const { binding, args = [] } = await asked.body();
     const { method } = asked.params;
-    if (!methodPattern.test(method as string)) throw new PlatformError('bad_request', { reason: 'the method has no valid name' });
+    if (!methodPattern.test(method as string))
+      throw new PlatformError('bad_request', { reason: 'the method has no valid name' });
     if (!Array.isArray(args)) throw invalid('args must be a list');
     return call(asked, { binding: bindingOf(asked, kind, binding), method, args });
   },
@@ -61,7 +62,12 @@ export const rpcRoutes: readonly Route[] = [
       if (!Array.isArray(params)) throw invalid('params must be a list');
       if (method === 'exec') return call(asked, { binding: name, method, args: [sql] });
       if (!statementMethods.includes(method)) throw invalid('method must be all, first, run, raw or exec');
-      return call(asked, { binding: name, method: 'prepare', args: [sql], next: [{ method: 'bind', args: params }, { method }] });
+      return call(asked, {
+        binding: name,
+        method: 'prepare',
+        args: [sql],
+        next: [{ method: 'bind', args: params }, { method }],
+      });
     },
   ],
   ...['queue', 'workflow', 'state', 'fs', 'timer', 'cache', 'auth'].map(kindRoute),

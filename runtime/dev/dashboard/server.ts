@@ -1,5 +1,5 @@
-// The dashboard of `platform dev`, and the mock server on the same port: the page, the API under /api/, and the routes that do what
-// bindings do. dev.ts opens it. Only this machine's own pages and programs may speak to it (guard.ts).
+// The dashboard of `platform dev`, and the mock server on the same port: the page, the API under /api/, and the routes
+// that do what bindings do. dev.ts opens it. Only this machine's own pages and programs may speak to it (guard.ts).
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -24,7 +24,10 @@ const split = routes.map(([method, path, answer]) => ({ method, segments: path.s
 const connectionsMax = 200;
 
 /** Opens the port; rejects with the system's error when it cannot be had. */
-export async function openDashboard(parts: DashboardParts, address: { readonly host: string; readonly port: number }): Promise<Dashboard> {
+export async function openDashboard(
+  parts: DashboardParts,
+  address: { readonly host: string; readonly port: number },
+): Promise<Dashboard> {
   const page = createPage();
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -48,7 +51,14 @@ export async function openDashboard(parts: DashboardParts, address: { readonly h
       return;
     }
     const { answer, params } = find(request.method ?? '', url.pathname);
-    const asked: Asked = { parts, params, query: url.searchParams, request, response, body: () => readObject(request, parts) };
+    const asked: Asked = {
+      parts,
+      params,
+      query: url.searchParams,
+      request,
+      response,
+      body: () => readObject(request, parts),
+    };
     const value = await answer(asked);
     if (value === answered) return;
     if (value === undefined) response.writeHead(204, apiHeaders).end();
@@ -85,11 +95,16 @@ function find(method: string, path: string): { answer: Route[2]; params: Record<
   const given = path.split('/');
   let known = false;
   for (const { method: wanted, segments, answer } of split) {
-    if (segments.length !== given.length || !segments.every((segment, at) => segment.startsWith(':') || segment === given[at])) continue;
+    if (
+      segments.length !== given.length ||
+      !segments.every((segment, at) => segment.startsWith(':') || segment === given[at])
+    )
+      continue;
     known = true;
     if (wanted !== method) continue;
     const params: Record<string, string> = {};
-    for (const [at, segment] of segments.entries()) if (segment.startsWith(':')) params[segment.slice(1)] = decode(given[at] as string);
+    for (const [at, segment] of segments.entries())
+      if (segment.startsWith(':')) params[segment.slice(1)] = decode(given[at] as string);
     return { answer, params };
   }
   if (known) throw new PlatformError('method_not_allowed', { method });
@@ -105,7 +120,10 @@ function decode(segment: string): string {
 }
 
 /** @throws {PlatformError} `bad_request`, `body_too_large`. */
-async function readObject(request: IncomingMessage, { limits }: DashboardParts): Promise<Readonly<Record<string, unknown>>> {
+async function readObject(
+  request: IncomingMessage,
+  { limits }: DashboardParts,
+): Promise<Readonly<Record<string, unknown>>> {
   const limit = limits.dashboardBodyBytesMax;
   const type = request.headers['content-type'];
   const chunks: Buffer[] = [];
@@ -125,7 +143,8 @@ function fail(error: unknown, response: ServerResponse, { log }: DashboardParts)
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
   const known = isErrorCode(code);
   const isOurs = !known || code === 'internal';
-  if (isOurs && !response.destroyed) log('error', `The dashboard failed: ${error instanceof Error ? error.stack : String(error)}`);
+  if (isOurs && !response.destroyed)
+    log('error', `The dashboard failed: ${error instanceof Error ? error.stack : String(error)}`);
   if (response.headersSent || response.destroyed) {
     response.destroy();
     return;

@@ -12,7 +12,9 @@ const timersCounted = 1000;
 function queueOf(asked: Asked): QueuePlace {
   const place = placed(asked);
   // One of dead letters has none of its own: a queue that nothing goes to.
-  return asked.query.get('dead') === 'true' ? { ...place, resource: place.deadLetter ?? `${place.resource}_dlq` } : place;
+  return asked.query.get('dead') === 'true'
+    ? { ...place, resource: place.deadLetter ?? `${place.resource}_dlq` }
+    : place;
 }
 
 function placed(asked: Asked): QueuePlace & { deadLetter: string | null } {
@@ -38,7 +40,9 @@ const queueRoutes: readonly Route[] = [
     async (asked) => {
       const { payload, delaySeconds, dedupeId, orderingKey } = await asked.body();
       if (payload === undefined) throw invalid('A message must have a payload');
-      const sent = await callBinding(asked, 'queue.send', { messages: [{ payload, delaySeconds, dedupeId, orderingKey }] });
+      const sent = await callBinding(asked, 'queue.send', {
+        messages: [{ payload, delaySeconds, dedupeId, orderingKey }],
+      });
       return { messageId: (sent as { messageIds: string[] }).messageIds[0] };
     },
   ],
@@ -47,16 +51,23 @@ const queueRoutes: readonly Route[] = [
     '/api/queue/:b/messages/:id',
     async (asked) => {
       const removed = await asked.parts.events.queue.remove(queueOf(asked), asked.params['id'] as string);
-      if (!removed) throw notFound('The queue has no such message that could be deleted: it is gone, or being delivered');
+      if (!removed)
+        throw notFound('The queue has no such message that could be deleted: it is gone, or being delivered');
     },
   ],
-  ['POST', '/api/queue/:b/redrive', async (asked) => ({ count: await asked.parts.events.queue.redrive(placed(asked), Date.now()) })],
+  [
+    'POST',
+    '/api/queue/:b/redrive',
+    async (asked) => ({ count: await asked.parts.events.queue.redrive(placed(asked), Date.now()) }),
+  ],
   ['POST', '/api/queue/:b/purge', async (asked) => ({ count: await asked.parts.events.queue.purge(queueOf(asked)) })],
 ];
 
 /** Events of a kind that ended since dev was started, the newest first. */
 function ended(asked: Asked, kind: string, name: string): unknown[] {
-  const found = asked.parts.activity.since(0).filter((noted) => noted.type === 'event' && noted.kind === kind && noted.name === name);
+  const found = asked.parts.activity
+    .since(0)
+    .filter((noted) => noted.type === 'event' && noted.kind === kind && noted.name === name);
   return found.toReversed().slice(0, pageMax);
 }
 
@@ -80,7 +91,11 @@ const timerRoutes: readonly Route[] = [
       return { id };
     },
   ],
-  ['DELETE', '/api/timer/:b/entries/:id', async (asked) => void (await callBinding(asked, 'timer.delete', { id: asked.params['id'] }))],
+  [
+    'DELETE',
+    '/api/timer/:b/entries/:id',
+    async (asked) => void (await callBinding(asked, 'timer.delete', { id: asked.params['id'] })),
+  ],
   [
     'POST',
     '/api/timer/:b/entries/:id/trigger',
@@ -125,8 +140,11 @@ const timerRoutes: readonly Route[] = [
 /** The schedule `:b`. */
 async function cronOf(asked: Asked): Promise<{ name: string }> {
   const { namespace, project, events } = asked.parts;
-  const found = (await events.cron.list({ namespace, resource: project })).find(({ name }) => name === asked.params['b']);
-  if (found === undefined) throw notFound(`platform.yaml declares no cron ${(asked.params['b'] as string).slice(0, 100)}`);
+  const found = (await events.cron.list({ namespace, resource: project })).find(
+    ({ name }) => name === asked.params['b'],
+  );
+  if (found === undefined)
+    throw notFound(`platform.yaml declares no cron ${(asked.params['b'] as string).slice(0, 100)}`);
   return found;
 }
 
@@ -134,7 +152,9 @@ const cronRoutes: readonly Route[] = [
   [
     'GET',
     '/api/cron',
-    async ({ parts }) => ({ crons: await parts.events.cron.list({ namespace: parts.namespace, resource: parts.project }) }),
+    async ({ parts }) => ({
+      crons: await parts.events.cron.list({ namespace: parts.namespace, resource: parts.project }),
+    }),
   ],
   [
     'GET',
@@ -223,7 +243,11 @@ const workflowRoutes: readonly Route[] = [
     async (asked) => {
       const { fromStep } = await asked.body();
       placeOf(asked, 'workflow');
-      await deploymentOf(asked).call('workflow.restart', { binding: asked.params['b'], id: asked.params['id'], fromStep });
+      await deploymentOf(asked).call('workflow.restart', {
+        binding: asked.params['b'],
+        id: asked.params['id'],
+        fromStep,
+      });
     },
   ],
   [

@@ -1,4 +1,5 @@
-// Tells pages of `platform dev` that what they show is out of date, as server-sent events on the project's own port. dev.ts makes one.
+// Tells pages of `platform dev` that what they show is out of date, as server-sent events on the project's own port.
+// dev.ts makes one.
 import { randomBytes } from 'node:crypto';
 import type { Exchange } from '../../engine/http/listener.ts';
 
@@ -7,7 +8,8 @@ export const changesPath = '/_platform/dev/changes';
 
 /** A stream of versions. */
 export interface ChangeStream {
-  /** Differs from those of every other run. */ readonly version: string;
+  /** Differs from those of every other run. */
+  readonly version: string;
   /** The next version: whoever listens hears of it. */
   advance(): void;
   serve(exchange: Exchange): void;
@@ -33,7 +35,10 @@ export function createChangeStream(): ChangeStream {
     serve(exchange) {
       const onAbort = (): void => void listeners.delete(exchange);
       exchange.onAbort = onAbort;
-      exchange.begin(200, 'content-type\0text/event-stream\0cache-control\0no-store\0x-content-type-options\0nosniff\0');
+      exchange.begin(
+        200,
+        'content-type\0text/event-stream\0cache-control\0no-store\0x-content-type-options\0nosniff\0',
+      );
       if (exchange.method === 'HEAD') {
         exchange.end();
         return;

@@ -1,34 +1,43 @@
-// What `platform dev` answers where production answers only that something went wrong: the errors with stack and code frame, as a page
-// for browsers and as JSON for everything else. Pure. Everything in it is text of others: it is escaped, and only this page's own script runs.
+// What `platform dev` answers where production answers only that something went wrong: the errors with stack and code
+// frame, as a page for browsers and as JSON for everything else. Pure. Everything in it is text of others: it is
+// escaped, and only this page's own script runs.
 import { randomBytes } from 'node:crypto';
 import type { FailureResponse } from '../../engine/invocation/outcome.ts';
 
 /** An error as its author sees it. */
 export interface ShownError {
-  /** Class of a thrown error. */ readonly name?: string | undefined;
+  /** Class of a thrown error. */
+  readonly name?: string | undefined;
   readonly message: string;
-  /** Relative to the project. */ readonly file?: string | undefined;
+  /** Relative to the project. */
+  readonly file?: string | undefined;
   readonly line?: number | undefined;
   readonly column?: number | undefined;
-  /** Source lines around it, marked. */ readonly frame?: string | undefined;
-  /** Mapped to the sources. */ readonly stack?: string | undefined;
-  /** What to do about it. */ readonly advice?: string | undefined;
+  /** Source lines around it, marked. */
+  readonly frame?: string | undefined;
+  /** Mapped to the sources. */
+  readonly stack?: string | undefined;
+  /** What to do about it. */
+  readonly advice?: string | undefined;
 }
 
 /** A failure with its errors, and what to do once they are mended. */
 export interface ShownFailure {
-  /** What visitors get in production. */ readonly plain: FailureResponse;
+  /** What visitors get in production. */
+  readonly plain: FailureResponse;
   readonly title: string;
   readonly errors: readonly ShownError[];
   readonly note: string;
-  /** Null: the page stays as it is. */ readonly reload: { readonly path: string; readonly version: string } | null;
+  /** Null: the page stays as it is. */
+  readonly reload: { readonly path: string; readonly version: string } | null;
 }
 
 /** @param accept header of the request. */
 export function failureAnswer(failure: ShownFailure, accept: string | null): FailureResponse {
   const { status, headerBlock } = failure.plain;
   const common = `${headerBlock}x-content-type-options\0nosniff\0`;
-  if (accept?.includes('text/html') !== true) return { status, headerBlock: common, body: JSON.stringify(asJson(failure)) };
+  if (accept?.includes('text/html') !== true)
+    return { status, headerBlock: common, body: JSON.stringify(asJson(failure)) };
   const nonce = randomBytes(16).toString('base64');
   const policy = `default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}'; connect-src 'self'; base-uri 'none'`;
   return {

@@ -1,4 +1,5 @@
-// How `platform dev` answers when something is wrong with the project: with the errors themselves, to its author only. dev.ts makes one.
+// How `platform dev` answers when something is wrong with the project: with the errors themselves, to its author only.
+// dev.ts makes one.
 import { errorTable } from '#core/errors.ts';
 import { changesPath, type ChangeStream } from './change-stream.ts';
 import type { Explain } from '../../engine/deployments/deployment.ts';
@@ -8,7 +9,8 @@ import type { Exchange } from '../../engine/http/listener.ts';
 
 /** Answers with errors. */
 export interface DevFailures {
-  /** A request whose invocation failed. */ readonly explain: Explain;
+  /** A request whose invocation failed. */
+  readonly explain: Explain;
   /** A request that nothing can serve, since the project does not build. */
   answerUnbuilt(exchange: Exchange, errors: readonly ShownError[]): void;
 }
@@ -21,7 +23,11 @@ const unbuilt: FailureResponse = {
 
 /** @param host that dev listens on. */
 export function createDevFailures(host: string, changes: ChangeStream): DevFailures {
-  function show(exchange: Exchange, plain: FailureResponse, shown: Pick<ShownFailure, 'title' | 'errors' | 'note'>): FailureResponse {
+  function show(
+    exchange: Exchange,
+    plain: FailureResponse,
+    shown: Pick<ShownFailure, 'title' | 'errors' | 'note'>,
+  ): FailureResponse {
     if (!isOwnHost(exchange.host, host)) return plain;
     // What was posted would be posted again.
     const reload = exchange.method === 'GET' ? { path: changesPath, version: changes.version } : null;
@@ -36,13 +42,20 @@ export function createDevFailures(host: string, changes: ChangeStream): DevFailu
     },
     answerUnbuilt(exchange, errors) {
       const note = 'The page loads itself again when the project is saved.';
-      const { status, headerBlock, body } = show(exchange, unbuilt, { title: errorTable.build_failed.message, errors, note });
+      const { status, headerBlock, body } = show(exchange, unbuilt, {
+        title: errorTable.build_failed.message,
+        errors,
+        note,
+      });
       exchange.send(status, headerBlock, body);
     },
   };
 }
 
-/** Whether a request came under a name of this machine: what came under one that a page on the Internet made point here sees no source. */
+/**
+ * Whether a request came under a name of this machine: what came under one that a page on the Internet made point here
+ * sees no source.
+ */
 function isOwnHost(host: string, devHost: string): boolean {
   const name = host.replace(/:\d+$/, '');
   return /^(?:(?:.*\.)?localhost|[\d.]+|\[[\da-f:.]+\])$/.test(name) || name === devHost.toLowerCase();

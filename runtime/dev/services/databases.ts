@@ -1,5 +1,5 @@
-// Project databases of `platform dev`: the same service as in production, with one shard, started when the first worker or
-// migration asks for it. dev.ts opens them.
+// Project databases of `platform dev`: the same service as in production, with one shard, started when the first worker
+// or migration asks for it. dev.ts opens them.
 import { databaseLimitsFrom } from '#core/database-limits.ts';
 import type { DatabaseStore } from '../../engine/bindings/database.ts';
 import { startDatabaseService, type DatabaseService } from '../../databases/service/service.ts';
@@ -17,12 +17,16 @@ export function openLocalDatabases(directory: string, report: (message: string) 
   const limits = databaseLimitsFrom(process.env);
   let opened: Promise<{ service: DatabaseService; client: DatabaseClient }> | null = null;
   const open = (): NonNullable<typeof opened> =>
-    (opened ??= startDatabaseService({ directory, limits, shards: 1, synchronous: 'normal', report }).then((service) => ({
-      service,
-      client: createDatabaseClient({ socketPath: service.socketPath }, limits),
-    })));
+    (opened ??= startDatabaseService({ directory, limits, shards: 1, synchronous: 'normal', report }).then(
+      (service) => ({
+        service,
+        client: createDatabaseClient({ socketPath: service.socketPath }, limits),
+      }),
+    ));
   return {
-    store: { run: async (place, op, transaction, payload) => (await open()).client.run(place, op, transaction, payload) },
+    store: {
+      run: async (place, op, transaction, payload) => (await open()).client.run(place, op, transaction, payload),
+    },
     migrate: async (place, files) => (await open()).client.migrate(place, files),
     async close() {
       if (opened === null) return;

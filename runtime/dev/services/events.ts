@@ -1,5 +1,6 @@
-// Queues, timers, cron and workflows of `platform dev`: SQLite in its state folder, and a broker in this process that delivers to the
-// one deployment there is. Several projects of a workspace share the file; what nobody takes here is another one's.
+// Queues, timers, cron and workflows of `platform dev`: SQLite in its state folder, and a broker in this process that
+// delivers to the one deployment there is. Several projects of a workspace share the file; what nobody takes here is
+// another one's.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { deliveryLimitsFrom } from '#core/delivery-limits.ts';
@@ -17,7 +18,8 @@ import { boundQueue, queueBounds } from '../../stores/project-bounds.ts';
 /** What waits for a moment on a developer's machine. */
 export interface LocalEvents {
   readonly bindings: EventBindingStores;
-  /** For a dashboard. */ readonly stores: EventStores;
+  /** For a dashboard. */
+  readonly stores: EventStores;
   /** What is current from now on: its schedules run, and events go to it. */
   deploy(deployment: string, manifest: Manifest): Promise<void>;
   /** Stops delivering. The deployment may still send and set. */
@@ -27,13 +29,17 @@ export interface LocalEvents {
 
 /** How to open them. */
 export interface LocalEventsOptions {
-  /** `.platform` of the project or its workspace. */ readonly folder: string;
+  /** `.platform` of the project or its workspace. */
+  readonly folder: string;
   readonly namespace: string;
-  /** Tells the project from others of its workspace. */ readonly project: string;
+  /** Tells the project from others of its workspace. */
+  readonly project: string;
   readonly branch: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** What the queues of the project, or of its workspace, may keep. */ readonly queueBytesMax: number;
-  /** Of the folder's disk. */ readonly space: FreeSpace;
+  /** What the queues of the project, or of its workspace, may keep. */
+  readonly queueBytesMax: number;
+  /** Of the folder's disk. */
+  readonly space: FreeSpace;
   readonly deliver: (deployment: string, kind: EventKind, event: string) => Promise<DeliveryEnd>;
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
@@ -61,7 +67,8 @@ export function openLocalEvents(options: LocalEventsOptions): LocalEvents {
       presence,
       nextTime,
       // A run goes on with the code there is now: what it has behind it is checked against that.
-      resolve: (recipient) => ((recipient.kind === 'timer' || recipient.kind === 'cron') && recipient.project !== project ? null : current),
+      resolve: (recipient) =>
+        (recipient.kind === 'timer' || recipient.kind === 'cron') && recipient.project !== project ? null : current,
       deliver: async (deployment, kind, event) => toEventEnd(await options.deliver(deployment, kind, event)),
       othersMayTake: true,
       queues: () => queues,
@@ -77,7 +84,11 @@ export function openLocalEvents(options: LocalEventsOptions): LocalEvents {
 
   return {
     bindings: {
-      queue: whereThereIsSpace(boundQueue(stores.queue, queueBounds(stores.sql, options.queueBytesMax)), options.space, ['send']),
+      queue: whereThereIsSpace(
+        boundQueue(stores.queue, queueBounds(stores.sql, options.queueBytesMax)),
+        options.space,
+        ['send'],
+      ),
       timer: whereThereIsSpace(stores.timer, options.space, ['set']),
       workflow: whereThereIsSpace(stores.workflow, options.space, ['trigger', 'sendEvent']),
       limits,
@@ -89,7 +100,8 @@ export function openLocalEvents(options: LocalEventsOptions): LocalEvents {
       await stores.cron.declare({ namespace, resource: project }, { project, branch }, crons, Date.now());
       await stores.queue.lanes.consume(namespace, Object.values(manifest.bindings['queue'] ?? {}));
       queues = manifest.queues ?? {};
-      for (const [resource, { maxConcurrency }] of Object.entries(queues)) if (maxConcurrency !== undefined) limited.add(resource);
+      for (const [resource, { maxConcurrency }] of Object.entries(queues))
+        if (maxConcurrency !== undefined) limited.add(resource);
       const atATime = [...limited].map((resource) => [resource, queues[resource]?.maxConcurrency ?? 0]);
       await stores.queue.lanes.limit(namespace, Object.fromEntries(atATime) as Record<string, number>);
       await (broker ??= start());

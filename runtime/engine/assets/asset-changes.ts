@@ -1,5 +1,6 @@
-// What `_headers` and `_redirects` change in the answers of the asset layer: their rules taken apart once per artifact, then
-// asked per path. Pure; used by assets.ts. The builder has checked the rules; what it would refuse matches nothing here.
+// What `_headers` and `_redirects` change in the answers of the asset layer: their rules taken apart once per artifact,
+// then asked per path. Pure; used by assets.ts. The builder has checked the rules; what it would refuse matches nothing
+// here.
 import type { AssetHeaderRule, AssetRedirectRule, AssetRules } from '#core/manifest.ts';
 import {
   fillPlaceholders,
@@ -14,21 +15,24 @@ import {
 export interface HeaderChanges {
   readonly set: ReadonlyMap<string, string>;
   readonly removed: ReadonlySet<string>;
-  /** The same as one text: equal changes have equal ones. */ readonly key: string;
+  /** The same as one text: equal changes have equal ones. */
+  readonly key: string;
 }
 
 /** A redirect, or with status 200 another path whose file answers. */
 export interface Moved {
   readonly status: AssetRedirectRule['status'];
   readonly force: boolean;
-  /** A path or URL, ready to send; a decoded path with status 200. */ readonly to: string;
+  /** A path or URL, ready to send; a decoded path with status 200. */
+  readonly to: string;
 }
 
 /** The rules of an artifact. */
 export interface AssetChanges {
   /** Changes of a path's headers; null where there are none. */
   headersOf(path: string, host: string): HeaderChanges | null;
-  /** Whether the host of a request matters to `headersOf`. */ readonly dependsOnHost: boolean;
+  /** Whether the host of a request matters to `headersOf`. */
+  readonly dependsOnHost: boolean;
   /** The first redirect rule of a decoded path. */
   movedFrom(path: string): Moved | null;
 }
@@ -113,7 +117,9 @@ function headerText(value: string): string {
 function moved({ to, status, force }: AssetRedirectRule, values: PatternValues): Moved {
   if (status === 200) return { status, force, to: fillPlaceholders(decodedTarget(to), values, (value) => value) };
   // What a visitor wrote cannot make a path into a host or change what follows it.
-  const filled = fillPlaceholders(to, values, (value) => value.toWellFormed().split('/').map(encodeURIComponent).join('/'));
+  const filled = fillPlaceholders(to, values, (value) =>
+    value.toWellFormed().split('/').map(encodeURIComponent).join('/'),
+  );
   const safe = to.startsWith('/') ? filled.replace(/^\/+/, '/') : filled;
   return { status, force, to: safe.replace(/[^\x21-\x7e]+/g, (part) => encodeURIComponent(part.toWellFormed())) };
 }

@@ -1,4 +1,5 @@
-// Conditional, range and encoding headers of requests for static files (RFC 9110 12 to 14). Pure functions over header values, used by assets.ts.
+// Conditional, range and encoding headers of requests for static files (RFC 9110 12 to 14). Pure functions over header
+// values, used by assets.ts.
 import { assetEncodings, type AssetEncoding } from '#core/manifest.ts';
 
 /** Whether an If-None-Match names the current entity tag; `W/` does not matter here (RFC 9110 13.1.2). */
@@ -21,8 +22,9 @@ export type EncodingOrder = readonly (AssetEncoding | 'identity')[];
 const plainOnly: EncodingOrder = ['identity'];
 
 /**
- * The order in which an Accept-Encoding takes the codings that files come in (RFC 9110 12.5.3). Of those with one weight
- * the smallest comes first; the plain form is last unless it is asked for, and never missing: it is better than no answer.
+ * The order in which an Accept-Encoding takes the codings that files come in (RFC 9110 12.5.3). Of those with one
+ * weight the smallest comes first; the plain form is last unless it is asked for, and never missing: it is better than
+ * no answer.
  *
  * @example encodingOrder('gzip;q=0.5, br;q=1.0') // ['br', 'gzip', 'identity']
  */
@@ -47,7 +49,9 @@ export interface FilePart {
   readonly end: number;
 }
 
-/** What a request asks for of a file: the whole, some parts in the order of the file, or only parts that are not there. */
+/**
+ * What a request asks for of a file: the whole, some parts in the order of the file, or only parts that are not there.
+ */
 export type RangeResult =
   | { readonly kind: 'whole' }
   | { readonly kind: 'parts'; readonly parts: readonly FilePart[] }
@@ -60,8 +64,8 @@ const rangesMax = 16;
 const gapBytesMax = 80;
 
 /**
- * The ranges of bytes that a request asks for, parts that overlap or nearly touch joined. Other units and malformed values
- * ask for the whole (RFC 9110 14.2), and so does an If-Range that is not the current strong entity tag.
+ * The ranges of bytes that a request asks for, parts that overlap or nearly touch joined. Other units and malformed
+ * values ask for the whole (RFC 9110 14.2), and so does an If-Range that is not the current strong entity tag.
  *
  * @example requestedRange('bytes=0-99, 500-', null, '"a"', 600)
  * // { kind: 'parts', parts: [{ start: 0, end: 100 }, { start: 500, end: 600 }] }

@@ -1,11 +1,13 @@
-// Which requests static files answer, and with which file: paths, HTML names, `run_worker_first`. Pure; used by assets.ts and
-// by the handler's decision. Only files that the manifest lists are ever named, so that no path can lead elsewhere.
+// Which requests static files answer, and with which file: paths, HTML names, `run_worker_first`. Pure; used by
+// assets.ts and by the handler's decision. Only files that the manifest lists are ever named, so that no path can lead
+// elsewhere.
 import type { AssetRules } from '#core/manifest.ts';
 
 /** What a decision needs of a request; an `Exchange` is one. */
 export interface AssetRequest {
   readonly method: string;
-  /** Path and query, as received. */ readonly target: string;
+  /** Path and query, as received. */
+  readonly target: string;
   header(name: string): string | null;
 }
 
@@ -29,7 +31,9 @@ export function assetDecision(rules: AssetRules, request: AssetRequest): 'asset'
   return decision;
 }
 
-/** The decoded path of a request target; null when it cannot be a file's: a malformed escape, invalid UTF-8 or a NUL. */
+/**
+ * The decoded path of a request target; null when it cannot be a file's: a malformed escape, invalid UTF-8 or a NUL.
+ */
 export function decodedPath(target: string): string | null {
   const end = target.search(/[?#]/);
   const path = end < 0 ? target : target.slice(0, end);
@@ -46,8 +50,8 @@ export function decodedPath(target: string): string | null {
 export type AssetTarget = { readonly file: string } | { readonly redirect: string };
 
 /**
- * The file of a decoded path. HTML answers on its name without `.html`, folders with a slash at the end; the other forms
- * redirect there.
+ * The file of a decoded path. HTML answers on its name without `.html`, folders with a slash at the end; the other
+ * forms redirect there.
  *
  * @example assetTarget({ 'about.html': file }, '/about') // { file: 'about.html' }
  * @example assetTarget({ 'about.html': file }, '/about/') // { redirect: '/about' }
@@ -95,7 +99,9 @@ export function isNavigation(request: AssetRequest): boolean {
   return request.header('accept')?.includes('text/html') === true;
 }
 
-/** Bundlers put a hash of the content into names: such a file never changes. Names of words and numbers do not count. */
+/**
+ * Bundlers put a hash of the content into names: such a file never changes. Names of words and numbers do not count.
+ */
 export function isHashedName(key: string): boolean {
   if (key.includes('/immutable/')) return true;
   const token = /[.-]([A-Za-z0-9_-]{8,64})\.[A-Za-z0-9]+(?:\.map)?$/.exec(key)?.[1];
@@ -110,7 +116,10 @@ function isPlainKey(key: string): boolean {
   return !/(?:^|\/)(?:\.{0,2})(?:\/|$)|[\\\0]/.test(key);
 }
 
-/** `*` stands for any characters, all others for themselves. Linear in practice: no regular expression of a tenant's is run. */
+/**
+ * `*` stands for any characters, all others for themselves. Linear in practice: no regular expression of a tenant's is
+ * run.
+ */
 export function globMatches(pattern: string, text: string): boolean {
   let p = 0;
   let t = 0;

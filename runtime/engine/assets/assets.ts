@@ -1,14 +1,28 @@
-// Static files, served without entering an isolate. The handler calls `serve`; the worker's asset binding calls `answer` and
-// `read`, which know no socket. Which file answers is decided in asset-rules.ts, what `_headers` and `_redirects` change in
-// asset-changes.ts.
+// Static files, served without entering an isolate. The handler calls `serve`; the worker's asset binding calls
+// `answer` and `read`, which know no socket. Which file answers is decided in asset-rules.ts, what `_headers` and
+// `_redirects` change in asset-changes.ts.
 import { createHash } from 'node:crypto';
 import { open, readFile } from 'node:fs/promises';
 import { errorMessage, errorTable, PlatformError } from '#core/errors.ts';
 import type { AssetEncoding, AssetFile } from '#core/manifest.ts';
 import type { OpenArtifact } from '#deployments/artifact-source.ts';
 import { assetChanges, type AssetChanges, type HeaderChanges, type Moved } from './asset-changes.ts';
-import { encodingOrder, isMatch, noneMatch, requestedRange, type EncodingOrder, type FilePart } from './asset-conditions.ts';
-import { assetTarget, decodedPath, isHashedName, isNavigation, notFoundPage, type AssetRequest } from './asset-rules.ts';
+import {
+  encodingOrder,
+  isMatch,
+  noneMatch,
+  requestedRange,
+  type EncodingOrder,
+  type FilePart,
+} from './asset-conditions.ts';
+import {
+  assetTarget,
+  decodedPath,
+  isHashedName,
+  isNavigation,
+  notFoundPage,
+  type AssetRequest,
+} from './asset-rules.ts';
 import type { Exchange } from '../http/listener.ts';
 
 export { assetDecision, type AssetRequest } from './asset-rules.ts';
@@ -21,7 +35,8 @@ const chunkBytes = 64 * 1024;
 
 /** A request whose host is known: rules may depend on it. */
 export interface HostedRequest extends AssetRequest {
-  /** Lower case, with port if any. */ readonly host: string;
+  /** Lower case, with port if any. */
+  readonly host: string;
 }
 
 type AssetForm = Pick<AssetFile, 'hash' | 'bytes'>;
@@ -39,7 +54,8 @@ export interface AssetBody {
 /** What a request for a static file is answered with. */
 export interface AssetAnswer {
   readonly status: number;
-  /** Without `content-length`: it is the body's. */ readonly headerBlock: string;
+  /** Without `content-length`: it is the body's. */
+  readonly headerBlock: string;
   readonly body: AssetBody | string | null;
 }
 
@@ -63,7 +79,8 @@ class StoredFile {
   readonly total: number;
   content: Uint8Array | null = null;
   loading: Promise<Uint8Array> | null = null;
-  /** Second chance: set by every use, cleared by the search for something to drop. */ used = false;
+  /** Second chance: set by every use, cleared by the search for something to drop. */
+  used = false;
 
   constructor(artifact: string, path: string, { hash, bytes }: { readonly hash: string; readonly bytes: number }) {
     this.artifact = artifact;
@@ -78,7 +95,8 @@ interface Form {
   readonly file: StoredFile;
   readonly etag: string;
   readonly headerBlock: string;
-  /** What a 304, 412 or 416 says of it. */ readonly shortBlock: string;
+  /** What a 304, 412 or 416 says of it. */
+  readonly shortBlock: string;
   readonly type: string;
 }
 
@@ -97,7 +115,8 @@ type Found = { readonly page: Page } | { readonly redirect: string } | { readonl
 interface Known {
   readonly changes: AssetChanges;
   readonly stored: Map<string, StoredFile>;
-  /** Pages by key, status and what header rules change in them. */ readonly pages: Map<string, Page>;
+  /** Pages by key, status and what header rules change in them. */
+  readonly pages: Map<string, Page>;
   /** Pages under their own paths, as requests name them: at most a handful for each file, so that it needs no bound. */
   readonly found: Map<string, Found>;
 }
@@ -124,7 +143,12 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
     return found;
   }
 
-  function stored({ stored: files }: Known, artifact: OpenArtifact, path: string, file: AssetFile | AssetForm): StoredFile {
+  function stored(
+    { stored: files }: Known,
+    artifact: OpenArtifact,
+    path: string,
+    file: AssetFile | AssetForm,
+  ): StoredFile {
     let found = files.get(path);
     if (found === undefined) files.set(path, (found = new StoredFile(artifact.id, path, file)));
     return found;
@@ -140,7 +164,10 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
     const file = artifact.manifest.assets!.files[key]!;
     const encodings = file.encoded ?? {};
     const varies = Object.keys(encodings).length > 0;
-    const caching = status === 200 && isHashedName(key) ? 'public, max-age=31536000, immutable' : 'public, max-age=0, must-revalidate';
+    const caching =
+      status === 200 && isHashedName(key)
+        ? 'public, max-age=31536000, immutable'
+        : 'public, max-age=0, must-revalidate';
     const form = (encoding: AssetEncoding | null, content: AssetForm): Form => {
       const filePath = encoding === null ? artifact.assetFile(key) : artifact.encodedFile(content.hash);
       const etag = `"${content.hash}"`;
@@ -153,9 +180,16 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
       else if (status === 200) long.push(['accept-ranges', 'bytes']);
       const shortBlock = headerBlockOf(short, changes, false);
       const type = changes?.set.get('content-type') ?? file.type;
-      return { file: stored(of, artifact, filePath, content), etag, headerBlock: headerBlockOf(long, changes, true), shortBlock, type };
+      return {
+        file: stored(of, artifact, filePath, content),
+        etag,
+        headerBlock: headerBlockOf(long, changes, true),
+        shortBlock,
+        type,
+      };
     };
-    const encoded = (encoding: AssetEncoding): Form | null => (encodings[encoding] ? form(encoding, encodings[encoding]) : null);
+    const encoded = (encoding: AssetEncoding): Form | null =>
+      encodings[encoding] ? form(encoding, encodings[encoding]) : null;
     const page = { key, identity: form(null, file), br: encoded('br'), gzip: encoded('gzip') };
     // Placeholders in values make as many pages as there are paths.
     if (of.pages.size >= pagesMax && changes !== null) of.pages.clear();
@@ -180,14 +214,19 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
     return page.identity;
   }
 
-  function find(artifact: OpenArtifact, target: string, host: string): { readonly path: string | null; readonly found: Found | null } {
+  function find(
+    artifact: OpenArtifact,
+    target: string,
+    host: string,
+  ): { readonly path: string | null; readonly found: Found | null } {
     const { changes, found: remembered } = knownOf(artifact);
     const before = remembered.get(target);
     if (before !== undefined) return { path: target, found: before };
     const path = decodedPath(target);
     if (path === null) return { path, found: null };
     const moved = changes.movedFrom(path);
-    if (moved !== null && (moved.status !== 200 || moved.force)) return { path, found: follow(artifact, path, host, moved) };
+    if (moved !== null && (moved.status !== 200 || moved.force))
+      return { path, found: follow(artifact, path, host, moved) };
     const { files } = artifact.manifest.assets!;
     const own = assetTarget(files, path);
     if (own === null) return { path, found: moved === null ? null : follow(artifact, path, host, moved) };
@@ -215,12 +254,18 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
     const reads = request.method === 'GET' || request.method === 'HEAD';
     if (!reads) {
       if (!last) return null;
-      return found === null ? problem('asset_not_found') : problem('method_not_allowed', { method: request.method }, 'allow\0GET, HEAD\0');
+      return found === null
+        ? problem('asset_not_found')
+        : problem('method_not_allowed', { method: request.method }, 'allow\0GET, HEAD\0');
     }
     if (found !== null) {
       if ('page' in found) return formAnswer(request, formFor(request, found.page));
       const location = withQuery(encodeURI(found.redirect).replace(/[?#]/g, encodeURIComponent), target);
-      return { status: 307, headerBlock: `location\0${location}\0cache-control\0public, max-age=0, must-revalidate\0`, body: '' };
+      return {
+        status: 307,
+        headerBlock: `location\0${location}\0cache-control\0public, max-age=0, must-revalidate\0`,
+        body: '',
+      };
     }
     if (path === null) return last ? problem('bad_request', { reason: 'the path is malformed' }) : null;
     const navigates = isNavigation(request);
@@ -263,7 +308,8 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
     file.loading ??= readFile(file.path)
       .then(
         (bytes) => {
-          if (createHash('sha256').update(bytes).digest('hex') !== file.hash) throw corrupt(file, 'does not match its hash');
+          if (createHash('sha256').update(bytes).digest('hex') !== file.hash)
+            throw corrupt(file, 'does not match its hash');
           keep(file, bytes);
           return bytes;
         },
@@ -298,7 +344,12 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
     try {
       if ((await handle.stat()).size !== file.total) throw corrupt(file, 'does not have its size');
       for (let at = start; at < end;) {
-        const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafeSlow(Math.min(chunkBytes, end - at)), 0, undefined, at);
+        const { bytesRead, buffer } = await handle.read(
+          Buffer.allocUnsafeSlow(Math.min(chunkBytes, end - at)),
+          0,
+          undefined,
+          at,
+        );
         if (bytesRead === 0) throw corrupt(file, 'does not have its size');
         at += bytesRead;
         yield buffer.subarray(0, bytesRead);
@@ -313,11 +364,16 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
     if (found === null) return false;
     const { status, headerBlock, body } = found;
     if (body === null || typeof body === 'string') exchange.send(status, headerBlock, body);
-    else if (exchange.method === 'HEAD') exchange.send(status, `${headerBlock}content-length\0${body.end - body.start}\0`, null);
+    else if (exchange.method === 'HEAD')
+      exchange.send(status, `${headerBlock}content-length\0${body.end - body.start}\0`, null);
     else if (body.file.content !== null && body.parts === undefined) {
       const { file, start, end } = body;
       file.used = true;
-      exchange.send(status, headerBlock, end - start === file.total ? file.content : file.content!.subarray(start, end));
+      exchange.send(
+        status,
+        headerBlock,
+        end - start === file.total ? file.content : file.content!.subarray(start, end),
+      );
     } else void send(exchange, status, headerBlock, body);
     return true;
   }
@@ -367,7 +423,9 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
   return { serve, answer, read };
 }
 
-/** A file that is there: whole, a part of it, or only word that it has not changed (RFC 9110 13.2.2 gives the order). */
+/**
+ * A file that is there: whole, a part of it, or only word that it has not changed (RFC 9110 13.2.2 gives the order).
+ */
 function formAnswer(request: AssetRequest, form: Form): AssetAnswer {
   const { file, etag, headerBlock, shortBlock } = form;
   const required = request.header('if-match');
@@ -397,7 +455,10 @@ function partsAnswer({ file, shortBlock, type }: Form, asked: readonly FilePart[
   let end = 0;
   const parts = asked.map((part, index) => {
     const range = `content-range: bytes ${part.start}-${part.end - 1}/${file.total}`;
-    const head = Buffer.from(`${index === 0 ? '' : '\r\n'}--${boundary}\r\ncontent-type: ${type}\r\n${range}\r\n\r\n`, 'latin1');
+    const head = Buffer.from(
+      `${index === 0 ? '' : '\r\n'}--${boundary}\r\ncontent-type: ${type}\r\n${range}\r\n\r\n`,
+      'latin1',
+    );
     end += head.byteLength + part.end - part.start;
     return { ...part, head };
   });
@@ -406,8 +467,14 @@ function partsAnswer({ file, shortBlock, type }: Form, asked: readonly FilePart[
   return { status: 206, headerBlock, body: { file, start: 0, end: end + tail.byteLength, parts, tail } };
 }
 
-/** The platform's headers with what `_headers` changes in them. A short block says nothing of a type it has no body of. */
-function headerBlockOf(own: readonly (readonly [string, string])[], changes: HeaderChanges | null, isWhole: boolean): string {
+/**
+ * The platform's headers with what `_headers` changes in them. A short block says nothing of a type it has no body of.
+ */
+function headerBlockOf(
+  own: readonly (readonly [string, string])[],
+  changes: HeaderChanges | null,
+  isWhole: boolean,
+): string {
   let block = '';
   for (const [name, value] of own) {
     const set = changes?.set.get(name);

@@ -1,5 +1,5 @@
-// One app's better-auth: the only file that loads it, by users.ts and not before an app's first visitor. Half of an engine's start and a
-// third of its memory would be that library.
+// One app's better-auth: the only file that loads it, by users.ts and not before an app's first visitor. Half of an
+// engine's start and a third of its memory would be that library.
 import { createHmac } from 'node:crypto';
 import { betterAuth, type BetterAuthOptions } from 'better-auth';
 import { isAPIError } from 'better-auth/api';
@@ -17,7 +17,12 @@ const sessionSeconds = 7 * 24 * 60 * 60;
 export type Auth = ReturnType<typeof betterAuth>;
 
 /** @param prepared namespaces whose tables are known to be there. */
-export async function openAuth(parts: UsersParts, site: AuthSite, prepared: Set<string>, queue: PasswordQueue): Promise<Auth> {
+export async function openAuth(
+  parts: UsersParts,
+  site: AuthSite,
+  prepared: Set<string>,
+  queue: PasswordQueue,
+): Promise<Auth> {
   const options = optionsOf(parts, site, queue);
   // Once a namespace: a client may say any port after the host, and each makes another site.
   // Two engines may be at it at once: the one that loses finds the tables there.
@@ -37,20 +42,27 @@ function optionsOf(
   { namespace, origin, askedAt = origin, vars }: AuthSite,
   queue: PasswordQueue,
 ): BetterAuthOptions {
-  // Nobody waits for it: who asked must not learn from the time it takes, or from its failure, whether there is a letter to send.
+  // Nobody waits for it: who asked must not learn from the time it takes, or from its failure, whether there is a
+  // letter to send.
   const post = async (mail: Mail): Promise<void> => {
     sendMail(mail).catch((error: Error) => log('error', `auth: ${error.message}`));
   };
   // With it, signing up says nothing of who there is: the letter does, to whom it concerns.
   const requireEmailVerification = (vars['AUTH_REQUIRE_VERIFICATION'] ?? String(sendsLetters)) === 'true';
   return {
-    database: { db: new Kysely({ dialect: databaseDialect(databases, { namespace, resource: usersResource }) }), type: 'sqlite' },
+    database: {
+      db: new Kysely({ dialect: databaseDialect(databases, { namespace, resource: usersResource }) }),
+      type: 'sqlite',
+    },
     secret: createHmac('sha256', secret).update(`auth ${namespace}`).digest('hex'),
     baseURL: origin,
     basePath: '/auth',
     trustedOrigins: [origin, askedAt],
     telemetry: { enabled: false },
-    logger: { level: 'warn', log: (level, message, ...more) => log(level === 'error' ? 'error' : 'warn', lineOf(message, more)) },
+    logger: {
+      level: 'warn',
+      log: (level, message, ...more) => log(level === 'error' ? 'error' : 'warn', lineOf(message, more)),
+    },
     // Without this, refusals and failures go past that logger to the console, with all that they know.
     onAPIError: {
       onError(error) {

@@ -1,4 +1,5 @@
-// Kysely over a project's database (bindings/database.ts): the language in which better-auth keeps its tables. Used by users.ts only.
+// Kysely over a project's database (bindings/database.ts): the language in which better-auth keeps its tables. Used by
+// users.ts only.
 import {
   SqliteAdapter,
   SqliteIntrospector,
@@ -8,7 +9,14 @@ import {
   type Dialect,
   type QueryResult,
 } from 'kysely';
-import { databaseOps, fromWire, toWire, type StoredValue, type WireRefusal, type WireResult } from '#core/database-request.ts';
+import {
+  databaseOps,
+  fromWire,
+  toWire,
+  type StoredValue,
+  type WireRefusal,
+  type WireResult,
+} from '#core/database-request.ts';
 import { callOfUsers } from '../bindings/auth.ts';
 import type { DatabasePlace, DatabaseStore } from '../bindings/database.ts';
 
@@ -17,13 +25,17 @@ export function databaseDialect(store: DatabaseStore, place: DatabasePlace): Dia
   const connection: DatabaseConnection = {
     async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
       const payload = JSON.stringify([sql, parameters.map((value) => toWire(stored(value)))]);
-      const answer = JSON.parse((await store.run(place, databaseOps.query, 0, payload, callOfUsers.getStore()?.owner)) as string) as
-        | WireResult
-        | WireRefusal;
+      const answer = JSON.parse(
+        (await store.run(place, databaseOps.query, 0, payload, callOfUsers.getStore()?.owner)) as string,
+      ) as WireResult | WireRefusal;
       if ('e' in answer) throw Object.assign(new Error(answer.e[1]), { code: answer.e[0] });
       const { c: columns, r: rows, m: meta } = answer;
       const objects = rows.map((row) => Object.fromEntries(columns.map((name, index) => [name, fromWire(row[index])])));
-      return { rows: objects as Row[], numAffectedRows: BigInt(meta[3]), insertId: BigInt(Number(fromWire(meta[4]) ?? 0)) };
+      return {
+        rows: objects as Row[],
+        numAffectedRows: BigInt(meta[3]),
+        insertId: BigInt(Number(fromWire(meta[4]) ?? 0)),
+      };
     },
     streamQuery() {
       throw new Error('Rows are not streamed here');

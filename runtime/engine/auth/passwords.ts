@@ -1,5 +1,6 @@
-// Passwords of apps' users: hashed as better-auth does by itself, on threads that take turns between projects, and on the account of the
-// invocation that asks. What comes over HTTP has none; it waits in its project's own queue, which is bounded. Used by better-auth.ts.
+// Passwords of apps' users: hashed as better-auth does by itself, on threads that take turns between projects, and on
+// the account of the invocation that asks. What comes over HTTP has none; it waits in its project's own queue, which is
+// bounded. Used by better-auth.ts.
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { APIError } from 'better-auth/api';
 import { callOfUsers } from '../bindings/auth.ts';
@@ -20,7 +21,10 @@ export interface Passwords {
 
 /** @param queue of the project. */
 export function createPasswords(work: HostWork, queue: PasswordQueue): Passwords {
-  const requests: WorkFor = { owner: { isOver: false, reserveCpu() {}, settleCpu() {} }, isolate: { memory: { whole: queue } } };
+  const requests: WorkFor = {
+    owner: { isOver: false, reserveCpu() {}, settleCpu() {} },
+    isolate: { memory: { whole: queue } },
+  };
 
   async function keyOf(password: string, salt: string): Promise<Uint8Array> {
     const call = callOfUsers.getStore();

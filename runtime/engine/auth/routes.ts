@@ -1,5 +1,5 @@
-// `/auth/*` on an app's host (features of `auth` in platform.yaml): the short routes that the binding promises, each done by a route of
-// better-auth, and everything better-auth has besides. No isolate is entered. Called by handler.ts.
+// `/auth/*` on an app's host (features of `auth` in platform.yaml): the short routes that the binding promises, each
+// done by a route of better-auth, and everything better-auth has besides. No isolate is entered. Called by handler.ts.
 import { setTimeout as wait } from 'node:timers/promises';
 import { metadataBytesMax } from '../bindings/auth.ts';
 import type { Exchange } from '../http/listener.ts';
@@ -61,16 +61,22 @@ export function createAuthRoutes(users: Users): AuthRoutes {
     async 'POST signup'(site, request) {
       const { email, password, name, metadata } = await bodyOf(request);
       const text = JSON.stringify(metadata ?? {});
-      if (typeof email !== 'string' || typeof password !== 'string') return refusal(400, 'email and password are required');
+      if (typeof email !== 'string' || typeof password !== 'string')
+        return refusal(400, 'email and password are required');
       if (metadata !== undefined && (typeof metadata !== 'object' || Array.isArray(metadata)))
         return refusal(400, 'metadata must be an object');
       if (text.length > metadataBytesMax) return refusal(400, `metadata may have ${metadataBytesMax} bytes as JSON`);
-      const answered = await signIn(site, request, '/sign-up/email', { email, password, name: typeof name === 'string' ? name : '' });
+      const answered = await signIn(site, request, '/sign-up/email', {
+        email,
+        password,
+        name: typeof name === 'string' ? name : '',
+      });
       return metadata === undefined || !answered.ok ? answered : withMetadata(site, answered, text);
     },
     async 'POST signin'(site, request) {
       const { email, password } = await bodyOf(request);
-      if (typeof email !== 'string' || typeof password !== 'string') return refusal(400, 'email and password are required');
+      if (typeof email !== 'string' || typeof password !== 'string')
+        return refusal(400, 'email and password are required');
       return signIn(site, request, '/sign-in/email', { email, password });
     },
     async 'GET me'(site, request) {
@@ -149,7 +155,9 @@ export function createAuthRoutes(users: Users): AuthRoutes {
           (error: Error & { status?: number }) =>
             send(
               exchange,
-              error.status === 400 || error.status === 429 ? refusal(error.status, error.message) : refusal(500, 'Internal error'),
+              error.status === 400 || error.status === 429
+                ? refusal(error.status, error.message)
+                : refusal(500, 'Internal error'),
             ),
         );
       });

@@ -1,5 +1,6 @@
-// Which sites' sign-in is open, used by users.ts. Opening one takes 13 ms of the engine's main thread, and whoever sends a request chooses the
-// port behind the host, which makes another site of it: so a project opens few a moment, and has few of them open.
+// Which sites' sign-in is open, used by users.ts. Opening one takes 13 ms of the engine's main thread, and whoever
+// sends a request chooses the port behind the host, which makes another site of it: so a project opens few a moment,
+// and has few of them open.
 
 /** A project opens so many at once, then one in so many ms. */
 const [opensAtOnce, openMs] = [8, 2000];
@@ -24,7 +25,10 @@ export class Sites<Site> {
     this.#now = now;
   }
 
-  /** A site, whose key names its project too. @param isChosen a client chose its port. @returns null where the project has opened too many such. */
+  /**
+   * A site, whose key names its project too. @param isChosen a client chose its port. @returns null where the project
+   * has opened too many such.
+   */
   get(project: string, key: string, isChosen: boolean, open: () => Site): Site | null {
     if (!isChosen) {
       const known = this.#plain.get(key) ?? open();

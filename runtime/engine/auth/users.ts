@@ -1,5 +1,5 @@
-// The users of apps, kept by better-auth in a database of each project (`auth~users`, a name that no platform.yaml can declare). Made
-// once per engine; handler.ts hands it to the binding and to routes.ts.
+// The users of apps, kept by better-auth in a database of each project (`auth~users`, a name that no platform.yaml can
+// declare). Made once per engine; handler.ts hands it to the binding and to routes.ts.
 import { createHmac } from 'node:crypto';
 import { PlatformError } from '#core/errors.ts';
 import type { AuthStore, AuthUser } from '../bindings/auth.ts';
@@ -18,20 +18,29 @@ export interface Mail {
 /** What users are made of. */
 export interface UsersParts {
   readonly databases: DatabaseStore;
-  /** Hashes passwords. */ readonly work: HostWork;
-  /** Signs sessions: each project gets a key of its own from it. */ readonly secret: Uint8Array;
-  /** Of all sites. */ readonly protocol: 'http' | 'https';
+  /** Hashes passwords. */
+  readonly work: HostWork;
+  /** Signs sessions: each project gets a key of its own from it. */
+  readonly secret: Uint8Array;
+  /** Of all sites. */
+  readonly protocol: 'http' | 'https';
   readonly sendMail: (mail: Mail) => Promise<void>;
-  /** Letters reach people: then addresses are confirmed by them, unless a project says otherwise. */ readonly sendsLetters: boolean;
+  /** Letters reach people: then addresses are confirmed by them, unless a project says otherwise. */
+  readonly sendsLetters: boolean;
   readonly log: (level: 'warn' | 'error', message: string) => void;
 }
 
 /** An app as its visitors see it. */
 export interface AuthSite {
   readonly namespace: string;
-  /** Such as `https://shop.example.org`: in letters, and where providers send visitors back to. */ readonly origin: string;
-  /** Where the request says it was sent to, when that is another: its pages may ask as well. */ readonly askedAt?: string;
-  /** Variables of the project: `AUTH_<PROVIDER>_CLIENT_ID` and `_CLIENT_SECRET` switch providers on, `AUTH_REQUIRE_VERIFICATION=true` the check of addresses. */
+  /** Such as `https://shop.example.org`: in letters, and where providers send visitors back to. */
+  readonly origin: string;
+  /** Where the request says it was sent to, when that is another: its pages may ask as well. */
+  readonly askedAt?: string;
+  /**
+   * Variables of the project: `AUTH_<PROVIDER>_CLIENT_ID` and `_CLIENT_SECRET` switch providers on,
+   * `AUTH_REQUIRE_VERIFICATION=true` the check of addresses.
+   */
   readonly vars: Readonly<Record<string, string>>;
 }
 
@@ -42,7 +51,10 @@ export interface PasswordQueue {
 
 /** Users of all projects. */
 export interface Users extends AuthStore {
-  /** Before it, nothing is answered that concerns an address whose owner gets a letter: how long it takes would tell whether there is one. */
+  /**
+   * Before it, nothing is answered that concerns an address whose owner gets a letter: how long it takes would tell
+   * whether there is one.
+   */
   readonly answersAfterMs: number;
   /** Answers a request below `/auth/` as better-auth does. */
   handle(site: AuthSite, request: Request): Promise<Response>;
@@ -53,18 +65,24 @@ export interface Users extends AuthStore {
 /** More than hashing a password and writing a user take. */
 const lettersMs = 400;
 
-/** What the names of a site's cookies begin with. Over https browsers take such a cookie from its own host alone: no neighbour's page can set it. */
+/**
+ * What the names of a site's cookies begin with. Over https browsers take such a cookie from its own host alone: no
+ * neighbour's page can set it.
+ */
 export function cookiePrefix(origin: string): string {
   return origin.startsWith('https:') ? '__Host-platform' : 'platform';
 }
 
 /** The sign-in providers that a project has keys of. */
-export function providersOf(vars: Readonly<Record<string, string>>): Record<string, { clientId: string; clientSecret: string }> {
+export function providersOf(
+  vars: Readonly<Record<string, string>>,
+): Record<string, { clientId: string; clientSecret: string }> {
   const providers: Record<string, { clientId: string; clientSecret: string }> = {};
   for (const [name, clientId] of Object.entries(vars)) {
     const [, provider] = /^AUTH_([A-Z]+)_CLIENT_ID$/.exec(name) ?? [];
     const clientSecret = provider === undefined ? undefined : vars[`AUTH_${provider}_CLIENT_SECRET`];
-    if (provider !== undefined && clientSecret !== undefined) providers[provider.toLowerCase()] = { clientId, clientSecret };
+    if (provider !== undefined && clientSecret !== undefined)
+      providers[provider.toLowerCase()] = { clientId, clientSecret };
   }
   return providers;
 }
@@ -84,19 +102,31 @@ export function createUsers(parts: UsersParts): Users {
   }
 
   function authOf(site: AuthSite): Promise<Auth> {
-    const key = JSON.stringify([site.namespace, site.origin, site.askedAt, providersOf(site.vars), site.vars['AUTH_REQUIRE_VERIFICATION']]);
+    const key = JSON.stringify([
+      site.namespace,
+      site.origin,
+      site.askedAt,
+      providersOf(site.vars),
+      site.vars['AUTH_REQUIRE_VERIFICATION'],
+    ]);
     const isChosen = /:\d+$/.test(site.askedAt ?? '');
     const found = sites.get(site.namespace, key, isChosen, () => {
-      const opening = import('./better-auth.ts').then(({ openAuth }) => openAuth(parts, site, prepared, queueOf(site.namespace)));
+      const opening = import('./better-auth.ts').then(({ openAuth }) =>
+        openAuth(parts, site, prepared, queueOf(site.namespace)),
+      );
       // Asked for again when it could not be opened.
       opening.catch(() => sites.forget(site.namespace, key));
       return opening;
     });
-    return found ?? Promise.reject(Object.assign(new Error('Too many addresses of this site are asked for'), { status: 429 }));
+    return (
+      found ??
+      Promise.reject(Object.assign(new Error('Too many addresses of this site are asked for'), { status: 429 }))
+    );
   }
 
   // Of no site in particular: what is asked here does not depend on one.
-  const contextOf = async (namespace: string) => (await authOf({ namespace, origin: 'https://internal.invalid', vars: {} })).$context;
+  const contextOf = async (namespace: string) =>
+    (await authOf({ namespace, origin: 'https://internal.invalid', vars: {} })).$context;
 
   return {
     answersAfterMs: parts.sendsLetters ? lettersMs : 0,
@@ -132,9 +162,17 @@ export function createUsers(parts: UsersParts): Users {
         throw new PlatformError('conflict', { reason: 'User already exists' });
       // First what may be refused: it takes CPU.
       const hash = password === null ? null : await context.password.hash(password);
-      const user = await context.internalAdapter.createUser({ email: address, name, emailVerified, metadata }, { method: 'admin' });
+      const user = await context.internalAdapter.createUser(
+        { email: address, name, emailVerified, metadata },
+        { method: 'admin' },
+      );
       if (hash !== null) {
-        await context.internalAdapter.linkAccount({ userId: user.id, providerId: 'credential', accountId: user.id, password: hash });
+        await context.internalAdapter.linkAccount({
+          userId: user.id,
+          providerId: 'credential',
+          accountId: user.id,
+          password: hash,
+        });
       }
       return toUser(user);
     },
@@ -168,7 +206,10 @@ function verifiedToken(secret: Uint8Array, namespace: string, cookie: string): s
   const expected = createHmac('sha256', key).update(value.slice(0, dot)).digest('base64');
   const given = value.slice(dot + 1);
   // Compared by their hashes, which takes the same time wherever they differ.
-  const same = createHmac('sha256', key).update(given).digest().equals(createHmac('sha256', key).update(expected).digest());
+  const same = createHmac('sha256', key)
+    .update(given)
+    .digest()
+    .equals(createHmac('sha256', key).update(expected).digest());
   return same ? value.slice(0, dot) : undefined;
 }
 
@@ -189,7 +230,9 @@ function toFields(metadata: unknown): Record<string, unknown> {
   try {
     // Clients of better-auth's own routes may have stored any text.
     const fields: unknown = JSON.parse(String(metadata ?? '{}'));
-    return fields === null || typeof fields !== 'object' || Array.isArray(fields) ? {} : (fields as Record<string, unknown>);
+    return fields === null || typeof fields !== 'object' || Array.isArray(fields)
+      ? {}
+      : (fields as Record<string, unknown>);
   } catch {
     return {};
   }

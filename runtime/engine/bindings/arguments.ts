@@ -1,10 +1,11 @@
-// Reads what a worker passed to a binding. Everything in it is hostile: types are checked, sizes bounded, and names that no
-// store should ever see (NUL, lone surrogates) refused, with an error that says which argument and why.
+// Reads what a worker passed to a binding. Everything in it is hostile: types are checked, sizes bounded, and names
+// that no store should ever see (NUL, lone surrogates) refused, with an error that says which argument and why.
 import { PlatformError } from '#core/errors.ts';
 
 /** The arguments of a call as a record. @throws {PlatformError} `invalid_argument`. */
 export function toRecord(args: unknown): Readonly<Record<string, unknown>> {
-  if (args === null || typeof args !== 'object' || Array.isArray(args)) throw invalid('The arguments must be an object');
+  if (args === null || typeof args !== 'object' || Array.isArray(args))
+    throw invalid('The arguments must be an object');
   return args as Readonly<Record<string, unknown>>;
 }
 
@@ -12,7 +13,10 @@ export function invalid(reason: string): PlatformError {
   return new PlatformError('invalid_argument', { reason });
 }
 
-/** A text that becomes part of a name in a store: not empty, without NUL, well-formed, of at most `bytesMax` bytes of UTF-8. */
+/**
+ * A text that becomes part of a name in a store: not empty, without NUL, well-formed, of at most `bytesMax` bytes of
+ * UTF-8.
+ */
 export function toName(value: unknown, what: string, bytesMax: number): string {
   if (typeof value !== 'string') throw invalid(`${what} must be a string`);
   if (value === '') throw invalid(`${what} must not be empty`);
@@ -25,7 +29,11 @@ export function toName(value: unknown, what: string, bytesMax: number): string {
 }
 
 /** A whole number between bounds; `otherwise` when it is absent. */
-export function toWhole(value: unknown, what: string, bounds: { least: number; most: number; otherwise?: number }): number {
+export function toWhole(
+  value: unknown,
+  what: string,
+  bounds: { least: number; most: number; otherwise?: number },
+): number {
   if ((value === undefined || value === null) && bounds.otherwise !== undefined) return bounds.otherwise;
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < bounds.least || value > bounds.most)
     throw invalid(`${what} must be a whole number from ${bounds.least} to ${bounds.most}`);
@@ -35,6 +43,7 @@ export function toWhole(value: unknown, what: string, bounds: { least: number; m
 /** JSON text of a value as it came over the bridge, of at most `bytesMax` bytes. */
 export function toJsonText(value: unknown, what: string, bytesMax: number): string {
   const text = JSON.stringify(value ?? null);
-  if (Buffer.byteLength(text) > bytesMax) throw invalid(`${what} has ${Buffer.byteLength(text)} bytes as JSON, and may have ${bytesMax}`);
+  if (Buffer.byteLength(text) > bytesMax)
+    throw invalid(`${what} has ${Buffer.byteLength(text)} bytes as JSON, and may have ${bytesMax}`);
   return text;
 }

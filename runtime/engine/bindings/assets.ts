@@ -1,4 +1,5 @@
-// The host half of the assets binding (`env.ASSETS.fetch`): the same answers as for a request that never reaches the worker.
+// The host half of the assets binding (`env.ASSETS.fetch`): the same answers as for a request that never reaches the
+// worker.
 import { PlatformError } from '#core/errors.ts';
 import type { HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
 
@@ -28,7 +29,12 @@ async function run(source: AssetSource, call: HostCall): Promise<HostReply> {
     for (let at = 0; at + 1 < fields.length; at += 2) if (fields[at] === name) return fields[at + 1] as string;
     return null;
   };
-  const { status, headerBlock, read, text } = source.answer({ method, target: target.pathname + target.search, host: target.host, header });
+  const { status, headerBlock, read, text } = source.answer({
+    method,
+    target: target.pathname + target.search,
+    host: target.host,
+    header,
+  });
   const head = { status, statusText: '', headers: headerBlock, url: target.href, redirected: false };
   if (read === null || method === 'HEAD')
     return {

@@ -1,5 +1,5 @@
-// The host half of the auth binding (`auth` in platform.yaml): users and sessions of a project's app. What signing in does over HTTP
-// is runtime/engine/auth/routes.ts; both work on the same users.
+// The host half of the auth binding (`auth` in platform.yaml): users and sessions of a project's app. What signing in
+// does over HTTP is runtime/engine/auth/routes.ts; both work on the same users.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { HostCall, HostHandler } from '../bridge/host-calls.ts';
 import { invalid, toName, toRecord, toWhole } from './arguments.ts';
@@ -10,7 +10,8 @@ export interface AuthUser {
   readonly email: string;
   readonly name: string;
   readonly emailVerified: boolean;
-  /** ISO 8601. */ readonly createdAt: string;
+  /** ISO 8601. */
+  readonly createdAt: string;
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
@@ -45,7 +46,10 @@ export interface AuthStore {
   deleteUser(namespace: string, id: string): Promise<void>;
 }
 
-/** The database of a namespace's users: no platform.yaml can declare it, and no preview has a name like it (core/preview.ts). */
+/**
+ * The database of a namespace's users: no platform.yaml can declare it, and no preview has a name like it
+ * (core/preview.ts).
+ */
 export const usersResource = 'auth~users';
 
 /** JSON of a user's own fields. */
@@ -74,11 +78,18 @@ export function createAuthCalls(namespace: string, store: AuthStore): Readonly<R
     async 'auth.getSession'(call) {
       const { cookie, authorization } = parse(call);
       const headers = { cookie: toToken(cookie) ?? '', authorization: toToken(authorization) ?? '' };
-      return { value: headers.cookie === '' && headers.authorization === '' ? null : await store.getSession(namespace, headers) };
+      return {
+        value:
+          headers.cookie === '' && headers.authorization === '' ? null : await store.getSession(namespace, headers),
+      };
     },
     async 'auth.createUser'(call) {
       const { email, password, name, emailVerified, metadata } = parse(call);
-      if (password !== undefined && password !== null && (typeof password !== 'string' || password.length < 8 || password.length > 128))
+      if (
+        password !== undefined &&
+        password !== null &&
+        (typeof password !== 'string' || password.length < 8 || password.length > 128)
+      )
         throw invalid('password must be a text of 8 to 128 characters');
       const address = toName(email, 'email', 254);
       const user = {
@@ -116,7 +127,10 @@ export function createAuthCalls(namespace: string, store: AuthStore): Readonly<R
     },
   };
   return Object.fromEntries(
-    Object.entries(calls).map(([name, handler]) => [name, (call: HostCall) => callOfUsers.run(call, () => handler(call))]),
+    Object.entries(calls).map(([name, handler]) => [
+      name,
+      (call: HostCall) => callOfUsers.run(call, () => handler(call)),
+    ]),
   );
 }
 

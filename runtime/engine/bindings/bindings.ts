@@ -1,5 +1,5 @@
-// The host calls of a deployment's bindings: for each kind it declares, the host half over the store that the root chose. The
-// one place that knows all kinds; handler.ts calls it once per deployment.
+// The host calls of a deployment's bindings: for each kind it declares, the host half over the store that the root
+// chose. The one place that knows all kinds; handler.ts calls it once per deployment.
 import type { DeliveryLimits } from '#core/delivery-limits.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { Manifest } from '#core/manifest.ts';
@@ -25,7 +25,8 @@ export interface BindingStores {
   readonly db?: DatabaseStore | null;
   readonly state: StateStore | null;
   readonly fs: FileStore | null;
-  /** What waits for a moment: queues, timers, workflows. */ readonly events?: EventBindingStores | null;
+  /** What waits for a moment: queues, timers, workflows. */
+  readonly events?: EventBindingStores | null;
 }
 
 /** The stores of what waits for a moment; a broker over the same database delivers it. */
@@ -34,7 +35,8 @@ export interface EventBindingStores {
   readonly timer: TimerStore;
   readonly workflow: WorkflowStore;
   readonly limits: DeliveryLimits;
-  /** Messages of databases' transactions; null: there are no databases. */ readonly outbox?: Outbox | null;
+  /** Messages of databases' transactions; null: there are no databases. */
+  readonly outbox?: Outbox | null;
 }
 
 /** No store at all: every binding says so. */
@@ -44,7 +46,8 @@ export const noStores: BindingStores = { state: null, fs: null };
 export interface BindingTools {
   /** Null where this handler makes no signed addresses. `host`: of the request being served. */
   readonly signUrl: ((host: string | null) => SignUrl) | null;
-  /** For what would take the main thread too long; without it everything is done there. */ readonly work?: HostWork;
+  /** For what would take the main thread too long; without it everything is done there. */
+  readonly work?: HostWork;
   readonly cache: CacheStore;
   readonly cacheEntryBytesMax: number;
 }
@@ -57,7 +60,13 @@ type Calls = Readonly<Record<string, HostHandler>>;
 const kinds: Readonly<
   Record<
     string,
-    (scope: BindingScope, stores: BindingStores, tools: BindingTools, queues: BindingScope, manifest: Declared) => Calls | null
+    (
+      scope: BindingScope,
+      stores: BindingStores,
+      tools: BindingTools,
+      queues: BindingScope,
+      manifest: Declared,
+    ) => Calls | null
   >
 > = {
   auth: (scope, { auth }) => (auth ? createAuthCalls(ofPreview(scope.namespace, scope.preview), auth) : null),
@@ -81,27 +90,40 @@ function renamed(scope: BindingScope): BindingScope {
   return preview === null ? scope : { ...scope, resource: (binding) => ofPreview(scope.resource(binding), preview) };
 }
 
-/** What waits for a moment in a preview goes to its branch, under the names it has everywhere: a namespace of its own. */
+/**
+ * What waits for a moment in a preview goes to its branch, under the names it has everywhere: a namespace of its own.
+ */
 function apart(scope: BindingScope): BindingScope {
   return { ...scope, namespace: ofPreview(scope.namespace, scope.preview) };
 }
 
 /** @param manifest of the deployment. */
-export function createBindingCalls(owner: BindingOwner, manifest: Declared, stores: BindingStores, tools: BindingTools): Calls {
+export function createBindingCalls(
+  owner: BindingOwner,
+  manifest: Declared,
+  stores: BindingStores,
+  tools: BindingTools,
+): Calls {
   const { bindings: declared } = manifest;
   let calls: Calls = {};
   const queues = createScope(owner, 'queue', declared['queue'] ?? {});
   for (const [kind, names] of Object.entries(declared)) {
     const create = Object.hasOwn(kinds, kind) ? kinds[kind] : undefined;
     if (create === undefined) continue;
-    calls = { ...calls, ...(create(createScope(owner, kind, names), stores, tools, queues, manifest) ?? unavailable(kind)) };
+    calls = {
+      ...calls,
+      ...(create(createScope(owner, kind, names), stores, tools, queues, manifest) ?? unavailable(kind)),
+    };
   }
   return calls;
 }
 
 function unavailable(kind: string): Calls {
   const refuse: HostHandler = () => {
-    throw new PlatformError('binding_unavailable', { kind, reason: 'this handler was started without a store for them' });
+    throw new PlatformError('binding_unavailable', {
+      kind,
+      reason: 'this handler was started without a store for them',
+    });
   };
   const names = Object.keys(hostCalls).filter((name) => name.startsWith(`${kind}.`));
   return Object.fromEntries(names.map((name) => [name, refuse]));

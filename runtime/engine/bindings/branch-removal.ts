@@ -1,5 +1,6 @@
-// Takes away what a branch had of its own (bindings.ts: `renamed`, `apart`), for whoever removes its deployments. What production has is
-// out of reach: every name here has the branch in it. It may be called again where it failed half-way.
+// Takes away what a branch had of its own (bindings.ts: `renamed`, `apart`), for whoever removes its deployments. What
+// production has is out of reach: every name here has the branch in it. It may be called again where it failed
+// half-way.
 import type { Manifest } from '#core/manifest.ts';
 import { branchSlug } from '#core/names.ts';
 import { ofPreview } from '#core/preview.ts';
@@ -14,7 +15,8 @@ export interface BranchStores {
   readonly state: Pick<StateStore, 'list' | 'delete'> | null;
   readonly fs: Pick<FileStore, 'clear'> | null;
   readonly events: {
-    /** Drops messages, timers and runs of a namespace. */ clear(namespace: string): Promise<void>;
+    /** Drops messages, timers and runs of a namespace. */
+    clear(namespace: string): Promise<void>;
     readonly outboxes: { forget(place: DatabasePlace): Promise<void> };
   } | null;
 }
@@ -28,10 +30,13 @@ export interface RemovedBranch {
 }
 
 /**
- * Deletes a branch's databases, users, state, files, messages, timers and runs; caches go by themselves. To be called once its deployments
- * are served no more: a request that is still running makes anew what it writes to.
+ * Deletes a branch's databases, users, state, files, messages, timers and runs; caches go by themselves. To be called
+ * once its deployments are served no more: a request that is still running makes anew what it writes to.
  */
-export async function removeBranch({ databases, state, fs, events }: BranchStores, removed: RemovedBranch): Promise<void> {
+export async function removeBranch(
+  { databases, state, fs, events }: BranchStores,
+  removed: RemovedBranch,
+): Promise<void> {
   const { project, branch } = removed;
   const preview = branchSlug(branch, project);
   const apart = ofPreview(project, preview);

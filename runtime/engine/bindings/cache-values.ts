@@ -1,5 +1,5 @@
-// The host half of the cache binding (`cache` in platform.yaml): texts that may go away at any time. They lie in the same store as
-// the responses of the Cache API (cache.ts), under keys that no URL has.
+// The host half of the cache binding (`cache` in platform.yaml): texts that may go away at any time. They lie in the
+// same store as the responses of the Cache API (cache.ts), under keys that no URL has.
 import type { HostCall, HostHandler } from '../bridge/host-calls.ts';
 import { invalid, toName, toRecord } from './arguments.ts';
 import type { CacheStore } from './cache.ts';
@@ -32,11 +32,17 @@ export function createCacheValueCalls(
       const { ttl } = toRecord(call.args);
       const [value] = call.parts;
       if (typeof value !== 'string') throw invalid('The value must be a string');
-      if (ttl !== undefined && (typeof ttl !== 'number' || !(ttl > 0))) throw invalid('ttl must be a number of seconds above 0');
+      if (ttl !== undefined && (typeof ttl !== 'number' || !(ttl > 0)))
+        throw invalid('ttl must be a number of seconds above 0');
       const body = new Uint8Array(Buffer.from(value));
       if (body.byteLength > limits.entryBytesMax)
         throw invalid(`The value has ${body.byteLength} bytes, and may have ${limits.entryBytesMax}`);
-      await store.set(scope.namespace, key, { head: '', body }, Math.min(ttl === undefined ? lifeMsMax : ttl * 1000, lifeMsMax));
+      await store.set(
+        scope.namespace,
+        key,
+        { head: '', body },
+        Math.min(ttl === undefined ? lifeMsMax : ttl * 1000, lifeMsMax),
+      );
       return {};
     },
     async 'cache.remove'(call) {

@@ -1,5 +1,6 @@
-// The host half of the Cache API: what may be kept and for how long (RFC 9111), which variant answers, and bodies both ways.
-// Where responses lie is the store's affair. A cache belongs to a project: its deployments share it, no other project sees it.
+// The host half of the Cache API: what may be kept and for how long (RFC 9111), which variant answers, and bodies both
+// ways. Where responses lie is the store's affair. A cache belongs to a project: its deployments share it, no other
+// project sees it.
 import { PlatformError } from '#core/errors.ts';
 import type { GuestStream, HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
 import type { ByteSource } from '../bridge/streams.ts';
@@ -10,7 +11,10 @@ export interface CacheRecord {
   readonly body: Uint8Array | null;
 }
 
-/** Where responses are kept. May drop anything at any time; never gives back what has expired, or what another project put. */
+/**
+ * Where responses are kept. May drop anything at any time; never gives back what has expired, or what another project
+ * put.
+ */
 export interface CacheStore {
   get(project: string, key: string): Promise<CacheRecord | null>;
   /** Replaces what the key had. The record's bytes belong to the store from now on. */
@@ -33,14 +37,16 @@ interface Head {
   readonly status: number;
   readonly statusText: string;
   readonly headers: string;
-  /** When it was put, ms since 1970, and how old it was then. */ readonly storedAt: number;
+  /** When it was put, ms since 1970, and how old it was then. */
+  readonly storedAt: number;
   readonly ageSeconds: number;
 }
 
 /** In place of a response that differs by request headers: each variant has a key of its own. */
 interface Variants {
   readonly vary: readonly string[];
-  /** Part of the variants' keys: those of a deleted or replaced list are never found again. */ readonly generation: string;
+  /** Part of the variants' keys: those of a deleted or replaced list are never found again. */
+  readonly generation: string;
 }
 
 /** The cache calls of a deployment. */
@@ -130,7 +136,8 @@ export function createCacheCalls(
           bytes += part.byteLength;
           buffered += part.byteLength;
           chunks.push(part);
-          if (bytes > limits.entryBytesMax || buffered > limits.entryBytesMax * entriesAtOnce) finish(() => resolve(undefined));
+          if (bytes > limits.entryBytesMax || buffered > limits.entryBytesMax * entriesAtOnce)
+            finish(() => resolve(undefined));
           try {
             hold.grow(2 * bytes);
           } catch (error) {
@@ -159,10 +166,14 @@ export function createCacheCalls(
 function parse({ args }: HostCall): { key: string; headers: readonly (readonly [string, string])[] } {
   const { cache, url, headers } = (args ?? {}) as Record<string, unknown>;
   if ((cache !== null && typeof cache !== 'string') || (cache?.length ?? 0) > nameCharsMax)
-    throw new PlatformError('invalid_argument', { reason: `The name of a cache must be a text of at most ${nameCharsMax} characters` });
+    throw new PlatformError('invalid_argument', {
+      reason: `The name of a cache must be a text of at most ${nameCharsMax} characters`,
+    });
   const target = typeof url === 'string' ? URL.parse(url) : null;
   if (target === null || !/^https?:$/.test(target.protocol) || target.href.length > urlCharsMax)
-    throw new PlatformError('invalid_argument', { reason: `The URL must be an http(s) URL of at most ${urlCharsMax} characters` });
+    throw new PlatformError('invalid_argument', {
+      reason: `The URL must be an http(s) URL of at most ${urlCharsMax} characters`,
+    });
   target.hash = '';
   return { key: JSON.stringify([cache, target.href]), headers: typeof headers === 'string' ? toFields(headers) : [] };
 }
@@ -190,26 +201,42 @@ function varyOf(fields: readonly (readonly [string, string])[]): string[] {
 }
 
 /** Whether a request has what is kept already (RFC 9110 13.1.2 and 13.1.3). */
-function isUnchanged(kept: readonly (readonly [string, string])[], asked: readonly (readonly [string, string])[]): boolean {
+function isUnchanged(
+  kept: readonly (readonly [string, string])[],
+  asked: readonly (readonly [string, string])[],
+): boolean {
   const wanted = valueOf(asked, 'if-none-match');
   if (wanted !== null) {
     const etag = valueOf(kept, 'etag')?.replace(/^W\//, '');
-    return wanted.trim() === '*' || (etag !== undefined && [...wanted.matchAll(/"[^"]*"/g)].some(([tag]) => tag === etag));
+    return (
+      wanted.trim() === '*' || (etag !== undefined && [...wanted.matchAll(/"[^"]*"/g)].some(([tag]) => tag === etag))
+    );
   }
   const since = Date.parse(valueOf(asked, 'if-modified-since') ?? '');
   return Date.parse(valueOf(kept, 'last-modified') ?? '') <= since;
 }
 
-function variantKey(key: string, { vary, generation }: Variants, headers: readonly (readonly [string, string])[]): string {
+function variantKey(
+  key: string,
+  { vary, generation }: Variants,
+  headers: readonly (readonly [string, string])[],
+): string {
   return JSON.stringify([key, generation, ...vary.map((name) => valueOf(headers, name))]);
 }
 
 /** Lives of responses that say nothing themselves, in seconds; other statuses are not kept then. */
-const ordinaryLife: Readonly<Record<number, number>> = { 200: 7200, 301: 7200, 302: 1200, 303: 1200, 404: 180, 410: 180 };
+const ordinaryLife: Readonly<Record<number, number>> = {
+  200: 7200,
+  301: 7200,
+  302: 1200,
+  303: 1200,
+  404: 180,
+  410: 180,
+};
 
 /**
- * How long a response may be answered from a shared cache (RFC 9111 3 and 4.2). A response with cookies is somebody's own,
- * unless it says that only its cookies are (`private="set-cookie"`).
+ * How long a response may be answered from a shared cache (RFC 9111 3 and 4.2). A response with cookies is somebody's
+ * own, unless it says that only its cookies are (`private="set-cookie"`).
  */
 function lifeOf(
   status: number,
@@ -217,7 +244,9 @@ function lifeOf(
   now: number,
 ): { ms: number; ageSeconds: number; withoutCookies: boolean } {
   const directives = new Map<string, string | null>();
-  for (const [, name, quoted, plain] of (valueOf(fields, 'cache-control') ?? '').matchAll(/([\w-]+)(?:\s*=\s*(?:"([^"]*)"|([^\s,]*)))?/g)) {
+  for (const [, name, quoted, plain] of (valueOf(fields, 'cache-control') ?? '').matchAll(
+    /([\w-]+)(?:\s*=\s*(?:"([^"]*)"|([^\s,]*)))?/g,
+  )) {
     if (!directives.has(name!.toLowerCase())) directives.set(name!.toLowerCase(), quoted ?? plain ?? null);
   }
   const seconds = (name: string): number | null => {
@@ -229,7 +258,8 @@ function lifeOf(
   const refused = ['no-store', 'no-cache', 'private'].some((name) => directives.has(name) && !isCookieOnly(name));
   const hasCookies = fields.some(([name]) => name === 'set-cookie') && !withoutCookies;
   const ageSeconds = Math.max(0, Number.parseInt(valueOf(fields, 'age') ?? '0', 10) || 0);
-  if (refused || hasCookies || status === 206 || varyOf(fields).includes('*')) return { ms: 0, ageSeconds, withoutCookies };
+  if (refused || hasCookies || status === 206 || varyOf(fields).includes('*'))
+    return { ms: 0, ageSeconds, withoutCookies };
   const expires = valueOf(fields, 'expires');
   const date = Date.parse(valueOf(fields, 'date') ?? '') || now;
   const life =

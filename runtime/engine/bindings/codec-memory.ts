@@ -1,5 +1,5 @@
-// What compressors and decompressors take in memory, by their parameters and by what went through them: at least what was measured
-// (each line of the test). Used by compression.ts, node-zlib.ts and fetch.ts.
+// What compressors and decompressors take in memory, by their parameters and by what went through them: at least what
+// was measured (each line of the test). Used by compression.ts, node-zlib.ts and fetch.ts.
 import { constants } from 'node:zlib';
 
 const KB = 1024;
@@ -15,18 +15,24 @@ export function codecBytes(method: string, options: Readonly<Record<string, unkn
   const params = (options['params'] ?? {}) as Readonly<Record<number, number>>;
   if (method === 'brotliCompress') {
     const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_LGWIN, BROTLI_DEFAULT_QUALITY, BROTLI_DEFAULT_WINDOW } = constants;
-    return brotliBytes(params[BROTLI_PARAM_QUALITY] ?? BROTLI_DEFAULT_QUALITY, params[BROTLI_PARAM_LGWIN] ?? BROTLI_DEFAULT_WINDOW);
+    return brotliBytes(
+      params[BROTLI_PARAM_QUALITY] ?? BROTLI_DEFAULT_QUALITY,
+      params[BROTLI_PARAM_LGWIN] ?? BROTLI_DEFAULT_WINDOW,
+    );
   }
   if (method === 'brotliDecompress')
     return (_input, first) => STREAM_BYTES + 256 * KB + (first === undefined ? 0 : brotliWindowBytes(first));
   const windowBits = (options['windowBits'] as number | undefined) || constants.Z_DEFAULT_WINDOWBITS;
   const memLevel = (options['memLevel'] as number | undefined) ?? constants.Z_DEFAULT_MEMLEVEL;
   const compresses = method === 'gzip' || method.startsWith('deflate');
-  const bytes = STREAM_BYTES + (compresses ? 2 ** (windowBits + 2) + 2 ** (memLevel + 9) + 64 * KB : 2 ** windowBits + 16 * KB);
+  const bytes =
+    STREAM_BYTES + (compresses ? 2 ** (windowBits + 2) + 2 ** (memLevel + 9) + 64 * KB : 2 ** windowBits + 16 * KB);
   return () => bytes;
 }
 
-/** The tables of a quality, and a window that fills with the input; the best qualities also keep a tree over the window. */
+/**
+ * The tables of a quality, and a window that fills with the input; the best qualities also keep a tree over the window.
+ */
 function brotliBytes(quality: number, windowBits: number): CodecBytes {
   const window = 2 ** windowBits;
   if (quality >= 10) return (input) => STREAM_BYTES + MB + Math.min(10 * window + 8 * MB, 28 * input);
@@ -34,7 +40,10 @@ function brotliBytes(quality: number, windowBits: number): CodecBytes {
   return (input) => STREAM_BYTES + tables + Math.min(4 * window, 4 * input);
 }
 
-/** The window that a decoder fills before anything comes out, as the stream's head says (RFC 7932 9.1 and 9.2); a single block needs no more than its length. */
+/**
+ * The window that a decoder fills before anything comes out, as the stream's head says (RFC 7932 9.1 and 9.2); a single
+ * block needs no more than its length.
+ */
 function brotliWindowBytes(head: Uint8Array): number {
   const bits = (at: number, count: number): number => {
     let value = 0;

@@ -1,5 +1,5 @@
-// The host half of CompressionStream: one zlib stream for each open codec, held in the isolate's handle table. Output is
-// handed over in bounded answers; the codec stands still until the guest asks for more.
+// The host half of CompressionStream: one zlib stream for each open codec, held in the isolate's handle table. Output
+// is handed over in bounded answers; the codec stands still until the guest asks for more.
 import type { Transform } from 'node:stream';
 import * as zlib from 'node:zlib';
 import type { CallOwner, CallScope, HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
@@ -134,7 +134,8 @@ export class Codec {
     } finally {
       this.#isAsked = false;
     }
-    if (this.#error !== null) throw new TypeError(`The data cannot be processed: ${this.#error.message}`, { cause: this.#error });
+    if (this.#error !== null)
+      throw new TypeError(`The data cannot be processed: ${this.#error.message}`, { cause: this.#error });
     const output = { chunks: this.#chunks, more: this.#input !== null, over: this.#ended && this.#input === null };
     this.#chunks = [];
     this.#bytes = 0;

@@ -1,20 +1,37 @@
-// What an operation of crypto.subtle takes at least, in milliseconds of a thread, from its arguments alone: what is set aside for it
-// before it begins. Measured at one core of 3 GHz, and rounded down: what fits must not be refused.
+// What an operation of crypto.subtle takes at least, in milliseconds of a thread, from its arguments alone: what is set
+// aside for it before it begins. Measured at one core of 3 GHz, and rounded down: what fits must not be refused.
 import type { webcrypto } from 'node:crypto';
 
 /** Iterations of PBKDF2 in a millisecond. */
-const iterationsPerMs: Readonly<Record<string, number>> = { 'SHA-1': 10_000, 'SHA-256': 10_000, 'SHA-384': 4000, 'SHA-512': 4000 };
+const iterationsPerMs: Readonly<Record<string, number>> = {
+  'SHA-1': 10_000,
+  'SHA-256': 10_000,
+  'SHA-384': 4000,
+  'SHA-512': 4000,
+};
 /** Bits of a block of each. */
 const blockBytes: Readonly<Record<string, number>> = { 'SHA-1': 20, 'SHA-256': 32, 'SHA-384': 48, 'SHA-512': 64 };
 const BYTES_PER_MS = 500_000;
 const LEAST_MS = 0.02;
 
 /** @param bytes of the data, or of what is derived. */
-export function subtleCostMs(method: string, algorithm: object | null, keys: readonly webcrypto.CryptoKey[], bytes: number): number {
-  const { iterations, modulusLength, hash } = (algorithm ?? {}) as { iterations?: unknown; modulusLength?: unknown; hash?: unknown };
-  if (method === 'generateKey') return typeof modulusLength === 'number' ? Math.max(LEAST_MS, (modulusLength / 2048) ** 4 * 15) : LEAST_MS;
+export function subtleCostMs(
+  method: string,
+  algorithm: object | null,
+  keys: readonly webcrypto.CryptoKey[],
+  bytes: number,
+): number {
+  const { iterations, modulusLength, hash } = (algorithm ?? {}) as {
+    iterations?: unknown;
+    modulusLength?: unknown;
+    hash?: unknown;
+  };
+  if (method === 'generateKey')
+    return typeof modulusLength === 'number' ? Math.max(LEAST_MS, (modulusLength / 2048) ** 4 * 15) : LEAST_MS;
   if (method === 'deriveBits' || method === 'deriveKey') {
-    const name = (typeof hash === 'string' ? hash : String((hash as { name?: unknown } | undefined)?.name)).toUpperCase();
+    const name = (
+      typeof hash === 'string' ? hash : String((hash as { name?: unknown } | undefined)?.name)
+    ).toUpperCase();
     const blocks = Math.max(1, Math.ceil((Number.isFinite(bytes) ? bytes : 0) / (blockBytes[name] ?? 64)));
     return Math.max(LEAST_MS, ((Number(iterations) || 0) * blocks) / (iterationsPerMs[name] ?? 4000));
   }

@@ -1,6 +1,6 @@
-// The host half of crypto.subtle: Node's own implementation behind checked arguments, on its thread pool, and where there are many
-// bytes on threads of their own, since Node would copy them here. Keys lie in the isolate's handle table; imported ones may be
-// forgotten, since the guest can import them again.
+// The host half of crypto.subtle: Node's own implementation behind checked arguments, on its thread pool, and where
+// there are many bytes on threads of their own, since Node would copy them here. Keys lie in the isolate's handle
+// table; imported ones may be forgotten, since the guest can import them again.
 import { createHash, webcrypto, type Hash } from 'node:crypto';
 import type { CallScope, HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
 import type { HostWork } from '../work/host-work.ts';
@@ -16,12 +16,20 @@ const MODULUS_BITS_MAX = 4096;
 /** An operation with such a private key takes 10 to 30 ms. */
 const IMPORTED_MODULUS_BITS_MAX = 8192;
 const KEY_BYTES_MAX = 64 * 1024;
-/** Digests of no more than this are made at once instead of on the thread pool, and of longer ones as much at a time: 20 to 50 us. */
+/**
+ * Digests of no more than this are made at once instead of on the thread pool, and of longer ones as much at a time: 20
+ * to 50 us.
+ */
 const DIGEST_PIECE_BYTES = 16 * 1024;
 /** Up to here Node may copy the bytes on the main thread. */
 const COPIED_BYTES_MAX = 64 * 1024;
 
-const hashNames: Readonly<Record<string, string>> = { 'SHA-1': 'sha1', 'SHA-256': 'sha256', 'SHA-384': 'sha384', 'SHA-512': 'sha512' };
+const hashNames: Readonly<Record<string, string>> = {
+  'SHA-1': 'sha1',
+  'SHA-256': 'sha256',
+  'SHA-384': 'sha384',
+  'SHA-512': 'sha512',
+};
 
 class HeldKey {
   readonly key: webcrypto.CryptoKey;
@@ -76,7 +84,10 @@ function algorithmOf(value: unknown, parts: HostCall['parts'], keys: readonly we
   }
   const { iterations, modulusLength } = result;
   if (Number(iterations) > ITERATIONS_MAX)
-    throw new DOMException(`At most ${ITERATIONS_MAX} iterations are supported, not ${String(iterations)}`, 'NotSupportedError');
+    throw new DOMException(
+      `At most ${ITERATIONS_MAX} iterations are supported, not ${String(iterations)}`,
+      'NotSupportedError',
+    );
   if (Number(modulusLength) > MODULUS_BITS_MAX)
     throw new DOMException(`RSA keys of at most ${MODULUS_BITS_MAX} bits are supported`, 'NotSupportedError');
   return result as never;
@@ -91,7 +102,13 @@ function hold(isolate: CallScope, key: webcrypto.CryptoKey): Fields {
   const algorithm: Fields = { ...(key.algorithm as unknown as Fields) };
   const { publicExponent } = algorithm;
   if (publicExponent instanceof Uint8Array) algorithm['publicExponent'] = [...publicExponent];
-  return { handle: isolate.handles.add(new HeldKey(key)), type: key.type, extractable: key.extractable, algorithm, usages: key.usages };
+  return {
+    handle: isolate.handles.add(new HeldKey(key)),
+    type: key.type,
+    extractable: key.extractable,
+    algorithm,
+    usages: key.usages,
+  };
 }
 
 /** Holds an imported key, for which the one not used for longest makes room. */
@@ -109,7 +126,9 @@ function holdImported(isolate: CallScope, key: webcrypto.CryptoKey): Fields {
 }
 
 /** Runs an operation whose keys the host may have forgotten. */
-function withKeys(run: (call: HostCall, fields: Fields, keys: webcrypto.CryptoKey[], algorithm: never) => Promise<HostReply>): HostHandler {
+function withKeys(
+  run: (call: HostCall, fields: Fields, keys: webcrypto.CryptoKey[], algorithm: never) => Promise<HostReply>,
+): HostHandler {
   return async (call) => {
     const fields = fieldsOf(call.args);
     let keys: webcrypto.CryptoKey[];
@@ -119,7 +138,8 @@ function withKeys(run: (call: HostCall, fields: Fields, keys: webcrypto.CryptoKe
       if (error instanceof MissingKeys) return { value: { missing: error.handles } };
       throw error;
     }
-    const algorithm = fields['algorithm'] === undefined ? (undefined as never) : algorithmOf(fields['algorithm'], call.parts, keys);
+    const algorithm =
+      fields['algorithm'] === undefined ? (undefined as never) : algorithmOf(fields['algorithm'], call.parts, keys);
     return run(call, fields, keys, algorithm);
   };
 }
@@ -143,14 +163,26 @@ export function createCryptoCalls(work: HostWork): Readonly<Record<string, HostH
     let bytes = 0;
     for (const part of call.parts) bytes += part.length;
     if (bytes > COPIED_BYTES_MAX) {
-      const reply = await work.onThread(call, 'subtle.call', { method, args }, call.parts as Uint8Array[], estimateMs, mostMs);
+      const reply = await work.onThread(
+        call,
+        'subtle.call',
+        { method, args },
+        call.parts as Uint8Array[],
+        estimateMs,
+        mostMs,
+      );
       return reply.value as Result;
     }
     const operation = subtle[method as 'sign'] as unknown as (...given: unknown[]) => Promise<Result>;
     return work.onPool(call, estimateMs, mostMs, () => operation.apply(subtle, args));
   }
 
-  const bytesOfRun = async (call: HostCall, method: string, estimateMs: number, ...args: unknown[]): Promise<HostReply> => ({
+  const bytesOfRun = async (
+    call: HostCall,
+    method: string,
+    estimateMs: number,
+    ...args: unknown[]
+  ): Promise<HostReply> => ({
     parts: [new Uint8Array(await run<ArrayBuffer>(call, method, estimateMs, ...args))],
   });
 
@@ -163,7 +195,13 @@ export function createCryptoCalls(work: HostWork): Readonly<Record<string, HostH
       if (bytes.byteLength <= DIGEST_PIECE_BYTES && Object.hasOwn(hashNames, name)) {
         return { parts: [createHash(hashNames[name]!).update(bytes).digest()] };
       }
-      return bytesOfRun(call, 'digest', subtleCostMs('digest', null, [], bytes.byteLength), algorithmOf(algorithm, parts, []), bytes);
+      return bytesOfRun(
+        call,
+        'digest',
+        subtleCostMs('digest', null, [], bytes.byteLength),
+        algorithmOf(algorithm, parts, []),
+        bytes,
+      );
     },
     'crypto.digestPush': async (call) => {
       const { args, parts, isolate } = call;
@@ -189,12 +227,28 @@ export function createCryptoCalls(work: HostWork): Readonly<Record<string, HostH
       return { value: await run<boolean>(call, 'verify', costMs, algorithm, keys[0], signature, data) };
     }),
     'crypto.deriveBits': withKeys((call, { length }, keys, algorithm) =>
-      bytesOfRun(call, 'deriveBits', subtleCostMs('deriveBits', algorithm, keys, Number(length) / 8), algorithm, keys[0], length),
+      bytesOfRun(
+        call,
+        'deriveBits',
+        subtleCostMs('deriveBits', algorithm, keys, Number(length) / 8),
+        algorithm,
+        keys[0],
+        length,
+      ),
     ),
     'crypto.deriveKey': withKeys(async (call, { derivedType, extractable, usages }, keys, algorithm) => {
       const derived = algorithmOf(derivedType, call.parts, keys);
       const costMs = subtleCostMs('deriveKey', algorithm, keys, 64);
-      const key = await run<webcrypto.CryptoKey>(call, 'deriveKey', costMs, algorithm, keys[0], derived, extractable === true, usages);
+      const key = await run<webcrypto.CryptoKey>(
+        call,
+        'deriveKey',
+        costMs,
+        algorithm,
+        keys[0],
+        derived,
+        extractable === true,
+        usages,
+      );
       return { value: hold(call.isolate, key) };
     }),
     'crypto.generateKey': withKeys(async (call, { extractable, usages }, keys, algorithm) => {
@@ -216,10 +270,22 @@ export function createCryptoCalls(work: HostWork): Readonly<Record<string, HostH
       if (data instanceof Uint8Array && data.byteLength > KEY_BYTES_MAX && format !== 'raw')
         throw new DOMException(`A key may have ${KEY_BYTES_MAX} bytes`, 'DataError');
       const costMs = subtleCostMs('importKey', algorithm, keys, 0);
-      const key = await run<webcrypto.CryptoKey>(call, 'importKey', costMs, format, data, algorithm, extractable === true, usages);
+      const key = await run<webcrypto.CryptoKey>(
+        call,
+        'importKey',
+        costMs,
+        format,
+        data,
+        algorithm,
+        extractable === true,
+        usages,
+      );
       const { modulusLength } = key.algorithm as { modulusLength?: number };
       if ((modulusLength ?? 0) > IMPORTED_MODULUS_BITS_MAX)
-        throw new DOMException(`RSA keys of at most ${IMPORTED_MODULUS_BITS_MAX} bits are supported`, 'NotSupportedError');
+        throw new DOMException(
+          `RSA keys of at most ${IMPORTED_MODULUS_BITS_MAX} bits are supported`,
+          'NotSupportedError',
+        );
       return { value: holdImported(call.isolate, key) };
     }),
     'crypto.exportKey': withKeys(async (call, { format }, keys) => {
@@ -227,7 +293,15 @@ export function createCryptoCalls(work: HostWork): Readonly<Record<string, HostH
       return data instanceof ArrayBuffer ? { parts: [new Uint8Array(data)] } : { value: data };
     }),
     'crypto.wrapKey': withKeys((call, { format }, keys, algorithm) =>
-      bytesOfRun(call, 'wrapKey', subtleCostMs('wrapKey', algorithm, keys.slice(1), 0), format, keys[0], keys[1], algorithm),
+      bytesOfRun(
+        call,
+        'wrapKey',
+        subtleCostMs('wrapKey', algorithm, keys.slice(1), 0),
+        format,
+        keys[0],
+        keys[1],
+        algorithm,
+      ),
     ),
     'crypto.unwrapKey': withKeys(async (call, { format, keyAlgorithm, extractable, usages }, keys, algorithm) => {
       const target = algorithmOf(keyAlgorithm, call.parts, keys);
@@ -254,7 +328,12 @@ export function createCryptoCalls(work: HostWork): Readonly<Record<string, HostH
     },
   };
 
-  function withData(call: HostCall, method: string, keys: webcrypto.CryptoKey[], algorithm: object): Promise<HostReply> {
+  function withData(
+    call: HostCall,
+    method: string,
+    keys: webcrypto.CryptoKey[],
+    algorithm: object,
+  ): Promise<HostReply> {
     const data = bytesOf(call.parts[0]);
     return bytesOfRun(call, method, subtleCostMs(method, algorithm, keys, data.byteLength), algorithm, keys[0], data);
   }

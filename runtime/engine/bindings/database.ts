@@ -1,5 +1,6 @@
-// The host half of the db binding: turns a binding's name into a database and passes requests and answers on as text. What is in
-// them is the business of the guest half and of the database service (core/database-request.ts), not of this process.
+// The host half of the db binding: turns a binding's name into a database and passes requests and answers on as text.
+// What is in them is the business of the guest half and of the database service (core/database-request.ts), not of this
+// process.
 import { databaseOps } from '#core/database-request.ts';
 import type { DeliveryLimits } from '#core/delivery-limits.ts';
 import { PlatformError } from '#core/errors.ts';
@@ -30,7 +31,13 @@ export interface DatabaseStore {
    * @returns JSON: the result or a refusal; bytes for `dump`.
    * @throws {PlatformError} `database_unavailable`, `database_corrupt`.
    */
-  run(place: DatabasePlace, op: number, transaction: number, payload: string, owner?: StatementOwner): Promise<string | Uint8Array>;
+  run(
+    place: DatabasePlace,
+    op: number,
+    transaction: number,
+    payload: string,
+    owner?: StatementOwner,
+  ): Promise<string | Uint8Array>;
 }
 
 /** The answer to a commit after which nothing is to be sent; of one that was lost nobody knows. */
@@ -40,13 +47,14 @@ const opsOfWorkers = new Set<number>(Object.values(databaseOps));
 /** What a deployment's databases need to send messages. */
 export interface DatabaseMessages {
   readonly outbox: Outbox;
-  /** The queues of the deployment. */ readonly queues: BindingScope;
+  /** The queues of the deployment. */
+  readonly queues: BindingScope;
   readonly limits: DeliveryLimits;
 }
 
 /**
- * The calls of a deployment's db bindings: `{binding, op, transaction}` and the payload as a part -> the answer as a part;
- * `{binding, transaction, queue, messages}` -> `{messageIds}` and the answer as a part.
+ * The calls of a deployment's db bindings: `{binding, op, transaction}` and the payload as a part -> the answer as a
+ * part; `{binding, transaction, queue, messages}` -> `{messageIds}` and the answer as a part.
  *
  * @param messages null: there are no queues.
  */
@@ -56,10 +64,11 @@ export function createDatabaseCalls(
   messages: DatabaseMessages | null = null,
   now: () => number = Date.now,
 ): Readonly<Record<string, HostHandler>> {
-  // Transactions that are open. One ends with its invocation at the latest: others wait for it, and nobody else would end it before
-  // its time is up.
+  // Transactions that are open. One ends with its invocation at the latest: others wait for it, and nobody else would
+  // end it before its time is up.
   const open = new Set<string>();
-  const nameOf = ({ namespace, resource }: DatabasePlace, transaction: number): string => `${namespace}/${resource}/${transaction}`;
+  const nameOf = ({ namespace, resource }: DatabasePlace, transaction: number): string =>
+    `${namespace}/${resource}/${transaction}`;
 
   const onBegun = (owner: CallOwner, place: DatabasePlace, answer: string): void => {
     const { t } = JSON.parse(answer) as { readonly t?: number };
@@ -96,12 +105,18 @@ export function createDatabaseCalls(
       const place = { namespace: scope.namespace, resource: scope.resource(binding) };
       call.owner.countSubrequest();
       if (messages === null)
-        throw new PlatformError('binding_unavailable', { kind: 'queue', reason: 'this handler was started without a store for them' });
+        throw new PlatformError('binding_unavailable', {
+          kind: 'queue',
+          reason: 'this handler was started without a store for them',
+        });
       const to = { namespace: messages.queues.namespace, resource: messages.queues.resource(queue) };
       const number = toWhole(transaction, 'transaction', { least: 1, most: 2 ** 31 });
       const taken = toNewMessages(given, now(), messages.limits);
       const sender = { project: scope.project, branch: scope.branch, binding: queue as string };
-      return { value: { messageIds: taken.map(({ id }) => id) }, parts: [await messages.outbox.put(place, number, to, sender, ...taken)] };
+      return {
+        value: { messageIds: taken.map(({ id }) => id) },
+        parts: [await messages.outbox.put(place, number, to, sender, ...taken)],
+      };
     },
   };
 }

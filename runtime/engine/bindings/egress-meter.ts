@@ -1,5 +1,5 @@
-// Bytes on the connections that workers open, as they went over the wire (headers and TLS included). One entry a connection, not
-// a request. Used by fetch.ts; read with each metrics report.
+// Bytes on the connections that workers open, as they went over the wire (headers and TLS included). One entry a
+// connection, not a request. Used by fetch.ts; read with each metrics report.
 import type { Socket } from 'node:net';
 
 /** Counts what passes through sockets. */

@@ -1,16 +1,17 @@
-// Where a worker may connect to: no loopback, link-local, private or otherwise special address, and not the machine itself, unless the
-// operator allows it. Checked on literal addresses before connecting and on every address that DNS gives, so that a name cannot lead inside.
+// Where a worker may connect to: no loopback, link-local, private or otherwise special address, and not the machine
+// itself, unless the operator allows it. Checked on literal addresses before connecting and on every address that DNS
+// gives, so that a name cannot lead inside.
 import { BlockList, isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 
 /** Addresses that workers may reach. */
 export interface EgressPolicy {
-  /** The machine itself, at `127.0.0.0/8`, `::1` and its public addresses: `platform dev` allows it. */ readonly loopback: boolean;
-  /** Everything else that is not public. */ readonly private: boolean;
-  /** Whether an address is one of the machine's own; without it none is known. */ readonly isOwn?: (
-    address: string,
-    family: 'ipv4' | 'ipv6',
-  ) => boolean;
+  /** The machine itself, at `127.0.0.0/8`, `::1` and its public addresses: `platform dev` allows it. */
+  readonly loopback: boolean;
+  /** Everything else that is not public. */
+  readonly private: boolean;
+  /** Whether an address is one of the machine's own; without it none is known. */
+  readonly isOwn?: (address: string, family: 'ipv4' | 'ipv6') => boolean;
 }
 
 const loopback = new BlockList();
@@ -20,8 +21,8 @@ loopback.addAddress('::1', 'ipv6');
 loopback.addAddress('0.0.0.0', 'ipv4');
 loopback.addAddress('::', 'ipv6');
 
-// IANA's registry of special-purpose IPv4 addresses: this network, private, shared, link-local (cloud metadata), protocol assignments,
-// documentation, AS112, AMT, 6to4 relays, benchmarking, reserved; and multicast.
+// IANA's registry of special-purpose IPv4 addresses: this network, private, shared, link-local (cloud metadata),
+// protocol assignments, documentation, AS112, AMT, 6to4 relays, benchmarking, reserved; and multicast.
 const special = new BlockList();
 for (const [network, bits] of [
   ['0.0.0.0', 8],
@@ -44,8 +45,9 @@ for (const [network, bits] of [
 ] as const) {
   special.addSubnet(network, bits, 'ipv4');
 }
-// Of IPv6, what is global unicast (2000::/3) and no special part of it: protocol assignments with Teredo, documentation, 6to4, AS112.
-// So neither IPv4 inside IPv6 (mapped, translated, compatible, NAT64), nor unique local, link-local, site-local, multicast, discard.
+// Of IPv6, what is global unicast (2000::/3) and no special part of it: protocol assignments with Teredo,
+// documentation, 6to4, AS112. So neither IPv4 inside IPv6 (mapped, translated, compatible, NAT64), nor unique local,
+// link-local, site-local, multicast, discard.
 const unicast = new BlockList();
 unicast.addSubnet('2000::', 3, 'ipv6');
 for (const [network, bits] of [
@@ -81,7 +83,8 @@ export function createOwnAddresses(
     if (now() - readAt >= ownAddressesMs) {
       list = new BlockList();
       for (const each of Object.values(read()).flat())
-        if (each !== undefined) list.addAddress(each.address.replace(/%.*/, ''), each.family === 'IPv4' ? 'ipv4' : 'ipv6');
+        if (each !== undefined)
+          list.addAddress(each.address.replace(/%.*/, ''), each.family === 'IPv4' ? 'ipv4' : 'ipv6');
       readAt = now();
     }
     return list.check(address, family);

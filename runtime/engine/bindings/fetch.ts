@@ -103,8 +103,10 @@ async function run(
     const location = redirect === 'manual' ? null : redirectTarget(response, target);
     if (location === null) return reply(call, response, target, redirects > 0);
     response.body.destroy();
-    if (redirect === 'error') throw new PlatformError('fetch_failed', { reason: `Redirect to ${location.href} while redirect is "error"` });
-    if (redirects >= REDIRECTS_MAX) throw new PlatformError('fetch_failed', { reason: `More than ${REDIRECTS_MAX} redirects` });
+    if (redirect === 'error')
+      throw new PlatformError('fetch_failed', { reason: `Redirect to ${location.href} while redirect is "error"` });
+    if (redirects >= REDIRECTS_MAX)
+      throw new PlatformError('fetch_failed', { reason: `More than ${REDIRECTS_MAX} redirects` });
     if (changesToGet(response.statusCode, verb)) {
       verb = 'GET';
       body = null;
@@ -123,16 +125,19 @@ function parse(args: unknown): FetchArguments {
     throw new PlatformError('invalid_argument', { reason: 'The method is not valid' });
   if (/^(?:connect|trace|track)$/i.test(method))
     throw new PlatformError('invalid_argument', { reason: `'${method}' HTTP method is unsupported.` });
-  if (typeof url !== 'string' || !URL.canParse(url)) throw new PlatformError('invalid_argument', { reason: 'The URL is not valid' });
+  if (typeof url !== 'string' || !URL.canParse(url))
+    throw new PlatformError('invalid_argument', { reason: 'The URL is not valid' });
   if (typeof headers !== 'string') throw new PlatformError('invalid_argument', { reason: 'The headers are not valid' });
   if (redirect !== 'follow' && redirect !== 'manual' && redirect !== 'error')
     throw new PlatformError('invalid_argument', { reason: 'The redirect mode is not valid' });
-  if (stream !== null && !Number.isSafeInteger(stream)) throw new PlatformError('invalid_argument', { reason: 'The body is not valid' });
+  if (stream !== null && !Number.isSafeInteger(stream))
+    throw new PlatformError('invalid_argument', { reason: 'The body is not valid' });
   return { method, url, headers, redirect, stream: stream as number | null };
 }
 
 // Headers that frame the message or belong to the connection are the host's own.
-export const FORBIDDEN = /^(?:connection|keep-alive|proxy-connection|transfer-encoding|te|trailer|upgrade|content-length|expect)$/;
+export const FORBIDDEN =
+  /^(?:connection|keep-alive|proxy-connection|transfer-encoding|te|trailer|upgrade|content-length|expect)$/;
 
 function toList(block: string): string[] {
   const list: string[] = [];
@@ -153,7 +158,8 @@ function toList(block: string): string[] {
 
 function without(list: readonly string[], names: RegExp): string[] {
   const kept: string[] = [];
-  for (let at = 0; at < list.length; at += 2) if (!names.test(list[at] as string)) kept.push(list[at] as string, list[at + 1] as string);
+  for (let at = 0; at < list.length; at += 2)
+    if (!names.test(list[at] as string)) kept.push(list[at] as string, list[at + 1] as string);
   return kept;
 }
 
@@ -162,7 +168,8 @@ export function check(target: URL, policy: EgressPolicy): void {
   if (target.protocol !== 'http:' && target.protocol !== 'https:')
     throw new PlatformError('fetch_failed', { reason: `Protocol "${target.protocol}" is not supported by fetch` });
   const host = target.hostname.startsWith('[') ? target.hostname.slice(1, -1) : target.hostname;
-  if (isIP(host) !== 0 && !mayConnect(host, policy)) throw new PlatformError('egress_forbidden', { address: target.hostname });
+  if (isIP(host) !== 0 && !mayConnect(host, policy))
+    throw new PlatformError('egress_forbidden', { address: target.hostname });
 }
 
 async function request(
@@ -211,7 +218,8 @@ export function redirectTarget(response: Dispatcher.ResponseData, from: URL): UR
   for (let at = 0; at < headers.length; at += 2) {
     if ((headers[at] as string).toLowerCase() !== 'location') continue;
     const location = URL.parse(headers[at + 1] as string, from.href);
-    if (location === null) throw new PlatformError('fetch_failed', { reason: 'The location of a redirect is not a valid URL' });
+    if (location === null)
+      throw new PlatformError('fetch_failed', { reason: 'The location of a redirect is not a valid URL' });
     if (location.hash === '') location.hash = from.hash;
     return location;
   }
@@ -219,7 +227,10 @@ export function redirectTarget(response: Dispatcher.ResponseData, from: URL): UR
 }
 
 function changesToGet(status: number, method: string): boolean {
-  return ((status === 301 || status === 302) && method === 'POST') || (status === 303 && method !== 'GET' && method !== 'HEAD');
+  return (
+    ((status === 301 || status === 302) && method === 'POST') ||
+    (status === 303 && method !== 'GET' && method !== 'HEAD')
+  );
 }
 
 /** What a millisecond decodes. */
@@ -236,15 +247,22 @@ const decoders: Record<string, () => NodeJS.ReadWriteStream & Readable> = {
   gzip: () => createGunzip({ flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH }),
   'x-gzip': () => createGunzip({ flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH }),
   deflate: () => createInflate({ flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH }),
-  br: () => createBrotliDecompress({ flush: constants.BROTLI_OPERATION_FLUSH, finishFlush: constants.BROTLI_OPERATION_FLUSH }),
+  br: () =>
+    createBrotliDecompress({ flush: constants.BROTLI_OPERATION_FLUSH, finishFlush: constants.BROTLI_OPERATION_FLUSH }),
 };
 
 // The body crosses decoded, so the headers that describe its encoded form do not.
-export async function reply(call: HostCall, response: Dispatcher.ResponseData, target: URL, redirected: boolean): Promise<HostReply> {
+export async function reply(
+  call: HostCall,
+  response: Dispatcher.ResponseData,
+  target: URL,
+  redirected: boolean,
+): Promise<HostReply> {
   const fields = raw(response);
   let encoding = '';
   for (let at = 0; at < fields.length; at += 2)
-    if ((fields[at] as string).toLowerCase() === 'content-encoding') encoding = (fields[at + 1] as string).trim().toLowerCase();
+    if ((fields[at] as string).toLowerCase() === 'content-encoding')
+      encoding = (fields[at + 1] as string).trim().toLowerCase();
   const bytesOf = decoderBytes[encoding];
   let hold: Hold | null = null;
   try {
@@ -262,9 +280,17 @@ export async function reply(call: HostCall, response: Dispatcher.ResponseData, t
     if (name === 'connection' || name === 'keep-alive' || name === 'transfer-encoding') continue;
     block += `${name}\0${fields[at + 1] as string}\0`;
   }
-  const head = { status: response.statusCode, statusText: response.statusText ?? '', headers: block, url: target.href, redirected };
+  const head = {
+    status: response.statusCode,
+    statusText: response.statusText ?? '',
+    headers: block,
+    url: target.href,
+    redirected,
+  };
   const body: Readable =
-    decoder === undefined ? response.body : response.body.on('error', (error: Error) => decoder.destroy(error)).pipe(decoder);
+    decoder === undefined
+      ? response.body
+      : response.body.on('error', (error: Error) => decoder.destroy(error)).pipe(decoder);
   // Decoded on the thread pool, by what comes out: a small body may become a large one.
   const paid = (chunk: Uint8Array): void => {
     if (decoder !== undefined) call.owner.settleCpu(0, chunk.byteLength / DECODED_BYTES_PER_MS);
@@ -272,7 +298,11 @@ export async function reply(call: HostCall, response: Dispatcher.ResponseData, t
   const { chunks, ended } = await firstChunks(body);
   chunks.forEach(paid);
   if (ended)
-    return { value: { ...head, stream: null, part: chunks.length > 0 }, parts: chunks.length > 0 ? [concat(chunks)] : [], spent: true };
+    return {
+      value: { ...head, stream: null, part: chunks.length > 0 },
+      parts: chunks.length > 0 ? [concat(chunks)] : [],
+      spent: true,
+    };
   let stream: GuestStream;
   try {
     stream = call.isolate.openStream({ resume: () => body.resume(), cancel: () => body.destroy() });
@@ -282,7 +312,8 @@ export async function reply(call: HostCall, response: Dispatcher.ResponseData, t
     throw error;
   }
   let failure: Error | null = null;
-  const broken = (error: Error): void => stream.break({ code: 'fetch_failed', name: 'TypeError', message: `terminated: ${error.message}` });
+  const broken = (error: Error): void =>
+    stream.break({ code: 'fetch_failed', name: 'TypeError', message: `terminated: ${error.message}` });
   const keep = (error: Error): void => void (failure = error);
   body.on('error', keep);
   // The answer, which names the stream, has to be on its way before the first chunk.

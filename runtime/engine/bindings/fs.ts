@@ -1,5 +1,6 @@
-// The host half of the file binding: an object store per resource, with conditions, ranges, folders by delimiter and uploads in
-// parts (spec 2.1; shapes as of R2). What a worker says is checked here; where bytes lie is the store's affair (runtime/stores/files-*).
+// The host half of the file binding: an object store per resource, with conditions, ranges, folders by delimiter and
+// uploads in parts (spec 2.1; shapes as of R2). What a worker says is checked here; where bytes lie is the store's
+// affair (runtime/stores/files-*).
 import type { Readable } from 'node:stream';
 import { giveBack } from '#core/give-back.ts';
 import type { HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
@@ -29,12 +30,16 @@ export type FileDigests = Readonly<Partial<Record<keyof typeof digestChars, stri
 export interface FileHead {
   readonly key: string;
   readonly size: number;
-  /** Strong, without quotes. */ readonly etag: string;
-  /** Changes with every write. */ readonly version: string;
-  /** ms since 1970. */ readonly uploadedAt: number;
+  /** Strong, without quotes. */
+  readonly etag: string;
+  /** Changes with every write. */
+  readonly version: string;
+  /** ms since 1970. */
+  readonly uploadedAt: number;
   readonly headers: FileHeaders;
   readonly metadata: Readonly<Record<string, string>>;
-  /** Those it was written with; MD5 is the etag of a file that came in one piece. */ readonly digests: FileDigests;
+  /** Those it was written with; MD5 is the etag of a file that came in one piece. */
+  readonly digests: FileDigests;
 }
 
 /** What must hold of the file that is there; times in ms since 1970. */
@@ -61,7 +66,8 @@ export interface FileWrite {
 export interface FilePage {
   readonly files: readonly FileHead[];
   readonly prefixes: readonly string[];
-  /** Continues after this page; null at the end. */ readonly cursor: string | null;
+  /** Continues after this page; null at the end. */
+  readonly cursor: string | null;
 }
 
 /** The bytes of a file on their way. */
@@ -72,7 +78,10 @@ export interface FileBody extends Readable {
 
 /** Where files are kept. Keys are in byte order. A write is durable, and seen whole or not at all. */
 export interface FileStore {
-  /** @returns null when `onlyIf` does not hold. @throws {PlatformError} `invalid_argument` for a digest that differs or too many bytes. */
+  /**
+   * @returns null when `onlyIf` does not hold. @throws {PlatformError} `invalid_argument` for a digest that differs or
+   * too many bytes.
+   */
   put(place: FilePlace, key: string, body: Readable | Uint8Array, write: FileWrite): Promise<FileHead | null>;
   head(place: FilePlace, key: string): Promise<FileHead | null>;
   /** `body` null: the condition does not hold. `range`: what of it comes, in bytes. */
@@ -80,11 +89,20 @@ export interface FileStore {
     place: FilePlace,
     key: string,
     options: { readonly range: FileRange | null; readonly onlyIf: FileCondition | null },
-  ): Promise<{ readonly head: FileHead; readonly range: { offset: number; length: number }; readonly body: FileBody | null } | null>;
+  ): Promise<{
+    readonly head: FileHead;
+    readonly range: { offset: number; length: number };
+    readonly body: FileBody | null;
+  } | null>;
   delete(place: FilePlace, keys: readonly string[]): Promise<void>;
   list(
     place: FilePlace,
-    page: { readonly prefix: string; readonly delimiter: string; readonly cursor: string | null; readonly limit: number },
+    page: {
+      readonly prefix: string;
+      readonly delimiter: string;
+      readonly cursor: string | null;
+      readonly limit: number;
+    },
   ): Promise<FilePage>;
   createUpload(place: FilePlace, key: string, write: Pick<FileWrite, 'headers' | 'metadata'>): Promise<string>;
   putPart(
@@ -95,7 +113,12 @@ export interface FileStore {
     body: Readable | Uint8Array,
     bytesMax: number,
   ): Promise<{ etag: string }>;
-  completeUpload(place: FilePlace, key: string, upload: string, parts: readonly { part: number; etag: string }[]): Promise<FileHead>;
+  completeUpload(
+    place: FilePlace,
+    key: string,
+    upload: string,
+    parts: readonly { part: number; etag: string }[],
+  ): Promise<FileHead>;
   abortUpload(place: FilePlace, key: string, upload: string): Promise<void>;
   /** Deletes all files of a resource. Uploads go too where the store keeps them itself. */
   clear(place: FilePlace): Promise<void>;
@@ -121,7 +144,10 @@ export type SignUrl = (
   options: { readonly method: 'GET' | 'PUT'; readonly expiresInSeconds: number; readonly sizeMax: number | null },
 ) => string;
 
-/** The calls of a deployment's file bindings. Arguments: `{binding, ...}`; bodies are a part, or a stream's id under `stream`. */
+/**
+ * The calls of a deployment's file bindings. Arguments: `{binding, ...}`; bodies are a part, or a stream's id under
+ * `stream`.
+ */
 export function createFileCalls(
   scope: BindingScope,
   store: FileStore,
@@ -134,13 +160,15 @@ export function createFileCalls(
     return { place, args, key: args['key'] === undefined ? '' : toKey(args['key']) };
   };
   const bodyOf = (call: HostCall, { stream }: Readonly<Record<string, unknown>>): Readable | Uint8Array => {
-    if (Number.isSafeInteger(stream)) return receiveBody(call, stream as number, (reason) => invalid(`The body failed: ${reason}`));
+    if (Number.isSafeInteger(stream))
+      return receiveBody(call, stream as number, (reason) => invalid(`The body failed: ${reason}`));
     const [part] = call.parts;
     if (part === undefined) throw invalid('put takes a value');
     return typeof part === 'string' ? Buffer.from(part) : part;
   };
   /** Nobody reads it any more. */
-  const done = (body: Readable | Uint8Array): void => void (body instanceof Uint8Array ? giveBack(body) : body.destroy());
+  const done = (body: Readable | Uint8Array): void =>
+    void (body instanceof Uint8Array ? giveBack(body) : body.destroy());
   let wholeBytes = 0;
 
   return {
@@ -161,11 +189,18 @@ export function createFileCalls(
     /** `{range, onlyIf, whole}` -> `{head, range, stream | null}`, small bodies as a part. */
     async 'fs.get'(call): Promise<HostReply> {
       const { place, args, key } = parse(call);
-      const found = await store.get(place, toKey(key), { range: toRange(args['range']), onlyIf: toCondition(args['onlyIf']) });
+      const found = await store.get(place, toKey(key), {
+        range: toRange(args['range']),
+        onlyIf: toCondition(args['onlyIf']),
+      });
       if (found === null) return { value: null };
       const { head, range, body } = found;
       if (body === null) return { value: { head, range, stream: null } };
-      if (range.length > wholeBytesMax || wholeBytes + range.length > wholeBytesAtOnceMax || !call.isolate.hasRoom(range.length))
+      if (
+        range.length > wholeBytesMax ||
+        wholeBytes + range.length > wholeBytesAtOnceMax ||
+        !call.isolate.hasRoom(range.length)
+      )
         return { value: { head, range, stream: sendBody(call, body, 'The file cannot be read') } };
       wholeBytes += range.length;
       call.isolate.memory.add(range.length);
@@ -179,7 +214,8 @@ export function createFileCalls(
     async 'fs.delete'(call) {
       const { place, args } = parse(call);
       const { keys } = args;
-      if (!Array.isArray(keys) || keys.length > fileLimits.deleteMax) throw invalid(`delete takes at most ${fileLimits.deleteMax} keys`);
+      if (!Array.isArray(keys) || keys.length > fileLimits.deleteMax)
+        throw invalid(`delete takes at most ${fileLimits.deleteMax} keys`);
       await store.delete(place, keys.map(toKey));
       return {};
     },
@@ -207,7 +243,9 @@ export function createFileCalls(
       try {
         const { place, args, key } = parse(call);
         const part = toPart(args['part']);
-        return { value: await store.putPart(place, toKey(key), toUpload(args['upload']), part, body, fileLimits.putBytesMax) };
+        return {
+          value: await store.putPart(place, toKey(key), toUpload(args['upload']), part, body, fileLimits.putBytesMax),
+        };
       } finally {
         done(body);
       }
@@ -236,11 +274,20 @@ export function createFileCalls(
       const { place, args, key } = parse(call);
       if (signUrl === null) throw invalid('Signed addresses are not available on this handler');
       const { method } = args;
-      if (method !== undefined && method !== 'GET' && method !== 'PUT') throw invalid('The method of a signed address is GET or PUT');
-      const expiresInSeconds = toWhole(args['expiresInSeconds'], 'expiresInSeconds', { least: 1, most: 604_800, otherwise: 3600 });
+      if (method !== undefined && method !== 'GET' && method !== 'PUT')
+        throw invalid('The method of a signed address is GET or PUT');
+      const expiresInSeconds = toWhole(args['expiresInSeconds'], 'expiresInSeconds', {
+        least: 1,
+        most: 604_800,
+        otherwise: 3600,
+      });
       const sizeMax =
-        args['sizeMax'] === undefined ? null : toWhole(args['sizeMax'], 'sizeMax', { least: 0, most: fileLimits.putBytesMax });
-      return { value: signUrl(call.owner.host())(place, toKey(key), { method: method ?? 'GET', expiresInSeconds, sizeMax }) };
+        args['sizeMax'] === undefined
+          ? null
+          : toWhole(args['sizeMax'], 'sizeMax', { least: 0, most: fileLimits.putBytesMax });
+      return {
+        value: signUrl(call.owner.host())(place, toKey(key), { method: method ?? 'GET', expiresInSeconds, sizeMax }),
+      };
     },
   };
 }
@@ -258,7 +305,8 @@ async function wholeOf(body: FileBody): Promise<Uint8Array> {
 }
 
 const toKey = (value: unknown): string => toName(value, 'The key', fileLimits.keyBytesMax);
-const toPart = (value: unknown): number => toWhole(value, 'The number of a part', { least: 1, most: fileLimits.partsMax });
+const toPart = (value: unknown): number =>
+  toWhole(value, 'The number of a part', { least: 1, most: fileLimits.partsMax });
 
 function toUpload(value: unknown): string {
   const upload = toName(value, 'The upload id', 1024);
@@ -266,7 +314,13 @@ function toUpload(value: unknown): string {
   return upload;
 }
 
-const headerNames = ['contentType', 'contentLanguage', 'contentDisposition', 'contentEncoding', 'cacheControl'] as const;
+const headerNames = [
+  'contentType',
+  'contentLanguage',
+  'contentDisposition',
+  'contentEncoding',
+  'cacheControl',
+] as const;
 
 function toWrite(args: Readonly<Record<string, unknown>>): FileWrite {
   const headers: Record<string, string> = {};
@@ -323,5 +377,7 @@ function toRange(value: unknown): FileRange | null {
   const bound = { least: 0, most: Number.MAX_SAFE_INTEGER };
   if (suffix !== undefined) return { suffix: toWhole(suffix, 'range.suffix', bound) };
   const from = toWhole(offset, 'range.offset', { ...bound, otherwise: 0 });
-  return length === undefined ? { offset: from } : { offset: from, length: toWhole(length, 'range.length', { ...bound, least: 1 }) };
+  return length === undefined
+    ? { offset: from }
+    : { offset: from, length: toWhole(length, 'range.length', { ...bound, least: 1 }) };
 }

@@ -1,6 +1,7 @@
-// The addresses of the names that workers connect to: none that the egress policy forbids. Used for every connection of fetch and
-// of WebSockets. Public names are asked of the name servers without a thread: getaddrinfo takes one for as long as a server
-// is silent, and a worker whose own name server never answers would keep everybody else from looking names up.
+// The addresses of the names that workers connect to: none that the egress policy forbids. Used for every connection of
+// fetch and of WebSockets. Public names are asked of the name servers without a thread: getaddrinfo takes one for as
+// long as a server is silent, and a worker whose own name server never answers would keep everybody else from looking
+// names up.
 import { lookup } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
 import { readFile, stat } from 'node:fs/promises';
@@ -11,7 +12,8 @@ import { mayConnect, type EgressPolicy } from './egress.ts';
 
 /** Where names are looked up. */
 export interface HostNameSources {
-  /** Addresses of name servers, each with a port where it is not 53; none: those of the system. */ readonly servers: readonly string[];
+  /** Addresses of name servers, each with a port where it is not 53; none: those of the system. */
+  readonly servers: readonly string[];
   readonly hostsFile?: string;
 }
 
@@ -29,17 +31,22 @@ const SECOND_FAMILY_MS = 50;
 
 const lookupAll = promisify(lookup);
 
-/** A `lookup` for `net.connect` under a policy. Fails with `egress_forbidden` where a name has forbidden addresses only. */
+/**
+ * A `lookup` for `net.connect` under a policy. Fails with `egress_forbidden` where a name has forbidden addresses only.
+ */
 export function guardedLookup(policy: EgressPolicy, sources: HostNameSources = { servers: [] }): LookupFunction {
   const resolve = createResolve(sources);
   return (hostname, options, callback) => {
     resolve(hostname.toLowerCase().replace(/\.$/, '')).then(
       (addresses) => {
         const family = options.family === 'IPv4' ? 4 : options.family === 'IPv6' ? 6 : (options.family ?? 0);
-        const allowed = addresses.filter((one) => (family === 0 || one.family === family) && mayConnect(one.address, policy));
+        const allowed = addresses.filter(
+          (one) => (family === 0 || one.family === family) && mayConnect(one.address, policy),
+        );
         const [first] = allowed;
         if (first === undefined) callback(new PlatformError('egress_forbidden', { address: hostname }), '');
-        else if (options.all === true) (callback as unknown as (error: null, addresses: readonly Address[]) => void)(null, allowed);
+        else if (options.all === true)
+          (callback as unknown as (error: null, addresses: readonly Address[]) => void)(null, allowed);
         else callback(null, first.address, first.family);
       },
       (error: NodeJS.ErrnoException) => callback(error, ''),
@@ -47,7 +54,10 @@ export function guardedLookup(policy: EgressPolicy, sources: HostNameSources = {
   };
 }
 
-function createResolve({ servers, hostsFile = '/etc/hosts' }: HostNameSources): (name: string) => Promise<readonly Address[]> {
+function createResolve({
+  servers,
+  hostsFile = '/etc/hosts',
+}: HostNameSources): (name: string) => Promise<readonly Address[]> {
   let resolver: Resolver | null = null;
   let madeAt = 0;
   const hosts = createHosts(hostsFile);
@@ -81,8 +91,12 @@ async function systemLookup(name: string): Promise<Address[]> {
 }
 
 async function ask(resolver: Resolver, name: string): Promise<Address[]> {
-  const four = resolver.resolve4(name).then((addresses) => addresses.map((address) => ({ address, family: 4 as const })));
-  const six = resolver.resolve6(name).then((addresses) => addresses.map((address) => ({ address, family: 6 as const })));
+  const four = resolver
+    .resolve4(name)
+    .then((addresses) => addresses.map((address) => ({ address, family: 4 as const })));
+  const six = resolver
+    .resolve6(name)
+    .then((addresses) => addresses.map((address) => ({ address, family: 6 as const })));
   four.catch(() => {});
   six.catch(() => {});
   let timer: NodeJS.Timeout | undefined;

@@ -1,4 +1,5 @@
-// Hands the scripts of rarely used APIs to the guest (runtime/engine/guest/lazy.ts). They are ours; the name is a worker's word.
+// Hands the scripts of rarely used APIs to the guest (runtime/engine/guest/lazy.ts). They are ours; the name is a
+// worker's word.
 import type { SyncHostHandler } from '../bridge/host-calls.ts';
 
 /** A script, and V8's compiled form of it in base64. */
@@ -8,7 +9,9 @@ interface LazyScript {
 }
 
 /** The calls over the scripts by module name. */
-export function createLazyCalls(scripts: Readonly<Record<string, LazyScript>>): Readonly<Record<string, SyncHostHandler>> {
+export function createLazyCalls(
+  scripts: Readonly<Record<string, LazyScript>>,
+): Readonly<Record<string, SyncHostHandler>> {
   const caches: Record<string, string> = {};
   const nameOf = (args: unknown): string => {
     const { module } = (args ?? {}) as { module?: unknown };

@@ -1,5 +1,6 @@
-// The host half of node:crypto. Ciphers are kept open here and work in pieces, turn by turn; everything else goes to threads of its own
-// (work/crypto-operations.ts), since Node has no other form of it or it would take long. Hashes are the guest's own work.
+// The host half of node:crypto. Ciphers are kept open here and work in pieces, turn by turn; everything else goes to
+// threads of its own (work/crypto-operations.ts), since Node has no other form of it or it would take long. Hashes are
+// the guest's own work.
 import { createCipheriv, createDecipheriv, type CipherGCM, type DecipherGCM } from 'node:crypto';
 import type { HostCall, HostHandler } from '../bridge/host-calls.ts';
 import { cryptoBytes, cryptoCostMs, cryptoOperations } from '../work/crypto-operations.ts';
@@ -12,7 +13,9 @@ const CIPHER_CHUNK_BYTES_MAX = 1024 * 1024;
 /** What of it is worked off at a time: 50 to 90 us. */
 const PIECE_BYTES = 64 * 1024;
 
-const ciphers = ['128', '192', '256'].flatMap((bits) => ['cbc', 'ctr', 'ecb', 'gcm', 'cfb', 'ofb'].map((mode) => `aes-${bits}-${mode}`));
+const ciphers = ['128', '192', '256'].flatMap((bits) =>
+  ['cbc', 'ctr', 'ecb', 'gcm', 'cfb', 'ofb'].map((mode) => `aes-${bits}-${mode}`),
+);
 ciphers.push('chacha20-poly1305');
 const authenticated = /gcm|poly1305/;
 
@@ -25,7 +28,8 @@ class OpenCipher {
   readonly cipher: CipherGCM & DecipherGCM;
   readonly tagged: boolean;
   readonly decrypts: boolean;
-  /** A step goes on. */ isBusy = false;
+  /** A step goes on. */
+  isBusy = false;
   constructor(cipher: CipherGCM & DecipherGCM, tagged: boolean, decrypts: boolean) {
     this.cipher = cipher;
     this.tagged = tagged;
@@ -35,7 +39,8 @@ class OpenCipher {
 
 function openCipher(fields: Fields): OpenCipher {
   const algorithm = fields.text('algorithm').toLowerCase();
-  if (!ciphers.includes(algorithm)) throw Object.assign(new Error(`Unknown cipher: ${algorithm}`), { code: 'ERR_CRYPTO_UNKNOWN_CIPHER' });
+  if (!ciphers.includes(algorithm))
+    throw Object.assign(new Error(`Unknown cipher: ${algorithm}`), { code: 'ERR_CRYPTO_UNKNOWN_CIPHER' });
   const decrypts = fields.raw('decrypts') === true;
   const tagged = authenticated.test(algorithm);
   const tagBytes = fields.optional('tagBytes', 4, 16);
@@ -70,9 +75,15 @@ function createCipherStep(work: HostWork): Operation {
     const { cipher, tagged, decrypts } = open;
     const last = fields.raw('last') === true;
     try {
-      const [aad, tag, data] = [fields.bytes(2), fields.bytes(3), bounded(fields.bytes(4), CIPHER_CHUNK_BYTES_MAX, 'The chunk')];
+      const [aad, tag, data] = [
+        fields.bytes(2),
+        fields.bytes(3),
+        bounded(fields.bytes(4), CIPHER_CHUNK_BYTES_MAX, 'The chunk'),
+      ];
       if (aad.byteLength > 0)
-        cipher.setAAD(bounded(aad, CIPHER_CHUNK_BYTES_MAX, 'The additional data'), { plaintextLength: data.byteLength });
+        cipher.setAAD(bounded(aad, CIPHER_CHUNK_BYTES_MAX, 'The additional data'), {
+          plaintextLength: data.byteLength,
+        });
       if (tag.byteLength > 0 && decrypts) cipher.setAuthTag(tag);
       if (handle === 0 && !last) handle = handles.add(open, call.owner);
       let output: Uint8Array = new Uint8Array(0);

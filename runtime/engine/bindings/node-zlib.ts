@@ -1,5 +1,5 @@
-// The host half of node:zlib: whole values and open streams, on the thread pool. What comes out is bounded, so that a small
-// input cannot fill the memory.
+// The host half of node:zlib: whole values and open streams, on the thread pool. What comes out is bounded, so that a
+// small input cannot fill the memory.
 import type { Transform } from 'node:stream';
 import * as zlib from 'node:zlib';
 import type { HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
@@ -37,7 +37,8 @@ function brotliParams(given: object, compresses: boolean): Record<number, number
     const most = compresses && key === BROTLI_PARAM_LGWIN ? 24 : 2 ** 31 - 1;
     if (!Number.isInteger(key) || key < 0 || key > 9 || !Number.isInteger(value))
       throw new TypeError('params of Brotli must be whole numbers');
-    if ((value as number) < 0 || (value as number) > most) throw tooMuch(`Brotli's parameter ${key}`, value as number, `0 to ${most}`);
+    if ((value as number) < 0 || (value as number) > most)
+      throw tooMuch(`Brotli's parameter ${key}`, value as number, `0 to ${most}`);
     if (value !== 0 && key === (compresses ? BROTLI_PARAM_LARGE_WINDOW : BROTLI_DECODER_PARAM_LARGE_WINDOW))
       throw tooMuch("Brotli's large window", value as number, 'none');
     params[key] = value as number;
@@ -62,7 +63,8 @@ function optionsOf(fields: Fields, dictionary: Uint8Array): Record<string, unkno
     throw tooMuch('The dictionary', dictionary.byteLength, `at most ${DICTIONARY_BYTES_MAX} bytes`);
   if (dictionary.byteLength > 0) options['dictionary'] = dictionary;
   const params = fields.raw('params');
-  if (typeof params === 'object' && params !== null) options['params'] = brotliParams(params, fields.raw('method') === 'brotliCompress');
+  if (typeof params === 'object' && params !== null)
+    options['params'] = brotliParams(params, fields.raw('method') === 'brotliCompress');
   return options;
 }
 
@@ -70,7 +72,12 @@ function optionsOf(fields: Fields, dictionary: Uint8Array): Record<string, unkno
 const COPY_BYTES = 512 * 1024;
 
 /** Chunks as one, put together in turns. */
-async function joined(work: HostWork, call: HostCall, chunks: readonly Uint8Array[], bytes: number): Promise<Uint8Array> {
+async function joined(
+  work: HostWork,
+  call: HostCall,
+  chunks: readonly Uint8Array[],
+  bytes: number,
+): Promise<Uint8Array> {
   if (chunks.length === 1 && chunks[0]!.byteLength <= COPY_BYTES) return chunks[0]!;
   if (bytes <= COPY_BYTES) return Buffer.concat(chunks, bytes);
   const all = new Uint8Array(bytes);
@@ -97,10 +104,15 @@ const createWhole =
     const quality = ((options['params'] ?? {}) as Record<number, number>)[zlib.constants.BROTLI_PARAM_QUALITY] ?? 11;
     if (name === 'brotliCompress' && quality > 9 && data.byteLength > SLOW_BROTLI_BYTES_MAX)
       throw tooMuch('The input', data.byteLength, `at most ${SLOW_BROTLI_BYTES_MAX} bytes at a Brotli quality above 9`);
-    const bytesMax = Math.min(fields.optional('maxOutputLength', 1, Number.MAX_SAFE_INTEGER) ?? OUTPUT_BYTES_MAX, OUTPUT_BYTES_MAX);
+    const bytesMax = Math.min(
+      fields.optional('maxOutputLength', 1, Number.MAX_SAFE_INTEGER) ?? OUTPUT_BYTES_MAX,
+      OUTPUT_BYTES_MAX,
+    );
     const { memory } = call.isolate;
     const hold = memory.hold(0, `zlib's ${name}`);
-    const codec = new Codec(work, codecCost(name, options), memory, codecBytes(name, options), () => methods[name]!(options));
+    const codec = new Codec(work, codecCost(name, options), memory, codecBytes(name, options), () =>
+      methods[name]!(options),
+    );
     try {
       const chunks: Uint8Array[] = [];
       let bytes = 0;
@@ -111,7 +123,9 @@ const createWhole =
         }
         // As Node words it for its own functions.
         if (bytes > bytesMax)
-          throw Object.assign(new RangeError(`Cannot create a Buffer larger than ${bytesMax} bytes`), { code: 'ERR_BUFFER_TOO_LARGE' });
+          throw Object.assign(new RangeError(`Cannot create a Buffer larger than ${bytesMax} bytes`), {
+            code: 'ERR_BUFFER_TOO_LARGE',
+          });
         hold.grow(2 * bytes);
         if (!output.more) return { parts: [await joined(work, call, chunks, bytes)], spent: true };
       }
@@ -134,7 +148,8 @@ async function step(call: HostCall, handle: number, output: Parameters<typeof an
 
 function codecOf(call: HostCall, handle: number): Codec {
   const codec = call.isolate.handles.get(handle);
-  if (!(codec instanceof Codec)) throw Object.assign(new Error('The stream is closed'), { code: 'ERR_STREAM_DESTROYED' });
+  if (!(codec instanceof Codec))
+    throw Object.assign(new Error('The stream is closed'), { code: 'ERR_STREAM_DESTROYED' });
   return codec;
 }
 

@@ -1,5 +1,5 @@
-// How many fetches of one worker are under way at a time, from the request to the last byte of the answer: each holds a socket of the
-// engine. Used by fetch.ts.
+// How many fetches of one worker are under way at a time, from the request to the last byte of the answer: each holds a
+// socket of the engine. Used by fetch.ts.
 import { PlatformError } from '#core/errors.ts';
 import type { HostMemory } from '../bridge/host-memory.ts';
 
@@ -23,7 +23,8 @@ export class OpenFetches {
     let open = this.#open.get(isolate);
     if (open === undefined) this.#open.set(isolate, (open = { count: 0 }));
     const counted = open;
-    if (counted.count >= this.#max) throw new PlatformError('quota_exceeded', { what: 'One more fetch at a time', limit: this.#max });
+    if (counted.count >= this.#max)
+      throw new PlatformError('quota_exceeded', { what: 'One more fetch at a time', limit: this.#max });
     const hold = isolate.memory.hold(FETCH_BYTES, 'A fetch');
     counted.count++;
     let held = true;

@@ -11,7 +11,13 @@ export interface Outbox {
    * @returns JSON of the database: `{}`, or a refusal.
    * @throws {PlatformError} `database_unavailable`, `store_unavailable`.
    */
-  put(place: DatabasePlace, transaction: number, queue: QueuePlace, sender: EventSender, ...messages: NewMessage[]): Promise<string>;
+  put(
+    place: DatabasePlace,
+    transaction: number,
+    queue: QueuePlace,
+    sender: EventSender,
+    ...messages: NewMessage[]
+  ): Promise<string>;
   /** A transaction with messages was committed, or may have been: they are taken to their queues soon. */
   committed(place: DatabasePlace): void;
 }

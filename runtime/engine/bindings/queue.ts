@@ -1,5 +1,5 @@
-// The host half of the queue binding: takes messages. What a worker says is checked here; where messages lie is the store's
-// affair (runtime/stores/queue-sql.ts), and who gets them the broker's (runtime/broker/work/queue.ts).
+// The host half of the queue binding: takes messages. What a worker says is checked here; where messages lie is the
+// store's affair (runtime/stores/queue-sql.ts), and who gets them the broker's (runtime/broker/work/queue.ts).
 import { randomUUID } from 'node:crypto';
 import type { DeliveryLimits } from '#core/delivery-limits.ts';
 import { deadLettersOf, type QueuesSettings } from '#core/queue-settings.ts';
@@ -11,51 +11,66 @@ import type { BindingScope } from './scope.ts';
 export interface QueuePlace {
   readonly namespace: string;
   readonly resource: string;
-  /** Where its dead letters lie; default `<resource>_dlq`. */ readonly deadLetter?: string | null;
+  /** Where its dead letters lie; default `<resource>_dlq`. */
+  readonly deadLetter?: string | null;
 }
 
 /** Who sends; decides who receives. */
 export interface EventSender {
   readonly project: string;
   readonly branch: string;
-  /** Name under which the sender knows the resource. */ readonly binding: string;
+  /** Name under which the sender knows the resource. */
+  readonly binding: string;
 }
 
 /** A message on its way in. */
 export interface NewMessage {
   readonly id: string;
-  /** JSON. */ readonly payload: string;
-  /** ms since 1970. */ readonly dueAt: number;
+  /** JSON. */
+  readonly payload: string;
+  /** ms since 1970. */
+  readonly dueAt: number;
   readonly dedupeId: string | null;
   readonly orderingKey: string | null;
 }
 
 /** How a queue stands. */
 export interface QueueMetrics {
-  /** Messages that wait or are being delivered. */ readonly backlogCount: number;
+  /** Messages that wait or are being delivered. */
+  readonly backlogCount: number;
   readonly backlogBytes: number;
-  /** Of them, being delivered. */ readonly inFlightCount: number;
-  /** When the oldest was sent, ms since 1970; null when there is none. */ readonly oldestMessageTimestamp: number | null;
-  /** Messages that failed for good. */ readonly deadCount: number;
+  /** Of them, being delivered. */
+  readonly inFlightCount: number;
+  /** When the oldest was sent, ms since 1970; null when there is none. */
+  readonly oldestMessageTimestamp: number | null;
+  /** Messages that failed for good. */
+  readonly deadCount: number;
 }
 
 /** A message as operators see it. */
 export interface StoredMessage {
   readonly id: string;
   readonly payload: string;
-  /** Attempts it has had; of a dead letter those before it was one as well. */ readonly attempt: number;
+  /** Attempts it has had; of a dead letter those before it was one as well. */
+  readonly attempt: number;
   readonly timestamp: number;
-  /** null: is not delivered by itself. */ readonly dueAt: number | null;
+  /** null: is not delivered by itself. */
+  readonly dueAt: number | null;
   readonly deadReason: string | null;
 }
 
 /** Where messages lie. What it has taken is durable. */
 export interface QueueStore {
-  /** All or none; the ids in their order. A dedupe id that is remembered gives the id it had first, and stores nothing. */
+  /**
+   * All or none; the ids in their order. A dedupe id that is remembered gives the id it had first, and stores nothing.
+   */
   send(place: QueuePlace, sender: EventSender, messages: readonly NewMessage[], now: number): Promise<string[]>;
   metrics(place: QueuePlace, now: number): Promise<QueueMetrics>;
   /** Messages in the order they were sent; the next page begins after the last one's number. */
-  list(place: QueuePlace, page: { limit: number; after: number }): Promise<{ messages: StoredMessage[]; next: number | null }>;
+  list(
+    place: QueuePlace,
+    page: { limit: number; after: number },
+  ): Promise<{ messages: StoredMessage[]; next: number | null }>;
   /** Drops a message, unless it is being delivered; whether it was there to be dropped. */
   remove(place: QueuePlace, id: string): Promise<boolean>;
   /** Gives the dead letters of a queue back to it; returns how many. */
@@ -94,7 +109,10 @@ export function createQueueCalls(
   };
 }
 
-/** Messages as a worker says them: `{payload, delaySeconds?, dedupeId?, orderingKey?}` each. @throws {PlatformError} `invalid_argument`. */
+/**
+ * Messages as a worker says them: `{payload, delaySeconds?, dedupeId?, orderingKey?}` each. @throws {PlatformError}
+ * `invalid_argument`.
+ */
 export function toNewMessages(messages: unknown, time: number, limits: DeliveryLimits): NewMessage[] {
   if (!Array.isArray(messages) || messages.length === 0) throw invalid('There must be at least one message');
   if (messages.length > limits.batchMessagesMax)
@@ -105,7 +123,8 @@ export function toNewMessages(messages: unknown, time: number, limits: DeliveryL
     bytes += Buffer.byteLength(checked.payload);
     return checked;
   });
-  if (bytes > limits.batchBytesMax) throw invalid(`The batch has ${bytes} bytes as JSON, and may have ${limits.batchBytesMax}`);
+  if (bytes > limits.batchBytesMax)
+    throw invalid(`The batch has ${bytes} bytes as JSON, and may have ${limits.batchBytesMax}`);
   return taken;
 }
 

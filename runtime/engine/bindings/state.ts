@@ -1,5 +1,6 @@
-// The host half of the state binding: key-value pairs with a life, metadata and atomic JSON updates, strongly consistent.
-// What a worker says is checked here; stores get clean values. Where they lie is the store's affair (runtime/stores/state-*).
+// The host half of the state binding: key-value pairs with a life, metadata and atomic JSON updates, strongly
+// consistent. What a worker says is checked here; stores get clean values. Where they lie is the store's affair
+// (runtime/stores/state-*).
 import { PlatformError } from '#core/errors.ts';
 import type { HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
 import type { HostWork } from '../work/host-work.ts';
@@ -15,9 +16,12 @@ export interface StatePlace {
 
 /** What a key has. */
 export interface StateRecord {
-  /** Text and bytes come back as what they were put. */ readonly value: string | Uint8Array;
-  /** JSON, or null. */ readonly metadata: string | null;
-  /** ms since 1970, or null. */ readonly expiresAt: number | null;
+  /** Text and bytes come back as what they were put. */
+  readonly value: string | Uint8Array;
+  /** JSON, or null. */
+  readonly metadata: string | null;
+  /** ms since 1970, or null. */
+  readonly expiresAt: number | null;
 }
 
 /** A record as it is read: `version` changes with every write. */
@@ -34,9 +38,15 @@ export interface StateKey {
 
 type Eventually<Value> = Value | Promise<Value>;
 
-/** Where state is kept. `now` is in ms since 1970; what expired by then is not there. Every write is durable when it answers. */
+/**
+ * Where state is kept. `now` is in ms since 1970; what expired by then is not there. Every write is durable when it
+ * answers.
+ */
 export interface StateStore {
-  /** Records in the order of the keys; null for one that is not there. @throws {PlatformError} when several are too large together. */
+  /**
+   * Records in the order of the keys; null for one that is not there. @throws {PlatformError} when several are too
+   * large together.
+   */
   get(place: StatePlace, keys: readonly string[], now: number): Eventually<(StoredState | null)[]>;
   /**
    * @param version writes only over this version (null: only where there is nothing).
@@ -50,12 +60,26 @@ export interface StateStore {
     page: { prefix: string; after: string | null; limit: number },
     now: number,
   ): Eventually<{ keys: StateKey[]; more: boolean }>;
-  /** Replaces a text by what `change` makes of it (undefined: nothing is there), alone with it; what `change` throws leaves all as it was. */
-  update(place: StatePlace, key: string, change: (before: string | undefined) => string, now: number): Eventually<string>;
+  /**
+   * Replaces a text by what `change` makes of it (undefined: nothing is there), alone with it; what `change` throws
+   * leaves all as it was.
+   */
+  update(
+    place: StatePlace,
+    key: string,
+    change: (before: string | undefined) => string,
+    now: number,
+  ): Eventually<string>;
 }
 
 /** Limits of one record, as of a KV namespace. */
-export const stateLimits = { keyBytesMax: 512, valueBytesMax: 25 * 1024 * 1024, metadataBytesMax: 1024, keysMax: 100, pageMax: 1000 };
+export const stateLimits = {
+  keyBytesMax: 512,
+  valueBytesMax: 25 * 1024 * 1024,
+  metadataBytesMax: 1024,
+  keysMax: 100,
+  pageMax: 1000,
+};
 
 /** A value beyond it is changed on a thread: parsing this much takes 2 ms at worst. */
 const UPDATED_CHARS_MAX = 32 * 1024;
@@ -73,13 +97,28 @@ export function createStateCalls(
   now: () => number = Date.now,
   work: HostWork | null = null,
 ): Readonly<Record<string, HostHandler>> {
-  /** A large value is read, changed on a thread, and written if it is still the same; what comes in between makes it begin again. */
-  async function updateLarge(work: HostWork, call: HostCall, place: StatePlace, key: string, update: unknown): Promise<HostReply> {
+  /**
+   * A large value is read, changed on a thread, and written if it is still the same; what comes in between makes it
+   * begin again.
+   */
+  async function updateLarge(
+    work: HostWork,
+    call: HostCall,
+    place: StatePlace,
+    key: string,
+    update: unknown,
+  ): Promise<HostReply> {
     for (let attempt = 1; attempt <= UPDATE_ATTEMPTS_MAX; attempt++) {
       const [found] = await store.get(place, [key], now());
       const before = found === null || found === undefined ? null : Buffer.from(found.value as Uint8Array);
       const parts = before === null ? [] : [new Uint8Array(before)];
-      const { parts: [after] = [] } = await work.onThread(call, 'state.update', { update }, parts, (before?.length ?? 0) / BYTES_PER_MS);
+      const { parts: [after] = [] } = await work.onThread(
+        call,
+        'state.update',
+        { update },
+        parts,
+        (before?.length ?? 0) / BYTES_PER_MS,
+      );
       const text = Buffer.from((after as Uint8Array).buffer).toString();
       if (after!.length > stateLimits.valueBytesMax)
         throw invalid(`The value has ${after!.length} bytes as JSON, and may have ${stateLimits.valueBytesMax}`);
@@ -114,7 +153,8 @@ export function createStateCalls(
       const [value] = call.parts;
       if (value === undefined) throw invalid('put takes a value');
       const bytes = typeof value === 'string' ? Buffer.byteLength(value) : value.byteLength;
-      if (bytes > stateLimits.valueBytesMax) throw invalid(`The value has ${bytes} bytes, and may have ${stateLimits.valueBytesMax}`);
+      if (bytes > stateLimits.valueBytesMax)
+        throw invalid(`The value has ${bytes} bytes, and may have ${stateLimits.valueBytesMax}`);
       const metadata =
         args['metadata'] === undefined || args['metadata'] === null
           ? null
@@ -131,11 +171,18 @@ export function createStateCalls(
     /** `{prefix, limit, cursor}` -> `{keys: {name, expiresAt, metadata}[], cursor}`. */
     async 'state.list'(call) {
       const { place, args } = parse(call);
-      const prefix = args['prefix'] === undefined || args['prefix'] === null || args['prefix'] === '' ? '' : toKey(args['prefix']);
-      const limit = toWhole(args['limit'], 'limit', { least: 1, most: stateLimits.pageMax, otherwise: stateLimits.pageMax });
+      const prefix =
+        args['prefix'] === undefined || args['prefix'] === null || args['prefix'] === '' ? '' : toKey(args['prefix']);
+      const limit = toWhole(args['limit'], 'limit', {
+        least: 1,
+        most: stateLimits.pageMax,
+        otherwise: stateLimits.pageMax,
+      });
       const { keys, more } = await store.list(place, { prefix, after: fromCursor(args['cursor']), limit }, now());
       const last = keys.at(-1);
-      return { value: { keys, cursor: more && last !== undefined ? Buffer.from(last.name).toString('base64url') : null } };
+      return {
+        value: { keys, cursor: more && last !== undefined ? Buffer.from(last.name).toString('base64url') : null },
+      };
     },
     /** `{key, update}` -> the new value's JSON as a part. */
     'state.update': (call) => {
@@ -144,7 +191,11 @@ export function createStateCalls(
       const key = toKey(args['key']);
       const change = (before: string | undefined): string => {
         if (work !== null && before !== undefined && before.length > UPDATED_CHARS_MAX) throw new LargeValue();
-        return toJsonText(applyUpdate(before === undefined ? undefined : fromJson(before), update), 'The value', stateLimits.valueBytesMax);
+        return toJsonText(
+          applyUpdate(before === undefined ? undefined : fromJson(before), update),
+          'The value',
+          stateLimits.valueBytesMax,
+        );
       };
       const onError = (error: unknown): Promise<HostReply> => {
         if (work === null || !(error instanceof LargeValue)) throw error;
@@ -172,8 +223,10 @@ function toReply(found: readonly (StoredState | null)[]): HostReply {
 
 function toExpiry({ expiresAt, expiresInMs }: Readonly<Record<string, unknown>>, now: number): number | null {
   if (expiresAt === undefined && expiresInMs === undefined) return null;
-  if (expiresAt !== undefined && expiresInMs !== undefined) throw invalid('expiration and expirationTtl exclude each other');
-  const at = expiresAt === undefined ? now + toWhole(expiresInMs, 'expirationTtl', { least: 1, most: 2 ** 52 }) : expiresAt;
+  if (expiresAt !== undefined && expiresInMs !== undefined)
+    throw invalid('expiration and expirationTtl exclude each other');
+  const at =
+    expiresAt === undefined ? now + toWhole(expiresInMs, 'expirationTtl', { least: 1, most: 2 ** 52 }) : expiresAt;
   if (typeof at !== 'number' || !Number.isSafeInteger(at)) throw invalid('expiration must be whole seconds since 1970');
   if (at <= now) throw invalid('expiration lies in the past');
   return at;

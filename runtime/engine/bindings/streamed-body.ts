@@ -6,8 +6,15 @@ import type { GuestStream, HostCall } from '../bridge/host-calls.ts';
 const UPLOAD_BYTES = 256 * 1024;
 const READ_BYTES = 64 * 1024;
 
-/** The stream that the guest sends under an id. To be called before anything is awaited: its first chunk may be on its way. */
-export function receiveBody(call: HostCall, id: number, toError: (reason: string) => Error = (reason) => new Error(reason)): Readable {
+/**
+ * The stream that the guest sends under an id. To be called before anything is awaited: its first chunk may be on its
+ * way.
+ */
+export function receiveBody(
+  call: HostCall,
+  id: number,
+  toError: (reason: string) => Error = (reason) => new Error(reason),
+): Readable {
   const hold = call.isolate.memory.hold(UPLOAD_BYTES, 'A body that is sent');
   const through = new PassThrough();
   through.once('close', () => hold.release());
@@ -21,7 +28,10 @@ export function receiveBody(call: HostCall, id: number, toError: (reason: string
   return through;
 }
 
-/** Sends a stream to the guest, whose chunks are used up by it; its id goes into the call's answer. A failure reaches the reader with `reason` before its message. */
+/**
+ * Sends a stream to the guest, whose chunks are used up by it; its id goes into the call's answer. A failure reaches
+ * the reader with `reason` before its message.
+ */
 export function sendBody(call: HostCall, body: Readable, reason: string): number {
   let stream: GuestStream;
   try {
@@ -34,7 +44,8 @@ export function sendBody(call: HostCall, body: Readable, reason: string): number
   }
   let failure: Error | null = null;
   const keep = (error: Error): void => void (failure = error);
-  const broken = ({ message }: Error): void => stream.break({ code: 'internal', name: 'Error', message: `${reason}: ${message}` });
+  const broken = ({ message }: Error): void =>
+    stream.break({ code: 'internal', name: 'Error', message: `${reason}: ${message}` });
   body.pause();
   body.on('error', keep);
   // The answer, which names the stream, has to be on its way before the first chunk.

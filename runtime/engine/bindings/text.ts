@@ -1,5 +1,6 @@
-// The host half of TextDecoder: the encodings whose tables the guest does not hold, through Node's decoder. Short texts are decoded at
-// once, while the guest's thread waits; longer ones and those that come in pieces on a thread of their own (work/text-operations.ts).
+// The host half of TextDecoder: the encodings whose tables the guest does not hold, through Node's decoder. Short texts
+// are decoded at once, while the guest's thread waits; longer ones and those that come in pieces on a thread of their
+// own (work/text-operations.ts).
 import type { CallOwner, HostHandler, SyncHostHandler } from '../bridge/host-calls.ts';
 import type { HostWork } from '../work/host-work.ts';
 import { createTextDecoder } from '../work/text-operations.ts';
@@ -41,7 +42,11 @@ export const textCalls: Readonly<Record<string, SyncHostHandler>> = {
 };
 
 /** What forgets a decoder is nobody's work. */
-const unpaid: Pick<CallOwner, 'reserveCpu' | 'settleCpu' | 'isOver'> = { isOver: false, reserveCpu() {}, settleCpu() {} };
+const unpaid: Pick<CallOwner, 'reserveCpu' | 'settleCpu' | 'isOver'> = {
+  isOver: false,
+  reserveCpu() {},
+  settleCpu() {},
+};
 
 /** Calls `text.*` that a thread waits for. */
 export function createTextCalls(work: HostWork): Readonly<Record<string, HostHandler>> {
@@ -56,7 +61,9 @@ export function createTextCalls(work: HostWork): Readonly<Record<string, HostHan
       if (handle === 0 && last !== true) {
         // In the order of the calls: what is under way for it comes before.
         const forget = (id: number): void =>
-          void work.onKeepingThread({ owner: unpaid, isolate: { memory } }, 'text.close', { id }, [], 0).catch(() => {});
+          void work
+            .onKeepingThread({ owner: unpaid, isolate: { memory } }, 'text.close', { id }, [], 0)
+            .catch(() => {});
         number = handles.add(new OpenDecoder(++lastId, forget));
       }
       const open = number === 0 ? null : handles.get(number);
@@ -64,7 +71,13 @@ export function createTextCalls(work: HostWork): Readonly<Record<string, HostHan
       try {
         const asked = { id: open?.id ?? 0, isNew: open?.begun !== true, label, fatal, isLast: last === true };
         if (open !== null) open.begun = true;
-        const { parts: decoded = [] } = await work.onKeepingThread(call, 'text.decode', asked, [bytes], bytes.byteLength / BYTES_PER_MS);
+        const { parts: decoded = [] } = await work.onKeepingThread(
+          call,
+          'text.decode',
+          asked,
+          [bytes],
+          bytes.byteLength / BYTES_PER_MS,
+        );
         if (last === true) {
           if (open !== null) open.isOver = true;
           handles.delete(number);

@@ -1,5 +1,5 @@
-// The host half of the timer binding: sets timers. What a worker says is checked here; where timers lie is the store's affair
-// (runtime/stores/timer-sql.ts), and firing them the broker's (runtime/broker/work/timer.ts).
+// The host half of the timer binding: sets timers. What a worker says is checked here; where timers lie is the store's
+// affair (runtime/stores/timer-sql.ts), and firing them the broker's (runtime/broker/work/timer.ts).
 import { isTimeZone } from '#core/cron-next.ts';
 import { parseCronSchedule } from '#core/cron-schedule.ts';
 import type { DeliveryLimits } from '#core/delivery-limits.ts';
@@ -18,11 +18,14 @@ export interface TimerPlace {
 /** A timer as it is set. */
 export interface NewTimer {
   readonly id: string;
-  /** ms since 1970. */ readonly dueAt: number;
-  /** JSON. */ readonly payload: string;
+  /** ms since 1970. */
+  readonly dueAt: number;
+  /** JSON. */
+  readonly payload: string;
   readonly intervalMs: number | null;
   readonly cron: string | null;
-  /** Of `cron`; null: UTC. */ readonly timezone: string | null;
+  /** Of `cron`; null: UTC. */
+  readonly timezone: string | null;
 }
 
 /** A timer that is set. */
@@ -37,12 +40,18 @@ export interface StoredTimer {
 
 /** Where timers lie. What it has taken is durable. */
 export interface TimerStore {
-  /** Sets a timer, or moves the one with its id, also while that one fires. @throws {PlatformError} when there are too many. */
+  /**
+   * Sets a timer, or moves the one with its id, also while that one fires. @throws {PlatformError} when there are too
+   * many.
+   */
   set(place: TimerPlace, sender: EventSender, timer: NewTimer, now: number): Promise<void>;
   get(place: TimerPlace, id: string): Promise<StoredTimer | null>;
   delete(place: TimerPlace, id: string): Promise<void>;
   /** In byte order of their ids, after `after`. */
-  list(place: TimerPlace, page: { prefix: string; after: string; limit: number }): Promise<{ timers: StoredTimer[]; more: boolean }>;
+  list(
+    place: TimerPlace,
+    page: { prefix: string; after: string; limit: number },
+  ): Promise<{ timers: StoredTimer[]; more: boolean }>;
 }
 
 const idBytesMax = 512;
@@ -65,7 +74,10 @@ export function createTimerCalls(
   const toId = (value: unknown): string => toName(value, 'The id', idBytesMax);
 
   return {
-    /** `{id, at | afterMs, payload?, intervalMs?, cron?, timezone?}` -> nothing. With `cron`, the first of its times not before `at`. */
+    /**
+     * `{id, at | afterMs, payload?, intervalMs?, cron?, timezone?}` -> nothing. With `cron`, the first of its times not
+     * before `at`.
+     */
     async 'timer.set'(call) {
       const { place, args } = parse(call);
       const time = now();
@@ -74,7 +86,9 @@ export function createTimerCalls(
           ? time + toWhole(args['afterMs'], 'afterMs', { least: 0, most: limits.sleepMsMax * 10 })
           : toTime(args['at']);
       const intervalMs =
-        args['intervalMs'] == null ? null : toWhole(args['intervalMs'], 'intervalMs', { least: limits.intervalMsLeast, most: dateMax });
+        args['intervalMs'] == null
+          ? null
+          : toWhole(args['intervalMs'], 'intervalMs', { least: limits.intervalMsLeast, most: dateMax });
       const { cron, timezone } = toSchedule(args['cron'], args['timezone'], intervalMs);
       const timer = {
         id: toId(args['id']),
@@ -111,7 +125,11 @@ export function createTimerCalls(
   };
 }
 
-function toSchedule(cron: unknown, timezone: unknown, intervalMs: number | null): { cron: string | null; timezone: string | null } {
+function toSchedule(
+  cron: unknown,
+  timezone: unknown,
+  intervalMs: number | null,
+): { cron: string | null; timezone: string | null } {
   if (timezone != null && (typeof timezone !== 'string' || !isTimeZone(timezone)))
     throw invalid('timezone must be the name of a time zone, such as "Europe/Vienna"');
   if (cron == null) return { cron: null, timezone: null };

@@ -1,5 +1,5 @@
-// Hands the trace of a request on to what its worker requests: W3C `traceparent` with a new parent id. Used by fetch.ts and
-// web-socket.ts.
+// Hands the trace of a request on to what its worker requests: W3C `traceparent` with a new parent id. Used by fetch.ts
+// and web-socket.ts.
 import { randomBytes } from 'node:crypto';
 import type { TraceContext } from '../invocation/trace.ts';
 

@@ -1,8 +1,13 @@
-// Applies an update document (`$set $unset $inc $push $pop`, spec 2.3) to a JSON value. Pure: stores call it inside their transaction.
+// Applies an update document (`$set $unset $inc $push $pop`, spec 2.3) to a JSON value. Pure: stores call it inside
+// their transaction.
 import { invalid } from './arguments.ts';
 
 /** A parsed update: operators in the order in which they apply. */
-export type UpdateDocument = readonly { readonly operator: Operator; readonly path: readonly string[]; readonly value: unknown }[];
+export type UpdateDocument = readonly {
+  readonly operator: Operator;
+  readonly path: readonly string[];
+  readonly value: unknown;
+}[];
 
 const operators = ['$set', '$unset', '$inc', '$push', '$pop'] as const;
 type Operator = (typeof operators)[number];
@@ -14,25 +19,30 @@ const gapMax = 1000;
 
 /** Checks a worker's update document. @throws {PlatformError} `invalid_argument` naming the operator and field. */
 export function parseUpdate(document: unknown): UpdateDocument {
-  if (document === null || typeof document !== 'object' || Array.isArray(document)) throw invalid('The update document must be an object');
+  if (document === null || typeof document !== 'object' || Array.isArray(document))
+    throw invalid('The update document must be an object');
   const given = Object.keys(document);
   if (given.length === 0) throw invalid(`The update document is empty: it takes ${operators.join(', ')}`);
   const update: { operator: Operator; path: string[]; value: unknown }[] = [];
   for (const operator of given) {
-    if (!isOperator(operator)) throw invalid(`The update document has "${operator.slice(0, 100)}", and takes ${operators.join(', ')}`);
+    if (!isOperator(operator))
+      throw invalid(`The update document has "${operator.slice(0, 100)}", and takes ${operators.join(', ')}`);
     const fields = (document as Record<string, unknown>)[operator];
-    if (fields === null || typeof fields !== 'object' || Array.isArray(fields)) throw invalid(`${operator} must be an object of fields`);
+    if (fields === null || typeof fields !== 'object' || Array.isArray(fields))
+      throw invalid(`${operator} must be an object of fields`);
     for (const [field, value] of Object.entries(fields)) {
       const path = field.split('.');
       if (path.some((step) => step === '' || step === '__proto__') || path.length > depthMax)
         throw invalid(`${operator} has the field "${field.slice(0, 100)}", which is no path`);
       if (operator === '$inc' && (typeof value !== 'number' || !Number.isFinite(value)))
         throw invalid(`$inc.${field} must be a finite number`);
-      if (operator === '$pop' && value !== 1 && value !== -1) throw invalid(`$pop.${field} must be 1 (the last) or -1 (the first)`);
+      if (operator === '$pop' && value !== 1 && value !== -1)
+        throw invalid(`$pop.${field} must be 1 (the last) or -1 (the first)`);
       update.push({ operator, path, value });
     }
   }
-  if (update.length > pathsMax) throw invalid(`The update document has ${update.length} fields, and may have ${pathsMax}`);
+  if (update.length > pathsMax)
+    throw invalid(`The update document has ${update.length} fields, and may have ${pathsMax}`);
   return update;
 }
 
@@ -43,13 +53,15 @@ function isOperator(name: string): name is Operator {
 /**
  * The value after an update. An absent value counts as `{}`.
  *
- * @param before becomes the result: it may have 25 MB, which nobody waits to see copied. Not to be used any more, also after an error.
+ * @param before becomes the result: it may have 25 MB, which nobody waits to see copied. Not to be used any more, also
+ *   after an error.
  * @throws {PlatformError} `invalid_argument` when a field has a type that the operator cannot change.
  * @example applyUpdate({ visits: 1 }, parseUpdate({ $inc: { visits: 1 } })) // { visits: 2 }
  */
 export function applyUpdate(before: unknown, update: UpdateDocument): unknown {
   const root = before === undefined ? {} : before;
-  if (root === null || typeof root !== 'object') throw invalid('The value is no JSON object, so it has no fields to update');
+  if (root === null || typeof root !== 'object')
+    throw invalid('The value is no JSON object, so it has no fields to update');
   for (const { operator, path, value } of update) {
     const parent = parentOf(root as Fields, path, operator !== '$unset' && operator !== '$pop');
     if (parent === null) continue;
@@ -98,7 +110,8 @@ function copied(value: unknown): unknown {
 /** Makes what an index leaves out null. */
 function fill(array: unknown[], index: string, name: string): void {
   const gap = Number(index) - array.length;
-  if (gap > gapMax) throw invalid(`${name}: the array has ${array.length} elements, and an index may leave out ${gapMax}`);
+  if (gap > gapMax)
+    throw invalid(`${name}: the array has ${array.length} elements, and an index may leave out ${gapMax}`);
   for (let left = gap; left > 0; left--) array.push(null);
 }
 

@@ -1,5 +1,5 @@
-// The host half of WebSockets that a worker opens itself: a handshake under the egress policy, then the connection is handed to
-// the bridge. Everything in `args` comes from a worker and is checked here.
+// The host half of WebSockets that a worker opens itself: a handshake under the egress policy, then the connection is
+// handed to the bridge. Everything in `args` comes from a worker and is checked here.
 import type { IncomingMessage } from 'node:http';
 import type { LookupFunction } from 'node:net';
 import type { Dispatcher } from 'undici';
@@ -14,7 +14,8 @@ import { check, FORBIDDEN, redirectTarget, REDIRECTS_MAX, reply } from './fetch.
 /** What these calls are made of. */
 export interface WebSocketParts {
   readonly policy: EgressPolicy;
-  /** Of host names, under the same policy. */ readonly lookup: LookupFunction;
+  /** Of host names, under the same policy. */
+  readonly lookup: LookupFunction;
   readonly messageBytesMax: number;
   /** How a connection of `ws` becomes a wire of the bridge; loaded with the package when the first is opened. */
   readonly load: () => Promise<{
@@ -65,19 +66,25 @@ async function connect(parts: WebSocketParts, call: HostCall): Promise<HostReply
     const location = redirect === 'manual' ? null : redirectTarget(response, target);
     if (location === null) return reply(call, response, target, redirects > 0);
     answer.response.destroy();
-    if (redirect === 'error') throw new PlatformError('fetch_failed', { reason: `Redirect to ${location.href} while redirect is "error"` });
-    if (redirects >= REDIRECTS_MAX) throw new PlatformError('fetch_failed', { reason: `More than ${REDIRECTS_MAX} redirects` });
+    if (redirect === 'error')
+      throw new PlatformError('fetch_failed', { reason: `Redirect to ${location.href} while redirect is "error"` });
+    if (redirects >= REDIRECTS_MAX)
+      throw new PlatformError('fetch_failed', { reason: `More than ${REDIRECTS_MAX} redirects` });
     if (location.origin !== target.origin)
-      list = Object.fromEntries(Object.entries(list).filter(([name]) => !/^(?:authorization|cookie|host|proxy-authorization)$/.test(name)));
+      list = Object.fromEntries(
+        Object.entries(list).filter(([name]) => !/^(?:authorization|cookie|host|proxy-authorization)$/.test(name)),
+      );
     target = location;
   }
 }
 
 function parse(args: unknown): ConnectArguments {
   const { url, headers, redirect, socket } = (args ?? {}) as Record<string, unknown>;
-  if (typeof url !== 'string' || !URL.canParse(url)) throw new PlatformError('invalid_argument', { reason: 'The URL is not valid' });
+  if (typeof url !== 'string' || !URL.canParse(url))
+    throw new PlatformError('invalid_argument', { reason: 'The URL is not valid' });
   if (typeof headers !== 'string') throw new PlatformError('invalid_argument', { reason: 'The headers are not valid' });
-  if (typeof redirect !== 'string') throw new PlatformError('invalid_argument', { reason: 'The redirect mode is not valid' });
+  if (typeof redirect !== 'string')
+    throw new PlatformError('invalid_argument', { reason: 'The redirect mode is not valid' });
   // Ids of sockets that were answered with are those of invocations, above zero.
   if (!Number.isSafeInteger(socket) || (socket as number) >= 0)
     throw new PlatformError('invalid_argument', { reason: 'The socket is not valid' });

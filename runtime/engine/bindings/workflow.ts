@@ -1,6 +1,6 @@
-// The host half of the workflow binding: starts and steers runs, and writes down each step of one before its handler goes on. What
-// a worker says is checked here; where runs lie is the store's affair (runtime/stores/workflow-sql.ts), and when they go on the
-// broker's (runtime/broker/work/workflow.ts).
+// The host half of the workflow binding: starts and steers runs, and writes down each step of one before its handler
+// goes on. What a worker says is checked here; where runs lie is the store's affair (runtime/stores/workflow-sql.ts),
+// and when they go on the broker's (runtime/broker/work/workflow.ts).
 import { randomUUID } from 'node:crypto';
 import type { DeliveryLimits } from '#core/delivery-limits.ts';
 import type { HostCall, HostHandler } from '../bridge/host-calls.ts';
@@ -21,7 +21,8 @@ export interface StoredExecution {
   readonly status: ExecutionStatus;
   readonly input: string;
   readonly output: string | null;
-  /** JSON of `{name, message}`. */ readonly error: string | null;
+  /** JSON of `{name, message}`. */
+  readonly error: string | null;
   readonly deployment: string;
   readonly createdAt: number;
   readonly startedAt: number | null;
@@ -33,7 +34,8 @@ export interface StoredStep {
   readonly name: string;
   readonly kind: 'run' | 'sleep' | 'event';
   readonly status: 'done' | 'failed' | 'waiting';
-  /** Attempts that failed. */ readonly attempts: number;
+  /** Attempts that failed. */
+  readonly attempts: number;
   readonly result: string | null;
   readonly error: string | null;
   readonly wakeAt: number | null;
@@ -72,11 +74,18 @@ export interface WorkflowStore {
   history(place: WorkflowPlace, id: string): Promise<ExecutionHistory | null>;
   /** Ends a run; one that has ended stays as it is. @throws {PlatformError} `execution_not_found`, as all below. */
   cancel(place: WorkflowPlace, id: string, now: number): Promise<void>;
-  /** The step that runs ends, and no other begins. @throws {PlatformError} `execution_state` of a run that has ended. */
+  /**
+   * The step that runs ends, and no other begins. @throws {PlatformError} `execution_state` of a run that has ended.
+   */
   pause(place: WorkflowPlace, id: string): Promise<void>;
   resume(place: WorkflowPlace, id: string, now: number): Promise<void>;
   /** Runs it again on a deployment, from the beginning or from a step on. */
-  restart(place: WorkflowPlace, id: string, options: { fromStep: string | null; deployment: string | null }, now: number): Promise<void>;
+  restart(
+    place: WorkflowPlace,
+    id: string,
+    options: { fromStep: string | null; deployment: string | null },
+    now: number,
+  ): Promise<void>;
   sendEvent(place: WorkflowPlace, id: string, event: { type: string; payload: string }, now: number): Promise<void>;
   /** False: this stretch of the run does not count any more. */
   step(namespace: string, run: string, name: string, word: StepWord, now: number): Promise<boolean>;
@@ -97,7 +106,9 @@ const pageMax = 1000;
 const statuses: readonly string[] = ['pending', 'running', 'paused', 'completed', 'failed', 'cancelled'];
 const dateMax = 8.64e15;
 
-/** The calls of a deployment's workflow bindings and of its runs. Arguments: `{binding, ...}`, or `{run, name, ...}`. */
+/**
+ * The calls of a deployment's workflow bindings and of its runs. Arguments: `{binding, ...}`, or `{run, name, ...}`.
+ */
 export function createWorkflowCalls(
   scope: BindingScope,
   store: WorkflowStore,
@@ -153,7 +164,8 @@ export function createWorkflowCalls(
     async 'workflow.list'(call) {
       const { place, args } = parse(call);
       const status = args['status'] ?? null;
-      if (status !== null && !statuses.includes(status as string)) throw invalid(`status must be one of ${statuses.join(', ')}`);
+      if (status !== null && !statuses.includes(status as string))
+        throw invalid(`status must be one of ${statuses.join(', ')}`);
       const limit = toWhole(args['limit'], 'limit', { least: 1, most: pageMax, otherwise: 100 });
       const cursor = args['cursor'] ?? null;
       if (cursor !== null && !/^\d{1,15}$/.test(String(cursor))) throw invalid('The cursor is not valid');
@@ -195,14 +207,19 @@ export function createWorkflowCalls(
       };
       const event = await store.waitForEvent(scope.namespace, run, wait, now());
       if (event === false) return ended;
-      return { value: event === null ? {} : { step: { kind: 'event', status: 'done', result: JSON.parse(event) as unknown } } };
+      return {
+        value: event === null ? {} : { step: { kind: 'event', status: 'done', result: JSON.parse(event) as unknown } },
+      };
     },
     async 'workflow.log'(call) {
       const { run, args } = parseRun(call);
       const { message, data } = args;
       if (typeof message !== 'string') throw invalid('The message must be a string');
       const content = data == null ? null : toJsonText(data, 'The data', limits.workflowLogBytesMax);
-      const line = { message: message.replaceAll('\0', '').slice(0, limits.workflowLogBytesMax).toWellFormed(), content };
+      const line = {
+        message: message.replaceAll('\0', '').slice(0, limits.workflowLogBytesMax).toWellFormed(),
+        content,
+      };
       await store.log(scope.namespace, run, line, now());
       return {};
     },
@@ -211,7 +228,8 @@ export function createWorkflowCalls(
 
 function toTime(value: unknown, most: number): number {
   if (typeof value !== 'number' || !Number.isFinite(value)) throw invalid('The time must be milliseconds since 1970');
-  if (value > most) throw invalid(`The time lies too far ahead: at most ${new Date(Math.min(most, dateMax)).toISOString()}`);
+  if (value > most)
+    throw invalid(`The time lies too far ahead: at most ${new Date(Math.min(most, dateMax)).toISOString()}`);
   return Math.max(0, Math.floor(value));
 }
 

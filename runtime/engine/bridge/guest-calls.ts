@@ -1,5 +1,5 @@
-// The host calls of one isolate: finds the handler, begins a bounded number in a turn, and hands on what it answers. Used by link.ts,
-// which writes the answers; knows nothing of records or streams.
+// The host calls of one isolate: finds the handler, begins a bounded number in a turn, and hands on what it answers.
+// Used by link.ts, which writes the answers; knows nothing of records or streams.
 import { PlatformError } from '#core/errors.ts';
 import { isWhole } from '#core/give-back.ts';
 import {
@@ -16,13 +16,17 @@ import type { Failure, Part } from './protocol.ts';
 /** What the calls of an isolate need. */
 export interface GuestCallsParts {
   readonly handlers: HostHandlers;
-  /** How many may be under way. */ readonly callsMax: number;
+  /** How many may be under way. */
+  readonly callsMax: number;
   readonly isolate: CallScope;
   readonly answered: (id: number, reply: HostReply) => void;
   readonly failed: (id: number, failure: Failure) => void;
 }
 
-/** What a waiting guest gets, copied as a whole, or why it gets nothing; and the CPU that it cost, which the guest adds to its own. */
+/**
+ * What a waiting guest gets, copied as a whole, or why it gets nothing; and the CPU that it cost, which the guest adds
+ * to its own.
+ */
 export type WaitingReply =
   | { readonly value: unknown; readonly parts: readonly Uint8Array[]; readonly cpuMs: number }
   | { readonly failure: Failure; readonly cpuMs: number };
@@ -83,11 +87,17 @@ const CALL_BYTES = 1024;
 const CALLS_A_TURN = 64;
 /** Of the arguments as JSON; bytes and texts come beside it. */
 const ARGS_CHARS_MAX = 4 * 1024 * 1024;
-/** What the beginning of a call is charged at most, so that a busy machine charges nobody for its neighbours: per call, and per character. */
+/**
+ * What the beginning of a call is charged at most, so that a busy machine charges nobody for its neighbours: per call,
+ * and per character.
+ */
 const BEGIN_MS_MAX = 0.1;
 const CHAR_MS_MAX = 1 / 15_000;
 
-/** A call under way. Few handlers look at its signal, and one costs more than many a call: it is made when it is asked for. */
+/**
+ * A call under way. Few handlers look at its signal, and one costs more than many a call: it is made when it is asked
+ * for.
+ */
 class Call implements HostCall {
   args: unknown = null;
   readonly parts: readonly Part[];
@@ -142,16 +152,21 @@ export class GuestCalls {
     try {
       handler = own(handlers.async, name);
       if (this.#underWay.size >= callsMax)
-        throw new PlatformError('invalid_argument', { reason: `More than ${callsMax} calls of one worker are under way` });
+        throw new PlatformError('invalid_argument', {
+          reason: `More than ${callsMax} calls of one worker are under way`,
+        });
       if (args.length > ARGS_CHARS_MAX)
-        throw new PlatformError('invalid_argument', { reason: `The arguments of a call may have ${ARGS_CHARS_MAX} characters as JSON` });
+        throw new PlatformError('invalid_argument', {
+          reason: `The arguments of a call may have ${ARGS_CHARS_MAX} characters as JSON`,
+        });
       isolate.memory.reserve(bytes, 'A call to the host');
     } catch (error) {
       this.#parts.failed(id, toFailure(error));
       return;
     }
     this.#underWay.set(id, call);
-    if (handlers.turns.mayBegin(isolate.memory.whole) && ++this.#begunInTurn <= CALLS_A_TURN) this.#run(id, call, handler, args, bytes);
+    if (handlers.turns.mayBegin(isolate.memory.whole) && ++this.#begunInTurn <= CALLS_A_TURN)
+      this.#run(id, call, handler, args, bytes);
     else handlers.turns.defer(isolate.memory.whole, () => this.#run(id, call, handler, args, bytes));
   }
 
@@ -201,7 +216,8 @@ export class GuestCalls {
   /** A synchronous call. */
   sync(name: string, args: string, part: Part | undefined): unknown {
     const { handlers, isolate } = this.#parts;
-    if (handlers.sync[name] === undefined || !Object.hasOwn(handlers.sync, name)) throw new TypeError(`Host call ${name} is not supported`);
+    if (handlers.sync[name] === undefined || !Object.hasOwn(handlers.sync, name))
+      throw new TypeError(`Host call ${name} is not supported`);
     return handlers.sync[name](JSON.parse(args), part, isolate);
   }
 
@@ -228,7 +244,11 @@ export class GuestCalls {
         },
       };
       const reply = await handler(call);
-      return { value: reply.value ?? null, parts: ((reply.parts ?? []) as readonly Uint8Array[]).map(alone), cpuMs: owner.cpuMs };
+      return {
+        value: reply.value ?? null,
+        parts: ((reply.parts ?? []) as readonly Uint8Array[]).map(alone),
+        cpuMs: owner.cpuMs,
+      };
     } catch (error) {
       return { failure: toFailure(error), cpuMs: owner.cpuMs };
     } finally {
@@ -244,7 +264,10 @@ export class GuestCalls {
   }
 }
 
-/** A view crosses with all of the memory behind it: one of a part of it, such as of Node's pool of small buffers, is copied. */
+/**
+ * A view crosses with all of the memory behind it: one of a part of it, such as of Node's pool of small buffers, is
+ * copied.
+ */
 function alone(part: Uint8Array): Uint8Array {
   return isWhole(part) ? part : new Uint8Array(part);
 }
@@ -259,6 +282,7 @@ function callBytes(args: number, parts: readonly Part[]): number {
 /** @throws {PlatformError} `not_supported`. */
 function own<Handler>(table: Readonly<Record<string, Handler>>, name: string): Handler {
   const handler = table[name];
-  if (handler === undefined || !Object.hasOwn(table, name)) throw new PlatformError('not_supported', { what: `Host call ${name}` });
+  if (handler === undefined || !Object.hasOwn(table, name))
+    throw new PlatformError('not_supported', { what: `Host call ${name}` });
   return handler;
 }

@@ -1,5 +1,5 @@
-// Host objects that guest code names by number, such as crypto keys and compressors: one bounded table per isolate. Numbers
-// are never used twice, so a stale one names nothing.
+// Host objects that guest code names by number, such as crypto keys and compressors: one bounded table per isolate.
+// Numbers are never used twice, so a stale one names nothing.
 import { PlatformError } from '#core/errors.ts';
 import type { CallOwner } from './host-calls.ts';
 import type { HostMemory } from './host-memory.ts';
@@ -14,7 +14,8 @@ interface Closable {
 
 interface Entry {
   readonly value: Closable & object;
-  /** What ends with the same invocation; null: nothing. */ readonly siblings: Set<number> | null;
+  /** What ends with the same invocation; null: nothing. */
+  readonly siblings: Set<number> | null;
 }
 
 export class HandleTable {
@@ -37,7 +38,9 @@ export class HandleTable {
    */
   add(value: object, owner: CallOwner | null = null): number {
     if (this.#values.size >= this.#max)
-      throw new PlatformError('invalid_argument', { reason: `More than ${this.#max} keys and streams of one worker are open` });
+      throw new PlatformError('invalid_argument', {
+        reason: `More than ${this.#max} keys and streams of one worker are open`,
+      });
     this.#memory.reserve(HANDLE_BYTES, 'A key, cipher or stream');
     const id = this.#next++;
     const siblings = owner === null || owner.id === 0 ? null : this.#of(owner);

@@ -1,5 +1,5 @@
-// The host's end of host calls: what a handler of one gets and gives, the tables of all of them, and the way an error takes
-// back into the guest. Handlers live in runtime/engine/bindings; every argument they get is hostile.
+// The host's end of host calls: what a handler of one gets and gives, the tables of all of them, and the way an error
+// takes back into the guest. Handlers live in runtime/engine/bindings; every argument they get is hostile.
 import { isErrorCode, type ErrorCode, errorTable } from '#core/errors.ts';
 import type { MainTurns } from '../work/main-turns.ts';
 import type { TraceContext } from '../invocation/trace.ts';
@@ -20,7 +20,10 @@ export interface HostReply {
 /** A stream into the guest that a handler has opened. */
 export interface GuestStream {
   readonly id: number;
-  /** False: the guest has enough until `source.resume()`. `spent`: the chunk is nobody's any more, its memory may go over instead of a copy. */
+  /**
+   * False: the guest has enough until `source.resume()`. `spent`: the chunk is nobody's any more, its memory may go
+   * over instead of a copy.
+   */
   write(chunk: Uint8Array, spent?: boolean): boolean;
   end(): void;
   break(failure: Failure): void;
@@ -30,7 +33,8 @@ export interface GuestStream {
 export interface CallScope {
   /** Opaque objects that guest code names by number: keys, compressors. */
   readonly handles: HandleTable;
-  /** Where what is made for the worker is reserved before. */ readonly memory: HostMemory;
+  /** Where what is made for the worker is reserved before. */
+  readonly memory: HostMemory;
   /** @throws {PlatformError} `quota_exceeded`. */
   openStream(source: ByteSource): GuestStream;
   /** Whether so many bytes more may wait outside of the isolate for it to take them. */
@@ -81,7 +85,8 @@ export interface HostCall {
   readonly owner: CallOwner;
   /** Nobody waits any more: the guest dropped the call, or its isolate is gone. */
   readonly signal: AbortSignal;
-  /** As the signal says, without the cost of one. */ readonly isDropped: boolean;
+  /** As the signal says, without the cost of one. */
+  readonly isDropped: boolean;
 }
 
 export type HostHandler = (call: HostCall) => HostReply | Promise<HostReply>;
@@ -94,7 +99,8 @@ export interface HostHandlers {
   readonly sync: Readonly<Record<string, SyncHostHandler>>;
   /** Calls that a thread of the guest may wait for; each works off the main thread. */
   readonly waiting: Readonly<Record<string, HostHandler>>;
-  /** When asynchronous calls begin. */ readonly turns: MainTurns;
+  /** When asynchronous calls begin. */
+  readonly turns: MainTurns;
 }
 
 // Names that a handler's error may have in the guest; everything else is an internal error that says nothing.

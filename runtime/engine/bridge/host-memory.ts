@@ -1,5 +1,6 @@
-// The ledger of what an engine holds outside of isolates for the workers in them: compressors, streams, sockets, calls under way.
-// Whoever makes such a thing reserves its bytes first and gives them back when it is gone. One account a deployment. Pure.
+// The ledger of what an engine holds outside of isolates for the workers in them: compressors, streams, sockets, calls
+// under way. Whoever makes such a thing reserves its bytes first and gives them back when it is gone. One account a
+// deployment. Pure.
 import { PlatformError } from '#core/errors.ts';
 
 /** Bounds of the ledger. */
@@ -8,7 +9,10 @@ export interface HostMemoryLimits {
   readonly engineHostMemoryMb: number;
 }
 
-/** A project that holds less does not count among those that share a full engine: else many that hold a byte would leave nobody a share. */
+/**
+ * A project that holds less does not count among those that share a full engine: else many that hold a byte would leave
+ * nobody a share.
+ */
 const HOLDER_BYTES = 1024 * 1024;
 /** Room above the engine's bound for those that hold less than their share when it is reached. */
 const ROOM_FOR_SHARES = 0.25;
@@ -27,7 +31,8 @@ export class EngineMemory {
   /** Projects that hold much. */
   holders = 0;
   readonly bytesMax: number;
-  /** Nobody gets more where so much is held. */ readonly ceilingBytes: number;
+  /** Nobody gets more where so much is held. */
+  readonly ceilingBytes: number;
   readonly accountBytesMax: number;
   #accounts = new Set<HostMemory>();
   #projects = new Map<string, Project>();

@@ -1,5 +1,5 @@
-// The host's end of one isolate's bridge: collects what goes in with the next entry, reads what an entry sent, runs host
-// calls and streams. It knows invocations by number only; what it reads about them goes to `LinkEvents`.
+// The host's end of one isolate's bridge: collects what goes in with the next entry, reads what an entry sent, runs
+// host calls and streams. It knows invocations by number only; what it reads about them goes to `LinkEvents`.
 import { PlatformError } from '#core/errors.ts';
 import { HandleTable } from './handle-table.ts';
 import { GuestCalls } from './guest-calls.ts';
@@ -43,7 +43,8 @@ export interface LinkEvents {
 
 /** What a link is made of. */
 export interface LinkParts {
-  /** Of the deployment. */ readonly memory: HostMemory;
+  /** Of the deployment. */
+  readonly memory: HostMemory;
   readonly handlers: HostHandlers;
   readonly limits: {
     readonly streamWindowBytes: number;
@@ -56,7 +57,8 @@ export interface LinkParts {
     readonly bufferedBytesMax: number;
   };
   readonly events: LinkEvents;
-  /** Open WebSockets of all links of the deployment. */ readonly openSockets: { count: number };
+  /** Open WebSockets of all links of the deployment. */
+  readonly openSockets: { count: number };
   /** There is something to take into the isolate. */
   readonly request: () => void;
 }
@@ -160,7 +162,8 @@ export class Link implements CallScope {
 
   openStream(source: ByteSource): GuestStream {
     const { streamsMax } = this.#parts.limits;
-    if (this.#streams.size >= streamsMax) throw new PlatformError('quota_exceeded', { what: 'One more open stream', limit: streamsMax });
+    if (this.#streams.size >= streamsMax)
+      throw new PlatformError('quota_exceeded', { what: 'One more open stream', limit: streamsMax });
     this.memory.reserve(STREAM_BYTES, 'A stream');
     const stream = new OutgoingStream(source, this.#parts.limits.streamWindowBytes);
     const id = this.#streams.add(stream);
@@ -202,7 +205,9 @@ export class Link implements CallScope {
   receiveStream(id: number, sink: ByteSink): IncomingStream {
     // A guest that uses a number twice must leave nobody waiting.
     this.#incoming.get(id)?.sink.destroy('Another stream took its number');
-    const stream = new IncomingStream(sink, this.#parts.limits.streamWindowBytes, (bytes) => this.#send(toGuest.credit, id, bytes));
+    const stream = new IncomingStream(sink, this.#parts.limits.streamWindowBytes, (bytes) =>
+      this.#send(toGuest.credit, id, bytes),
+    );
     this.#incoming.set(id, stream);
     return stream;
   }
@@ -219,7 +224,8 @@ export class Link implements CallScope {
 
   openSocket(id: number, owner: number): BridgedSocket {
     const { webSocketsMax } = this.#parts.limits;
-    if (this.#parts.openSockets.count >= webSocketsMax) throw new PlatformError('websocket_limit_exceeded', { limit: webSocketsMax });
+    if (this.#parts.openSockets.count >= webSocketsMax)
+      throw new PlatformError('websocket_limit_exceeded', { limit: webSocketsMax });
     if (this.#sockets.has(id)) throw new PlatformError('invalid_argument', { reason: 'The socket is open already' });
     this.memory.reserve(SOCKET_BYTES, 'A WebSocket');
     const socket = new BridgedSocket(id, owner, this.#socketParts);
@@ -242,7 +248,8 @@ export class Link implements CallScope {
   /** Closes the sockets of an invocation, or all. */
   closeSockets(code: number, reason: string, owner?: number): void {
     if (this.#sockets.size === 0) return;
-    for (const socket of this.#sockets.values()) if (owner === undefined || socket.owner === owner) socket.close(code, reason);
+    for (const socket of this.#sockets.values())
+      if (owner === undefined || socket.owner === owner) socket.close(code, reason);
   }
 
   /** Nobody waits for an invocation any more. */
@@ -430,7 +437,9 @@ export class Link implements CallScope {
 
   #answer(id: number, reply: HostReply): void {
     if (this.#closed) return;
-    const fields = (reply.parts ?? []).map((part) => (reply.spent === true ? this.outbox.spentPart(part) : this.outbox.part(part)));
+    const fields = (reply.parts ?? []).map((part) =>
+      reply.spent === true ? this.outbox.spentPart(part) : this.outbox.part(part),
+    );
     const value = JSON.stringify(reply.value ?? null);
     this.outbox.weigh(value.length);
     this.outbox.record(toGuest.result, id, value, ...fields);

@@ -1,11 +1,11 @@
-// The line between host and guest: the only file both sides import. Records, host calls and their codec. No I/O, no Node
-// types: it is bundled into the guest's snapshot as well.
+// The line between host and guest: the only file both sides import. Records, host calls and their codec. No I/O, no
+// Node types: it is bundled into the guest's snapshot as well.
 //
-// One entry into an isolate carries `meta`, `text` and any number of byte arrays, and one answer leaves it the same way.
-// `meta` is a list of records, each ended by RECORD, its fields ended by FIELD. No field may hold either character: they are
-// numbers, names of ours, or JSON, which escapes them. All that a client or a tenant chose freely (URLs, header blocks, bodies)
-// is a part: it lies outside the records, in the order of the fields that name it: text one after the other in `text` (field
-// `t<length>`), bytes as arguments of their own (field `b`), nothing as `-`.
+// One entry into an isolate carries `meta`, `text` and any number of byte arrays, and one answer leaves it the same
+// way. `meta` is a list of records, each ended by RECORD, its fields ended by FIELD. No field may hold either
+// character: they are numbers, names of ours, or JSON, which escapes them. All that a client or a tenant chose freely
+// (URLs, header blocks, bodies) is a part: it lies outside the records, in the order of the fields that name it: text
+// one after the other in `text` (field `t<length>`), bytes as arguments of their own (field `b`), nothing as `-`.
 
 // Taken before any tenant code can replace it.
 const { parse } = JSON;
@@ -24,54 +24,102 @@ export const BYTES = 'b';
 
 /** Records from the host into the guest. The letter is the first field. */
 export const toGuest = {
-  /** id, method, url part, header block part, body part | `s` | `-`. */ request: 'R',
-  /** id, kind of the event, CPU limit in ms, JSON of it as a part: an event that is no request. */ event: 'E',
-  /** stream id, part. */ chunk: 'c',
-  /** stream id. */ end: 'e',
-  /** stream id, JSON failure. */ broken: 'x',
-  /** stream id, bytes that may be sent in addition. */ credit: 'k',
-  /** stream id: nobody reads it any more. */ cancel: 'q',
-  /** stream id: no more chunks of it come (its end does); the guest answers with `handOver` when it has sent on those that have come. */
+  /** id, method, url part, header block part, body part | `s` | `-`. */
+  request: 'R',
+  /** id, kind of the event, CPU limit in ms, JSON of it as a part: an event that is no request. */
+  event: 'E',
+  /** stream id, part. */
+  chunk: 'c',
+  /** stream id. */
+  end: 'e',
+  /** stream id, JSON failure. */
+  broken: 'x',
+  /** stream id, bytes that may be sent in addition. */
+  credit: 'k',
+  /** stream id: nobody reads it any more. */
+  cancel: 'q',
+  /**
+   * stream id: no more chunks of it come (its end does); the guest answers with `handOver` when it has sent on those
+   * that have come.
+   */
   spliced: 'p',
-  /** call id, JSON value, parts. */ result: 'r',
-  /** call id, JSON failure. */ failure: 'f',
-  /** no field: the worker's top level is through; answered by `started`. */ start: 'S',
-  /** no field: timers are due. */ timers: 't',
-  /** invocation id, JSON failure: nobody waits for the answer any more. */ abort: 'a',
-  /** invocation id, CPU ms that the host has spent for it: its own code has so much less of its budget. */ hostCpu: 'z',
-  /** socket id, part: text is a text message, bytes a binary one. */ socketMessage: 'm',
-  /** socket id, close code, JSON reason, `1` after a closing handshake. */ socketClosed: 'w',
-  /** socket id, JSON message; `socketClosed` follows. */ socketFailed: 'y',
+  /** call id, JSON value, parts. */
+  result: 'r',
+  /** call id, JSON failure. */
+  failure: 'f',
+  /** no field: the worker's top level is through; answered by `started`. */
+  start: 'S',
+  /** no field: timers are due. */
+  timers: 't',
+  /** invocation id, JSON failure: nobody waits for the answer any more. */
+  abort: 'a',
+  /** invocation id, CPU ms that the host has spent for it: its own code has so much less of its budget. */
+  hostCpu: 'z',
+  /** socket id, part: text is a text message, bytes a binary one. */
+  socketMessage: 'm',
+  /** socket id, close code, JSON reason, `1` after a closing handshake. */
+  socketClosed: 'w',
+  /** socket id, JSON message; `socketClosed` follows. */
+  socketFailed: 'y',
 } as const;
 
 /** Records from the guest to the host. */
 export const toHost = {
-  /** invocation id, status, header block part, body part | `s` | `-`, `1` when the invocation is over with it. */ response: 'R',
-  /** invocation id, JSON of an event's result as a part, `1` when the invocation is over with it. */ eventResult: 'V',
-  /** invocation id, header block part: status 101, and from here on a socket with the invocation's id. */ upgrade: 'U',
-  /** socket id, part. */ socketMessage: 'm',
-  /** socket id, close code (1005: none), JSON reason. */ socketClose: 'w',
-  /** socket id, bytes of messages that were delivered. */ socketCredit: 'j',
-  /** invocation id, JSON failure: it ends without a response. */ failed: 'F',
-  /** invocation id: a request that came to an isolate after a breach, and has not run in it. */ unstarted: 'u',
-  /** invocation id: its response is out, and all that `waitUntil` was given has settled. */ done: 'D',
-  /** stream id, part. */ chunk: 'c',
-  /** stream id. */ end: 'e',
-  /** stream id, JSON failure. */ broken: 'x',
-  /** stream id, bytes read. */ credit: 'k',
-  /** stream id: the reader wants no more. */ cancel: 'q',
-  /** stream id into the guest, stream id out of it: the one only passes on what the other brings, and need not come in. */ splice: 'p',
-  /** The same ids: all chunks that came are sent on, so that the host may go on by itself. */ handOver: 'h',
-  /** call id, invocation id, name, JSON arguments, parts. */ call: 'C',
-  /** call id: nobody waits for the result any more. */ drop: 'Y',
-  /** invocation id (0 = none), level, JSON text. */ log: 'L',
-  /** When the earliest timer is due, in ms of the monotonic clock, or -1. */ wake: 'T',
-  /** invocation id, CPU ms so far; only where it differs from this entry's share. */ charge: 'Z',
-  /** invocation id over its CPU budget (0 = code that belongs to none), CPU ms used, then the ids whose continuations were lost with it, comma-separated. */ breach:
-    'B',
-  /** `ready`, `pending` (a top-level `await`), `no-handler` or `failed`, JSON reason. */ started: 'S',
-  /** `answer`: what an entry had to say could not be sent, and is lost; `memory`: it held too much outside its heap. */ fault: '!',
-  /** comma-separated invocation ids that can never answer: nothing they could wait for is pending. */ hung: 'H',
+  /** invocation id, status, header block part, body part | `s` | `-`, `1` when the invocation is over with it. */
+  response: 'R',
+  /** invocation id, JSON of an event's result as a part, `1` when the invocation is over with it. */
+  eventResult: 'V',
+  /** invocation id, header block part: status 101, and from here on a socket with the invocation's id. */
+  upgrade: 'U',
+  /** socket id, part. */
+  socketMessage: 'm',
+  /** socket id, close code (1005: none), JSON reason. */
+  socketClose: 'w',
+  /** socket id, bytes of messages that were delivered. */
+  socketCredit: 'j',
+  /** invocation id, JSON failure: it ends without a response. */
+  failed: 'F',
+  /** invocation id: a request that came to an isolate after a breach, and has not run in it. */
+  unstarted: 'u',
+  /** invocation id: its response is out, and all that `waitUntil` was given has settled. */
+  done: 'D',
+  /** stream id, part. */
+  chunk: 'c',
+  /** stream id. */
+  end: 'e',
+  /** stream id, JSON failure. */
+  broken: 'x',
+  /** stream id, bytes read. */
+  credit: 'k',
+  /** stream id: the reader wants no more. */
+  cancel: 'q',
+  /**
+   * stream id into the guest, stream id out of it: the one only passes on what the other brings, and need not come in.
+   */
+  splice: 'p',
+  /** The same ids: all chunks that came are sent on, so that the host may go on by itself. */
+  handOver: 'h',
+  /** call id, invocation id, name, JSON arguments, parts. */
+  call: 'C',
+  /** call id: nobody waits for the result any more. */
+  drop: 'Y',
+  /** invocation id (0 = none), level, JSON text. */
+  log: 'L',
+  /** When the earliest timer is due, in ms of the monotonic clock, or -1. */
+  wake: 'T',
+  /** invocation id, CPU ms so far; only where it differs from this entry's share. */
+  charge: 'Z',
+  /**
+   * invocation id over its CPU budget (0 = code that belongs to none), CPU ms used, then the ids whose continuations
+   * were lost with it, comma-separated.
+   */
+  breach: 'B',
+  /** `ready`, `pending` (a top-level `await`), `no-handler` or `failed`, JSON reason. */
+  started: 'S',
+  /** `answer`: what an entry had to say could not be sent, and is lost; `memory`: it held too much outside its heap. */
+  fault: '!',
+  /** comma-separated invocation ids that can never answer: nothing they could wait for is pending. */
+  hung: 'H',
 } as const;
 
 /** Collects what one entry or one answer carries. */
@@ -83,7 +131,10 @@ export class Outbox {
   size = 0;
   /** Requests and other events among the records. */
   requests = 0;
-  /** Host to guest: those of `bytes`, in their order, that nobody needs any more: their memory goes over instead of a copy. */
+  /**
+   * Host to guest: those of `bytes`, in their order, that nobody needs any more: their memory goes over instead of a
+   * copy.
+   */
   spent: Uint8Array[] | null = null;
 
   /** Adds a record of ready-made fields. */
@@ -113,8 +164,8 @@ export class Outbox {
 }
 
 /**
- * Reads what an {@link Outbox} carried, in the order in which it was written. It throws where records are not formed as they
- * have to be: what comes from a guest may be anything.
+ * Reads what an {@link Outbox} carried, in the order in which it was written. It throws where records are not formed as
+ * they have to be: what comes from a guest may be anything.
  */
 export class Inbox {
   #meta: string;
@@ -147,7 +198,10 @@ export class Inbox {
     return field;
   }
 
-  /** The next field as a number. Whole ones, such as every id, are read digit by digit: half the cost of `Number` of a slice. */
+  /**
+   * The next field as a number. Whole ones, such as every id, are read digit by digit: half the cost of `Number` of a
+   * slice.
+   */
   number(): number {
     const meta = this.#meta;
     let at = this.#at;
@@ -224,8 +278,8 @@ export const hostCalls = {
    */
   fetch: 'async',
   /**
-   * A WebSocket handshake: as fetch without a body, and the id (negative) that the guest gave the socket -> as fetch, and
-   * `upgraded`, whether it is open.
+   * A WebSocket handshake: as fetch without a body, and the id (negative) that the guest gave the socket -> as fetch,
+   * and `upgraded`, whether it is open.
    */
   'socket.connect': 'async',
   /** `{id}` -> `{received, buffered}`: length of what the guest sent, bytes that wait; null for a closed socket. */
@@ -236,7 +290,10 @@ export const hostCalls = {
   'lazy.cache': 'sync',
   /** The Cache API: `{cache, url, headers}` -> null, or as fetch. */
   'cache.match': 'async',
-  /** `{cache, url, headers, status, statusText, response, stream}` and the body as a part or under the stream's id -> nothing. */
+  /**
+   * `{cache, url, headers, status, statusText, response, stream}` and the body as a part or under the stream's id ->
+   * nothing.
+   */
   'cache.put': 'async',
   /** `{cache, url}` -> whether something was there. */
   'cache.delete': 'async',
@@ -247,7 +304,9 @@ export const hostCalls = {
   /** Bindings (bindings/<kind>.ts has the shapes); every one takes `{binding, ...}`. */
   /** `{op, transaction}` and the request as a part -> the answer as a part (core/database-request.ts). */
   'db.run': 'async',
-  /** `{transaction, queue, message}`, the message as of queue.send -> `{messageId}` and the database's answer as a part. */
+  /**
+   * `{transaction, queue, message}`, the message as of queue.send -> `{messageId}` and the database's answer as a part.
+   */
   'db.send': 'async',
   'state.get': 'async',
   'state.put': 'async',
@@ -274,7 +333,10 @@ export const hostCalls = {
   /** `{messages: {payload, delaySeconds?, dedupeId?, orderingKey?}[]}` -> `{messageIds}`. */
   'queue.send': 'async',
   'queue.metrics': 'async',
-  /** `{id, at | afterMs, payload?, intervalMs?, cron?, timezone?}`; `get` -> `{id, scheduledTime, payload, intervalMs}` or null. */
+  /**
+   * `{id, at | afterMs, payload?, intervalMs?, cron?, timezone?}`; `get` -> `{id, scheduledTime, payload, intervalMs}`
+   * or null.
+   */
   'timer.set': 'async',
   'timer.get': 'async',
   'timer.delete': 'async',
@@ -290,8 +352,8 @@ export const hostCalls = {
   'workflow.sendEvent': 'async',
   /**
    * From a run (guest/events/workflow.ts), durable before they answer; no binding, but `{run, name, ...}`: `{result}`,
-   * `{error, attempts, wakeAt | null}`, `{wakeAt}`, `{type, timeoutAt | null}` -> `{ended?, step?}`: `ended` when the run is cancelled or
-   * paused, `step` an event's that had come before. `log`: `{message, data}`.
+   * `{error, attempts, wakeAt | null}`, `{wakeAt}`, `{type, timeoutAt | null}` -> `{ended?, step?}`: `ended` when the
+   * run is cancelled or paused, `step` an event's that had come before. `log`: `{message, data}`.
    */
   'workflow.stepDone': 'async',
   'workflow.stepFailed': 'async',
@@ -306,7 +368,9 @@ export const hostCalls = {
   'text.convert': 'waiting',
   /** url: `{domain}` -> its ASCII form, '' when it has none. */
   'url.domainToAscii': 'sync',
-  /** crypto.subtle (bindings/crypto.ts): `{algorithm, keys, ...}` and parts -> a part, a value or a key's description. */
+  /**
+   * crypto.subtle (bindings/crypto.ts): `{algorithm, keys, ...}` and parts -> a part, a value or a key's description.
+   */
   'crypto.digest': 'async',
   /** `{handle, algorithm, last}` and a part -> `{handle}`, and with `last` the digest as a part; handle 0 opens. */
   'crypto.digestPush': 'async',

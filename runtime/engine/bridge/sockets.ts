@@ -1,5 +1,6 @@
-// The host's end of WebSockets over the bridge, those a worker answered a request with and those it opened itself: messages
-// into the guest until its window is used up, messages out of it until the peer has too much to take. Used by link.ts only.
+// The host's end of WebSockets over the bridge, those a worker answered a request with and those it opened itself:
+// messages into the guest until its window is used up, messages out of it until the peer has too much to take. Used by
+// link.ts only.
 import type { Part } from './protocol.ts';
 import { checkedCredit } from './streams.ts';
 
@@ -11,7 +12,8 @@ export interface SocketWire {
   /** Stops and goes on reading messages. */
   pause(): void;
   resume(): void;
-  /** What `send` is given is deflated. */ readonly deflates?: boolean;
+  /** What `send` is given is deflated. */
+  readonly deflates?: boolean;
   /** Bytes that `send` was given and the network has not taken; small messages count with what they cost in memory. */
   readonly bufferedBytes: number;
 }

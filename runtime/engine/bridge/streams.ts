@@ -1,9 +1,12 @@
-// The host's end of byte streams over the bridge. To the guest: chunks until its window is used up, then the source pauses
-// until credit comes back. From the guest: chunks to a sink, credit given as the sink takes them.
+// The host's end of byte streams over the bridge. To the guest: chunks until its window is used up, then the source
+// pauses until credit comes back. From the guest: chunks to a sink, credit given as the sink takes them.
 
 /** Where bytes from a guest go: a response's socket, or the body of an outgoing request. */
 export interface ByteSink {
-  /** False: wait for `onDrain` before the guest gets more credit. `spent`: the chunk is nobody's any more, its memory may go. */
+  /**
+   * False: wait for `onDrain` before the guest gets more credit. `spent`: the chunk is nobody's any more, its memory
+   * may go.
+   */
   write(chunk: Uint8Array | string, spent?: boolean): boolean;
   end(): void;
   /** The guest's source failed. */
@@ -59,7 +62,8 @@ export class OutgoingStream {
  * @throws {Error} when it is more, or no number.
  */
 export function checkedCredit(bytes: number, inFlight: number): number {
-  if (!(bytes >= 0 && bytes <= inFlight)) throw new Error(`A guest gives credit for ${bytes} bytes and was sent ${inFlight}`);
+  if (!(bytes >= 0 && bytes <= inFlight))
+    throw new Error(`A guest gives credit for ${bytes} bytes and was sent ${inFlight}`);
   return bytes;
 }
 
@@ -112,8 +116,8 @@ export class IncomingStream {
 }
 
 /**
- * A stream into a guest whose rest goes to a stream out of it without coming in: what a worker only passes on, such as a file as its
- * response. Its end and its failure still take the way through the guest, behind the bytes.
+ * A stream into a guest whose rest goes to a stream out of it without coming in: what a worker only passes on, such as
+ * a file as its response. Its end and its failure still take the way through the guest, behind the bytes.
  */
 export class Diversion {
   readonly #from: OutgoingStream;

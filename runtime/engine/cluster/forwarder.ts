@@ -1,5 +1,6 @@
-// The engine's end that has the clients: sends their requests to other engines and the answers back, and knows what to do with
-// those that an engine took with it when it died. Used by placement.ts; decides nothing about where a request belongs.
+// The engine's end that has the clients: sends their requests to other engines and the answers back, and knows what to
+// do with those that an engine took with it when it died. Used by placement.ts; decides nothing about where a request
+// belongs.
 import { connect } from 'node:net';
 import { Slots } from '../bridge/slots.ts';
 import type { Exchange } from '../http/listener.ts';
@@ -37,8 +38,10 @@ interface Forwarded {
   readonly deployment: string;
   readonly counter: { inFlight: number };
   begun: boolean;
-  /** Bytes of the response that the client has taken and the other engine does not know of. */ taken: number;
-  /** How much of the request body the other engine still takes. */ credit: number;
+  /** Bytes of the response that the client has taken and the other engine does not know of. */
+  taken: number;
+  /** How much of the request body the other engine still takes. */
+  credit: number;
 }
 
 /** One engine that requests go to. */
@@ -46,13 +49,15 @@ interface Target {
   readonly link: Link;
   readonly running: Slots<Forwarded>;
   connected: boolean;
-  /** It is to be closed when nothing runs on it any more. */ leaving: boolean;
+  /** It is to be closed when nothing runs on it any more. */
+  leaving: boolean;
 }
 
 /** A request whose engine is gone, until it is known who did it. */
 interface Orphan {
   readonly path: string;
-  /** Its engine never got it. */ readonly untouched: boolean;
+  /** Its engine never got it. */
+  readonly untouched: boolean;
   readonly deployment: string;
   readonly exchange: Exchange;
 }
@@ -82,7 +87,8 @@ export class Forwarder {
     const id = target.running.add(forwarded);
     counter.inFlight++;
     this.count++;
-    const chars = deployment.length + method.length + url.length + host.length + remoteAddress.length + headerBlock.length;
+    const chars =
+      deployment.length + method.length + url.length + host.length + remoteAddress.length + headerBlock.length;
     writer.begin(REQUEST, id, 8 + 6 * 4 + chars * 3);
     writer.float(bodyBytes);
     writer.string(deployment);

@@ -1,6 +1,7 @@
-// The wire between two engines: frames of requests and responses, many exchanges at a time over one Unix socket. Not HTTP: an
-// exchange is flat strings already, so that nothing is parsed or framed twice, and all that one turn of the event loop has
-// to say goes out in one write. Pure: bytes in, fields out. What comes in is checked, for a dying engine may write anything.
+// The wire between two engines: frames of requests and responses, many exchanges at a time over one Unix socket. Not
+// HTTP: an exchange is flat strings already, so that nothing is parsed or framed twice, and all that one turn of the
+// event loop has to say goes out in one write. Pure: bytes in, fields out. What comes in is checked, for a dying engine
+// may write anything.
 //
 // Frame: u32 length of the rest, u8 kind, u32 exchange, then what the kind has. Strings: u32 length, UTF-8.
 
@@ -119,7 +120,10 @@ export class FrameReader {
   #end = 0;
   #rest: Buffer | null = null;
 
-  /** Hands each whole frame of what has come in to `onFrame`; keeps the rest. @throws {Error} on a frame that can be none. */
+  /**
+   * Hands each whole frame of what has come in to `onFrame`; keeps the rest. @throws {Error} on a frame that can be
+   * none.
+   */
   push(bytes: Buffer, onFrame: (frame: FrameReader) => void): void {
     const input = this.#rest === null ? bytes : Buffer.concat([this.#rest, bytes]);
     this.#rest = null;

@@ -1,5 +1,5 @@
-// Which engines are home to a deployment: rendezvous hashing, so that one engine more or less moves only the deployments that it
-// gains or had. Pure. Used by placement.ts, and by whoever delivers events to an engine.
+// Which engines are home to a deployment: rendezvous hashing, so that one engine more or less moves only the
+// deployments that it gains or had. Pure. Used by placement.ts, and by whoever delivers events to an engine.
 
 /**
  * The homes of a deployment among engines, best first.

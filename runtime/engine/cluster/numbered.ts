@@ -1,4 +1,5 @@
-// Exchanges under the numbers that the other engine gave them. Not a Map, for the reason in bridge/slots.ts. Used by receiver.ts.
+// Exchanges under the numbers that the other engine gave them. Not a Map, for the reason in bridge/slots.ts. Used by
+// receiver.ts.
 
 /** Values by running numbers of somebody else's making; two live ones are never far apart. */
 export class Numbered<Value extends object> {
@@ -8,7 +9,8 @@ export class Numbered<Value extends object> {
   /** @throws {Error} when the number is taken, or no table of a sensible size holds it beside the others. */
   put(number: number, value: Value): void {
     while (this.#numbers[number & (this.#numbers.length - 1)] !== -1) {
-      if (this.get(number) !== undefined || this.#numbers.length >= 2 ** 20) throw new Error(`exchange ${number} is taken`);
+      if (this.get(number) !== undefined || this.#numbers.length >= 2 ** 20)
+        throw new Error(`exchange ${number} is taken`);
       this.#grow();
     }
     const slot = number & (this.#numbers.length - 1);

@@ -1,5 +1,5 @@
-// Where a request belongs: here, in its deployment's home engine, or in the engine that its deployment is kept apart in. Told who is
-// where by the supervisor; handler.ts asks once per deployment and change, not per request.
+// Where a request belongs: here, in its deployment's home engine, or in the engine that its deployment is kept apart
+// in. Told who is where by the supervisor; handler.ts asks once per deployment and change, not per request.
 import type { Exchange } from '../http/listener.ts';
 import { headerIn } from '../http/header-block.ts';
 import type { Forwarder } from './forwarder.ts';
@@ -9,12 +9,14 @@ import { homes } from './homes.ts';
 export interface Remote {
   /** False: serve it here. */
   take(exchange: Exchange): boolean;
-  /** Nothing of it may run here, whoever asks. */ readonly isApart: boolean;
+  /** Nothing of it may run here, whoever asks. */
+  readonly isApart: boolean;
 }
 
 /** The part of a deployment that counts here. */
 export interface Placed {
-  /** It is warm here. */ readonly hasIsolate: boolean;
+  /** It is warm here. */
+  readonly hasIsolate: boolean;
 }
 
 /** Who is where, as the supervisor says it. */
@@ -30,11 +32,16 @@ export interface Whereabouts {
 }
 
 export interface PlacementParts {
-  /** Number of this engine among those that serve. */ readonly place: () => number | null;
+  /** Number of this engine among those that serve. */
+  readonly place: () => number | null;
   readonly forwarder: Forwarder;
-  /** Requests of a deployment forwarded in a minute after which it gets an isolate here; 0 = nothing is forwarded for warmth. */
+  /**
+   * Requests of a deployment forwarded in a minute after which it gets an isolate here; 0 = nothing is forwarded for
+   * warmth.
+   */
   readonly forwardsMax: number;
-  /** There is no engine yet for a deployment that is kept apart. */ readonly want: (deployment: string) => void;
+  /** There is no engine yet for a deployment that is kept apart. */
+  readonly want: (deployment: string) => void;
   readonly serveHere: (deployment: string, exchange: Exchange) => void;
   /** Answers that a deployment is kept apart. */
   readonly refuse: (exchange: Exchange, strikes: number, retryAfterSeconds: number) => void;
@@ -64,7 +71,10 @@ export class Placement {
     this.#parts = parts;
   }
 
-  /** The supervisor says who is where. The deployments' remotes are to be asked for again afterwards, and then `release` called. */
+  /**
+   * The supervisor says who is where. The deployments' remotes are to be asked for again afterwards, and then `release`
+   * called.
+   */
   update(whereabouts: Whereabouts): void {
     this.#whereabouts = whereabouts;
     this.#places = whereabouts.serving.map(({ place }) => place);
@@ -95,7 +105,8 @@ export class Placement {
     // A quarantine engine serves what it is given.
     if (own === null) return null;
     const apart = this.#apart.get(deployment);
-    if (apart !== undefined) return new ApartRemote(this.#parts, apart, (exchange) => this.#hold(deployment, exchange, apart.strikes));
+    if (apart !== undefined)
+      return new ApartRemote(this.#parts, apart, (exchange) => this.#hold(deployment, exchange, apart.strikes));
     if (this.#parts.forwardsMax === 0 || this.#places.length < 2) return null;
     const [home] = homes(deployment, this.#places, 1) as [number];
     if (home === own) return null;
@@ -127,8 +138,8 @@ export class Placement {
 }
 
 /**
- * Forwards to the home while that is cheaper than an isolate here: each forwarded request costs a little, an isolate costs as much
- * as a hundred of them at once. So whatever the traffic does, at most twice the least possible is spent.
+ * Forwards to the home while that is cheaper than an isolate here: each forwarded request costs a little, an isolate
+ * costs as much as a hundred of them at once. So whatever the traffic does, at most twice the least possible is spent.
  */
 class HomeRemote implements Remote {
   readonly link: string;
@@ -180,7 +191,8 @@ class ApartRemote implements Remote {
   take(exchange: Exchange): boolean {
     const { deployment, strikes, until, link, returns } = this.#apart;
     const waitMs = until - Date.now();
-    if (waitMs > 0 || returns || isHandshake(exchange)) this.#parts.refuse(exchange, strikes, Math.max(1, Math.ceil(waitMs / 1000)));
+    if (waitMs > 0 || returns || isHandshake(exchange))
+      this.#parts.refuse(exchange, strikes, Math.max(1, Math.ceil(waitMs / 1000)));
     else if (link === null) this.#hold(exchange);
     else this.#parts.forwarder.forward(link, deployment, exchange, this);
     return true;

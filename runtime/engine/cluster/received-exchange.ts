@@ -1,5 +1,5 @@
-// A request that another engine forwarded, as this engine's handler sees it: an exchange like any other. What the handler says to
-// it goes back as frames. Made by receiver.ts.
+// A request that another engine forwarded, as this engine's handler sees it: an exchange like any other. What the
+// handler says to it goes back as frames. Made by receiver.ts.
 import { PlatformError } from '#core/errors.ts';
 import type { HeldBytes, HostMemory } from '../bridge/host-memory.ts';
 import type { SocketWire } from '../bridge/sockets.ts';

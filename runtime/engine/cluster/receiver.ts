@@ -1,5 +1,5 @@
-// The engine's end that serves: accepts links of other engines on a Unix socket and hands their requests to the handler. Opened by
-// main.ts.
+// The engine's end that serves: accepts links of other engines on a Unix socket and hands their requests to the
+// handler. Opened by main.ts.
 import { createServer, type Socket } from 'node:net';
 import type { Exchange } from '../http/listener.ts';
 import { HeadCache } from '../http/header-block.ts';
@@ -10,15 +10,18 @@ import { ReceivedExchange } from './received-exchange.ts';
 
 /** An open receiver. */
 export interface Receiver {
-  /** Requests of other engines that run here. */ readonly load: number;
+  /** Requests of other engines that run here. */
+  readonly load: number;
   /** No new links; resolves when those there are have nothing left, or at the deadline. */
   drain(deadlineMs: number): Promise<void>;
   close(): void;
 }
 
 export interface ReceiverParts {
-  /** Path of the Unix socket. */ readonly path: string;
-  /** The platform's own domains: no cookie may be for all of their hosts. */ readonly domains?: readonly string[];
+  /** Path of the Unix socket. */
+  readonly path: string;
+  /** The platform's own domains: no cookie may be for all of their hosts. */
+  readonly domains?: readonly string[];
   /** Serves it here, whatever else; false when the deployment is not known. */
   readonly onExchange: (deployment: string, exchange: Exchange) => boolean;
 }
@@ -52,7 +55,13 @@ export async function openReceiver(parts: ReceiverParts): Promise<Receiver> {
       const deployment = frame.string();
       const [method, target, host] = [frame.string(), frame.string(), frame.string()];
       const [remoteAddress, headerBlock] = [frame.string(), frame.string()];
-      const exchange = new ReceivedExchange(id, { method, target, host, remoteAddress, headerBlock, bodyBytes }, link, heads, over);
+      const exchange = new ReceivedExchange(
+        id,
+        { method, target, host, remoteAddress, headerBlock, bodyBytes },
+        link,
+        heads,
+        over,
+      );
       exchanges.put(id, exchange);
       load++;
       if (parts.onExchange(deployment, exchange)) return;

@@ -1,6 +1,6 @@
-// An engine's half of supervision: it boots, waits for an assignment, opens its sockets, says what it runs, and hands over or drains
-// when it is told to. main.ts calls it where a supervisor started the process. Everything here is about the process, nothing
-// about a request.
+// An engine's half of supervision: it boots, waits for an assignment, opens its sockets, says what it runs, and hands
+// over or drains when it is told to. main.ts calls it where a supervisor started the process. Everything here is about
+// the process, nothing about a request.
 import { flushCompileCache } from 'node:module';
 import type { Limits } from '#core/limits.ts';
 import type { Supervision } from '../process/configuration.ts';
@@ -18,19 +18,25 @@ import type { DeploymentKey } from '../../supervisor/private-port/state.ts';
 export interface SupervisedParts {
   readonly supervision: Supervision;
   readonly limits: Limits;
-  /** The platform's own. */ readonly domains: readonly string[];
+  /** The platform's own. */
+  readonly domains: readonly string[];
   readonly handler: Handler;
   readonly forwarder: Forwarder;
   readonly placement: Placement;
   readonly routes: InternalRoutes;
   readonly parkedThreads: () => number;
-  /** The deployment that lost most of them. */ readonly parkedBy: () => DeploymentKey | null;
-  /** Invocations that have begun so far. */ readonly served: () => number;
+  /** The deployment that lost most of them. */
+  readonly parkedBy: () => DeploymentKey | null;
+  /** Invocations that have begun so far. */
+  readonly served: () => number;
   readonly open: (options: Pick<ListenerOptions, 'port' | 'reusePort' | 'inherited'>) => Promise<Listener>;
-  /** The place among serving engines; null for a quarantine. */ readonly onAssigned: (place: number | null) => void;
+  /** The place among serving engines; null for a quarantine. */
+  readonly onAssigned: (place: number | null) => void;
   readonly onListening: (listener: Listener) => void;
-  /** Cannot go on. */ readonly onFailure: (error: Error) => void;
-  /** All is served: end the process. */ readonly onDrained: () => void;
+  /** Cannot go on. */
+  readonly onFailure: (error: Error) => void;
+  /** All is served: end the process. */
+  readonly onDrained: () => void;
 }
 
 /** Threads lost to heap overflows inside V8 after which an engine is replaced. */
@@ -61,8 +67,8 @@ export async function superviseEngine(parts: SupervisedParts): Promise<{ drain(p
   });
   const internal = await openInternal(`${supervision.sockets}.http`, parts.routes);
 
-  // What Node compiled for this start is there for the next process even if this one is killed. It takes a tenth of a second, the
-  // first time: only while nothing is served.
+  // What Node compiled for this start is there for the next process even if this one is killed. It takes a tenth of a
+  // second, the first time: only while nothing is served.
   const keep = setTimeout(flushCompileCache, SPARE_QUIET_MS).unref();
 
   async function assign(message: ToEngine & { type: 'assign' }, handle: object | null): Promise<void> {
@@ -81,9 +87,13 @@ export async function superviseEngine(parts: SupervisedParts): Promise<{ drain(p
     if (draining) return;
     draining = true;
     const deadline = performance.now() + limits.drainMs;
-    await Promise.all([listener?.drain(limits.drainMs, patient ? 'wait' : 'close'), patient ? receiver.drain(limits.drainMs) : null]);
+    await Promise.all([
+      listener?.drain(limits.drainMs, patient ? 'wait' : 'close'),
+      patient ? receiver.drain(limits.drainMs) : null,
+    ]);
     // What `waitUntil` was given, and events that are no requests.
-    while (handler.load > 0 && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, LOAD_MS));
+    while (handler.load > 0 && performance.now() < deadline)
+      await new Promise((resolve) => setTimeout(resolve, LOAD_MS));
     clearInterval(notes);
     receiver.close();
     forwarder.close();
@@ -132,7 +142,14 @@ export async function superviseEngine(parts: SupervisedParts): Promise<{ drain(p
     last = text;
     quiet = 0;
     const parkedThreads = parts.parkedThreads();
-    say({ type: 'note', running, load: handler.load, served: parts.served(), forwarded: forwarder.count, parkedThreads });
+    say({
+      type: 'note',
+      running,
+      load: handler.load,
+      served: parts.served(),
+      forwarded: forwarder.count,
+      parkedThreads,
+    });
     if (parkedThreads >= PARKED_THREADS_MAX && !draining)
       say({ type: 'recycle', reason: `${parkedThreads} threads are lost to heap overflows`, blamed: parts.parkedBy() });
   }, NOTE_MS);

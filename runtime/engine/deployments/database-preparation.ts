@@ -16,8 +16,8 @@ export interface ProjectDatabases {
 }
 
 /**
- * The migrations of what production serves, and of a preview, in copies of production's databases made when it is first asked for. Null
- * where there is nothing to do.
+ * The migrations of what production serves, and of a preview, in copies of production's databases made when it is first
+ * asked for. Null where there is nothing to do.
  *
  * @param namespace whose databases these are.
  */
@@ -43,7 +43,9 @@ export function prepareDatabases(
         .catch(unavailable(`the copy of database ${resource}`));
     if (!isMigrated) return;
     for (const { resource, files } of migrations())
-      await databases.migrate({ namespace, resource: ofPreview(resource, preview) }, files).catch(unavailable('its migrations'));
+      await databases
+        .migrate({ namespace, resource: ofPreview(resource, preview) }, files)
+        .catch(unavailable('its migrations'));
   };
   let done: Promise<void> | null = null;
   return () =>

@@ -1,5 +1,5 @@
-// One deployment on this engine: gives requests to one lane and events to another (lane.ts), each with an isolate of its own, and ends
-// them one way or another. handler.ts makes one per deployment it serves.
+// One deployment on this engine: gives requests to one lane and events to another (lane.ts), each with an isolate of
+// its own, and ends them one way or another. handler.ts makes one per deployment it serves.
 import { performance } from 'node:perf_hooks';
 import { errorMessage, type PlatformError } from '#core/errors.ts';
 import type { EngineMemory, HostMemory } from '../bridge/host-memory.ts';
@@ -10,25 +10,43 @@ import type { InvocationIds } from '../invocation/invocation-id.ts';
 import { eventRecord, thrownIn, type EventRecord } from '../invocation/event-record.ts';
 import { Invocation } from '../invocation/invocation.ts';
 import { StackMapper, type LogLine, type SourceFrame } from '../invocation/log.ts';
-import { failed, failureResponse, isFailureCode, ok, type FailureResponse, type Outcome } from '../invocation/outcome.ts';
+import {
+  failed,
+  failureResponse,
+  isFailureCode,
+  ok,
+  type FailureResponse,
+  type Outcome,
+} from '../invocation/outcome.ts';
 import { Lane, type LaneOwner, type LaneParts } from './lane.ts';
 import { collectBody } from './request-body.ts';
 import type { Exchange } from '../http/listener.ts';
 import type { ProxyRequestIds } from '../http/request-id.ts';
-import { isHttp, type AnyInvocation, type DeploymentConfig, type EventInvocation, type HttpInvocation } from './serving.ts';
+import {
+  isHttp,
+  type AnyInvocation,
+  type DeploymentConfig,
+  type EventInvocation,
+  type HttpInvocation,
+} from './serving.ts';
 
 /** One invocation's end, for the log and the counters. */
 export interface RequestRecord {
   readonly kind: InvocationKind;
-  /** Id of the invocation. */ readonly invocation: string;
+  /** Id of the invocation. */
+  readonly invocation: string;
   readonly traceId: string | null;
-  /** What a trusted proxy calls it; null otherwise. */ readonly requestId: string | null;
+  /** What a trusted proxy calls it; null otherwise. */
+  readonly requestId: string | null;
   readonly deployment: string;
   readonly project: string;
-  /** Of a request; empty for other events. */ readonly method: string;
+  /** Of a request; empty for other events. */
+  readonly method: string;
   readonly target: string;
-  /** 0 for events that are no requests. */ readonly status: number;
-  /** Of an event that is no request. */ readonly event: EventRecord | null;
+  /** 0 for events that are no requests. */
+  readonly status: number;
+  /** Of an event that is no request. */
+  readonly event: EventRecord | null;
   readonly outcome: Outcome;
   readonly cpuMs: number;
   readonly wallMs: number;
@@ -36,10 +54,13 @@ export interface RequestRecord {
 
 /** Why a request failed, as the author of its worker sees it. */
 export interface Explained {
-  /** In words, without what the worker said. */ readonly title: string;
-  /** Of a thrown error. */ readonly name?: string;
+  /** In words, without what the worker said. */
+  readonly title: string;
+  /** Of a thrown error. */
+  readonly name?: string;
   readonly message: string;
-  /** Mapped to the sources. */ readonly stack: string | null;
+  /** Mapped to the sources. */
+  readonly stack: string | null;
   readonly place: SourceFrame | null;
 }
 
@@ -55,8 +76,10 @@ export interface DeploymentParts extends LaneParts {
   /** Whether `onRequest` wants those that ended well, too. */
   readonly recordsAll: boolean;
   readonly ids: InvocationIds;
-  /** Answers failed requests with what their author wants to know; null: as visitors may see it. */ readonly explain: Explain | null;
-  /** Null where no proxy is trusted. */ readonly proxyRequestId: ProxyRequestIds | null;
+  /** Answers failed requests with what their author wants to know; null: as visitors may see it. */
+  readonly explain: Explain | null;
+  /** Null where no proxy is trusted. */
+  readonly proxyRequestId: ProxyRequestIds | null;
 }
 
 /** What events may hold outside of their isolate: the rest is left for requests. */
@@ -132,10 +155,17 @@ export class Deployment implements LaneOwner {
   /** Takes an event that is no request; `delivery.onEnd` hears of its end. */
   deliver(delivery: Delivery): void {
     const { ids, limits } = this.#parts;
-    const invocation: EventInvocation = new Invocation(ids, delivery.kind, delivery, performance.now(), limits.subrequestsMax);
+    const invocation: EventInvocation = new Invocation(
+      ids,
+      delivery.kind,
+      delivery,
+      performance.now(),
+      limits.subrequestsMax,
+    );
     this.#events.lastUsedAt = invocation.startedAt;
     // Events make room for requests and come again; no request makes room for an event.
-    if (!this.#refuses(invocation, this.#events.busy, Math.max(0, this.admitted - this.#http.busy))) this.#start(invocation, null);
+    if (!this.#refuses(invocation, this.#events.busy, Math.max(0, this.admitted - this.#http.busy)))
+      this.#start(invocation, null);
   }
 
   #refuses(invocation: AnyInvocation, waiting: number, admitted: number): boolean {
@@ -280,7 +310,10 @@ export class Deployment implements LaneOwner {
     this.#events.closeSockets(1012, 'Service restart');
   }
 
-  /** Called about once a second: ends what is over its wall limit, and lets go of an isolate that no event has come to for a while. */
+  /**
+   * Called about once a second: ends what is over its wall limit, and lets go of an isolate that no event has come to
+   * for a while.
+   */
   checkWall(now: number): void {
     this.#http.checkWall(now);
     this.#events.checkWall(now);

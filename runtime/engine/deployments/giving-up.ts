@@ -1,14 +1,19 @@
-// When an entry that nothing ends is given up, with its isolate. Pure; serving.ts counts the looks, handler.ts has them made.
+// When an entry that nothing ends is given up, with its isolate. Pure; serving.ts counts the looks, handler.ts has them
+// made.
 
 /** Between two looks at what runs. */
 export const LOOK_MS = 50;
-/** Wall time beside twice the CPU limits of what may run in an entry: others run too, and its limits would have ended it long before. */
+/**
+ * Wall time beside twice the CPU limits of what may run in an entry: others run too, and its limits would have ended it
+ * long before.
+ */
 const SPARE_MS = 5000;
 
 /**
  * Looks at one entry before it is given up; infinite where something in it has no CPU limit.
  *
- * @param limitsMs CPU limits of what may run in it, 0 for none. Of invocations the longest counts, since each is charged by itself.
+ * @param limitsMs CPU limits of what may run in it, 0 for none. Of invocations the longest counts, since each is
+ *   charged by itself.
  * @param startupMs limit of the top level where that runs in it too.
  * @example
  * looksBeforeGivingUp([1000, 1000], null); // 140: 7 s

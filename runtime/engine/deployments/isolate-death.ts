@@ -1,4 +1,5 @@
-// What the death of an isolate means: how its requests end, what the log says, what it counts as. Pure; serving.ts acts on it.
+// What the death of an isolate means: how its requests end, what the log says, what it counts as. Pure; serving.ts acts
+// on it.
 import { errorMessage, PlatformError } from '#core/errors.ts';
 import { failed, type Outcome } from '../invocation/outcome.ts';
 import type { DeathReason } from '../isolates/isolate.ts';
@@ -12,11 +13,13 @@ export interface Death {
 }
 
 /**
- * How an event ends whose isolate died: it has had its attempt, since it may be what the isolate died of. One that was replaced for
- * another's sake comes again uncounted.
+ * How an event ends whose isolate died: it has had its attempt, since it may be what the isolate died of. One that was
+ * replaced for another's sake comes again uncounted.
  */
 export function endOfEvent(outcome: Outcome): Outcome {
-  return outcome.kind === 'failed' && outcome.code === 'isolate_replaced' ? failed('isolate_lost', outcome.details) : outcome;
+  return outcome.kind === 'failed' && outcome.code === 'isolate_replaced'
+    ? failed('isolate_lost', outcome.details)
+    : outcome;
 }
 
 /**

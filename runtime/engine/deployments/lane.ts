@@ -1,6 +1,6 @@
-// One of a deployment's two lanes, for its requests or for its events: owns the isolate that takes new work, made when something comes,
-// and the condemned ones that end what they had. It is what the pool knows, so that neither lane is scheduled, evicted or condemned
-// for what the other does. deployment.ts makes both.
+// One of a deployment's two lanes, for its requests or for its events: owns the isolate that takes new work, made when
+// something comes, and the condemned ones that end what they had. It is what the pool knows, so that neither lane is
+// scheduled, evicted or condemned for what the other does. deployment.ts makes both.
 import type { HostMemory } from '../bridge/host-memory.ts';
 import type { Part } from '../bridge/protocol.ts';
 import { failed, ok, type Outcome } from '../invocation/outcome.ts';
@@ -15,7 +15,8 @@ export interface LaneParts extends ServingParts {
 
 /** The deployment a lane belongs to. */
 export interface LaneOwner extends ServingOwner {
-  /** What is held for it outside of its isolates. */ readonly hostMemory: HostMemory;
+  /** What is held for it outside of its isolates. */
+  readonly hostMemory: HostMemory;
   /** An invocation that lost its isolate before it had any effect. */
   restart(invocation: AnyInvocation): void;
 }

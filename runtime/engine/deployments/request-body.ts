@@ -1,5 +1,6 @@
-// Small request bodies, collected on the host so that they enter the isolate together with their request. deployment.ts calls it.
-// ASCII goes in as text: a string costs a fraction of what an array of bytes does, on both sides and to the garbage collector.
+// Small request bodies, collected on the host so that they enter the isolate together with their request. deployment.ts
+// calls it. ASCII goes in as text: a string costs a fraction of what an array of bytes does, on both sides and to the
+// garbage collector.
 import { isAscii } from 'node:buffer';
 import type { Part } from '../bridge/protocol.ts';
 import type { Exchange } from '../http/listener.ts';

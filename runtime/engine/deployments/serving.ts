@@ -1,5 +1,5 @@
-// One isolate that serves a deployment, from its start to its end: it gives it requests, hears what becomes of them, and
-// condemns it when a limit is broken. deployment.ts makes one whenever it has none.
+// One isolate that serves a deployment, from its start to its end: it gives it requests, hears what becomes of them,
+// and condemns it when a limit is broken. deployment.ts makes one whenever it has none.
 import { performance } from 'node:perf_hooks';
 import { errorMessage, PlatformError, type ErrorDetails } from '#core/errors.ts';
 import type { Limits } from '#core/limits.ts';
@@ -29,15 +29,20 @@ export interface DeploymentConfig {
   readonly vars: Readonly<Record<string, string>>;
   /** Binding name -> kind. */
   readonly bindings: Readonly<Record<string, string>>;
-  /** The bundle and its hash. */ readonly code: () => { readonly code: string; readonly hash: string };
+  /** The bundle and its hash. */
+  readonly code: () => { readonly code: string; readonly hash: string };
   readonly sourceMap: () => string | null;
-  /** To be done before its worker is loaded: its migrations. Null when there is nothing, or no more. @throws {PlatformError} */
+  /**
+   * To be done before its worker is loaded: its migrations. Null when there is nothing, or no more. @throws
+   * {PlatformError}
+   */
   readonly prepare?: (() => Promise<void>) | null;
 }
 
 /** What serving needs beside its isolate. */
 export interface ServingParts {
-  /** Of the deployment. */ readonly counters: DeploymentCounters;
+  /** Of the deployment. */
+  readonly counters: DeploymentCounters;
   readonly engineCounters: EngineCounters;
   readonly handlers: HostHandlers;
   readonly limits: Limits;
@@ -52,7 +57,8 @@ export interface ServingParts {
 /** The deployment that is served. */
 export interface ServingOwner {
   readonly config: DeploymentConfig;
-  /** Open WebSockets in all its isolates. */ readonly openSockets: { count: number };
+  /** Open WebSockets in all its isolates. */
+  readonly openSockets: { count: number };
   /** Ends an invocation: the response where none is out yet, the log, the record. */
   end(invocation: AnyInvocation, outcome: Outcome, now?: number): void;
   log(level: LogLine['level'], text: string, invocation: AnyInvocation | null): void;
@@ -88,7 +94,8 @@ const CALLS_MAX = 10_000;
 export interface ServingHooks {
   /** An invocation that lost its isolate before it had any effect. */
   readonly onRestart: (invocation: AnyInvocation) => void;
-  /** The worker is loaded. */ readonly onReady: () => void;
+  /** The worker is loaded. */
+  readonly onReady: () => void;
   readonly onStartFailed: (outcome: Outcome & { kind: 'failed' }) => void;
   readonly onCondemned: () => void;
   readonly onGone: () => void;
@@ -119,10 +126,18 @@ export class Serving implements LinkEvents, CpuMeter {
   #isReading = false;
   /** Work of the host that is no invocation's. */
   #stray: StrayOwner;
-  /** The entry being read answered `start`: while a top-level `await` is pending, every other entry makes us ask again. */
+  /**
+   * The entry being read answered `start`: while a top-level `await` is pending, every other entry makes us ask again.
+   */
   #asked = false;
 
-  constructor(deployment: ServingOwner, parts: ServingParts, isolate: WorkerIsolate, memory: HostMemory, hooks: ServingHooks) {
+  constructor(
+    deployment: ServingOwner,
+    parts: ServingParts,
+    isolate: WorkerIsolate,
+    memory: HostMemory,
+    hooks: ServingHooks,
+  ) {
     this.#deployment = deployment;
     this.#parts = parts;
     this.#isolate = isolate;
@@ -136,7 +151,8 @@ export class Serving implements LinkEvents, CpuMeter {
       request: () => isolate.request(),
     });
     this.#stray = new StrayOwner({
-      limitMs: () => (this.#state === 'starting' ? parts.limits.startupCpuMs : parts.limits.cpu.http[deployment.config.plan]),
+      limitMs: () =>
+        this.#state === 'starting' ? parts.limits.startupCpuMs : parts.limits.cpu.http[deployment.config.plan],
       settled: (cpuMs) => parts.counters.spentByHost(null, cpuMs),
     });
     this.#link.start();
@@ -156,7 +172,10 @@ export class Serving implements LinkEvents, CpuMeter {
     return this.#state === 'starting';
   }
 
-  /** Reads the worker's code and gives it to the isolate, before the first entry; every way this can fail ends what waits. */
+  /**
+   * Reads the worker's code and gives it to the isolate, before the first entry; every way this can fail ends what
+   * waits.
+   */
   loadWorker(): void {
     if (this.#state === 'gone') return;
     const { config } = this.#deployment;
@@ -203,7 +222,9 @@ export class Serving implements LinkEvents, CpuMeter {
       this.#hooks.onReady();
     } else if (state === 'pending') {
       this.#topLevelTimer ??= setTimeout(() => {
-        this.#failStart(failed('worker_start_failed', { reason: `a top-level await did not settle within ${startupWallMs} ms` }));
+        this.#failStart(
+          failed('worker_start_failed', { reason: `a top-level await did not settle within ${startupWallMs} ms` }),
+        );
       }, startupWallMs);
     } else if (state === 'syntax') this.#failStart(failed('worker_syntax_error', { reason }));
     else if (state === 'cpu') this.#failStart(failed('startup_cpu_limit_exceeded', { limitMs: startupCpuMs }));
@@ -229,14 +250,23 @@ export class Serving implements LinkEvents, CpuMeter {
       return;
     }
     const exchange = invocation.answer;
-    // In two steps, here and wherever a request makes one: V8 makes a closure that goes to a property at once in the old generation, where
-    // it holds on to all of its request until the next full collection (ARCHITECTURE.md, 6).
+    // In two steps, here and wherever a request makes one: V8 makes a closure that goes to a property at once in the
+    // old generation, where it holds on to all of its request until the next full collection (ARCHITECTURE.md, 6).
     const onAbort = (): void => this.#clientGone(invocation);
     exchange.onAbort = onAbort;
     const headerBlock = this.#parts.clientHeaders(exchange.headerBlock, exchange.remoteAddress);
-    this.#link.sendRequest(id, exchange.method, `${this.#parts.protocol}://${exchange.host}${exchange.target}`, headerBlock, body);
+    this.#link.sendRequest(
+      id,
+      exchange.method,
+      `${this.#parts.protocol}://${exchange.host}${exchange.target}`,
+      headerBlock,
+      body,
+    );
     if (body !== undefined) return;
-    const stream = this.#link.openBody(id, { resume: () => exchange.resumeBody(), cancel: () => exchange.resumeBody() });
+    const stream = this.#link.openBody(id, {
+      resume: () => exchange.resumeBody(),
+      cancel: () => exchange.resumeBody(),
+    });
     exchange.readBody({ chunk: (bytes) => stream.write(bytes, true), end: () => stream.end() });
   }
 
@@ -248,7 +278,11 @@ export class Serving implements LinkEvents, CpuMeter {
     if (invocation.phase === 'running') {
       this.#running.remove(invocation.id);
       this.#link.closeSockets(1001, '', invocation.id);
-      this.#link.abort(invocation.id, { code: 'client_gone', name: 'AbortError', message: errorMessage('client_gone') });
+      this.#link.abort(invocation.id, {
+        code: 'client_gone',
+        name: 'AbortError',
+        message: errorMessage('client_gone'),
+      });
     } else {
       // The response is on its way: its stream ends, what `waitUntil` was given goes on.
       this.#link.cancelStream(invocation.id);
@@ -335,7 +369,11 @@ export class Serving implements LinkEvents, CpuMeter {
     } catch (error) {
       const mended = withoutBadLength(headerBlock, error);
       if (mended !== null) {
-        this.#deployment.log('warn', 'The content-length of the response is not sent, since it is no number', invocation);
+        this.#deployment.log(
+          'warn',
+          'The content-length of the response is not sent, since it is no number',
+          invocation,
+        );
         this.response(id, status, mended, body, over);
         return;
       }
@@ -420,13 +458,18 @@ export class Serving implements LinkEvents, CpuMeter {
     if (invocation === undefined) return;
     if (failure.code === 'worker_threw') {
       this.#deployment.log('error', `Uncaught ${failure.stack ?? `${failure.name}: ${failure.message}`}`, invocation);
-      if (failure.passThrough === true && isHttp(invocation) && this.#parts.passThrough(invocation.answer, this.#deployment.config)) {
+      if (
+        failure.passThrough === true &&
+        isHttp(invocation) &&
+        this.#parts.passThrough(invocation.answer, this.#deployment.config)
+      ) {
         invocation.phase = 'answered';
         return;
       }
     }
     const outcome = toOutcome(failure);
-    if (failure.code !== 'worker_threw') this.#deployment.log('error', errorMessage(outcome.code, outcome.details), invocation);
+    if (failure.code !== 'worker_threw')
+      this.#deployment.log('error', errorMessage(outcome.code, outcome.details), invocation);
     this.#over(id, outcome);
   }
 
@@ -459,10 +502,14 @@ export class Serving implements LinkEvents, CpuMeter {
     if (invocation !== undefined) this.#charge(invocation, cpuMs);
   }
 
-  /** @param cpuMs all it has used so far in this isolate. @throws {Error} where that is less than it was: a guest takes nothing back. */
+  /**
+   * @param cpuMs all it has used so far in this isolate. @throws {Error} where that is less than it was: a guest takes
+   * nothing back.
+   */
   #charge(invocation: AnyInvocation, cpuMs: number, mayEnd = true): void {
     const usedMs = invocation.lostCpuMs + cpuMs;
-    if (usedMs < invocation.cpuMs) throw new Error(`A guest says that ${usedMs} ms were used after ${invocation.cpuMs} ms`);
+    if (usedMs < invocation.cpuMs)
+      throw new Error(`A guest says that ${usedMs} ms were used after ${invocation.cpuMs} ms`);
     this.#parts.counters.charge(invocation.kind, usedMs - invocation.cpuMs);
     invocation.cpuMs = usedMs;
     invocation.charged = true;
@@ -549,11 +596,16 @@ export class Serving implements LinkEvents, CpuMeter {
     const { plan } = this.#deployment.config;
     const limitMs = invocation === undefined ? this.#parts.limits.cpu.http[plan] : this.#cpuLimitMs(invocation);
     // Of a socket it is what the budget of its last message was used up with: its charge has come before.
-    if (invocation !== undefined) this.#charge(invocation, Math.max(cpuMs, invocation.cpuMs - invocation.lostCpuMs), false);
+    if (invocation !== undefined)
+      this.#charge(invocation, Math.max(cpuMs, invocation.cpuMs - invocation.lostCpuMs), false);
     const usedMs = Math.round(cpuMs + (invocation === undefined ? 0 : invocation.hostCpuMs - invocation.hostCpuBefore));
     // One that the host has ended before has been told of.
     if (invocation !== undefined || id === 0)
-      this.#deployment.log('error', `CPU limit exceeded: used ${usedMs} ms of ${limitMs} ms (plan ${plan})`, invocation ?? null);
+      this.#deployment.log(
+        'error',
+        `CPU limit exceeded: used ${usedMs} ms of ${limitMs} ms (plan ${plan})`,
+        invocation ?? null,
+      );
     if (invocation !== undefined) this.#over(id, failed('cpu_limit_exceeded', { limitMs, usedMs }));
     this.#condemn();
     // What the entry had not come to read yet is read by the next one.
@@ -677,7 +729,8 @@ export class Serving implements LinkEvents, CpuMeter {
   /** The end: whatever runs or waits ends with the outcome. */
   dispose(outcome: Outcome, ofEvents = outcome): void {
     if (this.#state === 'gone') return;
-    if (this.#state === 'starting' && outcome.kind === 'failed' && !this.#diedServing) this.#hooks.onStartFailed(outcome);
+    if (this.#state === 'starting' && outcome.kind === 'failed' && !this.#diedServing)
+      this.#hooks.onStartFailed(outcome);
     this.#state = 'gone';
     if (this.#timer !== null) clearTimeout(this.#timer);
     clearTimeout(this.#topLevelTimer);
@@ -705,7 +758,10 @@ function toOutcome({ code, name, message, stack }: Failure): Outcome & { kind: '
   return isFailureCode(code) ? failed(code) : failed('internal');
 }
 
-/** A message of a WebSocket has a budget of its own, and what an open one does without a message has one now and then: as in the guest. */
+/**
+ * A message of a WebSocket has a budget of its own, and what an open one does without a message has one now and then:
+ * as in the guest.
+ */
 function renewBudget(invocation: AnyInvocation, now: number): void {
   invocation.budgetFrom = now;
   invocation.cpuBefore = invocation.cpuMs;

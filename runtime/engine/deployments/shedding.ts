@@ -1,10 +1,13 @@
-// How many requests each deployment may have while the engine has more than it can serve: all the same number, so that the greediest
-// are refused first and the modest notice nothing. handler.ts looks a few times a second; a request compares one number. Pure.
+// How many requests each deployment may have while the engine has more than it can serve: all the same number, so that
+// the greediest are refused first and the modest notice nothing. handler.ts looks a few times a second; a request
+// compares one number. Pure.
 
 /** What saturates an engine. */
 export interface SheddingLimits {
-  /** Requests of all deployments that run or wait. */ readonly engineRequestsMax: number;
-  /** How long its event loop may be late, twice in a row. */ readonly engineLagMsMax: number;
+  /** Requests of all deployments that run or wait. */
+  readonly engineRequestsMax: number;
+  /** How long its event loop may be late, twice in a row. */
+  readonly engineLagMsMax: number;
 }
 
 /** Fewer requests than this are not the reason of a late event loop. */

@@ -1,5 +1,5 @@
-// When a worker that used up a budget while it was loaded may try again: each try may burn the whole startup budget, so without a
-// pause every request would buy one. deployment.ts asks before it starts an isolate. Pure: time comes in.
+// When a worker that used up a budget while it was loaded may try again: each try may burn the whole startup budget, so
+// without a pause every request would buy one. deployment.ts asks before it starts an isolate. Pure: time comes in.
 import { failed, type Outcome } from '../invocation/outcome.ts';
 
 type Failure = Outcome & { kind: 'failed' };
@@ -7,7 +7,11 @@ type Failure = Outcome & { kind: 'failed' };
 const FIRST_MS = 1000;
 const MOST_MS = 60_000;
 /** What costs little, or is mended by waiting for another service, is tried again at once. */
-const costly: ReadonlySet<string> = new Set(['startup_cpu_limit_exceeded', 'memory_limit_exceeded', 'isolate_replaced']);
+const costly: ReadonlySet<string> = new Set([
+  'startup_cpu_limit_exceeded',
+  'memory_limit_exceeded',
+  'isolate_replaced',
+]);
 
 export class StartPause {
   #failures = 0;

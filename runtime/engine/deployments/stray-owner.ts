@@ -1,5 +1,5 @@
-// Who is charged for work of the host that no running invocation asked for: a worker's top level, and code that goes on after its
-// invocation. It has a budget of its own, so that nothing is free. One per isolate, made by serving.ts.
+// Who is charged for work of the host that no running invocation asked for: a worker's top level, and code that goes on
+// after its invocation. It has a budget of its own, so that nothing is free. One per isolate, made by serving.ts.
 import { PlatformError } from '#core/errors.ts';
 import type { CallOwner } from '../bridge/host-calls.ts';
 
@@ -8,7 +8,8 @@ const RENEWAL_MS = 10_000;
 
 /** What it needs. */
 export interface StrayParts {
-  /** Of one budget; 0: no limit. */ readonly limitMs: () => number;
+  /** Of one budget; 0: no limit. */
+  readonly limitMs: () => number;
   readonly settled: (cpuMs: number) => void;
 }
 

@@ -1,5 +1,6 @@
-// What becomes of an invocation: its response or its event's result goes out, or why there is none; and it is over when nothing
-// that it was to wait for is left. Used by dispatch.ts. Hot path: each object here is made only where the answer needs it.
+// What becomes of an invocation: its response or its event's result goes out, or why there is none; and it is over when
+// nothing that it was to wait for is left. Used by dispatch.ts. Hot path: each object here is made only where the
+// answer needs it.
 import { FIELD, RECORD, STREAM, toHost, type Failure, type Part } from '../bridge/protocol.ts';
 import { ExecutionContext } from './execution-context.ts';
 import { host, type HostBody } from './host.ts';

@@ -49,14 +49,25 @@ export function startCall(
 ): { id: number; reply: Promise<HostReply> } {
   // Refused here, as the host would: hundreds of thousands of records in one answer would hold its main thread.
   if (pending >= CALLS_MAX) {
-    const refused: Promise<HostReply> = Promise.reject(new TypeError(`More than ${CALLS_MAX} calls of one worker are under way`));
+    const refused: Promise<HostReply> = Promise.reject(
+      new TypeError(`More than ${CALLS_MAX} calls of one worker are under way`),
+    );
     return { id: -1, reply: refused };
   }
   const owner = currentInvocation();
   const id = takeFree() ?? waiters.length;
   pending++;
   let record =
-    toHost.call + FIELD + id + FIELD + (owner === undefined ? 0 : owner.id) + FIELD + name + FIELD + (toJson(args) ?? 'null') + FIELD;
+    toHost.call +
+    FIELD +
+    id +
+    FIELD +
+    (owner === undefined ? 0 : owner.id) +
+    FIELD +
+    name +
+    FIELD +
+    (toJson(args) ?? 'null') +
+    FIELD;
   for (let at = 0; at < parts.length; at++) record += outbox.part(parts[at]!) + FIELD;
   outbox.meta += record + RECORD;
   const reply = new Promise<HostReply>((resolve, reject) => {
@@ -96,7 +107,8 @@ const constructors: Record<string, ErrorConstructor> = { Error, TypeError, Range
 export function toError(failure: Failure): Error & { code: string } {
   const constructor = constructors[failure.name] ?? Error;
   const error = new constructor(failure.message) as Error & { code: string };
-  if (error.name !== failure.name) Object.defineProperty(error, 'name', { value: failure.name, configurable: true, writable: true });
+  if (error.name !== failure.name)
+    Object.defineProperty(error, 'name', { value: failure.name, configurable: true, writable: true });
   Object.defineProperty(error, 'code', { value: failure.code, configurable: true, writable: true });
   return error;
 }

@@ -1,5 +1,5 @@
-// Which invocation is running, kept by V8 across `await`, `then` and everything built on promises (continuation data), and
-// AsyncLocalStorage on top of it. Timers and events carry the context of whoever registered them by hand.
+// Which invocation is running, kept by V8 across `await`, `then` and everything built on promises (continuation data),
+// and AsyncLocalStorage on top of it. Timers and events carry the context of whoever registered them by hand.
 
 /** Native functions of one context, handed in by main.ts. */
 export interface Native {
@@ -12,7 +12,10 @@ export interface Native {
   ): void;
   /** Whose code this is, and the descriptor on which a crash of the process says so; below 0: none. */
   own(owner: string, crashDescriptor: number): void;
-  /** How many ms of CPU code may run without a point where V8 allows an interrupt, such as a loop over slow built-ins; 0: any. */
+  /**
+   * How many ms of CPU code may run without a point where V8 allows an interrupt, such as a loop over slow built-ins;
+   * 0: any.
+   */
   stretch(ms: number): void;
   readonly run: unknown;
   /** Compiles a worker and runs its top level: `[state, error or specifier, line, column]`, see native/guest.cc. */
@@ -42,24 +45,36 @@ export interface Native {
   digest(bytes: Uint8Array, bits: number): ArrayBuffer;
   /** Lets the text of the guest's own script lie in memory that all isolates share. */
   shareSource(text: unknown): void;
-  /** As `evaluate`, of a script that the host provided for all isolates of the snapshot of that key; undefined: it did not. */
+  /**
+   * As `evaluate`, of a script that the host provided for all isolates of the snapshot of that key; undefined: it did
+   * not.
+   */
   evaluateShared(key: string, name: string, label: string): unknown;
   plainUrl(text: string, base: string | undefined, places: Uint32Array): string | undefined;
   /** `Reflect.construct` and `WebAssembly.CompileError`, as the fences use them. */
   fences(construct: unknown, compileError: unknown): void;
-  /** A constructor in place of another, which bounds the memory that it makes; `adapt` gives the first argument where it is a function. */
+  /**
+   * A constructor in place of another, which bounds the memory that it makes; `adapt` gives the first argument where it
+   * is a function.
+   */
   fence<Original extends object>(original: Original, adapt?: (callback: never) => unknown): Original | undefined;
   /** A method in place of another: ArrayBuffer's that resize (0), WebAssembly's that compile (1). */
   fenceMethod(original: unknown, length: number, kind: 0 | 1): unknown;
 }
 
-/** CPU milliseconds used and allowed (0 = no limit; below 0, of what was ended: nobody knows whose it was). The native watch reads and writes both by name. */
+/**
+ * CPU milliseconds used and allowed (0 = no limit; below 0, of what was ended: nobody knows whose it was). The native
+ * watch reads and writes both by name.
+ */
 export interface Account {
   used: number;
   limit: number;
 }
 
-/** What runs: an account to charge, and the stores of AsyncLocalStorage. The base context of an invocation is the invocation itself. */
+/**
+ * What runs: an account to charge, and the stores of AsyncLocalStorage. The base context of an invocation is the
+ * invocation itself.
+ */
 export interface Context {
   readonly account: Account;
   readonly stores: ReadonlyMap<AsyncLocalStorage<unknown>, unknown> | null;
@@ -122,7 +137,9 @@ export class AsyncLocalStorage<Store> {
 
   getStore(): Store | undefined {
     const stores = native.getContext()?.stores;
-    return stores?.has(this as AsyncLocalStorage<unknown>) ? (stores.get(this as AsyncLocalStorage<unknown>) as Store) : this.#defaultValue;
+    return stores?.has(this as AsyncLocalStorage<unknown>)
+      ? (stores.get(this as AsyncLocalStorage<unknown>) as Store)
+      : this.#defaultValue;
   }
 
   run<Result>(store: Store, callback: (...parameters: never[]) => Result, ...parameters: unknown[]): Result {

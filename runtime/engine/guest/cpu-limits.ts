@@ -1,5 +1,5 @@
-// The CPU limits of what runs here, and from them how long code may run where V8 cannot interrupt it: the native watch ends it after that.
-// main.ts sets them, dispatch.ts asks.
+// The CPU limits of what runs here, and from them how long code may run where V8 cannot interrupt it: the native watch
+// ends it after that. main.ts sets them, dispatch.ts asks.
 import type { Native } from './context.ts';
 
 let native: Native;
@@ -8,7 +8,10 @@ let requestMs = 0;
 let longestMs = 0;
 let isServing = false;
 
-/** Of a request, which those that come before the worker serves have as well, and of the top level, which runs now; 0: none. */
+/**
+ * Of a request, which those that come before the worker serves have as well, and of the top level, which runs now; 0:
+ * none.
+ */
 export function limitCpu(functions: Native, ofRequestMs: number, startupMs: number): void {
   native = functions;
   requestMs = ofRequestMs;

@@ -1,6 +1,6 @@
-// One entry into the isolate: reads the records the host sent, starts requests, resumes what waited, and at the end of all
-// microtasks (`flush`, called by the native half) shares out the CPU and sends everything back at once. Hot path: each
-// object here is made per request only where the request needs it.
+// One entry into the isolate: reads the records the host sent, starts requests, resumes what waited, and at the end of
+// all microtasks (`flush`, called by the native half) shares out the CPU and sends everything back at once. Hot path:
+// each object here is made per request only where the request needs it.
 import { Inbox, NOTHING, STREAM, toGuest, toHost, type Failure, type Part } from '../bridge/protocol.ts';
 import { answer, answerEvent, fail, finish, onSettled } from './answers.ts';
 import { failCall, pendingCalls, settleCall } from './calls.ts';
@@ -36,8 +36,15 @@ export interface Worker {
   readonly [handler: string]: unknown;
 }
 
-/** What a module of events/ makes of one kind of event: calls the worker's handler for it, and says what became of it. */
-export type EventHandler = (worker: Worker | null, env: unknown, context: ExecutionContext, event: unknown) => Promise<unknown>;
+/**
+ * What a module of events/ makes of one kind of event: calls the worker's handler for it, and says what became of it.
+ */
+export type EventHandler = (
+  worker: Worker | null,
+  env: unknown,
+  context: ExecutionContext,
+  event: unknown,
+) => Promise<unknown>;
 
 /** Modules of events/ by kind; lazy.ts knows how to get them. */
 export const eventHandlers: { load: (kind: string) => EventHandler } = {
@@ -64,7 +71,10 @@ export function connectDispatch(functions: Native, answer: typeof leave, onStart
   native.bind(enter, flush, onRejection, leave);
 }
 
-/** What came before the worker serves, in a chain; null once it does. An isolate's first entry brings its first requests. */
+/**
+ * What came before the worker serves, in a chain; null once it does. An isolate's first entry brings its first
+ * requests.
+ */
 let early: Early | null = { call: () => {}, invocation: null, next: null };
 let lastEarly = early;
 
@@ -104,7 +114,10 @@ function callReleased(): void {
   }
 }
 
-/** The inbox being read. Still set after an entry that was ended while a handler ran: its fields are read, its record is not closed. */
+/**
+ * The inbox being read. Still set after an entry that was ended while a handler ran: its fields are read, its record is
+ * not closed.
+ */
 let unread: Inbox | null = null;
 /** A budget was broken here: the host has another isolate made. */
 let isCondemned = false;
@@ -228,7 +241,9 @@ function read(inbox: Inbox): void {
 const PLAIN_URL = /^[!$&-;=?-Z_a-z~%[\]@]*$/;
 
 function serialised(url: string): string {
-  return PLAIN_URL.test(url) && !url.includes('/.') && !url.includes('%2e') && !url.includes('%2E') ? url : new URL(url).href;
+  return PLAIN_URL.test(url) && !url.includes('/.') && !url.includes('%2e') && !url.includes('%2E')
+    ? url
+    : new URL(url).href;
 }
 
 function startRequest(inbox: Inbox): void {
@@ -237,7 +252,12 @@ function startRequest(inbox: Inbox): void {
   const url = inbox.part(inbox.field()) as string;
   const headerBlock = inbox.part(inbox.field()) as string;
   const bodyField = inbox.field();
-  const body = bodyField === NOTHING ? null : bodyField === STREAM ? incomingBody(invocation.id, invocation) : inbox.part(bodyField);
+  const body =
+    bodyField === NOTHING
+      ? null
+      : bodyField === STREAM
+        ? incomingBody(invocation.id, invocation)
+        : inbox.part(bodyField);
   // Here it might only find what made the one before it spin: a fresh isolate answers it.
   if (isCondemned && bodyField === NOTHING && (method === 'GET' || method === 'HEAD' || method === 'OPTIONS')) {
     send(toHost.unstarted, invocation.id);
@@ -373,12 +393,13 @@ function culprit(account: Account, touched: Invocation | null): Account {
   return touched;
 }
 
-// The native half ended the entry in the middle: V8 dropped all queued continuations, so nothing that ran in this entry and
-// has not finished can be trusted to go on.
+// The native half ended the entry in the middle: V8 dropped all queued continuations, so nothing that ran in this entry
+// and has not finished can be trusted to go on.
 function onBreach(account: Account, touched: Invocation | null): void {
   isCondemned = true;
   let lost = '';
-  for (let at = touched; at !== null; at = at.nextTouched) if (!at.over && at !== account) lost += (lost === '' ? '' : ',') + at.id;
+  for (let at = touched; at !== null; at = at.nextTouched)
+    if (!at.over && at !== account) lost += (lost === '' ? '' : ',') + at.id;
   send(toHost.breach, account instanceof Invocation ? account.id : 0, account.used, lost);
   if (account instanceof Invocation) closeInvocation(account);
 }

@@ -24,11 +24,18 @@ export function createEnvironment(config: EnvironmentConfig): Record<string, unk
   // Where the `cloudflare:workers` shim finds its `env`.
   Object.defineProperty(globalThis, Symbol.for('platform.env'), { value: env, configurable: true, writable: true });
   // Where the node:process shim finds its variables.
-  Object.defineProperty(globalThis, Symbol.for('platform.env.vars'), { value: env['vars'], configurable: true, writable: true });
+  Object.defineProperty(globalThis, Symbol.for('platform.env.vars'), {
+    value: env['vars'],
+    configurable: true,
+    writable: true,
+  });
   return env;
 }
 
-/** Made when it is read for the first time: most invocations use few of their bindings, and its module has to be fetched. */
+/**
+ * Made when it is read for the first time: most invocations use few of their bindings, and its module has to be
+ * fetched.
+ */
 function defineBinding(env: object, name: string, kind: string): void {
   const define = (value: unknown): void => {
     Object.defineProperty(env, name, { value, enumerable: true, configurable: true, writable: true });

@@ -1,6 +1,7 @@
-// What stands in tenants' hands in place of V8's own where that would escape a bound: constructors and methods that make memory which
-// V8 counts nowhere, or only once it is had, and FinalizationRegistry, whose callbacks V8 runs outside all entries. Tenants see what
-// they would see of V8's: names, prototypes, species, subclasses. Installed by main.ts in each isolate: native functions are in no snapshot.
+// What stands in tenants' hands in place of V8's own where that would escape a bound: constructors and methods that
+// make memory which V8 counts nowhere, or only once it is had, and FinalizationRegistry, whose callbacks V8 runs
+// outside all entries. Tenants see what they would see of V8's: names, prototypes, species, subclasses. Installed by
+// main.ts in each isolate: native functions are in no snapshot.
 import { currentContext, enterContext, type Context, type Native } from './context.ts';
 import { requestLimitMs } from './cpu-limits.ts';
 import { currentEntry } from './invocation.ts';
@@ -43,7 +44,10 @@ export function installFences(native: Native, atomicsWaitMs: number): void {
     replace(wasm, name, native.fenceMethod((wasm as unknown as Record<string, object>)[name]!, 1, 1));
 }
 
-/** `Atomics.wait`, which holds the thread: nobody else could wake it, so that more than a bound in one entry only keeps a worker from answering. */
+/**
+ * `Atomics.wait`, which holds the thread: nobody else could wake it, so that more than a bound in one entry only keeps
+ * a worker from answering.
+ */
 function boundedWait(native: Native, entryMsMax: number): typeof Atomics.wait {
   let entry = -1;
   let leftMs = entryMsMax;

@@ -1,4 +1,5 @@
-// Workers of the older kind: `addEventListener('fetch', (event) => event.respondWith(...))` instead of a default export.
+// Workers of the older kind: `addEventListener('fetch', (event) => event.respondWith(...))` instead of a default
+// export.
 import { dispatchTrusted, EventTarget, hasListeners, type Event } from './web/events.ts';
 import type { ExecutionContext } from './execution-context.ts';
 

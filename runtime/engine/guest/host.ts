@@ -1,5 +1,5 @@
-// The guest's end of the bridge as the web APIs see it. `main.ts` fills it in when an isolate starts; at snapshot time and
-// in unit tests under Node there is no host, and every use says so.
+// The guest's end of the bridge as the web APIs see it. `main.ts` fills it in when an isolate starts; at snapshot time
+// and in unit tests under Node there is no host, and every use says so.
 import type { HostCallName, Part } from '../bridge/protocol.ts';
 
 /** What the host answers to a call. */
@@ -38,15 +38,23 @@ export interface Host {
   atob(text: string): string | undefined;
   /** UTF-8 bytes of a text; lone surrogates become U+FFFD. */
   utf8Encode(text: string): Uint8Array;
-  /** The same into the beginning of an array that is 64 bytes longer than three for each code unit: how many it took. */
+  /**
+   * The same into the beginning of an array that is 64 bytes longer than three for each code unit: how many it took.
+   */
   utf8EncodeInto(text: string, target: Uint8Array): number;
-  /** A shallow copy of an object of our own, with the properties that it owns by definition and its private ones; undefined: not here. */
+  /**
+   * A shallow copy of an object of our own, with the properties that it owns by definition and its private ones;
+   * undefined: not here.
+   */
   clone<Copied extends object>(object: Copied): Copied | undefined;
   /** Text of UTF-8 bytes; malformed sequences become U+FFFD, a byte order mark stays. */
   utf8Decode(bytes: Uint8Array): string;
   /** The SHA digest of 160 (SHA-1), 256, 384 or 512 bits. */
   digest(bytes: Uint8Array, bits: number): ArrayBuffer;
-  /** An ordinary http or https URL, or what a path and such a base give together; where its components begin goes into `places`. */
+  /**
+   * An ordinary http or https URL, or what a path and such a base give together; where its components begin goes into
+   * `places`.
+   */
   plainUrl(text: string, base: string | undefined, places: Uint32Array): string | undefined;
 }
 

@@ -1,4 +1,5 @@
-// Byte streams from the host: bodies whose chunks are read on demand, each read giving credit back. The other direction: pumps.ts.
+// Byte streams from the host: bodies whose chunks are read on demand, each read giving credit back. The other
+// direction: pumps.ts.
 import { toHost, type Failure, type Part } from '../bridge/protocol.ts';
 import { toError } from './calls.ts';
 import { currentInvocation, disown, own, touch, type Invocation, type Owned } from './invocation.ts';
@@ -32,11 +33,16 @@ export class IncomingBody implements HostBody, Owned {
     if (isOwned && owner !== undefined) own(owner, this);
   }
 
-  /** It ends with its invocation, read or not: what it is read from must not stay open for it, and nothing else would bound that time. */
+  /**
+   * It ends with its invocation, read or not: what it is read from must not stay open for it, and nothing else would
+   * bound that time.
+   */
   abandon(): void {
     if (this.#ended) return;
     this.break(
-      new OverError('The invocation that this body came with is over: read it before, or in a promise that is given to waitUntil'),
+      new OverError(
+        'The invocation that this body came with is over: read it before, or in a promise that is given to waitUntil',
+      ),
     );
     send(toHost.cancel, this.id);
   }
@@ -110,7 +116,11 @@ export class IncomingBody implements HostBody, Owned {
 const incoming = new SafeMap<number, IncomingBody>();
 
 /** The body that the host sends under an id. @param isOwned it ends with the invocation. */
-export function incomingBody(id: number, owner: Invocation | undefined = currentInvocation(), isOwned = false): HostBody {
+export function incomingBody(
+  id: number,
+  owner: Invocation | undefined = currentInvocation(),
+  isOwned = false,
+): HostBody {
   const body = new IncomingBody(id, owner, isOwned);
   incoming.set(id, body);
   if (isOwned && owner?.over === true) body.abandon();

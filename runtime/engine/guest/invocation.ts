@@ -1,5 +1,5 @@
-// One event being served inside the isolate: its CPU account, its abort signal, what `waitUntil` was given, and the context
-// object the worker sees. dispatch.ts makes and ends it; the bridge names it by id.
+// One event being served inside the isolate: its CPU account, its abort signal, what `waitUntil` was given, and the
+// context object the worker sees. dispatch.ts makes and ends it; the bridge names it by id.
 import type { AbortSignal } from './web/abort.ts';
 import { AbortController } from './web/abort.ts';
 import type { Account, Context } from './context.ts';
@@ -32,8 +32,8 @@ export class Invocation implements Context, Account {
   waiting = 0;
   answered = false;
   over = false;
-  // Links of the list of open invocations and of those that ran in this entry: fields, not arrays, so that no built-in that
-  // tenant code may have patched ever gets an invocation to see (safe.ts).
+  // Links of the list of open invocations and of those that ran in this entry: fields, not arrays, so that no built-in
+  // that tenant code may have patched ever gets an invocation to see (safe.ts).
   next: Invocation | null = null;
   previous: Invocation | null = null;
   nextTouched: Invocation | null = null;

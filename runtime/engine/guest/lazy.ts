@@ -1,12 +1,14 @@
-// APIs that few workers use: each module of lazy/ (not of its folders) is bundled into a script of its own (isolates/snapshot-build.ts), which lies
-// on the host until its globals are asked for the first time, and so costs neither the snapshot nor any other isolate a byte.
+// APIs that few workers use: each module of lazy/ (not of its folders) is bundled into a script of its own
+// (isolates/snapshot-build.ts), which lies on the host until its globals are asked for the first time, and so costs
+// neither the snapshot nor any other isolate a byte.
 //
-// A module of lazy/ exports its globals by their names. What it imports of the guest's other files is no copy of them: its script
-// gets it as LazyParts, which must have it (a test compares). Older ones, and those of bindings/ and events/, export one function
-// instead, which gets LazyParts itself, and import types only. To add one: its file, its name and globals in `lazyGlobals`.
+// A module of lazy/ exports its globals by their names. What it imports of the guest's other files is no copy of them:
+// its script gets it as LazyParts, which must have it (a test compares). Older ones, and those of bindings/ and
+// events/, export one function instead, which gets LazyParts itself, and import types only. To add one: its file, its
+// name and globals in `lazyGlobals`.
 //
-// bindings/ and events/ hold modules of the same making: one a kind of binding, with `create(name)`, loaded when `env.<NAME>` is
-// read for the first time; one a kind of event, with `handle`, loaded when the first comes.
+// bindings/ and events/ hold modules of the same making: one a kind of binding, with `create(name)`, loaded when
+// `env.<NAME>` is read for the first time; one a kind of event, with `handle`, loaded when the first comes.
 import type * as polyfill from 'web-streams-polyfill';
 import { createIncomingResponse, Response, takeResponse } from './web/response.ts';
 import { host } from './host.ts';
@@ -31,7 +33,14 @@ import { Headers } from './web/headers.ts';
 import { isRequest, Request, takeRequest } from './web/request.ts';
 import { provideStreams, streamModule } from './web/streams.ts';
 import { fetch, newStreamId } from './web/fetch.ts';
-import { decodeWhole, isAnyArrayBuffer, isUnsharedBufferSource, TextDecoder, TextEncoder, toBytes } from './web/text.ts';
+import {
+  decodeWhole,
+  isAnyArrayBuffer,
+  isUnsharedBufferSource,
+  TextDecoder,
+  TextEncoder,
+  toBytes,
+} from './web/text.ts';
 import { parseUrlencoded } from './web/url-search-params.ts';
 import { reportUncaught } from './web/console.ts';
 import { clearTimeout, setImmediate, setTimeout } from './web/timers.ts';
@@ -100,7 +109,8 @@ export const lazyParts = {
   inPieces,
   incomingBody,
   /** The module of a kind of binding, where `env` gave one out already. */
-  givenBinding: (kind: string): BindingModule | undefined => loaded[`bindings/${kind}`] as unknown as BindingModule | undefined,
+  givenBinding: (kind: string): BindingModule | undefined =>
+    loaded[`bindings/${kind}`] as unknown as BindingModule | undefined,
   isAnyArrayBuffer,
   isFile,
   isUnsharedBufferSource,
@@ -131,7 +141,13 @@ export type LazyParts = typeof lazyParts;
 /** Globals of each module: name -> whether `for in` over the global object shows it. */
 const lazyGlobals: Readonly<Record<string, Readonly<Record<string, boolean>>>> = {
   crypto: { Crypto: false, CryptoKey: false, SubtleCrypto: false, crypto: true },
-  'event-classes': { CloseEvent: false, CustomEvent: false, ErrorEvent: false, MessageEvent: false, PromiseRejectionEvent: false },
+  'event-classes': {
+    CloseEvent: false,
+    CustomEvent: false,
+    ErrorEvent: false,
+    MessageEvent: false,
+    PromiseRejectionEvent: false,
+  },
   'form-data': { FormData: false },
   messages: { BroadcastChannel: false, MessageChannel: false, MessagePort: false, structuredClone: true },
   performance: {
@@ -181,13 +197,21 @@ function evaluateOfHost(module: string): unknown {
 }
 
 function load(module: string): Record<string, unknown> {
-  const create = (host.evaluateShared(module) ?? evaluateOfHost(module)) as (parts: LazyParts) => Record<string, unknown>;
+  const create = (host.evaluateShared(module) ?? evaluateOfHost(module)) as (
+    parts: LazyParts,
+  ) => Record<string, unknown>;
   const made = (loaded[module] ??= create(lazyParts));
   if (module === 'crypto')
-    host.defineLazy(made['crypto'] as object, 'DigestStream', false, (name) => (loaded['digest-stream'] ?? load('digest-stream'))[name]);
+    host.defineLazy(
+      made['crypto'] as object,
+      'DigestStream',
+      false,
+      (name) => (loaded['digest-stream'] ?? load('digest-stream'))[name],
+    );
   for (const [name, value] of Object.entries(made)) {
     // A bundler renames what shares its name with a global.
-    if (typeof value === 'function' && value.name !== name) Object.defineProperty(value, 'name', { value: name, configurable: true });
+    if (typeof value === 'function' && value.name !== name)
+      Object.defineProperty(value, 'name', { value: name, configurable: true });
   }
   return made;
 }
@@ -233,7 +257,10 @@ const lazyProperties = Object.entries(lazyGlobals).map(([module, names]) => ({
   load: (name: string): unknown => (loaded[module] ?? load(module))[name],
 }));
 
-/** Puts the globals of all modules on the global object, once the host is connected; the first use of one loads its module. */
+/**
+ * Puts the globals of all modules on the global object, once the host is connected; the first use of one loads its
+ * module.
+ */
 export function installLazyGlobals(target: object): void {
   for (const { names, load: valueOf } of lazyProperties) {
     for (const [name, enumerable] of names) host.defineLazy(target, name, enumerable, valueOf);

@@ -1,5 +1,5 @@
-// Entry of the guest: what the V8 snapshot is made of. Installs the globals, and leaves one function behind, which the host
-// calls once per isolate to connect the two sides and which deletes itself.
+// Entry of the guest: what the V8 snapshot is made of. Installs the globals, and leaves one function behind, which the
+// host calls once per isolate to connect the two sides and which deletes itself.
 import { toHost } from '../bridge/protocol.ts';
 import { connectContext, currentContext, enterContext, type Native } from './context.ts';
 import { callHost } from './calls.ts';
@@ -29,8 +29,10 @@ interface GuestLimits {
   timersMax: number;
   atomicsWaitMs: number;
   logBytesMax: number;
-  /** Outside the heap. */ memoryBytesMax: number;
-  /** Whose scripts are shared. */ snapshotKey: string;
+  /** Outside the heap. */
+  memoryBytesMax: number;
+  /** Whose scripts are shared. */
+  snapshotKey: string;
 }
 
 /** What a worker may export to be started at all. */
@@ -86,7 +88,13 @@ for (const [name, value] of Object.entries({ AsyncLocalStorage, console })) {
   Object.defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false });
 }
 
-scope['connect'] = (native: Native, leave: Leave, callSync: typeof host.callSync, waiting: WaitingReference, limits: GuestLimits) => {
+scope['connect'] = (
+  native: Native,
+  leave: Leave,
+  callSync: typeof host.callSync,
+  waiting: WaitingReference,
+  limits: GuestLimits,
+) => {
   // No tenant may find it on its global object.
   delete scope['connect'];
   native.shareSource(scope['source']);
@@ -98,7 +106,8 @@ scope['connect'] = (native: Native, leave: Leave, callSync: typeof host.callSync
   host.call = callHost;
   host.callSync = (name, args, part) => {
     const text = toJson(args) as string;
-    // The host's work is this code's CPU as much as its own: 4 KB, or so many characters. A length of bytes may be a tenant's getter.
+    // The host's work is this code's CPU as much as its own: 4 KB, or so many characters. A length of bytes may be a
+    // tenant's getter.
     const account = currentContext()?.account;
     if (account !== undefined) account.used += 0.05 + text.length * 0.00001;
     return callSync(name, text as never, part);

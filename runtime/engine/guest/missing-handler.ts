@@ -1,5 +1,5 @@
-// The error of an event for which the worker exports no handler. It crosses the bridge under a code of its own, so that the
-// sender of the event can tell it from one that a handler threw.
+// The error of an event for which the worker exports no handler. It crosses the bridge under a code of its own, so that
+// the sender of the event can tell it from one that a handler threw.
 import type { Failure } from '../bridge/protocol.ts';
 
 class MissingHandler extends Error {

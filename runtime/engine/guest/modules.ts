@@ -1,5 +1,5 @@
-// What files of the guest use of modules of lazy/: each tells of itself once it runs, and is loaded by the first that asks
-// (lazy.ts fills in how). Types only from there: they are not part of the snapshot.
+// What files of the guest use of modules of lazy/: each tells of itself once it runs, and is loaded by the first that
+// asks (lazy.ts fills in how). Types only from there: they are not part of the snapshot.
 import type { Crypto } from './lazy/crypto.ts';
 import type * as eventClasses from './lazy/event-classes.ts';
 import type * as formData from './lazy/form-data.ts';

@@ -1,6 +1,6 @@
-// What the bundled stand-ins for Node's modules (builder/node) and `cloudflare:workers` (builder/shims) reach of the guest,
-// under registered symbols. Any code of a tenant can call these too: they do no more than node:crypto and node:zlib would, and
-// every argument is checked on the host.
+// What the bundled stand-ins for Node's modules (builder/node) and `cloudflare:workers` (builder/shims) reach of the
+// guest, under registered symbols. Any code of a tenant can call these too: they do no more than node:crypto and
+// node:zlib would, and every argument is checked on the host.
 import { toError } from './calls.ts';
 import { currentContext } from './context.ts';
 import { currentInvocation } from './invocation.ts';

@@ -47,8 +47,8 @@ class GuestOutbox extends Outbox {
 export const outbox = new GuestOutbox();
 
 /**
- * Sends a record. Only numbers and texts without a control character of the bridge are fields: what a patched built-in gave in place of
- * one could hold records of its own.
+ * Sends a record. Only numbers and texts without a control character of the bridge are fields: what a patched built-in
+ * gave in place of one could hold records of its own.
  *
  * @throws {TypeError} for any other.
  */

@@ -1,4 +1,5 @@
-// Byte streams to the host: pumps that read a source and wait when the host's window is used up. The other direction: incoming-bodies.ts.
+// Byte streams to the host: pumps that read a source and wait when the host's window is used up. The other direction:
+// incoming-bodies.ts.
 import { FIELD, RECORD, toHost, type Failure } from '../bridge/protocol.ts';
 import { currentContext, runInContext, type Context } from './context.ts';
 import type { HostBody } from './host.ts';
@@ -69,7 +70,8 @@ abstract class Pump {
     this.#credit -= bytes;
     if (bytes >= JOINED_BYTES_MAX) {
       this.flush();
-      // A copy is not needed: the bytes are copied when the entry ends, and the stream's rules forbid changing them meanwhile.
+      // A copy is not needed: the bytes are copied when the entry ends, and the stream's rules forbid changing them
+      // meanwhile.
       this.#send(chunk);
       return;
     }
@@ -271,7 +273,10 @@ class StreamPump extends Pump {
 export const WHOLE_BYTES_MAX = 1024 * 1024;
 const PIECE_BYTES = 256 * 1024;
 
-/** Bytes as a body that is sent in pieces: the host's main thread, which everybody shares, would stand still while it takes all in. */
+/**
+ * Bytes as a body that is sent in pieces: the host's main thread, which everybody shares, would stand still while it
+ * takes all in.
+ */
 export function inPieces(bytes: Uint8Array): HostBody {
   let at = 0;
   return {
@@ -290,7 +295,9 @@ function toChunk(value: unknown): Uint8Array {
   if (value instanceof Uint8Array) return value;
   if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
   if (value instanceof ArrayBuffer) return new Uint8Array(value);
-  throw new TypeError(`A body stream must give Uint8Array chunks, but gave ${value === null ? 'null' : `a ${typeof value}`}`);
+  throw new TypeError(
+    `A body stream must give Uint8Array chunks, but gave ${value === null ? 'null' : `a ${typeof value}`}`,
+  );
 }
 
 function brokenBy(error: unknown): Failure {
@@ -303,7 +310,10 @@ const pumps = new SafeMap<number, Pump>();
 /** Sends a body to the host under an id, chunk by chunk. */
 export function openPump(id: number, body: HostBody | ReadableStream<unknown>, onEnd: () => void): void {
   const source = isReadableStream(body) ? takeSource(body) : body;
-  const pump = source === null ? new StreamPump(id, onEnd, body as ReadableStream<unknown>) : new BodyPump(id, onEnd, toHostBody(source));
+  const pump =
+    source === null
+      ? new StreamPump(id, onEnd, body as ReadableStream<unknown>)
+      : new BodyPump(id, onEnd, toHostBody(source));
   pumps.set(id, pump);
   void begin(pump);
 }
@@ -313,7 +323,8 @@ function toHostBody(source: StreamSource): HostBody {
   return source instanceof Bytes ? inPieces(source) : source;
 }
 
-// A stream that has already ended or failed says so at once: the record that names it, a call's for instance, goes first.
+// A stream that has already ended or failed says so at once: the record that names it, a call's for instance, goes
+// first.
 async function begin(pump: Pump): Promise<void> {
   await undefined;
   pump.run();

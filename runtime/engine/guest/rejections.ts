@@ -1,5 +1,5 @@
-// Errors that no code of the worker caught: thrown values as the host and the log see them, and promises rejected without a
-// handler, which V8 names one by one through the native half.
+// Errors that no code of the worker caught: thrown values as the host and the log see them, and promises rejected
+// without a handler, which V8 names one by one through the native half.
 import type { Failure } from '../bridge/protocol.ts';
 import { enterContext } from './context.ts';
 import { fireOnGlobal } from './fetch-event.ts';
@@ -26,7 +26,11 @@ function errorParts(error: unknown): { name: string; message: string; stack?: st
   try {
     if (error !== null && typeof error === 'object' && 'message' in error) {
       const { name, message, stack } = error as { name?: unknown; message: unknown; stack?: unknown };
-      return { name: brief(name ?? 'Error'), message: brief(message), ...(typeof stack === 'string' ? { stack: brief(stack) } : {}) };
+      return {
+        name: brief(name ?? 'Error'),
+        message: brief(message),
+        ...(typeof stack === 'string' ? { stack: brief(stack) } : {}),
+      };
     }
     return { name: 'Error', message: brief(error) };
   } catch {
@@ -37,7 +41,12 @@ function errorParts(error: unknown): { name: string; message: string; stack?: st
 uncaught.report = (error) => {
   const handled = fireOnGlobal(
     'error',
-    () => new (useModule('event-classes').ErrorEvent)('error', { error, message: errorParts(error).message, cancelable: true }),
+    () =>
+      new (useModule('event-classes').ErrorEvent)('error', {
+        error,
+        message: errorParts(error).message,
+        cancelable: true,
+      }),
   );
   if (!handled) reportUncaught(error, 'Uncaught', currentInvocation());
 };
@@ -72,7 +81,12 @@ function reportLater(turn: number): void {
     enterContext(invocation);
     const handled = fireOnGlobal(
       'unhandledrejection',
-      () => new (useModule('event-classes').PromiseRejectionEvent)('unhandledrejection', { promise, reason, cancelable: true }),
+      () =>
+        new (useModule('event-classes').PromiseRejectionEvent)('unhandledrejection', {
+          promise,
+          reason,
+          cancelable: true,
+        }),
     );
     if (!handled) reportUncaught(reason, 'Uncaught (in promise)', invocation);
     enterContext(undefined);

@@ -1,11 +1,15 @@
 // Containers that tenant code cannot see into. It may patch every built-in prototype (`Array.prototype.push`,
-// `Map.prototype.set`, a setter on `Array.prototype[0]`), and a patched method would be handed what we store: an invocation,
-// say, whose CPU account it could then reset. These have methods of their own and no prototype behind them.
+// `Map.prototype.set`, a setter on `Array.prototype[0]`), and a patched method would be handed what we store: an
+// invocation, say, whose CPU account it could then reset. These have methods of their own and no prototype behind them.
 
 function makeSafe<Constructor extends { prototype: object }>(original: Constructor, safe: Constructor): Constructor {
   for (const key of Reflect.ownKeys(original.prototype)) {
     if (key === 'constructor') continue;
-    Object.defineProperty(safe.prototype, key, Object.getOwnPropertyDescriptor(original.prototype, key) as PropertyDescriptor);
+    Object.defineProperty(
+      safe.prototype,
+      key,
+      Object.getOwnPropertyDescriptor(original.prototype, key) as PropertyDescriptor,
+    );
   }
   Object.setPrototypeOf(safe.prototype, null);
   Object.freeze(safe.prototype);

@@ -21,11 +21,16 @@ export interface SocketEnd {
 
 /** The internals of a WebSocket object, for responses and `fetch`. */
 export interface SocketInternals {
-  /** Its own end, for whatever is on the other side. */ readonly end: SocketEnd;
-  /** Joins it to another end. */ join(other: SocketEnd): void;
-  /** Where it sends. */ other(): SocketEnd | null;
-  /** @throws {TypeError} when it cannot be part of a response: the worker has accepted it, or sent it already. */ checkSendable(): void;
-  /** From now on all that arrives goes to another end. */ redirect(to: SocketEnd): void;
+  /** Its own end, for whatever is on the other side. */
+  readonly end: SocketEnd;
+  /** Joins it to another end. */
+  join(other: SocketEnd): void;
+  /** Where it sends. */
+  other(): SocketEnd | null;
+  /** @throws {TypeError} when it cannot be part of a response: the worker has accepted it, or sent it already. */
+  checkSendable(): void;
+  /** From now on all that arrives goes to another end. */
+  redirect(to: SocketEnd): void;
   opened(details: { url: string; protocol: string; extensions: string }, flows: boolean): void;
 }
 
@@ -109,8 +114,8 @@ export class NetworkEnd implements SocketEnd {
   failed(): void {}
 }
 
-// Each message from outside is an event of its own and gets the CPU budget of one, so that a socket may live for ever. The
-// account stays the invocation's: whatever still runs of the message before shares in it.
+// Each message from outside is an event of its own and gets the CPU budget of one, so that a socket may live for ever.
+// The account stays the invocation's: whatever still runs of the message before shares in it.
 export function socketMessage(id: number, data: Part): void {
   const entry = entries.get(id);
   if (entry === undefined) return;
@@ -147,7 +152,11 @@ export function sendWebSocket(socket: SocketInternals, owner: Invocation, onClos
 }
 
 /** The socket of a `fetch` that asks for an upgrade: `id` goes with the call. */
-export function prepareFetchedSocket(): { id: number; opened(url: string, protocol: string, extensions: string): object; refused(): void } {
+export function prepareFetchedSocket(): {
+  id: number;
+  opened(url: string, protocol: string, extensions: string): object;
+  refused(): void;
+} {
   const socket = socketClasses.load().create();
   const internals = socketClasses.internalsOf(socket)!;
   const id = reserveSocketId();

@@ -4,12 +4,15 @@ import type { OpenListener } from './listener.ts';
 import { openNodeListener } from './listener-node.ts';
 
 /** @throws {ConfigurationError} when `uws` is asked for and does not load. */
-export async function chooseListener(wanted: 'auto' | 'node' | 'uws'): Promise<{ open: OpenListener; reason: string | null }> {
+export async function chooseListener(
+  wanted: 'auto' | 'node' | 'uws',
+): Promise<{ open: OpenListener; reason: string | null }> {
   if (wanted === 'node') return { open: openNodeListener, reason: null };
   const { loadUws, openUwsListener } = await import('./listener-uws.ts');
   // The copy that bench/ measures with serves only who asks for it by name.
   const loaded = loadUws(wanted === 'uws' ? 'anywhere' : 'installed');
   if (loaded.uws !== null) return { open: openUwsListener(loaded.uws), reason: null };
-  if (wanted === 'uws') throw new ConfigurationError(`HANDLER_LISTENER is uws, but uWebSockets.js does not load: ${loaded.reason}`);
+  if (wanted === 'uws')
+    throw new ConfigurationError(`HANDLER_LISTENER is uws, but uWebSockets.js does not load: ${loaded.reason}`);
   return { open: openNodeListener, reason: `uWebSockets.js does not load: ${loaded.reason}` };
 }

@@ -1,5 +1,6 @@
-// Whose request it is: what a worker reads of its client's address. Clients can write any header, so theirs are taken out;
-// a trusted proxy's (`TRUSTED_PROXIES`) are believed as far as proxies are trusted, hop by hop from the nearest. Used by handler.ts.
+// Whose request it is: what a worker reads of its client's address. Clients can write any header, so theirs are taken
+// out; a trusted proxy's (`TRUSTED_PROXIES`) are believed as far as proxies are trusted, hop by hop from the nearest.
+// Used by handler.ts.
 import { BlockList, isIP, isIPv4 } from 'node:net';
 
 /** Headers of a request with the address of its client in them. */
@@ -18,7 +19,13 @@ const addressNames = new Set([
   'x-real-ip',
 ]);
 /** Headers that state what the client asked a proxy for: only a trusted one's are handed on. */
-const proxyNames = new Set(['x-forwarded-host', 'x-forwarded-port', 'x-forwarded-proto', 'x-forwarded-server', 'x-forwarded-ssl']);
+const proxyNames = new Set([
+  'x-forwarded-host',
+  'x-forwarded-port',
+  'x-forwarded-proto',
+  'x-forwarded-server',
+  'x-forwarded-ssl',
+]);
 
 /** Addresses that are remembered; clients beyond cost a few microseconds. */
 const rememberedMax = 1000;
@@ -37,12 +44,19 @@ export function createClientHeaders(trustedProxies: readonly string[]): ClientHe
     let added = remembered.get(remoteAddress);
     if (added === undefined) {
       if (remembered.size === rememberedMax) remembered.clear();
-      added = trustedProxies.length > 0 && isIP(remoteAddress) !== 0 && isTrusted(remoteAddress) ? null : addressFields(remoteAddress);
+      added =
+        trustedProxies.length > 0 && isIP(remoteAddress) !== 0 && isTrusted(remoteAddress)
+          ? null
+          : addressFields(remoteAddress);
       remembered.set(remoteAddress, added);
     }
-    if (added === null) return withoutClaims(block, addressNames) + addressFields(clientBehind(block, remoteAddress, isTrusted));
+    if (added === null)
+      return withoutClaims(block, addressNames) + addressFields(clientBehind(block, remoteAddress, isTrusted));
     // Nearly all requests claim nothing, and two searches are cheaper than taking the block apart.
-    return (block.includes('forwarded') || block.includes('-ip') ? withoutClaims(block, addressNames, proxyNames) : block) + added;
+    return (
+      (block.includes('forwarded') || block.includes('-ip') ? withoutClaims(block, addressNames, proxyNames) : block) +
+      added
+    );
   };
 }
 
@@ -62,9 +76,11 @@ export function createTrust(trustedProxies: readonly string[]): (address: string
 export function proxyProblem(entry: string): string | null {
   const [address, bits, more] = entry.split('/') as [string, string?, string?];
   const version = isIP(address);
-  if (version === 0 || more !== undefined || address.includes('%')) return `"${entry}" is neither an address nor a CIDR range`;
+  if (version === 0 || more !== undefined || address.includes('%'))
+    return `"${entry}" is neither an address nor a CIDR range`;
   const most = version === 4 ? 32 : 128;
-  if (bits !== undefined && !(/^\d{1,3}$/.test(bits) && Number(bits) <= most)) return `"${entry}" has a prefix that is not 0 to ${most}`;
+  if (bits !== undefined && !(/^\d{1,3}$/.test(bits) && Number(bits) <= most))
+    return `"${entry}" has a prefix that is not 0 to ${most}`;
   return null;
 }
 
@@ -79,7 +95,8 @@ function* fieldsOf(block: string): Generator<readonly [name: string, value: stri
 
 function withoutClaims(block: string, ...claims: readonly ReadonlySet<string>[]): string {
   let kept = '';
-  for (const [name, value] of fieldsOf(block)) if (!claims.some((names) => names.has(name))) kept += `${name}\0${value}\0`;
+  for (const [name, value] of fieldsOf(block))
+    if (!claims.some((names) => names.has(name))) kept += `${name}\0${value}\0`;
   return kept;
 }
 

@@ -1,5 +1,6 @@
-// Which cookies a response may set: those that no other project's host gets back. A `Domain` that names a parent of the platform's
-// hosts would give the browser cookies for all of them. Used by header-block.ts; pure, and read by no request without one.
+// Which cookies a response may set: those that no other project's host gets back. A `Domain` that names a parent of the
+// platform's hosts would give the browser cookies for all of them. Used by header-block.ts; pure, and read by no
+// request without one.
 import { isIP } from 'node:net';
 
 /** Attributes as browsers see them: after a semicolon, in any case, quoted or not; the name of a cookie is none. */
@@ -11,11 +12,13 @@ export function namesDomain(cookie: string): boolean {
 }
 
 /**
- * Whether a cookie goes back to no other project: below the platform's domains only to the host that set it; a host of its own
- * domain may set one for a parent (`www.shop.com` for `shop.com`), which browsers bound by the Public Suffix List.
+ * Whether a cookie goes back to no other project: below the platform's domains only to the host that set it; a host of
+ * its own domain may set one for a parent (`www.shop.com` for `shop.com`), which browsers bound by the Public Suffix
+ * List.
  *
  * @param host of the request, with its port if any.
- * @param platform the platform's own domains, below which all projects lie: no cookie is for one of them or a parent of it.
+ * @param platform the platform's own domains, below which all projects lie: no cookie is for one of them or a parent of
+ *   it.
  */
 export function isOwnCookie(cookie: string, host: string, platform: readonly string[]): boolean {
   const own = host.replace(/:\d*$/, '').replace(/\.$/, '');
@@ -32,7 +35,11 @@ export function isOwnCookie(cookie: string, host: string, platform: readonly str
 }
 
 /** A response block without the cookies that are not the host's own, and for the log what is not sent. */
-export function ownCookies(block: string, host: string, platform: readonly string[]): { block: string; refused: string } {
+export function ownCookies(
+  block: string,
+  host: string,
+  platform: readonly string[],
+): { block: string; refused: string } {
   const fields = block.split('\0');
   let kept = '';
   const refused: string[] = [];

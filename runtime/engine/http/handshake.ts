@@ -1,9 +1,10 @@
-// WebSocket handshakes as both listeners see them: which requests are one, what its headers say, which protocol is answered.
+// WebSocket handshakes as both listeners see them: which requests are one, what its headers say, which protocol is
+// answered.
 import type { ResponseHead } from './header-block.ts';
 
 /**
- * Whether a request is a WebSocket handshake that can be answered with 101 (RFC 6455 4.2.1). Everything else that asks for an
- * upgrade is a normal request (RFC 9110 7.8). The names in lower case.
+ * Whether a request is a WebSocket handshake that can be answered with 101 (RFC 6455 4.2.1). Everything else that asks
+ * for an upgrade is a normal request (RFC 9110 7.8). The names in lower case.
  */
 export function isWebSocketHandshake(method: string, header: (name: string) => string | null): boolean {
   return (
@@ -37,7 +38,10 @@ export function handshakeHeaders(block: string): Record<string, string | undefin
 }
 
 /** The sub-protocol that a worker chose; null without one, and for one that its client did not offer. */
-export function chosenProtocol(head: ResponseHead, handshake: Readonly<Record<string, string | undefined>>): string | null {
+export function chosenProtocol(
+  head: ResponseHead,
+  handshake: Readonly<Record<string, string | undefined>>,
+): string | null {
   const at = head.pairs.indexOf('sec-websocket-protocol');
   const chosen = at < 0 || at % 2 === 1 ? undefined : head.pairs[at + 1];
   const offered = (handshake['sec-websocket-protocol'] ?? '').split(',').map((token) => token.trim());

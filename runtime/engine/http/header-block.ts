@@ -1,5 +1,6 @@
 // Header blocks (`name\0value\0...`) as both listeners and the asset server read and write them. Pure; nothing here
-// knows of sockets. What a worker put into a block is not trusted: a block reaches the wire only through `responseHead`.
+// knows of sockets. What a worker put into a block is not trusted: a block reaches the wire only through
+// `responseHead`.
 import { PlatformError } from '#core/errors.ts';
 import { namesDomain, ownCookies } from './cookie-domains.ts';
 
@@ -58,8 +59,8 @@ export function hostFrom(value: string): string | null {
 }
 
 /**
- * The path and query of a request target in origin form or absolute form (`http://host/path`), and the host of the latter,
- * which overrides the Host header (RFC 9112 3.2.2). Null for every other form.
+ * The path and query of a request target in origin form or absolute form (`http://host/path`), and the host of the
+ * latter, which overrides the Host header (RFC 9112 3.2.2). Null for every other form.
  */
 export function targetParts(target: string): { target: string; host: string | null } | null {
   if (target.charCodeAt(0) === 0x2f) return { target, host: null };
@@ -71,19 +72,25 @@ export function targetParts(target: string): { target: string; host: string | nu
 
 /** A response's headers, checked and ready to be framed by a listener. */
 export interface ResponseHead {
-  /** Names and values in turn, without hop-by-hop headers and `content-length`. */ readonly pairs: readonly string[];
-  /** The same as header lines in Latin-1, each ended by CR LF. */ readonly lines: string;
-  /** They are ASCII. */ readonly isAscii: boolean;
+  /** Names and values in turn, without hop-by-hop headers and `content-length`. */
+  readonly pairs: readonly string[];
+  /** The same as header lines in Latin-1, each ended by CR LF. */
+  readonly lines: string;
+  /** They are ASCII. */
+  readonly isAscii: boolean;
   readonly hasDate: boolean;
   readonly hasRequestId: boolean;
-  /** `content-length` of the block; -1 without one. */ readonly declaredBytes: number;
-  /** A cookie says for which hosts it is. */ readonly namesDomain: boolean;
+  /** `content-length` of the block; -1 without one. */
+  readonly declaredBytes: number;
+  /** A cookie says for which hosts it is. */
+  readonly namesDomain: boolean;
 }
 
 /**
  * Checks a response block and takes out what the listener decides itself.
  *
- * @throws {PlatformError} `illegal_response` for a name or value that may not be on the wire, or a bad `content-length`, which is said.
+ * @throws {PlatformError} `illegal_response` for a name or value that may not be on the wire, or a bad
+ *   `content-length`, which is said.
  */
 export function responseHead(block: string): ResponseHead {
   if (block.length > blockCharsMax)
@@ -106,7 +113,8 @@ export function responseHead(block: string): ResponseHead {
     if (name === 'content-length') {
       const bytes = /^\d{1,15}$/.test(value) ? Number(value) : -1;
       if (bytes < 0) throw new PlatformError('illegal_response', { what: noLength });
-      if (declaredBytes >= 0 && declaredBytes !== bytes) throw new PlatformError('illegal_response', { what: 'content-length' });
+      if (declaredBytes >= 0 && declaredBytes !== bytes)
+        throw new PlatformError('illegal_response', { what: 'content-length' });
       declaredBytes = bytes;
       continue;
     }

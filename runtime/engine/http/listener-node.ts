@@ -89,7 +89,9 @@ export async function openNodeListener(options: ListenerOptions): Promise<Listen
     void openUpgrader(state).then(() => acceptHandshake(state, request, socket as ConnectedSocket, first));
   });
   server.on('connect', (_request, socket) => answerRaw(socket, 'method_not_allowed', { method: 'CONNECT' }));
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: ConnectedSocket) => refuseConnection(state, error, socket));
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: ConnectedSocket) =>
+    refuseConnection(state, error, socket),
+  );
 
   await listen(server, options);
   const closed = new Promise<void>((resolve) => void server.once('close', () => resolve()));
@@ -108,7 +110,10 @@ export async function openNodeListener(options: ListenerOptions): Promise<Listen
     port: (server.address() as AddressInfo).port,
     handOver: () => (server as unknown as { _handle: object | null })._handle,
     adopt(socket) {
-      const other = createNetServer({ allowHalfOpen: true, noDelay: true }, (connection) => void server.emit('connection', connection));
+      const other = createNetServer(
+        { allowHalfOpen: true, noDelay: true },
+        (connection) => void server.emit('connection', connection),
+      );
       adopted.add(other);
       other.once('close', () => adopted.delete(other));
       other.listen(socket);
@@ -189,7 +194,12 @@ async function openUpgrader(state: NodeListenerState): Promise<void> {
 }
 
 /** A handshake is an exchange like any other, over a connection that serves no request after it. */
-function acceptHandshake(state: NodeListenerState, request: IncomingMessage, socket: ConnectedSocket, first: Buffer): void {
+function acceptHandshake(
+  state: NodeListenerState,
+  request: IncomingMessage,
+  socket: ConnectedSocket,
+  first: Buffer,
+): void {
   if (socket.destroyed) return;
   socket.on('error', () => {});
   const response = new http.ServerResponse(request);
@@ -213,7 +223,8 @@ function accept(
   // What follows a refused request on the same connection is not served.
   if (connection.closing) return;
   const { limits } = state.options;
-  // Those that were taken are answered, and then the connection ends: what follows was not served and may be sent again.
+  // Those that were taken are answered, and then the connection ends: what follows was not served and may be sent
+  // again.
   if (connection.pending >= (limits.pipelinedMax ?? PIPELINED_MAX)) {
     closeAfterAnswers(connection);
     // Nothing more is read, and a reset by what is left unread would take answers from the client: the socket lingers.
@@ -274,7 +285,17 @@ function accept(
   const host = hostHeader === null ? null : hostFrom(hostHeader);
   if (host === null && problem === '') problem = 'the Host header is no host name';
 
-  const exchange = new NodeExchange(state, connection, request, response, target, host ?? '', headerBlock, bodyBytes, awaitsContinue);
+  const exchange = new NodeExchange(
+    state,
+    connection,
+    request,
+    response,
+    target,
+    host ?? '',
+    headerBlock,
+    bodyBytes,
+    awaitsContinue,
+  );
   exchange.upgradeHead = upgradeHead;
   let last = connection.first;
   if (last === null) connection.first = exchange;
@@ -319,8 +340,8 @@ function refuseConnection(state: NodeListenerState, error: NodeJS.ErrnoException
       return;
     }
   }
-  // Earlier requests of the connection are still being answered: `closing` ends it after them, with this one unanswered,
-  // since an error written now would be taken for their answer.
+  // Earlier requests of the connection are still being answered: `closing` ends it after them, with this one
+  // unanswered, since an error written now would be taken for their answer.
   if (connection.first !== null) return;
   if (socket.writableLength > 0) {
     socket.destroySoon();
@@ -328,7 +349,8 @@ function refuseConnection(state: NodeListenerState, error: NodeJS.ErrnoException
   }
   const { limits } = state.options;
   if (error.code === 'HPE_HEADER_OVERFLOW') answerRaw(socket, 'headers_too_large', { limit: limits.headerBytesMax });
-  else if (error.code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') answerRaw(socket, 'body_too_large', { limit: limits.bodyBytesMax });
+  else if (error.code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW')
+    answerRaw(socket, 'body_too_large', { limit: limits.bodyBytesMax });
   else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') answerRaw(socket, 'request_timeout', {});
   else answerRaw(socket, 'bad_request', { reason: 'malformed HTTP' });
 }
@@ -361,8 +383,8 @@ function stopAccepting(server: Server): void {
 }
 
 /**
- * Makes room for a new connection: of the eldest, one that never asked for anything goes, else one that waits for its next request.
- * False where all of them are busy.
+ * Makes room for a new connection: of the eldest, one that never asked for anything goes, else one that waits for its
+ * next request. False where all of them are busy.
  */
 function closeOldestIdle(sockets: ReadonlySet<ConnectedSocket>): boolean {
   let looks = 0;
@@ -382,7 +404,12 @@ function closeOldestIdle(sockets: ReadonlySet<ConnectedSocket>): boolean {
 /** Ends the connections that answer nothing at the moment. */
 function closeIdle(sockets: ReadonlySet<ConnectedSocket>): void {
   for (const socket of sockets) {
-    if (socket.connection!.first === null && !socket.connection!.upgraded && socket.writableLength === 0 && !socket.connection!.closing)
+    if (
+      socket.connection!.first === null &&
+      !socket.connection!.upgraded &&
+      socket.writableLength === 0 &&
+      !socket.connection!.closing
+    )
       socket.destroySoon();
   }
 }

@@ -47,11 +47,16 @@ export interface UwsModule {
  *
  * @returns the module, or why there is none, in one line.
  */
-export function loadUws(where: 'installed' | 'anywhere' = 'anywhere'): { uws: UwsModule } | { uws: null; reason: string } {
-  // Read once, when the library is loaded; without it a request's head ends at 4 KB. The exact limits are checked below.
+export function loadUws(
+  where: 'installed' | 'anywhere' = 'anywhere',
+): { uws: UwsModule } | { uws: null; reason: string } {
+  // Read once, when the library is loaded; without it a request's head ends at 4 KB. The exact limits are checked
+  // below.
   process.env['UWS_HTTP_MAX_HEADERS_SIZE'] ??= String(defaultLimits.headerBytesMax + 2 * defaultLimits.urlBytesMax);
   let reason = '';
-  for (const base of where === 'installed' ? ['../../../package.json'] : ['../../../package.json', '../../../bench/package.json']) {
+  for (const base of where === 'installed'
+    ? ['../../../package.json']
+    : ['../../../package.json', '../../../bench/package.json']) {
     try {
       return { uws: createRequire(new URL(base, import.meta.url))('uWebSockets.js') as UwsModule };
     } catch (error) {
@@ -112,7 +117,10 @@ export function openUwsListener(uws: UwsModule): OpenListener {
       uws.us_listen_socket_close(listenSocket);
     }
     let closing: Promise<void> | null = null;
-    /** The library tells of each connection at once, and Node ends the process where that is not below a callback of its own. */
+    /**
+     * The library tells of each connection at once, and Node ends the process where that is not below a callback of its
+     * own.
+     */
     function cut(): Promise<void> {
       stopAccepting();
       closing ??= new Promise((resolve) => {
@@ -136,7 +144,8 @@ export function openUwsListener(uws: UwsModule): OpenListener {
         stopAccepting();
         for (const socket of state.sockets) socket.close(1012, 'Service restart');
         const until = performance.now() + deadlineMs;
-        if (idle === 'wait') await new Promise((resolve) => setTimeout(resolve, Math.min(deadlineMs, options.limits.idleMs)));
+        if (idle === 'wait')
+          await new Promise((resolve) => setTimeout(resolve, Math.min(deadlineMs, options.limits.idleMs)));
         if (state.running > 0) {
           await new Promise<void>((resolve) => {
             const deadline = setTimeout(resolve, Math.max(0, until - performance.now()));
@@ -212,9 +221,18 @@ function accept(state: UwsListenerState, response: UwsResponse, request: UwsRequ
   if (!methods.has(method)) problem = 'the method is unknown';
   if (controlCharacter.test(target)) problem = 'the request target has control characters';
   const host = hostHeader === null ? null : hostFrom(hostHeader);
-  if (host === null && problem === '') problem = hostHeader === null ? 'the Host header is missing' : 'the Host header is no host name';
+  if (host === null && problem === '')
+    problem = hostHeader === null ? 'the Host header is missing' : 'the Host header is no host name';
 
-  const exchange = new UwsExchange(state, response, method, target, host ?? '', headerBlock, Number.isNaN(bodyBytes) ? 0 : bodyBytes);
+  const exchange = new UwsExchange(
+    state,
+    response,
+    method,
+    target,
+    host ?? '',
+    headerBlock,
+    Number.isNaN(bodyBytes) ? 0 : bodyBytes,
+  );
   if (closes) exchange.closeAfter();
   if (target.length > limits.urlBytesMax) exchange.refuse('url_too_long', { limit: limits.urlBytesMax });
   else if (headerBytes > limits.headerBytesMax) exchange.refuse('headers_too_large', { limit: limits.headerBytesMax });
@@ -240,7 +258,9 @@ function openSharedPort(host: string): Promise<{ server: Server; port: number }>
   const server = createServer((socket) => socket.destroy());
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ port: 0, host, reusePort: true }, () => resolve({ server, port: (server.address() as AddressInfo).port }));
+    server.listen({ port: 0, host, reusePort: true }, () =>
+      resolve({ server, port: (server.address() as AddressInfo).port }),
+    );
   });
 }
 
@@ -250,7 +270,9 @@ function listenError(options: ListenerOptions): Promise<Error> {
     const probe = createServer();
     probe.once('error', resolve);
     probe.listen({ port: options.port, host: options.host }, () => {
-      probe.close(() => resolve(Object.assign(new Error(`listen EADDRINUSE: ${options.host}:${options.port}`), { code: 'EADDRINUSE' })));
+      probe.close(() =>
+        resolve(Object.assign(new Error(`listen EADDRINUSE: ${options.host}:${options.port}`), { code: 'EADDRINUSE' })),
+      );
     });
   });
 }

@@ -18,18 +18,24 @@ export interface NodeListenerState {
   readonly date: DateHeader;
   readonly stallMs: number;
   draining: boolean;
-  /** Made for the first handshake. */ upgrader: Upgrader | null;
+  /** Made for the first handshake. */
+  upgrader: Upgrader | null;
 }
 
 /** One socket: per connection, never per request. */
 export interface NodeConnection {
   readonly socket: Socket;
   readonly remoteAddress: string;
-  /** Oldest exchange without a complete response; pipelined ones hang on its `next`. */ first: NodeExchange | null;
-  /** How many there are. */ pending: number;
-  /** The one that came last, answered or not, while there are any. */ newest: NodeExchange | null;
-  /** An error answer or a close is on its way: nothing more is accepted. */ closing: boolean;
-  /** It speaks WebSocket now. */ upgraded: boolean;
+  /** Oldest exchange without a complete response; pipelined ones hang on its `next`. */
+  first: NodeExchange | null;
+  /** How many there are. */
+  pending: number;
+  /** The one that came last, answered or not, while there are any. */
+  newest: NodeExchange | null;
+  /** An error answer or a close is on its way: nothing more is accepted. */
+  closing: boolean;
+  /** It speaks WebSocket now. */
+  upgraded: boolean;
 }
 
 /** The parts of ServerResponse that the head is written through. */
@@ -52,7 +58,10 @@ const freedBytesMin = 64 * 1024;
 const unsentBytesMin = 16 * 1024;
 
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
-const statusLines: string[] = Array.from({ length: 600 }, (_, status) => `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`);
+const statusLines: string[] = Array.from(
+  { length: 600 },
+  (_, status) => `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`,
+);
 
 // States of the response.
 const open = 0;
@@ -190,7 +199,10 @@ export class NodeExchange implements Exchange {
       ascii = bytes === body.length;
     } else if (body !== null) bytes = body.byteLength;
     if (body === null && !sendsBody && head.declaredBytes >= 0) bytes = head.declaredBytes;
-    const framed = status === 204 || (status === 304 && body === null && head.declaredBytes < 0) ? '' : `content-length: ${bytes}\r\n`;
+    const framed =
+      status === 204 || (status === 304 && body === null && head.declaredBytes < 0)
+        ? ''
+        : `content-length: ${bytes}\r\n`;
     if (this.#isLast() || this.#awaitsContinue || this.#unreadIsMuch()) this.#closes = true;
     this.#response._header = this.#headText(status, head, framed);
     this.#state = ended;
@@ -240,7 +252,12 @@ export class NodeExchange implements Exchange {
       this.#owedBytes -= bytes;
     }
     const isFreed = spent && typeof chunk !== 'string' && bytes >= freedBytesMin;
-    if (this.#response.write(typeof chunk === 'string' ? Buffer.from(chunk) : chunk, isFreed ? () => giveBack(chunk) : undefined))
+    if (
+      this.#response.write(
+        typeof chunk === 'string' ? Buffer.from(chunk) : chunk,
+        isFreed ? () => giveBack(chunk) : undefined,
+      )
+    )
       return true;
     if (!this.#drainHeard) {
       this.#drainHeard = true;
@@ -367,7 +384,9 @@ export class NodeExchange implements Exchange {
   #leaveConnection(): void {
     const connection = this.#connection;
     if (connection.first === this) connection.first = this.next;
-    else for (let other = connection.first; other !== null; other = other.next) if (other.next === this) other.next = this.next;
+    else
+      for (let other = connection.first; other !== null; other = other.next)
+        if (other.next === this) other.next = this.next;
     this.next = null;
     if (--connection.pending <= 0) connection.newest = null;
   }

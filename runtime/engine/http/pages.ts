@@ -16,5 +16,9 @@ export function hostNotFound(exchange: Exchange): void {
   // The listener lets no character through that means something in HTML; escaped all the same.
   const text = message.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);
   const page = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>404</title><style>body{font:16px/1.5 system-ui;margin:20vh auto;max-width:36em;padding:0 1em}h1{font-size:1.2em}</style><h1>${text}</h1><p>Check the address, or deploy a project of this name: <code>platform deploy --name NAME</code></p></html>`;
-  exchange.send(404, 'content-type\0text/html;charset=utf-8\0cache-control\0no-store\0x-platform-error\0host_not_found\0', page);
+  exchange.send(
+    404,
+    'content-type\0text/html;charset=utf-8\0cache-control\0no-store\0x-platform-error\0host_not_found\0',
+    page,
+  );
 }

@@ -1,5 +1,6 @@
-// The origin under which browsers reach an app, for addresses that outlive a request: letters, sign-in providers, signed files. A
-// client may write any port behind the host, and a proxy may leave it out, so an operator can say it. Used by handler.ts. Pure.
+// The origin under which browsers reach an app, for addresses that outlive a request: letters, sign-in providers,
+// signed files. A client may write any port behind the host, and a proxy may leave it out, so an operator can say it.
+// Used by handler.ts. Pure.
 
 /**
  * @param port `PUBLIC_PORT`; null: as the request says.

@@ -1,5 +1,5 @@
-// What a trusted proxy calls a request: its `x-request-id` is answered and logged, so that one name runs through all logs. A client's
-// own is its worker's business, and never the platform's. Used by handler.ts.
+// What a trusted proxy calls a request: its `x-request-id` is answered and logged, so that one name runs through all
+// logs. A client's own is its worker's business, and never the platform's. Used by handler.ts.
 import { headerIn } from './header-block.ts';
 import type { Exchange } from './listener.ts';
 

@@ -1,5 +1,6 @@
-// Addresses that let anyone read or write one file for a while (`createSignedUrl` of the file binding): made for a worker, and served
-// on the app's host without entering an isolate. The token says what it is for and is signed, so nothing has to be remembered.
+// Addresses that let anyone read or write one file for a while (`createSignedUrl` of the file binding): made for a
+// worker, and served on the app's host without entering an isolate. The token says what it is for and is signed, so
+// nothing has to be remembered.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { PlatformError } from '#core/errors.ts';
@@ -11,9 +12,11 @@ export const signedFilesPath = '/_platform/files/';
 
 /** What a token says. */
 interface Grant {
-  /** Namespace, resource, key. */ readonly at: readonly [string, string, string];
+  /** Namespace, resource, key. */
+  readonly at: readonly [string, string, string];
   readonly method: 'GET' | 'PUT';
-  /** ms since 1970. */ readonly until: number;
+  /** ms since 1970. */
+  readonly until: number;
   readonly sizeMax: number | null;
 }
 
@@ -26,7 +29,12 @@ export interface SignedFiles {
 }
 
 /** @param key secret; the same for all engines that share the files. */
-export function createSignedFiles(store: FileStore, key: Uint8Array, bodyBytesMax: number, now: () => number = Date.now): SignedFiles {
+export function createSignedFiles(
+  store: FileStore,
+  key: Uint8Array,
+  bodyBytesMax: number,
+  now: () => number = Date.now,
+): SignedFiles {
   const signatureOf = (text: string): Buffer => createHmac('sha256', key).update(`file ${text}`).digest();
 
   function parse(token: string): Grant | null {
@@ -41,7 +49,10 @@ export function createSignedFiles(store: FileStore, key: Uint8Array, bodyBytesMa
   async function read(exchange: Exchange, place: FilePlace, name: string): Promise<void> {
     const range = rangeOf(exchange.header('range'));
     const tag = exchange.header('if-none-match');
-    const onlyIf = tag === null ? null : { etagDoesNotMatch: tag.split(',').map((one) => one.trim().replace(/^(?:W\/)?"(.*)"$/, '$1')) };
+    const onlyIf =
+      tag === null
+        ? null
+        : { etagDoesNotMatch: tag.split(',').map((one) => one.trim().replace(/^(?:W\/)?"(.*)"$/, '$1')) };
     if (exchange.method === 'HEAD') {
       const head = await store.head(place, name);
       if (head === null) refuse(exchange, 404, 'There is no such file');
@@ -110,13 +121,18 @@ export function createSignedFiles(store: FileStore, key: Uint8Array, bodyBytesMa
       if (exchange.method === 'OPTIONS') exchange.send(204, preflight, null);
       else if (grant === null || grant.at[0] !== namespace) refuse(exchange, 403, 'The address is not valid');
       else if (grant.until <= now()) refuse(exchange, 403, 'The address has expired');
-      else if (method !== grant.method) refuse(exchange, 405, `The address is for ${grant.method}`, `allow\0${grant.method}\0`);
+      else if (method !== grant.method)
+        refuse(exchange, 405, `The address is for ${grant.method}`, `allow\0${grant.method}\0`);
       else {
         const place = { namespace, resource: grant.at[1] };
-        const done = grant.method === 'GET' ? read(exchange, place, grant.at[2]) : write(exchange, place, grant.at[2], grant.sizeMax);
+        const done =
+          grant.method === 'GET'
+            ? read(exchange, place, grant.at[2])
+            : write(exchange, place, grant.at[2], grant.sizeMax);
         done.catch((error: Partial<PlatformError>) => {
           if (error.code === 'invalid_argument') refuse(exchange, 400, String(error.message));
-          else if (error.code === 'quota_exceeded' || error.code === 'disk_full') refuse(exchange, 507, String(error.message));
+          else if (error.code === 'quota_exceeded' || error.code === 'disk_full')
+            refuse(exchange, 507, String(error.message));
           else refuse(exchange, 500, 'Internal error');
         });
       }

@@ -1,12 +1,15 @@
-// Addresses of clients as uWebSockets.js gives them: a system call and an array of bytes each time, so they are read once for a
-// connection. The library does not say which connection a request came on, but from which port. Used by listener-uws.ts, uws-exchange.ts.
+// Addresses of clients as uWebSockets.js gives them: a system call and an array of bytes each time, so they are read
+// once for a connection. The library does not say which connection a request came on, but from which port. Used by
+// listener-uws.ts, uws-exchange.ts.
 
 const mappedMark = new Uint32Array(new Uint8Array([0, 0, 0xff, 0xff]).buffer)[0];
 
 /** The response object's part that knows. */
 export interface UwsAddressed {
-  /** 4 bytes of IPv4, or 16 of IPv6. */ getRemoteAddress(): ArrayBuffer;
-  /** IPv6 in full. */ getRemoteAddressAsText(): ArrayBuffer;
+  /** 4 bytes of IPv4, or 16 of IPv6. */
+  getRemoteAddress(): ArrayBuffer;
+  /** IPv6 in full. */
+  getRemoteAddressAsText(): ArrayBuffer;
   getRemotePort(): number;
 }
 

@@ -1,6 +1,7 @@
-// A response of our own that is never answered, for what must be written on uWebSockets.js while another socket is corked. The library
-// wants every write inside a cork, but looks at a socket after its cork as if it were still HTTP: one that became a WebSocket
-// meanwhile, in the same place of memory, is now and then closed for it. Opened by listener-uws.ts.
+// A response of our own that is never answered, for what must be written on uWebSockets.js while another socket is
+// corked. The library wants every write inside a cork, but looks at a socket after its cork as if it were still HTTP:
+// one that became a WebSocket meanwhile, in the same place of memory, is now and then closed for it. Opened by
+// listener-uws.ts.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { UwsModule } from './listener-uws.ts';

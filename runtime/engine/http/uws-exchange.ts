@@ -37,19 +37,27 @@ export interface UwsListenerState {
   readonly heads: HeadCache;
   readonly addresses: ClientAddresses;
   draining: boolean;
-  /** Exchanges whose response is not with the kernel yet. */ running: number;
-  /** Called when `running` falls to zero while draining. */ onQuiet: (() => void) | null;
-  /** The exchange that is being accepted: meanwhile the library has corked its socket and cannot lose it. */ accepting: UwsExchange | null;
-  /** What becomes a WebSocket is written inside its cork. */ readonly holder: CorkHolder;
-  /** Open WebSockets. */ readonly sockets: Set<UwsWire>;
-  /** Bytes of messages that a worker is too slow for. */ readonly waitingBytesMax: number;
+  /** Exchanges whose response is not with the kernel yet. */
+  running: number;
+  /** Called when `running` falls to zero while draining. */
+  onQuiet: (() => void) | null;
+  /** The exchange that is being accepted: meanwhile the library has corked its socket and cannot lose it. */
+  accepting: UwsExchange | null;
+  /** What becomes a WebSocket is written inside its cork. */
+  readonly holder: CorkHolder;
+  /** Open WebSockets. */
+  readonly sockets: Set<UwsWire>;
+  /** Bytes of messages that a worker is too slow for. */
+  readonly waitingBytesMax: number;
 }
 
 /** After which a socket that is paused while its client is slow is let go on. */
 const nudgeMs = 10;
 /** Unread request bodies up to this size are read and dropped, so that the connection can be used again. */
 const drainBytesMax = 64 * 1024;
-/** Bodies above it go out piece by piece as the client takes them, instead of being copied into the library's buffer. */
+/**
+ * Bodies above it go out piece by piece as the client takes them, instead of being copied into the library's buffer.
+ */
 const wholeBytesMax = 64 * 1024;
 
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
@@ -124,7 +132,10 @@ export class UwsExchange implements Exchange {
     listener.running++;
   }
 
-  /** Asks for the native events where the response is not complete yet; must happen before the native request callback returns. */
+  /**
+   * Asks for the native events where the response is not complete yet; must happen before the native request callback
+   * returns.
+   */
   attach(): void {
     if (this.#state >= ended) return;
     this.#native.onAborted(() => this.#aborted());
@@ -176,8 +187,9 @@ export class UwsExchange implements Exchange {
   }
 
   /**
-   * Lets the socket read no more, and not in the library's own callback: what is written there goes out when it returns. A paused
-   * socket whose client is slow is not always told that it may write again, so it is let go on from time to time.
+   * Lets the socket read no more, and not in the library's own callback: what is written there goes out when it
+   * returns. A paused socket whose client is slow is not always told that it may write again, so it is let go on from
+   * time to time.
    */
   #stopSoon(): void {
     if (this.#stopping) return;
@@ -247,7 +259,8 @@ export class UwsExchange implements Exchange {
     const native = this.#native;
     this.#writeHead(status, head);
     if (!hasBody(this.method, status)) {
-      const bytes = body !== null ? (typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength) : head.declaredBytes;
+      const bytes =
+        body !== null ? (typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength) : head.declaredBytes;
       this.#finish(ended);
       this.#endWithoutBody(status === 204 ? -1 : bytes, this.#closes);
       return;
@@ -388,7 +401,8 @@ export class UwsExchange implements Exchange {
     // The library closes then, but does not say so.
     const closing = this.#clientCloses ? '\r\nconnection: close' : '';
     if (head.isAscii && !head.hasDate && status !== 101) {
-      // The library writes the status as it stands, and a line end: a call for each header costs more than the rest of it.
+      // The library writes the status as it stands, and a line end: a call for each header costs more than the rest of
+      // it.
       const lines = head.lines === '' ? '' : `\r\n${head.lines.slice(0, -2)}`;
       this.#native.writeStatus(statusTexts[status]! + closing + lines + (id === null ? '' : `\r\nx-request-id: ${id}`));
       return;

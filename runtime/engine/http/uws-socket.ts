@@ -1,5 +1,5 @@
-// An open WebSocket on uWebSockets.js as the wire that the bridge uses, and what the library is told about all of a listener.
-// Used by listener-uws.ts and uws-exchange.ts. Knows nothing of workers.
+// An open WebSocket on uWebSockets.js as the wire that the bridge uses, and what the library is told about all of a
+// listener. Used by listener-uws.ts and uws-exchange.ts. Knows nothing of workers.
 import type { Part } from '../bridge/protocol.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import { utf8 } from './uws-text.ts';
@@ -31,7 +31,10 @@ export interface UwsBehavior<Upgrade> {
   readonly close: (socket: UwsSocket, code: number, reason: ArrayBuffer) => void;
 }
 
-/** Shorter messages cost more to deflate than they save; longer ones would hold the main thread for more than a millisecond. */
+/**
+ * Shorter messages cost more to deflate than they save; longer ones would hold the main thread for more than a
+ * millisecond.
+ */
 const COMPRESS_BYTES_MIN = 1024;
 const COMPRESS_BYTES_MAX = 64 * 1024;
 /** What a message that waits costs beside its bytes. */
@@ -40,7 +43,11 @@ const MESSAGE_BYTES = 512;
 const IDLE_SECONDS = [8, 960] as const;
 
 /** @param compression the library's number for how messages are deflated. */
-export function uwsBehavior<Upgrade>(limits: WebSocketLimits, compression: number, upgrade: Upgrade): UwsBehavior<Upgrade> {
+export function uwsBehavior<Upgrade>(
+  limits: WebSocketLimits,
+  compression: number,
+  upgrade: Upgrade,
+): UwsBehavior<Upgrade> {
   const idleSeconds = Math.ceil((2 * (limits.webSocketIdleMs ?? 30_000)) / 1000);
   return {
     maxPayloadLength: limits.webSocketMessageBytesMax ?? 32 * 1024 * 1024,
@@ -101,7 +108,11 @@ export class UwsWire implements SocketWire {
 
   send(data: Part): void {
     const isText = typeof data === 'string';
-    this.#socket?.send(isText ? utf8(data) : data, !isText, data.length >= COMPRESS_BYTES_MIN && data.length <= COMPRESS_BYTES_MAX);
+    this.#socket?.send(
+      isText ? utf8(data) : data,
+      !isText,
+      data.length >= COMPRESS_BYTES_MIN && data.length <= COMPRESS_BYTES_MAX,
+    );
   }
 
   close(code: number, reason: string): void {

@@ -1,5 +1,5 @@
-// Text as uWebSockets.js is to write it: it takes the bytes of a string as V8 keeps them, which is Latin-1 for some strings.
-// Used by uws-exchange.ts and uws-socket.ts.
+// Text as uWebSockets.js is to write it: it takes the bytes of a string as V8 keeps them, which is Latin-1 for some
+// strings. Used by uws-exchange.ts and uws-socket.ts.
 
 /** Bodies and messages. ASCII is the same in both. */
 export function utf8(text: string): string | Uint8Array {

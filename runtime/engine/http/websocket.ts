@@ -34,7 +34,13 @@ export interface Upgrader {
    *
    * @returns the wire; null when the handshake is refused after all, which has then been answered.
    */
-  upgrade(requestBlock: string, socket: Duplex, first: Buffer, head: ResponseHead, events: SocketEvents): SocketWire | null;
+  upgrade(
+    requestBlock: string,
+    socket: Duplex,
+    first: Buffer,
+    head: ResponseHead,
+    events: SocketEvents,
+  ): SocketWire | null;
   /** Closes every socket with a code: what does not answer in time is cut. */
   closeAll(code: number, reason: string): void;
   /** No more pings. */

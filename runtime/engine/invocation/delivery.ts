@@ -1,5 +1,5 @@
-// An event that is no request (a queue message, a timer, a cron run, a step of a workflow), and who waits for what becomes of
-// it. Made by handler.ts for whoever delivers: the broker, in process or over the private port.
+// An event that is no request (a queue message, a timer, a cron run, a step of a workflow), and who waits for what
+// becomes of it. Made by handler.ts for whoever delivers: the broker, in process or over the private port.
 import type { InvocationKind } from '#core/plans.ts';
 import type { Outcome } from './outcome.ts';
 

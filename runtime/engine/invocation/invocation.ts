@@ -1,5 +1,5 @@
-// One event being served, on the host: who waits for it, what it has used, how it ended. Made per request, so it holds plain
-// fields and no closures.
+// One event being served, on the host: who waits for it, what it has used, how it ended. Made per request, so it holds
+// plain fields and no closures.
 import { PlatformError } from '#core/errors.ts';
 import type { InvocationKind } from '#core/plans.ts';
 import type { InvocationIds } from './invocation-id.ts';
@@ -92,7 +92,8 @@ export class Invocation<Answer> {
 
   countSubrequest(): void {
     this.subrequests++;
-    if (this.subrequests > this.#subrequestsMax) throw new PlatformError('subrequest_limit_exceeded', { limit: this.#subrequestsMax });
+    if (this.subrequests > this.#subrequestsMax)
+      throw new PlatformError('subrequest_limit_exceeded', { limit: this.#subrequestsMax });
   }
 
   /** All CPU that it has caused. */
@@ -109,7 +110,8 @@ export class Invocation<Answer> {
   }
 
   reserveCpu(cpuMs: number): void {
-    if (this.meter === null || this.phase === 'over') throw new PlatformError('invocation_ended', { what: 'Work of the host' });
+    if (this.meter === null || this.phase === 'over')
+      throw new PlatformError('invocation_ended', { what: 'Work of the host' });
     this.meter.reserve(this, cpuMs);
   }
 

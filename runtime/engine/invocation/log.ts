@@ -21,7 +21,8 @@ const GUEST_FRAME = /^\s*at .*\bplatform:[a-z]+(?::\d+)*\)?\s*$/;
 
 /** A place in a worker's own sources, with the lines around it. */
 export interface SourceFrame {
-  /** Relative to the project. */ readonly file: string;
+  /** Relative to the project. */
+  readonly file: string;
   readonly line: number;
   readonly column: number;
   readonly frame: string;
@@ -40,7 +41,9 @@ export class StackMapper {
   map(text: string): string {
     if (!text.includes('worker.js:') && !text.includes('platform:')) return text;
     const lines = text.split('\n').filter((line) => !GUEST_FRAME.test(line));
-    return lines.join('\n').replace(POSITION, (all, line: string, column: string) => this.#position(Number(line), Number(column)) ?? all);
+    return lines
+      .join('\n')
+      .replace(POSITION, (all, line: string, column: string) => this.#position(Number(line), Number(column)) ?? all);
   }
 
   /** The first place of a stack that lies in the project itself. Sources come from the map alone: no file is read. */
@@ -52,7 +55,12 @@ export class StackMapper {
       if (place.source === null || OUTSIDE.test(place.source)) continue;
       const text = sourceContentFor(map, place.source);
       if (text === null) continue;
-      return { file: place.source, line: place.line, column: place.column + 1, frame: codeFrame(text, place.line, place.column + 1) };
+      return {
+        file: place.source,
+        line: place.line,
+        column: place.column + 1,
+        frame: codeFrame(text, place.line, place.column + 1),
+      };
     }
     return null;
   }
@@ -60,7 +68,11 @@ export class StackMapper {
   #position(line: number, column: number): string | null {
     const map = this.#read();
     if (map === null) return null;
-    const { source, line: sourceLine, column: sourceColumn } = originalPositionFor(map, { line, column: Math.max(0, column - 1) });
+    const {
+      source,
+      line: sourceLine,
+      column: sourceColumn,
+    } = originalPositionFor(map, { line, column: Math.max(0, column - 1) });
     return source === null ? null : `${source}:${sourceLine}:${sourceColumn + 1}`;
   }
 

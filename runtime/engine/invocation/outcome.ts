@@ -1,4 +1,5 @@
-// How an invocation ended: a closed set. Status, log level and metric label all derive from the outcome, nothing else does.
+// How an invocation ended: a closed set. Status, log level and metric label all derive from the outcome, nothing else
+// does.
 import { errorMessage, errorTable, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
 
 /** Error codes an invocation can end with. */
@@ -35,7 +36,8 @@ export type FailureCode = (typeof failureCodes)[number];
 export interface Thrown {
   readonly name: string;
   readonly message: string;
-  /** As V8 wrote it. */ readonly stack: string | null;
+  /** As V8 wrote it. */
+  readonly stack: string | null;
 }
 
 /** The end of an invocation. */
@@ -63,7 +65,10 @@ export function reasonOf({ code, details }: Outcome & { kind: 'failed' }): strin
   return code === 'worker_threw' ? String(details['reason'] ?? '') : errorMessage(code, details);
 }
 
-/** Level of the log line about it: the platform's own faults are errors, a worker's are warnings, the rest is for debugging. */
+/**
+ * Level of the log line about it: the platform's own faults are errors, a worker's are warnings, the rest is for
+ * debugging.
+ */
 export function outcomeLevel(outcome: Outcome): 'debug' | 'warn' | 'error' {
   if (outcome.kind === 'ok') return 'debug';
   const { blame } = errorTable[outcome.code];
@@ -93,5 +98,7 @@ export function failureResponse(outcome: Outcome & { kind: 'failed' }): FailureR
 
 // What a worker threw is its author's business, not its visitors': the log has it.
 function isPrivate(code: FailureCode): boolean {
-  return code === 'worker_threw' || code === 'worker_start_failed' || code === 'worker_syntax_error' || code === 'internal';
+  return (
+    code === 'worker_threw' || code === 'worker_start_failed' || code === 'worker_syntax_error' || code === 'internal'
+  );
 }

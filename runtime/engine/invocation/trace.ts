@@ -1,11 +1,15 @@
-// W3C trace context: what an incoming request says of its trace. Called only when a log line or an outgoing request asks for it, so
-// that a request pays nothing for it. Everything here comes from clients. bindings/trace-headers.ts hands it on.
+// W3C trace context: what an incoming request says of its trace. Called only when a log line or an outgoing request
+// asks for it, so that a request pays nothing for it. Everything here comes from clients. bindings/trace-headers.ts
+// hands it on.
 
 /** The trace that a request belongs to. */
 export interface TraceContext {
-  /** 32 hex digits. */ readonly traceId: string;
-  /** Two hex digits: whether it is sampled. */ readonly flags: string;
-  /** `tracestate` as it came; empty without one. */ readonly state: string;
+  /** 32 hex digits. */
+  readonly traceId: string;
+  /** Two hex digits: whether it is sampled. */
+  readonly flags: string;
+  /** `tracestate` as it came; empty without one. */
+  readonly state: string;
 }
 
 const PARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})(-.*)?$/;
@@ -30,5 +34,9 @@ export function traceFrom(headerBlock: string): TraceContext | null {
   const [, version, traceId, flags, more] = PARENT.exec(parent ?? '') ?? [];
   if (traceId === undefined || (version === '00' && more !== undefined)) return null;
   const state = states.filter((entry) => entry !== '').join(',');
-  return { traceId, flags: flags!, state: state.length <= stateCharsMax && /^[\t\x20-\x7e]*$/.test(state) ? state : '' };
+  return {
+    traceId,
+    flags: flags!,
+    state: state.length <= stateCharsMax && /^[\t\x20-\x7e]*$/.test(state) ? state : '',
+  };
 }

@@ -1,6 +1,6 @@
-// Compiles the workers of new deployments before anybody asks for them, while the engine has nothing to start, so that the first
-// request finds V8's compiled form. Nothing of a worker runs: it is compiled in a blank isolate that is thrown away. handler.ts adds
-// deployments when routes change.
+// Compiles the workers of new deployments before anybody asks for them, while the engine has nothing to start, so that
+// the first request finds V8's compiled form. Nothing of a worker runs: it is compiled in a blank isolate that is
+// thrown away. handler.ts adds deployments when routes change.
 import type ivm from 'isolated-vm';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CompiledForms } from './compiled-forms.ts';
@@ -8,10 +8,13 @@ import type { Snapshot } from './snapshot.ts';
 
 /** A worker whose form may be missing. */
 export interface AheadWorker {
-  /** `<project>/<deployment id>`. */ readonly owner: string;
-  /** Of the code. */ readonly hash: string;
+  /** `<project>/<deployment id>`. */
+  readonly owner: string;
+  /** Of the code. */
+  readonly hash: string;
   readonly bytes: number;
-  /** @throws when it cannot be read. */ code(): string;
+  /** @throws when it cannot be read. */
+  code(): string;
 }
 
 /** What compiling ahead needs. */
@@ -75,7 +78,10 @@ export class CompileAhead {
     const { isolate } = snapshot.open({ memoryLimit: memoryLimitMb, onCatastrophicError: () => this.close() });
     const settled = new AbortController();
     try {
-      const compiled = isolate.compileModule(code, { filename: 'worker.js', produceCachedData: true } as ivm.ScriptInfo);
+      const compiled = isolate.compileModule(code, {
+        filename: 'worker.js',
+        produceCachedData: true,
+      } as ivm.ScriptInfo);
       const late = delay(COMPILE_MS_MAX, null, { ref: false, signal: settled.signal }).catch(() => null);
       const module = await Promise.race([compiled, late]);
       if (module === null) this.close();

@@ -1,7 +1,8 @@
-// V8's compiled forms of workers, so that starting one does not compile it again: in memory, and in files below the cache
-// folder for the engines that come after. A form is machine-made and believed by V8: it is only ever made by an isolate of our
-// own, kept where nobody else can write, found by the hash of exactly the code it was made of, and checked before it is used.
-// It belongs to one project: what a broken-into isolate made of its own code is never given to anybody else.
+// V8's compiled forms of workers, so that starting one does not compile it again: in memory, and in files below the
+// cache folder for the engines that come after. A form is machine-made and believed by V8: it is only ever made by an
+// isolate of our own, kept where nobody else can write, found by the hash of exactly the code it was made of, and
+// checked before it is used. It belongs to one project: what a broken-into isolate made of its own code is never given
+// to anybody else.
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
@@ -9,15 +10,19 @@ import { join } from 'node:path';
 
 /** What forms are taken from: an isolate that runs the worker. */
 export interface FormSource {
-  /** Null when it is gone, or was started from a form itself. */ compiledForm(): Promise<ArrayBuffer | null>;
+  /** Null when it is gone, or was started from a form itself. */
+  compiledForm(): Promise<ArrayBuffer | null>;
 }
 
 /** What forms are kept with. */
 export interface CompiledFormsOptions {
-  /** Private folder of the engine; `loadSnapshot` has seen to that. */ readonly folder: string;
-  /** Of the guest's snapshot: V8, its flags, and the guest that forms are made beside. */ readonly key: string;
+  /** Private folder of the engine; `loadSnapshot` has seen to that. */
+  readonly folder: string;
+  /** Of the guest's snapshot: V8, its flags, and the guest that forms are made beside. */
+  readonly key: string;
   readonly limits: { readonly compiledFormsMemoryBytesMax: number; readonly compiledFormsDiskBytesMax: number };
-  /** How long no isolate must have started before forms are made: milliseconds. */ readonly quietMs?: number;
+  /** How long no isolate must have started before forms are made: milliseconds. */
+  readonly quietMs?: number;
 }
 
 /** Compiling less takes no longer than reading a form. */
@@ -53,7 +58,9 @@ export class CompiledForms {
     this.#work(() => this.#prune());
   }
 
-  /** The form of this code; null where there is none. @param owner `<project>/<deployment id>`. @param hash of the code. */
+  /**
+   * The form of this code; null where there is none. @param owner `<project>/<deployment id>`. @param hash of the code.
+   */
   find(owner: string, hash: string, length: number): SharedArrayBuffer | null {
     this.#startedAt = performance.now();
     if (length < CODE_MIN) return null;
@@ -191,7 +198,8 @@ function readForm(file: string): SharedArrayBuffer | null {
     return null;
   }
   const form = content.subarray(HASH_BYTES);
-  if (form.byteLength === 0 || !createHash('sha256').update(form).digest().equals(content.subarray(0, HASH_BYTES))) return null;
+  if (form.byteLength === 0 || !createHash('sha256').update(form).digest().equals(content.subarray(0, HASH_BYTES)))
+    return null;
   const shared = new SharedArrayBuffer(form.byteLength);
   new Uint8Array(shared).set(form);
   return shared;

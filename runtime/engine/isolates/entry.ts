@@ -1,9 +1,10 @@
-// Which isolate is entered when: the whole policy of joined entries. Everything that one turn of the event loop has for an
-// isolate enters it together; at most `runningMax` isolates run at a time and those that wait take turns. While nobody waits,
-// a running isolate gets one more entry queued behind the one it is in, so that its thread goes on without being woken (a
-// tenth of a request's CPU at 8 connections). An entry that lasts while others wait loses its place: the system shares the
-// cores from then on, and its deployment stands aside for a while: in one queue those whose entries last a little, in another those that
-// burn, so that nobody who works waits for a spinner. Pure: it knows no isolate, only what can be entered.
+// Which isolate is entered when: the whole policy of joined entries. Everything that one turn of the event loop has for
+// an isolate enters it together; at most `runningMax` isolates run at a time and those that wait take turns. While
+// nobody waits, a running isolate gets one more entry queued behind the one it is in, so that its thread goes on
+// without being woken (a tenth of a request's CPU at 8 connections). An entry that lasts while others wait loses its
+// place: the system shares the cores from then on, and its deployment stands aside for a while: in one queue those
+// whose entries last a little, in another those that burn, so that nobody who works waits for a spinner. Pure: it knows
+// no isolate, only what can be entered.
 
 /** How a deployment has used its turns; the isolates of one deployment share it. */
 export interface Conduct {
@@ -15,7 +16,10 @@ export interface Conduct {
 
 /** What can be entered. */
 export interface Enterable {
-  /** Takes all that has been collected into the isolate, behind an entry that still runs. Each comes back as `EntryScheduler.left`. */
+  /**
+   * Takes all that has been collected into the isolate, behind an entry that still runs. Each comes back as
+   * `EntryScheduler.left`.
+   */
   enter(): void;
   /** Scheduling state, owned by the scheduler. */
   entryState: EntryState;
@@ -30,8 +34,8 @@ export interface Enterable {
 }
 
 /**
- * `idle`: nothing to do; `ready`: waits for a place; `running`: entered; `ahead`: entered, with a second entry queued behind;
- * `again` and `ahead again`: more has been collected meanwhile.
+ * `idle`: nothing to do; `ready`: waits for a place; `running`: entered; `ahead`: entered, with a second entry queued
+ * behind; `again` and `ahead again`: more has been collected meanwhile.
  */
 export type EntryState = 'idle' | 'ready' | 'running' | 'again' | 'ahead' | 'ahead again';
 

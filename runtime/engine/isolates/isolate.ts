@@ -1,5 +1,5 @@
-// One V8 isolate with the guest in it: made blank from the snapshot, given a worker, entered with batches, disposed. It knows
-// nothing of requests; what comes out goes to the `IsolateEvents` it was given.
+// One V8 isolate with the guest in it: made blank from the snapshot, given a worker, entered with batches, disposed. It
+// knows nothing of requests; what comes out goes to the `IsolateEvents` it was given.
 import ivm from 'isolated-vm';
 import type { CompiledForms } from './compiled-forms.ts';
 import type { Conduct, Enterable, EntryScheduler, EntryState } from './entry.ts';
@@ -13,11 +13,14 @@ export interface IsolateParts {
   /** An isolate overflowed its heap inside V8: its thread is parked for good, with all its memory. */
   readonly onParked: (owner: string) => void;
   readonly counters: IsolateCounters;
-  /** Null: each start compiles. */ readonly compiledForms: CompiledForms | null;
-  /** Where the process says, when it dies, whose code was running; below 0: nowhere. */ readonly crashDescriptor?: number;
+  /** Null: each start compiles. */
+  readonly compiledForms: CompiledForms | null;
+  /** Where the process says, when it dies, whose code was running; below 0: nowhere. */
+  readonly crashDescriptor?: number;
   readonly limits: {
     readonly isolateMemoryMb: number;
-    /** Of the worker's top level; 0 = off. */ readonly startupCpuMs: number;
+    /** Of the worker's top level; 0 = off. */
+    readonly startupCpuMs: number;
     readonly streamWindowBytes: number;
     readonly timersMax: number;
     readonly atomicsWaitMs: number;
@@ -29,7 +32,8 @@ export interface IsolateParts {
 export interface IsolateCounters {
   isolatesStarted: number;
   isolatesEvicted: number;
-  /** @param requests that come in with an entry. */ entered(requests: number): void;
+  /** @param requests that come in with an entry. */
+  entered(requests: number): void;
 }
 
 /** What goes into the isolate with the next entry: emptied by it. */
@@ -37,17 +41,26 @@ export interface Batch {
   meta: string;
   text: string;
   bytes: Uint8Array[];
-  /** It is on its way into the isolate. */ taken(): void;
-  /** Requests and other events that come with it. */ requests: number;
-  /** Those of `bytes`, in their order, that nobody needs any more: their memory goes over instead of a copy. */ spent: Uint8Array[] | null;
+  /** It is on its way into the isolate. */
+  taken(): void;
+  /** Requests and other events that come with it. */
+  requests: number;
+  /** Those of `bytes`, in their order, that nobody needs any more: their memory goes over instead of a copy. */
+  spent: Uint8Array[] | null;
 }
 
-/** `memory`: over its limit; `aborted`: so, at once, and its thread is lost with it; `stuck`: an entry cannot be ended; `fault`: its answer could not be read. */
+/**
+ * `memory`: over its limit; `aborted`: so, at once, and its thread is lost with it; `stuck`: an entry cannot be ended;
+ * `fault`: its answer could not be read.
+ */
 export type DeathReason = 'memory' | 'aborted' | 'stuck' | 'fault';
 
 /** Who hears of what an isolate does. */
 export interface IsolateEvents {
-  /** An entry has ended. `shareMs`: CPU of each invocation that ran in it and has no charge of its own; `cpuMs`: of all of it. */
+  /**
+   * An entry has ended. `shareMs`: CPU of each invocation that ran in it and has no charge of its own; `cpuMs`: of all
+   * of it.
+   */
   left(meta: string, text: string, shareMs: number, cpuMs: number, bytes: readonly Uint8Array[]): void;
   /** A synchronous host call: JSON arguments and at most one part; returns JSON-able or bytes. */
   sync(name: string, args: string, part: string | Uint8Array | undefined): unknown;
@@ -70,7 +83,8 @@ export interface WorkerCode {
   readonly cpuLimitMs: number;
   /** `<project>/<deployment id>`: who is named when the process dies of it. */
   readonly owner: string;
-  /** Of the code: what its compiled form is kept under. */ readonly hash: string;
+  /** Of the code: what its compiled form is kept under. */
+  readonly hash: string;
 }
 
 interface Connection {
@@ -119,7 +133,9 @@ export class WorkerIsolate implements Enterable {
     this.#context = context;
     const native = parts.native.createSync(this.#context) as ivm.Reference<object>;
     parts.snapshot.share(native);
-    const connect = this.#context.global.getSync('connect', { reference: true }) as ivm.Reference<(...parameters: unknown[]) => unknown>;
+    const connect = this.#context.global.getSync('connect', { reference: true }) as ivm.Reference<
+      (...parameters: unknown[]) => unknown
+    >;
     const { streamWindowBytes, timersMax, atomicsWaitMs, logBytesMax } = parts.limits;
     const connection = connect.applySync(
       undefined,
@@ -151,8 +167,9 @@ export class WorkerIsolate implements Enterable {
   }
 
   /**
-   * Gives it its worker. It is compiled, and its top level run, by the first entry, on the way to the first requests: one wake-up
-   * of the isolate's thread for all of it. What became of it says the guest when it is asked (`Link.start`).
+   * Gives it its worker. It is compiled, and its top level run, by the first entry, on the way to the first requests:
+   * one wake-up of the isolate's thread for all of it. What became of it says the guest when it is asked
+   * (`Link.start`).
    */
   load(worker: WorkerCode, batch: Batch, events: IsolateEvents): void {
     this.#owner = worker.owner;
@@ -163,8 +180,16 @@ export class WorkerIsolate implements Enterable {
 
   #enterWorker({ code, hash, owner, vars, bindings, cpuLimitMs }: WorkerCode): void {
     const { limits, compiledForms, crashDescriptor } = this.#parts;
-    const config = { vars, bindings, startupCpuMs: limits.startupCpuMs, cpuLimitMs, owner, crashDescriptor: crashDescriptor ?? -1 };
-    // V8 checks a form against the length of the source only: without a hash of the code there is no telling what is in it.
+    const config = {
+      vars,
+      bindings,
+      startupCpuMs: limits.startupCpuMs,
+      cpuLimitMs,
+      owner,
+      crashDescriptor: crashDescriptor ?? -1,
+    };
+    // V8 checks a form against the length of the source only: without a hash of the code there is no telling what is in
+    // it.
     const forms = hash === '' ? null : compiledForms;
     const form = forms?.find(owner, hash, code.length) ?? null;
     this.#connection.load.applyIgnored(undefined, [config, code, form], COPY);
@@ -174,7 +199,11 @@ export class WorkerIsolate implements Enterable {
   /** V8's compiled form of the worker with all functions that ran so far; null where it cannot be had. */
   async compiledForm(): Promise<ArrayBuffer | null> {
     if (this.#gone) return null;
-    return ((await this.#connection.compiledForm.apply(undefined, [], { result: { copy: true } })) as ArrayBuffer | undefined) ?? null;
+    return (
+      ((await this.#connection.compiledForm.apply(undefined, [], { result: { copy: true } })) as
+        | ArrayBuffer
+        | undefined) ?? null
+    );
   }
 
   /** Gives back what it does not need while nothing runs, where it holds enough for that to be worth the time. */
@@ -215,7 +244,8 @@ export class WorkerIsolate implements Enterable {
     if (this.#gone) return;
     this.#leaves++;
     try {
-      if (!(shareMs >= 0 && cpuMs >= 0 && cpuMs < Infinity)) throw new Error(`An entry says that it took ${cpuMs} ms, ${shareMs} ms each`);
+      if (!(shareMs >= 0 && cpuMs >= 0 && cpuMs < Infinity))
+        throw new Error(`An entry says that it took ${cpuMs} ms, ${shareMs} ms each`);
       this.#events?.left(meta, text, shareMs, cpuMs, bytes.length > 1 ? apart(bytes) : bytes);
     } catch (error) {
       // What came out makes no sense, or we cannot read it: nothing of this isolate can be trusted any more.
@@ -225,7 +255,8 @@ export class WorkerIsolate implements Enterable {
     this.#parts.scheduler.left(this, cpuMs);
   };
 
-  #onSync = (name: string, args: string, part: string | Uint8Array | undefined): unknown => this.#events?.sync(name, args, part);
+  #onSync = (name: string, args: string, part: string | Uint8Array | undefined): unknown =>
+    this.#events?.sync(name, args, part);
 
   #onWaiting = async (invocation: number, name: string, args: string, ...parts: Uint8Array[]): Promise<unknown> => {
     const reply = await this.#events?.waiting(invocation, name, args, parts);
@@ -237,8 +268,9 @@ export class WorkerIsolate implements Enterable {
   };
 
   /**
-   * Called now and then while an entry runs: an isolate over its memory limit ends without a word, and a loop over slow built-ins
-   * comes to no point where V8 would end it, for minutes. After `checksMax()` calls within one entry, asked only while one goes on, the isolate is given up.
+   * Called now and then while an entry runs: an isolate over its memory limit ends without a word, and a loop over slow
+   * built-ins comes to no point where V8 would end it, for minutes. After `checksMax()` calls within one entry, asked
+   * only while one goes on, the isolate is given up.
    */
   checkAlive(checksMax: () => number): void {
     if (this.#gone) return;
@@ -277,8 +309,8 @@ export class WorkerIsolate implements Enterable {
 }
 
 /**
- * What a guest sends twice in an entry arrives as one: each of its places gets memory of its own, since whoever takes a part may free
- * it. Changes the list.
+ * What a guest sends twice in an entry arrives as one: each of its places gets memory of its own, since whoever takes a
+ * part may free it. Changes the list.
  */
 function apart(bytes: Uint8Array[]): Uint8Array[] {
   const seen = new Set<ArrayBufferLike>();
@@ -290,7 +322,10 @@ function apart(bytes: Uint8Array[]): Uint8Array[] {
   return bytes;
 }
 
-/** What crosses for chunks: of the spent ones their memory itself, so that 1 MB costs 30 us instead of 280, and nothing to collect. */
+/**
+ * What crosses for chunks: of the spent ones their memory itself, so that 1 MB costs 30 us instead of 280, and nothing
+ * to collect.
+ */
 function handOver(bytes: readonly Uint8Array[], spent: readonly Uint8Array[]): ivm.Copy<Uint8Array>[] {
   let at = 0;
   return bytes.map((chunk) => {

@@ -1,5 +1,6 @@
-// Keeps blank isolates warm, counts the live ones, and sends the least recently used idle ones away when there are too many
-// or the engine's memory grows too large. An isolate never changes hands: once loaded it belongs to one deployment.
+// Keeps blank isolates warm, counts the live ones, and sends the least recently used idle ones away when there are too
+// many or the engine's memory grows too large. An isolate never changes hands: once loaded it belongs to one
+// deployment.
 import type { Conduct } from './entry.ts';
 import { WorkerIsolate, type IsolateParts } from './isolate.ts';
 
@@ -125,7 +126,9 @@ export class Pool {
     let heaviest: Tenant | null = null;
     let most = 0;
     this.#isChecking = true;
-    const sizes = await Promise.all([...this.#tenants].map(async (tenant) => ({ tenant, bytes: await soon(tenant.heldBytes()) })));
+    const sizes = await Promise.all(
+      [...this.#tenants].map(async (tenant) => ({ tenant, bytes: await soon(tenant.heldBytes()) })),
+    );
     this.#isChecking = false;
     for (const { tenant, bytes } of sizes) {
       if (bytes <= most) continue;

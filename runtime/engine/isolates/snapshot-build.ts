@@ -1,4 +1,5 @@
-// Child process of snapshot.ts: bundles the guest and writes its snapshot, with the lazy scripts before it. `snapshot-build.ts <main.ts> <partial> <file> <magic> <key>`.
+// Child process of snapshot.ts: bundles the guest and writes its snapshot, with the lazy scripts before it.
+// `snapshot-build.ts <main.ts> <partial> <file> <magic> <key>`.
 import { createHash } from 'node:crypto';
 import { readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
@@ -13,7 +14,10 @@ const [entry, partial, file, magic, key] = process.argv.slice(2) as [string, str
 
 const folders = ['lazy', 'bindings', 'events'];
 
-/** Whether a file is in the snapshot: lazy scripts get what they import of it as a parameter, `parts` (LazyParts of guest/lazy.ts). */
+/**
+ * Whether a file is in the snapshot: lazy scripts get what they import of it as a parameter, `parts` (LazyParts of
+ * guest/lazy.ts).
+ */
 function isPart(file: string): boolean {
   const path = relative(dirname(entry), file);
   return path.endsWith('.ts') && !path.startsWith('..') && !folders.includes(path.split(sep)[0]!);
@@ -42,7 +46,13 @@ async function scriptOf(input: string, name?: string): Promise<string> {
     codegen: { removeWhitespace: true },
   };
   const shape = name === undefined ? {} : { name, exports: 'auto' as const, globals: partsOf };
-  const { output } = await bundle.generate({ format: 'iife', codeSplitting: false, comments: { legal: false }, minify, ...shape });
+  const { output } = await bundle.generate({
+    format: 'iife',
+    codeSplitting: false,
+    comments: { legal: false },
+    minify,
+    ...shape,
+  });
   await bundle.close();
   // The bundler leaves the directive of its modules out. A sloppy function shows its caller, its arguments and, to
   // Error.prepareStackTrace, itself: an invocation with its account among them.
@@ -72,7 +82,10 @@ const isolate = new ivm.Isolate({ snapshot: new ivm.ExternalCopy(buffer) });
 type Compiled = ivm.Script & { readonly cachedData: ivm.ExternalCopy<ArrayBuffer> };
 const lazy: Record<string, LazyScript> = {};
 for (const [name, code] of Object.entries(scriptsByName)) {
-  const compiled = isolate.compileScriptSync(code, { filename: `platform:${name}`, produceCachedData: true }) as Compiled;
+  const compiled = isolate.compileScriptSync(code, {
+    filename: `platform:${name}`,
+    produceCachedData: true,
+  }) as Compiled;
   lazy[name] = { code, cache: Buffer.from(compiled.cachedData.copy()).toString('base64') };
 }
 isolate.dispose();

@@ -1,6 +1,7 @@
-// The two contexts of the guest's snapshot, and which of them an isolate gets. isolated-vm makes a context of its own with
-// every isolate, beside the one that is asked for, both from the blob's first one. The guest in both would cost twice the
-// time and memory (bench/README.md): so the first is bare, and while ours is made the blob's table says that the guest's is.
+// The two contexts of the guest's snapshot, and which of them an isolate gets. isolated-vm makes a context of its own
+// with every isolate, beside the one that is asked for, both from the blob's first one. The guest in both would cost
+// twice the time and memory (bench/README.md): so the first is bare, and while ours is made the blob's table says that
+// the guest's is.
 //
 // V8 reads that table whenever it makes a context. All of it happens on the main thread, between two lines of `open`.
 import ivm from 'isolated-vm';
@@ -10,7 +11,9 @@ const COUNT_AT = 0;
 const CONTEXTS_AT = 0x58;
 const ISOLATE_AT = 0x60;
 
-/** Offsets of the contexts in a blob: bare, and with the guest. @throws {Error} when this V8 lays blobs out another way. */
+/**
+ * Offsets of the contexts in a blob: bare, and with the guest. @throws {Error} when this V8 lays blobs out another way.
+ */
 export function readContexts(blob: ArrayBuffer): { readonly bare: number; readonly guest: number } {
   const view = new DataView(blob);
   const at = (offset: number): number => (offset + 4 <= view.byteLength ? view.getUint32(offset, true) : -1);
@@ -18,12 +21,16 @@ export function readContexts(blob: ArrayBuffer): { readonly bare: number; readon
   // Each part begins with the same magic number.
   const magic = at(ISOLATE_AT);
   if (at(COUNT_AT) !== 2 || bare <= ISOLATE_AT || guest <= bare || at(bare) !== magic || at(guest) !== magic)
-    throw new Error(`V8 ${process.versions.v8} lays out its snapshots in a way that is not known: use the Node of package.json`);
+    throw new Error(
+      `V8 ${process.versions.v8} lays out its snapshots in a way that is not known: use the Node of package.json`,
+    );
   return { bare, guest };
 }
 
 /** Makes isolates from a blob, which is the opener's own from then on. */
-export function createOpener(blob: ArrayBuffer): (options: ivm.IsolateOptions) => { isolate: ivm.Isolate; context: ivm.Context } {
+export function createOpener(
+  blob: ArrayBuffer,
+): (options: ivm.IsolateOptions) => { isolate: ivm.Isolate; context: ivm.Context } {
   const { bare, guest } = readContexts(blob);
   let copy = new ivm.ExternalCopy(blob, { transferOut: true });
   return (options) => {

@@ -1,10 +1,13 @@
-// What the guest does before its snapshot is taken, in a context that is thrown away: it is connected to a host that does
-// nothing, and answers two requests. V8 keeps the bytecode of what ran, so that no isolate compiles it again.
+// What the guest does before its snapshot is taken, in a context that is thrown away: it is connected to a host that
+// does nothing, and answers two requests. V8 keeps the bytecode of what ran, so that no isolate compiles it again.
 import { Outbox, toGuest } from '../bridge/protocol.ts';
 
 // Runs inside the isolate; only its text is used. Returns what is called once all microtasks have run.
 function warmUp(meta: string, text: string): () => void {
-  const scope = globalThis as unknown as Record<string, (...values: unknown[]) => Record<string, (...values: unknown[]) => unknown>>;
+  const scope = globalThis as unknown as Record<
+    string,
+    (...values: unknown[]) => Record<string, (...values: unknown[]) => unknown>
+  >;
   const nothing = (): undefined => undefined;
   async function answer(request: Request): Promise<Response> {
     const { pathname } = new URL(request.url);
@@ -37,7 +40,14 @@ function warmUp(meta: string, text: string): () => void {
   (globalThis as unknown as { WebAssembly: unknown }).WebAssembly ??= {};
   const limits = { streamWindowBytes: 1, timersMax: 1, logBytesMax: 1 };
   const connection = scope['connect']!(native, nothing, nothing, {}, limits);
-  const config = { vars: { NAME: 'value' }, bindings: {}, startupCpuMs: 0, cpuLimitMs: 0, owner: '', crashDescriptor: -1 };
+  const config = {
+    vars: { NAME: 'value' },
+    bindings: {},
+    startupCpuMs: 0,
+    cpuLimitMs: 0,
+    owner: '',
+    crashDescriptor: -1,
+  };
   connection['load']!(config, '', undefined);
   processBatch(meta, text);
   return () => flush(0, 0);
@@ -49,7 +59,14 @@ export function warmUpScript(): string {
   batch.record(toGuest.start);
   for (const [at, path] of ['/', '/json'].entries()) {
     const url = batch.part(`http://warm.localhost${path}`);
-    batch.record(toGuest.request, at + 1, 'GET', url, batch.part('host\0warm.localhost\0user-agent\0none\0'), batch.part(null));
+    batch.record(
+      toGuest.request,
+      at + 1,
+      'GET',
+      url,
+      batch.part('host\0warm.localhost\0user-agent\0none\0'),
+      batch.part(null),
+    );
   }
   return `(${warmUp.toString()})(${JSON.stringify(batch.meta)}, ${JSON.stringify(batch.text)})`;
 }

@@ -1,6 +1,6 @@
-// The V8 snapshot that every isolate starts from: built once per version of the guest in a child process (a faulty one may
-// abort it), kept in a private cache folder under a hash of all it is made of, and refused when it is not what it says.
-// A snapshot holds machine code: it is only ever read from a folder that nobody else can write to.
+// The V8 snapshot that every isolate starts from: built once per version of the guest in a child process (a faulty one
+// may abort it), kept in a private cache folder under a hash of all it is made of, and refused when it is not what it
+// says. A snapshot holds machine code: it is only ever read from a folder that nobody else can write to.
 import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
@@ -34,7 +34,10 @@ export interface Snapshot {
   open(options: ivm.IsolateOptions): { readonly isolate: ivm.Isolate; readonly context: ivm.Context };
   readonly bytes: number;
   readonly key: string;
-  /** Provides the scripts of `lazy` to all isolates of the process, once. @param native of an isolate that no tenant's code has run in. */
+  /**
+   * Provides the scripts of `lazy` to all isolates of the process, once. @param native of an isolate that no tenant's
+   * code has run in.
+   */
   share(native: ivm.Reference<object>): void;
   /** Modules of guest/lazy, by name. */
   readonly lazy: Readonly<Record<string, LazyScript>>;
@@ -68,7 +71,14 @@ export function snapshotKey(): string {
       .join(' ')}`,
   );
   const require = createRequire(import.meta.url);
-  for (const name of ['isolated-vm', 'web-streams-polyfill', 'urlpattern-polyfill', 'htmlparser2', 'css-what', 'rolldown'])
+  for (const name of [
+    'isolated-vm',
+    'web-streams-polyfill',
+    'urlpattern-polyfill',
+    'htmlparser2',
+    'css-what',
+    'rolldown',
+  ])
     add(name, packageVersion(require, name));
   for (const name of readdirSync(guestFolder, { recursive: true, encoding: 'utf8' }).toSorted()) {
     if (name.endsWith('.ts')) add(name, readFileSync(join(guestFolder, name)));
@@ -95,23 +105,35 @@ async function build(file: string, key: string): Promise<void> {
   const partial = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`;
   try {
     const [program, ...before] = nodeCommand();
-    await promisify(execFile)(program, [...before, ...snapshotFlags(), script, join(guestFolder, 'main.ts'), partial, file, MAGIC, key], {
-      env: { PATH: process.env['PATH'] ?? '' },
-      cwd: dirname(script),
-    });
+    await promisify(execFile)(
+      program,
+      [...before, ...snapshotFlags(), script, join(guestFolder, 'main.ts'), partial, file, MAGIC, key],
+      {
+        env: { PATH: process.env['PATH'] ?? '' },
+        cwd: dirname(script),
+      },
+    );
   } catch (error) {
     const said = (error as { stderr?: string }).stderr?.trim();
-    throw new Error(`The guest snapshot cannot be built: ${said === undefined || said === '' ? (error as Error).message : said}`, {
-      cause: error,
-    });
+    throw new Error(
+      `The guest snapshot cannot be built: ${said === undefined || said === '' ? (error as Error).message : said}`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 
 // V8 refuses compiled forms that were made under other flags of its own: those of the engine are passed on.
-const flagOfV8 = /^--(no-)?(wasm|max|min|semi|stack|harmony|js|jit|sparkplug|maglev|turbo|opt|lazy|flush|single|concurrent|parallel)/;
+const flagOfV8 =
+  /^--(no-)?(wasm|max|min|semi|stack|harmony|js|jit|sparkplug|maglev|turbo|opt|lazy|flush|single|concurrent|parallel)/;
 
 function snapshotFlags(): string[] {
-  return ['--no-node-snapshot', '--disable-warning=ExperimentalWarning', ...process.execArgv.filter((flag) => flagOfV8.test(flag))];
+  return [
+    '--no-node-snapshot',
+    '--disable-warning=ExperimentalWarning',
+    ...process.execArgv.filter((flag) => flagOfV8.test(flag)),
+  ];
 }
 
 function read(file: string, key: string): Snapshot {
@@ -119,8 +141,10 @@ function read(file: string, key: string): Snapshot {
   const refuse = (reason: string): never => {
     throw new PlatformError('snapshot_mismatch', { reason, file });
   };
-  if (content.length <= HEADER_BYTES || content.toString('latin1', 0, MAGIC.length) !== MAGIC) refuse('the file is not a snapshot');
-  if (content.toString('latin1', MAGIC.length, MAGIC.length + 64) !== key) refuse('it was built from other sources or flags');
+  if (content.length <= HEADER_BYTES || content.toString('latin1', 0, MAGIC.length) !== MAGIC)
+    refuse('the file is not a snapshot');
+  if (content.toString('latin1', MAGIC.length, MAGIC.length + 64) !== key)
+    refuse('it was built from other sources or flags');
   const body = content.subarray(HEADER_BYTES);
   if (createHash('sha256').update(body).digest('hex') !== content.toString('latin1', MAGIC.length + 64, HEADER_BYTES))
     refuse('its content does not match its hash');

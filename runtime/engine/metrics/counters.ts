@@ -1,9 +1,17 @@
-// What an engine counts. The path of a request adds to plain numbers of its deployment and makes nothing; names and labels come
-// in when a report is asked for. Made by engine.ts, used by deployment.ts, serving.ts and the isolates.
+// What an engine counts. The path of a request adds to plain numbers of its deployment and makes nothing; names and
+// labels come in when a report is asked for. Made by engine.ts, used by deployment.ts, serving.ts and the isolates.
 import type { InvocationKind } from '#core/plans.ts';
 import { failureCodes, type FailureCode, type Outcome } from '../invocation/outcome.ts';
 import { joinBounds, wallBounds } from './families.ts';
-import { histogram, keyOf, labels, otherDeployments, type DeploymentReport, type Sample, type Serves } from './report.ts';
+import {
+  histogram,
+  keyOf,
+  labels,
+  otherDeployments,
+  type DeploymentReport,
+  type Sample,
+  type Serves,
+} from './report.ts';
 
 const outcomeAt = Object.fromEntries(failureCodes.map((code, at) => [code, at + 1])) as Record<FailureCode, number>;
 const outcomeNames = ['ok', ...failureCodes];
@@ -131,7 +139,10 @@ class CallCounters {
     return Object.fromEntries(Object.entries(handlers).map(([name, handler]) => [name, this.#counted(name, handler)]));
   }
 
-  #counted<Arguments extends unknown[], Result>(name: string, handler: (...given: Arguments) => Result): (...given: Arguments) => Result {
+  #counted<Arguments extends unknown[], Result>(
+    name: string,
+    handler: (...given: Arguments) => Result,
+  ): (...given: Arguments) => Result {
     let at = this.#names.indexOf(name);
     if (at < 0) {
       at = this.#names.push(name) - 1;

@@ -1,5 +1,5 @@
-// How late an engine's main thread is: everything that is not tenant code runs there, so its lag is everybody's. Sampled by Node
-// every 20 ms; read with each report.
+// How late an engine's main thread is: everything that is not tenant code runs there, so its lag is everybody's.
+// Sampled by Node every 20 ms; read with each report.
 import { monitorEventLoopDelay, performance, type EventLoopUtilization } from 'node:perf_hooks';
 import { labels, type Sample } from './report.ts';
 

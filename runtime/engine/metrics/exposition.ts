@@ -6,8 +6,8 @@ import type { Sample } from './report.ts';
 export const expositionType = 'text/plain; version=0.0.4; charset=utf-8';
 
 /**
- * The text: every family once, its samples together, in the order of the table. A sample of a family that the table does not
- * have is left out: an engine cannot add to the operator's metrics.
+ * The text: every family once, its samples together, in the order of the table. A sample of a family that the table
+ * does not have is left out: an engine cannot add to the operator's metrics.
  */
 export function exposition(samples: Iterable<Sample>): string {
   const lines = new Map<FamilyName, string>();
@@ -26,9 +26,12 @@ export function exposition(samples: Iterable<Sample>): string {
 
 /** The family of a sample; null when there is none. */
 export function familyOf(sample: string): FamilyName | null {
-  if (Object.hasOwn(families, sample)) return families[sample as FamilyName].type === 'histogram' ? null : (sample as FamilyName);
+  if (Object.hasOwn(families, sample))
+    return families[sample as FamilyName].type === 'histogram' ? null : (sample as FamilyName);
   const base = sample.replace(/_(?:bucket|sum|count)$/, '');
-  return Object.hasOwn(families, base) && families[base as FamilyName].type === 'histogram' ? (base as FamilyName) : null;
+  return Object.hasOwn(families, base) && families[base as FamilyName].type === 'histogram'
+    ? (base as FamilyName)
+    : null;
 }
 
 function number(value: number): string {

@@ -1,5 +1,5 @@
-// Every metric of the platform: name, type, meaning. exposition.ts prints only what is listed here, and docs/operating.md is held
-// against it by a test. Pure.
+// Every metric of the platform: name, type, meaning. exposition.ts prints only what is listed here, and
+// docs/operating.md is held against it by a test. Pure.
 
 /** How Prometheus reads a family. */
 export type FamilyType = 'counter' | 'gauge' | 'histogram';
@@ -17,13 +17,31 @@ export const families = {
     type: 'counter',
     help: 'Thread CPU charged to invocations by kind; none: entries in which no invocation ran',
   },
-  platform_wall_milliseconds: { type: 'histogram', help: 'Time from the arrival of an event to the end of its invocation, by kind' },
-  platform_deployment_invocations_total: { type: 'counter', help: 'Invocations that have ended, by deployment, kind and outcome' },
-  platform_deployment_cpu_milliseconds_total: { type: 'counter', help: 'Thread CPU charged to invocations, by deployment and kind' },
+  platform_wall_milliseconds: {
+    type: 'histogram',
+    help: 'Time from the arrival of an event to the end of its invocation, by kind',
+  },
+  platform_deployment_invocations_total: {
+    type: 'counter',
+    help: 'Invocations that have ended, by deployment, kind and outcome',
+  },
+  platform_deployment_cpu_milliseconds_total: {
+    type: 'counter',
+    help: 'Thread CPU charged to invocations, by deployment and kind',
+  },
   platform_deployment_wall_milliseconds: { type: 'histogram', help: 'Wall time of invocations by deployment and kind' },
-  platform_requests_shed_total: { type: 'counter', help: 'Requests refused with 503 because too many waited, or the handler was stopping' },
-  platform_requests_restarted_total: { type: 'counter', help: 'Requests that lost their isolate before they had an effect and ran again' },
-  platform_requests_forwarded_total: { type: 'counter', help: 'Requests that an engine handed to the home of their deployment' },
+  platform_requests_shed_total: {
+    type: 'counter',
+    help: 'Requests refused with 503 because too many waited, or the handler was stopping',
+  },
+  platform_requests_restarted_total: {
+    type: 'counter',
+    help: 'Requests that lost their isolate before they had an effect and ran again',
+  },
+  platform_requests_forwarded_total: {
+    type: 'counter',
+    help: 'Requests that an engine handed to the home of their deployment',
+  },
   platform_requests_without_worker_total: {
     type: 'counter',
     help: 'Requests answered without a worker: static files, hosts without a route, refusals',
@@ -34,15 +52,33 @@ export const families = {
     type: 'counter',
     help: 'CPU that the host spent for workers: crypto, compression, SQL, passwords',
   },
-  platform_entry_cpu_milliseconds_total: { type: 'counter', help: 'Thread CPU of all entries, charged to an invocation or not' },
+  platform_entry_cpu_milliseconds_total: {
+    type: 'counter',
+    help: 'Thread CPU of all entries, charged to an invocation or not',
+  },
   platform_host_calls_total: { type: 'counter', help: 'Calls that workers made to the host, by name' },
-  platform_egress_bytes_total: { type: 'counter', help: 'Bytes on connections that workers opened with fetch, by direction' },
+  platform_egress_bytes_total: {
+    type: 'counter',
+    help: 'Bytes on connections that workers opened with fetch, by direction',
+  },
   platform_isolates_started_total: { type: 'counter', help: 'Isolates given to a deployment' },
   platform_isolates_evicted_total: { type: 'counter', help: 'Idle isolates sent away to make room' },
-  platform_isolates_condemned_total: { type: 'counter', help: 'Isolates replaced after an invocation broke its CPU budget' },
-  platform_isolates_lost_total: { type: 'counter', help: 'Isolates that ended by their memory limit or a fault, by reason' },
-  platform_isolates: { type: 'gauge', help: 'Isolates by engine and state: live (with a worker), blank (ready for one)' },
-  platform_entries: { type: 'gauge', help: 'Isolates by engine and state: running (an entry is under way), waiting (for a place)' },
+  platform_isolates_condemned_total: {
+    type: 'counter',
+    help: 'Isolates replaced after an invocation broke its CPU budget',
+  },
+  platform_isolates_lost_total: {
+    type: 'counter',
+    help: 'Isolates that ended by their memory limit or a fault, by reason',
+  },
+  platform_isolates: {
+    type: 'gauge',
+    help: 'Isolates by engine and state: live (with a worker), blank (ready for one)',
+  },
+  platform_entries: {
+    type: 'gauge',
+    help: 'Isolates by engine and state: running (an entry is under way), waiting (for a place)',
+  },
   platform_parked_threads: { type: 'gauge', help: 'Threads an engine has lost to heap overflows' },
   platform_requests_in_flight: { type: 'gauge', help: 'Requests that run or wait, open WebSockets included' },
   platform_resident_bytes: { type: 'gauge', help: 'Resident memory of a process' },
@@ -51,12 +87,21 @@ export const families = {
     type: 'counter',
     help: 'What workers asked for and did not get, since they held too much outside of their isolates',
   },
-  platform_event_loop_lag_milliseconds: { type: 'gauge', help: 'Delay of the main thread since the last report, by engine and quantile' },
-  platform_event_loop_utilization: { type: 'gauge', help: 'Share of the time since the last report in which the main thread was busy' },
+  platform_event_loop_lag_milliseconds: {
+    type: 'gauge',
+    help: 'Delay of the main thread since the last report, by engine and quantile',
+  },
+  platform_event_loop_utilization: {
+    type: 'gauge',
+    help: 'Share of the time since the last report in which the main thread was busy',
+  },
   platform_process_cpu_seconds_total: { type: 'counter', help: 'CPU of all engine processes, user and system' },
   platform_engines: { type: 'gauge', help: 'Engine processes by state' },
   platform_engine_deaths_total: { type: 'counter', help: 'Engines that died without having been asked to' },
-  platform_requests_lost_total: { type: 'counter', help: 'Requests that were running on an engine when it died, as far as known' },
+  platform_requests_lost_total: {
+    type: 'counter',
+    help: 'Requests that were running on an engine when it died, as far as known',
+  },
   platform_quarantined_deployments: { type: 'gauge', help: 'Deployments served by an engine of their own' },
   platform_deliveries_total: { type: 'counter', help: 'Events given to the private port, by kind and HTTP status' },
   platform_routes: { type: 'gauge', help: 'Deployments that a host leads to' },

@@ -1,5 +1,5 @@
-// What an engine tells of its counters when it is asked: plain JSON, summed over the engines by totals.ts in the supervisor.
-// Labels are made into text here and nowhere on the path of a request.
+// What an engine tells of its counters when it is asked: plain JSON, summed over the engines by totals.ts in the
+// supervisor. Labels are made into text here and nowhere on the path of a request.
 
 /**
  * One value: metric name (with `_bucket`, `_sum`, `_count` for histograms), its labels as they are printed, the value.
@@ -18,14 +18,18 @@ export interface Serves {
 export interface DeploymentReport {
   readonly id: string;
   readonly project: string;
-  /** Whose resources it works on, with its branch: absent in the row of others. */ readonly serves?: Serves;
-  /** Without the labels of the deployment. */ readonly counters: readonly Sample[];
+  /** Whose resources it works on, with its branch: absent in the row of others. */
+  readonly serves?: Serves;
+  /** Without the labels of the deployment. */
+  readonly counters: readonly Sample[];
 }
 
 /** All an engine has counted since it started. */
 export interface MetricsReport {
-  /** Only ever grow. */ readonly counters: readonly Sample[];
-  /** How things are now. */ readonly gauges: readonly Sample[];
+  /** Only ever grow. */
+  readonly counters: readonly Sample[];
+  /** How things are now. */
+  readonly gauges: readonly Sample[];
   readonly deployments: readonly DeploymentReport[];
 }
 
@@ -56,13 +60,24 @@ function escapeLabel(value: string): string {
  *
  * @param counts of each bucket by itself, one more than there are bounds
  */
-export function histogram(name: string, given: string, bounds: readonly number[], counts: ArrayLike<number>, sum: number): Sample[] {
+export function histogram(
+  name: string,
+  given: string,
+  bounds: readonly number[],
+  counts: ArrayLike<number>,
+  sum: number,
+): Sample[] {
   const samples: Sample[] = [];
   const before = given === '' ? '' : `${given},`;
   let total = 0;
-  for (const [at, bound] of bounds.entries()) samples.push([`${name}_bucket`, `${before}le="${bound}"`, (total += counts[at] ?? 0)]);
+  for (const [at, bound] of bounds.entries())
+    samples.push([`${name}_bucket`, `${before}le="${bound}"`, (total += counts[at] ?? 0)]);
   total += counts[bounds.length] ?? 0;
-  samples.push([`${name}_bucket`, `${before}le="+Inf"`, total], [`${name}_sum`, given, sum], [`${name}_count`, given, total]);
+  samples.push(
+    [`${name}_bucket`, `${before}le="+Inf"`, total],
+    [`${name}_sum`, given, sum],
+    [`${name}_count`, given, total],
+  );
   return samples;
 }
 
@@ -90,7 +105,11 @@ function areSamples(value: unknown): value is Sample[] {
   return (
     Array.isArray(value) &&
     value.every(
-      (sample) => Array.isArray(sample) && typeof sample[0] === 'string' && typeof sample[1] === 'string' && typeof sample[2] === 'number',
+      (sample) =>
+        Array.isArray(sample) &&
+        typeof sample[0] === 'string' &&
+        typeof sample[1] === 'string' &&
+        typeof sample[2] === 'number',
     )
   );
 }

@@ -1,10 +1,12 @@
-// The supervisor's sums over the reports of all engines, those that have died included: totals never go backwards. Rows of
-// single deployments are bounded: those beyond the bound are summed as `other`.
+// The supervisor's sums over the reports of all engines, those that have died included: totals never go backwards. Rows
+// of single deployments are bounded: those beyond the bound are summed as `other`.
 import { keyOf, labels, otherDeployments, type DeploymentReport, type MetricsReport, type Sample } from './report.ts';
 
 interface Row {
-  /** Its labels. */ readonly labels: string;
-  /** What engines that are gone had counted. */ readonly retained: Sums;
+  /** Its labels. */
+  readonly labels: string;
+  /** What engines that are gone had counted. */
+  readonly retained: Sums;
 }
 
 /** Values by name and labels. */
@@ -82,7 +84,8 @@ export class MetricsTotals {
     const gauges: Sample[] = [];
     for (const [engine, report] of this.#live) {
       sums.addAll(report.counters);
-      for (const { id, serves, counters } of report.deployments) (rows.get(keyOf(id, serves)) ?? others).addAll(counters);
+      for (const { id, serves, counters } of report.deployments)
+        (rows.get(keyOf(id, serves)) ?? others).addAll(counters);
       for (const [name, given, value] of report.gauges) gauges.push([name, join(labels({ engine }), given), value]);
     }
     const samples: Sample[] = [...sums.samples(), ...gauges];
@@ -95,8 +98,8 @@ export class MetricsTotals {
     return samples;
   }
 
-  // First come, first served, and for good while any engine reports it: a deployment that moved between its row and `other`
-  // would make both jump.
+  // First come, first served, and for good while any engine reports it: a deployment that moved between its row and
+  // `other` would make both jump.
   #giveRow({ id, project, serves }: DeploymentReport): void {
     const key = keyOf(id, serves);
     if (id === otherDeployments.id || this.#rows.has(key) || this.#unnamed.has(key)) return;
@@ -108,7 +111,8 @@ export class MetricsTotals {
   /** Makes room: rows of deployments that nobody serves any more go. */
   #forget(): void {
     const served = new Set<string>();
-    for (const { deployments } of this.#live.values()) for (const { id, serves } of deployments) served.add(keyOf(id, serves));
+    for (const { deployments } of this.#live.values())
+      for (const { id, serves } of deployments) served.add(keyOf(id, serves));
     for (const key of this.#rows.keys()) if (!served.has(key)) this.#rows.delete(key);
     for (const key of this.#unnamed) if (!served.has(key)) this.#unnamed.delete(key);
   }

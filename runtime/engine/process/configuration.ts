@@ -10,34 +10,43 @@ export class ConfigurationError extends Error {}
 
 /** Settings of an engine. */
 export interface EngineConfig {
-  /** `FS_PATH`: artifacts and routes. */ readonly folder: string;
-  /** `HANDLER_DOMAIN`, comma-separated: projects answer on `<project>.<domain>`. */ readonly domains: readonly string[];
-  /** `HANDLER_HOST`: address to listen on. */ readonly host: string;
+  /** `FS_PATH`: artifacts and routes. */
+  readonly folder: string;
+  /** `HANDLER_DOMAIN`, comma-separated: projects answer on `<project>.<domain>`. */
+  readonly domains: readonly string[];
+  /** `HANDLER_HOST`: address to listen on. */
+  readonly host: string;
   readonly port: number;
   readonly listener: 'auto' | 'node' | 'uws';
   readonly protocol: 'http' | 'https';
-  /** `PUBLIC_PORT`: port of the addresses that are given to others, 443 with https; null: as requests say. */ readonly publicPort:
-    | number
-    | null;
+  /** `PUBLIC_PORT`: port of the addresses that are given to others, 443 with https; null: as requests say. */
+  readonly publicPort: number | null;
   readonly limits: Limits;
   readonly egress: EgressPolicy;
-  /** `WORKER_DNS_SERVERS`: name servers of workers' requests; none: the system's. */ readonly nameServers: readonly string[];
-  /** `TRUSTED_PROXIES`: addresses and CIDR ranges whose word on their clients' addresses is taken. */ readonly trustedProxies: readonly string[];
-  /** What the supervisor starts an engine with; null when it stands alone. */ readonly supervision: Supervision | null;
+  /** `WORKER_DNS_SERVERS`: name servers of workers' requests; none: the system's. */
+  readonly nameServers: readonly string[];
+  /** `TRUSTED_PROXIES`: addresses and CIDR ranges whose word on their clients' addresses is taken. */
+  readonly trustedProxies: readonly string[];
+  /** What the supervisor starts an engine with; null when it stands alone. */
+  readonly supervision: Supervision | null;
 }
 
 /** An engine's place under its supervisor. */
 export interface Supervision {
-  /** `ENGINE_ID`. */ readonly id: number;
-  /** `ENGINE_SOCKETS`: base of the names of its Unix sockets. */ readonly sockets: string;
-  /** `ENGINE_CRASH_FD`: descriptor on which it says, when it dies, whose code was running. */ readonly crashFd: number;
+  /** `ENGINE_ID`. */
+  readonly id: number;
+  /** `ENGINE_SOCKETS`: base of the names of its Unix sockets. */
+  readonly sockets: string;
+  /** `ENGINE_CRASH_FD`: descriptor on which it says, when it dies, whose code was running. */
+  readonly crashFd: number;
 }
 
 /** Reads the variables of spec 2.7 and part 8 that concern the handler. @throws {ConfigurationError} */
 export function engineConfig(environment: Readonly<Record<string, string | undefined>>): EngineConfig {
   const get = (name: string): string => environment[name]?.trim() ?? '';
   const folder = get('FS_PATH');
-  if (folder === '') throw new ConfigurationError('FS_PATH is not set: name the folder that holds artifacts and routes');
+  if (folder === '')
+    throw new ConfigurationError('FS_PATH is not set: name the folder that holds artifacts and routes');
   const protocol = choice(
     'PUBLIC_PROTOCOL',
     get('PUBLIC_PROTOCOL'),
@@ -67,7 +76,8 @@ export function engineConfig(environment: Readonly<Record<string, string | undef
   const trustedProxies = list(get('TRUSTED_PROXIES'));
   for (const entry of trustedProxies) {
     const problem = proxyProblem(entry);
-    if (problem !== null) throw new ConfigurationError(`TRUSTED_PROXIES must be addresses and CIDR ranges, comma-separated: ${problem}`);
+    if (problem !== null)
+      throw new ConfigurationError(`TRUSTED_PROXIES must be addresses and CIDR ranges, comma-separated: ${problem}`);
   }
   let limits: Limits;
   try {
@@ -102,11 +112,17 @@ function list(value: string): string[] {
 }
 
 function isNameServer(text: string): boolean {
-  const [, address = text, port = '53'] = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text)?.filter((part) => part !== undefined) ?? [];
+  const [, address = text, port = '53'] =
+    /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text)?.filter((part) => part !== undefined) ?? [];
   return isIP(address) !== 0 && Number(port) > 0 && Number(port) < 65_536;
 }
 
-function choice<const Value extends string>(name: string, value: string, values: readonly Value[], otherwise: Value | ''): Value {
+function choice<const Value extends string>(
+  name: string,
+  value: string,
+  values: readonly Value[],
+  otherwise: Value | '',
+): Value {
   if (value === '' && otherwise !== '') return otherwise;
   if ((values as readonly string[]).includes(value)) return value as Value;
   throw new ConfigurationError(`${name} must be one of ${values.join(', ')}, but is "${value}"`);

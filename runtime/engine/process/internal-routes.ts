@@ -1,5 +1,5 @@
-// What an engine answers on its Unix socket beside its health: status, metrics, deliveries. For the supervisor and whoever comes
-// through its private port. Made by main.ts, served by server/internal.ts.
+// What an engine answers on its Unix socket beside its health: status, metrics, deliveries. For the supervisor and
+// whoever comes through its private port. Made by main.ts, served by server/internal.ts.
 import type { IncomingMessage } from 'node:http';
 import { errorMessage } from '#core/errors.ts';
 import { isArtifactId, isProjectName } from '#core/names.ts';
@@ -16,9 +16,11 @@ import { answerJson, answerText, type InternalRoutes } from './internal-server.t
 export interface InternalRouteParts {
   readonly handler: Pick<Handler, 'deliver' | 'check'>;
   readonly kept: Pick<KeptLog, 'read'>;
-  /** Whether a project is served as the record with this hash says. */ readonly isRouted: (project: string, hash: string) => boolean;
+  /** Whether a project is served as the record with this hash says. */
+  readonly isRouted: (project: string, hash: string) => boolean;
   readonly reports: ReturnType<typeof createEngineReports>;
-  /** Of a delivery. */ readonly bodyBytesMax: number;
+  /** Of a delivery. */
+  readonly bodyBytesMax: number;
 }
 
 /** The routes of an engine. */
@@ -31,7 +33,8 @@ export function internalRoutes({ handler, reports, kept, isRouted, bodyBytesMax 
       answerJson(response, 200, kept.read(query.get('project') ?? '', Number(query.get('after') ?? 0)));
     },
     async 'POST /_platform/deliver'(request, response) {
-      const refuse = (status: number, error: string): void => answerJson(response, status, { error, code: 'bad_request' });
+      const refuse = (status: number, error: string): void =>
+        answerJson(response, status, { error, code: 'bad_request' });
       const text = await readText(request, bodyBytesMax);
       if (text === null) return refuse(413, `The body is larger than ${bodyBytesMax} bytes`);
       const delivery = parse(text);
@@ -43,7 +46,8 @@ export function internalRoutes({ handler, reports, kept, isRouted, bodyBytesMax 
     async 'POST /_platform/check'(request, response) {
       const text = await readText(request, bodyBytesMax);
       const asked = text === null ? null : parseCheck(text);
-      if (asked === null) return answerJson(response, 400, { error: 'A check names an artifact or a record', code: 'bad_request' });
+      if (asked === null)
+        return answerJson(response, 400, { error: 'A check names an artifact or a record', code: 'bad_request' });
       if ('record' in asked) return answerJson(response, 200, { routed: isRouted(asked.project, asked.record) });
       const { outcome, lines } = await handler.check(asked.route);
       const error = outcome.kind === 'ok' ? null : errorMessage(outcome.code, outcome.details);
@@ -92,7 +96,9 @@ function parseCheck(text: string): { project: string; record: string } | { route
   if (typeof record === 'string') return { project, record };
   if (typeof artifact !== 'string' || !isArtifactId(artifact)) return null;
   if (!plans.includes(plan as Plan) || typeof vars !== 'object' || vars === null) return null;
-  const texts = Object.fromEntries(Object.entries(vars).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
+  const texts = Object.fromEntries(
+    Object.entries(vars).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+  );
   // A preview of its own: nothing of it may reach what production holds.
   const id = `check-${artifact.slice(0, 12)}`;
   const own = { branch: id, isProduction: false, preview: id };
@@ -103,7 +109,10 @@ function isEventKind(kind: unknown): kind is EventKind {
   return kind !== 'http' && (invocationKinds as readonly unknown[]).includes(kind);
 }
 
-/** `{outcome, result, cpuMs}`, and `error` in words when the outcome is not `ok`. The result is JSON already, and may be long. */
+/**
+ * `{outcome, result, cpuMs}`, and `error` in words when the outcome is not `ok`. The result is JSON already, and may be
+ * long.
+ */
 function delivered({ outcome, result, cpuMs }: DeliveryEnd): string {
   const error = outcome.kind === 'ok' ? '' : `,"error":${JSON.stringify(errorMessage(outcome.code, outcome.details))}`;
   return `{"outcome":"${outcomeLabel(outcome)}","result":${result ?? 'null'},"cpuMs":${cpuMs}${error}}`;

@@ -1,5 +1,5 @@
-// An engine's private HTTP: `/_platform/...` on a Unix socket that only the supervisor's processes can reach. Never on the public
-// port. main.ts gives the routes.
+// An engine's private HTTP: `/_platform/...` on a Unix socket that only the supervisor's processes can reach. Never on
+// the public port. main.ts gives the routes.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 
 // Not imported: that would load Node's HTTP client as well (ARCHITECTURE.md 31).

@@ -1,5 +1,5 @@
-// What an engine writes to its log: lines of workers and ends of invocations, with the fields that find them again. Made by
-// main.ts. Query strings stay out of it: they may hold secrets.
+// What an engine writes to its log: lines of workers and ends of invocations, with the fields that find them again.
+// Made by main.ts. Query strings stay out of it: they may hold secrets.
 import type { Logger } from 'pino';
 import { requestLogFrom } from '#core/log-level.ts';
 import type { RequestRecord } from '../deployments/deployment.ts';
@@ -13,7 +13,10 @@ export interface EngineLog extends Pick<HandlerParts, 'onLog' | 'onRequest' | 'o
 }
 
 /** @throws {Error} when `LOG_LEVEL`, `LOG_FORMAT` or `LOG_REQUESTS` cannot be understood. */
-export function openEngineLog(environment: Readonly<Record<string, string | undefined>>, destination?: LogDestination): EngineLog {
+export function openEngineLog(
+  environment: Readonly<Record<string, string | undefined>>,
+  destination?: LogDestination,
+): EngineLog {
   const log = openLog('engine', environment, destination);
   const requests = requestLogFrom(environment);
   const recordsOk = requests === 'all' ? log.isLevelEnabled('info') : log.isLevelEnabled('debug');
@@ -25,7 +28,12 @@ export function openEngineLog(environment: Readonly<Record<string, string | unde
     log,
     onLog: ({ id, project }, { level, text, invocation, traceId }) =>
       log[level](
-        { deployment: id, project, ...(invocation === null ? {} : { invocation }), ...(traceId === null ? {} : { traceId }) },
+        {
+          deployment: id,
+          project,
+          ...(invocation === null ? {} : { invocation }),
+          ...(traceId === null ? {} : { traceId }),
+        },
         text,
       ),
     onRequest: requests === 'none' || !log.isLevelEnabled('error') ? null : onRequest,
@@ -34,14 +42,30 @@ export function openEngineLog(environment: Readonly<Record<string, string | unde
 }
 
 function requestFields(record: RequestRecord): object {
-  const { deployment, project, invocation, kind, outcome, status, cpuMs, wallMs, method, target, event, traceId, requestId } = record;
+  const {
+    deployment,
+    project,
+    invocation,
+    kind,
+    outcome,
+    status,
+    cpuMs,
+    wallMs,
+    method,
+    target,
+    event,
+    traceId,
+    requestId,
+  } = record;
   return {
     deployment,
     project,
     invocation,
     kind,
     outcome: outcomeLabel(outcome),
-    ...(event === null ? {} : { event: event.name, ...(event.id === '' ? {} : { eventId: event.id }), attempt: event.attempt }),
+    ...(event === null
+      ? {}
+      : { event: event.name, ...(event.id === '' ? {} : { eventId: event.id }), attempt: event.attempt }),
     ...(kind === 'http' ? { method, path: target.split('?', 1)[0], status } : {}),
     cpuMs: rounded(cpuMs),
     wallMs: rounded(wallMs),

@@ -1,5 +1,5 @@
-// The last lines of each project that this engine served, for `platform logs`: in memory, bounded, the oldest go first. Filled by main.ts
-// beside the log, read over the engine's Unix socket.
+// The last lines of each project that this engine served, for `platform logs`: in memory, bounded, the oldest go first.
+// Filled by main.ts beside the log, read over the engine's Unix socket.
 import { errorMessage } from '#core/errors.ts';
 import type { RequestRecord } from '../deployments/deployment.ts';
 import type { LogLine } from '../invocation/log.ts';
@@ -7,8 +7,10 @@ import { outcomeLabel, outcomeLevel } from '../invocation/outcome.ts';
 
 /** A line as `platform logs` shows it. */
 export interface KeptLine {
-  /** Counts up over all lines of the engine. */ readonly seq: number;
-  /** Milliseconds since 1970. */ readonly time: number;
+  /** Counts up over all lines of the engine. */
+  readonly seq: number;
+  /** Milliseconds since 1970. */
+  readonly time: number;
   readonly level: LogLine['level'];
   readonly deployment: string;
   readonly invocation: string | null;
@@ -41,10 +43,23 @@ export class KeptLog {
   }
 
   /** An invocation that failed, or any where all are recorded. */
-  ended({ project, deployment, invocation, kind, method, target, status, outcome, cpuMs, wallMs }: RequestRecord): void {
+  ended({
+    project,
+    deployment,
+    invocation,
+    kind,
+    method,
+    target,
+    status,
+    outcome,
+    cpuMs,
+    wallMs,
+  }: RequestRecord): void {
     const what = kind === 'http' ? `${method} ${target.split('?', 1)[0]} ${status}` : kind;
     const why =
-      outcome.kind === 'ok' ? outcomeLabel(outcome) : `${outcome.code}: ${errorMessage(outcome.code, outcome.details).split('\n', 1)[0]}`;
+      outcome.kind === 'ok'
+        ? outcomeLabel(outcome)
+        : `${outcome.code}: ${errorMessage(outcome.code, outcome.details).split('\n', 1)[0]}`;
     const text = `${what} ${why} (CPU ${cpuMs.toFixed(1)} ms, wall ${wallMs.toFixed(0)} ms)`;
     this.#add(project, { deployment, level: outcomeLevel(outcome), text, invocation });
   }

@@ -1,5 +1,5 @@
-// What an engine tells the supervisor of itself: its status for people and its metrics for /metrics. Asked over its Unix socket
-// (internal-routes.ts); nothing here runs on the path of a request.
+// What an engine tells the supervisor of itself: its status for people and its metrics for /metrics. Asked over its
+// Unix socket (internal-routes.ts); nothing here runs on the path of a request.
 import type { Engine } from '../engine.ts';
 import type { Handler } from '../handler.ts';
 import { watchEventLoop } from '../metrics/event-loop.ts';
@@ -9,9 +9,12 @@ import { labels, type MetricsReport, type Sample } from '../metrics/report.ts';
 export interface ReportParts {
   readonly engine: Engine;
   readonly handler: Pick<Handler, 'load'>;
-  /** Null until it listens. */ readonly listener: () => 'node' | 'uws' | null;
-  /** Requests handed to other engines. */ readonly forwarded: () => number;
-  /** Deployments that a host leads to. */ readonly routes: () => number;
+  /** Null until it listens. */
+  readonly listener: () => 'node' | 'uws' | null;
+  /** Requests handed to other engines. */
+  readonly forwarded: () => number;
+  /** Deployments that a host leads to. */
+  readonly routes: () => number;
 }
 
 /** An engine's own part of `/_platform/status`. */
@@ -19,29 +22,38 @@ export interface EngineStatus {
   readonly pid: number;
   readonly uptimeMs: number;
   readonly listener: 'node' | 'uws' | null;
-  /** What CPU budgets are measured with. */ readonly cpuClock: string;
+  /** What CPU budgets are measured with. */
+  readonly cpuClock: string;
   readonly snapshotBytes: number;
   readonly isolates: { readonly live: number; readonly blank: number };
-  /** Isolates that run, and that wait for a place. */ readonly entries: { readonly running: number; readonly waiting: number };
-  /** Entries that brought requests in, and how many requests. */ readonly joined: { readonly entries: number; readonly requests: number };
+  /** Isolates that run, and that wait for a place. */
+  readonly entries: { readonly running: number; readonly waiting: number };
+  /** Entries that brought requests in, and how many requests. */
+  readonly joined: { readonly entries: number; readonly requests: number };
   readonly load: number;
   readonly parkedThreads: number;
   readonly rssBytes: number;
-  /** What is held for workers outside of isolates; `most`: for those that it is most for. */ readonly hostMemory: {
+  /** What is held for workers outside of isolates; `most`: for those that it is most for. */
+  readonly hostMemory: {
     readonly bytes: number;
     readonly bytesMax: number;
     readonly refused: number;
     readonly most: readonly { readonly name: string; readonly bytes: number }[];
   };
   readonly routes: number;
-  /** CPU ms by kind; `none`: no invocation ran; `entries`: all of it. */ readonly cpuMs: Readonly<Record<string, number>>;
+  /** CPU ms by kind; `none`: no invocation ran; `entries`: all of it. */
+  readonly cpuMs: Readonly<Record<string, number>>;
 }
 
 /** Deployments that the status names. */
 const HEAVIEST_MAX = 10;
 
 /** The reports of an engine, until `close`. */
-export function createEngineReports(parts: ReportParts): { status(): EngineStatus; metrics(): MetricsReport; close(): void } {
+export function createEngineReports(parts: ReportParts): {
+  status(): EngineStatus;
+  metrics(): MetricsReport;
+  close(): void;
+} {
   const { engine, handler } = parts;
   const { hostMemory: memory } = engine;
   const loop = watchEventLoop();
@@ -59,9 +71,16 @@ export function createEngineReports(parts: ReportParts): { status(): EngineStatu
       load: handler.load,
       parkedThreads: engine.parkedThreads,
       rssBytes: process.memoryUsage.rss(),
-      hostMemory: { bytes: memory.bytes, bytesMax: memory.bytesMax, refused: memory.refused, most: memory.heaviest(HEAVIEST_MAX) },
+      hostMemory: {
+        bytes: memory.bytes,
+        bytesMax: memory.bytesMax,
+        refused: memory.refused,
+        most: memory.heaviest(HEAVIEST_MAX),
+      },
       routes: parts.routes(),
-      cpuMs: Object.fromEntries(Object.entries(engine.counters.ledger()).map(([kind, ms]) => [kind, Math.round(ms * 1000) / 1000])),
+      cpuMs: Object.fromEntries(
+        Object.entries(engine.counters.ledger()).map(([kind, ms]) => [kind, Math.round(ms * 1000) / 1000]),
+      ),
     }),
     metrics() {
       const { user, system } = process.cpuUsage();

@@ -1,6 +1,6 @@
-// The stores of an engine in production, chosen by its environment: Postgres for state and what waits for a moment, the database
-// service, a folder or S3 for files, Redis or Postgres for the cache. main.ts opens them; everything connects when a worker first asks, and
-// the libraries of what is not chosen are not loaded.
+// The stores of an engine in production, chosen by its environment: Postgres for state and what waits for a moment, the
+// database service, a folder or S3 for files, Redis or Postgres for the cache. main.ts opens them; everything connects
+// when a worker first asks, and the libraries of what is not chosen are not loaded.
 import { createHmac } from 'node:crypto';
 import { statfsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,23 +30,34 @@ export interface EngineStores {
   readonly stores: BindingStores;
   readonly cache: CacheStore;
   readonly signedFiles: SignedFiles | null;
-  /** Null without a database service. */ readonly databases: DatabaseClient | null;
+  /** Null without a database service. */
+  readonly databases: DatabaseClient | null;
   readonly authRoutes: AuthRoutes | null;
-  /** Lets go of what is connected; nothing is waited for. */ close(): void;
+  /** Lets go of what is connected; nothing is waited for. */
+  close(): void;
 }
 
 /** What they are made of. */
 export interface EngineStoresParts {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** `FS_PATH`. */ readonly folder: string;
+  /** `FS_PATH`. */
+  readonly folder: string;
   readonly limits: Limits;
   readonly work: HostWork;
-  /** In which visitors reach apps. */ readonly protocol: 'http' | 'https';
+  /** In which visitors reach apps. */
+  readonly protocol: 'http' | 'https';
   readonly log: (level: 'warn' | 'error', message: string) => void;
 }
 
 /** @throws {Error} naming a variable that cannot be used, or when Redis cannot be reached. */
-export async function openEngineStores({ environment, folder, limits, protocol, work, log }: EngineStoresParts): Promise<EngineStores> {
+export async function openEngineStores({
+  environment,
+  folder,
+  limits,
+  protocol,
+  work,
+  log,
+}: EngineStoresParts): Promise<EngineStores> {
   const get = (name: string): string => environment[name]?.trim() ?? '';
   const deliveryLimits = deliveryLimitsFrom(environment);
   const url = get('ENGINE_DATABASE_URL');
@@ -117,8 +128,19 @@ export async function openEngineStores({ environment, folder, limits, protocol, 
           : {
               ...events,
               // Sending has trips of its own, which take everybody's messages along.
-              queue: inTurns(whereThereIsSpace(queue, ofEvents, ['send']), turns, ['metrics', 'list', 'remove', 'redrive', 'purge']),
-              timer: inTurns(whereThereIsSpace(events.timer, ofEvents, ['set']), turns, ['set', 'get', 'list', 'delete']),
+              queue: inTurns(whereThereIsSpace(queue, ofEvents, ['send']), turns, [
+                'metrics',
+                'list',
+                'remove',
+                'redrive',
+                'purge',
+              ]),
+              timer: inTurns(whereThereIsSpace(events.timer, ofEvents, ['set']), turns, [
+                'set',
+                'get',
+                'list',
+                'delete',
+              ]),
               workflow: inTurns(whereThereIsSpace(events.workflow, ofEvents, ['trigger', 'sendEvent']), turns, [
                 'trigger',
                 'get',
@@ -151,10 +173,21 @@ function isLocal(url: string): boolean {
   return URL.parse(url)?.searchParams.get('host')?.startsWith('/') === true;
 }
 
-const s3Variables = ['FILES_S3_ENDPOINT', 'FILES_S3_BUCKET', 'FILES_S3_REGION', 'FILES_S3_ACCESS_KEY_ID', 'FILES_S3_SECRET_ACCESS_KEY'];
+const s3Variables = [
+  'FILES_S3_ENDPOINT',
+  'FILES_S3_BUCKET',
+  'FILES_S3_REGION',
+  'FILES_S3_ACCESS_KEY_ID',
+  'FILES_S3_SECRET_ACCESS_KEY',
+];
 
 /** A bucket where one is named, and else a folder. */
-async function openFiles(get: (name: string) => string, folder: string, limits: Limits, space: FreeSpace): Promise<FileStore> {
+async function openFiles(
+  get: (name: string) => string,
+  folder: string,
+  limits: Limits,
+  space: FreeSpace,
+): Promise<FileStore> {
   const missing = s3Variables.filter((name) => get(name) === '');
   if (missing.length === s3Variables.length)
     return openFilesDisk(join(folder, 'files'), { namespaceBytesMax: limits.projectFileBytesMax, space });

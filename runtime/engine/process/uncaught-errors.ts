@@ -1,9 +1,10 @@
-// What an engine does with an error that nobody caught: it asks to be replaced and goes on meanwhile, since ending at once would take
-// everybody's requests with it. main.ts joins it to the process.
+// What an engine does with an error that nobody caught: it asks to be replaced and goes on meanwhile, since ending at
+// once would take everybody's requests with it. main.ts joins it to the process.
 
 /** What it works with. */
 export interface LastResortParts {
-  /** The supervisor can be asked. */ readonly isSupervised: () => boolean;
+  /** The supervisor can be asked. */
+  readonly isSupervised: () => boolean;
   readonly askForReplacement: (reason: string) => void;
   readonly log: (error: unknown) => void;
   readonly end: () => void;

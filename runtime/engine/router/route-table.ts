@@ -1,26 +1,36 @@
-// Host -> deployment, rebuilt whenever a record changes and only looked up per request. Pure: records come in, routes go out.
+// Host -> deployment, rebuilt whenever a record changes and only looked up per request. Pure: records come in, routes
+// go out.
 import type { RouteRecord } from '#core/manifest.ts';
 import { branchSlug } from '#core/names.ts';
 import type { Plan } from '#core/plans.ts';
 import { previewOf, variablesOf } from '#core/preview.ts';
 
-/** Where a host leads. One object serves all hosts of a deployment, and stays the same object while nothing of it changes. */
+/**
+ * Where a host leads. One object serves all hosts of a deployment, and stays the same object while nothing of it
+ * changes.
+ */
 export interface Route {
   readonly project: string;
-  /** Deployment id. */ readonly deployment: string;
-  /** Artifact id. */ readonly artifact: string;
+  /** Deployment id. */
+  readonly deployment: string;
+  /** Artifact id. */
+  readonly artifact: string;
   readonly plan: Plan;
   readonly vars: Readonly<Record<string, string>>;
   readonly branch: string;
-  /** It is what its project serves: its migrations are to be applied. */ readonly isProduction: boolean;
-  /** Slug of the branch whose own resources it has; null: production's. */ readonly preview: string | null;
+  /** It is what its project serves: its migrations are to be applied. */
+  readonly isProduction: boolean;
+  /** Slug of the branch whose own resources it has; null: production's. */
+  readonly preview: string | null;
 }
 
 /** Two projects claim one custom host (the one whose name sorts first has it), or one claims a host of the platform. */
 export interface RouteConflict {
   readonly host: string;
-  /** Who does not get it. */ readonly project: string;
-  /** Who has it: a project, or `the platform`. */ readonly other: string;
+  /** Who does not get it. */
+  readonly project: string;
+  /** Who has it: a project, or `the platform`. */
+  readonly other: string;
 }
 
 /** The table. */
@@ -83,7 +93,8 @@ export function createRouteTable(domains: readonly string[]): RouteTable {
         if (to !== null) for (const domain of domains) nextHosts.set(`${label}.${domain}`, to);
       };
       for (const id of Object.keys(record.deployments)) add(`${project}--${id}`, route(id));
-      for (const [branch, id] of Object.entries(record.branches)) add(`${project}--${branchSlug(branch, project)}`, route(id));
+      for (const [branch, id] of Object.entries(record.branches))
+        add(`${project}--${branchSlug(branch, project)}`, route(id));
       const production = route(record.production);
       add(project, production);
       productions.push(production);

@@ -8,7 +8,9 @@ export const keyTypes = ['rsa', 'rsa-pss', 'ec', 'ed25519', 'ed448', 'x25519', '
 export function checked(key: KeyObject): KeyObject {
   const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key;
   if (type === undefined || !keyTypes.includes(type))
-    throw new TypeError(`Keys of type ${type ?? 'secret'} are not supported in a worker: use one of ${keyTypes.join(', ')}`);
+    throw new TypeError(
+      `Keys of type ${type ?? 'secret'} are not supported in a worker: use one of ${keyTypes.join(', ')}`,
+    );
   if ((details?.modulusLength ?? 0) > MODULUS_BITS_MAX)
     throw tooMuch('modulusLength', details!.modulusLength!, `at most ${MODULUS_BITS_MAX}`);
   if ((details?.publicExponent ?? 0n) > 0xffffffffn) throw new RangeError('publicExponent must be below 2^32');
@@ -29,7 +31,9 @@ export function keyOf(fields: Fields, index: number): KeyObject {
 }
 
 export function derOf(key: KeyObject): Uint8Array {
-  return key.type === 'private' ? key.export({ format: 'der', type: 'pkcs8' }) : key.export({ format: 'der', type: 'spki' });
+  return key.type === 'private'
+    ? key.export({ format: 'der', type: 'pkcs8' })
+    : key.export({ format: 'der', type: 'spki' });
 }
 
 export function describe(key: KeyObject): object {

@@ -1,5 +1,5 @@
-// The operations of node:crypto that block a thread: all but ciphers and hashes. They run on threads of host-work.ts; the main thread
-// asks only what they cost. Keys come as DER with each call, so nothing is kept.
+// The operations of node:crypto that block a thread: all but ciphers and hashes. They run on threads of host-work.ts;
+// the main thread asks only what they cost. Keys come as DER with each call, so nothing is kept.
 import {
   constants,
   createECDH,
@@ -38,7 +38,19 @@ const KEY_BYTES_MAX = 64 * 1024;
 /** What a millisecond signs. */
 const BYTES_PER_MS = 500_000;
 
-const digests = ['md5', 'ripemd160', 'sha1', 'sha224', 'sha256', 'sha384', 'sha512', 'sha512-256', 'sha3-256', 'sha3-384', 'sha3-512'];
+const digests = [
+  'md5',
+  'ripemd160',
+  'sha1',
+  'sha224',
+  'sha256',
+  'sha384',
+  'sha512',
+  'sha512-256',
+  'sha3-256',
+  'sha3-384',
+  'sha3-512',
+];
 
 /** What `sign` and `verify` take beside the key. */
 function signing(fields: Fields): { digest: string | null; options: object } {
@@ -48,7 +60,9 @@ function signing(fields: Fields): { digest: string | null; options: object } {
     options: {
       ...(padding === undefined ? {} : { padding }),
       ...(saltLength === undefined ? {} : { saltLength }),
-      ...(fields.raw('dsaEncoding') === undefined ? {} : { dsaEncoding: fields.text('dsaEncoding', ['der', 'ieee-p1363']) }),
+      ...(fields.raw('dsaEncoding') === undefined
+        ? {}
+        : { dsaEncoding: fields.text('dsaEncoding', ['der', 'ieee-p1363']) }),
     },
   };
 }
@@ -69,7 +83,8 @@ const importKey: ThreadOperation = (fields) => {
   } else {
     const bytes = Buffer.from(bounded(fields.bytes(0), KEY_BYTES_MAX, 'The key'));
     // How long a password takes to try is the file's choice.
-    if (/ENCRYPTED/.test(bytes.toString('latin1'))) throw new Error('Encrypted keys are not supported in a worker: decrypt the key first');
+    if (/ENCRYPTED/.test(bytes.toString('latin1')))
+      throw new Error('Encrypted keys are not supported in a worker: decrypt the key first');
     key = format === 'pem' ? bytes.toString('latin1') : bytes;
   }
   const type = fields.raw('type') === undefined ? undefined : fields.text('type', ['pkcs1', 'pkcs8', 'spki', 'sec1']);
@@ -96,22 +111,33 @@ const generate: ThreadOperation = (fields) => {
   }
   if (type === 'rsa-pss') {
     if (fields.raw('hashAlgorithm') !== undefined) options['hashAlgorithm'] = fields.text('hashAlgorithm', digests);
-    if (fields.raw('mgf1HashAlgorithm') !== undefined) options['mgf1HashAlgorithm'] = fields.text('mgf1HashAlgorithm', digests);
+    if (fields.raw('mgf1HashAlgorithm') !== undefined)
+      options['mgf1HashAlgorithm'] = fields.text('mgf1HashAlgorithm', digests);
     const saltLength = fields.optional('saltLength', 0, 512);
     if (saltLength !== undefined) options['saltLength'] = saltLength;
   }
   if (type === 'ec') options['namedCurve'] = fields.text('namedCurve', [...getCurves(), 'P-256', 'P-384', 'P-521']);
-  const made = generateKeyPairSync(type as 'rsa', options as never) as unknown as { publicKey: KeyObject; privateKey: KeyObject };
-  return { value: [describe(made.publicKey), describe(made.privateKey)], parts: [derOf(made.publicKey), derOf(made.privateKey)] };
+  const made = generateKeyPairSync(type as 'rsa', options as never) as unknown as {
+    publicKey: KeyObject;
+    privateKey: KeyObject;
+  };
+  return {
+    value: [describe(made.publicKey), describe(made.privateKey)],
+    parts: [derOf(made.publicKey), derOf(made.privateKey)],
+  };
 };
 
 const transform: ThreadOperation = (fields) => {
   const direction = fields.text('direction', ['publicEncrypt', 'privateDecrypt', 'privateEncrypt', 'publicDecrypt']);
-  const key = direction === 'publicEncrypt' || direction === 'publicDecrypt' ? publicKey(fields.bytes(0)) : privateKey(fields.bytes(0));
+  const key =
+    direction === 'publicEncrypt' || direction === 'publicDecrypt'
+      ? publicKey(fields.bytes(0))
+      : privateKey(fields.bytes(0));
   const data = bounded(fields.bytes(1), MODULUS_BITS_MAX / 8, 'The data');
   const label = fields.bytes(2);
   const secret = direction === 'publicEncrypt' || direction === 'privateDecrypt';
-  const padding = fields.optional('padding', 1, 6) ?? (secret ? constants.RSA_PKCS1_OAEP_PADDING : constants.RSA_PKCS1_PADDING);
+  const padding =
+    fields.optional('padding', 1, 6) ?? (secret ? constants.RSA_PKCS1_OAEP_PADDING : constants.RSA_PKCS1_PADDING);
   const options = {
     key,
     padding,
@@ -129,7 +155,11 @@ function checkedDerivation(fields: Fields): { digest: string; iterations: number
   const length = fields.whole('length', 0, DERIVED_BYTES_MAX);
   const blocks = Math.max(1, Math.ceil(length / createHash(digest).digest().byteLength));
   if (iterations * blocks > ITERATIONS_MAX)
-    throw tooMuch('iterations', iterations, `at most ${Math.floor(ITERATIONS_MAX / blocks)} for a key of ${length} bytes`);
+    throw tooMuch(
+      'iterations',
+      iterations,
+      `at most ${Math.floor(ITERATIONS_MAX / blocks)} for a key of ${length} bytes`,
+    );
   return { digest, iterations, length, rounds: iterations * blocks };
 }
 
@@ -195,7 +225,12 @@ export const cryptoOperations: Readonly<Record<string, ThreadOperation>> = {
 };
 
 /** Milliseconds of 1000 iterations of PBKDF2; the others are as quick as SHA-256. */
-const iterationCosts: Readonly<Record<string, number>> = { sha384: 0.25, sha512: 0.25, 'sha512-256': 0.25, ripemd160: 0.3 };
+const iterationCosts: Readonly<Record<string, number>> = {
+  sha384: 0.25,
+  sha512: 0.25,
+  'sha512-256': 0.25,
+  ripemd160: 0.3,
+};
 
 /** RSA grows with the cube of the modulus, of which a private key's DER is about five times as long as it. */
 function rsaCostMs(modulusBits: number): number {
@@ -203,7 +238,8 @@ function rsaCostMs(modulusBits: number): number {
 }
 
 /**
- * What an operation takes at least, in milliseconds, from its arguments alone: it decides what begins, the measured time what is charged.
+ * What an operation takes at least, in milliseconds, from its arguments alone: it decides what begins, the measured
+ * time what is charged.
  *
  * @throws {RangeError} when it is more than a worker may ask for.
  */
@@ -225,7 +261,8 @@ export function cryptoCostMs(op: string, fields: Fields): number {
     case 'sign':
     case 'verify':
       return (
-        (fields.bytes(0).byteLength > 500 ? rsaCostMs(fields.bytes(0).byteLength * 1.6) : 0.1) + fields.bytes(1).byteLength / BYTES_PER_MS
+        (fields.bytes(0).byteLength > 500 ? rsaCostMs(fields.bytes(0).byteLength * 1.6) : 0.1) +
+        fields.bytes(1).byteLength / BYTES_PER_MS
       );
     default:
       return 0.1;

@@ -1,10 +1,12 @@
-// Takes turns between deployments: of those that wait, each has its next piece of work done before any has another one. Used by
-// host-work.ts for the threads that work for workers, so that one deployment's queue holds up nobody else's.
+// Takes turns between deployments: of those that wait, each has its next piece of work done before any has another one.
+// Used by host-work.ts for the threads that work for workers, so that one deployment's queue holds up nobody else's.
 
 /** Bounds of a queue. */
 export interface FairQueueLimits {
-  /** Pieces of work under way. */ readonly runningMax: number;
-  /** Of one deployment; fewer than the others, so that there is always a place for somebody else. */ readonly laneRunningMax: number;
+  /** Pieces of work under way. */
+  readonly runningMax: number;
+  /** Of one deployment; fewer than the others, so that there is always a place for somebody else. */
+  readonly laneRunningMax: number;
 }
 
 interface Lane {
@@ -23,7 +25,10 @@ export class FairQueue {
     this.#limits = limits;
   }
 
-  /** Does a piece of work when it is its turn; at once where there is room. @param of whose turns these are: a deployment. */
+  /**
+   * Does a piece of work when it is its turn; at once where there is room. @param of whose turns these are: a
+   * deployment.
+   */
   async run<Result>(of: object, work: () => Promise<Result>): Promise<Result> {
     let lane = this.#lanes.get(of);
     if (lane === undefined) this.#lanes.set(of, (lane = { waiting: [], running: 0 }));

@@ -1,5 +1,5 @@
-// Checked arguments of an operation that a worker asked for, and bounds that say what they are: on the main thread and on those that
-// work for workers.
+// Checked arguments of an operation that a worker asked for, and bounds that say what they are: on the main thread and
+// on those that work for workers.
 
 /** The arguments of one operation; every field is hostile. */
 export class Fields {
@@ -19,13 +19,15 @@ export class Fields {
   text(name: string, among?: readonly string[]): string {
     const value = this.raw(name);
     if (typeof value !== 'string' || value.length > 100) throw new TypeError(`${name} must be a short string`);
-    if (among !== undefined && !among.includes(value)) throw new TypeError(`${name} must be one of ${among.join(', ')}, not ${value}`);
+    if (among !== undefined && !among.includes(value))
+      throw new TypeError(`${name} must be one of ${among.join(', ')}, not ${value}`);
     return value;
   }
 
   whole(name: string, least: number, most: number): number {
     const value = this.raw(name);
-    if (typeof value !== 'number' || !Number.isSafeInteger(value)) throw new TypeError(`${name} must be a whole number`);
+    if (typeof value !== 'number' || !Number.isSafeInteger(value))
+      throw new TypeError(`${name} must be a whole number`);
     if (value < least || value > most) throw tooMuch(name, value, `${least} to ${most}`);
     return value;
   }
@@ -44,5 +46,7 @@ export class Fields {
 
 /** An argument above what one call may cost. */
 export function tooMuch(name: string, value: number, allowed: string): RangeError {
-  return Object.assign(new RangeError(`${name} is ${value}, but a worker may use ${allowed}`), { code: 'ERR_OUT_OF_RANGE' });
+  return Object.assign(new RangeError(`${name} is ${value}, but a worker may use ${allowed}`), {
+    code: 'ERR_OUT_OF_RANGE',
+  });
 }

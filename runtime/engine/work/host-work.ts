@@ -1,5 +1,6 @@
-// Work of the host for workers that takes time, each with its place, its turn and its account: the CPU is set aside before it begins
-// and corrected when it has ended (CallOwner). Made by engine.ts; the host halves of bindings do their work with it.
+// Work of the host for workers that takes time, each with its place, its turn and its account: the CPU is set aside
+// before it begins and corrected when it has ended (CallOwner). Made by engine.ts; the host halves of bindings do their
+// work with it.
 import { availableParallelism } from 'node:os';
 import type { CallOwner, HostReply } from '../bridge/host-calls.ts';
 import { FairQueue } from './fair-queue.ts';
@@ -9,17 +10,23 @@ import { Threads, type ThreadAnswer } from './threads.ts';
 /** For whom work is done: a host call is one. */
 export interface WorkFor {
   readonly owner: Pick<CallOwner, 'reserveCpu' | 'settleCpu' | 'isOver'>;
-  /** Whose turn it is: a deployment has one account. */ readonly isolate: { readonly memory: { readonly whole: object } };
-  /** Nobody waits any more. */ readonly isDropped?: boolean;
+  /** Whose turn it is: a deployment has one account. */
+  readonly isolate: { readonly memory: { readonly whole: object } };
+  /** Nobody waits any more. */
+  readonly isDropped?: boolean;
 }
 
-/** What a piece of work on the main thread is charged at most: a busy machine must not charge a worker for its neighbours. */
+/**
+ * What a piece of work on the main thread is charged at most: a busy machine must not charge a worker for its
+ * neighbours.
+ */
 const PIECE_MS_MAX = 0.2;
 /** Of the four threads of Node's pool: one is left to files and DNS. */
 const POOL_RUNNING_MAX = 3;
 
 export class HostWork {
-  /** Of the engine's main thread. */ readonly turns = new MainTurns();
+  /** Of the engine's main thread. */
+  readonly turns = new MainTurns();
   #pool = new FairQueue({ runningMax: POOL_RUNNING_MAX, laneRunningMax: POOL_RUNNING_MAX - 1 });
   // One more than cores, and a place that no deployment alone can fill.
   #threads = new Threads({ threadsMax: availableParallelism() + 1, laneRunningMax: availableParallelism() });
@@ -44,7 +51,13 @@ export class HostWork {
   }
 
   /** As `onThread`, always on the same thread, which keeps what the operation wants to find again. */
-  onKeepingThread(work: WorkFor, op: string, args: unknown, parts: readonly Uint8Array[], estimateMs: number): Promise<HostReply> {
+  onKeepingThread(
+    work: WorkFor,
+    op: string,
+    args: unknown,
+    parts: readonly Uint8Array[],
+    estimateMs: number,
+  ): Promise<HostReply> {
     return this.#on(this.#keeping, work, op, args, parts, estimateMs, Number.POSITIVE_INFINITY);
   }
 
@@ -70,8 +83,8 @@ export class HostWork {
   }
 
   /**
-   * Work on Node's own thread pool. It is charged by the time that passes, as it has a thread of its own, but no more than a bound: a
-   * busy machine must not charge a worker for its neighbours.
+   * Work on Node's own thread pool. It is charged by the time that passes, as it has a thread of its own, but no more
+   * than a bound: a busy machine must not charge a worker for its neighbours.
    *
    * @param mostMs more than this it is not charged.
    */

@@ -1,5 +1,6 @@
-// How much of a turn of the event loop goes to the calls of workers: a bound over all of them, and turns between deployments for
-// what does not fit. What it begins is measured. One per engine; bridge/guest-calls.ts begins each host call with it.
+// How much of a turn of the event loop goes to the calls of workers: a bound over all of them, and turns between
+// deployments for what does not fit. What it begins is measured. One per engine; bridge/guest-calls.ts begins each host
+// call with it.
 
 /** Time of one turn of the event loop. The next one begins after whatever else has come meanwhile. */
 const TURN_MS = 2;

@@ -6,7 +6,10 @@ export const stateOperations: Readonly<Record<string, (args: unknown, parts: rea
   /** `{update}` and the value's JSON, nothing where there is none -> the new JSON. */
   'state.update': (args, [before]) => {
     const update = parseUpdate((args as { update: unknown }).update);
-    const value = before === undefined ? undefined : fromJson(Buffer.from(before.buffer, before.byteOffset, before.byteLength).toString());
+    const value =
+      before === undefined
+        ? undefined
+        : fromJson(Buffer.from(before.buffer, before.byteOffset, before.byteLength).toString());
     return { parts: [Buffer.from(JSON.stringify(applyUpdate(value, update)))] };
   },
 };

@@ -1,8 +1,20 @@
-// crypto.subtle with many bytes, on a thread that may copy them: Node's own implementation. The arguments are those of the method.
+// crypto.subtle with many bytes, on a thread that may copy them: Node's own implementation. The arguments are those of
+// the method.
 import { webcrypto } from 'node:crypto';
 import type { ThreadReply } from './threads.ts';
 
-const methods = ['digest', 'encrypt', 'decrypt', 'sign', 'verify', 'importKey', 'unwrapKey', 'deriveBits', 'deriveKey', 'generateKey'];
+const methods = [
+  'digest',
+  'encrypt',
+  'decrypt',
+  'sign',
+  'verify',
+  'importKey',
+  'unwrapKey',
+  'deriveBits',
+  'deriveKey',
+  'generateKey',
+];
 
 export const subtleOperations: Readonly<Record<string, (args: unknown) => Promise<ThreadReply>>> = {
   /** `{method, args}` -> what it resolves with. */
@@ -10,6 +22,8 @@ export const subtleOperations: Readonly<Record<string, (args: unknown) => Promis
     const { method, args } = given as { method: string; args: unknown[] };
     if (!methods.includes(method)) throw new TypeError('The operation is unknown');
     const { subtle } = webcrypto;
-    return { value: await (subtle[method as 'sign'] as (...parameters: unknown[]) => Promise<unknown>).apply(subtle, args) };
+    return {
+      value: await (subtle[method as 'sign'] as (...parameters: unknown[]) => Promise<unknown>).apply(subtle, args),
+    };
   },
 };

@@ -1,5 +1,5 @@
-// Decoders of encodings whose tables the guest does not hold, on a thread that keeps those that are open. Labels come from a worker;
-// the decoder refuses those it does not know.
+// Decoders of encodings whose tables the guest does not hold, on a thread that keeps those that are open. Labels come
+// from a worker; the decoder refuses those it does not know.
 import { TextDecoder } from 'node:util';
 import type { ThreadReply } from './threads.ts';
 
@@ -15,7 +15,10 @@ export function createTextDecoder(args: unknown): TextDecoder {
 }
 
 export const textOperations: Readonly<Record<string, Operation>> = {
-  /** `{id, isNew, label, fatal, isLast}` and bytes -> the text in UTF-8. It stays open unless it is the last piece, or malformed. */
+  /**
+   * `{id, isNew, label, fatal, isLast}` and bytes -> the text in UTF-8. It stays open unless it is the last piece, or
+   * malformed.
+   */
   'text.decode': (args, [bytes]) => {
     const { id, isNew, isLast } = args as { id: number; isNew: boolean; isLast: boolean };
     const decoder = isNew ? createTextDecoder(args) : open.get(id);

@@ -1,5 +1,5 @@
-// Root of a thread that works for workers, started by threads.ts: does one operation after the other and says what each cost. All it
-// is given is hostile.
+// Root of a thread that works for workers, started by threads.ts: does one operation after the other and says what each
+// cost. All it is given is hostile.
 import { readlinkSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { basename } from 'node:path';
@@ -24,7 +24,8 @@ try {
 type Operation = (args: unknown, parts: readonly Uint8Array[]) => ThreadReply | Promise<ThreadReply>;
 
 const operations: Record<string, Operation> = { ...subtleOperations, ...textOperations, ...stateOperations };
-for (const [name, run] of Object.entries(cryptoOperations)) operations[`crypto.${name}`] = (args, parts) => run(new Fields(args, parts));
+for (const [name, run] of Object.entries(cryptoOperations))
+  operations[`crypto.${name}`] = (args, parts) => run(new Fields(args, parts));
 
 /** Of this thread, in ms. */
 function threadCpuMs(): number {
@@ -40,7 +41,9 @@ parentPort?.on('message', async ({ op, args, parts }: ThreadRequest) => {
     outcome = { reply: { value, parts: made.map(whole) } };
   } catch (error) {
     const { name, message, code } = error as { name?: unknown; message?: unknown; code?: unknown };
-    outcome = { error: { name: String(name), message: String(message), ...(typeof code === 'string' ? { code } : {}) } };
+    outcome = {
+      error: { name: String(name), message: String(message), ...(typeof code === 'string' ? { code } : {}) },
+    };
   }
   // What it awaited was done for it by another thread: then the time that passed is what is known.
   const wallMs = performance.now() - began;
@@ -51,5 +54,7 @@ parentPort?.on('message', async ({ op, args, parts }: ThreadRequest) => {
 
 /** Bytes with memory of their own: what Node gives may lie in a pool with others'. */
 function whole(bytes: Uint8Array): Uint8Array {
-  return bytes.byteLength === bytes.buffer.byteLength && bytes.constructor === Uint8Array ? bytes : Uint8Array.from(bytes);
+  return bytes.byteLength === bytes.buffer.byteLength && bytes.constructor === Uint8Array
+    ? bytes
+    : Uint8Array.from(bytes);
 }

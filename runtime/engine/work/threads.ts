@@ -1,5 +1,6 @@
-// Threads of our own for work of workers that blocks the thread it runs on: what Node has no asynchronous form of, and what would fill
-// the pool that files and DNS need too. Started when there is work, ended when there is none for a while. What they do: thread.ts.
+// Threads of our own for work of workers that blocks the thread it runs on: what Node has no asynchronous form of, and
+// what would fill the pool that files and DNS need too. Started when there is work, ended when there is none for a
+// while. What they do: thread.ts.
 import { extname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { FairQueue } from './fair-queue.ts';
@@ -14,7 +15,8 @@ export interface ThreadReply {
 export interface ThreadAnswer {
   readonly reply?: ThreadReply;
   readonly error?: { readonly name: string; readonly message: string; readonly code?: string };
-  /** That the operation took. */ readonly cpuMs: number;
+  /** That the operation took. */
+  readonly cpuMs: number;
 }
 
 /** A message to a thread. */
@@ -110,7 +112,8 @@ export class Threads {
 export function transferable(parts: readonly Uint8Array[]): ArrayBuffer[] {
   const buffers = new Set<ArrayBuffer>();
   for (const { buffer, byteLength } of parts)
-    if (buffer instanceof ArrayBuffer && byteLength >= COPIED_BYTES_MAX && byteLength === buffer.byteLength) buffers.add(buffer);
+    if (buffer instanceof ArrayBuffer && byteLength >= COPIED_BYTES_MAX && byteLength === buffer.byteLength)
+      buffers.add(buffer);
   return [...buffers];
 }
 

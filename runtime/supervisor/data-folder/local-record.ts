@@ -1,18 +1,25 @@
-// What this platform leaves for the commands of its user on this machine: where it listens, where its data lies, and a token for its
-// private port. Written by main.ts into the file that `platform start` names (PLATFORM_LOCAL_RECORD); only that user may read it.
+// What this platform leaves for the commands of its user on this machine: where it listens, where its data lies, and a
+// token for its private port. Written by main.ts into the file that `platform start` names (PLATFORM_LOCAL_RECORD);
+// only that user may read it.
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /** A platform that runs on this machine; cli/local/local-platform.ts reads it. */
 export interface LocalRecord {
   readonly version: 1;
-  /** Data folder, absolute. */ readonly folder: string;
-  /** Of the supervisor. */ readonly pid: number;
+  /** Data folder, absolute. */
+  readonly folder: string;
+  /** Of the supervisor. */
+  readonly pid: number;
   readonly port: number;
-  /** First of the platform's domains. */ readonly domain: string;
-  /** Origin of the private port; null where it is off. */ readonly privateOrigin: string | null;
-  /** For the private port. */ readonly token: string;
-  /** ISO 8601. */ readonly startedAt: string;
+  /** First of the platform's domains. */
+  readonly domain: string;
+  /** Origin of the private port; null where it is off. */
+  readonly privateOrigin: string | null;
+  /** For the private port. */
+  readonly token: string;
+  /** ISO 8601. */
+  readonly startedAt: string;
 }
 
 /** Writes it whole or not at all. */

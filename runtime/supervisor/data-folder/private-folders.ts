@@ -1,12 +1,16 @@
-// Keeps the data folder for the platform's own user: what lies in it holds variables, code and data of projects. New files get their modes
-// where they are made; this mends what an older version or another hand has left open. Called by the supervisor, or by an engine that has none.
+// Keeps the data folder for the platform's own user: what lies in it holds variables, code and data of projects. New
+// files get their modes where they are made; this mends what an older version or another hand has left open. Called by
+// the supervisor, or by an engine that has none.
 import { chmodSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** What lies in a data folder; Postgres looks after its own. */
 const folders = ['artifacts', 'databases', 'files', 'incoming', 'locks', 'routes'];
 
-/** Makes the folders that everybody reads, and takes others' rights from all there are. Nothing is done to what another user owns. */
+/**
+ * Makes the folders that everybody reads, and takes others' rights from all there are. Nothing is done to what another
+ * user owns.
+ */
 export function keepPrivate(dataFolder: string): void {
   // The user of an embedded Postgres has to come through it.
   mkdirSync(dataFolder, { recursive: true, mode: 0o755 });
@@ -22,5 +26,6 @@ function close(path: string, rights = 0o077): void {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined || found.uid !== process.getuid?.()) return;
   // What a link leads to is not ours to change.
-  if ((found.isDirectory() || found.isFile()) && (found.mode & rights) !== 0) chmodSync(path, found.mode & 0o777 & ~rights);
+  if ((found.isDirectory() || found.isFile()) && (found.mode & rights) !== 0)
+    chmodSync(path, found.mode & 0o777 & ~rights);
 }

@@ -1,5 +1,5 @@
-// A secret that is made once and kept in a file, also where two processes start on one folder at the same moment. Used for the secret of
-// engines (engine-secret.ts), and by dev.ts for the key that signs addresses.
+// A secret that is made once and kept in a file, also where two processes start on one folder at the same moment. Used
+// for the secret of engines (engine-secret.ts), and by dev.ts for the key that signs addresses.
 import { randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';

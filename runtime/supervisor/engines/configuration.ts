@@ -4,12 +4,16 @@ import { limitsFrom, type Limits } from '#core/limits.ts';
 
 /** Settings of the supervisor. */
 export interface SupervisorConfig {
-  /** `FS_PATH`; empty when it is not set, which engines refuse. */ readonly folder: string;
+  /** `FS_PATH`; empty when it is not set, which engines refuse. */
+  readonly folder: string;
   readonly host: string;
   readonly port: number;
-  /** The first of `HANDLER_DOMAIN`. */ readonly domain: string;
-  /** `HANDLER_PROCESSES`: engines that serve. */ readonly processes: number;
-  /** `HANDLER_SPARES`: engines that wait, booted, for one to die. */ readonly spares: number;
+  /** The first of `HANDLER_DOMAIN`. */
+  readonly domain: string;
+  /** `HANDLER_PROCESSES`: engines that serve. */
+  readonly processes: number;
+  /** `HANDLER_SPARES`: engines that wait, booted, for one to die. */
+  readonly spares: number;
   readonly limits: Limits;
 }
 

@@ -1,5 +1,5 @@
-// Asks an engine over its Unix socket: `/_platform/...`, answered by main.ts of the engine. Used by the private port. Nothing an
-// engine answers is trusted: sizes and times are bounded here.
+// Asks an engine over its Unix socket: `/_platform/...`, answered by main.ts of the engine. Used by the private port.
+// Nothing an engine answers is trusted: sizes and times are bounded here.
 import type { Agent } from 'node:http';
 
 // Not imported: that would load Node's HTTP client as well (ARCHITECTURE.md 31).
@@ -9,14 +9,20 @@ const http = process.getBuiltinModule('node:http');
 export interface EngineCall {
   readonly socketPath: string;
   readonly path: string;
-  /** JSON of a POST; a GET without it. */ readonly body?: Uint8Array;
-  /** Until the whole answer is there. */ readonly timeoutMs: number;
+  /** JSON of a POST; a GET without it. */
+  readonly body?: Uint8Array;
+  /** Until the whole answer is there. */
+  readonly timeoutMs: number;
   readonly bytesMax: number;
   readonly signal?: AbortSignal;
-  /** Of {@link createEngineConnections}; without it the connection is one of its own. */ readonly connections?: Agent;
+  /** Of {@link createEngineConnections}; without it the connection is one of its own. */
+  readonly connections?: Agent;
 }
 
-/** Connections to engines that are kept between questions: opening one costs more than a small question. Idle ones keep nobody alive. */
+/**
+ * Connections to engines that are kept between questions: opening one costs more than a small question. Idle ones keep
+ * nobody alive.
+ */
 export function createEngineConnections(): Agent {
   return new http.Agent({ keepAlive: true, maxFreeSockets: keptMax });
 }
@@ -31,7 +37,10 @@ export interface EngineAnswer {
   readonly body: Buffer;
 }
 
-/** Why there is no answer. `unreached`: nobody listens, so nothing has been begun; `lost`: the connection broke; `late`; `too_large`. */
+/**
+ * Why there is no answer. `unreached`: nobody listens, so nothing has been begun; `lost`: the connection broke; `late`;
+ * `too_large`.
+ */
 export class EngineCallError extends Error {
   readonly reason: 'unreached' | 'lost' | 'late' | 'too_large';
 
@@ -85,7 +94,11 @@ export function askEngine(call: EngineCall): Promise<EngineAnswer> {
       response.on('error', broken);
       response.on('end', () => {
         clearTimeout(timer);
-        resolve({ status: response.statusCode ?? 0, contentType: response.headers['content-type'] ?? '', body: Buffer.concat(chunks) });
+        resolve({
+          status: response.statusCode ?? 0,
+          contentType: response.headers['content-type'] ?? '',
+          body: Buffer.concat(chunks),
+        });
       });
     });
     sent.end(call.body);

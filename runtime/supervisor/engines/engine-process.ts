@@ -1,5 +1,5 @@
-// One engine process as the supervisor holds it: started, spoken to, watched, and asked who was running when it died. engines.ts
-// decides what it is for.
+// One engine process as the supervisor holds it: started, spoken to, watched, and asked who was running when it died.
+// engines.ts decides what it is for.
 import { fork, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,9 +10,11 @@ import type { DeploymentKey, EngineRole, EngineState } from '../private-port/sta
 /** What an engine process is started with. */
 export interface EngineParts {
   readonly id: number;
-  /** Module of the engine. */ readonly script: string;
+  /** Module of the engine. */
+  readonly script: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** Private folder of the engines' sockets. */ readonly sockets: string;
+  /** Private folder of the engines' sockets. */
+  readonly sockets: string;
   readonly onMessage: (engine: EngineProcess, message: FromEngine, handle: SentHandle | null) => void;
   /** It is gone; `blamed` of it is known a moment later. */
   readonly onExit: (engine: EngineProcess, code: number | null, signal: NodeJS.Signals | null) => void;
@@ -33,7 +35,8 @@ const PAGE_BYTES = 4096;
 export class EngineProcess {
   readonly id: number;
   readonly startedAt = Date.now();
-  /** Base of the names of its sockets. */ readonly sockets: string;
+  /** Base of the names of its sockets. */
+  readonly sockets: string;
   role: EngineRole = 'spare';
   place: number | DeploymentKey | null = null;
   restarts = 0;
@@ -44,11 +47,15 @@ export class EngineProcess {
   load = 0;
   served = 0;
   forwarded = 0;
-  /** Of the last request of a quarantine engine. */ lastServedAt = Date.now();
+  /** Of the last request of a quarantine engine. */
+  lastServedAt = Date.now();
   parkedThreads = 0;
-  /** Of the last `measure`. */ rssBytes = 0;
-  /** When it last said anything. */ heardAt = Date.now();
-  /** The supervisor ended it. */ expected = false;
+  /** Of the last `measure`. */
+  rssBytes = 0;
+  /** When it last said anything. */
+  heardAt = Date.now();
+  /** The supervisor ended it. */
+  expected = false;
   #child: ChildProcess;
   #crashNote = '';
   #killer: NodeJS.Timeout | null = null;
@@ -60,7 +67,12 @@ export class EngineProcess {
     const child = fork(parts.script, {
       execPath: program,
       execArgv: [...before, ...process.execArgv],
-      env: { ...parts.environment, ENGINE_ID: String(parts.id), ENGINE_SOCKETS: this.sockets, ENGINE_CRASH_FD: String(CRASH_FD) },
+      env: {
+        ...parts.environment,
+        ENGINE_ID: String(parts.id),
+        ENGINE_SOCKETS: this.sockets,
+        ENGINE_CRASH_FD: String(CRASH_FD),
+      },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc', 'pipe'],
     });
     this.#child = child;
@@ -99,7 +111,10 @@ export class EngineProcess {
     return `${this.sockets}.http`;
   }
 
-  /** The deployment whose code the crashing thread ran. Its engine shares its memory with hostile code: believed only in this. */
+  /**
+   * The deployment whose code the crashing thread ran. Its engine shares its memory with hostile code: believed only in
+   * this.
+   */
   blamed(signal: NodeJS.Signals | null): DeploymentKey | null {
     const lines = this.#crashNote.split('\n');
     const [number, deployment] = (lines.at(-2) ?? '').split(' ') as [string, string?];
@@ -123,7 +138,10 @@ export class EngineProcess {
     if (this.#child.connected) this.#child.send(message, handle as never);
   }
 
-  /** Lets it finish what it has. @param deadlineMs after which it is killed. @param patient others serve in its place meanwhile. */
+  /**
+   * Lets it finish what it has. @param deadlineMs after which it is killed. @param patient others serve in its place
+   * meanwhile.
+   */
   drain(deadlineMs: number, patient: boolean): void {
     if (this.state === 'gone' || this.state === 'draining') return;
     this.state = 'draining';
@@ -153,7 +171,12 @@ export class EngineProcess {
 
   toState(): EngineState {
     const { id, pid, role, place, restarts, parkedThreads, load, forwarded, socketPath, rssBytes } = this;
-    const state = this.state === 'booted' ? 'ready' : this.state === 'draining' || this.state === 'listening' ? this.state : 'starting';
+    const state =
+      this.state === 'booted'
+        ? 'ready'
+        : this.state === 'draining' || this.state === 'listening'
+          ? this.state
+          : 'starting';
     return {
       id,
       pid,

@@ -1,5 +1,6 @@
-// The secret that engines sign sessions and addresses of files with. It follows from AUTH_SECRET, so that all machines of an
-// installation have the same and no engine has that one itself; without it, one is made and kept in the data folder.
+// The secret that engines sign sessions and addresses of files with. It follows from AUTH_SECRET, so that all machines
+// of an installation have the same and no engine has that one itself; without it, one is made and kept in the data
+// folder.
 import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
 import { secretIn } from '../data-folder/secret-file.ts';

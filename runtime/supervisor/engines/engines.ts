@@ -1,6 +1,6 @@
-// The engine processes: how many there are, who takes whose place, and how one is replaced without a request being dropped.
-// A spare is booted all the time, so that the place of one that dies is filled within milliseconds. Knows nothing of crash
-// ledgers: main.ts hears of every death.
+// The engine processes: how many there are, who takes whose place, and how one is replaced without a request being
+// dropped. A spare is booted all the time, so that the place of one that dies is filled within milliseconds. Knows
+// nothing of crash ledgers: main.ts hears of every death.
 import type { EngineParts, EngineProcess, SentHandle } from './engine-process.ts';
 import { ListeningSockets } from './listening-sockets.ts';
 import type { FromEngine, ToEngine } from './messages.ts';
@@ -10,18 +10,28 @@ import type { DeploymentKey, EngineState } from '../private-port/state.ts';
 export interface EnginesParts {
   /** Starts a process. */
   readonly create: (parts: Pick<EngineParts, 'id' | 'onMessage' | 'onExit' | 'onClosed'>) => EngineProcess;
-  /** Serving engines. */ readonly processes: number;
+  /** Serving engines. */
+  readonly processes: number;
   readonly spares: number;
   readonly port: number;
   readonly drainMs: number;
-  /** Engines came or went. */ readonly onChange: () => void;
-  /** It will serve: what it must know before. */ readonly onAssigned: (engine: EngineProcess) => void;
-  /** An engine accepts requests. */ readonly onListening: (engine: EngineProcess) => void;
+  /** Engines came or went. */
+  readonly onChange: () => void;
+  /** It will serve: what it must know before. */
+  readonly onAssigned: (engine: EngineProcess) => void;
+  /** An engine accepts requests. */
+  readonly onListening: (engine: EngineProcess) => void;
   /** An engine that nobody had asked to end. */
-  readonly onDeath: (engine: EngineProcess, code: number | null, signal: NodeJS.Signals | null, delayMs: number) => void;
+  readonly onDeath: (
+    engine: EngineProcess,
+    code: number | null,
+    signal: NodeJS.Signals | null,
+    delayMs: number,
+  ) => void;
   /** None has ever served, and this one cannot start as configured: starting it again would not help. */
   readonly onHopeless: (code: number) => void;
-  /** Anything else that it says. */ readonly onMessage: (engine: EngineProcess, message: FromEngine) => void;
+  /** Anything else that it says. */
+  readonly onMessage: (engine: EngineProcess, message: FromEngine) => void;
 }
 
 /** Exit code of an engine that cannot start as configured. */
@@ -49,7 +59,12 @@ export class Engines {
 
   constructor(parts: EnginesParts) {
     this.#parts = parts;
-    this.#places = Array.from({ length: parts.processes }, (_, index) => ({ key: index, engine: null, successor: null, restarts: 0 }));
+    this.#places = Array.from({ length: parts.processes }, (_, index) => ({
+      key: index,
+      engine: null,
+      successor: null,
+      restarts: 0,
+    }));
   }
 
   start(): void {
@@ -108,7 +123,9 @@ export class Engines {
   /** All processes there are. */
   all(): EngineProcess[] {
     const places = [...this.#places, ...this.#apart.values()];
-    const assigned = places.flatMap(({ engine, successor }) => [engine, successor].filter((one) => one !== null && one !== 'wanted'));
+    const assigned = places.flatMap(({ engine, successor }) =>
+      [engine, successor].filter((one) => one !== null && one !== 'wanted'),
+    );
     return [...assigned, ...this.#free, ...this.#leaving];
   }
 
@@ -132,7 +149,10 @@ export class Engines {
 
   #whenGone(): void {
     const all = [...this.#places, ...this.#apart.values()];
-    if (this.#free.length + this.#leaving.size === 0 && all.every(({ engine, successor }) => engine === null && !isProcess(successor)))
+    if (
+      this.#free.length + this.#leaving.size === 0 &&
+      all.every(({ engine, successor }) => engine === null && !isProcess(successor))
+    )
       this.#stopping?.();
   }
 
@@ -180,7 +200,9 @@ export class Engines {
     else engine.send({ ...message, inherits: handle !== null }, handle);
   }
 
-  /** A ready process gets the listening socket of the one it replaces, so that no connection is lost between the two. */
+  /**
+   * A ready process gets the listening socket of the one it replaces, so that no connection is lost between the two.
+   */
   #succeed(place: Place, engine: EngineProcess): void {
     const old = place.engine;
     place.successor = engine;
@@ -217,7 +239,9 @@ export class Engines {
       }
       engine.state = 'listening';
       this.#sockets.onListening(engine, handle);
-      const place = [...this.#places, ...this.#apart.values()].find(({ successor }) => successor === engine) ?? this.#placeOf(engine);
+      const place =
+        [...this.#places, ...this.#apart.values()].find(({ successor }) => successor === engine) ??
+        this.#placeOf(engine);
       if (place === undefined) {
         this.#dismiss(engine);
         return;

@@ -1,12 +1,13 @@
-// Copies of the sockets that engines listen on, for engines.ts. The system spreads new connections over all of them by chance, and
-// resets those that wait in one that is closed: so that of a dead engine stays open, and another engine answers what comes to it
-// until the next one at its place listens there. Where no engine is left, connections wait.
+// Copies of the sockets that engines listen on, for engines.ts. The system spreads new connections over all of them by
+// chance, and resets those that wait in one that is closed: so that of a dead engine stays open, and another engine
+// answers what comes to it until the next one at its place listens there. Where no engine is left, connections wait.
 import type { EngineProcess, SentHandle } from './engine-process.ts';
 
 /** The socket of a place whose engine died. */
 interface Orphan {
   readonly socket: SentHandle;
-  /** Answers what comes to it; null while nobody does. */ keeper: EngineProcess | null;
+  /** Answers what comes to it; null while nobody does. */
+  keeper: EngineProcess | null;
 }
 
 export class ListeningSockets {
@@ -43,7 +44,8 @@ export class ListeningSockets {
   /** Engines came or went: what nobody answers goes to the one that has least to do with others' connections. */
   settle(serving: readonly EngineProcess[]): void {
     const able = serving.filter((engine) => this.#owned.has(engine));
-    const kept = (engine: EngineProcess): number => [...this.#orphans.values()].filter(({ keeper }) => keeper === engine).length;
+    const kept = (engine: EngineProcess): number =>
+      [...this.#orphans.values()].filter(({ keeper }) => keeper === engine).length;
     for (const [place, orphan] of this.#orphans) {
       if (orphan.keeper !== null && able.includes(orphan.keeper)) continue;
       orphan.keeper = able.toSorted((a, b) => kept(a) - kept(b))[0] ?? null;

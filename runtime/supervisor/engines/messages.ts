@@ -5,15 +5,19 @@ import type { DeploymentKey } from '../private-port/state.ts';
 export interface Apart {
   readonly deployment: DeploymentKey;
   readonly strikes: number;
-  /** Answered with 503 until then (ms since 1970). */ readonly until: number;
-  /** Where the engine of its own takes requests; null while there is none: say `want`. */ readonly link: string | null;
-  /** Comes back to the others at `until`; else it gets an engine of its own then. */ readonly returns: boolean;
+  /** Answered with 503 until then (ms since 1970). */
+  readonly until: number;
+  /** Where the engine of its own takes requests; null while there is none: say `want`. */
+  readonly link: string | null;
+  /** Comes back to the others at `until`; else it gets an engine of its own then. */
+  readonly returns: boolean;
 }
 
 /** Who is where: sent whole whenever something of it changes. */
 export interface Topology {
   readonly type: 'topology';
-  /** Serving engines that accept requests. */ readonly serving: readonly { readonly place: number; readonly link: string }[];
+  /** Serving engines that accept requests. */
+  readonly serving: readonly { readonly place: number; readonly link: string }[];
   readonly apart: readonly Apart[];
 }
 
@@ -28,7 +32,10 @@ export type ToEngine =
       readonly port: number;
       readonly inherits: boolean;
     }
-  /** An engine is dead, and what is known of the cause: requests forwarded to it may be tried again, unless theirs was it. */
+  /**
+   * An engine is dead, and what is known of the cause: requests forwarded to it may be tried again, unless theirs was
+   * it.
+   */
   | { readonly type: 'death'; readonly link: string; readonly blamed: DeploymentKey | null }
   /** Send your listening socket: another engine takes over. */
   | { readonly type: 'hand-over' }

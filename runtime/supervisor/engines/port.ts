@@ -1,5 +1,5 @@
-// The public port, held for the supervisor's life: engines share it with each other (SO_REUSEPORT), so that the system would let a
-// second platform join them unnoticed. Used by main.ts before the first engine starts.
+// The public port, held for the supervisor's life: engines share it with each other (SO_REUSEPORT), so that the system
+// would let a second platform join them unnoticed. Used by main.ts before the first engine starts.
 import { createServer, type AddressInfo, type Server } from 'node:net';
 
 /** A port that is ours. */
@@ -19,8 +19,8 @@ export async function claimPort(host: string, port: number): Promise<ClaimedPort
   const chosen = (probe.address() as AddressInfo).port;
   let guard: Server | null = null;
   if (process.platform === 'linux') {
-    // A name without a file: it goes with its holder, and is one per network, as ports are. It also refuses a second starter
-    // at moments at which no engine listens.
+    // A name without a file: it goes with its holder, and is one per network, as ports are. It also refuses a second
+    // starter at moments at which no engine listens.
     guard = createServer((socket) => socket.destroy());
     try {
       await listen(guard, { path: `\0platform-handler-${chosen}` });

@@ -1,5 +1,5 @@
-// `POST /_platform/check` on the private port, for `platform deploy`: whether the worker of an artifact starts, asked of one engine, and
-// whether a route record that was changed is known to all that serve.
+// `POST /_platform/check` on the private port, for `platform deploy`: whether the worker of an artifact starts, asked
+// of one engine, and whether a route record that was changed is known to all that serve.
 import type { IncomingMessage } from 'node:http';
 import { PlatformError } from '#core/errors.ts';
 import { askEngine, type EngineAnswer } from '../engines/engine-calls.ts';
@@ -10,19 +10,36 @@ import type { SupervisorState } from './state.ts';
 const checkMsMax = 60_000;
 const answerBytesMax = 1024 * 1024;
 
-/** What an engine answered, or `{routed}` over all of them. @throws {PlatformError} `bad_request`, `no_engine`, `engine_lost`. */
-export async function check(request: IncomingMessage, state: () => SupervisorState, bytesMax: number): Promise<EngineAnswer | object> {
+/**
+ * What an engine answered, or `{routed}` over all of them. @throws {PlatformError} `bad_request`, `no_engine`,
+ * `engine_lost`.
+ */
+export async function check(
+  request: IncomingMessage,
+  state: () => SupervisorState,
+  bytesMax: number,
+): Promise<EngineAnswer | object> {
   const { body, value } = await readJsonBody(request, bytesMax);
   const serving = state().engines.filter(({ role, state: at }) => role === 'serving' && at === 'listening');
   if (serving.length === 0) throw new PlatformError('no_engine');
   const ask = async (socketPath: string): Promise<EngineAnswer> => {
     try {
-      return await askEngine({ socketPath, path: '/_platform/check', body, timeoutMs: checkMsMax, bytesMax: answerBytesMax });
+      return await askEngine({
+        socketPath,
+        path: '/_platform/check',
+        body,
+        timeoutMs: checkMsMax,
+        bytesMax: answerBytesMax,
+      });
     } catch (error) {
       throw new PlatformError('engine_lost', {}, { cause: error });
     }
   };
   if (typeof (value as { record?: unknown } | null)?.record !== 'string') return ask(serving[0]!.socketPath);
   const answers = await Promise.all(serving.map(({ socketPath }) => ask(socketPath)));
-  return { routed: answers.every((answer) => (JSON.parse(answer.body.toString('utf8')) as { routed?: unknown }).routed === true) };
+  return {
+    routed: answers.every(
+      (answer) => (JSON.parse(answer.body.toString('utf8')) as { routed?: unknown }).routed === true,
+    ),
+  };
 }

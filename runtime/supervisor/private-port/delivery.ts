@@ -1,9 +1,14 @@
-// `POST /_platform/deliver` on the private port: takes one event (queue message, timer, cron run, workflow step), picks an engine,
-// and hands its answer back. It does not read events, and it never delivers one twice: only an engine that was not reached is
-// replaced by another.
+// `POST /_platform/deliver` on the private port: takes one event (queue message, timer, cron run, workflow step), picks
+// an engine, and hands its answer back. It does not read events, and it never delivers one twice: only an engine that
+// was not reached is replaced by another.
 import type { Agent, IncomingMessage, ServerResponse } from 'node:http';
 import { errorMessage, errorTable, PlatformError, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
-import { askEngine, createEngineConnections, type EngineCallError, type EngineAnswer } from '../engines/engine-calls.ts';
+import {
+  askEngine,
+  createEngineConnections,
+  type EngineCallError,
+  type EngineAnswer,
+} from '../engines/engine-calls.ts';
 import { readJsonBody } from './json-body.ts';
 import type { DeploymentKey, EngineState, SupervisorState } from './state.ts';
 
@@ -12,10 +17,13 @@ export interface DeliveryParts {
   readonly state: () => Pick<SupervisorState, 'engines' | 'quarantine'>;
   /** Numbers of serving engines in the order in which a deployment is to be tried on them. */
   readonly homes: (deployment: DeploymentKey, places: readonly number[]) => readonly number[];
-  /** A deployment that is kept apart has something to do, and no engine. */ readonly want?: (deployment: DeploymentKey) => void;
-  /** Wall time that an event may take in its engine. */ readonly eventWallMs: number;
+  /** A deployment that is kept apart has something to do, and no engine. */
+  readonly want?: (deployment: DeploymentKey) => void;
+  /** Wall time that an event may take in its engine. */
+  readonly eventWallMs: number;
   readonly bodyBytesMax: number;
-  /** Deliveries at a time. */ readonly deliveriesMax: number;
+  /** Deliveries at a time. */
+  readonly deliveriesMax: number;
 }
 
 /** What to answer. */
@@ -34,7 +42,9 @@ const answerBytesMax = 64 * 1024 * 1024;
 const eventKinds = ['queue', 'timer', 'cron', 'workflow'];
 
 /** A function that takes deliveries; it never rejects: what went wrong is the answer. */
-export function createDelivery(parts: DeliveryParts): (request: IncomingMessage, response: ServerResponse) => Promise<DeliveryAnswer> {
+export function createDelivery(
+  parts: DeliveryParts,
+): (request: IncomingMessage, response: ServerResponse) => Promise<DeliveryAnswer> {
   const connections = createEngineConnections();
   let running = 0;
   return async (request, response) => {
@@ -70,9 +80,18 @@ async function send(
   const timeoutMs = parts.eventWallMs + marginMs;
   for (const { socketPath } of candidates(envelope, parts)) {
     try {
-      return await askEngine({ socketPath, path: '/_platform/deliver', body, timeoutMs, bytesMax: answerBytesMax, signal, connections });
+      return await askEngine({
+        socketPath,
+        path: '/_platform/deliver',
+        body,
+        timeoutMs,
+        bytesMax: answerBytesMax,
+        signal,
+        connections,
+      });
     } catch (error) {
-      if ((error as EngineCallError).reason !== 'unreached' || signal.aborted) throw new PlatformError('engine_lost', {}, { cause: error });
+      if ((error as EngineCallError).reason !== 'unreached' || signal.aborted)
+        throw new PlatformError('engine_lost', {}, { cause: error });
     }
   }
   throw new PlatformError('no_engine');
@@ -81,7 +100,8 @@ async function send(
 /** The engines that may take an event, best first. @throws {PlatformError} `deployment_quarantined`. */
 export function candidates({ deployment, project }: Envelope, { state, homes, want }: DeliveryParts): EngineState[] {
   const { engines, quarantine } = state();
-  const isIt = (key: DeploymentKey): boolean => key === `${project}/${deployment}` || (project === '' && key.endsWith(`/${deployment}`));
+  const isIt = (key: DeploymentKey): boolean =>
+    key === `${project}/${deployment}` || (project === '' && key.endsWith(`/${deployment}`));
   const listening = engines.filter((engine) => engine.state === 'listening');
   const apart = quarantine.find((entry) => isIt(entry.deployment));
   if (apart !== undefined) {
@@ -102,7 +122,8 @@ export function candidates({ deployment, project }: Envelope, { state, homes, wa
 
 export interface Envelope {
   readonly deployment: string;
-  /** Empty when the sender did not say; then it may not come to the engine that has it warm. */ readonly project: string;
+  /** Empty when the sender did not say; then it may not come to the engine that has it warm. */
+  readonly project: string;
   readonly kind: string;
 }
 

@@ -3,7 +3,10 @@ import type { IncomingMessage } from 'node:http';
 import { PlatformError } from '#core/errors.ts';
 
 /** @throws {PlatformError} `bad_request`, `body_too_large`. */
-export async function readJsonBody(request: IncomingMessage, bytesMax: number): Promise<{ body: Buffer; value: unknown }> {
+export async function readJsonBody(
+  request: IncomingMessage,
+  bytesMax: number,
+): Promise<{ body: Buffer; value: unknown }> {
   // A page could send every other type without asking first.
   if (!/^application\/json\b/i.test(request.headers['content-type'] ?? ''))
     throw new PlatformError('bad_request', { reason: 'the content type is application/json' });

@@ -1,5 +1,6 @@
-// `GET /_platform/logs?project=<name>&after=<cursor>` on the private port: what the engines have kept of a project's log, in the order
-// of time, and a cursor to ask with for what comes after it. Lines of an engine that has died are gone with it.
+// `GET /_platform/logs?project=<name>&after=<cursor>` on the private port: what the engines have kept of a project's
+// log, in the order of time, and a cursor to ask with for what comes after it. Lines of an engine that has died are
+// gone with it.
 import { PlatformError } from '#core/errors.ts';
 import { isProjectName } from '#core/names.ts';
 import { readFromEngine } from '../engines/engine-calls.ts';
@@ -14,14 +15,18 @@ interface Read {
 export async function readLogs(url: string, state: () => SupervisorState): Promise<object> {
   const query = new URLSearchParams(url.split('?', 2)[1] ?? '');
   const project = query.get('project') ?? '';
-  if (!isProjectName(project)) throw new PlatformError('bad_request', { reason: 'project is to be the name of a project' });
+  if (!isProjectName(project))
+    throw new PlatformError('bad_request', { reason: 'project is to be the name of a project' });
   const after = cursorOf(query.get('after') ?? '');
   const next: Record<string, number> = {};
   const read = await Promise.all(
     state().engines.map(async ({ id, socketPath, state: at }): Promise<Read['lines']> => {
       if (at === 'starting') return [];
       try {
-        const answer = (await readFromEngine(socketPath, `/_platform/logs?project=${project}&after=${after[id] ?? 0}`)) as Read;
+        const answer = (await readFromEngine(
+          socketPath,
+          `/_platform/logs?project=${project}&after=${after[id] ?? 0}`,
+        )) as Read;
         next[id] = answer.next;
         return answer.lines;
       } catch {

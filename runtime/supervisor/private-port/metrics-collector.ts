@@ -1,5 +1,5 @@
-// Keeps the totals of all engines' metrics: asks each of them now and then and when somebody reads /metrics, and remembers what
-// those that are gone had counted. Used by the private port.
+// Keeps the totals of all engines' metrics: asks each of them now and then and when somebody reads /metrics, and
+// remembers what those that are gone had counted. Used by the private port.
 import { isReport, labels, type Sample } from '../../engine/metrics/report.ts';
 import { MetricsTotals } from '../../engine/metrics/totals.ts';
 import { readFromEngine } from '../engines/engine-calls.ts';

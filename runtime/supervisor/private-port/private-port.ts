@@ -1,5 +1,6 @@
-// The private port: health, status, metrics and delivery of events, for operators and the platform's own services. Runs in the
-// supervisor, where no tenant code is; asks engines over their Unix sockets. It must not be reachable from outside.
+// The private port: health, status, metrics and delivery of events, for operators and the platform's own services. Runs
+// in the supervisor, where no tenant code is; asks engines over their Unix sockets. It must not be reachable from
+// outside.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { isIP, type AddressInfo } from 'node:net';
@@ -20,10 +21,12 @@ const { createServer } = process.getBuiltinModule('node:http');
 /** What the private port is made of. */
 export interface PrivatePortParts extends Omit<DeliveryParts, 'state'> {
   readonly settings: PrivatePortSettings;
-  /** Of the user who started the platform (local-record.ts): opens every route. */ readonly localToken: string;
+  /** Of the user who started the platform (local-record.ts): opens every route. */
+  readonly localToken: string;
   readonly version: string;
   readonly state: () => SupervisorState;
-  /** The platform is going down: it lives, and is not ready. */ readonly isStopping: () => boolean;
+  /** The platform is going down: it lives, and is not ready. */
+  readonly isStopping: () => boolean;
   readonly metricsDeploymentsMax: number;
 }
 
@@ -59,7 +62,9 @@ export async function openPrivatePort(parts: PrivatePortParts): Promise<PrivateP
         response.end(text);
       },
     },
-    '/_platform/logs': { GET: async (request, response) => sendJson(response, 200, await readLogs(request.url ?? '', state)) },
+    '/_platform/logs': {
+      GET: async (request, response) => sendJson(response, 200, await readLogs(request.url ?? '', state)),
+    },
     '/_platform/check': {
       async POST(request, response) {
         const answer = await check(request, state, parts.bodyBytesMax);
@@ -100,8 +105,8 @@ export async function openPrivatePort(parts: PrivatePortParts): Promise<PrivateP
   server.maxConnections = 1000;
 
   async function handle(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    // Only a browser sends an Origin, and no page may reach what its visitor's machine can; nor may one by a name of its own that
-    // leads here (DNS rebinding).
+    // Only a browser sends an Origin, and no page may reach what its visitor's machine can; nor may one by a name of
+    // its own that leads here (DNS rebinding).
     if (request.headers.origin !== undefined || (settings.token === null && !isOwnName(request.headers.host ?? '')))
       throw new PlatformError('private_port_forbidden', { reason: 'requests of web pages are not allowed' });
     const route = Object.hasOwn(routes, path) ? routes[path] : undefined;
@@ -160,11 +165,14 @@ function isOwnName(host: string): boolean {
 
 /** Ready: somebody accepts requests, and nobody asked us to stop. */
 function sendHealth(response: ServerResponse, { state, isStopping }: PrivatePortParts, wantsReady: boolean): void {
-  const ready = !isStopping() && state().engines.some((engine) => engine.role === 'serving' && engine.state === 'listening');
+  const ready =
+    !isStopping() && state().engines.some((engine) => engine.role === 'serving' && engine.state === 'listening');
   sendJson(response, ready || !wantsReady ? 200 : 503, { live: true, ready });
 }
 
-/** All that is known, with what each engine says of itself; one that does not answer in time is shown with the reason. */
+/**
+ * All that is known, with what each engine says of itself; one that does not answer in time is shown with the reason.
+ */
 async function status({ version, state, isStopping }: PrivatePortParts): Promise<object> {
   const { engines, ...own } = state();
   const asked = await Promise.all(

@@ -3,9 +3,11 @@ import { BlockList, isIP } from 'node:net';
 
 /** Settings of the private port. */
 export interface PrivatePortSettings {
-  /** 0 = a free one. */ readonly port: number;
+  /** 0 = a free one. */
+  readonly port: number;
   readonly host: string;
-  /** Null where only this machine or a private network can reach it. */ readonly token: string | null;
+  /** Null where only this machine or a private network can reach it. */
+  readonly token: string | null;
 }
 
 const defaultPort = 8081;
@@ -30,7 +32,9 @@ inside.addSubnet('fe80::', 10, 'ipv6');
  *
  * @throws {Error} naming the variable, its value and what to do.
  */
-export function privatePortSettings(environment: Readonly<Record<string, string | undefined>>): PrivatePortSettings | null {
+export function privatePortSettings(
+  environment: Readonly<Record<string, string | undefined>>,
+): PrivatePortSettings | null {
   const get = (name: string): string => environment[name]?.trim() ?? '';
   const given = get('HANDLER_PRIVATE_PORT');
   if (given.toLowerCase() === 'off') return null;
@@ -51,7 +55,9 @@ export function privatePortSettings(environment: Readonly<Record<string, string 
   return { port, host, token: token === '' ? null : token };
 }
 
-/** Whether an address is this machine's own or of a private network. Of a name nobody can tell, `localhost` excepted. */
+/**
+ * Whether an address is this machine's own or of a private network. Of a name nobody can tell, `localhost` excepted.
+ */
 function isInside(host: string): boolean {
   if (host === 'localhost') return true;
   const version = isIP(host);

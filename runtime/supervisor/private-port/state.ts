@@ -1,5 +1,5 @@
-// What the supervisor knows of its processes, as operators see it: read by the private port (`/_platform/status`), the log and
-// tests. Types only; engines.ts, quarantine.ts and services.ts fill it. Nothing secret is in it.
+// What the supervisor knows of its processes, as operators see it: read by the private port (`/_platform/status`), the
+// log and tests. Types only; engines.ts, quarantine.ts and services.ts fill it. Nothing secret is in it.
 
 /** A deployment as the supervisor names it: `<project>/<deployment id>`. */
 export type DeploymentKey = string;
@@ -9,39 +9,52 @@ export type EngineRole = 'serving' | 'quarantine' | 'spare';
 
 /** One engine process. */
 export interface EngineState {
-  /** Counts up over all processes ever started; never used twice. */ readonly id: number;
+  /** Counts up over all processes ever started; never used twice. */
+  readonly id: number;
   readonly pid: number;
   readonly role: EngineRole;
   /** `ready`: a spare that has booted. `draining`: stops taking work and ends when what it has is done. */
   readonly state: 'starting' | 'ready' | 'listening' | 'draining';
-  /** Which place it fills: a number for serving ones, the deployment of a quarantine, null for a spare. */ readonly place:
-    | number
-    | DeploymentKey
-    | null;
-  /** ISO time. */ readonly startedAt: string;
-  /** Processes that filled this place before it. */ readonly restarts: number;
-  /** Resident memory, at most a second old. */ readonly rssBytes: number;
-  /** Threads lost to heap overflows inside V8. */ readonly parkedThreads: number;
-  /** Requests that run or wait, at most a second old. */ readonly load: number;
-  /** Requests it has sent to other engines, at most a second old. */ readonly forwarded: number;
-  /** Unix socket that serves HTTP on `/_platform/...`; an engine that is `starting` does not answer yet. */ readonly socketPath: string;
+  /** Which place it fills: a number for serving ones, the deployment of a quarantine, null for a spare. */
+  readonly place: number | DeploymentKey | null;
+  /** ISO time. */
+  readonly startedAt: string;
+  /** Processes that filled this place before it. */
+  readonly restarts: number;
+  /** Resident memory, at most a second old. */
+  readonly rssBytes: number;
+  /** Threads lost to heap overflows inside V8. */
+  readonly parkedThreads: number;
+  /** Requests that run or wait, at most a second old. */
+  readonly load: number;
+  /** Requests it has sent to other engines, at most a second old. */
+  readonly forwarded: number;
+  /** Unix socket that serves HTTP on `/_platform/...`; an engine that is `starting` does not answer yet. */
+  readonly socketPath: string;
 }
 
 /** A deployment that is kept apart because it kills engines. */
 export interface QuarantineState {
   readonly deployment: DeploymentKey;
-  /** ISO time. */ readonly since: string;
-  /** Engines it is held responsible for. */ readonly strikes: number;
-  /** Until then (ISO time) it is answered with 503; null when it is served, in an engine of its own. */ readonly until: string | null;
-  /** For the operator, in words. */ readonly reason: string;
+  /** ISO time. */
+  readonly since: string;
+  /** Engines it is held responsible for. */
+  readonly strikes: number;
+  /** Until then (ISO time) it is answered with 503; null when it is served, in an engine of its own. */
+  readonly until: string | null;
+  /** For the operator, in words. */
+  readonly reason: string;
 }
 
 /** What the crash ledger holds of a deployment. */
 export interface LedgerEntry {
   readonly deployment: DeploymentKey;
-  /** Deaths of engines whose crashing thread was running it. */ readonly exact: number;
-  /** Deaths of engines, by an unknown hand, that were serving it. */ readonly suspected: number;
-  /** ISO time of the last one. */ readonly lastAt: string;
+  /** Deaths of engines whose crashing thread was running it. */
+  readonly exact: number;
+  /** Deaths of engines, by an unknown hand, that were serving it. */
+  readonly suspected: number;
+  /** ISO time of the last one. */
+  readonly lastAt: string;
 }
 
 /** A process of the platform that is no engine: broker, database, database service. */
@@ -59,7 +72,9 @@ export interface SupervisorState {
   readonly engines: readonly EngineState[];
   readonly quarantine: readonly QuarantineState[];
   readonly ledger: readonly LedgerEntry[];
-  /** Engines that died without being asked to. */ readonly deaths: number;
-  /** Requests that were in engines when they died, as far as is known. */ readonly lostRequests: number;
+  /** Engines that died without being asked to. */
+  readonly deaths: number;
+  /** Requests that were in engines when they died, as far as is known. */
+  readonly lostRequests: number;
   readonly services: readonly ServiceState[];
 }

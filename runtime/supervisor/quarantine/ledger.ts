@@ -1,13 +1,17 @@
-// The crash ledger: which deployments were running when engines died, and when that is often enough to keep one apart. Pure;
-// the supervisor keeps its text in a file, so that a restart forgets nothing.
+// The crash ledger: which deployments were running when engines died, and when that is often enough to keep one apart.
+// Pure; the supervisor keeps its text in a file, so that a restart forgets nothing.
 import type { DeploymentKey, LedgerEntry } from '../private-port/state.ts';
 
 /** An engine died without being asked to. */
 export interface Death {
-  /** The deployment whose code the crashing thread was running; null when nobody could tell (kill -9, out of memory). */
+  /**
+   * The deployment whose code the crashing thread was running; null when nobody could tell (kill -9, out of memory).
+   */
   readonly blamed: DeploymentKey | null;
-  /** Deployments whose code was running shortly before. */ readonly running: readonly DeploymentKey[];
-  /** ms since 1970. */ readonly at: number;
+  /** Deployments whose code was running shortly before. */
+  readonly running: readonly DeploymentKey[];
+  /** ms since 1970. */
+  readonly at: number;
 }
 
 /** What is held against one deployment. */
@@ -65,7 +69,12 @@ export function withPardon(ledger: Ledger, deployment: DeploymentKey): Ledger {
 }
 
 /** Without what lies so long ago that it counts no more; the same object when nothing does. */
-export function faded(ledger: Ledger, now: number, keptMs: number, isConfined: (deployment: DeploymentKey) => boolean): Ledger {
+export function faded(
+  ledger: Ledger,
+  now: number,
+  keptMs: number,
+  isConfined: (deployment: DeploymentKey) => boolean,
+): Ledger {
   const kept = [...ledger].filter(([deployment, { lastAt }]) => now - lastAt < keptMs || isConfined(deployment));
   return kept.length === ledger.size ? ledger : new Map(kept);
 }

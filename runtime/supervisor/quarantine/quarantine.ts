@@ -1,16 +1,30 @@
-// Who is kept apart because it kills engines, for how long, and when it is let back. Holds the policy and no process: the
-// supervisor tells it of deaths and of what the quarantine engines do, and asks it before it starts one. Time comes in.
+// Who is kept apart because it kills engines, for how long, and when it is let back. Holds the policy and no process:
+// the supervisor tells it of deaths and of what the quarantine engines do, and asks it before it starts one. Time comes
+// in.
 import type { Apart } from '../engines/messages.ts';
 import type { DeploymentKey, QuarantineState } from '../private-port/state.ts';
-import { faded, isDangerous, ledgerEntries, strikesOf, withDeath, withPardon, type Death, type Ledger } from './ledger.ts';
+import {
+  faded,
+  isDangerous,
+  ledgerEntries,
+  strikesOf,
+  withDeath,
+  withPardon,
+  type Death,
+  type Ledger,
+} from './ledger.ts';
 
 /** Periods, in ms. */
 export interface QuarantinePolicy {
-  /** First pause; doubled with every further death. */ readonly backoffMs: number;
+  /** First pause; doubled with every further death. */
+  readonly backoffMs: number;
   readonly backoffMsMax: number;
-  /** How long it must serve without a death to be let back. */ readonly probationMs: number;
-  /** And how many requests. */ readonly requestsMin: number;
-  /** After which a death counts no more. */ readonly ledgerMs: number;
+  /** How long it must serve without a death to be let back. */
+  readonly probationMs: number;
+  /** And how many requests. */
+  readonly requestsMin: number;
+  /** After which a death counts no more. */
+  readonly ledgerMs: number;
 }
 
 /** How long a pause is made longer for want of engines. */
@@ -21,9 +35,11 @@ interface Confined {
   readonly lastAt: number;
   readonly strikes: number;
   readonly until: number;
-  /** Served in an engine of its own; else only paused. */ readonly apart: boolean;
+  /** Served in an engine of its own; else only paused. */
+  readonly apart: boolean;
   readonly reason: string;
-  /** When its engine began to serve; 0 while there is none. */ servedFrom: number;
+  /** When its engine began to serve; 0 while there is none. */
+  servedFrom: number;
   served: number;
 }
 
@@ -56,7 +72,8 @@ export class Quarantine {
     const certain = apart === null ? death : { ...death, blamed: apart };
     this.#ledger = withDeath(this.#ledger, certain);
     const { blamed, at } = certain;
-    const struck = blamed === null ? death.running.filter((deployment) => isDangerous(this.#ledger, deployment)) : [blamed];
+    const struck =
+      blamed === null ? death.running.filter((deployment) => isDangerous(this.#ledger, deployment)) : [blamed];
     for (const deployment of struck) {
       const pause = this.#policy.backoffMs * 2 ** Math.max(0, strikesOf(this.#ledger, deployment) - 2);
       this.#confine(
@@ -107,13 +124,15 @@ export class Quarantine {
   /**
    * Lets back who behaved well, ends pauses, forgets what is long ago. Returns who is free now.
    *
-   * @param isFull all engines serve and a spare is ready: else a second death would leave nobody to serve, and pauses go on.
+   * @param isFull all engines serve and a spare is ready: else a second death would leave nobody to serve, and pauses
+   *   go on.
    */
   pass(now: number, isFull: boolean): DeploymentKey[] {
     const { probationMs, requestsMin, ledgerMs } = this.#policy;
     const free: DeploymentKey[] = [];
     for (const [deployment, { apart, lastAt, until, servedFrom, served }] of this.#confined) {
-      const isReformed = (servedFrom > 0 && now - servedFrom >= probationMs && served >= requestsMin) || now - lastAt >= ledgerMs;
+      const isReformed =
+        (servedFrom > 0 && now - servedFrom >= probationMs && served >= requestsMin) || now - lastAt >= ledgerMs;
       const isPaused = until > now || (!isFull && until + FULL_MS_MAX > now);
       if (apart ? !isReformed : isPaused) continue;
       this.#confined.delete(deployment);

@@ -1,6 +1,6 @@
-// The user that engines have in Redis: it reaches the keys of the cache and nothing else, since engines share memory with hostile
-// code and the rest of that server (`CACHE_URL`) is sessions. Made by the supervisor before engines start; the counterpart of
-// postgres/engine-role.ts.
+// The user that engines have in Redis: it reaches the keys of the cache and nothing else, since engines share memory
+// with hostile code and the rest of that server (`CACHE_URL`) is sessions. Made by the supervisor before engines start;
+// the counterpart of postgres/engine-role.ts.
 import { createHmac } from 'node:crypto';
 import { createClient } from 'redis';
 
@@ -23,7 +23,9 @@ export async function openCacheUser(url: string): Promise<string> {
   try {
     await client.connect();
   } catch (error) {
-    throw new Error(`The cache at ${parsed.host} (CACHE_URL) cannot be reached: ${(error as Error).message}`, { cause: error });
+    throw new Error(`The cache at ${parsed.host} (CACHE_URL) cannot be reached: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
   const password = createHmac('sha256', decodeURIComponent(parsed.password) || url)
     .update(user)

@@ -1,5 +1,5 @@
-// How the supervisor runs the database service, and where engines find it: on this machine over a Unix socket, unless `DB_URL`
-// names another one.
+// How the supervisor runs the database service, and where engines find it: on this machine over a Unix socket, unless
+// `DB_URL` names another one.
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import { nodeCommand } from '#core/node-command.ts';
@@ -10,14 +10,24 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** What the service gets of the operator's environment: what is its own, and nothing of other services. */
 const kept = /^(?:PATH|TZ|TMPDIR|HOST|NODE_(?:ENV|EXTRA_CA_CERTS|COMPILE_CACHE)|DB_[A-Z_]+|DBCLOUD_[A-Z_]+)$/;
 
-/** The service of this machine; null where `DB_URL` names that of another. @param sockets private folder of the platform's sockets. */
+/**
+ * The service of this machine; null where `DB_URL` names that of another. @param sockets private folder of the
+ * platform's sockets.
+ */
 export function databaseService(environment: Environment, folder: string, sockets: string): ServiceSpec | null {
   const own = Object.fromEntries(Object.entries(environment).filter(([name]) => kept.test(name)));
   // Without a data folder nothing starts: engines say so.
   if (own['DB_URL'] || (folder === '' && !own['DB_STORAGE_DIR'])) return null;
-  const env = { ...own, DB_STORAGE_DIR: own['DB_STORAGE_DIR'] || join(folder, 'databases'), ...databaseSockets(environment, sockets) };
+  const env = {
+    ...own,
+    DB_STORAGE_DIR: own['DB_STORAGE_DIR'] || join(folder, 'databases'),
+    ...databaseSockets(environment, sockets),
+  };
   const [program, ...before] = nodeCommand();
-  const script = join(import.meta.dirname, `../../databases/main${import.meta.filename.endsWith('.ts') ? '.ts' : '.js'}`);
+  const script = join(
+    import.meta.dirname,
+    `../../databases/main${import.meta.filename.endsWith('.ts') ? '.ts' : '.js'}`,
+  );
   return {
     name: 'databases',
     start: () =>

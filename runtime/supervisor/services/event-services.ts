@@ -1,5 +1,5 @@
-// How the supervisor runs the database of bindings and the broker over it. `DATABASE_URL=none` switches both off: queues, timers,
-// workflows and state then say that they are not available.
+// How the supervisor runs the database of bindings and the broker over it. `DATABASE_URL=none` switches both off:
+// queues, timers, workflows and state then say that they are not available.
 import { fork, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { nodeCommand } from '#core/node-command.ts';
@@ -16,14 +16,24 @@ const ofBroker =
 /** What the services need to know, and tell. */
 export interface EventServiceParts {
   readonly environment: Environment;
-  /** Data folder; '' for none. */ readonly folder: string;
-  /** Engines sign in with this from now on. */ readonly onEngineUrl: (url: string) => void;
-  /** Whether there is a private port: without it nothing can be delivered. */ readonly delivers: boolean;
-  /** Where it is, once it is open. */ readonly privatePort: () => { readonly origin: string; readonly token: string | null };
+  /** Data folder; '' for none. */
+  readonly folder: string;
+  /** Engines sign in with this from now on. */
+  readonly onEngineUrl: (url: string) => void;
+  /** Whether there is a private port: without it nothing can be delivered. */
+  readonly delivers: boolean;
+  /** Where it is, once it is open. */
+  readonly privatePort: () => { readonly origin: string; readonly token: string | null };
 }
 
 /** The services in the order they start in; none where there is no data folder, or they are switched off. */
-export function eventServices({ environment, folder, onEngineUrl, delivers, privatePort }: EventServiceParts): ServiceSpec[] {
+export function eventServices({
+  environment,
+  folder,
+  onEngineUrl,
+  delivers,
+  privatePort,
+}: EventServiceParts): ServiceSpec[] {
   if (folder === '' || (environment['DATABASE_URL'] ?? '').toLowerCase() === 'none') return [];
   let engineUrl = '';
   const postgres: ServiceSpec = {

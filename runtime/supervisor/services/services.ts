@@ -1,12 +1,15 @@
-// The platform's other processes (database, database service, broker): started in order, each when the one before it is ready,
-// started again with back-off when they die, stopped in reverse. Used by main.ts; knows nothing of what they do.
+// The platform's other processes (database, database service, broker): started in order, each when the one before it is
+// ready, started again with back-off when they die, stopped in reverse. Used by main.ts; knows nothing of what they do.
 import type { ChildProcess } from 'node:child_process';
 import type { ServiceState } from '../private-port/state.ts';
 
 /** How to run one service. */
 export interface ServiceSpec {
   readonly name: string;
-  /** Starts the process. It is ready when it sends `{type: 'ready'}` (or `listening`); what it sends goes to `onMessage`. */
+  /**
+   * Starts the process. It is ready when it sends `{type: 'ready'}` (or `listening`); what it sends goes to
+   * `onMessage`.
+   */
   readonly start: () => ChildProcess;
   readonly onMessage?: (message: unknown) => void;
   /** How long it may take to be ready, and to stop after SIGTERM. */
@@ -31,7 +34,15 @@ export class Services {
 
   constructor(specs: readonly ServiceSpec[], hooks: ServiceHooks) {
     this.#hooks = hooks;
-    this.#services = specs.map((spec) => ({ spec, child: null, state: 'stopped', restarts: 0, deaths: 0, startedAt: 0, timer: null }));
+    this.#services = specs.map((spec) => ({
+      spec,
+      child: null,
+      state: 'stopped',
+      restarts: 0,
+      deaths: 0,
+      startedAt: 0,
+      timer: null,
+    }));
   }
 
   /** Resolves when all are ready. @throws {Error} when one dies or stays silent before it was ready once. */
@@ -43,7 +54,12 @@ export class Services {
   }
 
   states(): ServiceState[] {
-    return this.#services.map(({ spec, child, state, restarts }) => ({ name: spec.name, pid: child?.pid ?? null, state, restarts }));
+    return this.#services.map(({ spec, child, state, restarts }) => ({
+      name: spec.name,
+      pid: child?.pid ?? null,
+      state,
+      restarts,
+    }));
   }
 
   #run(service: Service): Promise<void> {
@@ -76,7 +92,8 @@ export class Services {
         const wasReady = service.state === 'ready';
         service.child = null;
         service.state = 'stopped';
-        if (!wasReady) reject(new Error(`Service ${spec.name} ended before it was ready (${signal ?? `exit code ${code}`})`));
+        if (!wasReady)
+          reject(new Error(`Service ${spec.name} ended before it was ready (${signal ?? `exit code ${code}`})`));
         if (!this.#stopping && (wasReady || service.restarts > 0)) this.#again(service, code, signal);
       });
     });

@@ -1,4 +1,5 @@
-// Compressors that requests keep in a variable of the module and leave open: each has to end with its request, so that the next is served.
+// Compressors that requests keep in a variable of the module and leave open: each has to end with its request, so that
+// the next is served.
 import { attacker, type Attack } from '#test/setup/hostile.ts';
 
 export default {

@@ -5,7 +5,10 @@ export default {
   kind: 'tenancy',
   worker: attacker(`return new Response('attacker sees ' + url.host);`),
   async attack({ raw }) {
-    const text = await raw('GET http://victim.localhost/attack HTTP/1.1\r\nhost: attacker.localhost\r\nconnection: close\r\n\r\n', 500);
+    const text = await raw(
+      'GET http://victim.localhost/attack HTTP/1.1\r\nhost: attacker.localhost\r\nconnection: close\r\n\r\n',
+      500,
+    );
     return text.split('\r\n\r\n')[1] ?? '';
   },
   expect: ['unhurt', 'attacker sees attacker.localhost'],

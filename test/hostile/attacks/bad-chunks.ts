@@ -6,9 +6,21 @@ export default {
   worker: attacker(`return new Response('got ' + (await request.text()).length);`),
   async attack({ raw }) {
     const seen = new Set<string>();
-    for (const chunk of ['zz\r\n', '-1\r\nx\r\n', 'fffffffffffffffff\r\nx', '5\nhello', '5 \r\nhello\r\n', '0x5\r\nhello\r\n'])
+    for (const chunk of [
+      'zz\r\n',
+      '-1\r\nx\r\n',
+      'fffffffffffffffff\r\nx',
+      '5\nhello',
+      '5 \r\nhello\r\n',
+      '0x5\r\nhello\r\n',
+    ])
       seen.add(
-        (await raw(`POST /attack HTTP/1.1\r\nhost: attacker.localhost\r\ntransfer-encoding: chunked\r\n\r\n${chunk}`, 300)).slice(0, 12),
+        (
+          await raw(
+            `POST /attack HTTP/1.1\r\nhost: attacker.localhost\r\ntransfer-encoding: chunked\r\n\r\n${chunk}`,
+            300,
+          )
+        ).slice(0, 12),
       );
     return [...seen].sort().join(', ');
   },

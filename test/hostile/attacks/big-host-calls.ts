@@ -18,7 +18,13 @@ export default {
   attack: ({ flood }) => flood('/attack', { clients: 2, ms: 2000, patienceMs: 40_000 }),
   expect: {
     must: [],
-    may: ['200 refused', '500 memory_limit_exceeded', '500 cpu_limit_exceeded', '500 worker_threw', '503 isolate_replaced'],
+    may: [
+      '200 refused',
+      '500 memory_limit_exceeded',
+      '500 cpu_limit_exceeded',
+      '500 worker_threw',
+      '503 isolate_replaced',
+    ],
   },
   growthMbMax: 250,
 } satisfies Attack;

@@ -1,4 +1,5 @@
-// Compressors with the largest window, each flushed once so that all of it is there, kept by the isolate and never ended.
+// Compressors with the largest window, each flushed once so that all of it is there, kept by the isolate and never
+// ended.
 import { attacker, type Attack } from '#test/setup/hostile.ts';
 
 export default {

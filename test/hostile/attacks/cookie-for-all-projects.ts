@@ -1,4 +1,5 @@
-// Cookies for a parent of the own host, by which a visitor of another project would be given a session of the attacker's.
+// Cookies for a parent of the own host, by which a visitor of another project would be given a session of the
+// attacker's.
 import { attacker, type Attack } from '#test/setup/hostile.ts';
 
 const spellings = [

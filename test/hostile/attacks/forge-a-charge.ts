@@ -1,5 +1,5 @@
-// Setters on Object.prototype for all that an account is made of: a loop is ended while no invocation is known to run, and what it is
-// blamed on must neither be stolen nor keep the breach from being told.
+// Setters on Object.prototype for all that an account is made of: a loop is ended while no invocation is known to run,
+// and what it is blamed on must neither be stolen nor keep the breach from being told.
 import { attacker, type Attack } from '#test/setup/hostile.ts';
 
 export default {

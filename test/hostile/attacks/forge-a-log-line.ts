@@ -1,4 +1,5 @@
-// Getters and setters on built-in prototypes that would put records of the bridge in place of numbers: a log line, an answer, credit.
+// Getters and setters on built-in prototypes that would put records of the bridge in place of numbers: a log line, an
+// answer, credit.
 import { attacker, type Attack } from '#test/setup/hostile.ts';
 
 export default {

@@ -1,5 +1,5 @@
-// Arrays of numbers, kept for ever, in a loop around a loop: V8 may take the check for interrupts out of it, and then it goes on
-// after its isolate was ended.
+// Arrays of numbers, kept for ever, in a loop around a loop: V8 may take the check for interrupts out of it, and then
+// it goes on after its isolate was ended.
 import { attacker, type Attack } from '#test/setup/hostile.ts';
 
 export default {

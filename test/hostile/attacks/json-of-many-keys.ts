@@ -10,5 +10,8 @@ export default {
   // Collections before the overflow take CPU, too: the heap is to end it.
   environment: { WORKER_CPU_LIMIT_MS_FREE: '10000' },
   attack: ({ flood }) => flood('/attack', { clients: 1, ms: 1500 }),
-  expect: { must: [], may: ['500 memory_limit_exceeded', '503 deployment_quarantined', '503 isolate_replaced', 'ECONNRESET'] },
+  expect: {
+    must: [],
+    may: ['500 memory_limit_exceeded', '503 deployment_quarantined', '503 isolate_replaced', 'ECONNRESET'],
+  },
 } satisfies Attack;

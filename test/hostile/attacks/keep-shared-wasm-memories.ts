@@ -1,4 +1,5 @@
-// Shared WebAssembly memories, made by JavaScript and kept by their buffers alone, and by modules that make one of their own.
+// Shared WebAssembly memories, made by JavaScript and kept by their buffers alone, and by modules that make one of
+// their own.
 import { attacker, type Attack } from '#test/setup/hostile.ts';
 
 const module = [0, 97, 115, 109, 1, 0, 0, 0, 5, 5, 1, 3, 1, 128, 8];

@@ -1,4 +1,5 @@
-// Lists of keys that the database has to look at all keys for, as many at a time as a project may: its connections are everybody's.
+// Lists of keys that the database has to look at all keys for, as many at a time as a project may: its connections are
+// everybody's.
 import type { Attack } from '#test/setup/hostile.ts';
 
 const attacker = `export default { async fetch(request, { KV, JOBS }) {
@@ -42,7 +43,8 @@ export default {
     await platform.deploy('attacker', attacker, yaml);
     await platform.deploy('neighbour', neighbour, yaml);
     await platform.answers('attacker', 'alive');
-    for (let from = 0; from < 120_000; from += 4000) await Promise.all([0, 1, 2, 3].map((part) => get(`/fill?from=${from + part * 1000}`)));
+    for (let from = 0; from < 120_000; from += 4000)
+      await Promise.all([0, 1, 2, 3].map((part) => get(`/fill?from=${from + part * 1000}`)));
     const seen: string[] = [];
     for (const path of ['/lists', '/updates', '/sends']) {
       const over = flood(path, { clients: 4, ms: 3000 });

@@ -1,5 +1,6 @@
-// A short loop over a slow built-in in a long function: V8 looks for an end of execution only when the function's budget of
-// bytecodes is used up, tens of thousands of rounds later. The isolate is given up; its thread goes on beside the others.
+// A short loop over a slow built-in in a long function: V8 looks for an end of execution only when the function's
+// budget of bytecodes is used up, tens of thousands of rounds later. The isolate is given up; its thread goes on beside
+// the others.
 import { attacker, type Attack } from '#test/setup/hostile.ts';
 
 const long = `if (globalThis.never) { const x = {}; ${'x.a = x.b + x.c;'.repeat(500)} }`;

@@ -18,7 +18,8 @@ export default {
   environment: { WORKER_CPU_LIMIT_MS_FREE: '5000' },
   async attack({ get, platform }) {
     const answer = await get();
-    const peakMb = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${platform.enginePid}/status`, 'utf8'))?.[1]) / 1024;
+    const peakMb =
+      Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${platform.enginePid}/status`, 'utf8'))?.[1]) / 1024;
     return peakMb > 700 ? `the engine peaked at ${Math.round(peakMb)} MB` : answer;
   },
   expect: '200 RangeError RangeError RangeError RangeError RangeError RangeError RangeError RangeError',

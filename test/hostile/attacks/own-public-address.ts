@@ -5,7 +5,9 @@ import { attacker, type Attack } from '#test/setup/hostile.ts';
 const own = Object.values(networkInterfaces())
   .flat()
   .flatMap((each) =>
-    each === undefined || each.address.includes('%') ? [] : [each.family === 'IPv6' ? `[${each.address}]` : each.address],
+    each === undefined || each.address.includes('%')
+      ? []
+      : [each.family === 'IPv6' ? `[${each.address}]` : each.address],
   );
 
 export default {

@@ -1,4 +1,5 @@
-// Ten thousand requests on one connection before the first answer is read: the first 256 are answered, and the connection ends.
+// Ten thousand requests on one connection before the first answer is read: the first 256 are answered, and the
+// connection ends.
 import { attacker, type Attack } from '#test/setup/hostile.ts';
 
 export default {

@@ -16,7 +16,9 @@ export default {
     );
     await once(server.listen(0, '127.0.0.1'), 'listening');
     try {
-      return await get(`/attack?server=${encodeURIComponent(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)}`);
+      return await get(
+        `/attack?server=${encodeURIComponent(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)}`,
+      );
     } finally {
       server.close();
     }

@@ -14,7 +14,9 @@ export default {
       ' transfer-encoding: chunked',
       'x: y\rtransfer-encoding: chunked',
     ])
-      seen.add((await raw(`POST /attack HTTP/1.1\r\nhost: attacker.localhost\r\n${line}\r\n\r\n0\r\n\r\n`, 300)).slice(0, 12));
+      seen.add(
+        (await raw(`POST /attack HTTP/1.1\r\nhost: attacker.localhost\r\n${line}\r\n\r\n0\r\n\r\n`, 300)).slice(0, 12),
+      );
     return [...seen].sort().join(', ');
   },
   expect: 'HTTP/1.1 400',

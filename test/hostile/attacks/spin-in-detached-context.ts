@@ -1,4 +1,5 @@
-// A callback bound to the context of the top level: its budget is the startup limit's, and the request it starved is told of it.
+// A callback bound to the context of the top level: its budget is the startup limit's, and the request it starved is
+// told of it.
 import { spinner } from '#test/setup/hostile.ts';
 
 export default spinner(

@@ -12,7 +12,9 @@ export default {
   attack: async ({ flood }) =>
     (await flood('/attack', { clients: 2, ms: 1500 }))
       .split(', ')
-      .every((answer) => ['200 done', '500 cpu_limit_exceeded', '503 isolate_replaced', '500 memory_limit_exceeded'].includes(answer))
+      .every((answer) =>
+        ['200 done', '500 cpu_limit_exceeded', '503 isolate_replaced', '500 memory_limit_exceeded'].includes(answer),
+      )
       ? 'fenced'
       : 'not fenced',
   expect: 'fenced',

@@ -1,5 +1,5 @@
-// Number.prototype.toFixed, which once wrote down what an entry had used: it ran after the watch had been taken off. The clock is read
-// once before: what is loaded with its first use meets the worker's own prototypes.
+// Number.prototype.toFixed, which once wrote down what an entry had used: it ran after the watch had been taken off.
+// The clock is read once before: what is loaded with its first use meets the worker's own prototypes.
 import { attacker, type Attack } from '#test/setup/hostile.ts';
 
 const worker = attacker(

@@ -1,4 +1,5 @@
-// Finalizers that spin in a few projects at once: V8 runs them outside every entry, where nobody would watch or charge them.
+// Finalizers that spin in a few projects at once: V8 runs them outside every entry, where nobody would watch or charge
+// them.
 import { attacker, type Attack } from '#test/setup/hostile.ts';
 
 const worker = attacker(

@@ -8,7 +8,10 @@ export default {
   worker: { attacker: worker, accomplice: worker },
   attack: async ({ flood }) => {
     const options = { clients: 4, ms: 1500 };
-    const answers = await Promise.all([flood('/attack', options), flood('/attack', { ...options, project: 'accomplice' })]);
+    const answers = await Promise.all([
+      flood('/attack', options),
+      flood('/attack', { ...options, project: 'accomplice' }),
+    ]);
     return [...new Set(answers)].join(' and ');
   },
   expect: '500 startup_cpu_limit_exceeded',

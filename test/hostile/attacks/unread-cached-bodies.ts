@@ -15,6 +15,9 @@ export default {
   ),
   environment: { WORKER_HOST_MEMORY_MB: '64', WORKER_CPU_LIMIT_MS_FREE: '5000' },
   attack: ({ flood }) => flood('/attack', { clients: 2, ms: 1500 }),
-  expect: { must: ['200 host_memory_exceeded'], may: ['500 memory_limit_exceeded', '500 worker_threw', '503 isolate_replaced'] },
+  expect: {
+    must: ['200 host_memory_exceeded'],
+    may: ['500 memory_limit_exceeded', '500 worker_threw', '503 isolate_replaced'],
+  },
   growthMbMax: 350,
 } satisfies Attack;

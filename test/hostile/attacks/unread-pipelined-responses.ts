@@ -1,4 +1,5 @@
-// Pipelined requests whose responses nobody reads: each invocation is over, and the engine holds what the client has not taken.
+// Pipelined requests whose responses nobody reads: each invocation is over, and the engine holds what the client has
+// not taken.
 import { attacker, type Attack } from '#test/setup/hostile.ts';
 
 export default {

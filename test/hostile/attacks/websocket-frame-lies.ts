@@ -1,4 +1,5 @@
-// WebSocket frames that lie about their length, lack their mask, or use reserved bits: each closes its socket, and only that.
+// WebSocket frames that lie about their length, lack their mask, or use reserved bits: each closes its socket, and only
+// that.
 import { attacker, type Attack } from '#test/setup/hostile.ts';
 
 const handshake =
@@ -36,5 +37,6 @@ export default {
     }
     return seen.join(', ');
   },
-  expect: 'too long 101 1009, no mask 101 1002, reserved bits 101 1002, reserved opcode 101 1002, half a close code 101 1002',
+  expect:
+    'too long 101 1009, no mask 101 1002, reserved bits 101 1002, reserved opcode 101 1002, half a close code 101 1002',
 } satisfies Attack;

@@ -1,5 +1,5 @@
-// Users without end: each password is hashed for 50 ms of CPU. A worker that makes them pays for it; visitors who sign up are hashed in
-// their app's turn, so many and no more.
+// Users without end: each password is hashed for 50 ms of CPU. A worker that makes them pays for it; visitors who sign
+// up are hashed in their app's turn, so many and no more.
 import type { Attack } from '#test/setup/hostile.ts';
 
 export default {

@@ -1,4 +1,5 @@
-// Private operations with a key of 4096 bits, as many at a time as are begun in a turn: a few milliseconds each, of whichever thread does them.
+// Private operations with a key of 4096 bits, as many at a time as are begun in a turn: a few milliseconds each, of
+// whichever thread does them.
 import { spinner } from '#test/setup/hostile.ts';
 
 export default spinner(

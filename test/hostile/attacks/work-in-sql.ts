@@ -1,5 +1,5 @@
-// A statement that counts for minutes, two requests at a time: it burns in the database service, on the account of who asked. A
-// neighbour's database answers beside it.
+// A statement that counts for minutes, two requests at a time: it burns in the database service, on the account of who
+// asked. A neighbour's database answers beside it.
 import { attacker, type Attack } from '#test/setup/hostile.ts';
 
 export default {
@@ -13,7 +13,10 @@ export default {
   },
   async attack({ flood }) {
     const options = { clients: 2, ms: 2500 };
-    const answers = await Promise.all([flood('/attack', options), flood('/attack', { ...options, project: 'neighbour' })]);
+    const answers = await Promise.all([
+      flood('/attack', options),
+      flood('/attack', { ...options, project: 'neighbour' }),
+    ]);
     return answers.join(' and ');
   },
   expect: '500 cpu_limit_exceeded and 200 1',

@@ -1,4 +1,5 @@
-// PBKDF2 through crypto.subtle, fifty at a time and awaited by nobody: the response is out before the first of them ends.
+// PBKDF2 through crypto.subtle, fifty at a time and awaited by nobody: the response is out before the first of them
+// ends.
 import { attacker, type Attack } from '#test/setup/hostile.ts';
 
 const worker = attacker(
@@ -10,7 +11,10 @@ export default {
   worker: { attacker: worker, accomplice: worker },
   async attack({ flood }) {
     const options = { clients: 4, ms: 1500 };
-    const answers = await Promise.all([flood('/attack?waits', options), flood('/attack', { ...options, project: 'accomplice' })]);
+    const answers = await Promise.all([
+      flood('/attack?waits', options),
+      flood('/attack', { ...options, project: 'accomplice' }),
+    ]);
     return answers.join(' and ');
   },
   // An answer that is out cannot be taken back; what goes on behind it is ended.

@@ -1,10 +1,14 @@
-// openai against a server of the test, and the AI SDK with a model that is a mock. Run by test/integration/packages.test.ts.
+// openai against a server of the test, and the AI SDK with a model that is a mock. Run by
+// test/integration/packages.test.ts.
 import OpenAI from 'openai';
 import { generateText, stepCountIs, streamText, tool } from 'ai';
 import { MockLanguageModelV4 } from 'ai/test';
 import { z } from 'zod';
 
-const usage = { inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 }, outputTokens: { total: 1, text: 1, reasoning: 0 } };
+const usage = {
+  inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
+  outputTokens: { total: 1, text: 1, reasoning: 0 },
+};
 
 function mock() {
   let step = 0;
@@ -17,7 +21,12 @@ function mock() {
             usage,
             warnings: [],
           }
-        : { content: [{ type: 'text', text: 'It is sunny.' }], finishReason: { unified: 'stop', raw: 'stop' }, usage, warnings: [] },
+        : {
+            content: [{ type: 'text', text: 'It is sunny.' }],
+            finishReason: { unified: 'stop', raw: 'stop' },
+            usage,
+            warnings: [],
+          },
     doStream: async () => ({
       stream: new ReadableStream({
         start(controller) {
@@ -44,7 +53,11 @@ export default {
         return Response.json({ text: data.choices[0].message.content, id: response.headers.get('x-request-id') });
       }
       case '/openai-stream': {
-        const stream = await client.chat.completions.create({ model: 'm', stream: true, messages: [{ role: 'user', content: 'hi' }] });
+        const stream = await client.chat.completions.create({
+          model: 'm',
+          stream: true,
+          messages: [{ role: 'user', content: 'hi' }],
+        });
         return new Response(stream.toReadableStream());
       }
       case '/openai-fails':

@@ -4,7 +4,8 @@ import { createSchema, createYoga } from 'graphql-yoga';
 const yoga = createYoga({
   graphqlEndpoint: '/graphql',
   schema: createSchema({
-    typeDefs: 'type Query { hello(name: String!): String! fails: Int } type Subscription { countdown(from: Int!): Int! }',
+    typeDefs:
+      'type Query { hello(name: String!): String! fails: Int } type Subscription { countdown(from: Int!): Int! }',
     resolvers: {
       Query: {
         hello: (_, { name }) => `Hello ${name}`,

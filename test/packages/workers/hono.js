@@ -23,7 +23,10 @@ app.get('/private/me', (c) => c.json(c.get('jwtPayload')));
 app.get('/cookies', async (c) => {
   setCookie(c, 'plain', 'v 1', { httpOnly: true, maxAge: 60 });
   await setSignedCookie(c, 'signed', 'v2', 'secret');
-  return c.json({ plain: getCookie(c, 'plain') ?? null, signed: (await getSignedCookie(c, 'secret', 'signed')) ?? null });
+  return c.json({
+    plain: getCookie(c, 'plain') ?? null,
+    signed: (await getSignedCookie(c, 'secret', 'signed')) ?? null,
+  });
 });
 app.get('/stream', (c) =>
   stream(c, async (out) => {

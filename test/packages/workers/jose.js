@@ -25,7 +25,11 @@ export default {
         .sign(await importPKCS8(await exportPKCS8(privateKey), alg));
       const set = createLocalJWKSet({ keys: [{ ...(await exportJWK(publicKey)), kid: 'k1', alg }] });
       const { payload } = await jwtVerify(token, set, { issuer: 'me' });
-      results[alg] = [payload.role, decodeProtectedHeader(token).kid, (await calculateJwkThumbprint(await exportJWK(publicKey))).length];
+      results[alg] = [
+        payload.role,
+        decodeProtectedHeader(token).kid,
+        (await calculateJwkThumbprint(await exportJWK(publicKey))).length,
+      ];
     }
     const { publicKey, privateKey } = await generateKeyPair('RSA-OAEP-256');
     const sealed = await new CompactEncrypt(new TextEncoder().encode('hidden'))

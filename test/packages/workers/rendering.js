@@ -28,13 +28,17 @@ export default {
     switch (new URL(request.url).pathname) {
       case '/react': {
         const promise = new Promise((resolve) => setTimeout(() => resolve('late'), 5));
-        const stream = await renderToReadableStream(h('main', null, 'early', h(Suspense, { fallback: 'waiting' }, h(Late, { promise }))));
+        const stream = await renderToReadableStream(
+          h('main', null, 'early', h(Suspense, { fallback: 'waiting' }, h(Late, { promise }))),
+        );
         return new Response(stream, { headers: { 'content-type': 'text/html' } });
       }
       case '/react-static':
         return new Response(renderToStaticMarkup(h('p', { className: 'x', style: { color: 'red' } }, '<&>')));
       case '/preact':
-        return new Response(render(preact(Counter, { from: 2 })) + (await renderToStringAsync(preact('i', null, 'later'))));
+        return new Response(
+          render(preact(Counter, { from: 2 })) + (await renderToStringAsync(preact('i', null, 'later'))),
+        );
       case '/vue':
         return new Response(await renderToString(vueApp()));
       default:

@@ -18,7 +18,11 @@ const checks = {
   fflate: () => {
     const bytes = strToU8('hello '.repeat(100));
     const zip = zipSync({ 'a.txt': bytes, folder: { 'b.txt': strToU8('b') } });
-    return [strFromU8(gunzipSync(gzipSync(bytes))).length, Object.keys(unzipSync(zip)), strFromU8(decompressSync(gzipSync(strToU8('x'))))];
+    return [
+      strFromU8(gunzipSync(gzipSync(bytes))).length,
+      Object.keys(unzipSync(zip)),
+      strFromU8(decompressSync(gzipSync(strToU8('x')))),
+    ];
   },
   marked: async () => marked.parse('# Title\n\n- a\n- **b**\n\n```js\nx\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |'),
   mustache: () =>

@@ -4,7 +4,11 @@ import { drizzle } from 'drizzle-orm/sqlite-proxy';
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import { Kysely, PostgresAdapter, DummyDriver, PostgresIntrospector, PostgresQueryCompiler } from 'kysely';
 
-const users = sqliteTable('users', { id: integer('id').primaryKey(), name: text('name').notNull(), age: integer('age') });
+const users = sqliteTable('users', {
+  id: integer('id').primaryKey(),
+  name: text('name').notNull(),
+  age: integer('age'),
+});
 const posts = sqliteTable('posts', {
   id: integer('id').primaryKey(),
   userId: integer('user_id').references(() => users.id),

@@ -1,4 +1,5 @@
-// unstorage with its drivers for KV and R2, over the state and file bindings. Run by test/integration/packages-storage.test.ts.
+// unstorage with its drivers for KV and R2, over the state and file bindings. Run by
+// test/integration/packages-storage.test.ts.
 import { createStorage, prefixStorage } from 'unstorage';
 import kvDriver from 'unstorage/drivers/cloudflare-kv-binding';
 import r2Driver from 'unstorage/drivers/cloudflare-r2-binding';

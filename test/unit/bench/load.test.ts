@@ -20,7 +20,14 @@ Transfer/sec:      8.00MB
 `;
 
 test('what wrk prints is read with its units', () => {
-  assert.deepEqual(parseWrk(printed), { requests: 101_899, readBytes: 16_777_216, perSecond: 50_949.5, p50Ms: 0.92, p99Ms: 1200, bad: 0 });
+  assert.deepEqual(parseWrk(printed), {
+    requests: 101_899,
+    readBytes: 16_777_216,
+    perSecond: 50_949.5,
+    p50Ms: 0.92,
+    p99Ms: 1200,
+    bad: 0,
+  });
 });
 
 test('answers that are no success and broken sockets count as bad', () => {

@@ -59,7 +59,9 @@ test('a table is aligned: names to the left, figures to the right', () => {
         ['bare node:http', 8, 1200],
       ],
     ),
-    ['8 connections   CPU us  non-2xx', 'ours              12.3        0', 'bare node:http       8     1200'].join('\n'),
+    ['8 connections   CPU us  non-2xx', 'ours              12.3        0', 'bare node:http       8     1200'].join(
+      '\n',
+    ),
   );
 });
 

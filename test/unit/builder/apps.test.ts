@@ -19,7 +19,9 @@ for (const [folder, requests] of Object.entries(apps)) {
     const root = fileURLToPath(new URL(`../../../${folder}`, import.meta.url));
     const { entry } = findEntry(root, configOf(readFileSync(join(root, 'platform.yaml'), 'utf8')));
     const { code } = await bundle({ root, entry: entry!, nodeCompat: true });
-    const { default: app } = (await import(`data:text/javascript;base64,${Buffer.from(code).toString('base64')}`)) as { default: App };
+    const { default: app } = (await import(`data:text/javascript;base64,${Buffer.from(code).toString('base64')}`)) as {
+      default: App;
+    };
     for (const [request, status, part, body] of requests) {
       const [method, path] = request.split(' ') as [string, string];
       const init = body === undefined ? { method } : { method, body, headers: { 'content-type': 'application/json' } };

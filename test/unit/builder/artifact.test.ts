@@ -23,7 +23,10 @@ function contentOf(files: Readonly<Record<string, string>>, sources: ReadonlyMap
       notFoundHandling: 'none',
       runWorkerFirst: false,
       files: Object.fromEntries(
-        Object.entries(files).map(([path, text]) => [path, { hash: hashOf(text), bytes: Buffer.byteLength(text), type: 'text/plain' }]),
+        Object.entries(files).map(([path, text]) => [
+          path,
+          { hash: hashOf(text), bytes: Buffer.byteLength(text), type: 'text/plain' },
+        ]),
       ),
     },
     bindings: {},
@@ -64,7 +67,9 @@ test('an artifact that exists is not written again', async (t) => {
 test('many writers of the same artifact leave one and nothing else', async (t) => {
   const root = projectFolder(t, { 'x.txt': 'text' });
   const content = contentOf({ 'x.txt': 'text' }, new Map([['x.txt', join(root, 'x.txt')]]));
-  const written = await Promise.all(Array.from({ length: 8 }, () => writeArtifact(join(root, 'artifacts'), content, false)));
+  const written = await Promise.all(
+    Array.from({ length: 8 }, () => writeArtifact(join(root, 'artifacts'), content, false)),
+  );
   assert.deepEqual(readdirSync(join(root, 'artifacts')), [written[0]!.id]);
 });
 
@@ -93,7 +98,10 @@ test('an asset that is gone fails the build and leaves nothing', async (t) => {
   const root = projectFolder(t, { 'x.txt': 'text' });
   const content = contentOf({ 'x.txt': 'text' }, new Map([['x.txt', join(root, 'x.txt')]]));
   unlinkSync(join(root, 'x.txt'));
-  await assert.rejects(writeArtifact(join(root, 'artifacts'), content), { code: 'write_failed', message: /no such file/ });
+  await assert.rejects(writeArtifact(join(root, 'artifacts'), content), {
+    code: 'write_failed',
+    message: /no such file/,
+  });
   assert.deepEqual(readdirSync(join(root, 'artifacts')), []);
 });
 

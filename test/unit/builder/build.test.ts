@@ -120,7 +120,8 @@ test('a static project runs its build command, whose output is streamed and whos
     config: {
       ...configOf(),
       kind: 'static',
-      build: 'echo working; echo trouble >&2; mkdir dist; cp page.txt dist/; echo "$BUILD_TEST_SECRET-$NODE_ENV-$OWN" > dist/env',
+      build:
+        'echo working; echo trouble >&2; mkdir dist; cp page.txt dist/; echo "$BUILD_TEST_SECRET-$NODE_ENV-$OWN" > dist/env',
       out: 'dist',
     },
     artifacts: join(root, 'artifacts'),
@@ -137,24 +138,34 @@ test('a build command that fails ends the build with its last words', async (t) 
   const root = projectFolder(t, {});
   const artifacts = join(root, 'artifacts');
   await assert.rejects(
-    build({ root, config: { ...configOf(), kind: 'static', build: 'echo no such thing >&2; exit 3', out: 'dist' }, artifacts }),
+    build({
+      root,
+      config: { ...configOf(), kind: 'static', build: 'echo no such thing >&2; exit 3', out: 'dist' },
+      artifacts,
+    }),
     {
       code: 'command_failed',
       message: 'The build command "echo no such thing >&2; exit 3" ended with exit code 3:\nno such thing',
     },
   );
-  await assert.rejects(build({ root, config: { ...configOf(), kind: 'static', build: 'kill -9 $$', out: 'dist' }, artifacts }), {
-    message: 'The build command "kill -9 $$" was ended by SIGKILL',
-  });
+  await assert.rejects(
+    build({ root, config: { ...configOf(), kind: 'static', build: 'kill -9 $$', out: 'dist' }, artifacts }),
+    {
+      message: 'The build command "kill -9 $$" was ended by SIGKILL',
+    },
+  );
   assert.equal(existsSync(artifacts), false);
 });
 
 test('an output directory that does not exist after the build is named', async (t) => {
   const root = projectFolder(t, {});
-  await assert.rejects(build({ root, config: { ...configOf(), kind: 'static', build: 'true', out: 'dist' }, artifacts: root }), {
-    code: 'assets',
-    message: 'The output directory "dist" does not exist; the build command "true" should create it',
-  });
+  await assert.rejects(
+    build({ root, config: { ...configOf(), kind: 'static', build: 'true', out: 'dist' }, artifacts: root }),
+    {
+      code: 'assets',
+      message: 'The output directory "dist" does not exist; the build command "true" should create it',
+    },
+  );
 });
 
 test('an output directory that leads out of the project is refused', async (t) => {

@@ -6,7 +6,8 @@ import { plain, run } from './project-folder.ts';
 
 test('an object stays the object that was exported', async (t) => {
   const worker = await run(t, {
-    'src/index.ts': 'const worker = { mine: 1, fetch() { return this === worker && this.mine; } }; export default worker;',
+    'src/index.ts':
+      'const worker = { mine: 1, fetch() { return this === worker && this.mine; } }; export default worker;',
   });
   assert.equal(worker['fetch']!(), 1);
 });
@@ -21,13 +22,16 @@ test('message, timer, workflows, and the aliases queue and scheduled pass as the
 });
 
 test('`export { handler as default }` is a default export', async (t) => {
-  const worker = await run(t, { 'src/index.ts': 'const handler = { fetch: () => "x" }; export { handler as default };' });
+  const worker = await run(t, {
+    'src/index.ts': 'const handler = { fetch: () => "x" }; export { handler as default };',
+  });
   assert.equal(worker['fetch']!(), 'x');
 });
 
 test('handlers exported by name are methods of one object', async (t) => {
   const worker = await run(t, {
-    'src/index.ts': 'export function fetch() { return "f"; } export const scheduled = () => "s"; export const other = 1;',
+    'src/index.ts':
+      'export function fetch() { return "f"; } export const scheduled = () => "s"; export const other = 1;',
   });
   assert.deepEqual(Object.keys(worker).sort(), ['fetch', 'scheduled']);
   assert.equal(worker['fetch']!(), 'f');
@@ -45,12 +49,16 @@ export const workflows = { a: {} };`,
 });
 
 test('a function as default export is the fetch handler', async (t) => {
-  const worker = await run(t, { 'src/index.ts': 'export default async function (request: string) { return `got ${request}`; }' });
+  const worker = await run(t, {
+    'src/index.ts': 'export default async function (request: string) { return `got ${request}`; }',
+  });
   assert.equal(await worker['fetch']!('r'), 'got r');
 });
 
 test('a callable default export with a fetch of its own is left alone', async (t) => {
-  const worker = await run(t, { 'src/index.ts': 'export default Object.assign(() => "called", { fetch: () => "fetched" });' });
+  const worker = await run(t, {
+    'src/index.ts': 'export default Object.assign(() => "called", { fetch: () => "fetched" });',
+  });
   assert.equal(worker['fetch']!(), 'fetched');
 });
 
@@ -98,7 +106,10 @@ test('env and waitUntil of cloudflare:workers are those of the deployment', asyn
     {
       'src/index.ts': `import { env, waitUntil } from 'cloudflare:workers'; export default { fetch() { waitUntil('later'); return [env.NAME, 'NAME' in env, Object.keys(env), env.missing]; } };`,
     },
-    { [Symbol.for('platform.env')]: { NAME: 'x' }, [Symbol.for('platform.waitUntil')]: (value: unknown) => waited.push(value) },
+    {
+      [Symbol.for('platform.env')]: { NAME: 'x' },
+      [Symbol.for('platform.waitUntil')]: (value: unknown) => waited.push(value),
+    },
   );
   assert.deepEqual(plain(worker['fetch']!()), ['x', true, ['NAME'], null]);
   assert.deepEqual(waited, ['later']);

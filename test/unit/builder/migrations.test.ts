@@ -22,7 +22,12 @@ test('a project without migrations has none', async (t) => {
 });
 
 test('files of the folder belong to the only database, in the order of their names', async (t) => {
-  const root = await project(t, ['migrations/0002.sql', 'migrations/0001.sql', 'migrations/meta/journal.json', 'migrations/README.md']);
+  const root = await project(t, [
+    'migrations/0002.sql',
+    'migrations/0001.sql',
+    'migrations/meta/journal.json',
+    'migrations/README.md',
+  ]);
   assert.deepEqual(await readMigrations(containmentOf(root), { DB: 'main' }), [
     {
       resource: 'main',
@@ -37,7 +42,10 @@ test('files of the folder belong to the only database, in the order of their nam
 test('folders named after bindings belong to their databases', async (t) => {
   const root = await project(t, ['migrations/DB/1.sql', 'migrations/LOG/1.sql', 'migrations/OTHER/1.sql']);
   assert.deepEqual(
-    (await readMigrations(containmentOf(root), { DB: 'main', LOG: 'log' })).map(({ resource, files }) => [resource, files.length]),
+    (await readMigrations(containmentOf(root), { DB: 'main', LOG: 'log' })).map(({ resource, files }) => [
+      resource,
+      files.length,
+    ]),
     [
       ['main', 1],
       ['log', 1],
@@ -51,7 +59,8 @@ test('files that cannot belong to one database are an error', async (t) => {
     message: 'migrations/ has SQL files, but platform.yaml declares no database: declare one under db',
   });
   await assert.rejects(readMigrations(containmentOf(plain), { DB: 'main', LOG: 'log' }), {
-    message: 'migrations/ has SQL files, but platform.yaml declares 2: put them into migrations/<BINDING>, such as migrations/DB',
+    message:
+      'migrations/ has SQL files, but platform.yaml declares 2: put them into migrations/<BINDING>, such as migrations/DB',
   });
   const mixed = await project(t, ['migrations/1.sql', 'migrations/DB/1.sql']);
   await assert.rejects(readMigrations(containmentOf(mixed), { DB: 'main' }), {

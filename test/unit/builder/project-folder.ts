@@ -8,7 +8,11 @@ import { bundle, type Bundle } from '#builder/bundle/bundle.ts';
 import { parseProjectConfig, type ProjectConfig } from '#core/project-config.ts';
 
 /** Writes files into a fresh folder that goes with the test. `name` is the last part of its path. */
-export function projectFolder(t: TestContext, files: Readonly<Record<string, string | Uint8Array>>, name = 'project'): string {
+export function projectFolder(
+  t: TestContext,
+  files: Readonly<Record<string, string | Uint8Array>>,
+  name = 'project',
+): string {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'builder-')));
   t.after(() => rmSync(base, { recursive: true, force: true }));
   const root = join(base, name);
@@ -38,7 +42,11 @@ export function bundleFiles(
   options: { entry?: string; nodeCompat?: boolean } = {},
 ): Promise<Bundle> {
   const root = projectFolder(t, files);
-  return bundle({ root, entry: join(root, options.entry ?? Object.keys(files)[0]!), nodeCompat: options.nodeCompat ?? true });
+  return bundle({
+    root,
+    entry: join(root, options.entry ?? Object.keys(files)[0]!),
+    nodeCompat: options.nodeCompat ?? true,
+  });
 }
 
 /** The Web's part of a global scope; what a worker sees besides ECMAScript. */

@@ -15,7 +15,8 @@ async function called(...words: string[]): Promise<{ code: number; out: string; 
 test('without a command, and with --help, every command is listed', async () => {
   const { code, out } = await called('--help');
   assert.equal(code, 0);
-  for (const name of ['init', 'dev', 'build', 'types', 'deploy', 'start']) assert.match(out, new RegExp(`^  ${name} +[A-Z]`, 'm'));
+  for (const name of ['init', 'dev', 'build', 'types', 'deploy', 'start'])
+    assert.match(out, new RegExp(`^  ${name} +[A-Z]`, 'm'));
   assert.match(out, /^ {2}vite .*\(not built yet\)$/m);
   assert.equal((await called()).out, out);
 });
@@ -46,7 +47,10 @@ test('an unknown flag suggests the nearest one and exits with 2', async () => {
     out: '',
     err: 'error Unknown flag --prot. Did you mean --port?\nRun `platform dev --help` to see what it takes.',
   });
-  assert.equal((await called('dev', '--nowatch')).err.split('\n')[0], 'error Unknown flag --nowatch. Did you mean --no-watch?');
+  assert.equal(
+    (await called('dev', '--nowatch')).err.split('\n')[0],
+    'error Unknown flag --nowatch. Did you mean --no-watch?',
+  );
   assert.equal((await called('dev', '-x')).err.split('\n')[0], 'error Unknown flag -x');
 });
 
@@ -60,7 +64,11 @@ test('a flag without its value, a surplus word and a port that is none are wrong
 });
 
 test('a command of a later issue says so and exits with 1', async () => {
-  assert.deepEqual(await called('vite', 'build', '--mode', 'x'), { code: 1, out: '', err: 'error `platform vite` is not built yet' });
+  assert.deepEqual(await called('vite', 'build', '--mode', 'x'), {
+    code: 1,
+    out: '',
+    err: 'error `platform vite` is not built yet',
+  });
 });
 
 test('with --json a failure is JSON on standard output', async () => {
@@ -75,7 +83,10 @@ test('the launcher passes the exit code through, and prints no colour where ther
   const ended = spawnSync(process.execPath, [launcher, 'biuld'], { encoding: 'utf8' });
   assert.equal(ended.status, 2);
   assert.equal(ended.stdout, '');
-  assert.equal(ended.stderr, 'error Unknown command biuld. Did you mean build?\nRun `platform --help` to see all commands.\n');
+  assert.equal(
+    ended.stderr,
+    'error Unknown command biuld. Did you mean build?\nRun `platform --help` to see all commands.\n',
+  );
 });
 
 test('the launcher names tasks that do not exist', () => {

@@ -1,6 +1,17 @@
-// Projects in a repository: where `base` leads, what makes a workspace, and how dev, build and deploy choose among several projects.
+// Projects in a repository: where `base` leads, what makes a workspace, and how dev, build and deploy choose among
+// several projects.
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -92,7 +103,10 @@ test('the workspace is the outermost folder of the repository with a manifest, o
   const single = repository(t, { 'apps/web/platform.yaml': '' });
   assert.deepEqual(placeOf(path.join(single, 'apps/web')), { repository: single, workspace: null });
   const manifest = repository(t, { 'code/pnpm-workspace.yaml': '', 'code/apps/web/turbo.json': '{}' });
-  assert.deepEqual(placeOf(path.join(manifest, 'code/apps/web')), { repository: manifest, workspace: path.join(manifest, 'code') });
+  assert.deepEqual(placeOf(path.join(manifest, 'code/apps/web')), {
+    repository: manifest,
+    workspace: path.join(manifest, 'code'),
+  });
   rmSync(path.join(manifest, '.git'), { recursive: true });
   rmSync(path.join(manifest, 'code/apps/web/turbo.json'));
   assert.deepEqual(placeOf(path.join(manifest, 'code/apps/web')), {

@@ -106,8 +106,13 @@ test('under npx the program ends when the shell that npx put in between is gone'
 });
 
 test('a reader that leaves early is no failure', (t) => {
-  const launcher = installed(t, `export const run = () => new Promise(() => setInterval(() => console.log('x'.repeat(1000)), 1));`);
-  const ended = spawnSync('sh', ['-c', '("$0" "$1"; echo "code $?" >&2) | head -1', process.execPath, launcher], { encoding: 'utf8' });
+  const launcher = installed(
+    t,
+    `export const run = () => new Promise(() => setInterval(() => console.log('x'.repeat(1000)), 1));`,
+  );
+  const ended = spawnSync('sh', ['-c', '("$0" "$1"; echo "code $?" >&2) | head -1', process.execPath, launcher], {
+    encoding: 'utf8',
+  });
   assert.equal(ended.stderr, 'code 0\n');
 });
 

@@ -14,7 +14,15 @@ function count(from: number, to: number): number[] {
 }
 
 test('five fields fire at second 0, six begin with the seconds', () => {
-  assert.deepEqual(valid('5 4 3 2 1'), { seconds: [0], minutes: [5], hours: [4], days: [3], months: [2], weekdays: [1], anyDay: true });
+  assert.deepEqual(valid('5 4 3 2 1'), {
+    seconds: [0],
+    minutes: [5],
+    hours: [4],
+    days: [3],
+    months: [2],
+    weekdays: [1],
+    anyDay: true,
+  });
   assert.deepEqual(valid('  6  5 4\t3 2 * '), {
     seconds: [6],
     minutes: [5],

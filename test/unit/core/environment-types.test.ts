@@ -53,13 +53,15 @@ test('every kind of binding has its type', () => {
       ],
     ],
   ];
-  for (const [yaml, expected] of kinds) assert.deepEqual(members(yaml), ['vars: Record<string, string>;', ...expected], yaml);
+  for (const [yaml, expected] of kinds)
+    assert.deepEqual(members(yaml), ['vars: Record<string, string>;', ...expected], yaml);
 });
 
 test('the file is a script that refers to the types package and declares what else can be imported', () => {
   const text = generate('db: { DB: users }');
   assert.match(text, /^\/\/\/ <reference types="@platform-run\/types" \/>$/m);
-  for (const pattern of ['*.txt', '*.sql', '*.html', '*?raw', '*.wasm']) assert.ok(text.includes(`declare module '${pattern}' {`), pattern);
+  for (const pattern of ['*.txt', '*.sql', '*.html', '*?raw', '*.wasm'])
+    assert.ok(text.includes(`declare module '${pattern}' {`), pattern);
   assert.doesNotMatch(text, /^(?:import|export) /m);
 });
 
@@ -69,5 +71,6 @@ test('the hash follows the declarations and survives a formatter', () => {
   assert.equal(hasSameHash(text, text), true);
   assert.equal(hasSameHash(text.replaceAll("'", '"').replaceAll('\n', '\r\n'), text), true);
   assert.equal(hasSameHash(text, generate('db: { DB: others }')), false);
-  for (const other of [null, '', 'interface PlatformEnv {}', '// hash: 0000000000000000\n']) assert.equal(hasSameHash(other, text), false);
+  for (const other of [null, '', 'interface PlatformEnv {}', '// hash: 0000000000000000\n'])
+    assert.equal(hasSameHash(other, text), false);
 });

@@ -37,7 +37,11 @@ test('a bound of 0 never looks, and a disk that cannot be asked is written to', 
 
 test('of a store, the calls that write are refused and the others are not', () => {
   const full = new FreeSpace('/data', 2, () => ({ bavail: 1, bsize: 1 }));
-  const store = whereThereIsSpace({ put: (key: string) => `put ${key}`, delete: (key: string) => `deleted ${key}` }, full, ['put']);
+  const store = whereThereIsSpace(
+    { put: (key: string) => `put ${key}`, delete: (key: string) => `deleted ${key}` },
+    full,
+    ['put'],
+  );
   assert.throws(() => store.put('a'), { code: 'disk_full' });
   assert.equal(store.delete('a'), 'deleted a');
 });

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fillPlaceholders, matchPattern, parsePathPattern } from '#core/path-pattern.ts';
 
-const match = (pattern: string, path: string, delimiter?: string): unknown => matchPattern(parsePathPattern(pattern), path, delimiter);
+const match = (pattern: string, path: string, delimiter?: string): unknown =>
+  matchPattern(parsePathPattern(pattern), path, delimiter);
 
 test('a pattern without wildcards matches itself, escapes decoded', () => {
   assert.deepEqual(match('/a', '/a'), {});

@@ -8,7 +8,10 @@ import { isDatabaseName } from '#runtime/databases/protocol/database-name.ts';
 import { routeRecord } from '#test/setup/route-record.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
 
-function record(production: string | null, deployments: Readonly<Record<string, Partial<DeploymentRecord>>>): RouteRecord {
+function record(
+  production: string | null,
+  deployments: Readonly<Record<string, Partial<DeploymentRecord>>>,
+): RouteRecord {
   const all = Object.entries(deployments).map(([id, more]): DeploymentRecord => ({
     id,
     artifact: 'a'.repeat(64),
@@ -30,7 +33,11 @@ test('a deployment of another branch than that of production is a preview, by th
 });
 
 test('a preview that is promoted works on the databases of production, and what was production before keeps them', () => {
-  const shop = record('d2', { d1: { target: 'production' }, d2: { branch: 'login', target: 'preview' }, d3: { branch: 'other' } });
+  const shop = record('d2', {
+    d1: { target: 'production' },
+    d2: { branch: 'login', target: 'preview' },
+    d3: { branch: 'other' },
+  });
   assert.deepEqual(
     ['d1', 'd2', 'd3'].map((id) => previewOf(shop, id)),
     [null, null, 'other'],
@@ -38,8 +45,17 @@ test('a preview that is promoted works on the databases of production, and what 
 });
 
 test('previews never see the variables of production; those of a branch go before those of all previews', () => {
-  const deployments = record('d1', { d1: { target: 'production' }, d2: { branch: 'login' }, d3: { branch: 'constructor' } });
-  const shop = { ...deployments, vars: { KEY: 'secret' }, previewVars: { KEY: 'test', A: '1' }, branchVars: { login: { A: '2' } } };
+  const deployments = record('d1', {
+    d1: { target: 'production' },
+    d2: { branch: 'login' },
+    d3: { branch: 'constructor' },
+  });
+  const shop = {
+    ...deployments,
+    vars: { KEY: 'secret' },
+    previewVars: { KEY: 'test', A: '1' },
+    branchVars: { login: { A: '2' } },
+  };
   assert.deepEqual(
     ['d1', 'd2', 'd3'].map((id) => variablesOf(shop, id)),
     [{ KEY: 'secret' }, { KEY: 'test', A: '2' }, { KEY: 'test', A: '1' }],

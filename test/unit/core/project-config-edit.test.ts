@@ -30,12 +30,19 @@ for (const [before, after] of edits) {
 }
 
 test('a document with an end mark, an empty value or a null root is still valid afterwards', () => {
-  for (const before of ['kind: worker\n...\n', 'agentSDK:\nkind: worker\n', '~\n', 'null # c\n', '%YAML 1.2\n---\nkind: worker\n']) {
+  for (const before of [
+    'kind: worker\n...\n',
+    'agentSDK:\nkind: worker\n',
+    '~\n',
+    'null # c\n',
+    '%YAML 1.2\n---\nkind: worker\n',
+  ]) {
     const after = setAgentSdk(before);
     assert.equal(parseProjectConfig(after, { file: 'platform.yaml' }).config?.agentSdk, true, JSON.stringify(after));
   }
 });
 
 test('text that is no map is refused', () => {
-  for (const text of ['- a', 'text', 'kind: [', 'a: 1\n---\nb: 2']) assert.throws(() => setAgentSdk(text), /not a YAML map/);
+  for (const text of ['- a', 'text', 'kind: [', 'a: 1\n---\nb: 2'])
+    assert.throws(() => setAgentSdk(text), /not a YAML map/);
 });

@@ -98,7 +98,8 @@ function mutated(random: () => number): string {
     const kind = random();
     if (kind < 0.5) text = text.slice(0, at) + pick(pieces) + text.slice(at);
     else if (kind < 0.65) text = text.slice(0, at) + text.slice(at + length);
-    else if (kind < 0.8) text = text.slice(0, at) + pick(pieces).repeat(1 + Math.floor(random() * 40)) + text.slice(at + length);
+    else if (kind < 0.8)
+      text = text.slice(0, at) + pick(pieces).repeat(1 + Math.floor(random() * 40)) + text.slice(at + length);
     else if (kind < 0.9) text = text.slice(0, at) + String.fromCharCode(Math.floor(random() * 65_536)) + text.slice(at);
     else text += pick(files).slice(Math.floor(random() * 20));
   }
@@ -119,17 +120,25 @@ test(`${runs} mutated files give problems inside their text and never an excepti
       accepted++;
       const { config, problems } = parseProjectConfig(setAgentSdk(text), { file: 'platform.yaml', now });
       const nameClash = problems.some((problem) => problem.message.startsWith('The binding name AI is used twice'));
-      if (!nameClash) assert.deepEqual({ ...config, bindings: 0 }, { ...parsed.config, bindings: 0, agentSdk: true, ai: true }, told);
+      if (!nameClash)
+        assert.deepEqual({ ...config, bindings: 0 }, { ...parsed.config, bindings: 0, agentSdk: true, ai: true }, told);
     }
     assert.equal(
       parsed.config === null,
       parsed.problems.some((problem) => problem.severity === 'error'),
       told,
     );
-    for (const { line, column } of tsconfigLinks(text)) assert.ok(column <= (text.split('\n')[line - 1] ?? '').length, told);
-    for (const problem of [...parsed.problems, ...parseWorkspaceFile(text, { file: 'platform-workspace.yaml' }).problems]) {
+    for (const { line, column } of tsconfigLinks(text))
+      assert.ok(column <= (text.split('\n')[line - 1] ?? '').length, told);
+    for (const problem of [
+      ...parsed.problems,
+      ...parseWorkspaceFile(text, { file: 'platform-workspace.yaml' }).problems,
+    ]) {
       assert.ok(problem.line >= 1 && problem.line <= lines.length, told);
-      assert.ok(problem.column >= 1 && problem.column <= lines[problem.line - 1]!.length + 1, `${JSON.stringify(problem)} ${told}`);
+      assert.ok(
+        problem.column >= 1 && problem.column <= lines[problem.line - 1]!.length + 1,
+        `${JSON.stringify(problem)} ${told}`,
+      );
       assert.doesNotMatch(problem.message, /\p{Cc}|undefined|\[object/u, told);
     }
   }

@@ -1,4 +1,5 @@
-// The definition of platform.yaml against its three uses: the published JSON Schema, the parser, and the rules of names.ts.
+// The definition of platform.yaml against its three uses: the published JSON Schema, the parser, and the rules of
+// names.ts.
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
@@ -63,8 +64,31 @@ test('the patterns of names are those of names.ts', () => {
   const binding = new RegExp(Object.keys(properties.db.patternProperties)[0]!);
   const resource = new RegExp(Object.values(properties.db.patternProperties)[0]!.pattern);
   const project = new RegExp(properties.name.pattern);
-  const names = ['', 'a', 'A', '_', '1', 'a1', 'A1', 'a_b', 'A_B', 'a-b', 'a--b', '-a', 'a-', 'ä', 'a b', 'A\n', 'a\n', '1a', 'DB'];
-  for (const name of [...names, ...[39, 40, 41, 63, 64, 65].flatMap((length) => ['a'.repeat(length), 'A'.repeat(length)])]) {
+  const names = [
+    '',
+    'a',
+    'A',
+    '_',
+    '1',
+    'a1',
+    'A1',
+    'a_b',
+    'A_B',
+    'a-b',
+    'a--b',
+    '-a',
+    'a-',
+    'ä',
+    'a b',
+    'A\n',
+    'a\n',
+    '1a',
+    'DB',
+  ];
+  for (const name of [
+    ...names,
+    ...[39, 40, 41, 63, 64, 65].flatMap((length) => ['a'.repeat(length), 'A'.repeat(length)]),
+  ]) {
     assert.equal(binding.test(name), isBindingName(name), `binding ${JSON.stringify(name)}`);
     assert.equal(resource.test(name), isResourceName(name), `resource ${JSON.stringify(name)}`);
     assert.equal(project.test(name), isProjectName(name), `project ${JSON.stringify(name)}`);

@@ -85,7 +85,11 @@ cron:
     build: 'npm run build',
     out: 'dist',
     base: 'apps/shop',
-    assets: { binding: 'ASSETS', notFoundHandling: 'single-page-application', runWorkerFirst: ['/api/*', '!/api/docs/*'] },
+    assets: {
+      binding: 'ASSETS',
+      notFoundHandling: 'single-page-application',
+      runWorkerFirst: ['/api/*', '!/api/docs/*'],
+    },
     agentSdk: false,
     skewProtection: false,
     compatibilityDate: '2026-11-21',
@@ -186,7 +190,10 @@ const wrong: readonly (readonly [string, string])[] = [
     'name: a--b',
     '1:7 name: name must be a project name (lower-case letters, digits and single hyphens between them, at most 40), not "a--b"',
   ],
-  ['name: 12', '1:7 name: name must be a project name (lower-case letters, digits and single hyphens between them, at most 40), not 12'],
+  [
+    'name: 12',
+    '1:7 name: name must be a project name (lower-case letters, digits and single hyphens between them, at most 40), not 12',
+  ],
   // Documents that are none.
   ['- a\n- b', '1:1 : The file must be a map of keys, not a list'],
   ['just text', '1:1 : The file must be a map of keys, not "just text"'],
@@ -229,12 +236,24 @@ const wrong: readonly (readonly [string, string])[] = [
   ['db: { DB }', '1:7 db.DB: db.DB has no value'],
   ['db: { A: x }\nfs: { A: y }', '2:7 fs.A: The binding name A is used twice: in db and in fs'],
   ['ai: true\ndb: { AI: x }', '2:7 db.AI: The binding name AI is used twice: in ai and in db'],
-  ['agentSDK: true\nsandbox: { AI: x }', '2:12 sandbox.AI: The binding name AI is used twice: in agentSDK and in sandbox'],
-  ['db: { AUTH: x }\nauth: { binding: AUTH }', '2:18 auth.binding: The binding name AUTH is used twice: in db and in auth'],
-  ['db: { ASSETS: x }\nassets: { binding: ASSETS }', '2:20 assets.binding: The binding name ASSETS is used twice: in db and in assets'],
+  [
+    'agentSDK: true\nsandbox: { AI: x }',
+    '2:12 sandbox.AI: The binding name AI is used twice: in agentSDK and in sandbox',
+  ],
+  [
+    'db: { AUTH: x }\nauth: { binding: AUTH }',
+    '2:18 auth.binding: The binding name AUTH is used twice: in db and in auth',
+  ],
+  [
+    'db: { ASSETS: x }\nassets: { binding: ASSETS }',
+    '2:20 assets.binding: The binding name ASSETS is used twice: in db and in assets',
+  ],
   ['db: { PLATFORM_DB: x }', '1:7 db.PLATFORM_DB: The binding name PLATFORM_DB is reserved'],
   ['db: { PLATFORM_AUTH: x }', '1:7 db.PLATFORM_AUTH: The binding name PLATFORM_AUTH is reserved'],
-  ['db: { PLATFORM_AGENT_STATE: platform_agent_state }', '1:7 db.PLATFORM_AGENT_STATE: The binding name PLATFORM_AGENT_STATE is reserved'],
+  [
+    'db: { PLATFORM_AGENT_STATE: platform_agent_state }',
+    '1:7 db.PLATFORM_AGENT_STATE: The binding name PLATFORM_AGENT_STATE is reserved',
+  ],
   [
     'state: { PLATFORM_AGENT_STATE: mine }',
     '1:32 state.PLATFORM_AGENT_STATE: PLATFORM_AGENT_STATE belongs to the agent library and must be bound to "platform_agent_state"',
@@ -242,7 +261,10 @@ const wrong: readonly (readonly [string, string])[] = [
   ['auth: { binding: PLATFORM_AI_URL }', '1:18 auth.binding: The binding name PLATFORM_AI_URL is reserved'],
   ['auth: true', '1:7 auth: auth must be a map with the key "binding", such as {binding: PLATFORM_AUTH}, not true'],
   ['auth: {}', '1:7 auth: auth needs the key "binding"'],
-  ['auth: { binding: auth }', '1:18 auth.binding: auth.binding must be a binding name, usually PLATFORM_AUTH, not "auth"'],
+  [
+    'auth: { binding: auth }',
+    '1:18 auth.binding: auth.binding must be a binding name, usually PLATFORM_AUTH, not "auth"',
+  ],
   // Assets.
   ['assets: dist', '1:9 assets: assets must be a map, not "dist"'],
   [
@@ -271,13 +293,22 @@ const wrong: readonly (readonly [string, string])[] = [
     '1:34 assets.run_worker_first[1]: assets.run_worker_first[1] must be a route pattern that starts with "/" (or "!/" to exclude), such as "/api/*", not a list',
   ],
   // Compatibility.
-  ['compatibility_date: "2022-12-31"', '1:21 compatibility_date: compatibility_date must be 2023-01-01 or later, not 2022-12-31'],
+  [
+    'compatibility_date: "2022-12-31"',
+    '1:21 compatibility_date: compatibility_date must be 2023-01-01 or later, not 2022-12-31',
+  ],
   [
     'compatibility_date: 2026-11-22',
     '1:21 compatibility_date: compatibility_date must not be in the future: 2026-11-22 is after today, 2026-11-21 (UTC)',
   ],
-  ['compatibility_date: "2025-02-30"', '1:21 compatibility_date: compatibility_date "2025-02-30" is not a day of the calendar'],
-  ['compatibility_date: "2025-13-01"', '1:21 compatibility_date: compatibility_date "2025-13-01" is not a day of the calendar'],
+  [
+    'compatibility_date: "2025-02-30"',
+    '1:21 compatibility_date: compatibility_date "2025-02-30" is not a day of the calendar',
+  ],
+  [
+    'compatibility_date: "2025-13-01"',
+    '1:21 compatibility_date: compatibility_date "2025-13-01" is not a day of the calendar',
+  ],
   [
     'compatibility_date: "2025-1-1"',
     '1:21 compatibility_date: compatibility_date must be a date in quotes, such as "2026-01-31", not "2025-1-1"',
@@ -303,14 +334,20 @@ const wrong: readonly (readonly [string, string])[] = [
     '1:38 compatibility_flags[1]: The flags "nodejs_compat" and "no_nodejs_compat" contradict each other',
   ],
   // Queues.
-  ['queue: { MAIL: 5 }', '1:16 queue.MAIL: queue.MAIL must be a resource name, such as "mail", or a map with the key "name", not 5'],
+  [
+    'queue: { MAIL: 5 }',
+    '1:16 queue.MAIL: queue.MAIL must be a resource name, such as "mail", or a map with the key "name", not 5',
+  ],
   ['queue: { MAIL: { max_retries: 1 } }', '1:16 queue.MAIL: queue.MAIL needs the key "name"'],
   [
     'queue: { MAIL: { name: mail, max_retries: -1 } }',
     '1:43 queue.MAIL.max_retries: queue.MAIL.max_retries must be a whole number from 0 to 100, not -1',
   ],
   ['queue: { MAIL: { name: mail, retries: 1 } }', '1:30 queue.MAIL.retries: Unknown key "retries" in queue.MAIL'],
-  ['queue: { MAIL: { name: mail, dead_letter: mail } }', '1:43 queue.MAIL.dead_letter: "mail" cannot take its own dead letters'],
+  [
+    'queue: { MAIL: { name: mail, dead_letter: mail } }',
+    '1:43 queue.MAIL.dead_letter: "mail" cannot take its own dead letters',
+  ],
   [
     'queue: { MAIL: { name: mail, dead_letter: lost }, LOST: { name: lost, dead_letter: more } }',
     '1:84 queue.LOST.dead_letter: "lost" takes the dead letters of MAIL: what fails there stays there',
@@ -320,17 +357,29 @@ const wrong: readonly (readonly [string, string])[] = [
     '1:48 queue.B: Two bindings of the queue "mail" say different things of it',
   ],
   // Cron.
-  ['cron: "* * * * *"', '1:7 cron: cron must be a map from names to schedules, such as CLEANUP: "0 3 * * *", not "* * * * *"'],
+  [
+    'cron: "* * * * *"',
+    '1:7 cron: cron must be a map from names to schedules, such as CLEANUP: "0 3 * * *", not "* * * * *"',
+  ],
   [
     'cron: { clean: "* * * * *" }',
     '1:9 cron.clean: "clean" in cron must be a name (upper-case letters, digits and underscores, starting with a letter, at most 64)',
   ],
-  ['cron: { A: 5 }', '1:12 cron.A: cron.A must be a schedule such as "*/5 * * * *", or a map with the key "schedule", not 5'],
+  [
+    'cron: { A: 5 }',
+    '1:12 cron.A: cron.A must be a schedule such as "*/5 * * * *", or a map with the key "schedule", not 5',
+  ],
   ['cron: { A: "* * * *" }', '1:12 cron.A: A schedule has 5 or 6 fields, not 4'],
   ['cron: { A: { schedule: "61 * * * *" } }', '1:24 cron.A.schedule: "61" is not a minute (0 to 59)'],
   ['cron: { A: { timezone: UTC } }', '1:12 cron.A: cron.A needs the key "schedule"'],
-  ['cron: { A: { schedule: "* * * * *", timezone: Mars/Olympus } }', '1:47 cron.A.timezone: "Mars/Olympus" is not a time zone'],
-  ['cron: { A: { schedule: "* * * * *", overlap: allow } }', '1:46 cron.A.overlap: cron.A.overlap must be one of skip, queue, not "allow"'],
+  [
+    'cron: { A: { schedule: "* * * * *", timezone: Mars/Olympus } }',
+    '1:47 cron.A.timezone: "Mars/Olympus" is not a time zone',
+  ],
+  [
+    'cron: { A: { schedule: "* * * * *", overlap: allow } }',
+    '1:46 cron.A.overlap: cron.A.overlap must be one of skip, queue, not "allow"',
+  ],
   ['cron: { A: { schedule: "* * * * *", tz: UTC } }', '1:37 cron.A.tz: Unknown key "tz" in cron.A'],
   // YAML itself.
   ['kind: *nobody', '1:7 kind: Alias *nobody has no anchor before it'],
@@ -366,7 +415,10 @@ test('a misspelt key or value names the one that was meant', () => {
     ['compatibility_date: 20250101', 'Put it in quotes.'],
     ['compatibility_flags: [nodejs-compat]', 'Did you mean "nodejs_compat"?'],
     ['compatibility_flags: [zzzz]', 'Flags with an effect here: nodejs_compat (on by default), no_nodejs_compat.'],
-    ['monorepo: true', 'Delete it: a monorepo is recognised by its workspace files. Use base for the directory of this project.'],
+    [
+      'monorepo: true',
+      'Delete it: a monorepo is recognised by its workspace files. Use base for the directory of this project.',
+    ],
   ];
   for (const [text, hint] of meant) assert.equal(parse(text).problems[0]?.hint, hint, text);
 });
@@ -375,8 +427,14 @@ test('warnings leave the configuration usable', () => {
   const warned: readonly (readonly [string, string])[] = [
     ['agentSDK: true\nai: false', "2:5 ai: 'ai: false' has no effect, because agentSDK needs the AI binding"],
     ['kind: static\nbuild: make\ndb: { DB: x }', '1:7 kind: A static project has no worker that could use bindings'],
-    ['compatibility_flags: [url_standard, url_standard]', '1:37 compatibility_flags[1]: The flag "url_standard" is there twice'],
-    ['compatibility_flags: [nodejs_compt]', '1:23 compatibility_flags[0]: Unknown flag "nodejs_compt": it has no effect'],
+    [
+      'compatibility_flags: [url_standard, url_standard]',
+      '1:37 compatibility_flags[1]: The flag "url_standard" is there twice',
+    ],
+    [
+      'compatibility_flags: [nodejs_compt]',
+      '1:23 compatibility_flags[0]: Unknown flag "nodejs_compt": it has no effect',
+    ],
     [
       'compatibility_flags: [url_original]',
       '1:23 compatibility_flags[0]: The flag "url_original" is known, but has no effect on this platform',

@@ -12,7 +12,10 @@ function edit(text: string | null, environmentFile = 'env.d.ts'): string {
 }
 
 test('a project without tsconfig.json gets one that includes env.d.ts and the types', () => {
-  const made = JSON.parse(edit(null, 'types/env.d.ts')) as { include: string[]; compilerOptions: { types: string[]; lib: string[] } };
+  const made = JSON.parse(edit(null, 'types/env.d.ts')) as {
+    include: string[];
+    compilerOptions: { types: string[]; lib: string[] };
+  };
   assert.deepEqual(made.include, ['src', 'types/env.d.ts']);
   assert.deepEqual(made.compilerOptions.types, ['@platform-run/types']);
   assert.deepEqual(made.compilerOptions.lib, ['es2024']);
@@ -29,7 +32,10 @@ const edits: readonly (readonly [string, string])[] = [
     '{\n  // mine\n  "include": [\n    "src" // code\n  ], /* end */\n}\n',
     '{\n  // mine\n  "include": [\n    "src",\n    "env.d.ts" // code\n  ], /* end */\n}\n',
   ],
-  ['{\n\t"include": [\n\t\t"src",\n\t\t"test",\n\t],\n}', '{\n\t"include": [\n\t\t"src",\n\t\t"test",\n\t\t"env.d.ts",\n\t],\n}'],
+  [
+    '{\n\t"include": [\n\t\t"src",\n\t\t"test",\n\t],\n}',
+    '{\n\t"include": [\n\t\t"src",\n\t\t"test",\n\t\t"env.d.ts",\n\t],\n}',
+  ],
   [
     '\ufeff{\r\n    "include": [\r\n        "src"\r\n    ]\r\n}\r\n',
     '\ufeff{\r\n    "include": [\r\n        "src",\r\n        "env.d.ts"\r\n    ]\r\n}\r\n',

@@ -17,7 +17,15 @@ test('a repository with one platform.yaml and no indicator is not a monorepo', (
 });
 
 test('a workspace manifest, a task runner or workspaces in package.json make a monorepo', () => {
-  for (const file of ['pnpm-workspace.yaml', 'lerna.json', 'rush.json', 'turbo.json', 'turbo.jsonc', 'nx.json', '.moon/workspace.yml']) {
+  for (const file of [
+    'pnpm-workspace.yaml',
+    'lerna.json',
+    'rush.json',
+    'turbo.json',
+    'turbo.jsonc',
+    'nx.json',
+    '.moon/workspace.yml',
+  ]) {
     assert.deepEqual(inspect([file, 'platform.yaml']).indicators, [file]);
   }
   assert.deepEqual(inspect([], { 'package.json': '{"workspaces":["apps/*"]}' }).indicators, ['package.json']);
@@ -31,13 +39,23 @@ test('indicators below the root, and a package.json that is broken or says nothi
 });
 
 test('more than one platform.yaml makes a monorepo', () => {
-  const { monorepo, projectFiles } = inspect(['b/platform.yaml', 'a/platform.yaml', 'a/xplatform.yaml', 'platform.yml']);
+  const { monorepo, projectFiles } = inspect([
+    'b/platform.yaml',
+    'a/platform.yaml',
+    'a/xplatform.yaml',
+    'platform.yml',
+  ]);
   assert.equal(monorepo, true);
   assert.deepEqual(projectFiles, ['a/platform.yaml', 'b/platform.yaml']);
 });
 
 test('node_modules never counts, nor what platform-workspace.yaml excludes', () => {
-  const paths = ['platform.yaml', 'node_modules/x/platform.yaml', 'a/node_modules/y/platform.yaml', 'examples/hello/platform.yaml'];
+  const paths = [
+    'platform.yaml',
+    'node_modules/x/platform.yaml',
+    'a/node_modules/y/platform.yaml',
+    'examples/hello/platform.yaml',
+  ];
   assert.deepEqual(inspect(paths).projectFiles, ['examples/hello/platform.yaml', 'platform.yaml']);
   const excluded = inspect(paths, { 'platform-workspace.yaml': 'exclude: [examples/*]\n' });
   assert.deepEqual(excluded.projectFiles, ['platform.yaml']);
@@ -66,19 +84,25 @@ test('a pattern excludes the folders it matches and everything below them', () =
     ['*', 'a', true],
   ];
   for (const [pattern, folder, isExcluded] of cases) {
-    const { projectFiles } = inspect([`${folder}/platform.yaml`], { 'platform-workspace.yaml': `exclude: ["${pattern}"]` });
+    const { projectFiles } = inspect([`${folder}/platform.yaml`], {
+      'platform-workspace.yaml': `exclude: ["${pattern}"]`,
+    });
     assert.equal(projectFiles.length === 0, isExcluded, `${pattern} ${folder}`);
   }
 });
 
 test('a platform.yaml at the root is never excluded', () => {
-  assert.deepEqual(inspect(['platform.yaml'], { 'platform-workspace.yaml': 'exclude: ["**", "*"]' }).projectFiles, ['platform.yaml']);
+  assert.deepEqual(inspect(['platform.yaml'], { 'platform-workspace.yaml': 'exclude: ["**", "*"]' }).projectFiles, [
+    'platform.yaml',
+  ]);
 });
 
 test('a pattern made to be slow is matched at once', () => {
   const pattern = `${'*a'.repeat(120)}b`;
   const folder = 'a'.repeat(5000);
-  const { projectFiles } = inspect([`${folder}/platform.yaml`], { 'platform-workspace.yaml': `exclude: ["${pattern}"]` });
+  const { projectFiles } = inspect([`${folder}/platform.yaml`], {
+    'platform-workspace.yaml': `exclude: ["${pattern}"]`,
+  });
   assert.equal(projectFiles.length, 1);
 });
 
@@ -86,7 +110,10 @@ test('a broken platform-workspace.yaml excludes nothing and says where it is wro
   const cases: readonly (readonly [string, string])[] = [
     ['exclude: a', '1:10 exclude must be a list of patterns, such as ["examples/*"], not "a"'],
     ['exclude: [1]', '1:11 exclude[0] must be a pattern such as "examples/*", of at most 256 characters, not 1'],
-    ['exclude: [""]', '1:11 exclude[0] must be a pattern such as "examples/*", of at most 256 characters, not an empty text'],
+    [
+      'exclude: [""]',
+      '1:11 exclude[0] must be a pattern such as "examples/*", of at most 256 characters, not an empty text',
+    ],
     ['excludes: []', '1:1 Unknown key "excludes"'],
     ['- a', '1:1 The file must be a map of keys, not a list'],
     ['exclude: ["!a"]', '1:11 "!a" begins with "!", which is not supported'],

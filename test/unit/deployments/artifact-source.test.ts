@@ -22,7 +22,11 @@ const manifest: Manifest = {
   skewProtection: false,
 };
 
-async function artifact(t: TestContext, files: Record<string, string>, id = artifactId(manifest)): Promise<{ folder: string; id: string }> {
+async function artifact(
+  t: TestContext,
+  files: Record<string, string>,
+  id = artifactId(manifest),
+): Promise<{ folder: string; id: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'artifact-'));
   t.after(() => rm(folder, { recursive: true }));
   await mkdir(join(folder, 'artifacts', id), { recursive: true });
@@ -31,7 +35,11 @@ async function artifact(t: TestContext, files: Record<string, string>, id = arti
 }
 
 test('a good artifact gives its manifest, its code, its source map and the places of its assets', async (t) => {
-  const { folder, id } = await artifact(t, { 'manifest.json': JSON.stringify(manifest), 'worker.js': code, 'worker.js.map': '{}' });
+  const { folder, id } = await artifact(t, {
+    'manifest.json': JSON.stringify(manifest),
+    'worker.js': code,
+    'worker.js.map': '{}',
+  });
   const opened = openArtifact(folder, id);
   assert.deepEqual(opened.manifest, manifest);
   assert.equal(opened.workerCode(), code);
@@ -60,7 +68,10 @@ test('a worker that is not what the manifest says is corrupt, and so is one that
 
 test('a manifest that is not what the id says is corrupt', async (t) => {
   const other = await artifact(t, { 'manifest.json': JSON.stringify({ ...manifest, ai: true }) });
-  assert.throws(() => openArtifact(other.folder, other.id), { code: 'artifact_corrupt', message: /manifest\.json does not match/ });
+  assert.throws(() => openArtifact(other.folder, other.id), {
+    code: 'artifact_corrupt',
+    message: /manifest\.json does not match/,
+  });
   const broken = await artifact(t, { 'manifest.json': '{' });
   assert.throws(() => openArtifact(broken.folder, broken.id), { code: 'artifact_corrupt', message: /no JSON/ });
 });

@@ -29,7 +29,9 @@ test('a holder that is killed leaves no lock behind', async (t) => {
   const file = lockFile(t);
   const code = `const { takeLock } = await import(${JSON.stringify(import.meta.resolve('#deployments/file-lock.ts'))});
     globalThis.lock = takeLock(${JSON.stringify(file)}); process.stdout.write(lock ? 'held' : 'refused'); setInterval(() => {}, 1e6);`;
-  const child = spawn(process.execPath, ['--no-warnings', '--input-type=module', '-e', code], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, ['--no-warnings', '--input-type=module', '-e', code], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const [said] = (await once(child.stdout, 'data')) as [Buffer];
   assert.equal(said.toString(), 'held');
   assert.equal(takeLock(file), null);

@@ -98,7 +98,11 @@ test('a preview leaves production, variables and earlier deployments as they are
 test('an unchanged artifact makes a new deployment only when asked to', (t) => {
   const at = place(t);
   const first = publish(publication(at)).deployment;
-  assert.deepEqual(publish(publication(at, { onlyWhenChanged: true })), { deployment: first, route: routeOf(at), changed: false });
+  assert.deepEqual(publish(publication(at, { onlyWhenChanged: true })), {
+    deployment: first,
+    route: routeOf(at),
+    changed: false,
+  });
   assert.notEqual(publish(publication(at)).deployment.id, first.id);
 });
 
@@ -112,10 +116,16 @@ test('nothing temporary is left behind', (t) => {
 
 test('a name that cannot be a host and an artifact that does not exist are refused before anything is written', (t) => {
   const at = place(t);
-  assert.throws(() => publish(publication(at, { project: 'My_Shop' })), { message: '"My_Shop" cannot be the name of a project' });
-  assert.throws(() => publish(publication(at, { project: 'a--b' })), { message: '"a--b" cannot be the name of a project' });
+  assert.throws(() => publish(publication(at, { project: 'My_Shop' })), {
+    message: '"My_Shop" cannot be the name of a project',
+  });
+  assert.throws(() => publish(publication(at, { project: 'a--b' })), {
+    message: '"a--b" cannot be the name of a project',
+  });
   assert.throws(() => publish(publication(at, { artifactId: '../x' })), { message: '"../x" is not an artifact id' });
-  assert.throws(() => publish(publication(at, { artifactFolder: path.join(at.dataFolder, 'nowhere') })), { code: 'ENOENT' });
+  assert.throws(() => publish(publication(at, { artifactFolder: path.join(at.dataFolder, 'nowhere') })), {
+    code: 'ENOENT',
+  });
   assert.deepEqual(readRoutes(at.dataFolder), []);
 });
 

@@ -17,7 +17,14 @@ const good = (project: string, more: object = {}): string =>
     domains: [],
     production: 'd000000000001',
     branches: { main: 'd000000000001' },
-    deployments: { d000000000001: { id: 'd000000000001', artifact: 'a'.repeat(64), branch: 'main', createdAt: '2026-11-21T00:00:00Z' } },
+    deployments: {
+      d000000000001: {
+        id: 'd000000000001',
+        artifact: 'a'.repeat(64),
+        branch: 'main',
+        createdAt: '2026-11-21T00:00:00Z',
+      },
+    },
     ...more,
   });
 
@@ -52,7 +59,12 @@ for (const [what, text, message] of [
 }
 
 test('good files are routes, broken ones are reported with file and reason', async (t) => {
-  const folder = await folderWith(t, { 'shop.json': good('shop'), 'bad.json': '{', 'other.json': good('shop'), 'note.txt': 'x' });
+  const folder = await folderWith(t, {
+    'shop.json': good('shop'),
+    'bad.json': '{',
+    'other.json': good('shop'),
+    'note.txt': 'x',
+  });
   const problems: RouteProblem[] = [];
   const source = await openRouteFiles({ folder, onProblem: (problem) => problems.push(problem) });
   t.after(() => source.close());

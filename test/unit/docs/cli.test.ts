@@ -34,8 +34,11 @@ test('no flag is documented that does not exist', async () => {
   const known = new Set(['--help']);
   for (const { load } of Object.values(commands)) {
     if (load === null) continue;
-    for (const [flag, { type }] of Object.entries(((await (await load()).command.args) ?? {}) as Record<string, { type?: string }>))
+    for (const [flag, { type }] of Object.entries(
+      ((await (await load()).command.args) ?? {}) as Record<string, { type?: string }>,
+    ))
       if (type !== 'positional') known.add(`--${flag}`).add(`--no-${flag}`);
   }
-  for (const [, flag] of text.matchAll(/^\| .*?(--[a-z][a-z-]*)[^|]*\|/gm)) assert.ok(known.has(flag!), `${flag} is no flag`);
+  for (const [, flag] of text.matchAll(/^\| .*?(--[a-z][a-z-]*)[^|]*\|/gm))
+    assert.ok(known.has(flag!), `${flag} is no flag`);
 });

@@ -17,7 +17,10 @@ const rows = readFileSync(join(import.meta.dirname, '../../../docs/limits.md'), 
   .map(([, name, cells]) => [name as string, (cells as string).split('|').map((cell) => cell.trim())] as const);
 
 function entries(variables: Readonly<Record<string, string>>, defaults: object): [string, number][] {
-  return Object.entries(variables).map(([key, variable]) => [variable, (defaults as Readonly<Record<string, number>>)[key] as number]);
+  return Object.entries(variables).map(([key, variable]) => [
+    variable,
+    (defaults as Readonly<Record<string, number>>)[key] as number,
+  ]);
 }
 
 test('each bound is there once, with what it bounds and its default', () => {
@@ -26,8 +29,11 @@ test('each bound is there once, with what it bounds and its default', () => {
     ...entries(databaseLimitVariables, defaultDatabaseLimits),
     ...entries(deliveryLimitVariables, defaultDeliveryLimits),
   ];
-  const found = rows.filter(([name]) => !name.endsWith('<PLAN>')).map(([name, cells]) => [name, Number(cells.at(-1))] as [string, number]);
-  const sorted = (list: [string, number][]): [string, number][] => list.toSorted(([one], [other]) => (one < other ? -1 : 1));
+  const found = rows
+    .filter(([name]) => !name.endsWith('<PLAN>'))
+    .map(([name, cells]) => [name, Number(cells.at(-1))] as [string, number]);
+  const sorted = (list: [string, number][]): [string, number][] =>
+    list.toSorted(([one], [other]) => (one < other ? -1 : 1));
   assert.deepEqual(sorted(found), sorted(expected));
   for (const [name, cells] of rows)
     if (!name.endsWith('<PLAN>')) assert.ok((cells[0] as string).length > 4, `${name} does not say what it bounds`);
@@ -36,8 +42,12 @@ test('each bound is there once, with what it bounds and its default', () => {
 test('the CPU of each kind and plan is there', () => {
   const found = rows.filter(([name]) => name.endsWith('<PLAN>'));
   assert.deepEqual(
-    found.flatMap(([name, cells]) => plans.map((plan, index) => [name.replace('<PLAN>', plan.toUpperCase()), Number(cells[index])])),
-    invocationKinds.flatMap((kind) => plans.map((plan) => [cpuLimitVariable(kind, plan), defaultCpuLimits[kind][plan]])),
+    found.flatMap(([name, cells]) =>
+      plans.map((plan, index) => [name.replace('<PLAN>', plan.toUpperCase()), Number(cells[index])]),
+    ),
+    invocationKinds.flatMap((kind) =>
+      plans.map((plan) => [cpuLimitVariable(kind, plan), defaultCpuLimits[kind][plan]]),
+    ),
   );
 });
 
@@ -48,13 +58,16 @@ test('each call of the host is in one table of what runs on the main thread, syn
   const named = (part: string): string[] =>
     part
       .split('\n')
-      .flatMap((line) => [...(/^\| (`[^|]+?) +\|/.exec(line)?.[1] ?? '').matchAll(/`([^`]+)`/g)].map(([, name]) => name as string));
+      .flatMap((line) =>
+        [...(/^\| (`[^|]+?) +\|/.exec(line)?.[1] ?? '').matchAll(/`([^`]+)`/g)].map(([, name]) => name as string),
+      );
   const synchronous = named(section.slice(0, split));
   const others = named(section.slice(split));
   const kindOf = hostCalls as Readonly<Record<string, string>>;
   const names = Object.keys(hostCalls);
   assert.deepEqual(synchronous.toSorted(), names.filter((name) => kindOf[name] === 'sync').toSorted());
-  const covers = (row: string, name: string): boolean => row === name || (row.endsWith('.*') && name.startsWith(row.slice(0, -1)));
+  const covers = (row: string, name: string): boolean =>
+    row === name || (row.endsWith('.*') && name.startsWith(row.slice(0, -1)));
   for (const name of names.filter((one) => kindOf[one] !== 'sync'))
     assert.equal(others.filter((row) => covers(row, name)).length, 1, `${name} is in no row, or in several`);
   for (const row of others)

@@ -1,5 +1,5 @@
-// The snippets of the pages on bindings type-check against packages/types, in a project that declares what the pages declare, so that
-// they cannot say what is not there.
+// The snippets of the pages on bindings type-check against packages/types, in a project that declares what the pages
+// declare, so that they cannot say what is not there.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
@@ -24,7 +24,14 @@ auth: { binding: PLATFORM_AUTH }
 `;
 
 const tsconfig = JSON.stringify({
-  compilerOptions: { target: 'es2024', lib: ['es2024'], module: 'nodenext', types: ['@platform-run/types'], noEmit: true, strict: true },
+  compilerOptions: {
+    target: 'es2024',
+    lib: ['es2024'],
+    module: 'nodenext',
+    types: ['@platform-run/types'],
+    noEmit: true,
+    strict: true,
+  },
   include: ['*.ts'],
 });
 
@@ -66,8 +73,11 @@ test('their snippets type-check', async (t) => {
   }
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
   const said = await new Promise<string>((resolve) => {
-    execFile(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', folder], { cwd: folder }, (_error, stdout, stderr) =>
-      resolve(stdout + stderr),
+    execFile(
+      process.execPath,
+      [join(root, 'node_modules/typescript/bin/tsc'), '-p', folder],
+      { cwd: folder },
+      (_error, stdout, stderr) => resolve(stdout + stderr),
     );
   });
   assert.equal(said, '');

@@ -187,7 +187,10 @@ test('a worker that uses every binding and the Web APIs type-checks with lib es2
 
 test('nodenext resolution and exactOptionalPropertyTypes are content too', async (t) => {
   const strict = tsconfig()
-    .replace('"module": "esnext"', '"module": "nodenext", "exactOptionalPropertyTypes": true, "noUncheckedIndexedAccess": true')
+    .replace(
+      '"module": "esnext"',
+      '"module": "nodenext", "exactOptionalPropertyTypes": true, "noUncheckedIndexedAccess": true',
+    )
     .replace('"moduleResolution": "bundler"', '"moduleResolution": "nodenext", "allowImportingTsExtensions": true');
   const folder = await project(t, {
     'package.json': '{"type":"module"}',
@@ -250,7 +253,9 @@ test('mistakes are type errors', async (t) => {
   ];
   const text = `export function use(env: PlatformEnv) {\n${lines.join('\n')}\n}\n`;
   const folder = await project(t, { 'env.d.ts': generated(yaml), 'tsconfig.json': tsconfig(), 'src/index.ts': text });
-  const found = [...(await check(folder)).matchAll(/^src\/index\.ts\((\d+),/gm)].map((match) => lines[Number(match[1]) - 2]);
+  const found = [...(await check(folder)).matchAll(/^src\/index\.ts\((\d+),/gm)].map(
+    (match) => lines[Number(match[1]) - 2],
+  );
   assert.deepEqual([...new Set(found)], lines);
 });
 
@@ -272,5 +277,6 @@ test('the package has declarations alone, every one reachable from its index, an
   );
   const manifest = JSON.parse(await readFile(path.join(folder, 'package.json'), 'utf8')) as Record<string, unknown>;
   assert.equal(manifest['name'], '@platform-run/types');
-  for (const key of ['dependencies', 'peerDependencies', 'optionalDependencies', 'scripts']) assert.equal(manifest[key], undefined);
+  for (const key of ['dependencies', 'peerDependencies', 'optionalDependencies', 'scripts'])
+    assert.equal(manifest[key], undefined);
 });

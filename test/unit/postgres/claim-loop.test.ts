@@ -128,7 +128,9 @@ test('events of one namespace that take long leave room for those of others', as
     kind: 'queue',
     scan: async () => [1, 2].map((lane) => ({ lane, namespace: 'greedy', due_at: 1 })),
     claim: async (lanes, perLane, lease) =>
-      lanes.flatMap((lane) => Array.from({ length: perLane }, () => ({ seq: ++seq, lane_id: lane, lease, room: 100, attempt: 1 }))),
+      lanes.flatMap((lane) =>
+        Array.from({ length: perLane }, () => ({ seq: ++seq, lane_id: lane, lease, room: 100, attempt: 1 })),
+      ),
   };
   const work: Work<ClaimedRow> = {
     group: (rows) => rows.map((row) => [row]),

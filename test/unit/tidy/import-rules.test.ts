@@ -1,4 +1,5 @@
-// The import rules over small made-up trees: what is forbidden is found, what is allowed is not; and `npm run check` fails.
+// The import rules over small made-up trees: what is forbidden is found, what is allowed is not; and `npm run check`
+// fails.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,7 +10,10 @@ import { fileURLToPath } from 'node:url';
 import { importFindings } from '#test/tidy/import-rules.ts';
 import { formatFinding, type Sources } from '#test/tidy/sources.ts';
 
-const manifest = JSON.stringify({ dependencies: { 'isolated-vm': '1', citty: '1', yaml: '1' }, devDependencies: { hono: '1' } });
+const manifest = JSON.stringify({
+  dependencies: { 'isolated-vm': '1', citty: '1', yaml: '1' },
+  devDependencies: { hono: '1' },
+});
 
 function found(sources: Sources): string[] {
   return importFindings({ 'package.json': manifest, ...sources }).map(formatFinding);
@@ -89,9 +93,12 @@ test('handler.ts joins the parts, but nobody joins the guest', () => {
 });
 
 test('bindings never import stores', () => {
-  assert.deepEqual(found({ 'runtime/engine/bindings/state.ts': "import { open } from '../../stores/state-sqlite.ts';" }), [
-    'runtime/engine/bindings/state.ts:1 imports runtime/stores/state-sqlite.ts: runtime/engine/bindings/ may import only itself and core/, runtime/engine/bridge/protocol.ts, runtime/engine/work/, types of runtime/engine/bridge/, types of runtime/engine/invocation/',
-  ]);
+  assert.deepEqual(
+    found({ 'runtime/engine/bindings/state.ts': "import { open } from '../../stores/state-sqlite.ts';" }),
+    [
+      'runtime/engine/bindings/state.ts:1 imports runtime/stores/state-sqlite.ts: runtime/engine/bindings/ may import only itself and core/, runtime/engine/bridge/protocol.ts, runtime/engine/work/, types of runtime/engine/bridge/, types of runtime/engine/invocation/',
+    ],
+  );
 });
 
 test('the cli reaches the runtime through dev.ts only', () => {
@@ -145,10 +152,13 @@ test('a library that no package.json declares is refused, and a development one 
 });
 
 test('relative paths stay inside a top-level folder, # paths cross them', () => {
-  assert.deepEqual(found({ 'cli/main.ts': "import { a } from '../core/names.ts';\nimport { b } from '#cli/terminal/failure.ts';" }), [
-    'cli/main.ts:1 imports ../core/names.ts: across top-level folders, use #core/names.ts',
-    'cli/main.ts:2 imports #cli/terminal/failure.ts: inside one folder, use a relative path',
-  ]);
+  assert.deepEqual(
+    found({ 'cli/main.ts': "import { a } from '../core/names.ts';\nimport { b } from '#cli/terminal/failure.ts';" }),
+    [
+      'cli/main.ts:1 imports ../core/names.ts: across top-level folders, use #core/names.ts',
+      'cli/main.ts:2 imports #cli/terminal/failure.ts: inside one folder, use a relative path',
+    ],
+  );
 });
 
 test('an import cycle is found once; types and lazy imports do not close one', () => {
@@ -166,7 +176,10 @@ test('an import cycle is found once; types and lazy imports do not close one', (
 });
 
 test('a specifier inside a string or a comment is not an import', () => {
-  assert.deepEqual(found({ 'core/a.ts': "// import x from 'left-pad'\nexport const code = `import x from 'left-pad';`;" }), []);
+  assert.deepEqual(
+    found({ 'core/a.ts': "// import x from 'left-pad'\nexport const code = `import x from 'left-pad';`;" }),
+    [],
+  );
 });
 
 test('the tidy step of `npm run check` fails on a tree with a forbidden import', (t) => {
@@ -179,5 +192,8 @@ test('the tidy step of `npm run check` fails on a tree with a forbidden import',
   delete env['NODE_TEST_CONTEXT'];
   const ended = spawnSync(process.execPath, ['--no-warnings', '--test', file], { env, encoding: 'utf8' });
   assert.equal(ended.status, 1);
-  assert.match(ended.stdout, /core\/names\.ts:2 imports control\/api\.ts: core\/ may import nothing of ours but itself/);
+  assert.match(
+    ended.stdout,
+    /core\/names\.ts:2 imports control\/api\.ts: core\/ may import nothing of ours but itself/,
+  );
 });

@@ -10,14 +10,35 @@ function found(sources: Sources): string[] {
 
 test('a file name holds no drawer words and is kebab-case', () => {
   assert.deepEqual(
-    found({ 'core/string-utils.ts': '// x\n', 'core/Names.ts': '// x\n', 'core/database.ts': '// x\n', 'core/form-data.ts': '// x\n' }),
-    ['core/string-utils.ts has "utils" in its name: name the thing it makes or holds', 'core/Names.ts is not named in kebab-case'],
+    found({
+      'core/string-utils.ts': '// x\n',
+      'core/Names.ts': '// x\n',
+      'core/database.ts': '// x\n',
+      'core/form-data.ts': '// x\n',
+    }),
+    [
+      'core/string-utils.ts has "utils" in its name: name the thing it makes or holds',
+      'core/Names.ts is not named in kebab-case',
+    ],
   );
+});
+
+test('comments end at column 120, and a doc comment has lines of its own', () => {
+  assert.deepEqual(found({ 'core/a.ts': `// ${'x'.repeat(118)}\n/** A limit. */ export const limit = 1;\n` }), [
+    `core/a.ts:1 has a comment beyond column 120: // ${'x'.repeat(118)}`,
+    'core/a.ts:2 has a doc comment and code on one line: /** A limit. */ export const limit = 1;',
+  ]);
+  assert.deepEqual(found({ 'core/a.ts': `// ${'x'.repeat(117)}\n/** A limit. */\nexport const limit = 1;\n` }), []);
 });
 
 test('the folder of a process holds its entry and folders', () => {
   assert.deepEqual(
-    found({ 'runtime/log.ts': '// x\n', 'runtime/engine/main.ts': '// x\n', 'runtime/engine/lane.ts': '// x\n', 'cli/run.mjs': '// x\n' }),
+    found({
+      'runtime/log.ts': '// x\n',
+      'runtime/engine/main.ts': '// x\n',
+      'runtime/engine/lane.ts': '// x\n',
+      'cli/run.mjs': '// x\n',
+    }),
     [
       'runtime/log.ts lies at the root of a process: only folders may, put it into a folder',
       'runtime/engine/lane.ts lies at the root of a process: only main, handler, engine may, put it into a folder',
@@ -53,10 +74,14 @@ test('something to do names its issue', () => {
 test('paths of one machine and package hosts appear nowhere', () => {
   const home = '/' + 'home/ann/x';
   const host = 'registry.' + 'npmjs.org';
-  assert.deepEqual(found({ 'README.md': `see ${home}\n`, 'docs/a.md': `${host}\n`, 'docs/b.md': 'the route /work is fine, /tmp too\n' }), [
-    'README.md:1 names a path of one machine: /' + 'home/ann',
-    `docs/a.md:1 names a path of one machine: ${host}`,
-  ]);
+  assert.deepEqual(
+    found({
+      'README.md': `see ${home}\n`,
+      'docs/a.md': `${host}\n`,
+      'docs/b.md': 'the route /work is fine, /tmp too\n',
+    }),
+    ['README.md:1 names a path of one machine: /' + 'home/ann', `docs/a.md:1 names a path of one machine: ${host}`],
+  );
 });
 
 test('no closure of the runtime goes to a property where it is made', () => {
@@ -77,9 +102,12 @@ test('no closure of the runtime goes to a property where it is made', () => {
 });
 
 test('a lockfile names no package host', () => {
-  assert.deepEqual(found({ 'package-lock.json': '{\n"resolved": "https://example.com/a.tgz",\n"funding": "https://example.com"\n}' }), [
-    'package-lock.json:2 names a package host: install with the .npmrc of the repository: "resolved": "https://example.com/a.tgz"',
-  ]);
+  assert.deepEqual(
+    found({ 'package-lock.json': '{\n"resolved": "https://example.com/a.tgz",\n"funding": "https://example.com"\n}' }),
+    [
+      'package-lock.json:2 names a package host: install with the .npmrc of the repository: "resolved": "https://example.com/a.tgz"',
+    ],
+  );
 });
 
 test('a file that hands an implementation to a contract suite need not assert itself', () => {
@@ -88,7 +116,10 @@ test('a file that hands an implementation to a contract suite need not assert it
 
 test('a test file asserts something and leaves no test out', () => {
   assert.deepEqual(
-    found({ 'test/a.test.ts': '// a\ntest("x", () => {});\n', 'test/b.test.ts': '// b\ntest.' + 'only("x", () => assert.ok(1));\n' }),
+    found({
+      'test/a.test.ts': '// a\ntest("x", () => {});\n',
+      'test/b.test.ts': '// b\ntest.' + 'only("x", () => assert.ok(1));\n',
+    }),
     ['test/a.test.ts asserts nothing', 'test/b.test.ts:2 runs only a part of its tests: test.' + 'only('],
   );
 });

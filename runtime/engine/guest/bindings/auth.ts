@@ -16,8 +16,10 @@ export default function createAuth({ callHost, isRequest }: LazyParts): { create
       const { headers } = request as unknown as { headers: { get(name: string): string | null } };
       return ask('getSession', { cookie: headers.get('cookie'), authorization: headers.get('authorization') });
     },
-    createUser: (user: Readonly<Record<string, unknown>> | undefined): Promise<unknown> => ask('createUser', { ...user }),
-    listUsers: (options?: Readonly<Record<string, unknown>> | null): Promise<unknown> => ask('listUsers', { ...options }),
+    createUser: (user: Readonly<Record<string, unknown>> | undefined): Promise<unknown> =>
+      ask('createUser', { ...user }),
+    listUsers: (options?: Readonly<Record<string, unknown>> | null): Promise<unknown> =>
+      ask('listUsers', { ...options }),
     async revoke(token: unknown): Promise<void> {
       await ask('revoke', { token });
     },

@@ -1,5 +1,5 @@
-// The guest half of the db binding: the shape of D1 (spec 2.3), and interactive transactions. A module of lazy.ts. Requests and
-// answers are JSON that only the database reads (core/database-request.ts has the shapes).
+// The guest half of the db binding: the shape of D1 (spec 2.3), and interactive transactions. A module of lazy.ts.
+// Requests and answers are JSON that only the database reads (core/database-request.ts has the shapes).
 import type { LazyParts } from '../lazy.ts';
 
 type WireValue = null | number | string | { b?: string; i?: string; n?: string };
@@ -32,7 +32,15 @@ const ops = { query: 1, batch: 2, exec: 3, dump: 4, begin: 5, commit: 6, rollbac
 
 const digits = '0123456789abcdef';
 
-export default function createDb({ atob, btoa, callHost, fromJson, givenBinding, toJson, isAnyArrayBuffer }: LazyParts): {
+export default function createDb({
+  atob,
+  btoa,
+  callHost,
+  fromJson,
+  givenBinding,
+  toJson,
+  isAnyArrayBuffer,
+}: LazyParts): {
   create(name: string): object;
 } {
   const { fromCharCode } = String;
@@ -65,7 +73,8 @@ export default function createDb({ atob, btoa, callHost, fromJson, givenBinding,
       case 'object':
         if (value === null) return null;
         if (isAnyArrayBuffer(value)) return { b: toBase64(new Uint8Array(value as ArrayBuffer)) };
-        if (ArrayBuffer.isView(value)) return { b: toBase64(new Uint8Array(value.buffer, value.byteOffset, value.byteLength)) };
+        if (ArrayBuffer.isView(value))
+          return { b: toBase64(new Uint8Array(value.buffer, value.byteOffset, value.byteLength)) };
         if (Array.isArray(value) && value.every((item) => typeof item === 'number' && item >= 0 && item < 256)) {
           return { b: toBase64(Uint8Array.from(value as number[])) };
         }
@@ -111,7 +120,12 @@ export default function createDb({ atob, btoa, callHost, fromJson, givenBinding,
       for (let column = 0; column < columns.length; column++) {
         const name = columns[column] as string;
         if (name === '__proto__')
-          Object.defineProperty(object, name, { value: row[column], enumerable: true, configurable: true, writable: true });
+          Object.defineProperty(object, name, {
+            value: row[column],
+            enumerable: true,
+            configurable: true,
+            writable: true,
+          });
         else object[name] = row[column];
       }
       objects[index] = object;
@@ -176,7 +190,11 @@ export default function createDb({ atob, btoa, callHost, fromJson, givenBinding,
       const answer = fromJson(part) as { e?: [code: string, message: string, line?: number, statement?: string] };
       if (answer.e === undefined) return answer as Answer;
       const [code, message, line, statement] = answer.e;
-      throw failure(line === undefined ? 'D1_ERROR' : `D1_EXEC_ERROR: Error in line ${line}: ${statement}`, code, message);
+      throw failure(
+        line === undefined ? 'D1_ERROR' : `D1_EXEC_ERROR: Error in line ${line}: ${statement}`,
+        code,
+        message,
+      );
     }
 
     seen(result: WireResult): WireResult {
@@ -278,7 +296,8 @@ export default function createDb({ atob, btoa, callHost, fromJson, givenBinding,
     getBookmark(): string | null {
       if (this.#channel.version === 0) return this.#start;
       let hex = '';
-      for (let rest = this.#channel.version; hex.length < 16; rest = Math.floor(rest / 16)) hex = (digits[rest % 16] as string) + hex;
+      for (let rest = this.#channel.version; hex.length < 16; rest = Math.floor(rest / 16))
+        hex = (digits[rest % 16] as string) + hex;
       return `${hex.slice(0, 8)}-${hex.slice(8)}-00000000-00000000000000000000000000000000`;
     }
   }
@@ -356,7 +375,11 @@ export default function createDb({ atob, btoa, callHost, fromJson, givenBinding,
 
     withSession(start?: string): Session {
       // One process owns a database and answers in order: every session sees all that was committed before it.
-      const isBookmark = typeof start === 'string' && start !== 'first-primary' && start !== 'first-unconstrained' && start.trim() !== '';
+      const isBookmark =
+        typeof start === 'string' &&
+        start !== 'first-primary' &&
+        start !== 'first-unconstrained' &&
+        start.trim() !== '';
       return new Session(this.#channel.binding, isBookmark ? start : null);
     }
 

@@ -34,18 +34,30 @@ const digestNames = ['md5', 'sha1', 'sha256', 'sha384', 'sha512'];
 
 export default function createFiles(parts: LazyParts): { create(name: string): object } {
   const { callHost, startCall, cancelPump, incomingBody, inPieces, newStreamId, openPump, spend, takeResponse } = parts;
-  const { Headers, Response, createIncomingResponse, encodeUtf8, isBlob, isAnyArrayBuffer, toBytes, WHOLE_BYTES_MAX } = parts;
+  const { Headers, Response, createIncomingResponse, encodeUtf8, isBlob, isAnyArrayBuffer, toBytes, WHOLE_BYTES_MAX } =
+    parts;
 
   const isHeaders = (value: unknown): value is InstanceType<typeof Headers> => value instanceof Headers;
 
   /** The value of a `put` as what crosses: a part, or a stream that is pumped while `send` runs. */
-  async function withBody(value: unknown, send: (stream: number | null, parts: Part[]) => Promise<HostReply>): Promise<HostReply> {
+  async function withBody(
+    value: unknown,
+    send: (stream: number | null, parts: Part[]) => Promise<HostReply>,
+  ): Promise<HostReply> {
     if (value === null || value === undefined) return send(null, ['']);
     const isBody =
-      typeof value === 'string' || isBlob(value) || isAnyArrayBuffer(value) || ArrayBuffer.isView(value) || typeof value === 'object';
+      typeof value === 'string' ||
+      isBlob(value) ||
+      isAnyArrayBuffer(value) ||
+      ArrayBuffer.isView(value) ||
+      typeof value === 'object';
     if (
       !isBody ||
-      (typeof value === 'object' && !('getReader' in value) && !isBlob(value) && !isAnyArrayBuffer(value) && !ArrayBuffer.isView(value))
+      (typeof value === 'object' &&
+        !('getReader' in value) &&
+        !isBlob(value) &&
+        !isAnyArrayBuffer(value) &&
+        !ArrayBuffer.isView(value))
     )
       throw new TypeError('A file is a string, an ArrayBuffer, a view of one, a Blob or a ReadableStream');
     if (ArrayBuffer.isView(value) || isAnyArrayBuffer(value)) {
@@ -100,7 +112,12 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
     if (given === undefined || given === null) return undefined;
     if (!isHeaders(given)) {
       const { etagMatches, etagDoesNotMatch, uploadedBefore, uploadedAfter } = given as Fields;
-      return { etagMatches, etagDoesNotMatch, uploadedBefore: toMs(uploadedBefore), uploadedAfter: toMs(uploadedAfter) };
+      return {
+        etagMatches,
+        etagDoesNotMatch,
+        uploadedBefore: toMs(uploadedBefore),
+        uploadedAfter: toMs(uploadedAfter),
+      };
     }
     const tags = (name: string): string[] | undefined =>
       given
@@ -133,7 +150,8 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
 
   function writeOf(options: Fields | null | undefined, value: unknown): Fields {
     const { contentType, httpMetadata, metadata, customMetadata, onlyIf } = options ?? {};
-    const implied = typeof value === 'string' ? 'text/plain; charset=utf-8' : isBlob(value) ? (value as { type: string }).type : '';
+    const implied =
+      typeof value === 'string' ? 'text/plain; charset=utf-8' : isBlob(value) ? (value as { type: string }).type : '';
     const headers = headersOf(httpMetadata);
     if (contentType !== undefined) headers['contentType'] = String(contentType);
     else if (implied !== '') headers['contentType'] ??= implied;
@@ -177,7 +195,10 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
       this.metadata = head.metadata;
       this.customMetadata = head.metadata;
       this.httpMetadata = head.headers;
-      this.checksums = checksumsOf({ ...(/^[0-9a-f]{32}$/.test(head.etag) ? { md5: head.etag } : {}), ...head.digests });
+      this.checksums = checksumsOf({
+        ...(/^[0-9a-f]{32}$/.test(head.etag) ? { md5: head.etag } : {}),
+        ...head.digests,
+      });
     }
 
     /** Sets the header fields that are kept with the file. */
@@ -249,7 +270,9 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
     }
 
     async uploadPart(partNumber: number, value: unknown): Promise<{ partNumber: number; etag: string }> {
-      const reply = await withBody(value, (stream, sent) => this.#call('fs.putPart', { part: partNumber, stream }, sent));
+      const reply = await withBody(value, (stream, sent) =>
+        this.#call('fs.putPart', { part: partNumber, stream }, sent),
+      );
       return { partNumber, ...(reply.value as { etag: string }) };
     }
 
@@ -272,13 +295,20 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
 
     async put(key: unknown, value: unknown, options?: Fields | null): Promise<object | null> {
       const write = writeOf(options, value);
-      const reply = await withBody(value, (stream, sent) => callHost('fs.put', { binding: this.#binding, key, ...write, stream }, sent));
+      const reply = await withBody(value, (stream, sent) =>
+        callHost('fs.put', { binding: this.#binding, key, ...write, stream }, sent),
+      );
       return reply.value === null ? null : new StoredObject(reply.value as Head);
     }
 
     async get(key: unknown, options?: Fields | null): Promise<object | null> {
       let incoming: HostBody | null = null;
-      const args = { binding: this.#binding, key, range: rangeOf(options?.['range']), onlyIf: conditionOf(options?.['onlyIf']) };
+      const args = {
+        binding: this.#binding,
+        key,
+        range: rangeOf(options?.['range']),
+        onlyIf: conditionOf(options?.['onlyIf']),
+      };
       // The first chunks may come in the same entry as the head: their stream is open before the entry reads on.
       const call = startCall('fs.get', args, [], (reply, owner) => {
         const stream = (reply.value as { stream: number | null } | null)?.stream ?? null;
@@ -288,7 +318,8 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
       if (value === null) return null;
       const { head, range } = value as { head: Head; range: Range };
       const body = incoming ?? sent[0];
-      if (body === undefined) return options?.['onlyIf'] === undefined ? new StoredFile(head, range, '') : new StoredObject(head);
+      if (body === undefined)
+        return options?.['onlyIf'] === undefined ? new StoredFile(head, range, '') : new StoredObject(head);
       return new StoredFile(head, range, body);
     }
 
@@ -322,7 +353,8 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
 
     async createSignedUrl(key: unknown, options?: Fields | null): Promise<string> {
       const { method, expiresInSeconds, sizeMax } = options ?? {};
-      return (await callHost('fs.sign', { binding: this.#binding, key, method, expiresInSeconds, sizeMax })).value as string;
+      return (await callHost('fs.sign', { binding: this.#binding, key, method, expiresInSeconds, sizeMax }))
+        .value as string;
     }
   }
 

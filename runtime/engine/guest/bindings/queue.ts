@@ -4,8 +4,10 @@ import type { BindingModule, LazyParts } from '../lazy.ts';
 /** How a message is sent; checked on the host. */
 interface SendOptions {
   readonly delaySeconds?: number;
-  /** A message with this id is taken once within the queue's time to remember it. */ readonly dedupeId?: string;
-  /** Messages with one key are delivered one after the other, in their order. */ readonly orderingKey?: string;
+  /** A message with this id is taken once within the queue's time to remember it. */
+  readonly dedupeId?: string;
+  /** Messages with one key are delivered one after the other, in their order. */
+  readonly orderingKey?: string;
 }
 
 type Batch = Iterable<SendOptions & { readonly payload?: unknown; readonly body?: unknown }>;
@@ -19,7 +21,9 @@ export default function createQueue({ callHost }: LazyParts): BindingModule {
   }
 
   function toMessages(messages: Batch, options: SendOptions | undefined): object[] {
-    return Array.from(messages, (message) => toMessage('payload' in message ? message.payload : message.body, { ...options, ...message }));
+    return Array.from(messages, (message) =>
+      toMessage('payload' in message ? message.payload : message.body, { ...options, ...message }),
+    );
   }
 
   class Queue {
@@ -50,7 +54,9 @@ export default function createQueue({ callHost }: LazyParts): BindingModule {
 
     /** Messages that wait, run and have failed for good. */
     async metrics(): Promise<unknown> {
-      const { oldestMessageTimestamp: oldest, ...counts } = (await callHost('queue.metrics', { binding: this.#binding })).value as {
+      const { oldestMessageTimestamp: oldest, ...counts } = (
+        await callHost('queue.metrics', { binding: this.#binding })
+      ).value as {
         oldestMessageTimestamp: number | null;
       };
       return oldest === null ? counts : { ...counts, oldestMessageTimestamp: new Date(oldest) };
@@ -62,7 +68,9 @@ export default function createQueue({ callHost }: LazyParts): BindingModule {
     address(binding, given, options, isBatch) {
       const queue = Queue.nameOf(binding);
       if (queue === null) return null;
-      const messages = isBatch ? toMessages(given as Batch, options as SendOptions) : [toMessage(given, options as SendOptions)];
+      const messages = isBatch
+        ? toMessages(given as Batch, options as SendOptions)
+        : [toMessage(given, options as SendOptions)];
       return { queue, messages };
     },
   };

@@ -3,7 +3,8 @@ import type { LazyParts } from '../lazy.ts';
 import type { Part } from '../../bridge/protocol.ts';
 
 interface Found {
-  /** JSON. */ readonly metadata: string | null;
+  /** JSON. */
+  readonly metadata: string | null;
   readonly version: string;
 }
 
@@ -22,7 +23,8 @@ export default function createState({ callHost, fromJson, Response, TextDecoder,
   const toText = (part: Part): string => (typeof part === 'string' ? part : decoder.decode(part));
 
   function toType(options: unknown): string {
-    const type = typeof options === 'string' ? options : ((options as { type?: string } | null | undefined)?.type ?? 'text');
+    const type =
+      typeof options === 'string' ? options : ((options as { type?: string } | null | undefined)?.type ?? 'text');
     if (!types.includes(type)) throw new TypeError(`The type of a value is one of ${types.join(', ')}, not ${type}`);
     return type;
   }
@@ -54,7 +56,8 @@ export default function createState({ callHost, fromJson, Response, TextDecoder,
         const part = (await this.#read([key])).values[0] as Part | null;
         return part === null ? null : read(part, type);
       }
-      if (type !== 'text' && type !== 'json') throw new TypeError(`Several keys can be read as text or json, not as ${type}`);
+      if (type !== 'text' && type !== 'json')
+        throw new TypeError(`Several keys can be read as text or json, not as ${type}`);
       const { values } = await this.#read(key);
       return new Map(key.map((name, index) => [name, values[index] == null ? null : read(values[index], type)]));
     }
@@ -78,18 +81,32 @@ export default function createState({ callHost, fromJson, Response, TextDecoder,
       return many ? new Map(key.map((name, index) => [name, entries[index]])) : entries[0];
     }
 
-    async #put(key: unknown, value: unknown, options: PutOptions | undefined, version?: string | null): Promise<boolean> {
+    async #put(
+      key: unknown,
+      value: unknown,
+      options: PutOptions | undefined,
+      version?: string | null,
+    ): Promise<boolean> {
       const { expiration, expirationTtl, metadata } = options ?? {};
       const part =
         typeof value === 'string'
           ? value
-          : value !== null && typeof value === 'object' && (isAnyArrayBuffer(value) || ArrayBuffer.isView(value) || 'getReader' in value)
+          : value !== null &&
+              typeof value === 'object' &&
+              (isAnyArrayBuffer(value) || ArrayBuffer.isView(value) || 'getReader' in value)
             ? new Uint8Array(await new Response(value as never).arrayBuffer())
             : null;
       if (part === null) throw new TypeError('A value is a string, an ArrayBuffer, a view of one, or a ReadableStream');
       const life = expiration !== undefined ? { expiresAt: seconds(expiration, 'expiration') } : {};
       const ttl = expirationTtl !== undefined ? { expiresInMs: seconds(expirationTtl, 'expirationTtl') } : {};
-      const args = { binding: this.#binding, key, ...life, ...ttl, metadata, ...(version === undefined ? {} : { version }) };
+      const args = {
+        binding: this.#binding,
+        key,
+        ...life,
+        ...ttl,
+        metadata,
+        ...(version === undefined ? {} : { version }),
+      };
       return (await callHost('state.put', args, [part])).value as boolean;
     }
 
@@ -103,7 +120,8 @@ export default function createState({ callHost, fromJson, Response, TextDecoder,
 
     /** Writes only over the version that `getWithMetadata` gave; null: only where there is nothing. */
     async compareAndSet(key: unknown, version: string | null, value: unknown, options?: PutOptions): Promise<boolean> {
-      if (version !== null && typeof version !== 'string') throw new TypeError('The version is one that getWithMetadata gave, or null');
+      if (version !== null && typeof version !== 'string')
+        throw new TypeError('The version is one that getWithMetadata gave, or null');
       return this.#put(key, value, options, version);
     }
 
@@ -124,7 +142,10 @@ export default function createState({ callHost, fromJson, Response, TextDecoder,
     async list(options?: { prefix?: string | null; limit?: number; cursor?: string | null } | null): Promise<unknown> {
       const { prefix, limit, cursor } = options ?? {};
       const { value } = await callHost('state.list', { binding: this.#binding, prefix, limit, cursor });
-      const page = value as { keys: { name: string; expiresAt: number | null; metadata: string | null }[]; cursor: string | null };
+      const page = value as {
+        keys: { name: string; expiresAt: number | null; metadata: string | null }[];
+        cursor: string | null;
+      };
       const keys = page.keys.map(({ name, expiresAt, metadata }) => ({
         name,
         ...(expiresAt === null ? {} : { expiration: Math.floor(expiresAt / 1000) }),

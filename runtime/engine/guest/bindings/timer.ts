@@ -1,4 +1,5 @@
-// The guest half of the timer binding: sets, reads and deletes timers. How one that is due comes in is events/timer.ts. A module of lazy.ts.
+// The guest half of the timer binding: sets, reads and deletes timers. How one that is due comes in is events/timer.ts.
+// A module of lazy.ts.
 import type { LazyParts } from '../lazy.ts';
 
 interface Options {
@@ -13,7 +14,9 @@ export default function createTimer({ callHost }: LazyParts): { create(name: str
   function toOptions(given: unknown): Options {
     const isOptions =
       given === undefined ||
-      (typeof given === 'object' && given !== null && ['payload', 'intervalMs', 'cron'].some((name) => Object.hasOwn(given, name)));
+      (typeof given === 'object' &&
+        given !== null &&
+        ['payload', 'intervalMs', 'cron'].some((name) => Object.hasOwn(given, name)));
     return isOptions ? ((given ?? {}) as Options) : { payload: given };
   }
 

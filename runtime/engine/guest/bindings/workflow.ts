@@ -1,4 +1,5 @@
-// The guest half of the workflow binding: starts runs and looks at them. How a run goes on is events/workflow.ts. A module of lazy.ts.
+// The guest half of the workflow binding: starts runs and looks at them. How a run goes on is events/workflow.ts. A
+// module of lazy.ts.
 import type { LazyParts } from '../lazy.ts';
 
 interface Execution {
@@ -96,4 +97,9 @@ export default function createWorkflow({ callHost }: LazyParts): { create(name: 
 }
 
 /** What other platforms call a status. */
-const statuses: Readonly<Record<string, string>> = { pending: 'queued', completed: 'complete', failed: 'errored', cancelled: 'terminated' };
+const statuses: Readonly<Record<string, string>> = {
+  pending: 'queued',
+  completed: 'complete',
+  failed: 'errored',
+  cancelled: 'terminated',
+};

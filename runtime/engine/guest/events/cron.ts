@@ -4,12 +4,16 @@ import type { EventHandler } from '../dispatch.ts';
 
 /** What the host says of it. */
 interface CronEvent {
-  /** Its name in platform.yaml. */ readonly name: string;
-  /** The expression. */ readonly cron: string;
+  /** Its name in platform.yaml. */
+  readonly name: string;
+  /** The expression. */
+  readonly cron: string;
   readonly scheduledTime: number;
 }
 
-export default function createCronEvents({ noHandler, reportUncaught, currentInvocation }: LazyParts): { handle: EventHandler } {
+export default function createCronEvents({ noHandler, reportUncaught, currentInvocation }: LazyParts): {
+  handle: EventHandler;
+} {
   return {
     async handle(worker, env, context, event) {
       const { name, cron, scheduledTime } = event as CronEvent;

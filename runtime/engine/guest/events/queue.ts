@@ -1,13 +1,19 @@
-// Messages of a queue, for the worker's `message` handler (one by one) or its `queue` handler (as a batch). What becomes of each
-// message is the result; a handler that throws has its messages delivered again. A module of lazy.ts.
+// Messages of a queue, for the worker's `message` handler (one by one) or its `queue` handler (as a batch). What
+// becomes of each message is the result; a handler that throws has its messages delivered again. A module of lazy.ts.
 import type { LazyParts } from '../lazy.ts';
 import type { EventHandler } from '../dispatch.ts';
 
 /** What the host says of a delivery. */
 interface QueueEvent {
   readonly queueName: string;
-  /** Its name in `env`. */ readonly binding: string;
-  readonly messages: readonly { readonly id: string; readonly payload: unknown; readonly attempt: number; readonly timestamp: number }[];
+  /** Its name in `env`. */
+  readonly binding: string;
+  readonly messages: readonly {
+    readonly id: string;
+    readonly payload: unknown;
+    readonly attempt: number;
+    readonly timestamp: number;
+  }[];
 }
 
 interface RetryOptions {
@@ -20,16 +26,20 @@ type Verdict =
       readonly ack: false;
       readonly delaySeconds?: number;
       readonly error?: string;
-      /** Another attempt would not help. */ readonly final?: true;
+      /** Another attempt would not help. */
+      readonly final?: true;
     };
 
-export default function createQueueEvents({ currentInvocation, noHandler, reportUncaught }: LazyParts): { handle: EventHandler } {
+export default function createQueueEvents({ currentInvocation, noHandler, reportUncaught }: LazyParts): {
+  handle: EventHandler;
+} {
   const acknowledged: Verdict = { ack: true };
 
   function again(options: RetryOptions | undefined): Verdict {
     const delaySeconds = options?.delaySeconds;
     if (delaySeconds === undefined) return { ack: false };
-    if (typeof delaySeconds !== 'number' || !(delaySeconds >= 0)) throw new TypeError('delaySeconds must be a number of at least 0');
+    if (typeof delaySeconds !== 'number' || !(delaySeconds >= 0))
+      throw new TypeError('delaySeconds must be a number of at least 0');
     return { ack: false, delaySeconds };
   }
 

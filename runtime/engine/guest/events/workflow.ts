@@ -1,17 +1,20 @@
-// One stretch of a workflow's run: calls the handler from its beginning, gives it the results of the steps that are done, runs
-// those that are not, and ends when the handler has, or when all it waits for is time or an event. Each step is durable on the host
-// before the handler goes on. A module of lazy.ts.
+// One stretch of a workflow's run: calls the handler from its beginning, gives it the results of the steps that are
+// done, runs those that are not, and ends when the handler has, or when all it waits for is time or an event. Each step
+// is durable on the host before the handler goes on. A module of lazy.ts.
 import type { LazyParts } from '../lazy.ts';
 import type { EventHandler } from '../dispatch.ts';
 
 /** What the host knows of a step. */
 interface KnownStep {
   readonly kind: StepKind;
-  /** `waiting`: asleep, waiting for an event, or for its next attempt. */ readonly status: 'done' | 'failed' | 'waiting';
+  /** `waiting`: asleep, waiting for an event, or for its next attempt. */
+  readonly status: 'done' | 'failed' | 'waiting';
   readonly result?: unknown;
   readonly error?: { readonly name: string; readonly message: string };
-  /** Attempts that failed. */ readonly attempts?: number;
-  /** When it goes on, ms since 1970; absent where only an event can wake it. */ readonly wakeAt?: number;
+  /** Attempts that failed. */
+  readonly attempts?: number;
+  /** When it goes on, ms since 1970; absent where only an event can wake it. */
+  readonly wakeAt?: number;
 }
 
 type StepKind = 'run' | 'sleep' | 'event';
@@ -19,7 +22,8 @@ type StepKind = 'run' | 'sleep' | 'event';
 interface WorkflowEvent {
   readonly workflow: string;
   readonly executionId: string;
-  /** Names this stretch in what it tells the host. */ readonly run: string;
+  /** Names this stretch in what it tells the host. */
+  readonly run: string;
   readonly input: unknown;
   readonly steps: Readonly<Record<string, KnownStep>>;
 }
@@ -44,7 +48,9 @@ export default function createWorkflowEvents(parts: LazyParts): { handle: EventH
     async handle(worker, env, _context, event) {
       const { workflow, executionId, run, input, steps } = event as WorkflowEvent;
       const workflows = worker?.['workflows'] as
-        | Readonly<Record<string, { handler?: Handler; onError?: (error: unknown, context: object) => unknown } | Handler>>
+        | Readonly<
+            Record<string, { handler?: Handler; onError?: (error: unknown, context: object) => unknown } | Handler>
+          >
         | undefined;
       const found = workflows != null && Object.hasOwn(workflows, workflow) ? workflows[workflow] : undefined;
       const handler = typeof found === 'function' ? found : found?.handler;
@@ -71,7 +77,8 @@ export default function createWorkflowEvents(parts: LazyParts): { handle: EventH
           answer = ((await callHost(`workflow.${name}`, { run, ...args })).value ?? {}) as typeof answer;
         } catch (error) {
           if (toFailure(error).code === 'invalid_argument') throw error;
-          // Nobody knows whether the word was kept (the database is away): no fault of the handler. The run goes on from what is known.
+          // Nobody knows whether the word was kept (the database is away): no fault of the handler. The run goes on
+          // from what is known.
           abandon(error);
           return new Promise(() => {});
         }
@@ -112,12 +119,19 @@ export default function createWorkflowEvents(parts: LazyParts): { handle: EventH
       };
 
       const mismatch = (reason: string): Error => {
-        const error = new Error(`Workflow replay mismatch: ${reason}. What a handler does between its steps must be the same in every run`);
+        const error = new Error(
+          `Workflow replay mismatch: ${reason}. What a handler does between its steps must be the same in every run`,
+        );
         error.name = 'ReplayMismatchError';
         return error;
       };
 
-      const attempt = async (name: string, fn: () => unknown, options: StepOptions, attempts: number): Promise<unknown> => {
+      const attempt = async (
+        name: string,
+        fn: () => unknown,
+        options: StepOptions,
+        attempts: number,
+      ): Promise<unknown> => {
         const { timeoutMs = timeoutMsDefault, retries = retriesDefault } = options;
         let result: unknown;
         let timer: unknown;
@@ -137,9 +151,15 @@ export default function createWorkflowEvents(parts: LazyParts): { handle: EventH
         } catch (error) {
           clearTimeout(timer as never);
           const failure = toFailure(error);
-          const isFinal = failure.name === 'NonRetryableError' || failure.code === 'invalid_argument' || attempts >= retries;
+          const isFinal =
+            failure.name === 'NonRetryableError' || failure.code === 'invalid_argument' || attempts >= retries;
           const wakeAt = isFinal ? null : Date.now() + backoffMs(options, attempts);
-          await tell('stepFailed', { name, error: { name: failure.name, message: failure.message }, attempts: attempts + 1, wakeAt });
+          await tell('stepFailed', {
+            name,
+            error: { name: failure.name, message: failure.message },
+            attempts: attempts + 1,
+            wakeAt,
+          });
           if (isFinal) throw error;
         } finally {
           running--;
@@ -171,10 +191,14 @@ export default function createWorkflowEvents(parts: LazyParts): { handle: EventH
         async sleepUntil(first: unknown, second?: unknown): Promise<void> {
           const time = second === undefined ? first : second;
           const at = time instanceof Date ? time.getTime() : time;
-          if (typeof at !== 'number' || !Number.isFinite(at)) throw new TypeError('sleepUntil takes a Date or milliseconds since 1970');
+          if (typeof at !== 'number' || !Number.isFinite(at))
+            throw new TypeError('sleepUntil takes a Date or milliseconds since 1970');
           await sleepUntil(second === undefined ? 'sleep' : first, () => at);
         },
-        async waitForEvent(given: unknown, options: { type: string; timeoutMs?: number; timeout?: unknown }): Promise<unknown> {
+        async waitForEvent(
+          given: unknown,
+          options: { type: string; timeoutMs?: number; timeout?: unknown },
+        ): Promise<unknown> {
           const { name, known } = take(given, 'event');
           if (known?.status === 'done') return known.result;
           if (known?.status === 'failed') throw toError(known.error);
@@ -212,7 +236,11 @@ export default function createWorkflowEvents(parts: LazyParts): { handle: EventH
         /** Lines of the part that is played back were written the first time. */
         log(message: unknown, data?: unknown): void {
           if (unseen > 0) return;
-          logged.push(callHost('workflow.log', { run, message: String(message), data: data === undefined ? null : data }).catch(() => {}));
+          logged.push(
+            callHost('workflow.log', { run, message: String(message), data: data === undefined ? null : data }).catch(
+              () => {},
+            ),
+          );
         },
       };
 
@@ -252,10 +280,16 @@ function toError(failure: { name: string; message: string } | undefined): Error 
 /** Options in our form, or in the one of other platforms: `{retries: {limit, delay, backoff}, timeout}`. */
 function toOptions(given: unknown): StepOptions {
   const { retries, timeoutMs, timeout, backoff } = (given ?? {}) as Record<string, unknown>;
-  const other = typeof retries === 'object' && retries !== null ? (retries as { limit?: number; delay?: unknown; backoff?: string }) : null;
+  const other =
+    typeof retries === 'object' && retries !== null
+      ? (retries as { limit?: number; delay?: unknown; backoff?: string })
+      : null;
   const limit = other === null ? retries : other.limit;
   const time = timeoutMs ?? (timeout === undefined ? undefined : toMs(timeout));
-  const growth = other === null ? backoff : { type: other.backoff, delayMs: other.delay === undefined ? undefined : toMs(other.delay) };
+  const growth =
+    other === null
+      ? backoff
+      : { type: other.backoff, delayMs: other.delay === undefined ? undefined : toMs(other.delay) };
   return {
     ...(limit === undefined ? {} : { retries: wholeNumber(limit, 'retries') }),
     ...(time === undefined ? {} : { timeoutMs: wholeNumber(time, 'timeoutMs') }),
@@ -276,13 +310,21 @@ function backoffMs({ backoff }: StepOptions, attempts: number): number {
   return Math.round(Math.min(base * factor, Math.max(base, backoffMsMax)) * (1 + Math.random() / 4));
 }
 
-const units: Readonly<Record<string, number>> = { second: 1000, minute: 60_000, hour: 3_600_000, day: 86_400_000, week: 604_800_000 };
+const units: Readonly<Record<string, number>> = {
+  second: 1000,
+  minute: 60_000,
+  hour: 3_600_000,
+  day: 86_400_000,
+  week: 604_800_000,
+};
 
 /** Milliseconds of a number of them, or of a text such as `5 minutes`. */
 function toMs(value: unknown): number {
   if (typeof value === 'number' && value >= 0) return value;
-  const [, count, unit] = (typeof value === 'string' ? /^\s*(\d+(?:\.\d+)?)\s*([a-z]+?)s?\s*$/i.exec(value) : null) ?? [];
+  const [, count, unit] =
+    (typeof value === 'string' ? /^\s*(\d+(?:\.\d+)?)\s*([a-z]+?)s?\s*$/i.exec(value) : null) ?? [];
   const factor = unit === undefined ? undefined : units[unit.toLowerCase()];
-  if (factor === undefined) throw new TypeError(`A time must be milliseconds or a text such as "5 minutes", not ${String(value)}`);
+  if (factor === undefined)
+    throw new TypeError(`A time must be milliseconds or a text such as "5 minutes", not ${String(value)}`);
   return Number(count) * factor;
 }

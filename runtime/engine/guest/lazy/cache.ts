@@ -1,5 +1,5 @@
-// The Cache API (Service Workers 5.4): `caches.default`, `caches.open(name)`, and of a cache `match`, `put`, `delete`, `add`,
-// `addAll`. What is kept and for how long is decided on the host (bindings/cache.ts). A module of lazy.ts.
+// The Cache API (Service Workers 5.4): `caches.default`, `caches.open(name)`, and of a cache `match`, `put`, `delete`,
+// `add`, `addAll`. What is kept and for how long is decided on the host (bindings/cache.ts). A module of lazy.ts.
 import type { HostBody } from '../host.ts';
 import type { LazyParts } from '../lazy.ts';
 import type { Part } from '../../bridge/protocol.ts';
@@ -102,7 +102,8 @@ export default function createCaches(parts: LazyParts): Record<string, unknown> 
           throw new TypeError('Only GET requests of http(s) URLs can be cached');
       }
       const responses = await Promise.all(asked.map((request) => fetch(request)));
-      for (const response of responses) if (!response.ok) throw new TypeError(`${response.url} answered with status ${response.status}`);
+      for (const response of responses)
+        if (!response.ok) throw new TypeError(`${response.url} answered with status ${response.status}`);
       await Promise.all(asked.map((request, index) => this.put(request, responses[index])));
     }
   }

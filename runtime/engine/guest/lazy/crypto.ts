@@ -1,5 +1,5 @@
-// crypto: randomness from the host, drawn in batches where it is needed in small pieces; subtle is in crypto/subtle.ts. A module of
-// lazy.ts.
+// crypto: randomness from the host, drawn in batches where it is needed in small pieces; subtle is in crypto/subtle.ts.
+// A module of lazy.ts.
 import { host } from '../host.ts';
 import { provideModule } from '../modules.ts';
 import { DOMException, QuotaExceededError } from '../web/dom-exception.ts';
@@ -25,7 +25,10 @@ const integerArrays = new Set([
   'BigInt64Array',
   'BigUint64Array',
 ]);
-const typedArrayTag = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype) as object, Symbol.toStringTag)!.get!;
+const typedArrayTag = Object.getOwnPropertyDescriptor(
+  Object.getPrototypeOf(Uint8Array.prototype) as object,
+  Symbol.toStringTag,
+)!.get!;
 
 export class Crypto {
   #subtle: SubtleCrypto | null = null;

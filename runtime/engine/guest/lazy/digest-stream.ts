@@ -13,8 +13,11 @@ export default function createDigestStream(parts: LazyParts): Record<string, unk
 
     /** @param algorithm name, or an object with one: MD5, SHA-1, SHA-256, SHA-384, SHA-512 */
     constructor(algorithm: string | { readonly name: string }) {
-      const name = String(typeof algorithm === 'object' && algorithm !== null ? algorithm.name : algorithm).toUpperCase();
-      if (!algorithms.includes(name)) throw new DOMException(`The digest algorithm ${name} is not known`, 'NotSupportedError');
+      const name = String(
+        typeof algorithm === 'object' && algorithm !== null ? algorithm.name : algorithm,
+      ).toUpperCase();
+      if (!algorithms.includes(name))
+        throw new DOMException(`The digest algorithm ${name} is not known`, 'NotSupportedError');
       let handle = 0;
       let resolve: (digest: ArrayBuffer) => void = () => {};
       let reject: (reason: unknown) => void = () => {};

@@ -88,7 +88,13 @@ export class MessageEvent extends Event {
   constructor(type: string, init: unknown = undefined) {
     requireArguments(arguments.length, 1, 'MessageEvent');
     super(type, init);
-    const { data = null, origin = '', lastEventId = '', source = null, ports } = toDictionary(init, 'MessageEvent options');
+    const {
+      data = null,
+      origin = '',
+      lastEventId = '',
+      source = null,
+      ports,
+    } = toDictionary(init, 'MessageEvent options');
     this.#data = data;
     this.#origin = toUsvString(origin);
     this.#lastEventId = toDomString(lastEventId);

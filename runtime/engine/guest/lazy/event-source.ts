@@ -1,5 +1,5 @@
-// EventSource (HTML Standard 9.2) over fetch: reconnects with the last event's id, a second later or when the server says. A
-// module of lazy.ts.
+// EventSource (HTML Standard 9.2) over fetch: reconnects with the last event's id, a second later or when the server
+// says. A module of lazy.ts.
 import type { LazyParts } from '../lazy.ts';
 
 const CONNECTING = 0;
@@ -11,8 +11,18 @@ const RECONNECT_MS_MAX = 3_600_000;
 const EVENT_LENGTH_MAX = 16 * 1024 * 1024;
 
 export default function createEventSource(parts: LazyParts): Record<string, unknown> {
-  const { DOMException, Event, EventTarget, MessageEvent, TextDecoder, URL, defineEventHandler, dispatchTrusted, fetch, setTimeout } =
-    parts;
+  const {
+    DOMException,
+    Event,
+    EventTarget,
+    MessageEvent,
+    TextDecoder,
+    URL,
+    defineEventHandler,
+    dispatchTrusted,
+    fetch,
+    setTimeout,
+  } = parts;
   const { AbortController, clearTimeout } = parts;
   const { defineConstants, finishInterface, requireArguments, toDictionary, toUsvString } = parts.webidl;
 
@@ -115,7 +125,11 @@ export default function createEventSource(parts: LazyParts): Record<string, unkn
         if (text === '') {
           this.#lastEventId = id;
           if (data !== '' && !this.#isClosed()) {
-            const event = new MessageEvent(type === '' ? 'message' : type, { data: data.slice(0, -1), origin, lastEventId: id });
+            const event = new MessageEvent(type === '' ? 'message' : type, {
+              data: data.slice(0, -1),
+              origin,
+              lastEventId: id,
+            });
             dispatchTrusted(this, event);
           }
           data = '';
@@ -128,7 +142,8 @@ export default function createEventSource(parts: LazyParts): Record<string, unkn
         if (field === 'data') data += `${value}\n`;
         else if (field === 'event') type = value;
         else if (field === 'id' && !value.includes('\0')) id = value;
-        else if (field === 'retry' && /^\d+$/.test(value)) this.#reconnectMs = Math.min(Number(value), RECONNECT_MS_MAX);
+        else if (field === 'retry' && /^\d+$/.test(value))
+          this.#reconnectMs = Math.min(Number(value), RECONNECT_MS_MAX);
       };
       for (;;) {
         const { done, value } = await reader.read();

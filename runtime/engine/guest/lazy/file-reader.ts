@@ -1,5 +1,5 @@
-// FileReader and ProgressEvent (File API 6): reads a blob of this isolate with events, for code written for browsers. A module
-// of lazy.ts.
+// FileReader and ProgressEvent (File API 6): reads a blob of this isolate with events, for code written for browsers. A
+// module of lazy.ts.
 import type { LazyParts } from '../lazy.ts';
 import type { Blob } from '../web/blob.ts';
 
@@ -10,7 +10,18 @@ const DONE = 2;
 type Pack = (blob: Blob, bytes: Uint8Array) => unknown;
 
 export default function createFileReader(parts: LazyParts): Record<string, unknown> {
-  const { Event, EventTarget, DOMException, TextDecoder, blobBytes, btoa, defineEventHandler, dispatchTrusted, isBlob, setTimeout } = parts;
+  const {
+    Event,
+    EventTarget,
+    DOMException,
+    TextDecoder,
+    blobBytes,
+    btoa,
+    defineEventHandler,
+    dispatchTrusted,
+    isBlob,
+    setTimeout,
+  } = parts;
   const { defineConstants, finishInterface, requireArguments, toDictionary, toDomString } = parts.webidl;
 
   class ProgressEvent extends Event {
@@ -66,7 +77,8 @@ export default function createFileReader(parts: LazyParts): Record<string, unkno
       this.#read(arguments.length, blob, ({ type }, bytes) => decode(bytes, label, type));
     }
     readAsDataURL(blob: unknown): void {
-      const pack: Pack = ({ type }, bytes) => `data:${type || 'application/octet-stream'};base64,${btoa(toBinary(bytes))}`;
+      const pack: Pack = ({ type }, bytes) =>
+        `data:${type || 'application/octet-stream'};base64,${btoa(toBinary(bytes))}`;
       this.#read(arguments.length, blob, pack);
     }
 
@@ -120,7 +132,8 @@ export default function createFileReader(parts: LazyParts): Record<string, unkno
       dispatchTrusted(this, new ProgressEvent(type, { lengthComputable: true, loaded, total }));
     }
   }
-  for (const type of ['loadstart', 'progress', 'load', 'abort', 'error', 'loadend']) defineEventHandler(FileReader.prototype, type);
+  for (const type of ['loadstart', 'progress', 'load', 'abort', 'error', 'loadend'])
+    defineEventHandler(FileReader.prototype, type);
   finishInterface(FileReader);
   defineConstants(FileReader, { EMPTY, LOADING, DONE });
 

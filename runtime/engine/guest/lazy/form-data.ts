@@ -1,5 +1,5 @@
-// FormData with the codecs of its two wire forms, used by bodies. Multipart parts are found with byte searches; names and
-// values are decoded one by one, files are slices of the body. A module of lazy.ts.
+// FormData with the codecs of its two wire forms, used by bodies. Multipart parts are found with byte searches; names
+// and values are decoded one by one, files are slices of the body. A module of lazy.ts.
 import { provideModule } from '../modules.ts';
 import { Blob, blobBytes, createBlob, File, isBlob, isFile } from '../web/blob.ts';
 import { parseUrlencoded } from '../web/url-search-params.ts';
@@ -67,7 +67,8 @@ export class FormData {
   forEach(callback: (value: Entry, name: string, form: FormData) => void, thisArgument: unknown = undefined): void {
     requireArguments(arguments.length, 1, 'FormData.forEach');
     if (typeof callback !== 'function') throw new TypeError('FormData.forEach needs a function');
-    for (let at = 0; at < this.#list.length; at++) callback.call(thisArgument, this.#list[at]![1], this.#list[at]![0], this);
+    for (let at = 0; at < this.#list.length; at++)
+      callback.call(thisArgument, this.#list[at]![1], this.#list[at]![0], this);
   }
   keys(): IterableIterator<string> {
     return new FormDataIterator(this, 'keys') as unknown as IterableIterator<string>;
@@ -83,7 +84,11 @@ export class FormData {
   }
 }
 finishInterface(FormData);
-Object.defineProperty(FormData.prototype, Symbol.iterator, { value: FormData.prototype.entries, writable: true, configurable: true });
+Object.defineProperty(FormData.prototype, Symbol.iterator, {
+  value: FormData.prototype.entries,
+  writable: true,
+  configurable: true,
+});
 
 class FormDataIterator {
   readonly #form: FormData;
@@ -98,7 +103,10 @@ class FormDataIterator {
     const entry = listOf(this.#form)[this.#at];
     if (entry === undefined) return { value: undefined, done: true };
     this.#at++;
-    return { value: this.#kind === 'keys' ? entry[0] : this.#kind === 'values' ? entry[1] : [entry[0], entry[1]], done: false };
+    return {
+      value: this.#kind === 'keys' ? entry[0] : this.#kind === 'values' ? entry[1] : [entry[0], entry[1]],
+      done: false,
+    };
   }
 }
 finishIterator(FormDataIterator, 'FormData');
@@ -190,7 +198,10 @@ function parseMultipart(bytes: Uint8Array, delimiter: Uint8Array): FormData {
     const name = dispositionValue(disposition, 'name');
     if (!/^form-data\s*;/i.test(disposition) || name === null) malformed();
     const filename = dispositionValue(disposition, 'filename');
-    const entry = filename === null ? decodeUtf8(content) : new File([createBlob(content, '')], filename, { type: type ?? 'text/plain' });
+    const entry =
+      filename === null
+        ? decodeUtf8(content)
+        : new File([createBlob(content, '')], filename, { type: type ?? 'text/plain' });
     listOf(form).push([name, entry]);
     at = next + 2;
   }

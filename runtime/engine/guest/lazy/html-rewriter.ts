@@ -1,5 +1,5 @@
-// HTMLRewriter, as Cloudflare Workers have it: handlers for parts of an HTML document that streams through. Changes nothing
-// that no handler changes. A module of lazy.ts; parsing is htmlparser2's and css-what's, in html/.
+// HTMLRewriter, as Cloudflare Workers have it: handlers for parts of an HTML document that streams through. Changes
+// nothing that no handler changes. A module of lazy.ts; parsing is htmlparser2's and css-what's, in html/.
 import type { LazyParts } from '../lazy.ts';
 import { Rewriting, type DocumentHandlers, type ElementHandlers, type Rules } from './html/rewriter.ts';
 import { compileSelector, type Matcher } from './html/selector.ts';

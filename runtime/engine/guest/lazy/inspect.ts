@@ -1,5 +1,5 @@
-// Values as text for `console`: the format string of the Console Standard, and objects the way Node shows them. Bounded in
-// depth, width and length; a hostile getter or Proxy costs its own invocation only. A module of lazy.ts.
+// Values as text for `console`: the format string of the Console Standard, and objects the way Node shows them. Bounded
+// in depth, width and length; a hostile getter or Proxy costs its own invocation only. A module of lazy.ts.
 import { provideModule } from '../modules.ts';
 
 const DEPTH_MAX = 4;
@@ -21,9 +21,17 @@ export function format(values: readonly unknown[]): string {
           const value = rest[at++];
           switch (directive) {
             case '%s':
-              return typeof value === 'string' ? value : typeof value === 'object' && value !== null ? inspect(value, 0) : String(value);
+              return typeof value === 'string'
+                ? value
+                : typeof value === 'object' && value !== null
+                  ? inspect(value, 0)
+                  : String(value);
             case '%d':
-              return typeof value === 'bigint' ? `${value}n` : typeof value === 'symbol' ? 'NaN' : String(Number(value));
+              return typeof value === 'bigint'
+                ? `${value}n`
+                : typeof value === 'symbol'
+                  ? 'NaN'
+                  : String(Number(value));
             case '%i':
               return typeof value === 'bigint'
                 ? `${value}n`
@@ -89,7 +97,14 @@ function render(value: unknown, depthMax: number, depth: number, parents: readon
 
 function quote(text: string): string {
   const mark = !text.includes("'") ? "'" : !text.includes('"') ? '"' : '`';
-  return mark + text.replace(/[\\\n\r\t]/g, (letter) => ({ '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' })[letter] as string) + mark;
+  return (
+    mark +
+    text.replace(
+      /[\\\n\r\t]/g,
+      (letter) => ({ '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' })[letter] as string,
+    ) +
+    mark
+  );
 }
 
 function renderObject(value: object, depthMax: number, depth: number, parents: readonly object[]): string {
@@ -99,7 +114,8 @@ function renderObject(value: object, depthMax: number, depth: number, parents: r
   if (value instanceof RegExp) return String(value);
   if (value instanceof Promise) return 'Promise {}';
   const name = constructorName(value);
-  if (value instanceof WeakMap || value instanceof WeakSet || value instanceof WeakRef) return `${name} { <items unknown> }`;
+  if (value instanceof WeakMap || value instanceof WeakSet || value instanceof WeakRef)
+    return `${name} { <items unknown> }`;
   const within = [...parents, value];
   if (depth > depthMax) return Array.isArray(value) ? '[Array]' : `[${name || 'Object'}]`;
   const child = (item: unknown): string => render(item, depthMax, depth + 1, within);
@@ -114,12 +130,19 @@ function renderObject(value: object, depthMax: number, depth: number, parents: r
     return wrap(`Map(${value.size}) `, '{', more(entries, value.size), '}', depth);
   }
   if (value instanceof Set)
-    return wrap(`Set(${value.size}) `, '{', more(bounded(value.values(), value.size).map(child), value.size), '}', depth);
+    return wrap(
+      `Set(${value.size}) `,
+      '{',
+      more(bounded(value.values(), value.size).map(child), value.size),
+      '}',
+      depth,
+    );
   const keys = Reflect.ownKeys(value).filter((key) => Object.prototype.propertyIsEnumerable.call(value, key));
   const fields = keys.slice(0, ENTRIES_MAX).map((key) => {
     const descriptor = Object.getOwnPropertyDescriptor(value, key);
     const label = typeof key === 'symbol' ? `[${key.toString()}]` : /^[A-Za-z_$][\w$]*$/.test(key) ? key : quote(key);
-    if (descriptor?.get !== undefined) return `${label}: ${descriptor.set === undefined ? '[Getter]' : '[Getter/Setter]'}`;
+    if (descriptor?.get !== undefined)
+      return `${label}: ${descriptor.set === undefined ? '[Getter]' : '[Getter/Setter]'}`;
     return `${label}: ${child(descriptor === undefined ? undefined : descriptor.value)}`;
   });
   const prefix = name === 'Object' ? '' : name === '' ? '[Object: null prototype] ' : `${name} `;
@@ -130,7 +153,9 @@ function renderError(error: Error, depthMax: number, depth: number, parents: rea
   const head = typeof error.stack === 'string' && error.stack !== '' ? error.stack : `${error.name}: ${error.message}`;
   const within = [...parents, error];
   const extra = Object.keys(error).filter((key) => key !== 'stack' && key !== 'message');
-  const fields = extra.map((key) => `${key}: ${render((error as unknown as Record<string, unknown>)[key], depthMax, depth + 1, within)}`);
+  const fields = extra.map(
+    (key) => `${key}: ${render((error as unknown as Record<string, unknown>)[key], depthMax, depth + 1, within)}`,
+  );
   if (error.cause !== undefined) fields.push(`[cause]: ${render(error.cause, depthMax, depth + 1, within)}`);
   return fields.length === 0 ? head : `${head} {\n  ${fields.join(',\n  ').replaceAll('\n', '\n  ')}\n}`;
 }

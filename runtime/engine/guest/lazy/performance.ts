@@ -76,7 +76,10 @@ finishInterface(PerformanceMeasure);
 let originMs: number | null = null;
 let startMs = 0;
 
-/** Milliseconds since this isolate first asked for the time, in steps of 5 us: finer ones would let a worker time its neighbours. */
+/**
+ * Milliseconds since this isolate first asked for the time, in steps of 5 us: finer ones would let a worker time its
+ * neighbours.
+ */
 function now(): number {
   if (originMs === null) {
     // The first reading is above zero, too.
@@ -99,7 +102,9 @@ function sorted(list: readonly PerformanceEntry[]): PerformanceEntry[] {
 }
 
 function select(list: readonly PerformanceEntry[], name?: unknown, type?: unknown): PerformanceEntry[] {
-  return sorted(list.filter((one) => (name === undefined || one.name === name) && (type === undefined || one.entryType === type)));
+  return sorted(
+    list.filter((one) => (name === undefined || one.name === name) && (type === undefined || one.entryType === type)),
+  );
 }
 
 function timeOfMark(mark: unknown): number {
@@ -147,11 +152,17 @@ export class Performance extends EventTarget {
       detail: undefined as unknown,
     };
     if (typeof startOrOptions === 'object' && startOrOptions !== null) {
-      ({ start, end, duration, detail } = startOrOptions as { start: unknown; end: unknown; duration: unknown; detail: unknown });
+      ({ start, end, duration, detail } = startOrOptions as {
+        start: unknown;
+        end: unknown;
+        duration: unknown;
+        detail: unknown;
+      });
       const given = [start, end, duration].filter((one) => one !== undefined).length;
       if (given > 0 && endMark !== undefined) throw new TypeError('Measure options and an end mark exclude each other');
       if (given === 3) throw new TypeError('A measure has no start, end and duration at once');
-      if (duration !== undefined && given === 1) throw new TypeError('The duration of a measure needs its start or end');
+      if (duration !== undefined && given === 1)
+        throw new TypeError('The duration of a measure needs its start or end');
     }
     let endTime: number;
     if (end !== undefined) endTime = timeOfMark(end);
@@ -172,11 +183,15 @@ export class Performance extends EventTarget {
   }
   clearMarks(name: unknown = undefined): void {
     void this.#brand;
-    entries = entries.filter((one) => one.entryType !== 'mark' || (name !== undefined && one.name !== toDomString(name)));
+    entries = entries.filter(
+      (one) => one.entryType !== 'mark' || (name !== undefined && one.name !== toDomString(name)),
+    );
   }
   clearMeasures(name: unknown = undefined): void {
     void this.#brand;
-    entries = entries.filter((one) => one.entryType !== 'measure' || (name !== undefined && one.name !== toDomString(name)));
+    entries = entries.filter(
+      (one) => one.entryType !== 'measure' || (name !== undefined && one.name !== toDomString(name)),
+    );
   }
   getEntries(): PerformanceEntry[] {
     void this.#brand;
@@ -248,7 +263,8 @@ export class PerformanceObserver {
     const mode = entryTypes === undefined ? 'type' : 'entryTypes';
     let wanted: string[];
     if (mode === 'type') wanted = [...this.#types, toDomString(type)];
-    else if (typeof entryTypes === 'object' && entryTypes !== null) wanted = [...(entryTypes as Iterable<unknown>)].map(toDomString);
+    else if (typeof entryTypes === 'object' && entryTypes !== null)
+      wanted = [...(entryTypes as Iterable<unknown>)].map(toDomString);
     else throw new TypeError('entryTypes must be a sequence');
     if (this.#mode !== null && this.#mode !== mode)
       throw new DOMException(`An observer of ${this.#mode} cannot observe ${mode} too`, 'InvalidModificationError');
@@ -256,7 +272,8 @@ export class PerformanceObserver {
     this.#types = wanted.filter((one) => supportedTypes.includes(one));
     if (this.#types.length === 0) return;
     observers.add(this);
-    if (type !== undefined && Boolean(buffered)) for (const entry of entries) if (entry.entryType === type) tellObserver(this, entry);
+    if (type !== undefined && Boolean(buffered))
+      for (const entry of entries) if (entry.entryType === type) tellObserver(this, entry);
   }
   disconnect(): void {
     observers.delete(this);
@@ -276,7 +293,8 @@ export class PerformanceObserver {
       if (observer.#queue.length > 1) return;
       void Promise.resolve().then(() => {
         const list = observer.takeRecords();
-        if (list.length > 0) observer.#callback.call(observer, new PerformanceObserverEntryList(internal, list), observer);
+        if (list.length > 0)
+          observer.#callback.call(observer, new PerformanceObserverEntryList(internal, list), observer);
       });
     };
   }

@@ -1,5 +1,6 @@
-// The streams classes, from web-streams-polyfill (figures against Node: bench/README.md, npm run test:wpt streams), and those
-// built on them. A module of lazy.ts: two thirds of the guest's source, which a worker that answers with text never needs.
+// The streams classes, from web-streams-polyfill (figures against Node: bench/README.md, npm run test:wpt streams), and
+// those built on them. A module of lazy.ts: two thirds of the guest's source, which a worker that answers with text
+// never needs.
 import * as polyfill from 'web-streams-polyfill';
 import type { LazyParts } from '../lazy.ts';
 import { createCompressionStreams } from './streams/compression.ts';
@@ -14,8 +15,8 @@ export default function createStreams(parts: LazyParts): Record<string, unknown>
     Object.getPrototypeOf(new ReadableStream().values()) as object,
     Object.getPrototypeOf(asyncGenerator.prototype) as object,
   );
-  // What the standard keeps in slots are properties here, in circles. They are no data: to JSON a stream is an empty object. Not so a
-  // controller, of which the platform tests count the properties.
+  // What the standard keeps in slots are properties here, in circles. They are no data: to JSON a stream is an empty
+  // object. Not so a controller, of which the platform tests count the properties.
   const toJSON = { value: () => ({}), writable: true, configurable: true };
   for (const [name, { prototype }] of Object.entries(polyfill) as [string, { prototype: object }][])
     if (!name.endsWith('Controller')) Object.defineProperty(prototype, 'toJSON', toJSON);

@@ -1,5 +1,5 @@
-// WebSocket and WebSocketPair. The two ends of a pair are joined in this isolate until a response carries one of them away:
-// then the network is the other end. A module of lazy.ts.
+// WebSocket and WebSocketPair. The two ends of a pair are joined in this isolate until a response carries one of them
+// away: then the network is the other end. A module of lazy.ts.
 import type { Part } from '../../bridge/protocol.ts';
 import type { Context } from '../context.ts';
 import type { LazyParts } from '../lazy.ts';
@@ -16,8 +16,18 @@ const REASON_BYTES_MAX = 123;
 const token = /^[a-z0-9!#$%&'*+\-.^_`|~]+$/i;
 
 export default function createWebSockets(parts: LazyParts): Record<string, unknown> {
-  const { CloseEvent, DOMException, ErrorEvent, Event, EventTarget, MessageEvent, URL, blobBytes, createBlob, isBlob } = parts;
-  const { checkpoint, currentContext, currentInvocation, defineEventHandler, dispatchTrusted, host, runInContext, setImmediate } = parts;
+  const { CloseEvent, DOMException, ErrorEvent, Event, EventTarget, MessageEvent, URL, blobBytes, createBlob, isBlob } =
+    parts;
+  const {
+    checkpoint,
+    currentContext,
+    currentInvocation,
+    defineEventHandler,
+    dispatchTrusted,
+    host,
+    runInContext,
+    setImmediate,
+  } = parts;
   const { dropCall, encodeUtf8, isAnyArrayBuffer, startCall } = parts;
   const { NetworkEnd, connectEnd, disconnectEnd, reserveSocketId, socketClasses } = parts.sockets;
   const { defineConstants, finishInterface, internal, requireArguments, toDomString, toUsvString } = parts.webidl;
@@ -108,7 +118,8 @@ export default function createWebSockets(parts: LazyParts): Record<string, unkno
       other: () => this.#other,
       end: endOf(this),
       checkSendable: () => {
-        if (this.#flows || this.#isClient) throw new TypeError('A response needs a WebSocket that has not been accepted');
+        if (this.#flows || this.#isClient)
+          throw new TypeError('A response needs a WebSocket that has not been accepted');
         if (this.#redirected !== null) throw new TypeError('The WebSocket is part of another response already');
       },
       redirect: (to) => {
@@ -161,7 +172,10 @@ export default function createWebSockets(parts: LazyParts): Record<string, unkno
         const bytes = data.byteLength === data.buffer.byteLength ? data : data.slice();
         value = this.#binaryType === 'blob' ? createBlob(bytes, '') : bytes.buffer;
       }
-      dispatchTrusted(this, new MessageEvent('message', { data: value, origin: this.#isClient ? new URL(this.#url).origin : '' }));
+      dispatchTrusted(
+        this,
+        new MessageEvent('message', { data: value, origin: this.#isClient ? new URL(this.#url).origin : '' }),
+      );
     }
 
     /** `answers`: the other end, in this isolate, waits for the answer to its close. */
@@ -179,7 +193,8 @@ export default function createWebSockets(parts: LazyParts): Record<string, unkno
 
     #failed(message: string): void {
       if (this.#redirected !== null) this.#redirected.failed(message, false);
-      else if (this.#state !== CLOSED) dispatchTrusted(this, new ErrorEvent('error', { message, error: new Error(message) }));
+      else if (this.#state !== CLOSED)
+        dispatchTrusted(this, new ErrorEvent('error', { message, error: new Error(message) }));
     }
 
     get url(): string {
@@ -210,7 +225,8 @@ export default function createWebSockets(parts: LazyParts): Record<string, unkno
 
     /** Cloudflare's: events begin to flow to this end of a pair, or to the socket of a response. */
     accept(): void {
-      if (this.#isClient) throw new TypeError('Only an end of a WebSocketPair, or the WebSocket of a response, is accepted');
+      if (this.#isClient)
+        throw new TypeError('Only an end of a WebSocketPair, or the WebSocket of a response, is accepted');
       if (this.#redirected !== null) throw new TypeError('The WebSocket is part of a response');
       if (this.#flows) return;
       this.#flows = true;
@@ -233,7 +249,10 @@ export default function createWebSockets(parts: LazyParts): Record<string, unkno
       // A worker that answers a `close` event with the event's own code, whichever it is, does so to a closed socket.
       if (!this.#isClient && this.#state >= CLOSING) return;
       const status = code === undefined ? NO_CODE : clampShort(code);
-      if (code !== undefined && !(this.#isClient ? status === 1000 || (status >= 3000 && status <= 4999) : mayServerSend(status)))
+      if (
+        code !== undefined &&
+        !(this.#isClient ? status === 1000 || (status >= 3000 && status <= 4999) : mayServerSend(status))
+      )
         throw new DOMException(
           `The close code ${String(code)} is not valid: ${this.#isClient ? '1000 and 3000 to 4999 are' : '1000 to 4999 without 1004, 1005, 1006 and 1015 are'}`,
           'InvalidAccessError',
@@ -256,7 +275,10 @@ export default function createWebSockets(parts: LazyParts): Record<string, unkno
     /** Sockets do not outlive their isolate here. */
     serializeAttachment(): never {
       this.#mustBeOwn();
-      throw new DOMException('WebSockets do not hibernate on this platform: keep state in a binding', 'NotSupportedError');
+      throw new DOMException(
+        'WebSockets do not hibernate on this platform: keep state in a binding',
+        'NotSupportedError',
+      );
     }
     deserializeAttachment(): null {
       this.#mustBeOwn();
@@ -321,7 +343,8 @@ export default function createWebSockets(parts: LazyParts): Record<string, unkno
     else if (url.protocol === 'https:') url = new URL(`wss:${url.href.slice(6)}`);
     if (url.protocol !== 'ws:' && url.protocol !== 'wss:')
       throw new DOMException(`A WebSocket URL has the scheme ws or wss, not ${url.protocol}`, 'SyntaxError');
-    if (url.hash !== '' || url.href.endsWith('#')) throw new DOMException('A WebSocket URL has no fragment', 'SyntaxError');
+    if (url.hash !== '' || url.href.endsWith('#'))
+      throw new DOMException('A WebSocket URL has no fragment', 'SyntaxError');
     return url;
   }
 
@@ -330,7 +353,10 @@ export default function createWebSockets(parts: LazyParts): Record<string, unkno
       typeof value === 'object' && value !== null && Symbol.iterator in value
         ? [...(value as Iterable<unknown>)].map(toDomString)
         : [toDomString(value)];
-    if (list.some((protocol) => !token.test(protocol)) || new Set(list.map((protocol) => protocol.toLowerCase())).size !== list.length)
+    if (
+      list.some((protocol) => !token.test(protocol)) ||
+      new Set(list.map((protocol) => protocol.toLowerCase())).size !== list.length
+    )
       throw new DOMException('The sub-protocols must be different tokens', 'SyntaxError');
     return list;
   }

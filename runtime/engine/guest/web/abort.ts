@@ -1,7 +1,15 @@
-// AbortController and AbortSignal. A signal costs one object until somebody listens; dependents of `AbortSignal.any` are
-// held weakly by their sources unless they can still be observed through a listener.
+// AbortController and AbortSignal. A signal costs one object until somebody listens; dependents of `AbortSignal.any`
+// are held weakly by their sources unless they can still be observed through a listener.
 import { DOMException } from './dom-exception.ts';
-import { dispatchTrusted, Event, EventTarget, defineEventHandler, hasListeners, removal, watchListeners } from './events.ts';
+import {
+  dispatchTrusted,
+  Event,
+  EventTarget,
+  defineEventHandler,
+  hasListeners,
+  removal,
+  watchListeners,
+} from './events.ts';
 import { finishInterface, internal, requireArguments } from './webidl.ts';
 
 /** Aborts a signal of this realm; does nothing when it already is. */
@@ -55,9 +63,11 @@ export class AbortSignal extends EventTarget {
 
   static any(signals: Iterable<AbortSignal>): AbortSignal {
     requireArguments(arguments.length, 1, 'AbortSignal.any');
-    if (typeof signals !== 'object' || signals === null) throw new TypeError('AbortSignal.any needs an iterable of signals');
+    if (typeof signals !== 'object' || signals === null)
+      throw new TypeError('AbortSignal.any needs an iterable of signals');
     const list = [...signals];
-    for (const signal of list) if (!isAbortSignal(signal)) throw new TypeError('AbortSignal.any takes AbortSignals only');
+    for (const signal of list)
+      if (!isAbortSignal(signal)) throw new TypeError('AbortSignal.any takes AbortSignals only');
     return dependentSignal(list);
   }
 
@@ -83,11 +93,13 @@ export class AbortSignal extends EventTarget {
     addDependent = (source, dependent) => {
       (dependent.#sources ??= new Set()).add(source);
       const dependents = (source.#dependents ??= new Set());
-      if (dependents.size % 64 === 63) for (const one of dependents) if (one.deref() === undefined) dependents.delete(one);
+      if (dependents.size % 64 === 63)
+        for (const one of dependents) if (one.deref() === undefined) dependents.delete(one);
       dependents.add(new WeakRef(dependent));
     };
     hold = (dependent) => {
-      if (dependent.#sources !== null) for (const source of dependent.#sources) (source.#held ??= new Set()).add(dependent);
+      if (dependent.#sources !== null)
+        for (const source of dependent.#sources) (source.#held ??= new Set()).add(dependent);
     };
     onAbort = (signal, run) => {
       hold(signal);

@@ -15,6 +15,7 @@ export function atob(data: string): string {
 export function btoa(data: string): string {
   requireArguments(arguments.length, 1, 'btoa');
   const text = host.btoa(toDomString(data));
-  if (text === undefined) throw new DOMException('The string to encode holds a character above U+00FF', 'InvalidCharacterError');
+  if (text === undefined)
+    throw new DOMException('The string to encode holds a character above U+00FF', 'InvalidCharacterError');
   return text;
 }

@@ -1,5 +1,5 @@
-// The blob URLs of this isolate: `URL.createObjectURL` (File API section 8). Used by URL, Request and fetch. Bounded, since
-// nothing but `revokeObjectURL` lets go of a blob.
+// The blob URLs of this isolate: `URL.createObjectURL` (File API section 8). Used by URL, Request and fetch. Bounded,
+// since nothing but `revokeObjectURL` lets go of a blob.
 import { SafeMap } from '../safe.ts';
 import { useModule } from '../modules.ts';
 import { isBlob, type Blob } from './blob.ts';
@@ -10,7 +10,8 @@ const blobs = new SafeMap<string, Blob>();
 /** A URL for a blob; its origin is opaque, as a worker's own is. @throws {TypeError} for anything but a Blob. */
 export function createBlobUrl(blob: unknown): string {
   if (!isBlob(blob)) throw new TypeError('URL.createObjectURL needs a Blob');
-  if (blobs.size >= blobUrlsMax) throw new TypeError(`An isolate holds at most ${blobUrlsMax} blob URLs: revoke those that are done with`);
+  if (blobs.size >= blobUrlsMax)
+    throw new TypeError(`An isolate holds at most ${blobUrlsMax} blob URLs: revoke those that are done with`);
   const url = `blob:null/${useModule('crypto').crypto.randomUUID()}`;
   blobs.set(url, blob);
   return url;

@@ -2,7 +2,15 @@
 import { createByteStream, type ReadableStream } from './streams.ts';
 import { decodeBody, isAnyArrayBuffer, toBytes } from './text.ts';
 import { encodeUtf8 } from './utf8.ts';
-import { finishInterface, internal, requireArguments, toDictionary, toDomString, toEnumeration, toUsvString } from './webidl.ts';
+import {
+  finishInterface,
+  internal,
+  requireArguments,
+  toDictionary,
+  toDomString,
+  toEnumeration,
+  toUsvString,
+} from './webidl.ts';
 
 /** The bytes of a blob, shared with it: whoever changes or transfers them copies first. */
 export let blobBytes: (blob: Blob) => Uint8Array;
@@ -34,7 +42,8 @@ export class Blob {
     // Arguments are converted from left to right; both run script.
     const pieces = parts === undefined ? [] : readParts(parts);
     const { endings, type } = toDictionary(options, 'Blob options');
-    const native = endings !== undefined && toEnumeration(endings, ['transparent', 'native'], 'The endings option') === 'native';
+    const native =
+      endings !== undefined && toEnumeration(endings, ['transparent', 'native'], 'The endings option') === 'native';
     this.#bytes = joinParts(pieces, native);
     if (type !== undefined) this.#type = normalType(toDomString(type));
   }
@@ -59,7 +68,8 @@ export class Blob {
     return createByteStream({
       type: 'bytes',
       pull(controller) {
-        if (at < bytes.byteLength) controller.enqueue(bytes.slice(at, (at += streamChunkBytes)) as Uint8Array<ArrayBuffer>);
+        if (at < bytes.byteLength)
+          controller.enqueue(bytes.slice(at, (at += streamChunkBytes)) as Uint8Array<ArrayBuffer>);
         if (at < bytes.byteLength) return;
         controller.close();
         controller.byobRequest?.respond(0);

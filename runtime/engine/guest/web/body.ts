@@ -1,5 +1,5 @@
-// The Body mixin of Request and Response. Content stays what it was made from (a string, bytes, a body on the host) and is
-// handed on as it is; a ReadableStream exists only once `.body` was read. Nothing here knows requests or responses.
+// The Body mixin of Request and Response. Content stays what it was made from (a string, bytes, a body on the host) and
+// is handed on as it is; a ReadableStream exists only once `.body` was read. Nothing here knows requests or responses.
 import type { HostBody } from '../host.ts';
 import { giveBack } from '../spent.ts';
 import { Blob, blobBytes, isBlob } from './blob.ts';
@@ -29,7 +29,9 @@ export const textType = 'text/plain;charset=UTF-8';
 
 /** Whether content lies on the host and nobody has read it. */
 export function isHostBody(content: BodyContent): content is HostBody {
-  return typeof content === 'object' && content !== null && !(content instanceof Uint8Array) && !isReadableStream(content);
+  return (
+    typeof content === 'object' && content !== null && !(content instanceof Uint8Array) && !isReadableStream(content)
+  );
 }
 
 /** A body and how far it was used; one for each Request or Response that has content and was looked into. */
@@ -50,18 +52,23 @@ export class Body {
 /** What a body argument says. */
 interface ExtractedBody {
   readonly content: Exclude<BodyContent, null>;
-  /** The content type that it implies. */ readonly type: string | null;
-  /** Its bytes are a blob's. */ readonly shared?: boolean;
+  /** The content type that it implies. */
+  readonly type: string | null;
+  /** Its bytes are a blob's. */
+  readonly shared?: boolean;
 }
 
 export function extractBody(init: unknown): ExtractedBody {
   if (typeof init === 'object' && init !== null) {
     if (isReadableStream(init)) {
-      if (isLocked(init) || isDisturbed(init)) throw new TypeError('A body cannot be made from a stream that is locked or was read');
+      if (isLocked(init) || isDisturbed(init))
+        throw new TypeError('A body cannot be made from a stream that is locked or was read');
       return { content: init, type: null };
     }
-    if (ArrayBuffer.isView(init) || isAnyArrayBuffer(init)) return { content: toBytes(init, 'A body').slice(), type: null };
-    if (isUrlSearchParams(init)) return { content: init.toString(), type: 'application/x-www-form-urlencoded;charset=UTF-8' };
+    if (ArrayBuffer.isView(init) || isAnyArrayBuffer(init))
+      return { content: toBytes(init, 'A body').slice(), type: null };
+    if (isUrlSearchParams(init))
+      return { content: init.toString(), type: 'application/x-www-form-urlencoded;charset=UTF-8' };
     if (isBlob(init)) return { content: blobBytes(init), type: init.type === '' ? null : init.type, shared: true };
     const forms = loadedModule('form-data');
     if (forms?.isFormData(init) === true) return forms.toMultipart(init);
@@ -85,7 +92,8 @@ export function bodyStream(body: Body | null): ReadableStream<unknown> | null {
   const { content } = body;
   if (body.used) body.stream = createSpentStream();
   else if (typeof content === 'string') body.stream = streamFromContent(() => content);
-  else if (content instanceof Uint8Array) body.stream = streamFromContent(() => (body.shared ? content.slice() : content));
+  else if (content instanceof Uint8Array)
+    body.stream = streamFromContent(() => (body.shared ? content.slice() : content));
   else if (isHostBody(content)) body.stream = streamFromHostBody(content);
   else body.stream = content;
   return body.stream;

@@ -1,5 +1,5 @@
-// How platform objects are cloned and transferred: whoever has such objects says so here, and structuredClone, which comes with its
-// first use (../lazy/messages), reads it.
+// How platform objects are cloned and transferred: whoever has such objects says so here, and structuredClone, which
+// comes with its first use (../lazy/messages), reads it.
 
 /** How a kind of platform object is cloned or transferred. */
 export interface CloneSteps {

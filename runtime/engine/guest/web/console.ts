@@ -21,7 +21,10 @@ function write(level: LogLevel, text: string, invocation: Invocation | undefined
   const account = invocation ?? nobody;
   if (account.logBytes > logBytesMax) return;
   account.logBytes += text.length + 16;
-  const line = account.logBytes > logBytesMax ? `${text.slice(0, 1024)} [log cut: more than ${logBytesMax} bytes in one invocation]` : text;
+  const line =
+    account.logBytes > logBytesMax
+      ? `${text.slice(0, 1024)} [log cut: more than ${logBytesMax} bytes in one invocation]`
+      : text;
   send(toHost.log, invocation?.id ?? 0, level, toJson(line));
 }
 
@@ -40,7 +43,9 @@ export function reportUncaught(error: unknown, prefix: string, invocation: Invoc
 /** The text of values; text alone, which most lines are, needs no more. */
 function format(values: readonly unknown[]): string {
   const [first] = values;
-  return values.length === 1 && typeof first === 'string' && !first.includes('%') ? first : useModule('inspect').format(values);
+  return values.length === 1 && typeof first === 'string' && !first.includes('%')
+    ? first
+    : useModule('inspect').format(values);
 }
 
 function inspect(value: unknown): string {
@@ -73,7 +78,8 @@ function table(rows: unknown = undefined, columns: unknown = undefined): void {
   const wanted = Array.isArray(columns) ? columns.map(String) : null;
   const names = new Set<string>();
   const lines: { key: string; cells: Map<string, string> }[] = [];
-  const entries: Iterable<[unknown, unknown]> = rows instanceof Map || Array.isArray(rows) ? rows.entries() : Object.entries(rows);
+  const entries: Iterable<[unknown, unknown]> =
+    rows instanceof Map || Array.isArray(rows) ? rows.entries() : Object.entries(rows);
   for (const [key, row] of entries) {
     const cells = new Map<string, string>();
     if (row !== null && typeof row === 'object') {
@@ -90,9 +96,14 @@ function table(rows: unknown = undefined, columns: unknown = undefined): void {
   }
   const heads = ['(index)', ...names];
   const body = lines.map(({ key, cells }) => [key, ...[...names].map((name) => cells.get(name) ?? '')]);
-  const widths = heads.map((head, column) => Math.max(head.length, ...body.map((row) => (row[column] as string).length)));
-  const draw = (row: string[]): string => `| ${row.map((cell, column) => cell.padEnd(widths[column] as number)).join(' | ')} |`;
-  print('info', [[draw(heads), `|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`, ...body.map(draw)].join('\n')]);
+  const widths = heads.map((head, column) =>
+    Math.max(head.length, ...body.map((row) => (row[column] as string).length)),
+  );
+  const draw = (row: string[]): string =>
+    `| ${row.map((cell, column) => cell.padEnd(widths[column] as number)).join(' | ')} |`;
+  print('info', [
+    [draw(heads), `|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`, ...body.map(draw)].join('\n'),
+  ]);
 }
 
 const members = {
@@ -106,7 +117,9 @@ const members = {
     if (condition) return;
     print(
       'error',
-      typeof values[0] === 'string' ? [`Assertion failed: ${values[0]}`, ...values.slice(1)] : ['Assertion failed', ...values],
+      typeof values[0] === 'string'
+        ? [`Assertion failed: ${values[0]}`, ...values.slice(1)]
+        : ['Assertion failed', ...values],
     );
   },
   dir: (value: unknown = undefined): void => print('info', [inspect(value)]),

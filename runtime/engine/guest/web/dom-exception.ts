@@ -1,5 +1,5 @@
-// DOMException: an Error whose name and message are read-only accessors on the prototype and that carries a legacy code.
-// Thrown by every API of web/ that the standards let throw one.
+// DOMException: an Error whose name and message are read-only accessors on the prototype and that carries a legacy
+// code. Thrown by every API of web/ that the standards let throw one.
 import { captureStackTrace, defineConstants, finishInterface, toDictionary, toDomString } from './webidl.ts';
 
 const legacyCodes: Record<string, number> = {
@@ -96,9 +96,14 @@ for (const [name, code] of Object.entries(legacyCodes)) {
   constantNames[`${stem.replace('URLMismatch', 'URL_Mismatch').replace('In_Use', 'InUse').toUpperCase()}_ERR`] = code;
 }
 // Scripts that list the constants see them by code.
-defineConstants(DOMException, Object.fromEntries(Object.entries(constantNames).sort(([, one], [, other]) => one - other)));
+defineConstants(
+  DOMException,
+  Object.fromEntries(Object.entries(constantNames).sort(([, one], [, other]) => one - other)),
+);
 
-/** What is thrown beyond a bound of an API: a DOMException that may say how much is allowed and how much was asked for. */
+/**
+ * What is thrown beyond a bound of an API: a DOMException that may say how much is allowed and how much was asked for.
+ */
 export class QuotaExceededError extends DOMException {
   readonly #quota: number | null;
   readonly #requested: number | null;

@@ -145,7 +145,8 @@ export class Event {
   static {
     isTrustedEvent = (event) => (event.#flags & trusted) !== 0;
     isDispatching = (event) => {
-      if (typeof event !== 'object' || event === null || !(#type in event)) throw new TypeError('dispatchEvent needs an Event');
+      if (typeof event !== 'object' || event === null || !(#type in event))
+        throw new TypeError('dispatchEvent needs an Event');
       return (event.#flags & dispatching) !== 0;
     };
     beginDispatch = (event, target, isTrusted) => {
@@ -173,7 +174,10 @@ export type EventListener = ((this: unknown, event: Event) => unknown) | { handl
 export interface RemovalSignal {
   readonly aborted: boolean;
 }
-export const removal: { check(signal: unknown): RemovalSignal; onAbort(signal: RemovalSignal, remove: () => void): void } = {
+export const removal: {
+  check(signal: unknown): RemovalSignal;
+  onAbort(signal: RemovalSignal, remove: () => void): void;
+} = {
   check: () => {
     throw new TypeError('No AbortSignal here');
   },
@@ -216,7 +220,9 @@ export class EventTarget {
     const isPassive = read !== null && Boolean(read.passive);
     const signal = read === null || read.signal === undefined ? null : removal.check(read.signal);
     if (callback === null || callback === undefined || signal?.aborted === true) return;
-    const present = this.#listeners?.some((one) => one.callback === callback && one.type === name && one.capture === capture);
+    const present = this.#listeners?.some(
+      (one) => one.callback === callback && one.type === name && one.capture === capture,
+    );
     if (present === true) return;
     const listener: Listener = { type: name, callback, capture, once, passive: isPassive, removed: false };
     addListener(this, listener);
@@ -227,9 +233,12 @@ export class EventTarget {
     requireArguments(arguments.length, 2, 'removeEventListener');
     const name = toDomString(type);
     checkCallback(callback);
-    const init = typeof options === 'object' || typeof options === 'function' ? (options as { capture?: unknown } | null) : null;
+    const init =
+      typeof options === 'object' || typeof options === 'function' ? (options as { capture?: unknown } | null) : null;
     const capture = init === null ? Boolean(options) : Boolean(init.capture);
-    const found = this.#listeners?.find((one) => one.callback === callback && one.type === name && one.capture === capture);
+    const found = this.#listeners?.find(
+      (one) => one.callback === callback && one.type === name && one.capture === capture,
+    );
     if (found !== undefined) remove(this.#listeners, found);
   }
 
@@ -321,7 +330,10 @@ export function defineEventHandler(prototype: object, type: string): void {
       set [name](value: unknown) {
         const target = this as unknown as EventTarget;
         const handlers = handlersOf(target);
-        const callback = (typeof value === 'object' || typeof value === 'function') && value !== null ? (value as EventListener) : null;
+        const callback =
+          (typeof value === 'object' || typeof value === 'function') && value !== null
+            ? (value as EventListener)
+            : null;
         const current = handlers.get(type);
         if (callback === null) {
           if (current === undefined) return;
@@ -332,7 +344,14 @@ export function defineEventHandler(prototype: object, type: string): void {
             const now = handlers.get(type)?.callback;
             if (typeof now === 'function' && now.call(this, event) === false) event.preventDefault();
           };
-          const listener: Listener = { type, callback: run, capture: false, once: false, passive: false, removed: false };
+          const listener: Listener = {
+            type,
+            callback: run,
+            capture: false,
+            once: false,
+            passive: false,
+            removed: false,
+          };
           handlers.set(type, { callback, listener });
           addListener(target, listener);
         } else current.callback = callback;

@@ -1,5 +1,5 @@
-// `fetch`: the guest half. The network is the host's (egress policy, limits, connection pool); what crosses is the request's
-// head and body and the response's.
+// `fetch`: the guest half. The network is the host's (egress policy, limits, connection pool); what crosses is the
+// request's head and body and the response's.
 import type { HostCallName, Part } from '../../bridge/protocol.ts';
 import { dropCall, startCall } from '../calls.ts';
 import type { HostBody, HostReply } from '../host.ts';
@@ -28,7 +28,8 @@ interface Head {
 
 const upgrade = /(?:^|\0)upgrade\0websocket\0/i;
 
-// Streams that the guest sends outside a response have negative ids, so that they never meet an invocation's or the host's.
+// Streams that the guest sends outside a response have negative ids, so that they never meet an invocation's or the
+// host's.
 let nextStream = -1;
 
 /** An id for a body that goes to the host outside a response. */
@@ -49,7 +50,12 @@ export function createFetcher(
   return Object.freeze({ fetch: (input: unknown, init?: unknown) => fetchThrough(name, target, input, init) });
 }
 
-async function fetchThrough(name: HostCallName, target: Record<string, string>, input: unknown, init: unknown): Promise<Response> {
+async function fetchThrough(
+  name: HostCallName,
+  target: Record<string, string>,
+  input: unknown,
+  init: unknown,
+): Promise<Response> {
   // Constructing a Request validates everything and rejects with the TypeError that the Fetch Standard names.
   const request = init === undefined && input instanceof Request ? input : new Request(input as never, init as never);
   const { method, url, headerBlock, body, redirect, signal, blob } = takeRequest(request);
@@ -66,7 +72,15 @@ async function fetchThrough(name: HostCallName, target: Record<string, string>, 
   // The first chunks may come in the same entry as the head: their stream is open before the entry reads on.
   let incoming: HostBody | null = null;
   const socket = name === 'fetch' && method === 'GET' && upgrade.test(headerBlock) ? prepareFetchedSocket() : null;
-  const args = { ...target, method, url, headers: headerBlock, redirect, stream, ...(socket === null ? {} : { socket: socket.id }) };
+  const args = {
+    ...target,
+    method,
+    url,
+    headers: headerBlock,
+    redirect,
+    stream,
+    ...(socket === null ? {} : { socket: socket.id }),
+  };
   const call = startCall(socket === null ? name : 'socket.connect', args, parts, (reply, owner) => {
     const { stream: id } = reply.value as Head;
     if (id === null) return;
@@ -98,7 +112,11 @@ async function fetchThrough(name: HostCallName, target: Record<string, string>, 
 
 type Signal = NonNullable<ReturnType<typeof takeRequest>['signal']>;
 
-function abortable(call: { id: number; reply: Promise<HostReply> }, signal: Signal, stream: number | null): Promise<HostReply> {
+function abortable(
+  call: { id: number; reply: Promise<HostReply> },
+  signal: Signal,
+  stream: number | null,
+): Promise<HostReply> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => {
       dropCall(call.id);

@@ -40,7 +40,8 @@ const attributes = { navigator };
 
 function define(target: object, name: string, value: unknown, enumerable: boolean): void {
   // A bundler renames what shares its name with a global that some other module mentions.
-  if (typeof value === 'function' && value.name !== name) Object.defineProperty(value, 'name', { value: name, configurable: true });
+  if (typeof value === 'function' && value.name !== name)
+    Object.defineProperty(value, 'name', { value: name, configurable: true });
   Object.defineProperty(target, name, { value, enumerable, writable: true, configurable: true });
 }
 

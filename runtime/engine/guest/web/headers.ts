@@ -1,8 +1,17 @@
 // Headers over a flat list of lower-case names and values. A list that came over the bridge stays one unparsed block
-// until somebody looks inside, and a plain object becomes a block without a list. Used by request.ts, response.ts, fetch.
+// until somebody looks inside, and a plain object becomes a block without a list. Used by request.ts, response.ts,
+// fetch.
 //
 // Like other server runtimes it refuses no header name by its meaning: `cookie`, `host` and `set-cookie` are ordinary.
-import { finishInterface, finishIterator, internal, isObject, requireArguments, toByteString, toSequence } from './webidl.ts';
+import {
+  finishInterface,
+  finishIterator,
+  internal,
+  isObject,
+  requireArguments,
+  toByteString,
+  toSequence,
+} from './webidl.ts';
 
 export type HeadersGuard = 'none' | 'immutable';
 export type HeadersInit = Headers | Record<string, string> | Iterable<Iterable<string>>;
@@ -260,7 +269,11 @@ export class Headers {
   }
 }
 finishInterface(Headers);
-Object.defineProperty(Headers.prototype, Symbol.iterator, { value: Headers.prototype.entries, writable: true, configurable: true });
+Object.defineProperty(Headers.prototype, Symbol.iterator, {
+  value: Headers.prototype.entries,
+  writable: true,
+  configurable: true,
+});
 
 /** Headers over a block `name\0value\0...` whose names are lower-case; the block is trusted and parsed on first use. */
 export function headersFromBlock(block: string, guard: HeadersGuard): Headers {
@@ -288,8 +301,8 @@ export function blockFromInit(init: unknown, impliedType: string | null): string
     if (impliedType !== null) addMissing(headers, 'content-type', impliedType);
     return blockOf(headers);
   }
-  // A copy asks a Proxy once for its keys, and of each for its descriptor and its value, as the standard wants it; of a plain object it
-  // costs a third of asking for them one by one.
+  // A copy asks a Proxy once for its keys, and of each for its descriptor and its value, as the standard wants it; of a
+  // plain object it costs a third of asking for them one by one.
   const record = { ...(init as Record<string, unknown>) };
   if (Object.getOwnPropertySymbols(record).length > 0) throw new TypeError(symbolName);
   let block = '';
@@ -381,7 +394,8 @@ class HeadersIterator {
     const at = this.#at;
     if (at >= sorted.length) return { value: undefined, done: true };
     this.#at = at + 2;
-    const value = this.#kind === 'keys' ? sorted[at]! : this.#kind === 'values' ? sorted[at + 1]! : [sorted[at]!, sorted[at + 1]!];
+    const value =
+      this.#kind === 'keys' ? sorted[at]! : this.#kind === 'values' ? sorted[at + 1]! : [sorted[at]!, sorted[at + 1]!];
     return { value, done: false };
   }
 }

@@ -1,5 +1,5 @@
-// reportError and the way out for exceptions that no script can catch (event listeners, microtasks, timers). main.ts sets
-// `uncaught.report`, which fires the `error` event of the global and logs what is left.
+// reportError and the way out for exceptions that no script can catch (event listeners, microtasks, timers). main.ts
+// sets `uncaught.report`, which fires the `error` event of the global and logs what is left.
 import { requireArguments } from './webidl.ts';
 
 /** Where uncaught exceptions go; swallowed until the engine sets it. */

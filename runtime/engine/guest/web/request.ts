@@ -4,10 +4,27 @@ import { AbortController, dependentSignal, isAbortSignal, type AbortSignal } fro
 import type { Blob } from './blob.ts';
 import { blobOfUrl } from './blob-url.ts';
 import { copyHeaders, Headers, headersFromBlock, headersToBlock, isHeaders, addMissing } from './headers.ts';
-import { Body, cloneBody, extractBody, installBodyMembers, moveBody, takeBody, type BodyContent, type BodyMembers } from './body.ts';
+import {
+  Body,
+  cloneBody,
+  extractBody,
+  installBodyMembers,
+  moveBody,
+  takeBody,
+  type BodyContent,
+  type BodyMembers,
+} from './body.ts';
 import { hasSource, isReadableStream } from './streams.ts';
 import { parseUrl } from './url.ts';
-import { finishInterface, internal, requireArguments, toByteString, toDictionary, toDomString, toEnumeration } from './webidl.ts';
+import {
+  finishInterface,
+  internal,
+  requireArguments,
+  toByteString,
+  toDictionary,
+  toDomString,
+  toEnumeration,
+} from './webidl.ts';
 
 const methodToken = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const safelistedMethods = new Set(['GET', 'HEAD', 'POST']);
@@ -44,10 +61,13 @@ export interface TakenRequest {
   readonly body: BodyContent;
   readonly redirect: 'follow' | 'error' | 'manual';
   readonly signal: AbortSignal | null;
-  /** What a blob URL named when the request was made. */ readonly blob: Blob | null;
+  /** What a blob URL named when the request was made. */
+  readonly blob: Blob | null;
 }
 
-/** The request of an invocation. The url is absolute and serialised, the block's names are lower-case; both are trusted. */
+/**
+ * The request of an invocation. The url is absolute and serialised, the block's names are lower-case; both are trusted.
+ */
 export let createIncomingRequest: (
   method: string,
   url: string,
@@ -55,7 +75,9 @@ export let createIncomingRequest: (
   body: BodyContent,
   signal: () => AbortSignal,
 ) => Request;
-/** Takes a request apart to send it; its body counts as used afterwards. @throws {TypeError} when it was used already. */
+/**
+ * Takes a request apart to send it; its body counts as used afterwards. @throws {TypeError} when it was used already.
+ */
 export let takeRequest: (request: Request) => TakenRequest;
 export let isRequest: (value: unknown) => value is Request;
 
@@ -138,25 +160,30 @@ export class Request {
       this.#body = new Body(content, shared);
       if (type !== null) addMissing(this.headers, 'content-type', type);
     } else if (source !== null && body === undefined) {
-      if (source.#body !== null && isReadableStream(source.#body.content) && !hasSource(source.#body.content)) this.#refuseStreamMode();
+      if (source.#body !== null && isReadableStream(source.#body.content) && !hasSource(source.#body.content))
+        this.#refuseStreamMode();
       this.#body = moveBody(source.#body);
     }
   }
 
   #refuseStreamMode(): void {
     const { mode } = this.#modes;
-    if (mode !== 'same-origin' && mode !== 'cors') throw new TypeError(`A request in mode "${mode}" cannot have a stream as its body`);
+    if (mode !== 'same-origin' && mode !== 'cors')
+      throw new TypeError(`A request in mode "${mode}" cannot have a stream as its body`);
   }
 
   #readModes(options: Record<string, unknown>): void {
     const { cache, credentials, integrity, keepalive, mode, redirect, referrer, referrerPolicy } = options;
-    if (options['window'] !== undefined && options['window'] !== null) throw new TypeError('The window option can only be null');
+    if (options['window'] !== undefined && options['window'] !== null)
+      throw new TypeError('The window option can only be null');
     const changes: Partial<RequestModes> = {};
     if (referrer !== undefined) {
       const text = toDomString(referrer);
-      changes.referrer = text === '' ? '' : parseUrl(text).href === 'about:client' ? 'about:client' : parseUrl(text).href;
+      changes.referrer =
+        text === '' ? '' : parseUrl(text).href === 'about:client' ? 'about:client' : parseUrl(text).href;
     }
-    if (referrerPolicy !== undefined) changes.referrerPolicy = toEnumeration(referrerPolicy, referrerPolicies, 'The referrerPolicy option');
+    if (referrerPolicy !== undefined)
+      changes.referrerPolicy = toEnumeration(referrerPolicy, referrerPolicies, 'The referrerPolicy option');
     if (mode !== undefined) {
       if (mode === 'navigate') throw new TypeError('A request cannot be made in mode "navigate"');
       changes.mode = toEnumeration(mode, ['same-origin', 'no-cors', 'cors', 'websocket'], 'The mode option');
@@ -164,10 +191,14 @@ export class Request {
     if (credentials !== undefined)
       changes.credentials = toEnumeration(credentials, ['omit', 'same-origin', 'include'], 'The credentials option');
     if (cache !== undefined) changes.cache = toEnumeration(cache, cacheModes, 'The cache option');
-    if ((changes.cache ?? this.#modes.cache) === 'only-if-cached' && (changes.mode ?? this.#modes.mode) !== 'same-origin') {
+    if (
+      (changes.cache ?? this.#modes.cache) === 'only-if-cached' &&
+      (changes.mode ?? this.#modes.mode) !== 'same-origin'
+    ) {
       throw new TypeError('The cache mode "only-if-cached" needs the mode "same-origin"');
     }
-    if (redirect !== undefined) changes.redirect = toEnumeration(redirect, ['follow', 'error', 'manual'] as const, 'The redirect option');
+    if (redirect !== undefined)
+      changes.redirect = toEnumeration(redirect, ['follow', 'error', 'manual'] as const, 'The redirect option');
     if (integrity !== undefined) changes.integrity = toDomString(integrity);
     if (keepalive !== undefined) changes.keepalive = Boolean(keepalive);
     const { duplex } = options;
@@ -225,13 +256,14 @@ export class Request {
     return false;
   }
   /**
-   * `httpProtocol` of the connection to this handler and the client's `accept-encoding`. What would be a guess (country, TLS
-   * version behind a proxy, round-trip time) is absent.
+   * `httpProtocol` of the connection to this handler and the client's `accept-encoding`. What would be a guess
+   * (country, TLS version behind a proxy, round-trip time) is absent.
    */
   get cf(): unknown {
     if (this.#cf === undefined && this.#isIncoming) {
       const encoding = this.headers.get('accept-encoding');
-      this.#cf = encoding === null ? { httpProtocol: 'HTTP/1.1' } : { httpProtocol: 'HTTP/1.1', clientAcceptEncoding: encoding };
+      this.#cf =
+        encoding === null ? { httpProtocol: 'HTTP/1.1' } : { httpProtocol: 'HTTP/1.1', clientAcceptEncoding: encoding };
     }
     return this.#cf;
   }
@@ -312,7 +344,8 @@ function normalMethod(value: unknown): string {
   if (normalisedMethods.has(method)) return method;
   if (!methodToken.test(method)) throw new TypeError(`"${method}" is not a valid HTTP method`);
   const upper = method.toUpperCase();
-  if (upper === 'CONNECT' || upper === 'TRACE' || upper === 'TRACK') throw new TypeError(`The method ${upper} is forbidden`);
+  if (upper === 'CONNECT' || upper === 'TRACE' || upper === 'TRACK')
+    throw new TypeError(`The method ${upper} is forbidden`);
   return normalisedMethods.has(upper) ? upper : method;
 }
 

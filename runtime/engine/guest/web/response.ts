@@ -1,7 +1,16 @@
-// Response. The hot path is `new Response(text, { headers })` -> takeResponse: no Headers object, no Body object, no stream
-// and no encoding on the way, one header block built while the plain object is read.
+// Response. The hot path is `new Response(text, { headers })` -> takeResponse: no Headers object, no Body object, no
+// stream and no encoding on the way, one header block built while the plain object is read.
 import { blockFromInit, copyHeaders, headersFromBlock, headersToBlock, type Headers } from './headers.ts';
-import { Body, cloneBody, extractBody, installBodyMembers, takeBody, textType, type BodyContent, type BodyMembers } from './body.ts';
+import {
+  Body,
+  cloneBody,
+  extractBody,
+  installBodyMembers,
+  takeBody,
+  textType,
+  type BodyContent,
+  type BodyMembers,
+} from './body.ts';
 import { parseUrl } from './url.ts';
 import { socketClasses } from '../sockets.ts';
 import { finishInterface, internal, requireArguments, toByteString } from './webidl.ts';
@@ -82,7 +91,8 @@ export class Response {
   }
 
   #initialise(init: unknown, content: BodyContent, type: string | null): void {
-    if (typeof init !== 'object' && typeof init !== 'function') throw new TypeError('Response options must be an object');
+    if (typeof init !== 'object' && typeof init !== 'function')
+      throw new TypeError('Response options must be an object');
     const { headers, status, statusText, webSocket } = init as {
       headers?: unknown;
       status?: unknown;
@@ -102,7 +112,8 @@ export class Response {
       this.#statusText = text;
     }
     if (webSocket !== undefined && webSocket !== null) {
-      if (socketClasses.internalsOf(webSocket) === null) throw new TypeError('The webSocket of a response must be a WebSocket');
+      if (socketClasses.internalsOf(webSocket) === null)
+        throw new TypeError('The webSocket of a response must be a WebSocket');
       if (this.#status !== 101) throw new RangeError('A response with a WebSocket must have the status 101');
       this.#webSocket = webSocket;
     }
@@ -124,7 +135,8 @@ export class Response {
   static redirect(url: string, status: number = 302): Response {
     requireArguments(arguments.length, 1, 'Response.redirect');
     const { href } = parseUrl(url);
-    if (![301, 302, 303, 307, 308].includes(Number(status))) throw new RangeError(`${String(status)} is not a redirect status`);
+    if (![301, 302, 303, 307, 308].includes(Number(status)))
+      throw new RangeError(`${String(status)} is not a redirect status`);
     const response = new Response(internal);
     response.#status = Number(status);
     response.#block = `location\0${href}\0`;

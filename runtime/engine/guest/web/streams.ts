@@ -1,5 +1,5 @@
-// What bodies need of streams: reading their internal slots, streams over host bodies and bytes. The classes themselves are in
-// ../lazy/streams.ts and come with the first stream.
+// What bodies need of streams: reading their internal slots, streams over host bodies and bytes. The classes themselves
+// are in ../lazy/streams.ts and come with the first stream.
 import type { ReadableStream, UnderlyingByteSource } from 'web-streams-polyfill';
 import type { HostBody } from '../host.ts';
 import { giveBack } from '../spent.ts';
@@ -130,7 +130,10 @@ class SourcedStream extends Returned {
   }
 }
 
-/** Takes the source back from a stream of ours that nobody has read, which counts as read from then on; null for any other stream. */
+/**
+ * Takes the source back from a stream of ours that nobody has read, which counts as read from then on; null for any
+ * other stream.
+ */
 export function takeSource(stream: ReadableStream<unknown>): StreamSource | null {
   const slots = stream as unknown as ReadableSlots;
   if (slots._disturbed || slots._state !== 'readable' || isLocked(stream)) return null;
@@ -161,7 +164,10 @@ export function streamFromHostBody(body: HostBody): ReadableStream<Uint8Array> {
   return stream;
 }
 
-/** A byte stream of one chunk, made when it is asked for. The buffer is the stream's own from then on, and whoever takes the source back owns it. */
+/**
+ * A byte stream of one chunk, made when it is asked for. The buffer is the stream's own from then on, and whoever takes
+ * the source back owns it.
+ */
 export function streamFromContent(source: () => string | Uint8Array): ReadableStream<Uint8Array> {
   const stream = createByteStream({
     type: 'bytes',
@@ -215,7 +221,8 @@ export async function readHostBody(body: HostBody): Promise<Uint8Array<ArrayBuff
 }
 
 function concatenate(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  if (chunks.length === 1 && chunks[0]!.byteLength === chunks[0]!.buffer.byteLength) return chunks[0] as Uint8Array<ArrayBuffer>;
+  if (chunks.length === 1 && chunks[0]!.byteLength === chunks[0]!.buffer.byteLength)
+    return chunks[0] as Uint8Array<ArrayBuffer>;
   let size = 0;
   for (const chunk of chunks) size += chunk.byteLength;
   const whole = new Uint8Array(size);

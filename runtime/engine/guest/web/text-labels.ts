@@ -54,5 +54,7 @@ export function encodingOf(label: string): string | undefined {
       for (const one of labels) encodings.set(one, name!);
     }
   }
-  return encodings.get(label.replace(/^[\t\n\f\r ]+|[\t\n\f\r ]+$/g, '').replace(/[A-Z]+/g, (letters) => letters.toLowerCase()));
+  return encodings.get(
+    label.replace(/^[\t\n\f\r ]+|[\t\n\f\r ]+$/g, '').replace(/[A-Z]+/g, (letters) => letters.toLowerCase()),
+  );
 }

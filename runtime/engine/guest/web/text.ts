@@ -1,5 +1,5 @@
-// TextEncoder and TextDecoder. UTF-8, UTF-16 and windows-1252 are decoded here, long UTF-8 by V8's own decoder; the tables
-// of the other encodings are on the host.
+// TextEncoder and TextDecoder. UTF-8, UTF-16 and windows-1252 are decoded here, long UTF-8 by V8's own decoder; the
+// tables of the other encodings are on the host.
 import { host } from '../host.ts';
 import { encodingOf } from './text-labels.ts';
 import { createUtf8Carry, decodeUtf8, encodeInto, encodeUtf8, fromUnits, type Utf8Carry } from './utf8.ts';
@@ -33,7 +33,9 @@ finishInterface(TextEncoder);
 export function toBytes(source: unknown, what: string): Uint8Array {
   if (source instanceof Uint8Array) return source;
   if (ArrayBuffer.isView(source)) {
-    return source.buffer.byteLength === 0 ? new Uint8Array(0) : new Uint8Array(source.buffer, source.byteOffset, source.byteLength);
+    return source.buffer.byteLength === 0
+      ? new Uint8Array(0)
+      : new Uint8Array(source.buffer, source.byteOffset, source.byteLength);
   }
   if (isAnyArrayBuffer(source)) return source.byteLength === 0 ? new Uint8Array(0) : new Uint8Array(source);
   throw new TypeError(`${what} must be an ArrayBuffer or a view of one`);
@@ -81,8 +83,16 @@ export function decodeWhole(bytes: Uint8Array, fatal: boolean): string {
 const shortBytesMax = 4096;
 const pieceBytesMax = 256 * 1024;
 
-/** Decodes what a legacy encoding's decoder on the host has not seen yet. @param handle of that decoder; 0 opens one. */
-function convertOnHost(handle: number, label: string, fatal: boolean, bytes: Uint8Array, last: boolean): { handle: number; text: string } {
+/**
+ * Decodes what a legacy encoding's decoder on the host has not seen yet. @param handle of that decoder; 0 opens one.
+ */
+function convertOnHost(
+  handle: number,
+  label: string,
+  fatal: boolean,
+  bytes: Uint8Array,
+  last: boolean,
+): { handle: number; text: string } {
   let text = '';
   let open = handle;
   for (let at = 0; at === 0 || at < bytes.length; at += pieceBytesMax) {
@@ -110,7 +120,8 @@ export class TextDecoder {
   constructor(label: unknown = 'utf-8', options: unknown = undefined) {
     const name = toDomString(label);
     const encoding = encodingOf(name);
-    if (encoding === undefined || encoding === 'replacement') throw new RangeError(`The encoding label "${name}" is unknown`);
+    if (encoding === undefined || encoding === 'replacement')
+      throw new RangeError(`The encoding label "${name}" is unknown`);
     this.#encoding = encoding;
     if (options === undefined) return;
     const { fatal, ignoreBOM } = toDictionary(options, 'TextDecoder options');
@@ -196,7 +207,8 @@ export class TextDecoder {
     const label = this.#encoding;
     const fatal = this.#fatal;
     const before = this.#hostDecoder ?? 0;
-    if (!stream && before === 0 && bytes.length <= shortBytesMax) return host.callSync('text.decode', { label, fatal }, bytes) as string;
+    if (!stream && before === 0 && bytes.length <= shortBytesMax)
+      return host.callSync('text.decode', { label, fatal }, bytes) as string;
     // The host forgets a decoder that is done or has failed.
     this.#hostDecoder = null;
     const { handle, text } = convertOnHost(before, label, fatal, bytes, !stream);

@@ -1,5 +1,5 @@
-// setTimeout, setInterval, setImmediate and scheduler.wait. The host keeps one timer an isolate, for the earliest deadline;
-// which timers are due is decided here, in a binary heap. A timer runs in the context of whoever set it.
+// setTimeout, setInterval, setImmediate and scheduler.wait. The host keeps one timer an isolate, for the earliest
+// deadline; which timers are due is decided here, in a binary heap. A timer runs in the context of whoever set it.
 import { checkpoint, currentContext, runInContext, type Context } from '../context.ts';
 import { currentInvocation, touch, type Invocation } from '../invocation.ts';
 import { host } from '../host.ts';
@@ -117,7 +117,10 @@ function drop(): void {
   while (heap.length > 0 && isDead(heap[0] as Timer)) byId.delete(pop().id);
 }
 
-/** Milliseconds until the earliest timer, rounded up; -1 for none. Quantised so that an unchanged deadline is not sent again. */
+/**
+ * Milliseconds until the earliest timer, rounded up; -1 for none. Quantised so that an unchanged deadline is not sent
+ * again.
+ */
 export function nextWake(): number {
   drop();
   if (heap.length === 0) return -1;
@@ -151,7 +154,9 @@ export function dueTimers(): void {
 export const scheduler = {
   wait(
     ms: number,
-    options: { signal?: { aborted: boolean; reason: unknown; addEventListener(type: string, listener: () => void): void } } = {},
+    options: {
+      signal?: { aborted: boolean; reason: unknown; addEventListener(type: string, listener: () => void): void };
+    } = {},
   ): Promise<void> {
     const { signal } = options;
     return new Promise((resolve, reject) => {

@@ -2,7 +2,15 @@
 import { decodeUtf8, encodeUtf8 } from './utf8.ts';
 
 /** Sets of characters that get percent-encoded; everything above U+007E is in all of them. */
-export const encodeSets = { control: 1, fragment: 2, query: 4, specialQuery: 8, path: 16, userinfo: 32, form: 64 } as const;
+export const encodeSets = {
+  control: 1,
+  fragment: 2,
+  query: 4,
+  specialQuery: 8,
+  path: 16,
+  userinfo: 32,
+  form: 64,
+} as const;
 
 /** For every ASCII code, the sets it belongs to. */
 export const setsOf = new Uint8Array(128);
@@ -25,7 +33,10 @@ void control;
 let encodedBytes: readonly string[] | null = null;
 
 function encodeByte(byte: number): string {
-  encodedBytes ??= Array.from({ length: 256 }, (_, value) => `%${value < 16 ? '0' : ''}${value.toString(16).toUpperCase()}`);
+  encodedBytes ??= Array.from(
+    { length: 256 },
+    (_, value) => `%${value < 16 ? '0' : ''}${value.toString(16).toUpperCase()}`,
+  );
   return encodedBytes[byte]!;
 }
 

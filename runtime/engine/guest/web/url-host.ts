@@ -1,5 +1,5 @@
-// The host parser and serialiser of the URL Standard (section 3.5): domains, IPv4, IPv6, opaque hosts. Internationalised
-// names need tables that are on the host.
+// The host parser and serialiser of the URL Standard (section 3.5): domains, IPv4, IPv6, opaque hosts.
+// Internationalised names need tables that are on the host.
 import { host as bridge } from '../host.ts';
 import { encodeSets, percentDecode, percentEncode } from './url-encode.ts';
 
@@ -51,7 +51,8 @@ function parseIpv4Number(text: string): number {
     if (digits === '') return 0;
     return /^[0-9a-fA-F]+$/.test(digits) ? Number.parseInt(digits, 16) : Number.NaN;
   }
-  if (text.length > 1 && text.charCodeAt(0) === 48) return /^[0-7]+$/.test(text) ? Number.parseInt(text, 8) : Number.NaN;
+  if (text.length > 1 && text.charCodeAt(0) === 48)
+    return /^[0-7]+$/.test(text) ? Number.parseInt(text, 8) : Number.NaN;
   return /^[0-9]+$/.test(text) ? Number.parseInt(text, 10) : Number.NaN;
 }
 
@@ -88,7 +89,11 @@ function parsePieces(text: string, atEnd: boolean): number[] | null {
   const parts = text.split(':');
   for (const [index, part] of parts.entries()) {
     if (/^[0-9a-fA-F]{1,4}$/.test(part)) pieces.push(Number.parseInt(part, 16));
-    else if (atEnd && index === parts.length - 1 && /^(?:(?:0|[1-9][0-9]{0,2})\.){3}(?:0|[1-9][0-9]{0,2})$/.test(part)) {
+    else if (
+      atEnd &&
+      index === parts.length - 1 &&
+      /^(?:(?:0|[1-9][0-9]{0,2})\.){3}(?:0|[1-9][0-9]{0,2})$/.test(part)
+    ) {
       const [a, b, c, d] = part.split('.').map(Number) as [number, number, number, number];
       if (a > 255 || b > 255 || c > 255 || d > 255) return null;
       pieces.push(a * 256 + b, c * 256 + d);

@@ -1,18 +1,23 @@
 // From a string to a serialised URL with the places of its components: the URL class and Request use nothing else of a
-// URL. Ordinary URLs are found to be in serialised form already by the native half (isolates/native/url.h), in one pass over
-// their characters; all others go through the parser in url-record.ts.
+// URL. Ordinary URLs are found to be in serialised form already by the native half (isolates/native/url.h), in one pass
+// over their characters; all others go through the parser in url-record.ts.
 import { host } from '../host.ts';
 import { parseRecord, type UrlRecord } from './url-record.ts';
 
 /** A serialised URL and where its components are in it. */
 export interface UrlPlaces {
   href: string;
-  /** After the scheme's colon. */ schemeEnd: number;
-  /** After user name and password; schemeEnd when there is no host. */ hostStart: number;
-  /** Before the port's colon. */ hostEnd: number;
+  /** After the scheme's colon. */
+  schemeEnd: number;
+  /** After user name and password; schemeEnd when there is no host. */
+  hostStart: number;
+  /** Before the port's colon. */
+  hostEnd: number;
   pathStart: number;
-  /** Of the question mark; the hash's place when there is no query. */ queryStart: number;
-  /** Of the hash sign; the length when there is no fragment. */ hashStart: number;
+  /** Of the question mark; the hash's place when there is no query. */
+  queryStart: number;
+  /** Of the hash sign; the length when there is no fragment. */
+  hashStart: number;
   opaque: boolean;
 }
 
@@ -71,7 +76,8 @@ export function serialise(url: UrlRecord): UrlPlaces {
   let hostEnd = schemeEnd;
   if (url.host !== null) {
     href += '//';
-    if (url.username !== '' || url.password !== '') href += url.password === '' ? `${url.username}@` : `${url.username}:${url.password}@`;
+    if (url.username !== '' || url.password !== '')
+      href += url.password === '' ? `${url.username}@` : `${url.username}:${url.password}@`;
     hostStart = href.length;
     href += url.host;
     hostEnd = href.length;

@@ -1,16 +1,20 @@
-// The basic URL parser of the URL Standard (section 4.4) over a record of components, with its serialiser. The parser is
-// written by components rather than by character, since no state but a few looks at more than one of them. The setters
-// of the URL class are in url-setters.ts, the shortcut for ordinary URLs in url-parse.ts.
+// The basic URL parser of the URL Standard (section 4.4) over a record of components, with its serialiser. The parser
+// is written by components rather than by character, since no state but a few looks at more than one of them. The
+// setters of the URL class are in url-setters.ts, the shortcut for ordinary URLs in url-parse.ts.
 import { encodeSets, percentEncode } from './url-encode.ts';
 import { parseHost } from './url-host.ts';
 
 export interface UrlRecord {
-  /** Without the colon. */ scheme: string;
+  /** Without the colon. */
+  scheme: string;
   username: string;
   password: string;
-  /** Serialised; null = none, '' = the empty host. */ host: string | null;
-  /** Null = none or the scheme's default. */ port: number | null;
-  /** Opaque, or segments each after a slash: no segment is '', one empty segment is '/'. */ path: string;
+  /** Serialised; null = none, '' = the empty host. */
+  host: string | null;
+  /** Null = none or the scheme's default. */
+  port: number | null;
+  /** Opaque, or segments each after a slash: no segment is '', one empty segment is '/'. */
+  path: string;
   opaque: boolean;
   query: string | null;
   fragment: string | null;
@@ -33,7 +37,17 @@ const singleDot = /^(?:\.|%2e)$/i;
 const doubleDot = /^(?:\.|%2e){2}$/i;
 
 function blank(scheme: string): UrlRecord {
-  return { scheme, username: '', password: '', host: null, port: null, path: '', opaque: false, query: null, fragment: null };
+  return {
+    scheme,
+    username: '',
+    password: '',
+    host: null,
+    port: null,
+    path: '',
+    opaque: false,
+    query: null,
+    fragment: null,
+  };
 }
 
 /** Parses a URL; null when it is not valid. */
@@ -82,7 +96,10 @@ function parseRelativePath(url: UrlRecord, rest: string, base: UrlRecord): UrlRe
   const special = isSpecial(url.scheme);
   if (isSlash(rest[0], special)) {
     if (isSlash(rest[1], special)) return parseAuthority(url, special ? rest.replace(/^[/\\]+/, '') : rest.slice(2));
-    return parsePath({ ...url, username: base.username, password: base.password, host: base.host, port: base.port }, rest.slice(1));
+    return parsePath(
+      { ...url, username: base.username, password: base.password, host: base.host, port: base.port },
+      rest.slice(1),
+    );
   }
   const merged: UrlRecord = { ...base, fragment: null };
   return continuePath(merged, rest);

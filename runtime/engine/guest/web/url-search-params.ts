@@ -1,5 +1,5 @@
-// URLSearchParams and the application/x-www-form-urlencoded codec. Pairs lie flat in one list; a URL that owns the object
-// is told of every change.
+// URLSearchParams and the application/x-www-form-urlencoded codec. Pairs lie flat in one list; a URL that owns the
+// object is told of every change.
 import { encodeSets, percentDecode, percentEncode } from './url-encode.ts';
 import { finishInterface, finishIterator, internal, requireArguments, toUsvString } from './webidl.ts';
 
@@ -45,7 +45,8 @@ function encodeForm(text: string): string {
 /** Serialises a flat list of names and values. */
 export function toUrlencoded(list: readonly string[]): string {
   let text = '';
-  for (let at = 0; at < list.length; at += 2) text += `${at === 0 ? '' : '&'}${encodeForm(list[at]!)}=${encodeForm(list[at + 1]!)}`;
+  for (let at = 0; at < list.length; at += 2)
+    text += `${at === 0 ? '' : '&'}${encodeForm(list[at]!)}=${encodeForm(list[at + 1]!)}`;
   return text;
 }
 
@@ -107,7 +108,8 @@ export class URLSearchParams {
     const key = toUsvString(name);
     if (value === undefined) return this.#find(key) >= 0;
     const only = toUsvString(value);
-    for (let at = 0; at < this.#list.length; at += 2) if (this.#list[at] === key && this.#list[at + 1] === only) return true;
+    for (let at = 0; at < this.#list.length; at += 2)
+      if (this.#list[at] === key && this.#list[at + 1] === only) return true;
     return false;
   }
 
@@ -136,10 +138,14 @@ export class URLSearchParams {
   entries(): IterableIterator<[string, string]> {
     return new ParamsIterator(this, 'entries') as unknown as IterableIterator<[string, string]>;
   }
-  forEach(callback: (value: string, name: string, params: URLSearchParams) => void, thisArgument: unknown = undefined): void {
+  forEach(
+    callback: (value: string, name: string, params: URLSearchParams) => void,
+    thisArgument: unknown = undefined,
+  ): void {
     requireArguments(arguments.length, 1, 'URLSearchParams.forEach');
     if (typeof callback !== 'function') throw new TypeError('URLSearchParams.forEach needs a function');
-    for (let at = 0; at < this.#list.length; at += 2) callback.call(thisArgument, this.#list[at + 1]!, this.#list[at]!, this);
+    for (let at = 0; at < this.#list.length; at += 2)
+      callback.call(thisArgument, this.#list[at + 1]!, this.#list[at]!, this);
   }
   keys(): IterableIterator<string> {
     return new ParamsIterator(this, 'keys') as unknown as IterableIterator<string>;
@@ -175,7 +181,8 @@ export class URLSearchParams {
   }
 
   static {
-    isUrlSearchParams = (value): value is URLSearchParams => typeof value === 'object' && value !== null && #list in value;
+    isUrlSearchParams = (value): value is URLSearchParams =>
+      typeof value === 'object' && value !== null && #list in value;
     listOf = (params) => params.#list;
     createUrlParams = (query, changed) => {
       const params = new URLSearchParams(internal);
@@ -234,7 +241,10 @@ class ParamsIterator {
     const at = this.#at;
     if (at >= list.length) return { value: undefined, done: true };
     this.#at = at + 2;
-    return { value: this.#kind === 'keys' ? list[at] : this.#kind === 'values' ? list[at + 1] : [list[at], list[at + 1]], done: false };
+    return {
+      value: this.#kind === 'keys' ? list[at] : this.#kind === 'values' ? list[at + 1] : [list[at], list[at + 1]],
+      done: false,
+    };
   }
 }
 finishIterator(ParamsIterator, 'URLSearchParams');

@@ -2,7 +2,15 @@
 // component. Each changes a record and says whether anything may have changed.
 import { percentEncode, encodeSets } from './url-encode.ts';
 import { parseHost } from './url-host.ts';
-import { appendSegments, defaultPort, encodeQuery, isSpecial, portColon, setPort, type UrlRecord } from './url-record.ts';
+import {
+  appendSegments,
+  defaultPort,
+  encodeQuery,
+  isSpecial,
+  portColon,
+  setPort,
+  type UrlRecord,
+} from './url-record.ts';
 
 function withoutBreaks(text: string): string {
   return text.replace(/[\t\n\r]+/g, '');

@@ -1,14 +1,25 @@
-// The URL class: one string and the places of its components in it. Reading a component is a substring; a setter rebuilds
-// the string from a record of components.
+// The URL class: one string and the places of its components in it. Reading a component is a substring; a setter
+// rebuilds the string from a record of components.
 import { createBlobUrl, revokeBlobUrl } from './blob-url.ts';
 import { hasAuthority, parsePlaces, serialise, toRecord, type UrlPlaces } from './url-parse.ts';
 import { isSpecial, type UrlRecord } from './url-record.ts';
 import { createUrlParams, replaceParams, type URLSearchParams } from './url-search-params.ts';
-import { setHash, setHost, setPassword, setPath, setPortText, setScheme, setSearch, setUsername } from './url-setters.ts';
+import {
+  setHash,
+  setHost,
+  setPassword,
+  setPath,
+  setPortText,
+  setScheme,
+  setSearch,
+  setUsername,
+} from './url-setters.ts';
 import { finishInterface, internal, requireArguments, toUsvString } from './webidl.ts';
 
 function invalidUrl(text: string, base?: string): TypeError {
-  const error = new TypeError(base === undefined ? `Invalid URL: "${text}"` : `Invalid URL: "${text}" with base "${base}"`);
+  const error = new TypeError(
+    base === undefined ? `Invalid URL: "${text}"` : `Invalid URL: "${text}" with base "${base}"`,
+  );
   return Object.assign(error, { code: 'ERR_INVALID_URL', input: text, ...(base === undefined ? {} : { base }) });
 }
 

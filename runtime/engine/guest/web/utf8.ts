@@ -2,12 +2,13 @@
 // TextEncoder, TextDecoder, bodies and URLs.
 import { host } from '../host.ts';
 
-// Below the first, and with characters beyond ASCII below the second, a call of the native half costs more than the loop here.
+// Below the first, and with characters beyond ASCII below the second, a call of the native half costs more than the
+// loop here.
 const asciiUnitsMax = 16;
 const shortUnitsMax = 12;
 
-// What shorter texts are encoded into first: an array of up to 64 bytes lies on V8's heap, for which only its own code can make one,
-// and costs a quarter of one that does not.
+// What shorter texts are encoded into first: an array of up to 64 bytes lies on V8's heap, for which only its own code
+// can make one, and costs a quarter of one that does not.
 const scratchUnitsMax = 64;
 let scratch: Uint8Array<ArrayBuffer> | null = null;
 
@@ -92,7 +93,8 @@ const chunkUnits = 4096;
 /** Code units to a string, in pieces that fit the argument list of a call. */
 export function fromUnits(units: Uint8Array | Uint16Array, length: number): string {
   const apply = String.fromCharCode.apply as (self: null, units: unknown) => string;
-  if (length <= chunkUnits) return apply.call(String.fromCharCode, null, length === units.length ? units : units.subarray(0, length));
+  if (length <= chunkUnits)
+    return apply.call(String.fromCharCode, null, length === units.length ? units : units.subarray(0, length));
   let text = '';
   for (let at = 0; at < length; at += chunkUnits)
     text += apply.call(String.fromCharCode, null, units.subarray(at, Math.min(at + chunkUnits, length)));
@@ -109,7 +111,8 @@ export function asciiLength(bytes: Uint8Array): number {
 
 /** The unfinished sequence at the end of a chunk, carried into the next. */
 export interface Utf8Carry {
-  /** Bytes still needed; 0 = none pending. */ needed: number;
+  /** Bytes still needed; 0 = none pending. */
+  needed: number;
   point: number;
   lower: number;
   upper: number;
@@ -125,7 +128,12 @@ export function createUtf8Carry(): Utf8Carry {
  * @param last whether an unfinished sequence at the end is an error rather than carried over.
  * @throws {TypeError} at the first ill-formed part when fatal.
  */
-export function decodeUtf8(bytes: Uint8Array, fatal = false, carry: Utf8Carry = createUtf8Carry(), last = true): string {
+export function decodeUtf8(
+  bytes: Uint8Array,
+  fatal = false,
+  carry: Utf8Carry = createUtf8Carry(),
+  last = true,
+): string {
   const { length } = bytes;
   const ascii = carry.needed === 0 ? asciiLength(bytes) : 0;
   if (ascii === length && carry.needed === 0) return fromUnits(bytes, length);

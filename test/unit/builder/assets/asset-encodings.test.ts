@@ -10,7 +10,9 @@ import { configOf, projectFolder } from '../project-folder.ts';
 
 const prose = 'What is said often is soon said again. '.repeat(100);
 // Every byte pair once, hashed: nothing for a compressor to find.
-const noise = Uint8Array.from(Array.from({ length: 64 }, (_, index) => [...Buffer.from(hashOf(String(index)), 'hex')]).flat());
+const noise = Uint8Array.from(
+  Array.from({ length: 64 }, (_, index) => [...Buffer.from(hashOf(String(index)), 'hex')]).flat(),
+);
 
 test('text of 1 KB and more is compressed at build, and what compresses is smaller and decodes to the file', async (t) => {
   const root = projectFolder(t, {
@@ -23,7 +25,11 @@ test('text of 1 KB and more is compressed at build, and what compresses is small
     'icon.svg': prose,
     'module.wasm': prose,
   });
-  const { manifest, folder, files } = await build({ root, config: configOf('kind: static\nbuild: "true"'), artifacts: `${root}-out` });
+  const { manifest, folder, files } = await build({
+    root,
+    config: configOf('kind: static\nbuild: "true"'),
+    artifacts: `${root}-out`,
+  });
   const listed = manifest.assets!.files;
   assert.deepEqual(
     Object.keys(listed).filter((path) => listed[path]!.encoded !== undefined),
@@ -61,7 +67,11 @@ test('without compression no file has another form', async (t) => {
 });
 
 test('the rules of the folder are in the manifest, and a wrong one fails the build with its place', async (t) => {
-  const root = projectFolder(t, { 'out/index.html': 'x', 'out/_headers': '/*\n  X-A: 1\n', 'out/_redirects': '/a /b 301\n' });
+  const root = projectFolder(t, {
+    'out/index.html': 'x',
+    'out/_headers': '/*\n  X-A: 1\n',
+    'out/_redirects': '/a /b 301\n',
+  });
   const config = configOf('kind: static\nbuild: "true"\nout: out');
   const { manifest } = await build({ root, config, artifacts: `${root}-out` });
   assert.deepEqual(manifest.assets!.headers, [{ pattern: '/*', set: [['x-a', '1']], remove: [] }]);

@@ -11,7 +11,9 @@ function problemsOf(text: string): string[] {
     parse(text);
   } catch (error) {
     const first = error as BuildError;
-    return [first, ...first.others].map(({ place, message }) => `${place!.file}:${place!.line}:${place!.column} ${message}`);
+    return [first, ...first.others].map(
+      ({ place, message }) => `${place!.file}:${place!.line}:${place!.column} ${message}`,
+    );
   }
   return [];
 }
@@ -39,7 +41,9 @@ test('paths have headers to set and to remove, comments and empty lines mean not
 
 test('everything that means nothing is said with its line, all of it at once', () => {
   assert.deepEqual(
-    problemsOf('X-A: b\n/a b\n/*\n  nonsense\n  bad name: x\n  x-empty:\n  Content-Length: 3\n  ! vary\n  x: ☃\n/*/*\nhttp://a/\n'),
+    problemsOf(
+      'X-A: b\n/a b\n/*\n  nonsense\n  bad name: x\n  x-empty:\n  Content-Length: 3\n  ! vary\n  x: ☃\n/*/*\nhttp://a/\n',
+    ),
     [
       'public/_headers:1:1 "X-A: b" stands before the first path: begin with a line such as /*',
       'public/_headers:2:1 "/a b" is no pattern: it holds white space',
@@ -59,7 +63,9 @@ test('the bounds are 100 rules and 2000 characters a line', () => {
   const rules = (count: number): string => Array.from({ length: count }, (_, index) => `/${index}\n  a: b\n`).join('');
   assert.equal((parse(rules(100)) as unknown[]).length, 100);
   assert.deepEqual(problemsOf(rules(101)), ['public/_headers:201:1 There are more than 100 header rules']);
-  assert.deepEqual(problemsOf(`/\n a: ${'x'.repeat(2000)}`), ['public/_headers:2:2 The line has 2003 characters; 2000 are allowed']);
+  assert.deepEqual(problemsOf(`/\n a: ${'x'.repeat(2000)}`), [
+    'public/_headers:2:2 The line has 2003 characters; 2000 are allowed',
+  ]);
 });
 
 test('a problem is printed with its place and the lines around it', () => {

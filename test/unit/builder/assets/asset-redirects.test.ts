@@ -66,7 +66,9 @@ test('everything that means nothing is said with its line, all of it at once', (
 });
 
 test('a port in a target is no placeholder', () => {
-  assert.deepEqual(parse('/a http://localhost:3000/b'), [{ from: '/a', to: 'http://localhost:3000/b', status: 302, force: false }]);
+  assert.deepEqual(parse('/a http://localhost:3000/b'), [
+    { from: '/a', to: 'http://localhost:3000/b', status: 302, force: false },
+  ]);
 });
 
 test('the bounds are 2000 rules without wildcards, 100 with them, and 1000 characters a line', () => {

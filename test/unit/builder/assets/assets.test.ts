@@ -13,16 +13,34 @@ test('files have their hash, size and content type, sorted by path', async (t) =
   const root = projectFolder(t, { 'b/page.HTML': 'hi', 'a.js': '', 'A.png': new Uint8Array(3), data: 'x' });
   const { files, bytes } = await collectAssets(root, limits);
   assert.deepEqual(Object.entries(files), [
-    ['A.png', { hash: '709e80c88487a2411e1ee4dfb9f22a861492d20c4765150c0c794abd70f8147c', bytes: 3, type: 'image/png' }],
+    [
+      'A.png',
+      { hash: '709e80c88487a2411e1ee4dfb9f22a861492d20c4765150c0c794abd70f8147c', bytes: 3, type: 'image/png' },
+    ],
     [
       'a.js',
-      { hash: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855', bytes: 0, type: 'text/javascript; charset=utf-8' },
+      {
+        hash: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
+        bytes: 0,
+        type: 'text/javascript; charset=utf-8',
+      },
     ],
     [
       'b/page.HTML',
-      { hash: '8f434346648f6b96df89dda901c5176b10a6d83961dd3c1ac88b59b2dc327aa4', bytes: 2, type: 'text/html; charset=utf-8' },
+      {
+        hash: '8f434346648f6b96df89dda901c5176b10a6d83961dd3c1ac88b59b2dc327aa4',
+        bytes: 2,
+        type: 'text/html; charset=utf-8',
+      },
     ],
-    ['data', { hash: '2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881', bytes: 1, type: 'application/octet-stream' }],
+    [
+      'data',
+      {
+        hash: '2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881',
+        bytes: 1,
+        type: 'application/octet-stream',
+      },
+    ],
   ]);
   assert.equal(bytes, 6);
 });
@@ -48,20 +66,34 @@ test('_headers and _redirects at the top are read and not served', async (t) => 
 });
 
 test('a project that is served as it lies keeps sources, configuration and keys to itself', async (t) => {
-  const kept = `platform.yaml package.json package-lock.json yarn.lock tsconfig.json tsconfig.build.json vite.config.ts tailwind.config.js
+  const kept =
+    `platform.yaml package.json package-lock.json yarn.lock tsconfig.json tsconfig.build.json vite.config.ts tailwind.config.js
     .env .git/config .npmrc node_modules/x/i.js src/a.ts src/a.tsx sub/package.json sub/server.key id_ed25519 prod.env notes.sql
     Dockerfile docker-compose.yml wrangler.toml dev.sqlite npm-debug.log`.split(/\s+/);
   const served = ['.well-known/security.txt', 'index.html', 'js/app.config.js', 'main.js', 'readme.md', 'video.ts'];
   const packet = new Uint8Array(400);
   packet[0] = packet[188] = 0x47;
-  const root = projectFolder(t, { ...Object.fromEntries([...kept, ...served].map((name) => [name, 'x'])), 'video.ts': packet });
-  const { files, withheld } = await collectAssets(root, { artifactBytesMax: 10_000, artifactFilesMax: 100 }, { isProject: true });
+  const root = projectFolder(t, {
+    ...Object.fromEntries([...kept, ...served].map((name) => [name, 'x'])),
+    'video.ts': packet,
+  });
+  const { files, withheld } = await collectAssets(
+    root,
+    { artifactBytesMax: 10_000, artifactFilesMax: 100 },
+    { isProject: true },
+  );
   assert.deepEqual(Object.keys(files), served);
   assert.deepEqual(withheld, ['id_ed25519', 'prod.env', 'sub/server.key']);
 });
 
 test('keys and dotfiles of any assets folder are left out, and the keys are named', async (t) => {
-  const root = projectFolder(t, { 'a/tls.pem': '', '.env.local': '', 'service-account.json': '', 'config.json': '', 'a.ts': '' });
+  const root = projectFolder(t, {
+    'a/tls.pem': '',
+    '.env.local': '',
+    'service-account.json': '',
+    'config.json': '',
+    'a.ts': '',
+  });
   const { files, withheld } = await collectAssets(root, limits);
   assert.deepEqual(Object.keys(files), ['a.ts', 'config.json']);
   assert.deepEqual(withheld, ['a/tls.pem', 'service-account.json']);
@@ -81,7 +113,12 @@ test('the code of a worker that lies among the files is not served; what it impo
 });
 
 test('paths keep upper and lower case, spaces and any script, in one Unicode spelling', async (t) => {
-  const root = projectFolder(t, { 'Über uns/日本 語.txt': '', 'cafe\u0301.txt': '', ['__proto__']: '', 'a%20b?c#d.txt': '' });
+  const root = projectFolder(t, {
+    'Über uns/日本 語.txt': '',
+    'cafe\u0301.txt': '',
+    ['__proto__']: '',
+    'a%20b?c#d.txt': '',
+  });
   assert.deepEqual(Object.keys((await collectAssets(root, limits)).files), [
     '__proto__',
     'a%20b?c#d.txt',
@@ -107,7 +144,11 @@ test('links inside the folder are followed', async (t) => {
 
 for (const [title, target, message] of [
   ['out of the folder', '/etc/hostname', 'Asset public/link is a link that leads out of the assets folder'],
-  ['to a neighbour whose name begins the same', '../../site-secret', 'Asset public/link is a link that leads out of the assets folder'],
+  [
+    'to a neighbour whose name begins the same',
+    '../../site-secret',
+    'Asset public/link is a link that leads out of the assets folder',
+  ],
   ['nowhere', 'gone', 'Asset public/link is a link that leads nowhere'],
   ['to a folder around it', '..', 'Asset public/link is a link to a folder around it'],
   ['to a hidden file', '../.env', 'Asset public/link is a link to .env, which is not served'],
@@ -123,7 +164,10 @@ for (const [title, target, message] of [
 test('something that is neither file nor folder is refused', async (t) => {
   const root = projectFolder(t, {});
   execFileSync('mkfifo', [join(root, 'pipe')]);
-  await assert.rejects(collectAssets(root, limits), { code: 'assets', message: 'Asset pipe is neither a file nor a folder' });
+  await assert.rejects(collectAssets(root, limits), {
+    code: 'assets',
+    message: 'Asset pipe is neither a file nor a folder',
+  });
 });
 
 test('more bytes or files than allowed are refused with both numbers', async (t) => {

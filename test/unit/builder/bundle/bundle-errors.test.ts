@@ -7,7 +7,11 @@ import { BuildError, formatBuildError } from '#builder/build-error.ts';
 import { bundle } from '#builder/bundle/bundle.ts';
 import { bundleFiles, projectFolder } from '../project-folder.ts';
 
-async function failure(t: TestContext, files: Record<string, string | Uint8Array>, nodeCompat = true): Promise<BuildError> {
+async function failure(
+  t: TestContext,
+  files: Record<string, string | Uint8Array>,
+  nodeCompat = true,
+): Promise<BuildError> {
   const error: unknown = await bundleFiles(t, files, { nodeCompat }).then(
     () => assert.fail('it bundles'),
     (thrown: unknown) => thrown,
@@ -17,7 +21,9 @@ async function failure(t: TestContext, files: Record<string, string | Uint8Array
 }
 
 test('a syntax error has its place and a code frame', async (t) => {
-  const error = await failure(t, { 'src/index.ts': 'const a = 1;\nexport default {\n  fetch() { return new Response("x" }\n};\n' });
+  const error = await failure(t, {
+    'src/index.ts': 'const a = 1;\nexport default {\n  fetch() { return new Response("x" }\n};\n',
+  });
   assert.equal(error.code, 'syntax');
   assert.equal(error.message, 'Expected `,` or `)` but found `}`');
   assert.deepEqual(error.place, { file: 'src/index.ts', line: 3, column: 37 });
@@ -49,10 +55,16 @@ test('every syntax error of a build is reported', async (t) => {
 });
 
 const unresolved: readonly [specifier: string, message: string][] = [
-  ['./nope', 'Cannot resolve "./nope", imported from src/index.ts. There is no such file: check the path and its upper and lower case'],
+  [
+    './nope',
+    'Cannot resolve "./nope", imported from src/index.ts. There is no such file: check the path and its upper and lower case',
+  ],
   ['hono', 'Cannot resolve "hono", imported from src/index.ts. Run: npm i hono'],
   ['@scope/kit/sub', 'Cannot resolve "@scope/kit/sub", imported from src/index.ts. Run: npm i @scope/kit'],
-  ['tiny/inner', 'Cannot resolve "tiny/inner", imported from src/index.ts. Package tiny is installed, but has no such export'],
+  [
+    'tiny/inner',
+    'Cannot resolve "tiny/inner", imported from src/index.ts. Package tiny is installed, but has no such export',
+  ],
   ['#own', 'Cannot resolve "#own", imported from src/index.ts. Add it to "imports" in package.json'],
   ['node:nonsense', 'Cannot resolve "node:nonsense", imported from src/index.ts. Node has no such module'],
   [
@@ -75,7 +87,11 @@ for (const [specifier, message] of unresolved) {
 }
 
 test('without nodejs_compat a module of Node does not resolve, and the flag is named', async (t) => {
-  const error = await failure(t, { 'src/index.ts': 'import fs from "node:fs"; export default { fetch: () => fs };' }, false);
+  const error = await failure(
+    t,
+    { 'src/index.ts': 'import fs from "node:fs"; export default { fetch: () => fs };' },
+    false,
+  );
   assert.equal(
     error.message,
     'Cannot resolve "node:fs", imported from src/index.ts. It is a module of Node: add nodejs_compat to compatibility_flags',
@@ -86,7 +102,8 @@ test('a package that requires something optional in a try block bundles', async 
   const { code } = await bundleFiles(t, {
     'src/index.ts': 'import x from "optional"; export default { fetch: () => x };',
     'node_modules/optional/package.json': '{"name":"optional","main":"i.js"}',
-    'node_modules/optional/i.js': 'let native = null; try { native = require("not-there"); } catch {} module.exports = native;',
+    'node_modules/optional/i.js':
+      'let native = null; try { native = require("not-there"); } catch {} module.exports = native;',
   });
   assert.match(code, /not-there/);
 });
@@ -140,6 +157,10 @@ test('a code frame of a minified line shows the part around the column', () => {
 
 test('a formatted error has its place before and its frame below, and the others after it', () => {
   const second = new BuildError('syntax', 'two', { place: { file: 'b.ts', line: 2, column: 1 } });
-  const error = new BuildError('syntax', 'one', { place: { file: 'a.ts', line: 1, column: 5 }, frame: '> 1 | let', others: [second] });
+  const error = new BuildError('syntax', 'one', {
+    place: { file: 'a.ts', line: 1, column: 5 },
+    frame: '> 1 | let',
+    others: [second],
+  });
   assert.equal(formatBuildError(error), 'a.ts:1:5: one\n\n> 1 | let\n\nb.ts:2:1: two');
 });

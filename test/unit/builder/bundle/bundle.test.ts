@@ -1,4 +1,5 @@
-// builder/bundle/bundle.ts: what can be imported, what a bundle looks like, and that it is the same wherever it is made.
+// builder/bundle/bundle.ts: what can be imported, what a bundle looks like, and that it is the same wherever it is
+// made.
 import assert from 'node:assert/strict';
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +12,10 @@ import { bundleFiles, plain, projectFolder, run } from '../project-folder.ts';
 const { WebAssembly } = globalThis as unknown as { WebAssembly: { Instance: new (module: object) => unknown } };
 
 /** Exports `add(a, b)` for 32-bit integers. */
-const addWasm = Buffer.from('0061736d0100000001070160027f7f017f030201000707010361646400000a09010700200020016a0b', 'hex');
+const addWasm = Buffer.from(
+  '0061736d0100000001070160027f7f017f030201000707010361646400000a09010700200020016a0b',
+  'hex',
+);
 
 const hono = {
   'node_modules/tiny/package.json':
@@ -44,7 +48,10 @@ test("a .tsx entry is compiled as the project's tsconfig.json says", async (t) =
 });
 
 test('a package is taken by its workerd condition, and what is unused of it is left out', async (t) => {
-  const { code } = await bundleFiles(t, { 'src/index.ts': 'import { name } from "tiny"; export default { fetch: () => name };', ...hono });
+  const { code } = await bundleFiles(t, {
+    'src/index.ts': 'import { name } from "tiny"; export default { fetch: () => name };',
+    ...hono,
+  });
   assert.match(code, /"workerd"/);
   assert.doesNotMatch(code, /left out|"node"/);
 });
@@ -118,7 +125,9 @@ test('a dynamic import is part of the one file', async (t) => {
 });
 
 test('NODE_ENV is production and import.meta.url a fixed address', async (t) => {
-  const worker = await run(t, { 'src/index.ts': 'export default { fetch: () => [process.env.NODE_ENV, import.meta.url].join(" ") };' });
+  const worker = await run(t, {
+    'src/index.ts': 'export default { fetch: () => [process.env.NODE_ENV, import.meta.url].join(" ") };',
+  });
   assert.equal(worker['fetch']!(), 'production file:///worker.js');
 });
 
@@ -135,7 +144,8 @@ test('the same sources give the same bytes from another folder, and neither name
   const first = projectFolder(t, sameEverywhere, 'first-place');
   const second = projectFolder(t, sameEverywhere, 'other');
   const made = [];
-  for (const root of [first, second, first]) made.push(await bundle({ root, entry: join(root, 'index.ts'), nodeCompat: true }));
+  for (const root of [first, second, first])
+    made.push(await bundle({ root, entry: join(root, 'index.ts'), nodeCompat: true }));
   const [one, ...others] = made.map(({ code, map }) => ({ code: hashOf(code), map: hashOf(map) }));
   assert.deepEqual(others, [one, one]);
   for (const text of [made[0]!.code, made[0]!.map]) {
@@ -159,12 +169,17 @@ test('the source map points into the project, with the text of its own files onl
 
 test('the files a bundle was made from are listed', async (t) => {
   const root = projectFolder(t, {
-    'src/index.ts': 'import text from "./a.txt?raw"; import { name } from "tiny"; export default { fetch: () => text + name };',
+    'src/index.ts':
+      'import text from "./a.txt?raw"; import { name } from "tiny"; export default { fetch: () => text + name };',
     'src/a.txt': '',
     ...hono,
   });
   const { inputs } = await bundle({ root, entry: join(root, 'src/index.ts'), nodeCompat: true });
-  assert.deepEqual(inputs, [join(root, 'node_modules/tiny/workerd.js'), join(root, 'src/a.txt'), join(root, 'src/index.ts')]);
+  assert.deepEqual(inputs, [
+    join(root, 'node_modules/tiny/workerd.js'),
+    join(root, 'src/a.txt'),
+    join(root, 'src/index.ts'),
+  ]);
 });
 
 test('a project reached through a link is bundled as if it were not', async (t) => {

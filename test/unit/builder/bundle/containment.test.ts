@@ -1,5 +1,5 @@
-// A build reads the project, its workspace and installed packages, and nothing else: each way to name another file is refused with
-// its place, and no line of that file is shown.
+// A build reads the project, its workspace and installed packages, and nothing else: each way to name another file is
+// refused with its place, and no line of that file is shown.
 import assert from 'node:assert/strict';
 import { mkdirSync, symlinkSync, unlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -23,7 +23,10 @@ function project(t: TestContext, files: Readonly<Record<string, string>>): { roo
     'a.sql': `select '${secret}'`,
     _headers: `${secret}\n`,
   });
-  writeFiles(root, Object.fromEntries(Object.entries(files).map(([name, text]) => [name, text.replaceAll('{out}', outside)])));
+  writeFiles(
+    root,
+    Object.fromEntries(Object.entries(files).map(([name, text]) => [name, text.replaceAll('{out}', outside)])),
+  );
   return { root, outside };
 }
 
@@ -69,7 +72,8 @@ for (const [title, source, specifier] of ways) {
       'src/index.ts': `// first\n${source}\n${uses}`,
       'tsconfig.json': '{"compilerOptions":{"paths":{"@out/*":["../outside/*"]}}}',
       'node_modules/by-main/package.json': '{"name":"by-main","main":"../../../outside/secret.js"}',
-      'node_modules/by-browser/package.json': '{"name":"by-browser","main":"./i.js","browser":{"./i.js":"../../../outside/secret.js"}}',
+      'node_modules/by-browser/package.json':
+        '{"name":"by-browser","main":"./i.js","browser":{"./i.js":"../../../outside/secret.js"}}',
       'node_modules/by-browser/i.js': '',
     });
     symlinkSync('../../outside/secret.js', join(root, 'src/link.js'));
@@ -180,7 +184,9 @@ test('files of a workspace around the project are read', async (t) => {
 });
 
 test('packages are read where links of package managers lead', async (t) => {
-  const { root, outside } = project(t, { 'src/index.ts': `import x from 'lib'; import y from '@s/stored'; x(y); ${uses}` });
+  const { root, outside } = project(t, {
+    'src/index.ts': `import x from 'lib'; import y from '@s/stored'; x(y); ${uses}`,
+  });
   // As npm links `file:../lib`, whose own dependency is linked as well; and a store outside of the project.
   writeFiles(dirname(root), {
     'lib/package.json': '{"name":"lib","main":"./i.js"}',

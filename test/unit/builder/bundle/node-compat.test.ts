@@ -1,4 +1,5 @@
-// `nodejs_compat`: Node's modules in a place that has none of them. Each bundle runs in a context without Node's globals.
+// `nodejs_compat`: Node's modules in a place that has none of them. Each bundle runs in a context without Node's
+// globals.
 import assert from 'node:assert/strict';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { builtinModules } from 'node:module';
@@ -39,9 +40,15 @@ test('randomUUID does not bring Buffer along', async (t) => {
 
 test('every module of Node can be imported as a whole and evaluated', async (t) => {
   const modules = builtinModules.filter((name) => !name.startsWith('_') && !name.startsWith('node:'));
-  const imports = modules.map((name, index) => `import * as m${index} from 'node:${name}'; import d${index} from '${name}';`).join('\n');
+  const imports = modules
+    .map((name, index) => `import * as m${index} from 'node:${name}'; import d${index} from '${name}';`)
+    .join('\n');
   const uses = modules.map((_, index) => `Object.keys(m${index}).length > 0 && d${index} !== undefined`).join(',');
-  const worker = await run(t, { 'src/index.ts': `${imports}\nexport default { fetch: () => [${uses}] };` }, { AsyncLocalStorage });
+  const worker = await run(
+    t,
+    { 'src/index.ts': `${imports}\nexport default { fetch: () => [${uses}] };` },
+    { AsyncLocalStorage },
+  );
   assert.deepEqual(
     plain(worker['fetch']!()),
     modules.map(() => true),
@@ -76,7 +83,16 @@ export default { fetch() { process.env.ADDED = 1; return [early, process.env.COL
   });
   globals[Symbol.for('platform.env.vars')] = vars;
   const worker = evaluate(code, globals) as { fetch(): unknown };
-  assert.deepEqual(plain(worker.fetch()), ['red', 'red', 'red', true, ['ADDED', 'COLOR', 'NODE_ENV'], '1', 'production', null]);
+  assert.deepEqual(plain(worker.fetch()), [
+    'red',
+    'red',
+    'red',
+    true,
+    ['ADDED', 'COLOR', 'NODE_ENV'],
+    '1',
+    'production',
+    null,
+  ]);
   assert.deepEqual(vars, { COLOR: 'red' });
 });
 
@@ -103,7 +119,10 @@ test('hrtime counts forwards, as numbers and as a bigint', async (t) => {
 });
 
 test('process has no exit, and says so when it is called', async (t) => {
-  await assert.rejects(inWorker(t, '', 'process.exit(1)'), /process\.exit was called, but node:process is not available in a worker/);
+  await assert.rejects(
+    inWorker(t, '', 'process.exit(1)'),
+    /process\.exit was called, but node:process is not available in a worker/,
+  );
 });
 
 test('Buffer knows base64url, and isUtf8 and isAscii judge bytes', async (t) => {
@@ -156,7 +175,11 @@ test('the randomness and comparison of node:crypto work without a host, and what
 
 test('createRequire works until the function it gives is called', async (t) => {
   await assert.rejects(
-    inWorker(t, `import { createRequire } from 'node:module'; const require2 = createRequire(import.meta.url);`, `require2('left-pad')`),
+    inWorker(
+      t,
+      `import { createRequire } from 'node:module'; const require2 = createRequire(import.meta.url);`,
+      `require2('left-pad')`,
+    ),
     /require\("left-pad"\) cannot load a module while a worker runs: import it/,
   );
 });
@@ -177,7 +200,10 @@ for (const [name, use] of [
     assert.throws(
       () => worker.fetch(),
       (error: NodeJS.ErrnoException) => {
-        assert.match(error.message, new RegExp(`^${name}\\.\\w+ was called, but node:${name} is not available in a worker$`));
+        assert.match(
+          error.message,
+          new RegExp(`^${name}\\.\\w+ was called, but node:${name} is not available in a worker$`),
+        );
         assert.equal(error.code, 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM');
         return true;
       },
@@ -264,7 +290,21 @@ test('util.inspect and util.format write what Node writes', async (t) => {
     `import { format, inspect } from 'node:util';`,
     'return { format, inspect };',
   )) as typeof node;
-  for (const value of [1, 'it', "it's", -0, 10n, null, undefined, true, Symbol('s'), () => {}, parseInt, class {}, class Named {}]) {
+  for (const value of [
+    1,
+    'it',
+    "it's",
+    -0,
+    10n,
+    null,
+    undefined,
+    true,
+    Symbol('s'),
+    () => {},
+    parseInt,
+    class {},
+    class Named {},
+  ]) {
     assert.equal(inspect(value), node.inspect(value));
   }
   for (const args of [

@@ -7,7 +7,11 @@ import { watch, type WatchResult } from '#builder/bundle/watch.ts';
 import { projectFolder, writeFiles } from '../project-folder.ts';
 
 /** Watches a project; `next()` resolves with each result in turn. */
-function watching(t: TestContext, root: string, entry = 'src/index.ts'): { next(): Promise<WatchResult>; results: WatchResult[] } {
+function watching(
+  t: TestContext,
+  root: string,
+  entry = 'src/index.ts',
+): { next(): Promise<WatchResult>; results: WatchResult[] } {
   const results: WatchResult[] = [];
   const waiting: ((result: WatchResult) => void)[] = [];
   const running = watch({ root, entry: join(root, entry), nodeCompat: true }, (result) => {

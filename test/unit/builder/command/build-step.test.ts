@@ -41,18 +41,28 @@ test('a worker that is made into its output folder serves the other files of it'
     `put('out/_worker.js', 'import "./chunks/a.js"; ' + ${JSON.stringify(worker)}); put('out/chunks/a.js', 'globalThis.a = 1;');
      put('out/index.html', 'page'); put('out/app.js', '');`,
   );
-  assert.deepEqual(served(await built(root, 'kind: dynamic\nbuild: node make.mjs\nout: out\n')), ['app.js', 'index.html']);
+  assert.deepEqual(served(await built(root, 'kind: dynamic\nbuild: node make.mjs\nout: out\n')), [
+    'app.js',
+    'index.html',
+  ]);
 });
 
 test('without "out" the files beside a worker are those that the build command made', async (t) => {
-  const root = project(t, `put('dist/index.html', 'page');`, { 'worker/index.ts': worker, 'public/icon.svg': '', 'index.html': 'source' });
+  const root = project(t, `put('dist/index.html', 'page');`, {
+    'worker/index.ts': worker,
+    'public/icon.svg': '',
+    'index.html': 'source',
+  });
   assert.deepEqual(served(await built(root, 'build: node make.mjs\n')), ['index.html']);
   const own = project(t, `put('dist/worker.js', ${JSON.stringify(worker)});`, { 'public/icon.svg': '' });
   assert.deepEqual(served(await built(own, 'build: node make.mjs\nmain: dist/worker.js\n')), ['icon.svg']);
 });
 
 const sites: readonly [made: string, files: Record<string, string>][] = [
-  ['dist', { 'package.json': '{"devDependencies":{"vite":"8"},"scripts":{"build":"vite build"}}', 'index.html': 'source' }],
+  [
+    'dist',
+    { 'package.json': '{"devDependencies":{"vite":"8"},"scripts":{"build":"vite build"}}', 'index.html': 'source' },
+  ],
   ['dist/shop/browser', { 'package.json': '{"dependencies":{"@angular/core":"22"}}' }],
   ['build', { 'package.json': '{"dependencies":{"react-scripts":"5"}}', 'public/index.html': 'template' }],
   ['out', { 'package.json': '{"dependencies":{"next":"16"}}', 'public/a.svg': '' }],
@@ -77,7 +87,10 @@ for (const [made, files] of sites) {
 }
 
 test('a build that makes no page is told where it was looked for; the root is not published instead', async (t) => {
-  const root = project(t, `put('elsewhere/index.html', 'page');`, { 'index.html': 'source', 'package.json': '{"scripts":{"build":"x"}}' });
+  const root = project(t, `put('elsewhere/index.html', 'page');`, {
+    'index.html': 'source',
+    'package.json': '{"scripts":{"build":"x"}}',
+  });
   await assert.rejects(built(root, 'kind: static\nbuild: node make.mjs\n'), {
     code: 'assets',
     message:
@@ -89,12 +102,15 @@ for (const kind of ['static', 'dynamic']) {
   test(`${kind}: what an earlier build left is not published when the build fails or makes nothing`, async (t) => {
     const files = { 'dist/index.html': 'stale', 'src/index.ts': worker };
     const failing = project(t, 'process.exit(1);', files);
-    await assert.rejects(built(failing, `kind: ${kind}\nbuild: node make.mjs\nout: dist\n`), { code: 'command_failed' });
+    await assert.rejects(built(failing, `kind: ${kind}\nbuild: node make.mjs\nout: dist\n`), {
+      code: 'command_failed',
+    });
     for (const script of ['', `put('build/index.html', 'elsewhere');`]) {
       const idle = project(t, script, files);
       await assert.rejects(built(idle, `kind: ${kind}\nbuild: node make.mjs\nout: dist\n`), {
         code: 'assets',
-        message: /^The build command "node make.mjs" made nothing: what lies in "dist" is from before, and is not published\. /,
+        message:
+          /^The build command "node make.mjs" made nothing: what lies in "dist" is from before, and is not published\. /,
       });
       assert.equal(readFileSync(join(idle, 'dist/index.html'), 'utf8'), 'stale');
       assert.deepEqual(
@@ -123,7 +139,9 @@ test('without "out" a stale folder is not taken for the result', async (t) => {
 });
 
 test('a tool that makes only what is missing is asked again without what was there', async (t) => {
-  const root = project(t, `if (!existsSync('dist/index.html')) put('dist/index.html', 'fresh');`, { 'dist/index.html': 'stale' });
+  const root = project(t, `if (!existsSync('dist/index.html')) put('dist/index.html', 'fresh');`, {
+    'dist/index.html': 'stale',
+  });
   const { folder } = await built(root, 'kind: static\nbuild: node make.mjs\nout: dist\n');
   assert.equal(readFileSync(join(folder, 'assets/index.html'), 'utf8'), 'fresh');
   assert.deepEqual(readdirSync(root).sort(), ['dist', 'make.mjs']);

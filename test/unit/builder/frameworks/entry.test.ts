@@ -8,14 +8,20 @@ import { configOf, projectFolder } from '../project-folder.ts';
 
 for (const [index, path] of entryCandidates.entries()) {
   test(`${path} makes a project dynamic and comes before the later candidates`, (t) => {
-    const root = projectFolder(t, Object.fromEntries([...entryCandidates.slice(index), 'index.html'].map((name) => [name, ''])));
+    const root = projectFolder(
+      t,
+      Object.fromEntries([...entryCandidates.slice(index), 'index.html'].map((name) => [name, ''])),
+    );
     assert.deepEqual(findEntry(root, configOf()), { kind: 'dynamic', entry: join(root, path) });
   });
 }
 
 test('main wins over the usual places', (t) => {
   const root = projectFolder(t, { 'src/index.ts': '', 'app/server.mts': '' });
-  assert.deepEqual(findEntry(root, configOf('main: app/server.mts')), { kind: 'dynamic', entry: join(root, 'app/server.mts') });
+  assert.deepEqual(findEntry(root, configOf('main: app/server.mts')), {
+    kind: 'dynamic',
+    entry: join(root, 'app/server.mts'),
+  });
 });
 
 test('the kind of platform.yaml is kept', (t) => {
@@ -43,7 +49,10 @@ test('the worker that a framework puts into its output folder is found there', (
   const server = projectFolder(t, { 'dist/server/index.mjs': '' });
   assert.deepEqual(findEntry(server, config), { kind: 'dynamic', entry: join(server, 'dist/server/index.mjs') });
   // What a site has for browsers makes it no worker.
-  assert.equal(findEntry(projectFolder(t, { 'dist/index.js': '', 'dist/index.html': '' }), configOf('out: dist')).kind, 'static');
+  assert.equal(
+    findEntry(projectFolder(t, { 'dist/index.js': '', 'dist/index.html': '' }), configOf('out: dist')).kind,
+    'static',
+  );
 });
 
 test('what the browser starts at is no worker', (t) => {
@@ -71,7 +80,10 @@ test('a project that has to be built says so instead of publishing its sources',
 
 test('an index.html without a worker is a static site', (t) => {
   assert.deepEqual(findEntry(projectFolder(t, { 'index.html': '' }), configOf()), { kind: 'static', entry: null });
-  assert.deepEqual(findEntry(projectFolder(t, { 'dist/index.html': '' }), configOf('out: dist')), { kind: 'static', entry: null });
+  assert.deepEqual(findEntry(projectFolder(t, { 'dist/index.html': '' }), configOf('out: dist')), {
+    kind: 'static',
+    entry: null,
+  });
 });
 
 test('a folder that shows no kind says what was looked for', (t) => {
@@ -82,10 +94,13 @@ test('a folder that shows no kind says what was looked for', (t) => {
 });
 
 test('a dynamic project without an entry says what was looked for', (t) => {
-  assert.throws(() => findEntry(projectFolder(t, { 'index.html': '', 'src/index.ts/x': '' }), configOf('kind: worker')), {
-    code: 'missing_entry',
-    message: `No worker entry found: looked for ${entryCandidates.join(', ')}. Create one of them, or set "main" in platform.yaml`,
-  });
+  assert.throws(
+    () => findEntry(projectFolder(t, { 'index.html': '', 'src/index.ts/x': '' }), configOf('kind: worker')),
+    {
+      code: 'missing_entry',
+      message: `No worker entry found: looked for ${entryCandidates.join(', ')}. Create one of them, or set "main" in platform.yaml`,
+    },
+  );
 });
 
 test('a main that does not exist, is a folder, or leads out of the project is refused', (t) => {
@@ -95,7 +110,10 @@ test('a main that does not exist, is a folder, or leads out of the project is re
     code: 'missing_entry',
     message: `main: src/nope.ts does not exist (looked for ${join(root, 'src/nope.ts')})`,
   });
-  assert.throws(() => findEntry(root, { ...configOf(), main: 'src' }), { code: 'missing_entry', message: /main: src is not a file/ });
+  assert.throws(() => findEntry(root, { ...configOf(), main: 'src' }), {
+    code: 'missing_entry',
+    message: /main: src is not a file/,
+  });
   assert.throws(() => findEntry(root, { ...configOf(), main: 'out.ts' }), {
     code: 'missing_entry',
     message: 'main: out.ts lies outside of the project',

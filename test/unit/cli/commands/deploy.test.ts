@@ -27,7 +27,13 @@ test('build writes an artifact and says what it holds; the same source gives the
   const cwd = project(t, { 'public/a.txt': 'A' });
   const shell = recordingShell(cwd);
   assert.equal(await run(['build', '--json'], shell), 0, shell.output.join('\n'));
-  const built = JSON.parse(shell.output[0]!) as { id: string; folder: string; kind: string; files: number; bytes: number };
+  const built = JSON.parse(shell.output[0]!) as {
+    id: string;
+    folder: string;
+    kind: string;
+    files: number;
+    bytes: number;
+  };
   assert.match(built.id, /^[0-9a-f]{64}$/);
   assert.equal(built.kind, 'dynamic');
   assert.equal(built.files, 4);
@@ -42,14 +48,20 @@ test('a syntax error is told with file, line and code frame', async (t) => {
   const cwd = project(t, { 'src/index.ts': 'export default {\n  fetch() { return new Response("x" }\n};\n' });
   const shell = recordingShell(cwd);
   assert.equal(await run(['build'], shell), 1);
-  assert.match(shell.errors.join('\n'), /^error src\/index\.ts:2:\d+: .*\n[^]*> 2 \|   fetch\(\) \{ return new Response\("x" \}/);
+  assert.match(
+    shell.errors.join('\n'),
+    /^error src\/index\.ts:2:\d+: .*\n[^]*> 2 \|   fetch\(\) \{ return new Response\("x" \}/,
+  );
 });
 
 test('every error of the configuration is told with its place', async (t) => {
   const cwd = project(t, { 'platform.yaml': 'kind: worker\nout: /abs\nbase: ../x\n' });
   const shell = recordingShell(cwd);
   assert.equal(await run(['deploy'], shell), 1);
-  assert.match(shell.errors[0]!, /^error platform\.yaml:2:6: Out path must be relative, not absolute\n[^]*> 2 \| out: \/abs/);
+  assert.match(
+    shell.errors[0]!,
+    /^error platform\.yaml:2:6: Out path must be relative, not absolute\n[^]*> 2 \| out: \/abs/,
+  );
   assert.match(shell.errors[1]!, /^error platform\.yaml:3:7: Base path cannot contain '\.\.'/);
 });
 
@@ -112,7 +124,10 @@ test('without a platform that runs, and without FS_PATH, nothing is written and 
 });
 
 test("the branch is Git's current one: the default branch is production, another one a preview; without a branch it asks for one", async (t) => {
-  const cwd = project(t, { '.git/HEAD': 'ref: refs/heads/trunk\n', '.git/refs/remotes/origin/HEAD': 'ref: refs/remotes/origin/trunk\n' });
+  const cwd = project(t, {
+    '.git/HEAD': 'ref: refs/heads/trunk\n',
+    '.git/refs/remotes/origin/HEAD': 'ref: refs/remotes/origin/trunk\n',
+  });
   const env = { FS_PATH: 'state', PLATFORM_HOME: cwd };
   const deploy = async (): Promise<{ branch: string; production: boolean }> => {
     const shell = recordingShell(cwd, env);
@@ -127,7 +142,10 @@ test("the branch is Git's current one: the default branch is production, another
   writeFileSync(path.join(cwd, '.git/HEAD'), `${'a'.repeat(40)}\n`);
   const shell = recordingShell(cwd, env);
   assert.equal(await run(['deploy'], shell), 1);
-  assert.match(shell.errors[0]!, /No branch is checked out here \(a detached HEAD\)\nName the branch to deploy as: --branch <name>/);
+  assert.match(
+    shell.errors[0]!,
+    /No branch is checked out here \(a detached HEAD\)\nName the branch to deploy as: --branch <name>/,
+  );
 });
 
 test('where Git does not tell its default branch, the first that is deployed is production, and no other replaces it', async (t) => {

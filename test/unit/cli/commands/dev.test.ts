@@ -20,7 +20,8 @@ interface Running {
   next(): Promise<{ code: string; deployment: DevDeployment }>;
   /** Settles when a line of standard error matches. */
   complaint(pattern: RegExp): Promise<string>;
-  /** What requests are answered with while nothing is served. */ readonly unbuilt: string[];
+  /** What requests are answered with while nothing is served. */
+  readonly unbuilt: string[];
 }
 
 function running(t: TestContext, files: Record<string, string>, flags: DevFlags = {}): Running {
@@ -184,7 +185,11 @@ test('a warning about platform.yaml is told once', async (t) => {
 });
 
 test('a platform.yaml that is deleted, or replaced as editors do, is read again', async (t) => {
-  const files = { 'platform.yaml': 'main: src/other.ts\n', 'src/index.ts': worker('index'), 'src/other.ts': worker('other') };
+  const files = {
+    'platform.yaml': 'main: src/other.ts\n',
+    'src/index.ts': worker('index'),
+    'src/other.ts': worker('other'),
+  };
   const dev = running(t, files);
   assert.match((await dev.next()).code, /other/);
   rmSync(path.join(dev.folder, 'platform.yaml'));
@@ -207,7 +212,10 @@ test('folders that are made later are served: static files, migrations, sources'
     ['001.sql'],
   );
   dev.write('src/new/text.ts', "export const text = 'from a new folder';");
-  dev.write('src/index.ts', "import { text } from './new/text.ts';\nexport default { fetch: () => new Response(text) };");
+  dev.write(
+    'src/index.ts',
+    "import { text } from './new/text.ts';\nexport default { fetch: () => new Response(text) };",
+  );
   for (;;) if ((await dev.next()).code.includes('from a new folder')) break;
   dev.write('src/new/text.ts', "export const text = 'saved again';");
   for (;;) if ((await dev.next()).code.includes('saved again')) break;
@@ -232,7 +240,11 @@ test('an entry that does not exist yet is waited for', async (t) => {
 });
 
 test('a change of main moves the watch to the new entry', async (t) => {
-  const dev = running(t, { 'platform.yaml': 'kind: worker\n', 'src/index.ts': worker('one'), 'src/other.ts': worker('other') });
+  const dev = running(t, {
+    'platform.yaml': 'kind: worker\n',
+    'src/index.ts': worker('one'),
+    'src/other.ts': worker('other'),
+  });
   await dev.next();
   dev.write('platform.yaml', 'kind: worker\nmain: src/other.ts\n');
   assert.match((await dev.next()).code, /other/);
@@ -249,10 +261,30 @@ test('a request or event is a line with what became of it, wall time and of that
   const dev = running(t, { 'src/index.ts': worker('x') });
   await dev.next();
   const fine = { event: null, outcome: 'ok', reason: '' };
-  dev.opened[0]!.onRequest({ kind: 'http', method: 'GET', path: '/a?b=1', status: 200, ...fine, cpuMs: 0.42, wallMs: 1.24 });
-  const mail = { kind: 'queue', method: '', path: '', status: 0, event: { name: 'mail', id: '', attempt: 2, attemptsMax: 4 } } as const;
+  dev.opened[0]!.onRequest({
+    kind: 'http',
+    method: 'GET',
+    path: '/a?b=1',
+    status: 200,
+    ...fine,
+    cpuMs: 0.42,
+    wallMs: 1.24,
+  });
+  const mail = {
+    kind: 'queue',
+    method: '',
+    path: '',
+    status: 0,
+    event: { name: 'mail', id: '', attempt: 2, attemptsMax: 4 },
+  } as const;
   dev.opened[0]!.onRequest({ ...mail, outcome: 'ok', reason: '', cpuMs: 3.2, wallMs: 12.3 });
-  dev.opened[0]!.onRequest({ ...mail, outcome: 'worker_threw', reason: 'no such\n\u001b[2Jmailbox', cpuMs: 0.2, wallMs: 3 });
+  dev.opened[0]!.onRequest({
+    ...mail,
+    outcome: 'worker_threw',
+    reason: 'no such\n\u001b[2Jmailbox',
+    cpuMs: 0.2,
+    wallMs: 3,
+  });
   dev.opened[0]!.log({ level: 'warn', message: 'careful' });
   dev.opened[0]!.log({ level: 'debug', message: 'unseen' });
   assert.ok(dev.shell.output.includes('GET /a?b=1 200 1.2 ms (CPU 0.4 ms)'), dev.shell.output.join('\n'));
@@ -283,7 +315,8 @@ test('a stop ends a build that runs, with all that it started, and one that does
   for (const build of ['sleep 600 & echo $! > pid; wait', "trap '' TERM; sleep 600 & echo $! > pid; wait; wait"]) {
     const dev = running(t, { 'platform.yaml': `kind: worker\nbuild: "${build}"\n`, 'src/index.ts': worker('x') });
     const file = path.join(dev.folder, 'pid');
-    while (!existsSync(file) || readFileSync(file, 'utf8') === '') await new Promise((resolve) => setImmediate(resolve));
+    while (!existsSync(file) || readFileSync(file, 'utf8') === '')
+      await new Promise((resolve) => setImmediate(resolve));
     dev.shell.stop();
     // What is still there holds the pipe of its output, and would be waited for.
     assert.equal(await dev.ended, 0);

@@ -27,15 +27,23 @@ test('each template becomes a project named after its folder', async (t) => {
     };
     assert.equal(manifest.name, `my-${template}`);
     assert.deepEqual(Object.keys(manifest.scripts), ['dev', 'build', 'types', 'deploy', 'check']);
-    for (const [name, wanted] of Object.entries(manifest.devDependencies).filter(([key]) => key.startsWith('@platform-run/'))) {
+    for (const [name, wanted] of Object.entries(manifest.devDependencies).filter(([key]) =>
+      key.startsWith('@platform-run/'),
+    )) {
       const target = path.resolve(cwd, `My ${template}`, wanted.replace(/^file:/, ''));
-      assert.equal((JSON.parse(readFileSync(path.join(target, 'package.json'), 'utf8')) as { name: string }).name, name);
+      assert.equal(
+        (JSON.parse(readFileSync(path.join(target, 'package.json'), 'utf8')) as { name: string }).name,
+        name,
+      );
     }
     assert.match(read('platform.yaml'), /^kind: worker$/m);
     assert.match(read('.gitignore'), /^node_modules\/$/m);
     assert.match(read('.npmrc'), /^ignore-scripts=true$/m);
     assert.doesNotMatch(read('src/index.ts'), /__name__/);
-    assert.match(shell.output[0]!, new RegExp(`^Created my-${template} from the template ${template} \\(\\d+ files\\)$`));
+    assert.match(
+      shell.output[0]!,
+      new RegExp(`^Created my-${template} from the template ${template} \\(\\d+ files\\)$`),
+    );
   }
 });
 
@@ -56,7 +64,10 @@ test('a folder with something in it is refused unless forced; a Git folder does 
 test('an unknown template suggests the nearest one', async (t) => {
   const shell = recordingShell(folder(t));
   assert.equal(await run(['init', 'hona', 'x'], shell), 2);
-  assert.equal(shell.errors[0], 'error There is no template "hona". Did you mean hono?\nTemplates: worker, hono, static.');
+  assert.equal(
+    shell.errors[0],
+    'error There is no template "hona". Did you mean hono?\nTemplates: worker, hono, static.',
+  );
 });
 
 test('--list names the templates, also as JSON', async (t) => {
@@ -78,7 +89,9 @@ test('--packages points at tarballs, and names the one that is missing', async (
   assert.match(lacking.errors[0]!, /^error There is no tarball of @platform-run\/types in /);
   writeFileSync(path.join(cwd, 'dist/platform-run-types-0.1.0.tgz'), '');
   assert.equal(await run(['init', 'worker', 'b'], recordingShell(cwd, { PLATFORM_PACKAGES: 'dist' })), 0);
-  const manifest = JSON.parse(readFileSync(path.join(cwd, 'b/package.json'), 'utf8')) as { devDependencies: Record<string, string> };
+  const manifest = JSON.parse(readFileSync(path.join(cwd, 'b/package.json'), 'utf8')) as {
+    devDependencies: Record<string, string>;
+  };
   assert.equal(manifest.devDependencies['@platform-run/cli'], `file:${cwd}/dist/platform-run-cli-0.1.0.tgz`);
   assert.equal(manifest.devDependencies['@platform-run/types'], `file:${cwd}/dist/platform-run-types-0.1.0.tgz`);
 });

@@ -18,17 +18,23 @@ function folders(t: TestContext, ...examples: string[]): { cwd: string; examples
   for (const name of examples) {
     mkdirSync(path.join(cwd, 'examples', name, 'src'), { recursive: true });
     writeFileSync(path.join(cwd, 'examples', name, 'platform.yaml'), 'kind: worker\n');
-    writeFileSync(path.join(cwd, 'examples', name, 'src/index.ts'), `export default { fetch: () => new Response('${name}') };\n`);
+    writeFileSync(
+      path.join(cwd, 'examples', name, 'src/index.ts'),
+      `export default { fetch: () => new Response('${name}') };\n`,
+    );
   }
   return { cwd, examples: path.join(cwd, 'examples') };
 }
 
 /** A shell in which the wanted line stops the command. */
 function stoppingShell(cwd: string, line: string, env: Record<string, string> = {}): RecordingShell {
-  const shell = recordingShell(cwd, { ...process.env, FS_PATH: 'state', HANDLER_PORT: '0', HANDLER_DOMAIN: '', ...env } as Record<
-    string,
-    string
-  >);
+  const shell = recordingShell(cwd, {
+    ...process.env,
+    FS_PATH: 'state',
+    HANDLER_PORT: '0',
+    HANDLER_DOMAIN: '',
+    ...env,
+  } as Record<string, string>);
   return {
     ...shell,
     out(text) {

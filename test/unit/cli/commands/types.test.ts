@@ -61,12 +61,16 @@ test('a tsconfig that is not JSON is told with its place', async (t) => {
   const cwd = project(t, { 'platform.yaml': 'kind: worker\n', 'tsconfig.json': '{\n  "include": [,\n' });
   const shell = recordingShell(cwd);
   assert.equal(await run(['types'], shell), 1);
-  assert.match(shell.errors[0]!, /^error tsconfig\.json:2:15: Invalid JSON: ValueExpected\n[^]*> 2 \|   "include": \[,/);
+  assert.match(
+    shell.errors[0]!,
+    /^error tsconfig\.json:2:15: Invalid JSON: ValueExpected\n[^]*> 2 \|   "include": \[,/,
+  );
 });
 
 test('the typings that templates carry are those that would be generated', () => {
   for (const template of ['worker', 'hono', 'static']) {
-    const read = (name: string): string => readFileSync(fileURLToPath(import.meta.resolve(`#cli/templates/${template}/${name}`)), 'utf8');
+    const read = (name: string): string =>
+      readFileSync(fileURLToPath(import.meta.resolve(`#cli/templates/${template}/${name}`)), 'utf8');
     const { config, problems } = parseProjectConfig(read('platform.yaml'), { file: 'platform.yaml' });
     assert.deepEqual(problems, []);
     assert.equal(read('env.d.ts'), environmentTypes(config!));

@@ -1,5 +1,6 @@
-// `platform dev` runs the build command of a project: before anything else, again when what it is made from changes, and never
-// because of what it wrote itself. The command is real, and counts its runs; the engine only records what it is given.
+// `platform dev` runs the build command of a project: before anything else, again when what it is made from changes,
+// and never because of what it wrote itself. The command is real, and counts its runs; the engine only records what it
+// is given.
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -56,7 +57,11 @@ async function session(t: TestContext, files: Record<string, string>) {
         const manifest = JSON.parse(read('manifest.json')) as Manifest;
         const names = Object.keys(manifest.assets?.files ?? {});
         const assets = new Map(names.map((name) => [name, read(`assets/${name}`)]));
-        served.push({ manifest, code: manifest.worker && read('worker.js'), asset: (name) => assets.get(name) ?? 'none' });
+        served.push({
+          manifest,
+          code: manifest.worker && read('worker.js'),
+          asset: (name) => assets.get(name) ?? 'none',
+        });
         return Promise.resolve();
       },
       fail: () => {},
@@ -78,7 +83,8 @@ async function session(t: TestContext, files: Record<string, string>) {
     rmSync(folder, { recursive: true });
   });
   const runs = (): number => readFileSync(path.join(folder, 'node_modules/runs'), 'utf8').length;
-  const read = (name: string): string => (existsSync(path.join(folder, name)) ? readFileSync(path.join(folder, name), 'utf8') : '');
+  const read = (name: string): string =>
+    existsSync(path.join(folder, name)) ? readFileSync(path.join(folder, name), 'utf8') : '';
   return { write, read, runs, end, served: served.next, failed: failures.next, warned: warnings.next };
 }
 
@@ -144,7 +150,10 @@ test('a file that the command writes anew each time is named, and left out', asy
 writeFileSync('stamp.json', String(process.hrtime.bigint()));`,
     'page.html': 'one',
   });
-  assert.equal(await dev.warned(), 'The build command changes stamp.json each time it runs: changes of it do not start a build');
+  assert.equal(
+    await dev.warned(),
+    'The build command changes stamp.json each time it runs: changes of it do not start a build',
+  );
   const runs = dev.runs();
   assert.ok(runs <= 4, String(runs));
   dev.write('page.html', 'two');

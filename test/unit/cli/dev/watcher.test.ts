@@ -103,7 +103,9 @@ test('where the system allows no more watches, the error says what to do and lea
     });
     assert.deepEqual([opened, open], [2, 0]);
   }
-  assert.throws(() => watchFolder(folder, [], () => {}, { foldersMax: 3 }), { message: 'There are more than 3 folders to watch' });
+  assert.throws(() => watchFolder(folder, [], () => {}, { foldersMax: 3 }), {
+    message: 'There are more than 3 folders to watch',
+  });
 });
 
 test('a folder that comes when no more can be watched is told of once', async (t) => {

@@ -60,7 +60,9 @@ test('exports of a package name declarations and JavaScript', () => {
 
 test('declarations of a package import .js too', () => {
   assert.equal(
-    renamedDeclarations("export { a } from './a.ts';\ntype B = import('../b.ts').B;\nimport type { C } from './c.d.ts';\nimport 'd.ts';"),
+    renamedDeclarations(
+      "export { a } from './a.ts';\ntype B = import('../b.ts').B;\nimport type { C } from './c.d.ts';\nimport 'd.ts';",
+    ),
     "export { a } from './a.js';\ntype B = import('../b.js').B;\nimport type { C } from './c.d.ts';\nimport 'd.ts';",
   );
 });

@@ -31,10 +31,10 @@ test('a build error keeps its place, its frame and the errors that came with it'
 });
 
 test('an error that carries a list stands for each of them', () => {
-  assert.deepEqual(failuresOf(new AggregateError([new Error('one'), new CliError('two', { file: 'a.yaml', line: 1 })], 'both')), [
-    { message: 'one' },
-    { message: 'two', file: 'a.yaml', line: 1 },
-  ]);
+  assert.deepEqual(
+    failuresOf(new AggregateError([new Error('one'), new CliError('two', { file: 'a.yaml', line: 1 })], 'both')),
+    [{ message: 'one' }, { message: 'two', file: 'a.yaml', line: 1 }],
+  );
 });
 
 test('anything thrown has a message', () => {

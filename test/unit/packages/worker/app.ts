@@ -33,7 +33,11 @@ export const app = platform()
   .get(
     '/users',
     {
-      query: z.object({ q: z.string().optional(), tag: z.array(z.string()).optional(), limit: z.coerce.number().int().default(10) }),
+      query: z.object({
+        q: z.string().optional(),
+        tag: z.array(z.string()).optional(),
+        limit: z.coerce.number().int().default(10),
+      }),
       response: z.array(User),
       summary: 'All users',
       tags: ['users'],
@@ -42,17 +46,30 @@ export const app = platform()
   )
   .get(
     '/users/:id',
-    { params: z.object({ id: z.coerce.number().int() }), response: { 200: User, 404: Failure }, tags: ['users'], operationId: 'getUser' },
+    {
+      params: z.object({ id: z.coerce.number().int() }),
+      response: { 200: User, 404: Failure },
+      tags: ['users'],
+      operationId: 'getUser',
+    },
     (ctx) => users.get(ctx.params.id) ?? ctx.json({ error: 'No such user' }, 404),
   )
   .post(
     '/users',
-    { body: User.omit({ id: true }), response: { 201: User, 409: Failure }, security: [{ token: [] }], tags: ['users'] },
+    {
+      body: User.omit({ id: true }),
+      response: { 201: User, 409: Failure },
+      security: [{ token: [] }],
+      tags: ['users'],
+    },
     (ctx) => (ctx.body.name === 'Ada' ? ctx.json({ error: 'Taken' }, 409) : ctx.json({ ...ctx.body, id: 2 }, 201)),
   )
   .delete('/users/:id', { params: Type.Object({ id: Type.Integer() }), response: { 204: null } }, () => undefined)
   .put('/trees', { body: Node, response: Node }, (ctx) => ctx.body)
-  .patch('/mixed', { body: v.object({ a: v.number() }), response: type({ b: 'number' }) }, (ctx) => ({ b: ctx.body.a, c: 1 }))
+  .patch('/mixed', { body: v.object({ a: v.number() }), response: type({ b: 'number' }) }, (ctx) => ({
+    b: ctx.body.a,
+    c: 1,
+  }))
   .post('/forms', { body: z.object({ a: z.string() }), bodyType: 'form' }, (ctx) => ctx.body)
   .get('/files/*', { headers: z.object({ 'x-key': z.string().optional() }), deprecated: true }, (ctx) => ({
     path: ctx.params['*'],

@@ -12,16 +12,30 @@ const app = platform()
   .post('/any', { body: z.unknown() }, (ctx) => ({ body: ctx.body ?? 'nothing' }))
   .post('/maybe', { body: z.object({ a: z.number() }).optional() }, (ctx) => ({ body: ctx.body ?? 'nothing' }))
   .post('/small', { body: z.unknown(), bodyLimit: 10 }, (ctx) => ({ body: ctx.body }))
-  .post('/form', { body: z.object({ a: z.string(), b: z.array(z.string()).optional() }), bodyType: 'form' }, (ctx) => ctx.body)
-  .post('/upload', { body: z.object({ file: z.instanceof(File), note: z.string() }), bodyType: 'form' }, async (ctx) => ({
-    name: ctx.body.file.name,
-    text: await ctx.body.file.text(),
-    note: ctx.body.note,
-  }))
+  .post(
+    '/form',
+    { body: z.object({ a: z.string(), b: z.array(z.string()).optional() }), bodyType: 'form' },
+    (ctx) => ctx.body,
+  )
+  .post(
+    '/upload',
+    { body: z.object({ file: z.instanceof(File), note: z.string() }), bodyType: 'form' },
+    async (ctx) => ({
+      name: ctx.body.file.name,
+      text: await ctx.body.file.text(),
+      note: ctx.body.note,
+    }),
+  )
   .post('/text', { body: z.string().max(5), bodyType: 'text' }, (ctx) => ({ body: ctx.body }))
   .get(
     '/query',
-    { query: z.object({ q: z.string().optional(), tag: z.array(z.string()).optional(), n: z.coerce.number().optional() }) },
+    {
+      query: z.object({
+        q: z.string().optional(),
+        tag: z.array(z.string()).optional(),
+        n: z.coerce.number().optional(),
+      }),
+    },
     (ctx) => ctx.query,
   )
   .get('/free', (ctx) => ctx.query)
@@ -90,7 +104,10 @@ test('another content type, charset or encoding is 415, and says what is taken',
 });
 
 test('a body over the limit is 413, by the length it declares or by the bytes that come', async () => {
-  const declared = await call(app, 'POST /small', { headers: { ...json, 'content-length': '11' }, body: '"123456789"' });
+  const declared = await call(app, 'POST /small', {
+    headers: { ...json, 'content-length': '11' },
+    body: '"123456789"',
+  });
   assert.deepEqual([declared.status, declared.json], [413, { error: 'The body is longer than 10 bytes' }]);
   let cancelled = false;
   const endless = new ReadableStream<Uint8Array>({
@@ -119,7 +136,10 @@ test('names that reach a prototype are refused in JSON, forms and queries', asyn
   });
   assert.equal((await call(app, 'GET /free?__proto__=a')).status, 400);
   assert.equal((await call(app, 'GET /free?__pro%74o__[x]=a')).status, 200);
-  assert.equal((await call(app, 'POST /form', { body: new URLSearchParams({ __proto__x: 'a', ['__proto__']: 'b' }) })).status, 400);
+  assert.equal(
+    (await call(app, 'POST /form', { body: new URLSearchParams({ __proto__x: 'a', ['__proto__']: 'b' }) })).status,
+    400,
+  );
   assert.equal(({} as Record<string, unknown>)['admin'], undefined);
 });
 
@@ -147,20 +167,56 @@ test('a key that repeats is an array, and a schema that asks for an array gets o
 });
 
 test('forms come as objects, files as files, texts as texts', async () => {
-  assert.deepEqual((await call(app, 'POST /form', { body: new URLSearchParams('a=1&b=2&b=3') })).json, { a: '1', b: ['2', '3'] });
+  assert.deepEqual((await call(app, 'POST /form', { body: new URLSearchParams('a=1&b=2&b=3') })).json, {
+    a: '1',
+    b: ['2', '3'],
+  });
   const form = new FormData();
   form.set('file', new File(['content'], 'a.txt'));
   form.set('note', 'n');
-  assert.deepEqual((await call(app, 'POST /upload', { body: form })).json, { name: 'a.txt', text: 'content', note: 'n' });
-  const broken = await call(app, 'POST /upload', { headers: { 'content-type': 'multipart/form-data; boundary=x' }, body: '--y\r\nnope' });
+  assert.deepEqual((await call(app, 'POST /upload', { body: form })).json, {
+    name: 'a.txt',
+    text: 'content',
+    note: 'n',
+  });
+  const broken = await call(app, 'POST /upload', {
+    headers: { 'content-type': 'multipart/form-data; boundary=x' },
+    body: '--y\r\nnope',
+  });
   assert.deepEqual([broken.status, broken.json], [400, { error: 'Malformed form' }]);
-  assert.deepEqual((await call(app, 'POST /text', { headers: { 'content-type': 'text/markdown' }, body: '# hi' })).json, { body: '# hi' });
-  assert.equal((await call(app, 'POST /text', { headers: { 'content-type': 'text/plain' }, body: 'too long' })).status, 400);
+  assert.deepEqual(
+    (await call(app, 'POST /text', { headers: { 'content-type': 'text/markdown' }, body: '# hi' })).json,
+    { body: '# hi' },
+  );
+  assert.equal(
+    (await call(app, 'POST /text', { headers: { 'content-type': 'text/plain' }, body: 'too long' })).status,
+    400,
+  );
 });
 
 test('random queries and bodies never throw, and a query reads as URLSearchParams reads it', () => {
   const random = createSeededRandom();
-  const alphabet = ['a', 'b', '=', '&', '%', '+', '2', 'F', 'é', '%C3%A9', '%zz', '"', '{', '}', ':', ',', '\\u005f', '[', ']'];
+  const alphabet = [
+    'a',
+    'b',
+    '=',
+    '&',
+    '%',
+    '+',
+    '2',
+    'F',
+    'é',
+    '%C3%A9',
+    '%zz',
+    '"',
+    '{',
+    '}',
+    ':',
+    ',',
+    '\\u005f',
+    '[',
+    ']',
+  ];
   for (let round = 0; round < 3000; round++) {
     const text = random.text(alphabet, 12);
     const expected: Record<string, string | string[]> = {};
@@ -183,18 +239,58 @@ test('random paths, tokens and content types are answered, never with a failure 
     .use(auth({ bearer: { secret: 'a secret of at least 32 bytes, really' } }))
     .get('/*', () => 'in')
     .build();
-  const pieces = ['/', 'users', ':id', '*', '%', '%2F', '%zz', '%C3%A9', '..', '.', ';', '=', '?', '&', '\\', 'a', '7', '__proto__', '//'];
+  const pieces = [
+    '/',
+    'users',
+    ':id',
+    '*',
+    '%',
+    '%2F',
+    '%zz',
+    '%C3%A9',
+    '..',
+    '.',
+    ';',
+    '=',
+    '?',
+    '&',
+    '\\',
+    'a',
+    '7',
+    '__proto__',
+    '//',
+  ];
   const signs = ['eyJ', '.', '..', 'a', '=', '-', '_', '{', 'e30', 'eyJhbGciOiJIUzI1NiJ9', ' ', 'Bearer', '+', '/'];
-  const types = ['application/json', ';', ' ', 'charset', '=', '"', 'utf-8', 'multipart/form-data', 'boundary=', 'x', '/', '+json', ','];
+  const types = [
+    'application/json',
+    ';',
+    ' ',
+    'charset',
+    '=',
+    '"',
+    'utf-8',
+    'multipart/form-data',
+    'boundary=',
+    'x',
+    '/',
+    '+json',
+    ',',
+  ];
   for (let round = 0; round < 600; round++) {
     const seen = `seed ${random.seed}`;
     const path = `/${random.text(pieces, 6)}`;
     assert.ok(
-      [200, 204, 400, 404, 405, 415].includes((await call(app, `${random.pick(['GET', 'DELETE', 'OPTIONS', 'HEAD'])} ${path}`)).status),
+      [200, 204, 400, 404, 405, 415].includes(
+        (await call(app, `${random.pick(['GET', 'DELETE', 'OPTIONS', 'HEAD'])} ${path}`)).status,
+      ),
       `${path} ${seen}`,
     );
     const authorization = `Bearer ${random.text(signs, 8)}`;
-    assert.equal((await call(guarded, 'GET /x', { headers: { authorization } })).status, 401, `${authorization} ${seen}`);
+    assert.equal(
+      (await call(guarded, 'GET /x', { headers: { authorization } })).status,
+      401,
+      `${authorization} ${seen}`,
+    );
     const type = random.text(types, 8);
     const { status } = await call(app, `POST ${random.pick(['/any', '/upload', '/form', '/text'])}`, {
       headers: { 'content-type': type },

@@ -53,7 +53,9 @@ test('headers go with every call, and a parameter that is missing is an error', 
   const counted = createClient<typeof app>(new URL('http://app.localhost'), {
     headers: async () => ({ authorization: 'Bearer x' }),
     fetch: (request) => {
-      seen.push(`${request.method} ${request.url} ${request.headers.get('authorization')} ${request.headers.get('x-key')}`);
+      seen.push(
+        `${request.method} ${request.url} ${request.headers.get('authorization')} ${request.headers.get('x-key')}`,
+      );
       return app.fetch(request, {});
     },
   });

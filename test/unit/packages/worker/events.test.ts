@@ -26,7 +26,14 @@ test('a message reaches the handler of its binding, checked, with the state of t
     .queue('MAIL' as never, { payload: z.object({ to: z.string() }) }, (ctx) => {
       ctx.ack();
       ctx.retry({ delaySeconds: 3 });
-      seen.push(ctx.payload, ctx.id, ctx.queueName, ctx.attempt, ctx.state, (ctx.message as unknown as { calls: unknown }).calls);
+      seen.push(
+        ctx.payload,
+        ctx.id,
+        ctx.queueName,
+        ctx.attempt,
+        ctx.state,
+        (ctx.message as unknown as { calls: unknown }).calls,
+      );
     })
     .queue('OTHER' as never, {}, () => void seen.push('other'))
     .build();
@@ -35,7 +42,10 @@ test('a message reaches the handler of its binding, checked, with the state of t
   assert.deepEqual(seen, [{ to: 'a' }, 'm1', 'mail', 2, { greeting: 'hello Ada' }, ['ack', { delaySeconds: 3 }]]);
   await worker.message(message(1, { binding: 'OTHER' }), env);
   assert.equal(seen.at(-1), 'other');
-  await assert.rejects(worker.message(message(1, { binding: 'NONE' }), env), /No handler for the queue NONE; there are: MAIL, OTHER/);
+  await assert.rejects(
+    worker.message(message(1, { binding: 'NONE' }), env),
+    /No handler for the queue NONE; there are: MAIL, OTHER/,
+  );
   await assert.rejects(worker.message(message(1), env), /No handler for the queue mail/);
 });
 
@@ -95,10 +105,19 @@ test('a workflow has its input checked and its output trimmed; onError is told w
     .build();
   const lines: unknown[] = [];
   const step = { run: (_name: string, fn: () => unknown) => fn() } as never;
-  const context = (input: unknown) => ({ input, step, log: (...words: unknown[]) => void lines.push(words), env: {}, executionId: 'e1' });
+  const context = (input: unknown) => ({
+    input,
+    step,
+    log: (...words: unknown[]) => void lines.push(words),
+    env: {},
+    executionId: 'e1',
+  });
   assert.deepEqual(await worker.workflows['onboard']!.handler(context({ n: '5' })), { sum: 15 });
   assert.deepEqual(lines, [['added', { sum: 15 }]]);
-  await assert.rejects(worker.workflows['onboard']!.handler(context({})), /The input of the workflow onboard does not fit its schema/);
+  await assert.rejects(
+    worker.workflows['onboard']!.handler(context({})),
+    /The input of the workflow onboard does not fit its schema/,
+  );
   await worker.workflows['onboard']!.onError!(new Error('gave up'), context({}));
   assert.deepEqual(told, ['gave up', 'e1']);
   assert.equal(await worker.workflows['plain']!.handler(context(null)), 'done');
@@ -108,7 +127,11 @@ test('a workflow has its input checked and its output trimmed; onError is told w
 test('timers and schedules reach their handlers, * takes the schedules nobody else does', async () => {
   const seen: unknown[] = [];
   const worker = platform()
-    .timer('REMIND', { payload: z.object({ n: z.number() }) }, (ctx) => void seen.push(['remind', ctx.id, ctx.payload, ctx.scheduledTime]))
+    .timer(
+      'REMIND',
+      { payload: z.object({ n: z.number() }) },
+      (ctx) => void seen.push(['remind', ctx.id, ctx.payload, ctx.scheduledTime]),
+    )
     .timer('CLEAN', (ctx) => void seen.push(['clean', ctx.payload]))
     .cron('NIGHTLY', (ctx) => {
       ctx.noRetry();

@@ -38,14 +38,22 @@ const cases: [schema: JsonSchema, good: unknown[], bad: unknown[]][] = [
     ],
   ],
   [{ contains: { type: 'number' }, minContains: 2, maxContains: 3 }, [[1, 2, 'a']], [[1], [1, 2, 3, 4]]],
-  [{ properties: { a: { type: 'number' } }, required: ['b'] }, [{ b: 1 }, { a: 1, b: 2, c: 3 }], [{ a: 1 }, { a: 'x', b: 1 }]],
+  [
+    { properties: { a: { type: 'number' } }, required: ['b'] },
+    [{ b: 1 }, { a: 1, b: 2, c: 3 }],
+    [{ a: 1 }, { a: 'x', b: 1 }],
+  ],
   [{ properties: { a: {} }, additionalProperties: false }, [{ a: 1 }, {}], [{ b: 1 }]],
   [
     { patternProperties: { '^x-': { type: 'string' } }, additionalProperties: { type: 'number' } },
     [{ 'x-a': 'b', n: 1 }],
     [{ 'x-a': 1 }, { n: 'a' }],
   ],
-  [{ propertyNames: { maxLength: 2 }, minProperties: 1, maxProperties: 2 }, [{ ab: 1 }], [{ abc: 1 }, {}, { a: 1, b: 2, c: 3 }]],
+  [
+    { propertyNames: { maxLength: 2 }, minProperties: 1, maxProperties: 2 },
+    [{ ab: 1 }],
+    [{ abc: 1 }, {}, { a: 1, b: 2, c: 3 }],
+  ],
   [{ dependentRequired: { a: ['b'] } }, [{ b: 1 }, { a: 1, b: 2 }], [{ a: 1 }]],
   [{ dependentSchemas: { a: { required: ['b'] } } }, [{ a: 1, b: 1 }], [{ a: 1 }]],
   [{ anyOf: [{ type: 'string' }, { type: 'number' }] }, ['a', 1], [null]],
@@ -53,8 +61,12 @@ const cases: [schema: JsonSchema, good: unknown[], bad: unknown[]][] = [
   [{ allOf: [{ minimum: 1 }, { maximum: 2 }] }, [1, 2], [0, 3]],
   [{ not: { type: 'string' } }, [1], ['a']],
   [
-    // oxlint-disable-next-line unicorn/no-thenable -- a keyword
-    { if: { properties: { k: { const: 'a' } }, required: ['k'] }, then: { required: ['x'] }, else: { required: ['y'] } },
+    {
+      if: { properties: { k: { const: 'a' } }, required: ['k'] },
+      // oxlint-disable-next-line unicorn/no-thenable -- a keyword
+      then: { required: ['x'] },
+      else: { required: ['y'] },
+    },
     [{ k: 'a', x: 1 }, { y: 1 }],
     [{ k: 'a' }, {}],
   ],
@@ -63,7 +75,11 @@ const cases: [schema: JsonSchema, good: unknown[], bad: unknown[]][] = [
     [{ n: 1, kids: [{ n: 2 }] }],
     [{ n: 1, kids: [{}] }],
   ],
-  [{ $id: 'Tree', properties: { kid: { $ref: 'Tree' } }, required: ['n'] }, [{ n: 1, kid: { n: 1 } }], [{ n: 1, kid: {} }]],
+  [
+    { $id: 'Tree', properties: { kid: { $ref: 'Tree' } }, required: ['n'] },
+    [{ n: 1, kid: { n: 1 } }],
+    [{ n: 1, kid: {} }],
+  ],
   [{ format: 'date' }, ['2024-02-29', 5], ['2023-02-29', '2024-13-01', '24-01-01']],
   [
     { format: 'date-time' },
@@ -97,7 +113,9 @@ test('messages say where and what, never the value', () => {
     'list.1 is not an integer',
     'name is not a string',
   ]);
-  assert.deepEqual(check({ anyOf: [{ properties: { a: { type: 'number' } } }, { type: 'null' }] }, { a: 'x' }), ['a is not a number']);
+  assert.deepEqual(check({ anyOf: [{ properties: { a: { type: 'number' } } }, { type: 'null' }] }, { a: 'x' }), [
+    'a is not a number',
+  ]);
 });
 
 test('there are never more than twenty issues', () => {
@@ -118,7 +136,10 @@ test('what cannot be checked is refused when it is compiled', () => {
 });
 
 test('a value that goes deep, or a reference that goes round, ends', () => {
-  const schema = { $id: 'T', anyOf: [{ type: 'null' }, { type: 'object', properties: { next: { $ref: 'T' } }, required: ['next'] }] };
+  const schema = {
+    $id: 'T',
+    anyOf: [{ type: 'null' }, { type: 'object', properties: { next: { $ref: 'T' } }, required: ['next'] }],
+  };
   let value: unknown = null;
   for (let depth = 0; depth < 500; depth++) value = { next: value };
   assert.deepEqual(check(schema, value), []);

@@ -1,4 +1,5 @@
-// The text of an app with as many routes as one likes, for the type checker: the test says that it checks, the bench how long it takes.
+// The text of an app with as many routes as one likes, for the type checker: the test says that it checks, the bench
+// how long it takes.
 
 const head = `import { platform } from '@platform-run/worker';
 import { createClient } from '@platform-run/worker/client';

@@ -50,7 +50,10 @@ test('middleware may answer, throw, add state, and set headers of an answer that
     .get('/state', (ctx) => ctx.state.tenant)
     .get('/fetched', () => frozen)
     .build();
-  assert.deepEqual([(await call(app, 'GET /short')).status, (await call(app, 'GET /short')).json], [403, { short: true }]);
+  assert.deepEqual(
+    [(await call(app, 'GET /short')).status, (await call(app, 'GET /short')).json],
+    [403, { short: true }],
+  );
   assert.equal((await call(app, 'GET /state')).text, 'acme');
   assert.deepEqual((await call(app, 'GET /thrown')).json, { error: 'Pay' });
   const fetched = await call(app, 'GET /fetched');
@@ -84,14 +87,23 @@ test('cors: simple requests, preflights, lists of origins, failures', async () =
     .use(cors())
     .get('/', () => 'x')
     .build();
-  assert.equal((await call(open, 'GET /', { headers: { origin: 'https://a.example' } })).headers.get('access-control-allow-origin'), '*');
+  assert.equal(
+    (await call(open, 'GET /', { headers: { origin: 'https://a.example' } })).headers.get(
+      'access-control-allow-origin',
+    ),
+    '*',
+  );
   const listed = platform()
     .use(cors({ origin: ['https://a.example'], credentials: true, exposeHeaders: ['x-a'], maxAge: 60 }))
     .use(auth({ verify: () => null }))
     .post('/', () => 'x')
     .build();
   const preflight = await call(listed, 'OPTIONS /', {
-    headers: { origin: 'https://a.example', 'access-control-request-method': 'POST', 'access-control-request-headers': 'x-key' },
+    headers: {
+      origin: 'https://a.example',
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'x-key',
+    },
   });
   assert.equal(preflight.status, 204);
   assert.deepEqual(Object.fromEntries(preflight.headers), {
@@ -104,7 +116,11 @@ test('cors: simple requests, preflights, lists of origins, failures', async () =
   });
   const refused = await call(listed, 'POST /', { headers: { origin: 'https://a.example' } });
   assert.deepEqual(
-    [refused.status, refused.headers.get('access-control-allow-origin'), refused.headers.get('access-control-expose-headers')],
+    [
+      refused.status,
+      refused.headers.get('access-control-allow-origin'),
+      refused.headers.get('access-control-expose-headers'),
+    ],
     [401, 'https://a.example', 'x-a'],
   );
   const foreign = await call(listed, 'POST /', { headers: { origin: 'https://b.example' } });
@@ -135,7 +151,9 @@ test('auth: the binding, required or not, with exceptions', async () => {
   const env = {
     PLATFORM_AUTH: {
       getSession: async (request: Request) =>
-        request.headers.get('cookie') === 'session=good' ? { user: { id: 'u1', email: 'ada@example.org' }, token: 't' } : null,
+        request.headers.get('cookie') === 'session=good'
+          ? { user: { id: 'u1', email: 'ada@example.org' }, token: 't' }
+          : null,
     },
   };
   const app = platform()
@@ -147,7 +165,10 @@ test('auth: the binding, required or not, with exceptions', async () => {
   const signedIn = { env, headers: { cookie: 'session=good' } };
   assert.deepEqual((await call(app, 'GET /me', signedIn)).json, { id: 'u1', token: 't' });
   const nobody = await call(app, 'GET /me', { env });
-  assert.deepEqual([nobody.status, nobody.json, nobody.headers.get('www-authenticate')], [401, { error: 'Unauthorized' }, 'Bearer']);
+  assert.deepEqual(
+    [nobody.status, nobody.json, nobody.headers.get('www-authenticate')],
+    [401, { error: 'Unauthorized' }, 'Bearer'],
+  );
   assert.deepEqual((await call(app, 'GET /open', { env })).json, { user: null });
   assert.equal((await call(app, 'GET /public/x', { env })).status, 200);
   assert.equal((await call(app, 'GET /publicx', { env })).status, 401);
@@ -178,10 +199,13 @@ test('auth: bearer tokens with a secret; every forgery is 401', async () => {
   const ask = async (token: string) =>
     (await call(app, 'GET /', { env: { KEY: secret }, headers: { authorization: `Bearer ${token}` } })).status;
   const good = jwt({ alg: 'HS256' }, claims, hs(secret));
-  assert.deepEqual((await call(app, 'GET /', { env: { KEY: secret }, headers: { authorization: `Bearer ${good}` } })).json, {
-    id: 'u1',
-    sub: 'u1',
-  });
+  assert.deepEqual(
+    (await call(app, 'GET /', { env: { KEY: secret }, headers: { authorization: `Bearer ${good}` } })).json,
+    {
+      id: 'u1',
+      sub: 'u1',
+    },
+  );
   const forged = {
     'another key': jwt({ alg: 'HS256' }, claims, hs('another secret of 32 bytes, really!')),
     'alg none': jwt({ alg: 'none' }, claims, () => Buffer.alloc(0)),
@@ -193,7 +217,10 @@ test('auth: bearer tokens with a secret; every forgery is 401', async () => {
     'another issuer': jwt({ alg: 'HS256' }, { ...claims, iss: 'you' }, hs(secret)),
     'another audience': jwt({ alg: 'HS256' }, { ...claims, aud: 'web' }, hs(secret)),
     critical: jwt({ alg: 'HS256', crit: ['x'] }, claims, hs(secret)),
-    changed: good.replace(/\.[^.]+\./, `.${Buffer.from(JSON.stringify({ ...claims, sub: 'root' })).toString('base64url')}.`),
+    changed: good.replace(
+      /\.[^.]+\./,
+      `.${Buffer.from(JSON.stringify({ ...claims, sub: 'root' })).toString('base64url')}.`,
+    ),
     nonsense: 'a.b.c',
     long: `${'a'.repeat(20_000)}.b.c`,
   };
@@ -265,10 +292,16 @@ test('rateLimit: the request over the limit is 429 with Retry-After, and headers
     .build();
   const ask = (ip: string) => call(app, 'GET /', { headers: { 'x-real-ip': ip } });
   const first = await ask('1.1.1.1');
-  assert.deepEqual([first.headers.get('ratelimit-policy'), first.headers.get('ratelimit')], ['"default";q=2;w=60', '"default";r=1;t=20']);
+  assert.deepEqual(
+    [first.headers.get('ratelimit-policy'), first.headers.get('ratelimit')],
+    ['"default";q=2;w=60', '"default";r=1;t=20'],
+  );
   assert.equal((await ask('1.1.1.1')).headers.get('ratelimit'), '"default";r=0;t=20');
   const over = await ask('1.1.1.1');
-  assert.deepEqual([over.status, over.json, over.headers.get('retry-after')], [429, { error: 'Too many requests' }, '20']);
+  assert.deepEqual(
+    [over.status, over.json, over.headers.get('retry-after')],
+    [429, { error: 'Too many requests' }, '20'],
+  );
   assert.equal((await ask('2.2.2.2')).status, 200);
   // The window before still counts in part: 3 requests, weighed with the 50 s that are left of a minute.
   t.mock.timers.setTime(1_000_000_030_000);
@@ -296,11 +329,15 @@ test('rateLimit: isolates that share a state binding share the count', async (t)
       .build();
   const isolates = [make(), make()];
   const statuses: number[] = [];
-  for (let at = 0; at < 5; at++) statuses.push((await call(isolates[at % 2]!, 'GET /', { env, headers: { 'x-key': 'a b' } })).status);
+  for (let at = 0; at < 5; at++)
+    statuses.push((await call(isolates[at % 2]!, 'GET /', { env, headers: { 'x-key': 'a b' } })).status);
   assert.deepEqual(statuses, [200, 200, 200, 429, 429]);
   assert.deepEqual([...env.KV.values.keys()], ['ratelimit:default:a%20b:16666666']);
   const other = await call(isolates[0]!, 'GET /', { env });
-  assert.deepEqual([other.headers.get('ratelimit-policy'), other.headers.get('ratelimit')], ['3;w=60', 'limit=3, remaining=2, reset=20']);
+  assert.deepEqual(
+    [other.headers.get('ratelimit-policy'), other.headers.get('ratelimit')],
+    ['3;w=60', 'limit=3, remaining=2, reset=20'],
+  );
   t.mock.timers.setTime(1_000_000_020_000);
   assert.equal((await call(isolates[0]!, 'GET /', { env, headers: { 'x-key': 'a b' } })).status, 200);
   const lines = await errorsOf(async () => assert.equal((await call(isolates[0]!, 'GET /')).status, 500));
@@ -330,7 +367,9 @@ test('rateLimit: skip, message, onLimit and bad settings', async () => {
     .route(
       '/b',
       platform()
-        .use(rateLimit({ limit: 1, window: 3600, standardHeaders: false, onLimit: (ctx) => ctx.json({ own: true }, 503) }))
+        .use(
+          rateLimit({ limit: 1, window: 3600, standardHeaders: false, onLimit: (ctx) => ctx.json({ own: true }, 503) }),
+        )
         .get('/', () => 'x'),
     )
     .build();
@@ -338,7 +377,10 @@ test('rateLimit: skip, message, onLimit and bad settings', async () => {
   assert.deepEqual((await call(app, 'GET /a')).json, { error: 'Slow down' });
   assert.equal((await call(app, 'GET /a?free')).status, 200);
   const own = await call(app, 'GET /b');
-  assert.deepEqual([own.status, own.json, own.headers.get('ratelimit'), own.headers.has('retry-after')], [503, { own: true }, null, true]);
+  assert.deepEqual(
+    [own.status, own.json, own.headers.get('ratelimit'), own.headers.has('retry-after')],
+    [503, { own: true }, null, true],
+  );
   assert.throws(() => rateLimit({ limit: 0, window: 1 }), /whole number/);
   assert.throws(() => rateLimit({ limit: 1, window: 0.5 }), /a second or more/);
   assert.throws(() => rateLimit({ limit: 1, window: '5 minutes' as never }), /such as 60 or "1m"/);

@@ -45,7 +45,11 @@ test('the description names every route but hidden ones, with parameters, bodies
   assert.deepEqual(list['parameters'], [
     { name: 'q', in: 'query', schema: { type: 'string' } },
     { name: 'tag', in: 'query', schema: { type: 'array', items: { type: 'string' } } },
-    { name: 'limit', in: 'query', schema: { default: 10, type: 'integer', minimum: -9007199254740991, maximum: 9007199254740991 } },
+    {
+      name: 'limit',
+      in: 'query',
+      schema: { default: 10, type: 'integer', minimum: -9007199254740991, maximum: 9007199254740991 },
+    },
   ]);
   const add = paths['/users']!['post']!;
   assert.deepEqual(Object.keys(add['responses'] as object), ['201', '400', '409', '413', '415']);
@@ -57,7 +61,9 @@ test('the description names every route but hidden ones, with parameters, bodies
   assert.deepEqual(paths['/users/{id}']!['delete']!['parameters'], [
     { name: 'id', in: 'path', required: true, schema: { type: 'integer' } },
   ]);
-  assert.deepEqual((paths['/users/{id}']!['delete']!['responses'] as Record<string, unknown>)['204'], { description: 'Nothing' });
+  assert.deepEqual((paths['/users/{id}']!['delete']!['responses'] as Record<string, unknown>)['204'], {
+    description: 'Nothing',
+  });
   assert.deepEqual(Object.keys((paths['/forms']!['post']!['requestBody'] as { content: object }).content), [
     'application/x-www-form-urlencoded',
     'multipart/form-data',
@@ -75,7 +81,9 @@ test('every reference leads somewhere, and recursive schemas become components',
     assert.ok(reference.split('/').at(-1)! in document.components.schemas, reference);
   }
   assert.doesNotMatch(text, /\$defs|"\$id"|"\$schema"/);
-  const body = document.paths['/trees']!['put']!['requestBody'] as { content: Record<string, { schema: { $ref: string } }> };
+  const body = document.paths['/trees']!['put']!['requestBody'] as {
+    content: Record<string, { schema: { $ref: string } }>;
+  };
   const name = body.content['application/json']!.schema.$ref.split('/').at(-1)!;
   assert.match(
     JSON.stringify(document.components.schemas[name]),
@@ -104,7 +112,9 @@ test('what a schema cannot tell is left open, or asked of toJsonSchema', async (
       .post('/', { body: silent, response: z.object({ at: z.date() }) }, () => ({ at: new Date(0) }))
       .build();
   const schemaOf = (document: Document): unknown =>
-    (document.paths['/']!['post']!['requestBody'] as { content: Record<string, { schema: unknown }> }).content['application/json']!.schema;
+    (document.paths['/']!['post']!['requestBody'] as { content: Record<string, { schema: unknown }> }).content[
+      'application/json'
+    ]!.schema;
   const open = await describe(make({}));
   assert.deepEqual(schemaOf(open), {});
   assert.deepEqual(schemaOf(await describe(make({ toJsonSchema: () => ({ type: 'string' }) }))), { type: 'string' });
@@ -172,11 +182,18 @@ test('the script of the page lists the routes, and sends what is filled in', asy
     if (init !== undefined) asked.push(`${init.method} ${url.pathname}${url.search} ${String(init.body)}`);
     return app.fetch(new Request(url, init), {});
   };
-  const AsyncFunction = (async () => {}).constructor as new (...words: string[]) => (...values: unknown[]) => Promise<void>;
-  await new AsyncFunction('document', 'fetch', script)({ body, createElement: (tag: string) => new PageElement(tag) }, fetchApp);
+  const AsyncFunction = (async () => {}).constructor as new (
+    ...words: string[]
+  ) => (...values: unknown[]) => Promise<void>;
+  await new AsyncFunction('document', 'fetch', script)(
+    { body, createElement: (tag: string) => new PageElement(tag) },
+    fetchApp,
+  );
   const operations = body.all().filter(({ tag, listeners }) => tag === 'details' && listeners['toggle'] !== undefined);
   assert.equal(operations.length, 13);
-  const add = operations.find((element) => element.all().some(({ tag, textContent }) => tag === 'b' && textContent === 'POST'))!;
+  const add = operations.find((element) =>
+    element.all().some(({ tag, textContent }) => tag === 'b' && textContent === 'POST'),
+  )!;
   add.open = true;
   add.listeners['toggle']!();
   const area = add.all().find(({ tag }) => tag === 'textarea')!;

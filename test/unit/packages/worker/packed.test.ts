@@ -1,4 +1,5 @@
-// packages/worker as it is packed: JavaScript and declarations alone, read by Node and by a strict type checker, and small.
+// packages/worker as it is packed: JavaScript and declarations alone, read by Node and by a strict type checker, and
+// small.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { cpSync, globSync } from 'node:fs';
@@ -17,16 +18,22 @@ before(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'worker-packed-'));
   installed = path.join(folder, 'node_modules/@platform-run/worker');
   await mkdir(installed, { recursive: true });
-  cpSync(path.join(root, 'packages/worker'), installed, { recursive: true, filter: (from) => !from.endsWith('node_modules') });
+  cpSync(path.join(root, 'packages/worker'), installed, {
+    recursive: true,
+    filter: (from) => !from.endsWith('node_modules'),
+  });
   await emitPackage(installed);
-  for (const name of ['zod', 'drizzle-orm']) await symlink(path.join(root, 'node_modules', name), path.join(folder, 'node_modules', name));
+  for (const name of ['zod', 'drizzle-orm'])
+    await symlink(path.join(root, 'node_modules', name), path.join(folder, 'node_modules', name));
   await writeFile(path.join(folder, 'package.json'), '{"type":"module"}');
 });
 after(() => rm(folder, { recursive: true }));
 
 function run(...words: string[]): Promise<string> {
   return new Promise((resolve) => {
-    execFile(process.execPath, words, { cwd: folder }, (error, stdout, stderr) => resolve(error === null ? stdout : stdout + stderr));
+    execFile(process.execPath, words, { cwd: folder }, (error, stdout, stderr) =>
+      resolve(error === null ? stdout : stdout + stderr),
+    );
   });
 }
 

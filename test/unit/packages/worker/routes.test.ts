@@ -61,7 +61,20 @@ test('what a handler returns becomes the answer', async () => {
     .get('/redirect', (ctx) => ctx.redirect('/text', 303))
     .build();
   const answers: Record<string, [number, string | null, string]> = {};
-  for (const name of ['object', 'list', 'number', 'text', 'nothing', 'null', 'json', 'set', 'response', 'bytes', 'stream', 'redirect']) {
+  for (const name of [
+    'object',
+    'list',
+    'number',
+    'text',
+    'nothing',
+    'null',
+    'json',
+    'set',
+    'response',
+    'bytes',
+    'stream',
+    'redirect',
+  ]) {
     const { status, headers, text } = await call(app, `GET /${name}`);
     answers[name] = [status, headers.get('content-type'), text];
   }
@@ -95,7 +108,10 @@ test('a path without routes is 404, another method 405 with Allow, OPTIONS 204 w
     [405, { error: 'Method Not Allowed' }, 'GET, POST, PUT, HEAD, OPTIONS'],
   );
   const options = await call(app, 'OPTIONS /a');
-  assert.deepEqual([options.status, options.text, options.headers.get('allow')], [204, '', 'GET, POST, PUT, HEAD, OPTIONS']);
+  assert.deepEqual(
+    [options.status, options.text, options.headers.get('allow')],
+    [204, '', 'GET, POST, PUT, HEAD, OPTIONS'],
+  );
   assert.equal((await call(app, 'PUT /a')).text, 'c');
 });
 

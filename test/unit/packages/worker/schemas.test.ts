@@ -27,13 +27,25 @@ const kinds = {
   ],
   typebox: [
     Type.Object({ name: Type.String(), age: Type.Number({ minimum: 0 }) }),
-    Type.Object({ name: Type.String(), inner: Type.Object({ a: Type.Number() }), list: Type.Array(Type.Object({ a: Type.Number() })) }),
+    Type.Object({
+      name: Type.String(),
+      inner: Type.Object({ a: Type.Number() }),
+      list: Type.Array(Type.Object({ a: Type.Number() })),
+    }),
   ],
   'JSON Schema': [
-    { type: 'object', properties: { name: { type: 'string' }, age: { type: 'number', minimum: 0 } }, required: ['name', 'age'] },
     {
       type: 'object',
-      properties: { name: { type: 'string' }, inner: { $ref: '#/$defs/A' }, list: { type: 'array', items: { $ref: '#/$defs/A' } } },
+      properties: { name: { type: 'string' }, age: { type: 'number', minimum: 0 } },
+      required: ['name', 'age'],
+    },
+    {
+      type: 'object',
+      properties: {
+        name: { type: 'string' },
+        inner: { $ref: '#/$defs/A' },
+        list: { type: 'array', items: { $ref: '#/$defs/A' } },
+      },
       required: ['name'],
       $defs: { A: { type: 'object', properties: { a: { type: 'number' } }, required: ['a'] } },
     },
@@ -86,17 +98,31 @@ test('asynchronous schemas are waited for, in every part', async () => {
 
 test('schemas by status: each answer has its own, 204 has no body, an undeclared status is a failure', async () => {
   const app = platform()
-    .get('/:what', { response: { 200: z.object({ a: z.number() }), 404: z.object({ error: z.string() }), 204: null } }, (ctx) => {
-      if (ctx.params.what === 'missing') return ctx.json({ error: 'no', secret: 1 }, 404);
-      if (ctx.params.what === 'none') return ctx.json(undefined, 204);
-      if (ctx.params.what === 'odd') return ctx.json({ error: 'odd' }, 418 as never) as never;
-      if (ctx.params.what === 'wrong') return ctx.json({ error: 5 } as never, 404);
-      return { a: 1, secret: 2 };
-    })
+    .get(
+      '/:what',
+      { response: { 200: z.object({ a: z.number() }), 404: z.object({ error: z.string() }), 204: null } },
+      (ctx) => {
+        if (ctx.params.what === 'missing') return ctx.json({ error: 'no', secret: 1 }, 404);
+        if (ctx.params.what === 'none') return ctx.json(undefined, 204);
+        if (ctx.params.what === 'odd') return ctx.json({ error: 'odd' }, 418 as never) as never;
+        if (ctx.params.what === 'wrong') return ctx.json({ error: 5 } as never, 404);
+        return { a: 1, secret: 2 };
+      },
+    )
     .post('/made', { response: { 201: z.object({ a: z.number() }) } }, () => ({ a: 1 }))
-    .get('/response', { response: z.object({ a: z.number() }) }, () => Response.json({ a: 1, secret: 2 }, { headers: { 'x-a': 'b' } }))
-    .get('/broken', { response: z.object({ a: z.number() }) }, () => new Response('{', { headers: { 'content-type': 'application/json' } }))
-    .get('/page', { response: z.object({ a: z.number() }) }, () => new Response('<p>', { headers: { 'content-type': 'text/html' } }))
+    .get('/response', { response: z.object({ a: z.number() }) }, () =>
+      Response.json({ a: 1, secret: 2 }, { headers: { 'x-a': 'b' } }),
+    )
+    .get(
+      '/broken',
+      { response: z.object({ a: z.number() }) },
+      () => new Response('{', { headers: { 'content-type': 'application/json' } }),
+    )
+    .get(
+      '/page',
+      { response: z.object({ a: z.number() }) },
+      () => new Response('<p>', { headers: { 'content-type': 'text/html' } }),
+    )
     .get('/free', { response: z.object({ a: z.number() }) }, (ctx) => ctx.json({ why: 'anything' }, 503))
     .build();
   assert.deepEqual((await call(app, 'GET /x')).json, { a: 1 });
@@ -136,7 +162,10 @@ test('with a JSON Schema, texts of path, query and headers become what it asks f
     query: { n: 1.5, on: true, tags: [3], size: 20, page: 1 },
     count: 4,
   });
-  assert.deepEqual((await call(app, 'GET /7?tags=3&tags=4')).json, { params: { id: 7 }, query: { tags: [3, 4], page: 1 } });
+  assert.deepEqual((await call(app, 'GET /7?tags=3&tags=4')).json, {
+    params: { id: 7 },
+    query: { tags: [3, 4], page: 1 },
+  });
   for (const path of ['/7.5', '/0x7', '/%207', '/7?n=', '/7?on=yes', '/7?size=15', '/7?tags=a', '/7?n=Infinity'])
     assert.equal((await call(app, `GET ${path}`)).status, 400, path);
 });
@@ -145,7 +174,10 @@ test('transforms apply: what a handler sees and what a client gets is what the s
   const app = platform()
     .post(
       '/',
-      { body: z.object({ at: z.coerce.date() }), response: z.object({ year: z.number().transform((year) => `in ${year}`) }) },
+      {
+        body: z.object({ at: z.coerce.date() }),
+        response: z.object({ year: z.number().transform((year) => `in ${year}`) }),
+      },
       (ctx) => ({
         year: ctx.body.at.getUTCFullYear(),
       }),

@@ -1,4 +1,5 @@
-// packages/worker as a user's project sees it, to the type checker: what is inferred, what is refused, and a chain of 500 routes.
+// packages/worker as a user's project sees it, to the type checker: what is inferred, what is refused, and a chain of
+// 500 routes.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
@@ -202,9 +203,14 @@ async function project(t: TestContext, files: Readonly<Record<string, string>>):
 function check(folder: string): Promise<string> {
   return new Promise((resolve) => {
     const compiler = path.join(root, 'node_modules/typescript/bin/tsc');
-    execFile(process.execPath, [compiler, '-p', folder], { cwd: folder, maxBuffer: 2 ** 24 }, (error, stdout, stderr) => {
-      resolve(error === null ? '' : stdout + stderr || error.message);
-    });
+    execFile(
+      process.execPath,
+      [compiler, '-p', folder],
+      { cwd: folder, maxBuffer: 2 ** 24 },
+      (error, stdout, stderr) => {
+        resolve(error === null ? '' : stdout + stderr || error.message);
+      },
+    );
   });
 }
 
@@ -223,7 +229,9 @@ const api = createClient<typeof app>('');
 `;
   const found = await check(await project(t, { 'app.ts': `${head}${mistakes.join('\n')}\n` }));
   const first = head.split('\n').length;
-  const lines = [...found.matchAll(/^app\.ts\((\d+),/gm)].map((match) => mistakes[Number(match[1]) - first] ?? `line ${match[1]}`);
+  const lines = [...found.matchAll(/^app\.ts\((\d+),/gm)].map(
+    (match) => mistakes[Number(match[1]) - first] ?? `line ${match[1]}`,
+  );
   assert.deepEqual([...new Set(lines)], mistakes);
 });
 
@@ -254,7 +262,10 @@ test('a chain of 500 routes type-checks, and so do calls of a client made from i
 
 test('the package has no dependency but an optional peer, and needs no types of Node', async () => {
   const folder = path.join(root, 'packages/worker');
-  const manifest = JSON.parse(await readFile(path.join(folder, 'package.json'), 'utf8')) as Record<string, Record<string, unknown>>;
+  const manifest = JSON.parse(await readFile(path.join(folder, 'package.json'), 'utf8')) as Record<
+    string,
+    Record<string, unknown>
+  >;
   assert.equal(manifest['dependencies'], undefined);
   assert.deepEqual(Object.keys(manifest['peerDependencies']!), ['drizzle-orm']);
   assert.deepEqual(manifest['peerDependenciesMeta'], { 'drizzle-orm': { optional: true } });

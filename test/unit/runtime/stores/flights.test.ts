@@ -44,7 +44,14 @@ test('one that is alone waits for nothing', async () => {
 
 test('a trip carries no more than its size, or one item', async () => {
   const { made, fly, end } = trips();
-  const flights = createFlights<number>({ fly, togetherMax: 10, flightsMax: 1, patienceMs: 60_000, sizeOf: (item) => item, sizeMax: 10 });
+  const flights = createFlights<number>({
+    fly,
+    togetherMax: 10,
+    flightsMax: 1,
+    patienceMs: 60_000,
+    sizeOf: (item) => item,
+    sizeMax: 10,
+  });
   for (const item of [50, 4, 6, 1]) flights.add(item);
   for (let trip = 0; trip < 3; trip++) {
     await turn();
@@ -70,7 +77,13 @@ test('a trip that does not end holds up nobody for long', async () => {
 
 test('words on one thing are never on two trips at a time, and none overtakes another', async () => {
   const { made, fly, end } = trips();
-  const flights = createFlights<number>({ fly, togetherMax: 2, flightsMax: 3, patienceMs: 1, keyOf: (item) => String(item % 10) });
+  const flights = createFlights<number>({
+    fly,
+    togetherMax: 2,
+    flightsMax: 3,
+    patienceMs: 1,
+    keyOf: (item) => String(item % 10),
+  });
   for (const item of [1, 2, 11, 3, 21, 13]) flights.add(item);
   while (made.length < 2) await new Promise((resolve) => setTimeout(resolve, 1));
   end();

@@ -3,7 +3,11 @@ import { test } from 'node:test';
 import { ProjectBounds } from '#runtime/stores/project-bounds.ts';
 
 /** Bounds of 100 bytes over what a test says is kept, and by a clock that it sets. */
-function bounds(): { bounds: ProjectBounds; kept: { bytes: number; counts: number; fails: boolean }; clock: { now: number } } {
+function bounds(): {
+  bounds: ProjectBounds;
+  kept: { bytes: number; counts: number; fails: boolean };
+  clock: { now: number };
+} {
   const kept = { bytes: 0, counts: 0, fails: false };
   const clock = { now: 0 };
   const count = async (): Promise<number> => {

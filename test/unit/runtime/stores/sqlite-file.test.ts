@@ -1,4 +1,5 @@
-// A new file that several engines open when they start together: SQLite does not wait for whoever turns it to WAL just then.
+// A new file that several engines open when they start together: SQLite does not wait for whoever turns it to WAL just
+// then.
 import assert from 'node:assert/strict';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';

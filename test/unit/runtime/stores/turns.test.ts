@@ -38,13 +38,26 @@ test('one that fails hands its turn on', async () => {
 
 test('only the calls that are named take turns', async () => {
   let turnsTaken = 0;
-  const store = { list: async ({ namespace }: { namespace: string }) => namespace, get: async (_place: { namespace: string }) => 'got' };
+  const store = {
+    list: async ({ namespace }: { namespace: string }) => namespace,
+    get: async (_place: { namespace: string }) => 'got',
+  };
   const fair = inTurns(store, (_owner, work) => (turnsTaken++, work()), ['list']);
-  assert.deepEqual([await fair.list({ namespace: 'a' }), await fair.get({ namespace: 'a' }), turnsTaken], ['a', 'got', 1]);
+  assert.deepEqual(
+    [await fair.list({ namespace: 'a' }), await fair.get({ namespace: 'a' }), turnsTaken],
+    ['a', 'got', 1],
+  );
 });
 
 test('the end of a prefix is the first text behind all that begin with it, in byte order', () => {
-  assert.deepEqual(['a', 'a/', 'é', 'a\u{10ffff}', '\ud7ff', '\u{1f600}'].map(prefixEnd), ['b', 'a0', 'ê', 'b', '\ue000', '\u{1f601}']);
+  assert.deepEqual(['a', 'a/', 'é', 'a\u{10ffff}', '\ud7ff', '\u{1f600}'].map(prefixEnd), [
+    'b',
+    'a0',
+    'ê',
+    'b',
+    '\ue000',
+    '\u{1f601}',
+  ]);
   for (const prefix of ['', '\u{10ffff}'])
     assert.ok(Buffer.compare(Buffer.from(prefixEnd(prefix)), Buffer.from('\u{10ffff}'.repeat(256))) > 0);
 });

@@ -82,5 +82,7 @@ finishInterface(CryptoKey);
 /** The public exponent of an RSA key travels as a list of numbers. */
 function toAlgorithm(algorithm: Record<string, unknown>): Record<string, unknown> {
   const { publicExponent } = algorithm;
-  return Array.isArray(publicExponent) ? { ...algorithm, publicExponent: new Uint8Array(publicExponent as number[]) } : algorithm;
+  return Array.isArray(publicExponent)
+    ? { ...algorithm, publicExponent: new Uint8Array(publicExponent as number[]) }
+    : algorithm;
 }

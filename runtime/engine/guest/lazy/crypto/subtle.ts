@@ -1,5 +1,6 @@
 // SubtleCrypto: every operation is an asynchronous host call; keys go as numbers, bytes as parts beside the arguments.
-// Arguments are read and copied here at once, and judged on the host, which follows the Web Cryptography API to the letter.
+// Arguments are read and copied here at once, and judged on the host, which follows the Web Cryptography API to the
+// letter.
 import { host, type HostReply } from '../../host.ts';
 import type { HostCallName } from '../../../bridge/protocol.ts';
 import { createCryptoKey, isCryptoKey, linkOf, type CryptoKey, type KeyDescription, type KeyLink } from './key.ts';
@@ -79,7 +80,8 @@ class Operation {
 }
 
 async function reimport(link: KeyLink | undefined): Promise<void> {
-  if (link === undefined || link.recipe === null) throw new DOMException('The key is no longer known to the host', 'OperationError');
+  if (link === undefined || link.recipe === null)
+    throw new DOMException('The key is no longer known to the host', 'OperationError');
   const { value } = await host.call('crypto.importKey', { ...link.recipe.args, keys: [] }, link.recipe.parts);
   link.handle = (value as KeyDescription).handle;
 }
@@ -91,7 +93,8 @@ function toDomError(error: unknown): unknown {
 }
 
 function toUsages(value: unknown): string[] {
-  if (typeof value !== 'object' || value === null || !(Symbol.iterator in value)) throw new TypeError('The usages of a key must be a list');
+  if (typeof value !== 'object' || value === null || !(Symbol.iterator in value))
+    throw new TypeError('The usages of a key must be a list');
   return [...(value as Iterable<unknown>)].map(toDomString);
 }
 
@@ -177,7 +180,13 @@ export class SubtleCrypto {
     return bufferOf(await operation.send('crypto.deriveBits'));
   }
 
-  async deriveKey(algorithm: unknown, baseKey: unknown, derivedType: unknown, extractable: unknown, usages: unknown): Promise<CryptoKey> {
+  async deriveKey(
+    algorithm: unknown,
+    baseKey: unknown,
+    derivedType: unknown,
+    extractable: unknown,
+    usages: unknown,
+  ): Promise<CryptoKey> {
     brand(this);
     requireArguments(arguments.length, 5, 'subtle.deriveKey');
     const operation = withKey(algorithm, baseKey, []);
@@ -200,17 +209,30 @@ export class SubtleCrypto {
     operation.args['usages'] = toUsages(usages);
     const { value } = await operation.send('crypto.generateKey');
     const pair = value as { publicKey?: unknown; privateKey?: unknown };
-    return pair.publicKey === undefined ? keyFrom(value) : { publicKey: keyFrom(pair.publicKey), privateKey: keyFrom(pair.privateKey) };
+    return pair.publicKey === undefined
+      ? keyFrom(value)
+      : { publicKey: keyFrom(pair.publicKey), privateKey: keyFrom(pair.privateKey) };
   }
 
-  async importKey(format: unknown, keyData: unknown, algorithm: unknown, extractable: unknown, usages: unknown): Promise<CryptoKey> {
+  async importKey(
+    format: unknown,
+    keyData: unknown,
+    algorithm: unknown,
+    extractable: unknown,
+    usages: unknown,
+  ): Promise<CryptoKey> {
     brand(this);
     requireArguments(arguments.length, 5, 'subtle.importKey');
     const operation = new Operation();
     const kind = toEnumeration(format, keyFormats, 'The key format');
     operation.args['format'] = kind;
     if (kind !== 'jwk') operation.bytes(keyData, 'The key data');
-    else if (typeof keyData !== 'object' || keyData === null || ArrayBuffer.isView(keyData) || isAnyArrayBuffer(keyData)) {
+    else if (
+      typeof keyData !== 'object' ||
+      keyData === null ||
+      ArrayBuffer.isView(keyData) ||
+      isAnyArrayBuffer(keyData)
+    ) {
       throw new TypeError('The key data must be a JSON Web Key');
     } else operation.args['jwk'] = JSON.parse(JSON.stringify(keyData));
     operation.args['algorithm'] = operation.algorithm(algorithm);

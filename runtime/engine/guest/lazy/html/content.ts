@@ -1,5 +1,5 @@
-// What handlers of HTMLRewriter get: an element, its end tag, a comment, a piece of text, the doctype, the end of the document.
-// Each is a view of edits, which rewriter.ts makes before the handlers run and carries out after them.
+// What handlers of HTMLRewriter get: an element, its end tag, a comment, a piece of text, the doctype, the end of the
+// document. Each is a view of edits, which rewriter.ts makes before the handlers run and carries out after them.
 import type { AttributeToken } from './tokens.ts';
 
 /** What handlers want done around a token. */
@@ -8,19 +8,22 @@ export interface Edits {
   after: string;
   replacement: string;
   removed: boolean;
-  /** Handlers run: afterwards the token has gone by. */ live: boolean;
+  /** Handlers run: afterwards the token has gone by. */
+  live: boolean;
 }
 
 /** And with an element. */
 export interface ElementEdits extends Edits {
   name: string;
   attributes: AttributeToken[];
-  /** Name or attributes are not what the document says. */ changed: boolean;
+  /** Name or attributes are not what the document says. */
+  changed: boolean;
   readonly hasContent: boolean;
   readonly namespace: string;
   prepend: string;
   append: string;
-  /** In place of all that the element contains. */ inner: string | null;
+  /** In place of all that the element contains. */
+  inner: string | null;
   keepsContent: boolean;
   endHandlers: ((end: EndTag) => unknown)[];
 }
@@ -269,7 +272,11 @@ export class Doctype {
       /^doctype\s*([^\s"']+)?\s*(?:(public|system)\s*("[^"]*"|'[^']*')?\s*("[^"]*"|'[^']*')?)?/i.exec(text) ?? [];
     const isPublic = keyword?.toLowerCase() === 'public';
     const bare = (quoted: string | undefined): string | null => quoted?.slice(1, -1) ?? null;
-    this.#parts = { name: name?.toLowerCase() ?? null, publicId: isPublic ? bare(first) : null, systemId: bare(isPublic ? second : first) };
+    this.#parts = {
+      name: name?.toLowerCase() ?? null,
+      publicId: isPublic ? bare(first) : null,
+      systemId: bare(isPublic ? second : first),
+    };
   }
 
   get name(): string | null {

@@ -1,5 +1,6 @@
-// Runs a document through the handlers of an HTMLRewriter: knows which elements are open, asks the handlers whose selectors
-// fit, and writes what they left of each token. Used by ../html-rewriter.ts, which knows bodies and encodings.
+// Runs a document through the handlers of an HTMLRewriter: knows which elements are open, asks the handlers whose
+// selectors fit, and writes what they left of each token. Used by ../html-rewriter.ts, which knows bodies and
+// encodings.
 import {
   Comment,
   createEdits,
@@ -44,7 +45,9 @@ const namespaces: Readonly<Record<Namespace, string>> = {
   math: 'http://www.w3.org/1998/Math/MathML',
 };
 
-/** End tags that HTML lets authors leave out: a start tag on the left ends an open element on the right (HTML 13.1.2.4). */
+/**
+ * End tags that HTML lets authors leave out: a start tag on the left ends an open element on the right (HTML 13.1.2.4).
+ */
 const impliedEnds = new Map<string, ReadonlySet<string>>();
 for (const [names, ended] of [
   ['li', 'li'],
@@ -65,7 +68,9 @@ for (const [names, ended] of [
 
 /** Calls a handler that need not be there; null unless it returned something to wait for. */
 function waited(result: unknown): PromiseLike<unknown> | null {
-  return typeof (result as { then?: unknown } | null | undefined)?.then === 'function' ? (result as PromiseLike<unknown>) : null;
+  return typeof (result as { then?: unknown } | null | undefined)?.then === 'function'
+    ? (result as PromiseLike<unknown>)
+    : null;
 }
 
 /** An element between its tags. */
@@ -76,11 +81,16 @@ class OpenElement implements SelectableElement {
   readonly indexOfType: number;
   children = 0;
   readonly childrenOfType = new Map<string, number>();
-  /** Rules whose selectors fit it. */ rules: number[] = [];
+  /** Rules whose selectors fit it. */
+  rules: number[] = [];
   edits: ElementEdits | null = null;
   readonly #token: StartToken;
 
-  constructor(token: StartToken, parent: OpenElement | null, among: { children: number; readonly childrenOfType: Map<string, number> }) {
+  constructor(
+    token: StartToken,
+    parent: OpenElement | null,
+    among: { children: number; readonly childrenOfType: Map<string, number> },
+  ) {
     this.#token = token;
     this.name = token.name;
     this.parent = parent;
@@ -105,8 +115,10 @@ export class Rewriting {
   readonly #tokens = createHtmlTokens();
   readonly #root = { children: 0, childrenOfType: new Map<string, number>() };
   #innermost: OpenElement | null = null;
-  /** How many open elements each rule fits. */ readonly #active: number[];
-  /** Open elements whose content does not go out. */ #hidden = 0;
+  /** How many open elements each rule fits. */
+  readonly #active: number[];
+  /** Open elements whose content does not go out. */
+  #hidden = 0;
   #inText = false;
   #output = '';
 
@@ -240,7 +252,8 @@ export class Rewriting {
   #start(token: StartToken): Promise<void> | null {
     if (token.namespace === 'html') {
       const ended = impliedEnds.get(token.name);
-      while (ended !== undefined && this.#innermost !== null && ended.has(this.#innermost.name)) this.#close(this.#innermost);
+      while (ended !== undefined && this.#innermost !== null && ended.has(this.#innermost.name))
+        this.#close(this.#innermost);
     }
     const parent = this.#innermost;
     const element = new OpenElement(token, parent, parent ?? this.#root);
@@ -276,7 +289,10 @@ export class Rewriting {
       if (waiting !== null) await waiting;
     }
     edits.live = false;
-    this.#emit(edits.before + (edits.removed ? edits.replacement : edits.changed ? startTag(edits, token.selfClosing) : token.raw));
+    this.#emit(
+      edits.before +
+        (edits.removed ? edits.replacement : edits.changed ? startTag(edits, token.selfClosing) : token.raw),
+    );
     if (token.isEmpty) {
       this.#emit(edits.after);
       return;
@@ -323,7 +339,12 @@ export class Rewriting {
   }
 
   async #handledEnd(edits: ElementEdits, raw: string, name: string): Promise<void> {
-    const end: EndTagEdits = { ...createEdits(), name: edits.name, renamed: edits.name !== name, removed: edits.removed };
+    const end: EndTagEdits = {
+      ...createEdits(),
+      name: edits.name,
+      renamed: edits.name !== name,
+      removed: edits.removed,
+    };
     const view = new EndTag(end);
     for (const handler of edits.endHandlers) {
       const waiting = waited(handler(view));

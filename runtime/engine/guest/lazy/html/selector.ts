@@ -1,12 +1,21 @@
-// CSS selectors of HTMLRewriter, matched against open elements while the document streams by: what lies before an element
-// and around it is known, what follows is not. Used by rewriter.ts.
-import { AttributeAction, parse, SelectorType, type AttributeSelector, type PseudoSelector, type Selector } from 'css-what';
+// CSS selectors of HTMLRewriter, matched against open elements while the document streams by: what lies before an
+// element and around it is known, what follows is not. Used by rewriter.ts.
+import {
+  AttributeAction,
+  parse,
+  SelectorType,
+  type AttributeSelector,
+  type PseudoSelector,
+  type Selector,
+} from 'css-what';
 
 /** An element as selectors see it. */
 export interface SelectableElement {
-  /** Lower case. */ readonly name: string;
+  /** Lower case. */
+  readonly name: string;
   readonly parent: SelectableElement | null;
-  /** Which child of its parent it is, from 1; and which of those with its name. */ readonly index: number;
+  /** Which child of its parent it is, from 1; and which of those with its name. */
+  readonly index: number;
   readonly indexOfType: number;
   attribute(name: string): string | null;
 }
@@ -14,8 +23,8 @@ export interface SelectableElement {
 export type Matcher = (element: SelectableElement) => boolean;
 
 /**
- * Compiles a selector: type, `*`, `.class`, `#id`, attributes with all operators and the flags `i` and `s`, `:nth-child`,
- * `:first-child`, `:nth-of-type`, `:first-of-type`, `:not`, descendants, children and lists.
+ * Compiles a selector: type, `*`, `.class`, `#id`, attributes with all operators and the flags `i` and `s`,
+ * `:nth-child`, `:first-child`, `:nth-of-type`, `:first-of-type`, `:not`, descendants, children and lists.
  *
  * @throws {TypeError} that names what is not supported.
  */

@@ -1,11 +1,13 @@
-// Cuts HTML that comes in pieces into tokens, each with the text it was written as: what is not changed goes out as it came
-// in. The state machine is htmlparser2's; this file keeps the text that its positions mean. Used by rewriter.ts.
+// Cuts HTML that comes in pieces into tokens, each with the text it was written as: what is not changed goes out as it
+// came in. The state machine is htmlparser2's; this file keeps the text that its positions mean. Used by rewriter.ts.
 import { QuoteType, Tokenizer } from 'htmlparser2';
 
 /** An attribute of a start tag. */
 export interface AttributeToken {
-  /** Lower case. */ readonly name: string;
-  /** As it is written, character references included. */ readonly value: string;
+  /** Lower case. */
+  readonly name: string;
+  /** As it is written, character references included. */
+  readonly value: string;
   readonly raw: string;
 }
 
@@ -21,7 +23,8 @@ export type HtmlToken =
       /** Written with a slash: it has no content in SVG and MathML, and the slash means nothing in HTML. */
       readonly selfClosing: boolean;
       readonly namespace: Namespace;
-      /** No end tag and no content belong to it. */ readonly isEmpty: boolean;
+      /** No end tag and no content belong to it. */
+      readonly isEmpty: boolean;
     }
   | { readonly kind: 'end'; readonly raw: string; readonly name: string }
   | { readonly kind: 'comment'; readonly raw: string; readonly text: string }
@@ -80,7 +83,10 @@ export function createHtmlTokens(): HtmlTokens {
     if (close < 0) return;
     const { start, nameEnd } = ending;
     ending = null;
-    push({ kind: 'end', raw: slice(start, base + close + 1), name: slice(start + 2, nameEnd).toLowerCase() }, base + close + 1);
+    push(
+      { kind: 'end', raw: slice(start, base + close + 1), name: slice(start + 2, nameEnd).toLowerCase() },
+      base + close + 1,
+    );
   }
 
   /** Everything before a token of its own. */

@@ -87,7 +87,8 @@ export class MessagePort extends EventTarget {
       other.#other = one;
     };
     canMove = (port) => {
-      if (port.#detached) throw new DOMException('A closed or transferred port cannot be transferred', 'DataCloneError');
+      if (port.#detached)
+        throw new DOMException('A closed or transferred port cannot be transferred', 'DataCloneError');
       return true;
     };
     move = (port) => {

@@ -78,7 +78,8 @@ class Walk {
       // A getter that ran before may have deleted it.
       if (!Object.hasOwn(value, key)) continue;
       const item = this.copy((value as Record<string, unknown>)[key]);
-      if (key === '__proto__') Object.defineProperty(copied, key, { value: item, writable: true, enumerable: true, configurable: true });
+      if (key === '__proto__')
+        Object.defineProperty(copied, key, { value: item, writable: true, enumerable: true, configurable: true });
       else (copied as Record<string, unknown>)[key] = item;
     }
   }
@@ -99,7 +100,11 @@ class Walk {
     }
     const copied = this.#builtIn(value);
     if (copied !== undefined) return copied;
-    for (let one = prototype; one !== null && one !== Object.prototype; one = Object.getPrototypeOf(one) as object | null) {
+    for (
+      let one = prototype;
+      one !== null && one !== Object.prototype;
+      one = Object.getPrototypeOf(one) as object | null
+    ) {
       if (isPlatformPrototype(one) || uncloneable.has(one))
         throw dataClone(`A ${String((value.constructor as { name?: string } | undefined)?.name ?? 'platform object')}`);
     }
@@ -112,7 +117,8 @@ class Walk {
     if (ArrayBuffer.isView(value)) return this.#view(value);
     switch (classOf.call(value)) {
       case '[object Date]':
-        if (hasSlot(value, Date.prototype.getTime as never)) return this.note(value, new Date(Date.prototype.getTime.call(value as Date)));
+        if (hasSlot(value, Date.prototype.getTime as never))
+          return this.note(value, new Date(Date.prototype.getTime.call(value as Date)));
         break;
       case '[object RegExp]':
         if (hasSlot(value, getRegExpSource))
@@ -149,7 +155,8 @@ class Walk {
     }
     if (hasSlot(value, getBufferLength)) return this.#buffer(value as ArrayBuffer);
     const shared = (globalThis as { SharedArrayBuffer?: { prototype: object } }).SharedArrayBuffer;
-    if (shared !== undefined && hasSlot(value, getterOf(shared.prototype, 'byteLength'))) return this.note(value, value);
+    if (shared !== undefined && hasSlot(value, getterOf(shared.prototype, 'byteLength')))
+      return this.note(value, value);
     if (Error.prototype.isPrototypeOf(value) && isRealError(value)) return this.#error(value as Error);
     return undefined;
   }
@@ -189,13 +196,15 @@ class Walk {
     const buffer = this.copy(value.buffer) as ArrayBuffer;
     const name = getTypedArrayTag.call(value as never) as string | undefined;
     if (name === undefined) return this.note(value, new DataView(buffer, value.byteOffset, value.byteLength));
-    const constructor = (globalThis as unknown as Record<string, new (buffer: ArrayBuffer, offset: number, length?: number) => object>)[
-      name
-    ]!;
+    const constructor = (
+      globalThis as unknown as Record<string, new (buffer: ArrayBuffer, offset: number, length?: number) => object>
+    )[name]!;
     const { length, byteOffset } = value as Uint8Array;
     return this.note(
       value,
-      isLengthTracking(value as Uint8Array) ? new constructor(buffer, byteOffset) : new constructor(buffer, byteOffset, length),
+      isLengthTracking(value as Uint8Array)
+        ? new constructor(buffer, byteOffset)
+        : new constructor(buffer, byteOffset, length),
     );
   }
 }
@@ -269,7 +278,8 @@ export function cloneWithTransfer(value: unknown, transfer: readonly unknown[]):
       continue;
     }
     const steps = platformSteps.find((one) => one.canTransfer?.(item) === true);
-    if (steps === undefined) throw new DOMException('An object in the transfer list cannot be transferred', 'DataCloneError');
+    if (steps === undefined)
+      throw new DOMException('An object in the transfer list cannot be transferred', 'DataCloneError');
     const index = transferred.length;
     const moved = steps.transfer!(item);
     transferred[index] = moved;

@@ -1,4 +1,5 @@
-// Who gets an event as route records change, and what is declared of queues and schedules in the namespaces of branches.
+// Who gets an event as route records change, and what is declared of queues and schedules in the namespaces of
+// branches.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defaultDeliveryLimits } from '#core/delivery-limits.ts';
@@ -9,7 +10,12 @@ import { routeRecord } from '#test/setup/route-record.ts';
 
 type Declares = Pick<Manifest, 'bindings' | 'cron' | 'queues'>;
 
-const deployment = (id: string, branch: string): DeploymentRecord => ({ id, artifact: id, branch, createdAt: '2026-11-21T00:00:00Z' });
+const deployment = (id: string, branch: string): DeploymentRecord => ({
+  id,
+  artifact: id,
+  branch,
+  createdAt: '2026-11-21T00:00:00Z',
+});
 
 async function withRecipients(
   manifests: Readonly<Record<string, Declares>>,
@@ -57,9 +63,19 @@ test('a message goes to production or to the newest deployment of its branch, by
 test('a run of a preview goes on with its deployment, and waits while that works on what production has', async () => {
   await withRecipients({ d1: plain, d2: plain, d3: plain }, async ({ resolve, update }) => {
     const to = (namespace: string, started: string): string | null =>
-      resolve({ kind: 'workflow', namespace, resource: 'order', project: 'shop', branch: 'login', deployment: started });
+      resolve({
+        kind: 'workflow',
+        namespace,
+        resource: 'order',
+        project: 'shop',
+        branch: 'login',
+        deployment: started,
+      });
     await update([routeRecord('d1', main, login, deployment('d3', 'login'))]);
-    assert.deepEqual([to('shop~~login', 'd2'), to('shop', 'd1'), to('shop', 'd9'), to('shop', 'd2')], ['d2', 'd1', null, null]);
+    assert.deepEqual(
+      [to('shop~~login', 'd2'), to('shop', 'd1'), to('shop', 'd9'), to('shop', 'd2')],
+      ['d2', 'd1', null, null],
+    );
     await update([routeRecord('d3', main, login, deployment('d3', 'login'))]);
     assert.deepEqual([to('shop~~login', 'd2'), to('shop', 'd2')], [null, 'd2']);
   });
@@ -82,13 +98,19 @@ test('schedules are those of production alone', async () => {
 
 test('what a branch says of its queues holds in its own namespace, and only what differs has a lane before something is sent', async () => {
   const queues = { mail: { maxRetries: 9, deadLetter: 'lost' }, jobs: { maxConcurrency: 2 } };
-  const preview: Declares = { bindings: { queue: { MAIL: 'mail', JOBS: 'jobs', LOST: 'lost', OTHER: 'other' } }, cron: {}, queues };
+  const preview: Declares = {
+    bindings: { queue: { MAIL: 'mail', JOBS: 'jobs', LOST: 'lost', OTHER: 'other' } },
+    cron: {},
+    queues,
+  };
   await withRecipients({ d1: plain, d2: preview, d3: plain }, async (recipients, { queue }) => {
     await recipients.update([routeRecord('d1', main, login)]);
     assert.deepEqual([recipients.queues('shop'), recipients.queues('shop~~login')], [{}, queues]);
     const there = async (namespace: string): Promise<string[]> => {
       const names = await Promise.all(
-        ['mail', 'jobs', 'lost', 'other'].map(async (name) => ((await queue.lanes.find(namespace, name)) ? [name] : [])),
+        ['mail', 'jobs', 'lost', 'other'].map(async (name) =>
+          (await queue.lanes.find(namespace, name)) ? [name] : [],
+        ),
       );
       return names.flat();
     };

@@ -7,7 +7,10 @@ import { createSeededRandom } from '#test/setup/seeded-random.ts';
 test('a frame comes out as it went in', () => {
   const request = requestFrame(7, 2, 'shop/main', 99, '["ü"]', 1500);
   const { payload, ...head } = readRequest(request.subarray(4));
-  assert.deepEqual([head, payload.toString()], [{ id: 7, op: 2, name: 'shop/main', transaction: 99, cpuLeftMs: 1500 }, '["ü"]']);
+  assert.deepEqual(
+    [head, payload.toString()],
+    [{ id: 7, op: 2, name: 'shop/main', transaction: 99, cpuLeftMs: 1500 }, '["ü"]'],
+  );
   const answer = readAnswer(answerFrame(0xffff_ffff, 1, new Uint8Array([1, 2]), 2.5).subarray(4));
   assert.deepEqual([answer.id, answer.kind, answer.cpuMs, [...answer.payload]], [0xffff_ffff, 1, 2.5, [1, 2]]);
 });

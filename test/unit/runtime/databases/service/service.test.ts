@@ -1,4 +1,5 @@
-// The database service as a whole: what becomes of requests when a process ends, of damaged files, of copies, of strangers.
+// The database service as a whole: what becomes of requests when a process ends, of damaged files, of copies, of
+// strangers.
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { execFileSync } from 'node:child_process';
@@ -20,7 +21,10 @@ test('a statement that overruns begins again in a process of its own, and is end
   await query(client, 'CREATE TABLE t (a)');
   const before = service.pids();
   const spin = query(client, endless);
-  const others = Promise.all([query(client, "INSERT INTO t VALUES ('x')", [], neighbour), query(client, 'SELECT 1', [], neighbour)]);
+  const others = Promise.all([
+    query(client, "INSERT INTO t VALUES ('x')", [], neighbour),
+    query(client, 'SELECT 1', [], neighbour),
+  ]);
   assert.deepEqual(await others, [['SQLITE_ERROR', 'no such table: t at offset 12'], [[1]]]);
   assert.deepEqual(await spin, ['SQLITE_INTERRUPT', 'the statement ran longer than 600 ms and was ended']);
   assert.deepEqual(await query(client, 'SELECT count(*) FROM t'), [[0]]);
@@ -37,7 +41,8 @@ test('a statement that overruns begins again in a process of its own, and is end
 test('a slow statement that fits its own bound succeeds, and its neighbours keep their process', async (t) => {
   const { client, service } = await startFor(t, { sharedStatementMs: 50, statementMs: 30_000 });
   await query(client, 'CREATE TABLE t (a)');
-  const slow = 'INSERT INTO t WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 3000000) SELECT count(*) FROM c';
+  const slow =
+    'INSERT INTO t WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 3000000) SELECT count(*) FROM c';
   assert.deepEqual(await query(client, slow), []);
   assert.deepEqual(await query(client, 'SELECT a FROM t'), [[3_000_000]]);
   // Processes start when they are needed.
@@ -77,7 +82,10 @@ test('nothing that was acknowledged is lost when a process is killed', async (t)
       const answer = await query(client, 'INSERT INTO t VALUES (?)', [value]);
       if (Array.isArray(answer) && answer.length === 0) acknowledged.push(value);
       else {
-        assert.deepEqual(answer, ['SQLITE_INTERRUPT', 'the database process ended: the statement may or may not have been applied']);
+        assert.deepEqual(answer, [
+          'SQLITE_INTERRUPT',
+          'the database process ended: the statement may or may not have been applied',
+        ]);
         unknown.push(value);
       }
       if (index === 100) for (const pid of service.pids()) process.kill(pid, 'SIGKILL');
@@ -120,7 +128,10 @@ test('a transaction has its time, and those that wait for it have theirs', async
   for (;;) {
     const { e } = await ask(client, ops.query, ['SELECT 1', []], at, transaction as number);
     if (e === undefined) continue;
-    assert.deepEqual(e, ['SQLITE_ABORT', 'the transaction is over: it took longer than DB_TRANSACTION_MS (300) and was rolled back']);
+    assert.deepEqual(e, [
+      'SQLITE_ABORT',
+      'the transaction is over: it took longer than DB_TRANSACTION_MS (300) and was rolled back',
+    ]);
     break;
   }
   assert.deepEqual(await query(client, 'SELECT count(*) FROM t'), [[0]]);
@@ -155,7 +166,10 @@ test('every bound is named in the error that it makes', async (t) => {
   };
   const { client } = await startFor(t, limits);
   const long = `SELECT '${'x'.repeat(300)}'`;
-  assert.match(String(await query(client, long)), /statement too long: 309 bytes exceeds DB_MAX_SQL_LENGTH_BYTES \(200\)/);
+  assert.match(
+    String(await query(client, long)),
+    /statement too long: 309 bytes exceeds DB_MAX_SQL_LENGTH_BYTES \(200\)/,
+  );
   const one = ['SELECT 1', []];
   assert.deepEqual((await ask(client, ops.batch, [one, one, one]))['e'], [
     'SQLITE_TOOBIG',
@@ -199,7 +213,10 @@ test('engines on other machines need the token, and reach the same databases', a
   await ask(far, ops.query, ["INSERT INTO t VALUES ('tx')", []], at, transaction as number);
   await ask(far, ops.commit, [], at, transaction as number);
   assert.deepEqual(await query(client, 'SELECT a FROM t'), [['far'], ['tx']]);
-  assert.deepEqual(await query(far, endless), ['SQLITE_INTERRUPT', 'the statement ran longer than 500 ms and was ended']);
+  assert.deepEqual(await query(far, endless), [
+    'SQLITE_INTERRUPT',
+    'the statement ran longer than 500 ms and was ended',
+  ]);
   assert.deepEqual(await query(far, 'SELECT count(*) FROM t'), [[2]]);
   for (const greeting of [{ token: 'wrong' }, {}, { token, shard: 'none' }, 'nonsense']) {
     const stranger = connect(port, '127.0.0.1');
@@ -235,38 +252,42 @@ test('a connection from outside that does not greet is cut, one that has greeted
   assert.deepEqual(await query(client, 'SELECT 1'), [[1]]);
 });
 
-test('engines on other machines speak TLS where there is a certificate', { skip: !existsSync('/usr/bin/openssl') }, async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'platform-test-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1'];
-  execFileSync(
-    'openssl',
-    [
-      'req',
-      '-x509',
-      '-newkey',
-      'ec',
-      '-pkeyopt',
-      'ec_paramgen_curve:prime256v1',
-      '-nodes',
-      '-days',
-      '2',
-      '-keyout',
-      keyFile,
-      '-out',
-      certFile,
-      ...subject,
-    ],
-    { stdio: 'ignore' },
-  );
-  const [key, cert] = [readFileSync(keyFile, 'utf8'), readFileSync(certFile, 'utf8')];
-  const token = 'a secret of the operator';
-  const { service } = await startFor(t, {}, { tcp: { host: '127.0.0.1', port: 0, token, tls: { key, cert } } });
-  const far = createDatabaseClient({ host: '127.0.0.1', port: service.port as number, token, tls: { ca: cert } });
-  t.after(() => far.close());
-  assert.deepEqual(await query(far, 'SELECT ?', ['over TLS']), [['over TLS']]);
-});
+test(
+  'engines on other machines speak TLS where there is a certificate',
+  { skip: !existsSync('/usr/bin/openssl') },
+  async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'platform-test-'));
+    t.after(() => rmSync(folder, { recursive: true, force: true }));
+    const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+    const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1'];
+    execFileSync(
+      'openssl',
+      [
+        'req',
+        '-x509',
+        '-newkey',
+        'ec',
+        '-pkeyopt',
+        'ec_paramgen_curve:prime256v1',
+        '-nodes',
+        '-days',
+        '2',
+        '-keyout',
+        keyFile,
+        '-out',
+        certFile,
+        ...subject,
+      ],
+      { stdio: 'ignore' },
+    );
+    const [key, cert] = [readFileSync(keyFile, 'utf8'), readFileSync(certFile, 'utf8')];
+    const token = 'a secret of the operator';
+    const { service } = await startFor(t, {}, { tcp: { host: '127.0.0.1', port: 0, token, tls: { key, cert } } });
+    const far = createDatabaseClient({ host: '127.0.0.1', port: service.port as number, token, tls: { ca: cert } });
+    t.after(() => far.close());
+    assert.deepEqual(await query(far, 'SELECT ?', ['over TLS']), [['over TLS']]);
+  },
+);
 
 test('bytes that are no requests end their connection and nothing else', async (t) => {
   const { client, service } = await startFor(t);

@@ -19,13 +19,21 @@ test('a damaged file is set aside, answers clearly, and can be restored', async 
   // The log would repair what it covers.
   rmSync(`${file}-wal`);
   writeFileSync(file, 'this is no database at all, '.repeat(1000));
-  const damaged = { code: 'database_corrupt', message: 'Database main is damaged and was set aside: file is not a database' };
+  const damaged = {
+    code: 'database_corrupt',
+    message: 'Database main is damaged and was set aside: file is not a database',
+  };
   await assert.rejects(query(client, 'SELECT a FROM t'), damaged);
   await assert.rejects(query(client, 'SELECT a FROM t'), damaged);
   assert.equal(existsSync(file), false);
-  const aside = readdirSync(join(directory, 'shop')).filter((name) => name.startsWith('main.sqlite.corrupt-') && name.endsWith('Z'));
+  const aside = readdirSync(join(directory, 'shop')).filter(
+    (name) => name.startsWith('main.sqlite.corrupt-') && name.endsWith('Z'),
+  );
   assert.match(await readFile(join(directory, 'shop', aside[0] as string), 'utf8'), /^this is no database at all/);
-  assert.match(reports.at(-1) as string, /main\.sqlite is corrupt \(file is not a database\); it is now .*Restore a backup, or delete/);
+  assert.match(
+    reports.at(-1) as string,
+    /main\.sqlite is corrupt \(file is not a database\); it is now .*Restore a backup, or delete/,
+  );
   assert.deepEqual(await query(client, 'SELECT 1', [], neighbour), [[1]]);
   await client.restore(at, backup);
   assert.deepEqual(await query(client, 'SELECT a FROM t'), [['kept']]);
@@ -54,8 +62,14 @@ test('a backup of a damaged file, or of none, replaces nothing', async (t) => {
   await query(client, 'CREATE TABLE t (a)');
   const bad = join(directory, 'bad.sqlite');
   writeFileSync(bad, 'nonsense'.repeat(1000));
-  await assert.rejects(client.restore(at, bad), { code: 'SQLITE_NOTADB', message: 'the backup is damaged: file is not a database' });
-  await assert.rejects(client.restore(at, join(directory, 'none')), { code: 'SQLITE_CANTOPEN', message: 'there is no such backup' });
+  await assert.rejects(client.restore(at, bad), {
+    code: 'SQLITE_NOTADB',
+    message: 'the backup is damaged: file is not a database',
+  });
+  await assert.rejects(client.restore(at, join(directory, 'none')), {
+    code: 'SQLITE_CANTOPEN',
+    message: 'there is no such backup',
+  });
   assert.deepEqual(await query(client, 'SELECT count(*) FROM t'), [[0]]);
 });
 
@@ -77,7 +91,9 @@ test('a backup is one moment of the database, while others write', async (t) => 
   await writes;
   const copy = { namespace: 'shop', resource: 'copy' };
   await client.restore(copy, backup);
-  const [[t1, u1]] = (await query(client, 'SELECT (SELECT count(*) FROM t), (SELECT count(*) FROM u)', [], copy)) as [[number, number]];
+  const [[t1, u1]] = (await query(client, 'SELECT (SELECT count(*) FROM t), (SELECT count(*) FROM u)', [], copy)) as [
+    [number, number],
+  ];
   assert.equal(t1, u1);
 });
 
@@ -147,7 +163,10 @@ test('a database that is too large to be copied is not, and leaves nothing', asy
   const { client, directory } = await startFor(t, { branchBytesMax: 8192 });
   await ask(client, ops.exec, ['CREATE TABLE t (a)']);
   await query(client, 'INSERT INTO t VALUES (randomblob(20000))');
-  await assert.rejects(client.branch(at, 'preview'), { code: 'SQLITE_TOOBIG', message: /exceeds DB_MAX_BRANCH_BYTES \(8192\)/ });
+  await assert.rejects(client.branch(at, 'preview'), {
+    code: 'SQLITE_TOOBIG',
+    message: /exceeds DB_MAX_BRANCH_BYTES \(8192\)/,
+  });
   assert.deepEqual(
     readdirSync(join(directory, 'shop')).filter((name) => name.startsWith('preview')),
     [],

@@ -15,7 +15,11 @@ const folder = mkdtempSync(join(tmpdir(), 'platform-test-'));
 let connection: Connection;
 
 before(() => {
-  connection = new Connection({ path: join(folder, 'main.sqlite'), limits: defaultDatabaseLimits, synchronous: 'normal' });
+  connection = new Connection({
+    path: join(folder, 'main.sqlite'),
+    limits: defaultDatabaseLimits,
+    synchronous: 'normal',
+  });
   connection.own('CREATE TABLE platform_internal_ledger (a)');
   run('CREATE TABLE t (a)');
 });
@@ -70,7 +74,10 @@ test('what a view, a trigger or a default hides is refused when it is used', () 
   run("CREATE VIEW v AS SELECT load_extension('x')");
   assert.match(refusal('SELECT * FROM v'), /^SQLITE_(?:AUTH not authorized|ERROR unsafe use of load_extension)/);
   run("CREATE TRIGGER tr AFTER INSERT ON t BEGIN SELECT load_extension('x'); END");
-  assert.match(refusal('INSERT INTO t VALUES (1)'), /^SQLITE_(?:AUTH not authorized|ERROR unsafe use of load_extension)/);
+  assert.match(
+    refusal('INSERT INTO t VALUES (1)'),
+    /^SQLITE_(?:AUTH not authorized|ERROR unsafe use of load_extension)/,
+  );
   run('DROP TRIGGER tr');
   run('DROP VIEW v');
   assert.match(refusal("CREATE TABLE g (a, b AS (load_extension('x')))"), /^SQLITE_(?:AUTH|ERROR)/);
@@ -307,12 +314,20 @@ test('random SQL reaches nothing but its database', () => {
     } catch (error) {
       if (error instanceof assert.AssertionError) throw error;
       const refused = error instanceof SqlRefusal ? error : toRefusal(error);
-      assert.doesNotMatch(refused.message.replaceAll('/tmp/platform-stolen.sqlite', ''), /platform-test|\/tmp/, message);
+      assert.doesNotMatch(
+        refused.message.replaceAll('/tmp/platform-stolen.sqlite', ''),
+        /platform-test|\/tmp/,
+        message,
+      );
     }
     assert.equal(connection.inTransaction, false, message);
   };
   for (let round = 0; round < 4000; round++) attempt(random.text(pieces, 8));
-  assert.deepEqual(readdirSync(folder).toSorted(), ['main.sqlite', 'main.sqlite-shm', 'main.sqlite-wal'], `seed ${random.seed}`);
+  assert.deepEqual(
+    readdirSync(folder).toSorted(),
+    ['main.sqlite', 'main.sqlite-shm', 'main.sqlite-wal'],
+    `seed ${random.seed}`,
+  );
   assert.equal(readdirSync('/tmp').includes('platform-stolen.sqlite'), false);
   assert.deepEqual(connection.own('PRAGMA quick_check'), [['ok']]);
   assert.deepEqual(connection.own('PRAGMA journal_mode'), [['wal']]);

@@ -1,4 +1,5 @@
-// A database whose disk has less than `DB_DISK_FREE_BYTES_MIN` free: it grows no further, and is read and emptied as before.
+// A database whose disk has less than `DB_DISK_FREE_BYTES_MIN` free: it grows no further, and is read and emptied as
+// before.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,7 +11,11 @@ import { query, startFor } from '#test/setup/databases.ts';
 
 test('what needs a new page fails as on a full disk, and what does not goes on', () => {
   const folder = mkdtempSync(join(tmpdir(), 'platform-test-'));
-  const connection = new Connection({ path: join(folder, 'main.sqlite'), limits: defaultDatabaseLimits, synchronous: 'normal' });
+  const connection = new Connection({
+    path: join(folder, 'main.sqlite'),
+    limits: defaultDatabaseLimits,
+    synchronous: 'normal',
+  });
   connection.ownScript("CREATE TABLE t (a); INSERT INTO t VALUES (zeroblob(100000)), ('small')");
   connection.grows = false;
   assert.throws(() => connection.own('INSERT INTO t VALUES (zeroblob(200000))'), /database or disk is full/);

@@ -20,7 +20,14 @@ const pieces = {
     'EXPLAIN QUERY PLAN ',
   ],
   target: ['t', 't', 'main.t', '"t"', '[t]', 'main.`T`', 't AS x', 'main."t" AS "x y"', 't NOT INDEXED', 'temp.t', 'v'],
-  set: ['a = a + ?', "a = 'LIMIT', b = (SELECT 1 LIMIT 1)", '(a, b) = (?, ?2)', 'a = b IS DISTINCT FROM 1', 'a = 1 FROM (SELECT 1)', ''],
+  set: [
+    'a = a + ?',
+    "a = 'LIMIT', b = (SELECT 1 LIMIT 1)",
+    '(a, b) = (?, ?2)',
+    'a = b IS DISTINCT FROM 1',
+    'a = 1 FROM (SELECT 1)',
+    '',
+  ],
   where: [
     '',
     '',
@@ -30,8 +37,23 @@ const pieces = {
     'WHERE 1 UNION SELECT 1',
   ],
   returning: ['', '', 'RETURNING id, a', 'RETURNING *, ? AS given', 'RETURNING (SELECT count(*) FROM t) >= ?3'],
-  order: ['ORDER BY id', 'ORDER BY b DESC, id', 'ORDER BY (CASE WHEN b = ? THEN 0 ELSE 1 END), id', 'ORDER BY id LIMIT'],
-  limit: ['LIMIT 1', 'LIMIT ?', 'LIMIT 2 OFFSET 1', 'LIMIT 1, ?1', 'limit (SELECT 2)', '', 'LIMIT 1 -- end', 'LIMIT 1) OR (1', 'LIMIT 2;'],
+  order: [
+    'ORDER BY id',
+    'ORDER BY b DESC, id',
+    'ORDER BY (CASE WHEN b = ? THEN 0 ELSE 1 END), id',
+    'ORDER BY id LIMIT',
+  ],
+  limit: [
+    'LIMIT 1',
+    'LIMIT ?',
+    'LIMIT 2 OFFSET 1',
+    'LIMIT 1, ?1',
+    'limit (SELECT 2)',
+    '',
+    'LIMIT 1 -- end',
+    'LIMIT 1) OR (1',
+    'LIMIT 2;',
+  ],
 } as const;
 
 test('what they change, return and refuse is what SQLite changes, returns and refuses', (t) => {
@@ -81,7 +103,9 @@ function outcome(table: string, values: readonly number[], sqlOf: (db: Database.
     try {
       const sql = sqlOf(db);
       const statement = db.prepare(sql);
-      const bound = /\?/.test(sql) ? [Object.fromEntries(values.map((value, index) => [String(index + 1), value]))] : [];
+      const bound = /\?/.test(sql)
+        ? [Object.fromEntries(values.map((value, index) => [String(index + 1), value]))]
+        : [];
       returned = statement.reader ? statement.raw().all(...bound) : statement.run(...bound).changes;
       if (sql.startsWith('EXPLAIN')) returned = 'a plan';
       else if (Array.isArray(returned)) returned = returned.map((row) => JSON.stringify(row)).sort();

@@ -5,7 +5,10 @@ import { at, query, startFor } from '#test/setup/databases.ts';
 
 test('migrations are applied once each, in the order of their names', async (t) => {
   const { client } = await startFor(t);
-  const first = ['0001_users.sql', 'CREATE TABLE users (id INTEGER PRIMARY KEY);\nCREATE INDEX i ON users (id);'] as const;
+  const first = [
+    '0001_users.sql',
+    'CREATE TABLE users (id INTEGER PRIMARY KEY);\nCREATE INDEX i ON users (id);',
+  ] as const;
   const second = ['0002_name.sql', 'ALTER TABLE users ADD COLUMN name TEXT'] as const;
   assert.deepEqual(await client.migrate(at, [second, first]), ['0001_users.sql', '0002_name.sql']);
   assert.deepEqual(await client.migrate(at, [first, second, ['0003.sql', 'SELECT 1']]), ['0003.sql']);
@@ -35,7 +38,8 @@ test('a migration that fails leaves nothing behind, and those before it stay', a
   assert.deepEqual(await client.migrate(at, [files[0], ['2.sql', 'CREATE TABLE b (x)']]), ['2.sql']);
   await assert.rejects(client.migrate(at, [['1.sql', 'CREATE TABLE a (x, y)']]), {
     code: 'migration_changed',
-    message: 'Migration 1.sql was applied already, and has been changed since: restore it, and put the change into a new migration',
+    message:
+      'Migration 1.sql was applied already, and has been changed since: restore it, and put the change into a new migration',
   });
 });
 

@@ -4,12 +4,21 @@ import { test } from 'node:test';
 import { objectionTo } from '#runtime/dev/dashboard/guard.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
 
-const asking = { host: 'localhost:4000', origin: undefined, site: undefined, mode: undefined, localAddress: '127.0.0.1' };
+const asking = {
+  host: 'localhost:4000',
+  origin: undefined,
+  site: undefined,
+  mode: undefined,
+  localAddress: '127.0.0.1',
+};
 
 test('names of this machine are answered, with any port and in any case', () => {
   for (const host of ['localhost', 'localhost:4000', 'LOCALHOST:5000', '127.0.0.1:4000', '[::1]:4000', 'dev.box:4000'])
     assert.equal(objectionTo({ ...asking, host }, 'dev.box'), null, host);
-  assert.equal(objectionTo({ ...asking, host: '192.168.1.5:4000', localAddress: '::ffff:192.168.1.5' }, '0.0.0.0'), null);
+  assert.equal(
+    objectionTo({ ...asking, host: '192.168.1.5:4000', localAddress: '::ffff:192.168.1.5' }, '0.0.0.0'),
+    null,
+  );
   assert.equal(objectionTo({ ...asking, host: '[fe80::1]:4000', localAddress: 'fe80::1' }, '::'), null);
 });
 
@@ -29,13 +38,23 @@ test('any other name is refused, as that of a page that made it point here', () 
 });
 
 test('a page of another origin is refused, also one of this machine on another port', () => {
-  for (const origin of ['http://evil.example', 'http://localhost:3000', 'https://localhost:4000', 'http://localhost', 'null', ''])
+  for (const origin of [
+    'http://evil.example',
+    'http://localhost:3000',
+    'https://localhost:4000',
+    'http://localhost',
+    'null',
+    '',
+  ])
     assert.equal(objectionTo({ ...asking, origin }, 'localhost'), 'it comes from another origin', origin);
   assert.equal(objectionTo({ ...asking, origin: 'http://localhost:4000' }, 'localhost'), null);
 });
 
 test('another site may link here, and nothing else', () => {
-  assert.equal(objectionTo({ ...asking, site: 'cross-site', mode: 'no-cors' }, 'localhost'), 'it comes from another site');
+  assert.equal(
+    objectionTo({ ...asking, site: 'cross-site', mode: 'no-cors' }, 'localhost'),
+    'it comes from another site',
+  );
   assert.equal(objectionTo({ ...asking, site: 'cross-site', mode: 'navigate' }, 'localhost'), null);
   assert.equal(objectionTo({ ...asking, site: 'same-origin', mode: 'cors' }, 'localhost'), null);
 });
@@ -43,8 +62,15 @@ test('another site may link here, and nothing else', () => {
 test('no host made of pieces passes unless its name is one of this machine', () => {
   const random = createSeededRandom();
   for (let round = 0; round < 5000; round++) {
-    const host = random.text(['localhost', '127.0.0.1', '[::1]', ':', '4000', '.', 'evil', '@', '/', '\0', ' ', '%', '[', ']', 'ü'], 5);
+    const host = random.text(
+      ['localhost', '127.0.0.1', '[::1]', ':', '4000', '.', 'evil', '@', '/', '\0', ' ', '%', '[', ']', 'ü'],
+      5,
+    );
     const passes = objectionTo({ ...asking, host }, 'localhost') === null;
-    assert.equal(passes, /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/.test(host), `seed ${random.seed}: ${JSON.stringify(host)}`);
+    assert.equal(
+      passes,
+      /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/.test(host),
+      `seed ${random.seed}: ${JSON.stringify(host)}`,
+    );
   }
 });

@@ -9,7 +9,16 @@ const failure: ShownFailure = {
   plain: failureResponse(failed('overloaded', { waiting: 2, limit: 1 })),
   title: hostile,
   errors: [
-    { name: hostile, message: hostile, file: hostile, line: 1, column: 2, frame: `> 1 | ${hostile}`, stack: hostile, advice: hostile },
+    {
+      name: hostile,
+      message: hostile,
+      file: hostile,
+      line: 1,
+      column: 2,
+      frame: `> 1 | ${hostile}`,
+      stack: hostile,
+      advice: hostile,
+    },
   ],
   note: hostile,
   reload: { path: `/${hostile}`, version: hostile },

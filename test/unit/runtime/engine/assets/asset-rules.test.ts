@@ -24,7 +24,8 @@ const request = (target: string, headers: Record<string, string> = {}, method = 
 test('paths are decoded, and those that cannot be a file are none', () => {
   assert.equal(decodedPath('/a%20b/%C3%BC?x=%zz'), '/a b/ü');
   assert.equal(decodedPath('/a#b'), '/a');
-  for (const bad of ['/%', '/%zz', '/%C3', '/%ff', '/%ed%a0%80', '/a%00b', '/a\0b']) assert.equal(decodedPath(bad), null);
+  for (const bad of ['/%', '/%zz', '/%C3', '/%ff', '/%ed%a0%80', '/a%00b', '/a\0b'])
+    assert.equal(decodedPath(bad), null);
 });
 
 test('decoding never throws, and agrees with the platform where both decode', () => {
@@ -132,7 +133,8 @@ test('run_worker_first decides by pattern, exclusions win, and encoded letters d
     '/other': 'asset',
     '/%zz': 'worker',
   };
-  for (const [target, decision] of Object.entries(expected)) assert.equal(assetDecision(patterns, request(target)), decision, target);
+  for (const [target, decision] of Object.entries(expected))
+    assert.equal(assetDecision(patterns, request(target)), decision, target);
   assert.equal(assetDecision(rules(false), request('/a', {}, 'POST')), 'worker');
   assert.equal(assetDecision(rules(false), request('/a', {}, 'HEAD')), 'asset');
 });
@@ -182,8 +184,12 @@ test('If-None-Match compares lists weakly', () => {
 });
 
 test('ranges are parts, what cannot be is unsatisfiable, everything else is the whole', () => {
-  const range = (value: string | null, ifRange: string | null = null, bytes = 10) => requestedRange(value, ifRange, '"a"', bytes);
-  const parts = (...pairs: [number, number][]) => ({ kind: 'parts', parts: pairs.map(([start, end]) => ({ start, end })) });
+  const range = (value: string | null, ifRange: string | null = null, bytes = 10) =>
+    requestedRange(value, ifRange, '"a"', bytes);
+  const parts = (...pairs: [number, number][]) => ({
+    kind: 'parts',
+    parts: pairs.map(([start, end]) => ({ start, end })),
+  });
   assert.deepEqual(range('bytes=0-3'), parts([0, 4]));
   assert.deepEqual(range('bytes=4-'), parts([4, 10]));
   assert.deepEqual(range('bytes=-3'), parts([7, 10]));
@@ -207,16 +213,25 @@ test('ranges are parts, what cannot be is unsatisfiable, everything else is the 
     assert.deepEqual(range(value), { kind: 'whole' }, String(value));
   }
   assert.equal(range('bytes=0-3', '"a"').kind, 'parts');
-  for (const ifRange of ['W/"a"', '"b"', 'Thu, 01 Jan 1970 00:00:00 GMT']) assert.equal(range('bytes=0-3', ifRange).kind, 'whole');
+  for (const ifRange of ['W/"a"', '"b"', 'Thu, 01 Jan 1970 00:00:00 GMT'])
+    assert.equal(range('bytes=0-3', ifRange).kind, 'whole');
 });
 
 test('several ranges are parts in the order of the file, joined where they overlap or nearly touch, and only so many', () => {
   const range = (value: string) => requestedRange(value, null, '"a"', 1000);
-  const parts = (...pairs: [number, number][]) => ({ kind: 'parts', parts: pairs.map(([start, end]) => ({ start, end })) });
+  const parts = (...pairs: [number, number][]) => ({
+    kind: 'parts',
+    parts: pairs.map(([start, end]) => ({ start, end })),
+  });
   assert.deepEqual(range('bytes=500-509, 0-9 ,-10'), parts([0, 10], [500, 510], [990, 1000]));
   assert.deepEqual(range('bytes=0-9,5-19,50-59'), parts([0, 60]));
   assert.deepEqual(range('bytes=0-999,3-4'), parts([0, 1000]));
   assert.deepEqual(range('bytes=0-9,2000-'), parts([0, 10]));
-  assert.deepEqual(range(`bytes=${Array.from({ length: 16 }, (_, index) => `${index}-${index}`).join()}`), parts([0, 16]));
-  assert.deepEqual(range(`bytes=${Array.from({ length: 17 }, (_, index) => `${index}-${index}`).join()}`), { kind: 'whole' });
+  assert.deepEqual(
+    range(`bytes=${Array.from({ length: 16 }, (_, index) => `${index}-${index}`).join()}`),
+    parts([0, 16]),
+  );
+  assert.deepEqual(range(`bytes=${Array.from({ length: 17 }, (_, index) => `${index}-${index}`).join()}`), {
+    kind: 'whole',
+  });
 });

@@ -109,7 +109,9 @@ test('a file is answered with its type, a strong entity tag and revalidation, fr
 
 test('a file with a hash in its name is immutable', async (t) => {
   const { get } = await site(t);
-  assert.deepEqual((await get('/assets/app-BaX3k9_2.js')).all('cache-control'), ['public, max-age=31536000, immutable']);
+  assert.deepEqual((await get('/assets/app-BaX3k9_2.js')).all('cache-control'), [
+    'public, max-age=31536000, immutable',
+  ]);
 });
 
 test('a large file is streamed whole, and so is a part of it', async (t) => {
@@ -117,7 +119,10 @@ test('a large file is streamed whole, and so is a part of it', async (t) => {
   const whole = await get('/big.bin');
   assert.deepEqual([whole.framing, whole.body === large], ['length', true]);
   const part = await get('/big.bin', { range: 'bytes=100000-299999' });
-  assert.deepEqual([part.status, part.body.length, part.all('content-range')], [206, 200_000, ['bytes 100000-299999/300003']]);
+  assert.deepEqual(
+    [part.status, part.body.length, part.all('content-range')],
+    [206, 200_000, ['bytes 100000-299999/300003']],
+  );
   const tail = await get('/big.bin', { range: 'bytes=-3' });
   assert.deepEqual([tail.status, tail.body], [206, 'end']);
 });
@@ -164,7 +169,14 @@ test('other names of a page redirect to its own, with the query', async (t) => {
 
 test("what is not there is 404 without a worker, and the worker's with one", async (t) => {
   const alone = await site(t);
-  for (const target of ['/none', '/../index.html', '/%2e%2e/index.html', '/..%2findex.html', '//index.html', '/__proto__']) {
+  for (const target of [
+    '/none',
+    '/../index.html',
+    '/%2e%2e/index.html',
+    '/..%2findex.html',
+    '//index.html',
+    '/__proto__',
+  ]) {
     assert.equal((await alone.get(target)).status, 404, target);
   }
   assert.equal((await alone.get('/%zz')).status, 400);
@@ -250,12 +262,21 @@ test('revalidation, HEAD and parts know the form they speak of', async (t) => {
   const { get } = await site(t);
   const br = { 'accept-encoding': 'br' };
   const same = await get('/page', { ...br, 'if-none-match': `"${hash(encoded.br)}"` });
-  assert.deepEqual([same.status, same.all('vary'), same.all('etag')], [304, ['accept-encoding'], [`"${hash(encoded.br)}"`]]);
+  assert.deepEqual(
+    [same.status, same.all('vary'), same.all('etag')],
+    [304, ['accept-encoding'], [`"${hash(encoded.br)}"`]],
+  );
   assert.equal((await get('/page', { ...br, 'if-none-match': `"${hash(page)}"` })).status, 200);
   const head = await get('/page', br, 'HEAD');
-  assert.deepEqual([head.all('content-encoding'), head.all('content-length'), head.all('accept-ranges')], [['br'], ['12'], []]);
+  assert.deepEqual(
+    [head.all('content-encoding'), head.all('content-length'), head.all('accept-ranges')],
+    [['br'], ['12'], []],
+  );
   const part = await get('/page', { ...br, range: 'bytes=0-2' });
-  assert.deepEqual([part.status, part.body, part.all('content-encoding'), part.all('etag')], [206, '<p>', [], [`"${hash(page)}"`]]);
+  assert.deepEqual(
+    [part.status, part.body, part.all('content-encoding'), part.all('etag')],
+    [206, '<p>', [], [`"${hash(page)}"`]],
+  );
   assert.equal((await get('/page', { ...br, range: 'bytes=0-2', 'if-range': `"${hash(encoded.br)}"` })).status, 200);
 });
 
@@ -270,7 +291,10 @@ test('several parts of a file come in one body, from memory and from disk', asyn
     assert.deepEqual([response.all('content-range'), response.framing], [[], 'length']);
     const part = (start: number, end: number): string =>
       `--${boundary}\r\ncontent-type: ${target === '/page' ? 'text/html;charset=utf-8' : 'application/octet-stream'}\r\ncontent-range: bytes ${start}-${end - 1}/${text.length}\r\n\r\n${text.slice(start, end)}\r\n`;
-    assert.equal(response.body, `${part(0, 5)}${part(1000, 1010)}${part(text.length - 4, text.length)}--${boundary}--\r\n`);
+    assert.equal(
+      response.body,
+      `${part(0, 5)}${part(1000, 1010)}${part(text.length - 4, text.length)}--${boundary}--\r\n`,
+    );
   }
 });
 

@@ -6,7 +6,15 @@ import { createOwnAddresses, mayConnect } from '#runtime/engine/bindings/egress.
 const strict = { loopback: false, private: false };
 
 test('public addresses are open', () => {
-  for (const address of ['1.1.1.1', '8.8.8.8', '93.184.216.34', '172.32.0.1', '192.169.0.1', '2606:4700::1111', '[2a00:1450:4001::1]']) {
+  for (const address of [
+    '1.1.1.1',
+    '8.8.8.8',
+    '93.184.216.34',
+    '172.32.0.1',
+    '192.169.0.1',
+    '2606:4700::1111',
+    '[2a00:1450:4001::1]',
+  ]) {
     assert.equal(mayConnect(address, strict), true, address);
   }
 });
@@ -95,8 +103,10 @@ test('what is no address is closed', () => {
 
 test('loopback can be allowed without the rest', () => {
   const policy = { loopback: true, private: false };
-  for (const address of ['127.0.0.1', '::1', '::ffff:127.0.0.1']) assert.equal(mayConnect(address, policy), true, address);
-  for (const address of ['10.0.0.1', '169.254.169.254', 'fe80::1']) assert.equal(mayConnect(address, policy), false, address);
+  for (const address of ['127.0.0.1', '::1', '::ffff:127.0.0.1'])
+    assert.equal(mayConnect(address, policy), true, address);
+  for (const address of ['10.0.0.1', '169.254.169.254', 'fe80::1'])
+    assert.equal(mayConnect(address, policy), false, address);
 });
 
 test('private networks can be allowed without loopback', () => {
@@ -107,7 +117,16 @@ test('private networks can be allowed without loopback', () => {
 
 test('no spelling of the machine itself passes where private networks are allowed', () => {
   const policy = { loopback: false, private: true };
-  for (const address of ['0.0.0.0', '::', '::1', '::ffff:127.0.0.1', '::0:ffff:7f00:1', '0:0::ffff:127.1.2.3', '::ffff:0.0.0.0', '::1%1'])
+  for (const address of [
+    '0.0.0.0',
+    '::',
+    '::1',
+    '::ffff:127.0.0.1',
+    '::0:ffff:7f00:1',
+    '0:0::ffff:127.1.2.3',
+    '::ffff:0.0.0.0',
+    '::1%1',
+  ])
     assert.equal(mayConnect(address, policy), false, address);
 });
 
@@ -126,13 +145,10 @@ test("the machine's own public addresses are closed, as they are after a while, 
     () => now,
   );
   const may = (to: string): boolean => mayConnect(to, { loopback: false, private: false, isOwn });
-  assert.deepEqual(['198.105.232.4', '198.105.232.5', '2a00:1450:4001::7', '2a00:1450:4001:0::7', '2a00:1450:4001::8'].map(may), [
-    false,
-    true,
-    false,
-    false,
-    true,
-  ]);
+  assert.deepEqual(
+    ['198.105.232.4', '198.105.232.5', '2a00:1450:4001::7', '2a00:1450:4001:0::7', '2a00:1450:4001::8'].map(may),
+    [false, true, false, false, true],
+  );
   address = '198.105.232.5';
   assert.equal(may('198.105.232.5'), true);
   now = 5000;

@@ -5,7 +5,8 @@ import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { loadFetchLibrary } from '#runtime/engine/bindings/fetch-agent.ts';
 
-const loaded = (): string[] => Object.keys(createRequire(import.meta.url).cache).filter((file) => file.includes('node_modules/undici/'));
+const loaded = (): string[] =>
+  Object.keys(createRequire(import.meta.url).cache).filter((file) => file.includes('node_modules/undici/'));
 
 test('the library of fetch makes requests, and the rest of it is not loaded', async () => {
   const { Agent, buildConnector } = await loadFetchLibrary();

@@ -20,7 +20,11 @@ async function server(t: TestContext, answer: (name: string, count: number) => D
 function look(lookup: ReturnType<typeof guardedLookup>, name: string, family = 0): Promise<string> {
   return new Promise((resolve) => {
     lookup(name, { all: true, family }, (error, addresses) =>
-      resolve(error === null ? (addresses as unknown as LookupAddress[]).map(({ address }) => address).join() : String(error.code)),
+      resolve(
+        error === null
+          ? (addresses as unknown as LookupAddress[]).map(({ address }) => address).join()
+          : String(error.code),
+      ),
     );
   });
 }
@@ -68,7 +72,10 @@ test('the names of this machine come from its own table, and are judged as all o
   const lookup = guardedLookup(nothing, { servers: [dns.address], hostsFile });
   assert.equal(await look(lookup, 'mirror.test'), '93.184.216.34');
   assert.equal(await look(lookup, 'db.internal.test'), 'egress_forbidden');
-  assert.equal(await look(guardedLookup({ loopback: false, private: true }, { servers: [], hostsFile }), 'db.internal.test'), '10.1.2.3');
+  assert.equal(
+    await look(guardedLookup({ loopback: false, private: true }, { servers: [], hostsFile }), 'db.internal.test'),
+    '10.1.2.3',
+  );
   assert.deepEqual(dns.asked, []);
 });
 

@@ -36,9 +36,24 @@ async function errorOf(module: 'crypto' | 'zlib', args: unknown, parts: readonly
 }
 
 test('operations that do not exist are refused', async () => {
-  for (const args of [null, 7, {}, { op: 7 }, { op: 'nope' }, { op: 'constructor' }, { op: '__proto__' }, { op: 'toString' }]) {
-    assert.match(await errorOf('crypto', args), /^TypeError: (?:The operation is unknown|The arguments must be an object)$/);
-    assert.match(await errorOf('zlib', args), /^TypeError: (?:The operation is unknown|The arguments must be an object)$/);
+  for (const args of [
+    null,
+    7,
+    {},
+    { op: 7 },
+    { op: 'nope' },
+    { op: 'constructor' },
+    { op: '__proto__' },
+    { op: 'toString' },
+  ]) {
+    assert.match(
+      await errorOf('crypto', args),
+      /^TypeError: (?:The operation is unknown|The arguments must be an object)$/,
+    );
+    assert.match(
+      await errorOf('zlib', args),
+      /^TypeError: (?:The operation is unknown|The arguments must be an object)$/,
+    );
   }
 });
 
@@ -61,8 +76,14 @@ test('key derivation is bounded in what it may cost, and says so', async () => {
     await errorOf('crypto', { ...pbkdf2, iterations: 1_000_000, length: 320 }, [none, none]),
     'RangeError: iterations is 1000000, but a worker may use at most 200000 for a key of 320 bytes',
   );
-  assert.equal(await errorOf('crypto', { ...pbkdf2, iterations: 1.5 }, [none, none]), 'TypeError: iterations must be a whole number');
-  assert.match(await errorOf('crypto', { ...pbkdf2, digest: 'shake256' }, [none, none]), /^TypeError: digest must be one of md5,/);
+  assert.equal(
+    await errorOf('crypto', { ...pbkdf2, iterations: 1.5 }, [none, none]),
+    'TypeError: iterations must be a whole number',
+  );
+  assert.match(
+    await errorOf('crypto', { ...pbkdf2, digest: 'shake256' }, [none, none]),
+    /^TypeError: digest must be one of md5,/,
+  );
   assert.equal(await errorOf('crypto', pbkdf2, ['text', none]), 'TypeError: Bytes are missing');
 });
 
@@ -76,17 +97,28 @@ test('what the budget has no room for is not begun', async () => {
   const refuse = (): never => {
     throw new PlatformError('cpu_limit_exceeded');
   };
-  const poor = { args: { op: 'pbkdf2', length: 32, iterations: 20_000, digest: 'sha256' }, parts: [none, none], isolate };
-  const asked = nodeCryptoCalls['node.crypto']!({ ...poor, owner: { ...owner, reserveCpu: refuse } } as unknown as HostCall);
+  const poor = {
+    args: { op: 'pbkdf2', length: 32, iterations: 20_000, digest: 'sha256' },
+    parts: [none, none],
+    isolate,
+  };
+  const asked = nodeCryptoCalls['node.crypto']!({
+    ...poor,
+    owner: { ...owner, reserveCpu: refuse },
+  } as unknown as HostCall);
   await assert.rejects(async () => asked, { code: 'cpu_limit_exceeded' });
 });
 
 test('keys are read, bounded and never encrypted', async () => {
-  const read = (pem: string): Promise<string> => errorOf('crypto', { op: 'importKey', kind: 'private', format: 'pem' }, [Buffer.from(pem)]);
+  const read = (pem: string): Promise<string> =>
+    errorOf('crypto', { op: 'importKey', kind: 'private', format: 'pem' }, [Buffer.from(pem)]);
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const sealed = privateKey.export({ format: 'pem', type: 'pkcs8', cipher: 'aes-256-cbc', passphrase: 'x' }) as string;
   assert.equal(await read(sealed), 'Error: Encrypted keys are not supported in a worker: decrypt the key first');
-  assert.match(await read('x'.repeat(70_000)), /^RangeError: The key is 70000, but a worker may use at most 65536 bytes$/);
+  assert.match(
+    await read('x'.repeat(70_000)),
+    /^RangeError: The key is 70000, but a worker may use at most 65536 bytes$/,
+  );
   const dsa = generateKeyPairSync('dsa', { modulusLength: 1024, divisorLength: 160 }).privateKey.export({
     format: 'pem',
     type: 'pkcs8',
@@ -133,12 +165,28 @@ test('what is unpacked is bounded', async () => {
     await errorOf('zlib', { op: 'whole', method: 'brotliCompress' }, [new Uint8Array(5_000_000), none]),
     /^RangeError: The input is 5000000, but a worker may use at most 4194304 bytes at a Brotli quality above 9$/,
   );
-  assert.match(await errorOf('zlib', { op: 'whole', method: 'gzip', level: 99 }, [none, none]), /^RangeError: level is 99/);
-  assert.match(await errorOf('zlib', { op: 'whole', method: 'constructor' }, [none, none]), /^TypeError: method must be one of gzip/);
-  const brotli = (method: string, params: object): Promise<string> => errorOf('zlib', { op: 'whole', method, params }, [none, none]);
+  assert.match(
+    await errorOf('zlib', { op: 'whole', method: 'gzip', level: 99 }, [none, none]),
+    /^RangeError: level is 99/,
+  );
+  assert.match(
+    await errorOf('zlib', { op: 'whole', method: 'constructor' }, [none, none]),
+    /^TypeError: method must be one of gzip/,
+  );
+  const brotli = (method: string, params: object): Promise<string> =>
+    errorOf('zlib', { op: 'whole', method, params }, [none, none]);
   assert.match(await brotli('brotliCompress', { 5: 1e99 }), /^RangeError: Brotli's parameter 5 is/);
-  assert.match(await brotli('brotliCompress', { 2: 30 }), /^RangeError: Brotli's parameter 2 is 30, but a worker may use 0 to 24$/);
-  assert.equal(await brotli('brotliCompress', { 6: 1 }), "RangeError: Brotli's large window is 1, but a worker may use none");
-  assert.equal(await brotli('brotliDecompress', { 1: 1 }), "RangeError: Brotli's large window is 1, but a worker may use none");
+  assert.match(
+    await brotli('brotliCompress', { 2: 30 }),
+    /^RangeError: Brotli's parameter 2 is 30, but a worker may use 0 to 24$/,
+  );
+  assert.equal(
+    await brotli('brotliCompress', { 6: 1 }),
+    "RangeError: Brotli's large window is 1, but a worker may use none",
+  );
+  assert.equal(
+    await brotli('brotliDecompress', { 1: 1 }),
+    "RangeError: Brotli's large window is 1, but a worker may use none",
+  );
   assert.equal(await brotli('brotliCompress', { 1: 4, 2: 22 }), 'none');
 });

@@ -8,12 +8,16 @@ function update(before: unknown, document: unknown): unknown {
 
 test('each operator changes its fields, by path, and makes what is missing', () => {
   assert.deepEqual(update(undefined, { $inc: { visits: 1 } }), { visits: 1 });
-  assert.deepEqual(update({ a: { b: 1 } }, { $set: { 'a.c.d': [1] }, $inc: { 'a.b': -3 } }), { a: { b: -2, c: { d: [1] } } });
+  assert.deepEqual(update({ a: { b: 1 } }, { $set: { 'a.c.d': [1] }, $inc: { 'a.b': -3 } }), {
+    a: { b: -2, c: { d: [1] } },
+  });
   assert.deepEqual(update({ a: { b: 1, c: 2 } }, { $unset: { 'a.b': '', 'x.y': '' } }), { a: { c: 2 } });
   assert.deepEqual(update({}, { $push: { list: { n: 1 } } }), { list: [{ n: 1 }] });
   assert.deepEqual(update({ list: [1, 2, 3] }, { $pop: { list: 1 } }), { list: [1, 2] });
   assert.deepEqual(update({ list: [1, 2, 3] }, { $pop: { list: -1, none: 1 } }), { list: [2, 3] });
-  assert.deepEqual(update({ list: [{ n: 1 }] }, { $inc: { 'list.0.n': 1 }, $unset: { 'list.0.m': 1 } }), { list: [{ n: 2 }] });
+  assert.deepEqual(update({ list: [{ n: 1 }] }, { $inc: { 'list.0.n': 1 }, $unset: { 'list.0.m': 1 } }), {
+    list: [{ n: 2 }],
+  });
 });
 
 test('the value before becomes the one after, uncopied; the document stays as it is', () => {
@@ -45,7 +49,9 @@ test('a document or a field that cannot be is refused with its name', () => {
 test('no path reaches a prototype', () => {
   for (const path of ['__proto__.polluted', 'a.__proto__.polluted'])
     assert.throws(() => update({ a: {} }, { $set: { [path]: 1 } }), { code: 'invalid_argument' });
-  assert.deepEqual(update({}, { $set: { 'constructor.prototype.polluted': 1 } }), { constructor: { prototype: { polluted: 1 } } });
+  assert.deepEqual(update({}, { $set: { 'constructor.prototype.polluted': 1 } }), {
+    constructor: { prototype: { polluted: 1 } },
+  });
   assert.equal(({} as Record<string, unknown>)['polluted'], undefined);
 });
 

@@ -12,7 +12,8 @@ test('a domain comes back in its ASCII form', () => {
 });
 
 test('a label that claims to be encoded and cannot be decoded is refused', () => {
-  for (const domain of ['xn--', 'a.b.c.xn--pokxncvks', '10.0.0.xN--pokxncvks', 'xn--a', 'xn--zn7c.com']) equal(toAscii(domain), '');
+  for (const domain of ['xn--', 'a.b.c.xn--pokxncvks', '10.0.0.xN--pokxncvks', 'xn--a', 'xn--zn7c.com'])
+    equal(toAscii(domain), '');
 });
 
 test('what would end the host of a URL is refused', () => {

@@ -1,4 +1,5 @@
-// The ledger of what is held for workers outside of their isolates: bounds, shares, and that nothing is counted for ever.
+// The ledger of what is held for workers outside of their isolates: bounds, shares, and that nothing is counted for
+// ever.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { brotliCompressSync, constants } from 'node:zlib';
@@ -38,7 +39,10 @@ test('what a part of an account holds counts in the whole, and is bounded by its
   assert.equal(other.hasRoom(2_621_440), false);
   one.add(MB);
   other.add(MB);
-  assert.deepEqual([one.bytes, other.bytes, memory.bytes, engine.bytes, engine.holders], [3 * MB, MB, 4 * MB, 4 * MB, 1]);
+  assert.deepEqual(
+    [one.bytes, other.bytes, memory.bytes, engine.bytes, engine.holders],
+    [3 * MB, MB, 4 * MB, 4 * MB, 1],
+  );
   one.release(3 * MB);
   other.release(MB);
   assert.deepEqual([one.bytes, other.bytes, memory.bytes, engine.bytes, engine.holders], [0, 0, 0, 0, 0]);
@@ -152,7 +156,8 @@ test('a Brotli decoder is counted as the window that its input asks for, and a s
     const params = { [constants.BROTLI_PARAM_LGWIN]: bits, [constants.BROTLI_PARAM_QUALITY]: 4 };
     return codecBytes('brotliDecompress')(0, brotliCompressSync(Buffer.alloc(bytes, 'text'), { params })) - base;
   };
-  for (const bits of [10, 14, 16, 17, 18, 22, 24]) assert.equal(ofWindow(bits, 20_000_000), 2 ** bits, `window ${bits}`);
+  for (const bits of [10, 14, 16, 17, 18, 22, 24])
+    assert.equal(ofWindow(bits, 20_000_000), 2 ** bits, `window ${bits}`);
   assert.equal(ofWindow(22, 10_000), 20_000);
   // The same as a stream whose end is not known.
   assert.equal(codecBytes('brotliDecompress')(0, new Uint8Array([0x0b])) - base, 2 ** 22);

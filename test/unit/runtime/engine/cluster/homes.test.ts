@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { homes } from '#runtime/engine/cluster/homes.ts';
 
-const deployments = Array.from({ length: 1000 }, (_, index) => `project-${index % 10}/d${String(index).padStart(12, '0')}`);
+const deployments = Array.from(
+  { length: 1000 },
+  (_, index) => `project-${index % 10}/d${String(index).padStart(12, '0')}`,
+);
 
 test('the homes of a deployment do not depend on the order of the engines', () => {
   assert.deepEqual(homes('shop/d000000000001', [0, 1, 2, 3], 4), homes('shop/d000000000001', [3, 1, 0, 2], 4));

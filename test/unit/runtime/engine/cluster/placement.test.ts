@@ -6,7 +6,9 @@ import { Placement, type Whereabouts } from '#runtime/engine/cluster/placement.t
 import type { Exchange } from '#runtime/engine/http/listener.ts';
 
 /** A deployment whose home is place 0. */
-const away = Array.from({ length: 50 }, (_, index) => `project/d${index}`).find((key) => homes(key, [0, 1], 1)[0] === 0) as string;
+const away = Array.from({ length: 50 }, (_, index) => `project/d${index}`).find(
+  (key) => homes(key, [0, 1], 1)[0] === 0,
+) as string;
 const serving: Whereabouts['serving'] = [
   { place: 0, link: '/zero' },
   { place: 1, link: '/one' },

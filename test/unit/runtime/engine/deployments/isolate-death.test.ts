@@ -25,13 +25,19 @@ test('code that cannot be ended counts as no fault of the platform', () => {
 });
 
 test('an event has had its attempt when its isolate dies of what runs there', () => {
-  assert.deepEqual(endOfEvent(deathOf('stuck', null, 128).outcome), failed('isolate_lost', { reason: 'its code could not be ended' }));
+  assert.deepEqual(
+    endOfEvent(deathOf('stuck', null, 128).outcome),
+    failed('isolate_lost', { reason: 'its code could not be ended' }),
+  );
   assert.deepEqual(endOfEvent(deathOf('memory', null, 128).outcome), failed('memory_limit_exceeded', { limitMb: 128 }));
 });
 
 test('a fault is told to the log alone, unless it says that the isolate was replaced', () => {
   const replaced = deathOf('fault', new PlatformError('isolate_replaced', { reason: 'evicted' }), 128);
-  assert.deepEqual([replaced.outcome, replaced.countsAs], [failed('isolate_replaced', { reason: 'evicted' }), 'isolatesFaulty']);
+  assert.deepEqual(
+    [replaced.outcome, replaced.countsAs],
+    [failed('isolate_replaced', { reason: 'evicted' }), 'isolatesFaulty'],
+  );
   const lost = deathOf('fault', new Error('secret'), 128);
   assert.deepEqual([lost.outcome, lost.countsAs], [failed('internal'), 'isolatesFaulty']);
   assert.match(lost.message, /^The platform lost this isolate: Error: secret/);

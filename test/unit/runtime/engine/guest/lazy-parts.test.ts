@@ -12,7 +12,9 @@ test('whatever a lazy module imports of the rest of the guest is one of the part
     for (const name of readdirSync(join(guest, folder), { recursive: true, encoding: 'utf8' })) {
       if (!name.endsWith('.ts')) continue;
       const file = join(guest, folder, name);
-      for (const [, names, from] of readFileSync(file, 'utf8').matchAll(/^(?:import|export) \{([^}]*)\} from '(\.[^']*)';$/gm)) {
+      for (const [, names, from] of readFileSync(file, 'utf8').matchAll(
+        /^(?:import|export) \{([^}]*)\} from '(\.[^']*)';$/gm,
+      )) {
         const path = relative(guest, resolve(dirname(file), from!));
         if (/^(\.\.|lazy\/|bindings\/|events\/)/.test(path)) continue;
         const parts: object = path === 'web/webidl.ts' ? lazyParts.webidl : lazyParts;

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createClientHeaders, proxyProblem } from '#runtime/engine/http/client-address.ts';
 
-const block = (headers: readonly (readonly [string, string])[]): string => headers.map(([name, value]) => `${name}\0${value}\0`).join('');
+const block = (headers: readonly (readonly [string, string])[]): string =>
+  headers.map(([name, value]) => `${name}\0${value}\0`).join('');
 const of = (address: string): [string, string][] => [
   ['x-forwarded-for', address],
   ['x-real-ip', address],
@@ -29,7 +30,10 @@ test('without trusted proxies the peer is the client, whatever it claims', () =>
   ];
   const claimed = claims.map((name): [string, string] => [name, '192.0.2.9']);
   for (let round = 0; round < 2; round++) {
-    assert.equal(headers(block([...claimed, ...own, ...claimed]), '198.51.100.7'), block([...own, ...of('198.51.100.7')]));
+    assert.equal(
+      headers(block([...claimed, ...own, ...claimed]), '198.51.100.7'),
+      block([...own, ...of('198.51.100.7')]),
+    );
     assert.equal(headers(block([['host', 'a']]), '2001:db8::1'), block([['host', 'a'], ...of('2001:db8::1')]));
   }
 });
@@ -88,7 +92,8 @@ test('several headers are one list, x-real-ip counts where there is none, and th
 });
 
 test('an entry that is no address and no range is named', () => {
-  for (const entry of ['10.0.0.0/8', '192.0.2.1', '::/0', '2001:db8::/32', '0.0.0.0/0']) assert.equal(proxyProblem(entry), null, entry);
+  for (const entry of ['10.0.0.0/8', '192.0.2.1', '::/0', '2001:db8::/32', '0.0.0.0/0'])
+    assert.equal(proxyProblem(entry), null, entry);
   assert.equal(proxyProblem('caddy'), '"caddy" is neither an address nor a CIDR range');
   assert.equal(proxyProblem('10.0.0.0/33'), '"10.0.0.0/33" has a prefix that is not 0 to 32');
   assert.equal(proxyProblem('::/129'), '"::/129" has a prefix that is not 0 to 128');

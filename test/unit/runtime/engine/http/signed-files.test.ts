@@ -13,7 +13,16 @@ const head = { key: 'a', size: 1, etag: 'e', version: 'v', uploadedAt: 0, header
 /** An exchange that has sent nothing yet, and whose client goes away when `onAbort` is called. */
 function exchangeOf(method: string, address: string): Exchange {
   const { pathname } = new URL(address);
-  const calls = { readBody() {}, resumeBody() {}, send() {}, begin() {}, write: () => true, end() {}, destroy() {}, upgrade: () => null };
+  const calls = {
+    readBody() {},
+    resumeBody() {},
+    send() {},
+    begin() {},
+    write: () => true,
+    end() {},
+    destroy() {},
+    upgrade: () => null,
+  };
   return {
     method,
     target: pathname,

@@ -29,7 +29,11 @@ test('IPv6 is as the library writes it, also where it looks like a mapped addres
 
 test('an address is read once for a connection', () => {
   const addresses = new ClientAddresses();
-  const clients = [client([192, 0, 2, 1], { port: 5 }), client([192, 0, 2, 1], { port: 6 }), client([192, 0, 2, 2], { port: 7 })];
+  const clients = [
+    client([192, 0, 2, 1], { port: 5 }),
+    client([192, 0, 2, 1], { port: 6 }),
+    client([192, 0, 2, 2], { port: 7 }),
+  ];
   for (const one of clients) {
     addresses.opened(one);
     for (let times = 0; times < 3; times++) addresses.of(one);

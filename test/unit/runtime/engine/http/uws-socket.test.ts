@@ -27,7 +27,15 @@ function openWire(waitingBytesMax: number) {
     },
   };
   opened(socket);
-  return { told, sent, open, wire, come: (text: string, isBinary = false) => message(socket, bytes(text), isBinary), socket, close };
+  return {
+    told,
+    sent,
+    open,
+    wire,
+    come: (text: string, isBinary = false) => message(socket, bytes(text), isBinary),
+    socket,
+    close,
+  };
 }
 
 function bytes(text: string): ArrayBuffer {

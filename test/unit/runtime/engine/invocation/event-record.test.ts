@@ -4,13 +4,21 @@ import { eventRecord, thrownIn } from '#runtime/engine/invocation/event-record.t
 
 test('an event is known by its name, its id where it has one, and its attempt', () => {
   const messages = [{ id: 'm1', payload: 1, attempt: 3, timestamp: 1 }];
-  assert.deepEqual(eventRecord('queue', JSON.stringify({ queueName: 'mail', binding: 'MAIL', attemptsMax: 4, messages })), {
-    name: 'mail',
-    id: '',
-    attempt: 3,
-    attemptsMax: 4,
+  assert.deepEqual(
+    eventRecord('queue', JSON.stringify({ queueName: 'mail', binding: 'MAIL', attemptsMax: 4, messages })),
+    {
+      name: 'mail',
+      id: '',
+      attempt: 3,
+      attemptsMax: 4,
+    },
+  );
+  assert.deepEqual(eventRecord('timer', '{"binding":"CLOCK","id":"t1"}'), {
+    name: 'CLOCK',
+    id: 't1',
+    attempt: 1,
+    attemptsMax: 0,
   });
-  assert.deepEqual(eventRecord('timer', '{"binding":"CLOCK","id":"t1"}'), { name: 'CLOCK', id: 't1', attempt: 1, attemptsMax: 0 });
   assert.deepEqual(eventRecord('cron', '{"name":"nightly","attempt":2,"attemptsMax":4}'), {
     name: 'nightly',
     id: '',

@@ -6,7 +6,10 @@ import { StackMapper } from '#runtime/engine/invocation/log.ts';
 const map = JSON.stringify({ version: 3, sources: ['src/index.ts'], names: [], mappings: 'UAAgB' });
 
 test('positions of the bundle become positions of the source', () => {
-  assert.equal(new StackMapper(() => map).map('Error: x\n    at f (worker.js:1:11)'), 'Error: x\n    at f (src/index.ts:1:17)');
+  assert.equal(
+    new StackMapper(() => map).map('Error: x\n    at f (worker.js:1:11)'),
+    'Error: x\n    at f (src/index.ts:1:17)',
+  );
 });
 
 test('frames of the guest are left out', () => {
@@ -37,10 +40,22 @@ test('the map is only read when a stack asks for it, and once', () => {
 
 test('the frame of a stack is of the first place in the project itself, from the map alone', () => {
   const lines = ['first line', 'second line'];
-  const sources = ['../../etc/passwd', '/etc/passwd', 'node_modules/lib/index.js', 'platform:node/buffer.ts', 'src/a.ts'];
+  const sources = [
+    '../../etc/passwd',
+    '/etc/passwd',
+    'node_modules/lib/index.js',
+    'platform:node/buffer.ts',
+    'src/a.ts',
+  ];
   // One line of the bundle for each source, all at line 2, column 3 of it.
   const mappings = 'AACE;ACAA;ACAA;ACAA;ACAA';
-  const all = JSON.stringify({ version: 3, sources, sourcesContent: sources.map(() => lines.join('\n')), names: [], mappings });
+  const all = JSON.stringify({
+    version: 3,
+    sources,
+    sourcesContent: sources.map(() => lines.join('\n')),
+    names: [],
+    mappings,
+  });
   const stack = [1, 2, 3, 4, 5].map((line) => `    at f (worker.js:${line}:1)`).join('\n');
   assert.deepEqual(new StackMapper(() => all).frame(stack), {
     file: 'src/a.ts',

@@ -1,11 +1,23 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { failed, failureCodes, failureResponse, ok, outcomeLabel, outcomeLevel } from '#runtime/engine/invocation/outcome.ts';
+import {
+  failed,
+  failureCodes,
+  failureResponse,
+  ok,
+  outcomeLabel,
+  outcomeLevel,
+} from '#runtime/engine/invocation/outcome.ts';
 
 test('a failure answers JSON with its code, and names the code in a header', () => {
   const { status, headerBlock, body } = failureResponse(failed('cpu_limit_exceeded', { limitMs: 50, usedMs: 61 }));
   assert.equal(status, 500);
-  assert.deepEqual(JSON.parse(body), { error: 'CPU limit exceeded', code: 'cpu_limit_exceeded', limitMs: 50, usedMs: 61 });
+  assert.deepEqual(JSON.parse(body), {
+    error: 'CPU limit exceeded',
+    code: 'cpu_limit_exceeded',
+    limitMs: 50,
+    usedMs: 61,
+  });
   assert.ok(headerBlock.includes('x-platform-error\0cpu_limit_exceeded\0'));
 });
 
@@ -15,7 +27,9 @@ test('what a worker threw is not shown to its visitors', () => {
 });
 
 test('a 503 says when to come back', () => {
-  assert.ok(failureResponse(failed('overloaded', { waiting: 1, limit: 1 })).headerBlock.includes('retry-after\u00001\u0000'));
+  assert.ok(
+    failureResponse(failed('overloaded', { waiting: 1, limit: 1 })).headerBlock.includes('retry-after\u00001\u0000'),
+  );
 });
 
 test('label and level derive from the outcome', () => {

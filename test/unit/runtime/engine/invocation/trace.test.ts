@@ -11,11 +11,14 @@ const traceparent = (value: string): string => block('host', 'a', 'traceparent',
 
 test('a trace is read from traceparent and tracestate', () => {
   assert.deepEqual(traceFrom(traceparent(`00-${id}-${parent}-01`)), { traceId: id, flags: '01', state: '' });
-  assert.deepEqual(traceFrom(block('tracestate', 'a=1', 'traceparent', ` 00-${id}-${parent}-00 `, 'tracestate', 'b=2')), {
-    traceId: id,
-    flags: '00',
-    state: 'a=1,b=2',
-  });
+  assert.deepEqual(
+    traceFrom(block('tracestate', 'a=1', 'traceparent', ` 00-${id}-${parent}-00 `, 'tracestate', 'b=2')),
+    {
+      traceId: id,
+      flags: '00',
+      state: 'a=1,b=2',
+    },
+  );
   assert.equal(traceFrom(block('host', 'a')), null);
 });
 
@@ -67,7 +70,23 @@ test('what the worker sets itself stays', () => {
 
 test('whatever a header block holds, reading it ends with a trace that may be handed on, or none', () => {
   const random = createSeededRandom();
-  const pieces = ['traceparent', 'tracestate', '\0', '00', '-', id, parent, '01', 'ff', '0'.repeat(32), ' ', ',', 'a=1', '\r\n', 'é'];
+  const pieces = [
+    'traceparent',
+    'tracestate',
+    '\0',
+    '00',
+    '-',
+    id,
+    parent,
+    '01',
+    'ff',
+    '0'.repeat(32),
+    ' ',
+    ',',
+    'a=1',
+    '\r\n',
+    'é',
+  ];
   for (let run = 0; run < 20_000; run++) {
     const text = random.text(pieces, 14);
     const trace = traceFrom(text);

@@ -43,7 +43,12 @@ test('a form is found by its project and the hash of its code, in memory and by 
 test('a file that was changed is no form', async () => {
   const file = join(folder, 'compiled', files()[0]!);
   const content = readFileSync(file);
-  for (const changed of [content.subarray(0, -1), content.subarray(0, 20), Buffer.alloc(0), Buffer.concat([content, Buffer.alloc(1)])]) {
+  for (const changed of [
+    content.subarray(0, -1),
+    content.subarray(0, 20),
+    Buffer.alloc(0),
+    Buffer.concat([content, Buffer.alloc(1)]),
+  ]) {
     writeFileSync(file, changed);
     const forms = new CompiledForms({ folder, key: 'one', limits, quietMs: 0 });
     assert.equal(forms.find('shop/d1', 'hash', 9000), null);
@@ -53,7 +58,12 @@ test('a file that was changed is no form', async () => {
 });
 
 test('files beyond the bound go, those that were used last stay', async () => {
-  const forms = new CompiledForms({ folder, key: 'three', limits: { ...limits, compiledFormsDiskBytesMax: 1500 }, quietMs: 0 });
+  const forms = new CompiledForms({
+    folder,
+    key: 'three',
+    limits: { ...limits, compiledFormsDiskBytesMax: 1500 },
+    quietMs: 0,
+  });
   for (const name of ['a', 'b', 'c']) {
     forms.offer('shop/d1', name, 9000, form(600, 1));
     while (forms.find('shop/d1', name, 9000) === null) await new Promise((resolve) => setImmediate(resolve));

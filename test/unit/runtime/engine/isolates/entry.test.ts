@@ -6,7 +6,8 @@ interface Setup {
   scheduler: EntryScheduler;
   entered: string[];
   turn(): void;
-  /** The watch fires, and the turn it asks for runs. */ watch(): void;
+  /** The watch fires, and the turn it asks for runs. */
+  watch(): void;
   clock: { now: number };
   isolate(name: string): Enterable;
 }

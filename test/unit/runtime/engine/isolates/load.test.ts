@@ -52,8 +52,18 @@ async function start(code: string): Promise<{ isolate: WorkerIsolate; state: str
 
 for (const [what, code, state, reason] of [
   ['serves', 'export default { fetch() {} };', 'ready', /^$/],
-  ['does not compile', 'export default {\n  fetch() { const a = ; }\n};', 'syntax', /^Unexpected token ';' \[worker\.js:2:23\]$/],
-  ['imports something', 'import x from "left-out"; export default { fetch: x };', 'failed', /^import of "left-out" was not bundled$/],
+  [
+    'does not compile',
+    'export default {\n  fetch() { const a = ; }\n};',
+    'syntax',
+    /^Unexpected token ';' \[worker\.js:2:23\]$/,
+  ],
+  [
+    'imports something',
+    'import x from "left-out"; export default { fetch: x };',
+    'failed',
+    /^import of "left-out" was not bundled$/,
+  ],
   ['throws', '\n  null.x;', 'failed', /^TypeError: Cannot read properties of null.*\n +at worker\.js:2:8\n/],
   ['throws no error', 'throw undefined;', 'failed', /^Error: undefined$/],
   ['throws after an await', 'await null; throw new RangeError("late");', 'failed', /^RangeError: late\n/],
@@ -61,7 +71,12 @@ for (const [what, code, state, reason] of [
   ['spins', 'for (;;);', 'cpu', /^$/],
   ['spins after an await', 'await null; for (;;);', 'cpu', /^$/],
   ['exports nothing', 'globalThis.x = 1;', 'no-handler', /^$/],
-  ['breaks what arrays are read with', 'Array.prototype[Symbol.iterator] = null; throw new Error("broken");', 'failed', /^Error: broken\n/],
+  [
+    'breaks what arrays are read with',
+    'Array.prototype[Symbol.iterator] = null; throw new Error("broken");',
+    'failed',
+    /^Error: broken\n/,
+  ],
   ['asks for import.meta', 'export default { fetch() {}, meta: import.meta.url };', 'ready', /^$/],
 ] as const) {
   test(`a worker whose top level ${what} says ${state} in its first entry`, async () => {
@@ -94,7 +109,8 @@ test('a worker starts from its compiled form, and one that V8 refuses is compile
 });
 
 test('an idle isolate gives back what it does not need', async () => {
-  const { isolate } = await start(`let junk = Array.from({ length: 100_000 }, (_, at) => ({ at })); export default { fetch: () => junk };
+  const { isolate } =
+    await start(`let junk = Array.from({ length: 100_000 }, (_, at) => ({ at })); export default { fetch: () => junk };
     await null; junk = null;`);
   const before = await isolate.heapBytes();
   await isolate.trim();
@@ -124,7 +140,12 @@ test('a pool asks each idle tenant once after its last request to give memory ba
       heldBytes: async () => 0,
     };
   };
-  const tenants = [tenant('idle', true, 999), tenant('busy', false, 1), tenant('hot', true, 1000), tenant('unused', true, 0)];
+  const tenants = [
+    tenant('idle', true, 999),
+    tenant('busy', false, 1),
+    tenant('hot', true, 1000),
+    tenant('unused', true, 0),
+  ];
   const isolates = tenants.map((each) => pool.take(each));
   await pool.trimIdle(3999);
   assert.deepEqual(trimmed, []);

@@ -11,7 +11,8 @@ const folder = join(import.meta.dirname, '../../../../../runtime/engine/isolates
 
 test('the prebuilt binaries are built from the source beside them', () => {
   const hash = createHash('sha256');
-  for (const name of readdirSync(folder).toSorted()) if (/\.(cc|h)$/.test(name)) hash.update(readFileSync(join(folder, name)));
+  for (const name of readdirSync(folder).toSorted())
+    if (/\.(cc|h)$/.test(name)) hash.update(readFileSync(join(folder, name)));
   assert.equal(
     readFileSync(join(folder, 'prebuilt/source.sha256'), 'utf8').trim(),
     hash.digest('hex'),
@@ -23,7 +24,9 @@ test('the prebuilt binaries are built from the source beside them', () => {
 function caller(name: string): (text: string) => string | undefined {
   const context = new ivm.Isolate({ memoryLimit: 32 }).createContextSync();
   const functions = loadNative().createSync(context) as ivm.Reference<Record<string, unknown>>;
-  const reference = functions.getSync(name, { reference: true }) as unknown as ivm.Reference<(text: string) => string | undefined>;
+  const reference = functions.getSync(name, { reference: true }) as unknown as ivm.Reference<
+    (text: string) => string | undefined
+  >;
   return (text) => reference.applySync(undefined, [text]) as string | undefined;
 }
 
@@ -102,7 +105,9 @@ const pieces = [
 test('utf8Decode agrees with TextDecoder on random bytes, well-formed and not', () => {
   const context = new ivm.Isolate({ memoryLimit: 64 }).createContextSync();
   const functions = loadNative().createSync(context) as ivm.Reference<Record<string, unknown>>;
-  const decode = functions.getSync('utf8Decode', { reference: true }) as unknown as ivm.Reference<(bytes: Uint8Array) => string>;
+  const decode = functions.getSync('utf8Decode', { reference: true }) as unknown as ivm.Reference<
+    (bytes: Uint8Array) => string
+  >;
   const random = createSeededRandom();
   const expected = new TextDecoder('utf-8', { ignoreBOM: true });
   for (let round = 0; round < 6000; round++) {
@@ -121,15 +126,22 @@ test('utf8Decode agrees with TextDecoder on random bytes, well-formed and not', 
 test('every character is decoded and encoded at every place of a block', () => {
   const context = new ivm.Isolate({ memoryLimit: 64 }).createContextSync();
   const functions = loadNative().createSync(context) as ivm.Reference<Record<string, unknown>>;
-  const decode = functions.getSync('utf8Decode', { reference: true }) as unknown as ivm.Reference<(bytes: Uint8Array) => string>;
-  const encode = functions.getSync('utf8Encode', { reference: true }) as unknown as ivm.Reference<(text: string) => Uint8Array>;
+  const decode = functions.getSync('utf8Decode', { reference: true }) as unknown as ivm.Reference<
+    (bytes: Uint8Array) => string
+  >;
+  const encode = functions.getSync('utf8Encode', { reference: true }) as unknown as ivm.Reference<
+    (text: string) => Uint8Array
+  >;
   let code = 0;
   for (let before = 0; code <= 0x10ffff; before = (before + 1) % 67) {
     let text = 'x'.repeat(before);
     for (let count = 0; count < 2000 && code <= 0x10ffff; code++, count++)
       if (code < 0xd800 || code > 0xdfff) text += String.fromCodePoint(code);
     const bytes = new Uint8Array(Buffer.from(text));
-    assert.ok(decode.applySync(undefined, [bytes], { arguments: { copy: true } }) === text, `decoded before U+${code.toString(16)}`);
+    assert.ok(
+      decode.applySync(undefined, [bytes], { arguments: { copy: true } }) === text,
+      `decoded before U+${code.toString(16)}`,
+    );
     const made = encode.applySync(undefined, [text], { result: { copy: true } }) as Uint8Array;
     assert.ok(Buffer.from(made).equals(bytes), `encoded before U+${code.toString(16)}`);
   }
@@ -138,12 +150,16 @@ test('every character is decoded and encoded at every place of a block', () => {
 test('utf8Encode agrees with TextEncoder on random texts, with halves of surrogate pairs too', () => {
   const context = new ivm.Isolate({ memoryLimit: 64 }).createContextSync();
   const functions = loadNative().createSync(context) as ivm.Reference<Record<string, unknown>>;
-  const encode = functions.getSync('utf8Encode', { reference: true }) as unknown as ivm.Reference<(text: string) => Uint8Array>;
+  const encode = functions.getSync('utf8Encode', { reference: true }) as unknown as ivm.Reference<
+    (text: string) => Uint8Array
+  >;
   const random = createSeededRandom();
   const expected = new TextEncoder();
   for (let round = 0; round < 6000; round++) {
     const from =
-      round % 3 === 0 ? ['a', 'gr\u00fc\u00dfe', '\xff\x80', 'plain text '] : [...pieces, '\ud800', '\udbff', '\udc00', '\udfff'];
+      round % 3 === 0
+        ? ['a', 'gr\u00fc\u00dfe', '\xff\x80', 'plain text ']
+        : [...pieces, '\ud800', '\udbff', '\udc00', '\udfff'];
     const text = random.text(from, round % 2 === 0 ? 8 : 60);
     const made = encode.applySync(undefined, [text], { result: { copy: true } }) as Uint8Array;
     assert.equal(
@@ -165,7 +181,10 @@ test('utf8EncodeInto writes what utf8Encode gives, and nothing where three bytes
   ) as ivm.Reference<(text: string) => string>;
   const random = createSeededRandom();
   for (let round = 0; round < 2000; round++) {
-    const from = round % 3 === 0 ? ['a', 'gr\u00fc\u00dfe', '\xff\x80', 'text '] : [...pieces, '\ud800', '\udbff', '\udc00', '\udfff'];
+    const from =
+      round % 3 === 0
+        ? ['a', 'gr\u00fc\u00dfe', '\xff\x80', 'text ']
+        : [...pieces, '\ud800', '\udbff', '\udc00', '\udfff'];
     const text = random.text(from, 24).slice(0, 78);
     const expected = [...new TextEncoder().encode(text)].join(' ');
     assert.equal(encode.applySync(undefined, [text]), expected, `seed ${random.seed}: ${JSON.stringify(text)}`);
@@ -208,8 +227,15 @@ test('digest agrees with Node for every length around a block', () => {
   ] as const) {
     for (const length of [...Array(300).keys(), 4096, 65_537]) {
       const bytes = Uint8Array.from({ length }, (_, at) => (at * 31 + length) & 255);
-      const made = digest.applySync(undefined, [bytes, bits], { arguments: { copy: true }, result: { copy: true } }) as ArrayBuffer;
-      assert.equal(Buffer.from(made).toString('hex'), createHash(name).update(bytes).digest('hex'), `${name} of ${length} bytes`);
+      const made = digest.applySync(undefined, [bytes, bits], {
+        arguments: { copy: true },
+        result: { copy: true },
+      }) as ArrayBuffer;
+      assert.equal(
+        Buffer.from(made).toString('hex'),
+        createHash(name).update(bytes).digest('hex'),
+        `${name} of ${length} bytes`,
+      );
     }
   }
 });
@@ -254,7 +280,10 @@ test('scripts that were provided for a snapshot are evaluated in all isolates of
     return (code) => context.evalSync(code);
   };
   const first = isolate();
-  assert.equal(first(`native.provideScript('key', 'one', '(41 + 1)', ''); native.evaluateShared('key', 'one', 'label')`), undefined);
+  assert.equal(
+    first(`native.provideScript('key', 'one', '(41 + 1)', ''); native.evaluateShared('key', 'one', 'label')`),
+    undefined,
+  );
   first(
     `native.provideScript('other', 'one', '(1)', ''); native.provideScript('key', 'n'.repeat(100), '(1)', ''); native.provideScript('key')`,
   );

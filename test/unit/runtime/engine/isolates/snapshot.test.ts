@@ -25,7 +25,11 @@ test('the first load builds the snapshot into a file that only its owner can tou
 });
 
 for (const [what, change, reason] of [
-  ['was changed by a byte', (content: Buffer) => content.fill(content.readUInt8(5000) ^ 1, 5000, 5001), /content does not match its hash/],
+  [
+    'was changed by a byte',
+    (content: Buffer) => content.fill(content.readUInt8(5000) ^ 1, 5000, 5001),
+    /content does not match its hash/,
+  ],
   ['was cut', (content: Buffer) => content.subarray(0, content.length - 1), /content does not match its hash/],
   ['is something else', () => Buffer.from('hello'), /is not a snapshot/],
   [
@@ -53,7 +57,9 @@ test('V8 takes the compiled forms of the lazy scripts in isolates of the snapsho
   const { isolate } = snapshot.open({});
   for (const [name, { code, cache }] of Object.entries(snapshot.lazy)) {
     const cachedData = new ivm.ExternalCopy(new Uint8Array(Buffer.from(cache, 'base64')).buffer);
-    const script = isolate.compileScriptSync(code, { filename: `platform:${name}`, cachedData }) as { cachedDataRejected?: boolean };
+    const script = isolate.compileScriptSync(code, { filename: `platform:${name}`, cachedData }) as {
+      cachedDataRejected?: boolean;
+    };
     assert.equal(script.cachedDataRejected, false, name);
   }
   isolate.dispose();

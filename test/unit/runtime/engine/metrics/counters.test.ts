@@ -58,7 +58,10 @@ test('deployments beyond the bound are reported together', () => {
   const count = (): unknown =>
     counters
       .deployments()
-      .map(({ id, counters: own }) => [id, value(own, 'platform_deployment_invocations_total', 'kind="http",outcome="ok"')]);
+      .map(({ id, counters: own }) => [
+        id,
+        value(own, 'platform_deployment_invocations_total', 'kind="http",outcome="ok"'),
+      ]);
   assert.deepEqual(count(), [
     ['d1', 1],
     ['other', 2],

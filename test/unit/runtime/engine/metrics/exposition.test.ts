@@ -40,7 +40,9 @@ test('label values are escaped, and read back by the letter of the format', () =
   const given = labels({ project: 'a"b\\c\nd', kind: 'http' });
   assert.equal(given, String.raw`project="a\"b\\c\nd",kind="http"`);
   const { samples } = parseExposition(exposition([['platform_invocations_total', given, 1]]));
-  assert.deepEqual(samples, [{ name: 'platform_invocations_total', labels: { project: 'a"b\\c\nd', kind: 'http' }, value: 1 }]);
+  assert.deepEqual(samples, [
+    { name: 'platform_invocations_total', labels: { project: 'a"b\\c\nd', kind: 'http' }, value: 1 },
+  ]);
 });
 
 test('a sample of a family that the table does not have is left out', () => {

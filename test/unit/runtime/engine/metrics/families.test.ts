@@ -6,11 +6,9 @@ import { families } from '#runtime/engine/metrics/families.ts';
 
 test('the documentation lists every metric with its type and meaning, and no other', () => {
   const text = readFileSync(join(import.meta.dirname, '../../../../../docs/operating.md'), 'utf8');
-  const rows = [...text.matchAll(/^\| `(platform_\w+)` +\| (\w+) +\|[^|]*\| (.*?) +\|$/gm)].map(([, name, type, help]) => [
-    name,
-    type,
-    help,
-  ]);
+  const rows = [...text.matchAll(/^\| `(platform_\w+)` +\| (\w+) +\|[^|]*\| (.*?) +\|$/gm)].map(
+    ([, name, type, help]) => [name, type, help],
+  );
   assert.deepEqual(
     rows,
     Object.entries(families).map(([name, { type, help }]) => [name, type, help]),
@@ -18,5 +16,6 @@ test('the documentation lists every metric with its type and meaning, and no oth
 });
 
 test('counters end with _total, and nothing else does', () => {
-  for (const [name, { type }] of Object.entries(families)) assert.equal(name.endsWith('_total'), type === 'counter', name);
+  for (const [name, { type }] of Object.entries(families))
+    assert.equal(name.endsWith('_total'), type === 'counter', name);
 });

@@ -7,11 +7,19 @@ import { createSeededRandom } from '#test/setup/seeded-random.ts';
 const total = 'platform_entries_total';
 const own = 'platform_deployment_invocations_total';
 
-function report(count: number, deployments: Readonly<Record<string, number>> = {}, gauges: Sample[] = []): MetricsReport {
+function report(
+  count: number,
+  deployments: Readonly<Record<string, number>> = {},
+  gauges: Sample[] = [],
+): MetricsReport {
   return {
     counters: [[total, '', count]],
     gauges,
-    deployments: Object.entries(deployments).map(([id, value]) => ({ id, project: `of-${id}`, counters: [[own, 'kind="http"', value]] })),
+    deployments: Object.entries(deployments).map(([id, value]) => ({
+      id,
+      project: `of-${id}`,
+      counters: [[own, 'kind="http"', value]],
+    })),
   };
 }
 
@@ -61,7 +69,11 @@ test('deployments beyond the bound are summed as other, and stay there while the
 
 test('what an engine sums as other by itself is other in the totals', () => {
   const totals = new MetricsTotals({ deploymentsMax: 2 });
-  totals.update('1', { counters: [], gauges: [], deployments: [{ id: 'other', project: 'other', counters: [[own, '', 9]] }] });
+  totals.update('1', {
+    counters: [],
+    gauges: [],
+    deployments: [{ id: 'other', project: 'other', counters: [[own, '', 9]] }],
+  });
   assert.deepEqual(totals.samples(), [[own, 'deployment="other",project="other"', 9]]);
 });
 
@@ -92,7 +104,10 @@ test('no total and no row goes backwards, whatever engines and deployments do', 
       }
       const now = new Map(only(totals, own).map(([, labels, value]) => [labels, value]));
       for (const [labels, value] of now)
-        assert.ok(value >= (last.get(labels) ?? 0), `seed ${seed}, run ${run}, step ${step}: ${labels} ${last.get(labels)} -> ${value}`);
+        assert.ok(
+          value >= (last.get(labels) ?? 0),
+          `seed ${seed}, run ${run}, step ${step}: ${labels} ${last.get(labels)} -> ${value}`,
+        );
       assert.ok(now.size <= 4, `seed ${seed}`);
       last = now;
     }
@@ -101,7 +116,13 @@ test('no total and no row goes backwards, whatever engines and deployments do', 
 
 test('a report is checked before it is summed', () => {
   assert.equal(isReport(report(1, { d1: 1 })), true);
-  for (const wrong of [null, 1, {}, { counters: [], gauges: [] }, { counters: [[1, '', 1]], gauges: [], deployments: [] }]) {
+  for (const wrong of [
+    null,
+    1,
+    {},
+    { counters: [], gauges: [] },
+    { counters: [[1, '', 1]], gauges: [], deployments: [] },
+  ]) {
     assert.equal(isReport(wrong), false);
   }
   assert.equal(isReport({ counters: [], gauges: [], deployments: [{ id: 1, project: 'p', counters: [] }] }), false);

@@ -20,7 +20,8 @@ test('workers see https in production unless PUBLIC_PROTOCOL says otherwise', ()
 });
 
 test('addresses that are given to others have port 443 with https, and without it that of the request, unless PUBLIC_PORT says another', () => {
-  const port = (environment: Record<string, string>): number | null => engineConfig({ FS_PATH: '/srv', ...environment }).publicPort;
+  const port = (environment: Record<string, string>): number | null =>
+    engineConfig({ FS_PATH: '/srv', ...environment }).publicPort;
   assert.equal(port({}), null);
   assert.equal(port({ PUBLIC_PROTOCOL: 'https' }), 443);
   assert.equal(port({ PUBLIC_PROTOCOL: 'https', PUBLIC_PORT: '8443' }), 8443);
@@ -40,12 +41,18 @@ test('each bad variable is named with its value and what it takes', () => {
       { FS_PATH: '/srv', WORKER_DNS_SERVERS: '192.0.2.1:5353,[2001:db8::1]:53,2001:db8::2,dns.example' },
       'WORKER_DNS_SERVERS must be IP addresses, comma-separated, each with a port where it is not 53 (192.0.2.1:5353, [2001:db8::1]:5353), but has "dns.example"',
     ],
-    [{ FS_PATH: '/srv', WORKER_EGRESS_ALLOW: 'all' }, 'WORKER_EGRESS_ALLOW must be one of loopback, private, but is "all"'],
+    [
+      { FS_PATH: '/srv', WORKER_EGRESS_ALLOW: 'all' },
+      'WORKER_EGRESS_ALLOW must be one of loopback, private, but is "all"',
+    ],
     [
       { FS_PATH: '/srv', TRUSTED_PROXIES: '10.0.0.0/8, caddy' },
       'TRUSTED_PROXIES must be addresses and CIDR ranges, comma-separated: "caddy" is neither an address nor a CIDR range',
     ],
-    [{ FS_PATH: '/srv', WORKER_CPU_LIMIT_MS_FREE: '1s' }, 'WORKER_CPU_LIMIT_MS_FREE must be a whole number of at least 0, but is "1s"'],
+    [
+      { FS_PATH: '/srv', WORKER_CPU_LIMIT_MS_FREE: '1s' },
+      'WORKER_CPU_LIMIT_MS_FREE must be a whole number of at least 0, but is "1s"',
+    ],
     [{ FS_PATH: '/srv', WORKER_MEMORY_MB: '0' }, 'WORKER_MEMORY_MB must be a whole number of at least 1, but is "0"'],
   ] as const) {
     assert.throws(() => engineConfig(environment), { message });
@@ -53,7 +60,11 @@ test('each bad variable is named with its value and what it takes', () => {
 });
 
 test('CPU limits come from the variables of their kind and plan, and 0 turns one off', () => {
-  const { limits } = engineConfig({ FS_PATH: '/srv', WORKER_CPU_LIMIT_MS_FREE: '50', WORKER_CPU_LIMIT_MS_QUEUE_PRO: '0' });
+  const { limits } = engineConfig({
+    FS_PATH: '/srv',
+    WORKER_CPU_LIMIT_MS_FREE: '50',
+    WORKER_CPU_LIMIT_MS_QUEUE_PRO: '0',
+  });
   assert.equal(limits.cpu.http.free, 50);
   assert.equal(limits.cpu.queue.pro, 0);
   assert.equal(limits.cpu.queue.free, 5000);
@@ -61,5 +72,8 @@ test('CPU limits come from the variables of their kind and plan, and 0 turns one
 
 test('trusted proxies are a list, empty without the variable', () => {
   assert.deepEqual(engineConfig({ FS_PATH: '/srv' }).trustedProxies, []);
-  assert.deepEqual(engineConfig({ FS_PATH: '/srv', TRUSTED_PROXIES: '10.0.0.0/8, ::1,' }).trustedProxies, ['10.0.0.0/8', '::1']);
+  assert.deepEqual(engineConfig({ FS_PATH: '/srv', TRUSTED_PROXIES: '10.0.0.0/8, ::1,' }).trustedProxies, [
+    '10.0.0.0/8',
+    '::1',
+  ]);
 });

@@ -62,7 +62,14 @@ test('requests that ended well make no record where nobody would read it', () =>
 test('a line about an event has its name and its attempt', () => {
   const { lines, log } = open({ LOG_REQUESTS: 'all' });
   const event = { name: 'reminders', id: 't1', attempt: 2, attemptsMax: 4 };
-  log.onRequest!({ ...record, kind: 'timer', method: '', target: '', event, outcome: failed('worker_threw', { reason: 'no' }) });
+  log.onRequest!({
+    ...record,
+    kind: 'timer',
+    method: '',
+    target: '',
+    event,
+    outcome: failed('worker_threw', { reason: 'no' }),
+  });
   const { kind, outcome, event: name, eventId, attempt } = lines[0]!;
   assert.deepEqual([kind, outcome, name, eventId, attempt], ['timer', 'worker_threw', 'reminders', 't1', 2]);
 });
@@ -104,7 +111,9 @@ test('a setting that cannot be understood is named', () => {
   assert.throws(() => open({ LOG_LEVEL: 'verbose' }), {
     message: 'LOG_LEVEL must be one of debug, info, warn, error, silent, but is "verbose"',
   });
-  assert.throws(() => open({ LOG_REQUESTS: 'some' }), { message: 'LOG_REQUESTS must be one of failures, all, none, but is "some"' });
+  assert.throws(() => open({ LOG_REQUESTS: 'some' }), {
+    message: 'LOG_REQUESTS must be one of failures, all, none, but is "some"',
+  });
 });
 
 test('on a terminal lines are for people, without colours where NO_COLOR is set, and nothing of them moves the cursor', () => {
@@ -115,7 +124,12 @@ test('on a terminal lines are for people, without colours where NO_COLOR is set,
   plain.onRequest!({ ...record, status: 500, outcome: failed('worker_threw'), traceId: 'a1' });
   plain.onRequest!({ ...record, kind: 'queue', outcome: failed('internal') });
   const config = { id: 'd1', project: 'shop' } as Parameters<typeof plain.onLog>[0];
-  plain.onLog(config, { level: 'error', text: 'Uncaught Error: \u001b[2J\n\tat x', invocation: 'abc-2', traceId: null });
+  plain.onLog(config, {
+    level: 'error',
+    text: 'Uncaught Error: \u001b[2J\n\tat x',
+    invocation: 'abc-2',
+    traceId: null,
+  });
   plain.log.info({ port: 4001, kind: 'x' }, 'The handler listens');
   plain.log.error(Object.assign(new Error('broken'), { stack: 'Error: broken\n    at y' }));
   assert.deepEqual(lines, [
@@ -137,6 +151,11 @@ test('LOG_FORMAT decides whatever standard output is; without it, what is no ter
     return line.slice(0, 1);
   };
   assert.deepEqual([first({}, true), first({}, false)], ['\u001b', '{']);
-  assert.deepEqual([first({ LOG_FORMAT: 'json' }, true), first({ LOG_FORMAT: 'TEXT', NO_COLOR: '1' }, false) === '{'], ['{', false]);
-  assert.throws(() => open({ LOG_FORMAT: 'pretty' }), { message: 'LOG_FORMAT must be one of text, json, but is "pretty"' });
+  assert.deepEqual(
+    [first({ LOG_FORMAT: 'json' }, true), first({ LOG_FORMAT: 'TEXT', NO_COLOR: '1' }, false) === '{'],
+    ['{', false],
+  );
+  assert.throws(() => open({ LOG_FORMAT: 'pretty' }), {
+    message: 'LOG_FORMAT must be one of text, json, but is "pretty"',
+  });
 });

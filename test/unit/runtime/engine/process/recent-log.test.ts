@@ -5,7 +5,8 @@ import { KeptLog } from '#runtime/engine/process/recent-log.ts';
 
 const say = (log: KeptLog, project: string, text: string): void =>
   log.line(project, 'd1', { level: 'info', text, invocation: null, traceId: null });
-const texts = (log: KeptLog, project: string, after = 0): string[] => log.read(project, after).lines.map(({ text }) => text);
+const texts = (log: KeptLog, project: string, after = 0): string[] =>
+  log.read(project, after).lines.map(({ text }) => text);
 
 test('lines are read from a number on', () => {
   const log = new KeptLog({ bytesMax: 10_000, projectsMax: 2 });

@@ -17,7 +17,10 @@ function record(project: string, more: Partial<RouteRecord> = {}): RouteRecord {
     domains: [],
     production: 'd000000000001',
     branches: { main: 'd000000000001', 'Feature/X': 'd000000000002' },
-    deployments: { d000000000001: deployment('d000000000001', 'main'), d000000000002: deployment('d000000000002', 'Feature/X') },
+    deployments: {
+      d000000000001: deployment('d000000000001', 'main'),
+      d000000000002: deployment('d000000000002', 'Feature/X'),
+    },
     ...more,
   };
 }
@@ -37,13 +40,23 @@ test('a project answers on its name, its branches, its deployments and its custo
 test('a port and a dot at the end of a host do not matter', () => {
   const table = createRouteTable(['localhost']);
   table.replace([record('shop')]);
-  for (const host of ['shop.localhost:4001', 'shop.localhost.', 'shop.localhost.:4001']) assert.equal(table.find(host)?.project, 'shop');
+  for (const host of ['shop.localhost:4001', 'shop.localhost.', 'shop.localhost.:4001'])
+    assert.equal(table.find(host)?.project, 'shop');
 });
 
 test('an unknown host, the bare domain and names of Object.prototype lead nowhere', () => {
   const table = createRouteTable(['localhost']);
   table.replace([record('shop')]);
-  for (const host of ['', 'localhost', 'other.localhost', 'shop.example.org', 'x.shop.localhost', '__proto__', 'constructor', '[::1]:80']) {
+  for (const host of [
+    '',
+    'localhost',
+    'other.localhost',
+    'shop.example.org',
+    'x.shop.localhost',
+    '__proto__',
+    'constructor',
+    '[::1]:80',
+  ]) {
     assert.equal(table.find(host), null);
   }
 });
@@ -87,10 +100,17 @@ test('a custom host that two projects claim goes to the name that sorts first, w
 
 test('no project can claim a host of the platform, taken or not', () => {
   const table = createRouteTable(['localhost']);
-  const conflicts = table.replace([record('alpha', { domains: ['zeta.localhost', 'free.localhost', 'localhost'] }), record('zeta')]);
+  const conflicts = table.replace([
+    record('alpha', { domains: ['zeta.localhost', 'free.localhost', 'localhost'] }),
+    record('zeta'),
+  ]);
   assert.deepEqual(
     conflicts,
-    ['zeta.localhost', 'free.localhost', 'localhost'].map((host) => ({ host, project: 'alpha', other: 'the platform' })),
+    ['zeta.localhost', 'free.localhost', 'localhost'].map((host) => ({
+      host,
+      project: 'alpha',
+      other: 'the platform',
+    })),
   );
   assert.equal(table.find('zeta.localhost')?.project, 'zeta');
   assert.equal(table.find('free.localhost'), null);

@@ -40,7 +40,10 @@ test('two that start on a folder that is not there yet have the same one', async
   const meeting = new Int32Array(new SharedArrayBuffer(4 * rounds));
   const module = import.meta.resolve('#runtime/supervisor/engines/engine-secret.ts');
   const starter = async (): Promise<string[]> => {
-    const worker = new Worker(code, { eval: true, workerData: { module, folder: join(folder, 'fresh'), rounds, meeting } });
+    const worker = new Worker(code, {
+      eval: true,
+      workerData: { module, folder: join(folder, 'fresh'), rounds, meeting },
+    });
     return ((await once(worker, 'message')) as [string[]])[0];
   };
   const [one, other] = await Promise.all([starter(), starter()]);
@@ -50,5 +53,8 @@ test('two that start on a folder that is not there yet have the same one', async
 });
 
 test('an AUTH_SECRET that is too short is refused without saying it', () => {
-  assert.throws(() => engineSecret({ AUTH_SECRET: 'hunter2' }, folder), /^Error: AUTH_SECRET must have at least 16 characters: [^h]/);
+  assert.throws(
+    () => engineSecret({ AUTH_SECRET: 'hunter2' }, folder),
+    /^Error: AUTH_SECRET must have at least 16 characters: [^h]/,
+  );
 });

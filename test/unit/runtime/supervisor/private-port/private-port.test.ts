@@ -1,5 +1,5 @@
-// The private port over engines that are stand-ins: what each of them answers, and when, is the test's choice. The real ones are
-// asked in test/integration/private-port.test.ts.
+// The private port over engines that are stand-ins: what each of them answers, and when, is the test's choice. The real
+// ones are asked in test/integration/private-port.test.ts.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -8,7 +8,11 @@ import { connect, createServer as createSocketServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { openPrivatePort, type PrivatePort, type PrivatePortParts } from '#runtime/supervisor/private-port/private-port.ts';
+import {
+  openPrivatePort,
+  type PrivatePort,
+  type PrivatePortParts,
+} from '#runtime/supervisor/private-port/private-port.ts';
 import type { EngineState, QuarantineState } from '#runtime/supervisor/private-port/state.ts';
 import { parseExposition } from '#test/setup/exposition-reader.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
@@ -54,7 +58,11 @@ async function open(
 let next = 0;
 
 /** An engine that answers what the test wants; without a listener nobody listens on its socket. */
-async function engine(t: TestContext, listener: RequestListener | null, given: Partial<EngineState> = {}): Promise<EngineState> {
+async function engine(
+  t: TestContext,
+  listener: RequestListener | null,
+  given: Partial<EngineState> = {},
+): Promise<EngineState> {
   const folder = mkdtempSync(join(tmpdir(), 'platform-test-'));
   const socketPath = join(folder, 'http');
   if (listener !== null) {
@@ -140,7 +148,13 @@ test('with a token everything but health wants it', async (t) => {
   const port = await open(t, { token: 'a-token-of-our-own' });
   assert.equal((await ask(port, '/_platform/health/live')).status, 200);
   for (const path of ['/_platform/status', '/metrics']) {
-    for (const authorization of ['', 'Bearer', 'Bearer wrong', 'Basic a-token-of-our-own', 'Bearer a-token-of-our-own2']) {
+    for (const authorization of [
+      '',
+      'Bearer',
+      'Bearer wrong',
+      'Basic a-token-of-our-own',
+      'Bearer a-token-of-our-own2',
+    ]) {
       const refused = await ask(port, path, { headers: { authorization } });
       assert.deepEqual(
         [refused.status, refused.headers['www-authenticate'], codeOf(refused)],
@@ -226,11 +240,16 @@ test('metrics sum the engines, and keep what one counted that has gone', async (
 });
 
 test('the last word of an engine stands, whatever it answered before', async (t) => {
-  const report = (count: number): object => ({ counters: [['platform_entries_total', '', count]], gauges: [], deployments: [] });
+  const report = (count: number): object => ({
+    counters: [['platform_entries_total', '', count]],
+    gauges: [],
+    deployments: [],
+  });
   const ending = await engine(t, (_request, response) => void response.end(JSON.stringify(report(3))));
   const engines = [ending];
   const port = await open(t, { engines });
-  const entries = async (): Promise<unknown> => parseExposition((await ask(port, '/metrics')).text).value('platform_entries_total');
+  const entries = async (): Promise<unknown> =>
+    parseExposition((await ask(port, '/metrics')).text).value('platform_entries_total');
   assert.equal(await entries(), 3);
   port.keepLastReport(ending.id, report(5));
   assert.equal(await entries(), 5);
@@ -280,7 +299,10 @@ test('an engine that was not reached is replaced by the next, one that broke off
 
 test('a deployment that is kept apart gets its own engine, or has to wait', async (t) => {
   const good = await engine(t, (_request, response) => void response.end('"anybody"'));
-  const own = await engine(t, (_request, response) => void response.end('"own"'), { role: 'quarantine', place: 'shop/d1' });
+  const own = await engine(t, (_request, response) => void response.end('"own"'), {
+    role: 'quarantine',
+    place: 'shop/d1',
+  });
   const kept = (until: string | null): QuarantineState[] => [
     { deployment: 'shop/d1', since: '', strikes: 2, until, reason: 'it kills engines' },
   ];
@@ -345,7 +367,10 @@ test('whatever a delivery holds, it is answered and never reaches an engine malf
   }
   for (const body of bodies) {
     const { deployment, kind, event: given } = JSON.parse(body) as Record<string, unknown>;
-    assert.ok(typeof deployment === 'string' && kind === 'queue' && given !== undefined, `seed ${random.seed}: ${body}`);
+    assert.ok(
+      typeof deployment === 'string' && kind === 'queue' && given !== undefined,
+      `seed ${random.seed}: ${body}`,
+    );
   }
 });
 
@@ -379,5 +404,7 @@ test('a port that is taken is told by the system’s own error', async (t) => {
   await once(taken, 'listening');
   t.after(() => taken.close());
   const { port } = taken.address() as { port: number };
-  await assert.rejects(open(t, { parts: { settings: { port, host: '127.0.0.1', token: null } } }), { code: 'EADDRINUSE' });
+  await assert.rejects(open(t, { parts: { settings: { port, host: '127.0.0.1', token: null } } }), {
+    code: 'EADDRINUSE',
+  });
 });

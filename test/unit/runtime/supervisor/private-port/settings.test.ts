@@ -16,10 +16,24 @@ test('the private port is 8081 on this machine alone, unless told otherwise', ()
 
 test('an address that others may reach wants a token', () => {
   for (const HOST of ['0.0.0.0', '::', '8.8.8.8', '2606:4700::1111', 'platform.example.com', '::ffff:8.8.8.8', '*']) {
-    assert.throws(() => privatePortSettings({ HOST }), /^Error: HOST is .*PRIVATE_PORT_TOKEN is not set: set a token/, HOST);
+    assert.throws(
+      () => privatePortSettings({ HOST }),
+      /^Error: HOST is .*PRIVATE_PORT_TOKEN is not set: set a token/,
+      HOST,
+    );
     assert.equal(privatePortSettings({ HOST, PRIVATE_PORT_TOKEN: token })?.host, HOST);
   }
-  for (const HOST of ['127.0.0.1', '127.8.8.8', 'localhost', '::1', '10.0.0.1', '172.16.0.1', '192.168.1.1', 'fd00::1', 'fe80::1']) {
+  for (const HOST of [
+    '127.0.0.1',
+    '127.8.8.8',
+    'localhost',
+    '::1',
+    '10.0.0.1',
+    '172.16.0.1',
+    '192.168.1.1',
+    'fd00::1',
+    'fe80::1',
+  ]) {
     assert.equal(privatePortSettings({ HOST })?.token, null, HOST);
   }
 });
@@ -34,7 +48,8 @@ test('what cannot be used is named, and a token never', () => {
     assert.throws(
       () => privatePortSettings({ PRIVATE_PORT_TOKEN: short }),
       (error: Error) =>
-        error.message === 'PRIVATE_PORT_TOKEN must have at least 16 visible ASCII characters' && !error.message.includes(short),
+        error.message === 'PRIVATE_PORT_TOKEN must have at least 16 visible ASCII characters' &&
+        !error.message.includes(short),
     );
   }
 });

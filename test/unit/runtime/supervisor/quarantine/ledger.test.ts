@@ -13,15 +13,19 @@ import {
 } from '#runtime/supervisor/quarantine/ledger.ts';
 
 const empty: Ledger = new Map();
-const exact = (ledger: Ledger, deployment: string, at = 1000): Ledger => withDeath(ledger, { blamed: deployment, running: ['b/d2'], at });
-const unknown = (ledger: Ledger, running: string[], at = 1000): Ledger => withDeath(ledger, { blamed: null, running, at });
+const exact = (ledger: Ledger, deployment: string, at = 1000): Ledger =>
+  withDeath(ledger, { blamed: deployment, running: ['b/d2'], at });
+const unknown = (ledger: Ledger, running: string[], at = 1000): Ledger =>
+  withDeath(ledger, { blamed: null, running, at });
 
 test('the second death that is certainly its own makes a deployment dangerous, and clears those that ran beside it', () => {
   const once = exact(empty, 'a/d1');
   assert.equal(isDangerous(once, 'a/d1'), false);
   const twice = exact(once, 'a/d1', 2000);
   assert.equal(isDangerous(twice, 'a/d1'), true);
-  assert.deepEqual(ledgerEntries(twice), [{ deployment: 'a/d1', exact: 2, suspected: 0, lastAt: '1970-01-01T00:00:02.000Z' }]);
+  assert.deepEqual(ledgerEntries(twice), [
+    { deployment: 'a/d1', exact: 2, suspected: 0, lastAt: '1970-01-01T00:00:02.000Z' },
+  ]);
 });
 
 test('three deaths by an unknown hand make those dangerous that ran at each of them', () => {
@@ -55,7 +59,14 @@ test('old deaths fade, unless their deployment is still confined', () => {
 test('its text reads back the same, and anything else is an empty ledger', () => {
   const ledger = unknown(exact(empty, 'a/d1'), ['b/d2']);
   assert.deepEqual(parseLedger(ledgerText(ledger)), ledger);
-  for (const text of ['', '{', 'null', '[]', '{"version":2,"deployments":{}}', '{"version":1,"deployments":{"a":{"exact":-1}}}'])
+  for (const text of [
+    '',
+    '{',
+    'null',
+    '[]',
+    '{"version":2,"deployments":{}}',
+    '{"version":1,"deployments":{"a":{"exact":-1}}}',
+  ])
     assert.deepEqual(parseLedger(text), empty);
 });
 

@@ -10,7 +10,9 @@ const noLink = (): null => null;
 test('after one death a deployment is paused until everybody serves again, and then comes back', () => {
   const quarantine = create();
   assert.deepEqual(quarantine.onDeath(death('a/d1', 5000), null), ['a/d1']);
-  assert.deepEqual(quarantine.list(noLink), [{ deployment: 'a/d1', strikes: 1, until: 6000, link: null, returns: true }]);
+  assert.deepEqual(quarantine.list(noLink), [
+    { deployment: 'a/d1', strikes: 1, until: 6000, link: null, returns: true },
+  ]);
   assert.equal(quarantine.nextPauseEnd, 6000);
   assert.deepEqual(quarantine.pass(5999, true), []);
   assert.deepEqual(quarantine.pass(6000, false), []);

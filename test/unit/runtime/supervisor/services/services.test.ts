@@ -20,7 +20,11 @@ process.on('disconnect', () => process.exit(1));
 if (mode !== 'silent') process.send({ type: 'ready' });
 `;
 
-function setUp(t: TestContext): { spec: (name: string, mode?: string) => ServiceSpec; lines: () => string[]; events: EventEmitter } {
+function setUp(t: TestContext): {
+  spec: (name: string, mode?: string) => ServiceSpec;
+  lines: () => string[];
+  events: EventEmitter;
+} {
   const folder = mkdtempSync(join(tmpdir(), 'platform-test-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const file = join(folder, 'service.mjs');
@@ -83,6 +87,12 @@ test('one that dies is started again', async (t) => {
 test('one that cannot start, or never is ready, is an error', async (t) => {
   const { spec } = setUp(t);
   const hooks = { onDeath() {}, onReady() {} };
-  await assert.rejects(new Services([spec('broker', 'broken')], hooks).start(), /Service broker ended before it was ready \(exit code 3\)/);
-  await assert.rejects(new Services([spec('broker', 'silent')], hooks).start(), /Service broker is not ready after 300 ms/);
+  await assert.rejects(
+    new Services([spec('broker', 'broken')], hooks).start(),
+    /Service broker ended before it was ready \(exit code 3\)/,
+  );
+  await assert.rejects(
+    new Services([spec('broker', 'silent')], hooks).start(),
+    /Service broker is not ready after 300 ms/,
+  );
 });

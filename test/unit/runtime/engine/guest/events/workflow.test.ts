@@ -3,7 +3,9 @@ import { test } from 'node:test';
 import createWorkflowEvents from '#runtime/engine/guest/events/workflow.ts';
 
 /** One stretch of a run of three steps over a host that answers as told; resolves with its result and what was told. */
-async function stretch(answer: (name: string, args: { name?: string }) => unknown): Promise<{ told: string[]; result: Promise<unknown> }> {
+async function stretch(
+  answer: (name: string, args: { name?: string }) => unknown,
+): Promise<{ told: string[]; result: Promise<unknown> }> {
   const told: string[] = [];
   const { handle } = createWorkflowEvents({
     async callHost(name: string, args: { name?: string }) {
@@ -44,7 +46,8 @@ test('where the host cannot keep a word, the stretch is lost and the run has not
 
 test('a word that the host refuses is an error of the step', async () => {
   const { result } = await stretch((name) => {
-    if (name === 'workflow.stepDone') throw Object.assign(new Error('The result is too large'), { code: 'invalid_argument' });
+    if (name === 'workflow.stepDone')
+      throw Object.assign(new Error('The result is too large'), { code: 'invalid_argument' });
     return {};
   });
   assert.deepEqual(await result, { status: 'failed', error: { name: 'Error', message: 'The result is too large' } });

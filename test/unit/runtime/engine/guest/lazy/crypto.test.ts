@@ -25,7 +25,10 @@ test('digests as Node does, the data as it was when called', async () => {
 });
 
 test('signs and verifies with an imported HMAC key', async () => {
-  const key = await subtle.importKey('raw', bytes('secret'), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify']);
+  const key = await subtle.importKey('raw', bytes('secret'), { name: 'HMAC', hash: 'SHA-256' }, false, [
+    'sign',
+    'verify',
+  ]);
   assert.deepEqual([key.type, key.extractable, key.usages], ['secret', false, ['sign', 'verify']]);
   assert.deepEqual(key.algorithm, { name: 'HMAC', hash: { name: 'SHA-256' }, length: 48 });
   const signature = await subtle.sign('HMAC', key, bytes('data'));
@@ -33,7 +36,9 @@ test('signs and verifies with an imported HMAC key', async () => {
   assert.equal(await subtle.verify('HMAC', key, signature, bytes('data')), true);
   assert.equal(await subtle.verify('HMAC', clone(key), signature, bytes('other')), false);
   await assert.rejects(subtle.exportKey('raw', key), { name: 'InvalidAccessError' });
-  await assert.rejects(subtle.encrypt({ name: 'AES-GCM', iv: new Uint8Array(12) }, key, bytes('x')), { name: 'InvalidAccessError' });
+  await assert.rejects(subtle.encrypt({ name: 'AES-GCM', iv: new Uint8Array(12) }, key, bytes('x')), {
+    name: 'InvalidAccessError',
+  });
 });
 
 test('imports a key again that the host has forgotten', async () => {
@@ -52,7 +57,11 @@ test('encrypts with AES-GCM and wraps keys', async () => {
     'unwrapKey',
   ])) as GuestKey;
   const iv = crypto.getRandomValues(new Uint8Array(12));
-  const sealed = await subtle.encrypt({ name: 'AES-GCM', iv, additionalData: bytes('more') }, key, bytes('secret text'));
+  const sealed = await subtle.encrypt(
+    { name: 'AES-GCM', iv, additionalData: bytes('more') },
+    key,
+    bytes('secret text'),
+  );
   assert.equal(
     Buffer.from(await subtle.decrypt({ name: 'AES-GCM', iv, additionalData: bytes('more') }, key, sealed)).toString(),
     'secret text',
@@ -72,7 +81,10 @@ test('makes, exports, imports and uses key pairs', async () => {
   assert.equal(jwk['crv'], 'P-256');
   const imported = await subtle.importKey('jwk', jwk, { name: 'ECDSA', namedCurve: 'P-256' }, true, ['verify']);
   const signature = await subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, pair.privateKey, bytes('x'));
-  assert.equal(await subtle.verify({ name: 'ECDSA', hash: { name: 'SHA-256' } }, imported, signature, bytes('x')), true);
+  assert.equal(
+    await subtle.verify({ name: 'ECDSA', hash: { name: 'SHA-256' } }, imported, signature, bytes('x')),
+    true,
+  );
   const rsa = (await subtle.generateKey(
     { name: 'RSA-PSS', modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256' },
     false,
@@ -90,9 +102,17 @@ test('derives bits and keys', async () => {
   );
   const key = await subtle.deriveKey(algorithm, password, { name: 'AES-CBC', length: 128 }, true, ['encrypt']);
   assert.equal(((await subtle.exportKey('raw', key)) as ArrayBuffer).byteLength, 16);
-  await assert.rejects(subtle.deriveBits({ ...algorithm, iterations: 50_000_000 }, password, 256), { name: 'NotSupportedError' });
-  const mine = (await subtle.generateKey({ name: 'X25519' }, true, ['deriveBits'])) as { publicKey: GuestKey; privateKey: GuestKey };
-  const theirs = (await subtle.generateKey({ name: 'X25519' }, true, ['deriveBits'])) as { publicKey: GuestKey; privateKey: GuestKey };
+  await assert.rejects(subtle.deriveBits({ ...algorithm, iterations: 50_000_000 }, password, 256), {
+    name: 'NotSupportedError',
+  });
+  const mine = (await subtle.generateKey({ name: 'X25519' }, true, ['deriveBits'])) as {
+    publicKey: GuestKey;
+    privateKey: GuestKey;
+  };
+  const theirs = (await subtle.generateKey({ name: 'X25519' }, true, ['deriveBits'])) as {
+    publicKey: GuestKey;
+    privateKey: GuestKey;
+  };
   assert.deepEqual(
     await subtle.deriveBits({ name: 'X25519', public: theirs.publicKey }, mine.privateKey, 256),
     await subtle.deriveBits({ name: 'X25519', public: mine.publicKey }, theirs.privateKey, 256),
@@ -108,12 +128,16 @@ test('refuses wrong arguments with the error the standard names', async () => {
   await assert.rejects(subtle.importKey('nonsense', bytes('x'), 'AES-GCM', false, ['encrypt']), { name: 'TypeError' });
   await assert.rejects(subtle.sign('HMAC', {}, bytes('x')), { name: 'TypeError' });
   await assert.rejects(
-    subtle.generateKey({ name: 'RSA-PSS', modulusLength: 16384, publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256' }, false, [
-      'sign',
-    ]),
+    subtle.generateKey(
+      { name: 'RSA-PSS', modulusLength: 16384, publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256' },
+      false,
+      ['sign'],
+    ),
     { name: 'NotSupportedError' },
   );
-  await assert.rejects(Reflect.apply(Object.getPrototypeOf(subtle).digest, {}, ['SHA-256', bytes('x')]), { name: 'TypeError' });
+  await assert.rejects(Reflect.apply(Object.getPrototypeOf(subtle).digest, {}, ['SHA-256', bytes('x')]), {
+    name: 'TypeError',
+  });
 });
 
 test('lets go of every key with the isolate', () => {
@@ -128,7 +152,8 @@ test('draws random values and identifiers', () => {
   assert.throws(() => crypto.getRandomValues(new Uint8Array(65_537)), { name: 'QuotaExceededError', code: 22 });
   const identifiers = new Set(Array.from({ length: 500 }, () => crypto.randomUUID()));
   assert.equal(identifiers.size, 500);
-  for (const one of identifiers) assert.match(one, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  for (const one of identifiers)
+    assert.match(one, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
 });
 
 test('compares in constant time and refuses unequal lengths', () => {

@@ -45,7 +45,9 @@ test('exchanges random forms with Node in both directions', async () => {
     const reading = await entriesOf(await sent.formData());
     assert.deepEqual(reading, await entriesOf(theirReading as never), note);
     const received = new Response(theirs);
-    const ourReading = await new GuestResponse(await received.clone().arrayBuffer(), { headers: [...received.headers] }).formData();
+    const ourReading = await new GuestResponse(await received.clone().arrayBuffer(), {
+      headers: [...received.headers],
+    }).formData();
     assert.deepEqual(await entriesOf(ourReading), await entriesOf((await received.formData()) as never), note);
   }
 });
@@ -56,7 +58,10 @@ test('sends a form without files as one string', async () => {
   const response = new GuestResponse(form);
   const type = response.headers.get('content-type')!;
   const boundary = type.split('boundary=')[1]!;
-  assert.equal(await response.text(), `--${boundary}\r\nContent-Disposition: form-data; name="a"\r\n\r\nb\r\nc\r\n--${boundary}--\r\n`);
+  assert.equal(
+    await response.text(),
+    `--${boundary}\r\nContent-Disposition: form-data; name="a"\r\n\r\nb\r\nc\r\n--${boundary}--\r\n`,
+  );
 });
 
 test('reads urlencoded forms', async () => {
@@ -74,7 +79,8 @@ test('reads urlencoded forms', async () => {
 });
 
 test('refuses bodies that are no well-formed forms', async () => {
-  const read = (body: string, type: string) => new GuestResponse(body, { headers: { 'content-type': type } }).formData();
+  const read = (body: string, type: string) =>
+    new GuestResponse(body, { headers: { 'content-type': type } }).formData();
   await assert.rejects(read('a=1', 'text/plain'), { name: 'TypeError' });
   await assert.rejects(read('', 'multipart/form-data'), { name: 'TypeError' });
   for (const body of [
@@ -129,7 +135,11 @@ test('slices blobs by the rules and keeps their bytes apart', async () => {
     [-99, 2],
     [Number.NaN, 1.5],
   ] as const) {
-    assert.equal(await blob.slice(start, end).text(), await new Blob(['abcdef\ng']).slice(start, end).text(), `${start} ${end}`);
+    assert.equal(
+      await blob.slice(start, end).text(),
+      await new Blob(['abcdef\ng']).slice(start, end).text(),
+      `${start} ${end}`,
+    );
   }
   assert.throws(() => new GuestBlob('text'), { name: 'TypeError' });
 });

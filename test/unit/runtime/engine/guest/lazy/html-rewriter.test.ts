@@ -1,4 +1,5 @@
-// HTMLRewriter over Node's own Response and streams: what comes through unchanged, what handlers see, and what they can change.
+// HTMLRewriter over Node's own Response and streams: what comes through unchanged, what handlers see, and what they can
+// change.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import createHtmlRewriter from '#runtime/engine/guest/lazy/html-rewriter.ts';
@@ -39,7 +40,9 @@ const page = `<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Strict//EN" 'http://x
 
 test('a document comes through as it is, however it is cut, with and without handlers that change nothing', async () => {
   const watching = (): Rewriter =>
-    new HTMLRewriter().on('*', { element() {}, comments() {}, text() {} }).onDocument({ doctype() {}, comments() {}, text() {}, end() {} });
+    new HTMLRewriter()
+      .on('*', { element() {}, comments() {}, text() {} })
+      .onDocument({ doctype() {}, comments() {}, text() {}, end() {} });
   for (const size of [1, 2, 3, 7, 64, 10_000]) {
     assert.equal(await new HTMLRewriter().transform(inPieces(page, size)).text(), page, String(size));
     assert.equal(await watching().transform(inPieces(page, size)).text(), page, String(size));
@@ -83,7 +86,11 @@ test('random markup comes through as it is', async () => {
   for (let round = 0; round < 2000; round++) {
     const html = random.text(bits, 30);
     const rewriter = new HTMLRewriter().on('*', { element() {}, text() {}, comments() {} });
-    assert.equal(await rewriter.transform(inPieces(html, 1 + (round % 5))).text(), html, JSON.stringify({ seed: random.seed, html }));
+    assert.equal(
+      await rewriter.transform(inPieces(html, 1 + (round % 5))).text(),
+      html,
+      JSON.stringify({ seed: random.seed, html }),
+    );
   }
 });
 
@@ -91,7 +98,12 @@ test('an element is read and changed', async () => {
   const seen: unknown[] = [];
   const html = await rewrite(`<A HREF='/x?a=1&amp;b' data-x target=_top>link</A>`, 'a', {
     element(element) {
-      seen.push(element.tagName, element.getAttribute('Href'), element.getAttribute('data-x'), element.getAttribute('none'));
+      seen.push(
+        element.tagName,
+        element.getAttribute('Href'),
+        element.getAttribute('data-x'),
+        element.getAttribute('none'),
+      );
       seen.push(element.hasAttribute('target'), [...element.attributes], element.namespaceURI, element.removed);
       element.setAttribute('href', '/"y"').setAttribute('rel', 'nofollow').removeAttribute('target');
     },
@@ -174,7 +186,10 @@ test('end tags are handled when they come', async () => {
     },
   });
   assert.deepEqual([html, order], ['<div>a<p>b[</q>][</div>]', ['p', 'div']]);
-  assert.equal(await rewrite('<p>x</p>', 'p', { element: (element) => element.onEndTag((end) => void end.remove()) }), '<p>x');
+  assert.equal(
+    await rewrite('<p>x</p>', 'p', { element: (element) => element.onEndTag((end) => void end.remove()) }),
+    '<p>x',
+  );
 });
 
 test('text comes in pieces, the last one empty, with its references as they are written', async () => {
@@ -254,7 +269,9 @@ test('selectors fit as CSS says', async () => {
     await new HTMLRewriter()
       .on('*', { element: (element) => void found.push(`?${element.tagName}`) })
       .on(selector, { element: (element) => void (found[found.length - 1] = element.tagName) })
-      .on('p', { text: (text) => void (found.at(-1) === 'p' && text.text !== '' && (found[found.length - 1] = text.text)) })
+      .on('p', {
+        text: (text) => void (found.at(-1) === 'p' && text.text !== '' && (found[found.length - 1] = text.text)),
+      })
       .transform(new Response(html))
       .text();
     const hits = found.filter((name) => !name.startsWith('?')).toSorted();
@@ -276,7 +293,11 @@ test('handlers may take their time, in order, and are called on their object', a
     }
   }
   const handlers = new Handlers();
-  const html = await new HTMLRewriter().on('i', handlers).on('b', handlers).transform(inPieces('<i>1</i><b>2</b><i>3</i>', 4)).text();
+  const html = await new HTMLRewriter()
+    .on('i', handlers)
+    .on('b', handlers)
+    .transform(inPieces('<i>1</i><b>2</b><i>3</i>', 4))
+    .text();
   assert.equal(html, '<i n="1">1</i><b n="2">2</b><i n="3">3</i>');
   assert.deepEqual(handlers.order, ['i', 'b', 'i']);
 });
@@ -288,7 +309,9 @@ test('what a handler throws ends the body, and the source with it', async () => 
     cancel: (reason) => void (cancelled = reason),
   });
   const failure = new RangeError('mine');
-  const response = new HTMLRewriter().on('p', { element: () => Promise.reject(failure) }).transform(new Response(source));
+  const response = new HTMLRewriter()
+    .on('p', { element: () => Promise.reject(failure) })
+    .transform(new Response(source));
   await assert.rejects(response.text(), failure);
   assert.equal(cancelled, failure);
 });
@@ -334,10 +357,18 @@ test('names that would break the document are refused', async () => {
 test('headers and status stay, the length goes, and other encodings become UTF-8', async () => {
   const bytes = Uint8Array.from([0x3c, 0x70, 0x3e, 0xe4]);
   const response = new HTMLRewriter().transform(
-    new Response(bytes, { status: 404, headers: { 'content-type': 'text/html; charset=iso-8859-1', 'content-length': '4', 'x-a': 'b' } }),
+    new Response(bytes, {
+      status: 404,
+      headers: { 'content-type': 'text/html; charset=iso-8859-1', 'content-length': '4', 'x-a': 'b' },
+    }),
   );
   assert.deepEqual(
-    [response.status, response.headers.get('x-a'), response.headers.get('content-length'), response.headers.get('content-type')],
+    [
+      response.status,
+      response.headers.get('x-a'),
+      response.headers.get('content-length'),
+      response.headers.get('content-type'),
+    ],
     [404, 'b', null, 'text/html; charset=utf-8'],
   );
   assert.equal(await response.text(), '<p>ä');

@@ -37,7 +37,9 @@ function randomValue(random: SeededRandom, depth: number, made: object[]): unkno
       return keep(new DataView(new ArrayBuffer(8), random.below(4)));
     case 8:
       return keep(
-        Object.assign(random.pick([new Error('e'), new TypeError('t'), new RangeError('r', { cause: 'c' })]), { stack: 'stack' }),
+        Object.assign(random.pick([new Error('e'), new TypeError('t'), new RangeError('r', { cause: 'c' })]), {
+          stack: 'stack',
+        }),
       );
     case 9:
       return made.length === 0 ? null : random.pick(made);
@@ -67,7 +69,8 @@ function randomValue(random: SeededRandom, depth: number, made: object[]): unkno
     }
     default: {
       const record: Record<string, unknown> = keep({});
-      for (let index = random.below(4); index > 0; index--) record[random.pick(['a', 'b', 'c', '1', '__proto__x'])] = next();
+      for (let index = random.below(4); index > 0; index--)
+        record[random.pick(['a', 'b', 'c', '1', '__proto__x'])] = next();
       return record;
     }
   }
@@ -120,7 +123,10 @@ test('moves listed buffers and detaches the originals only when all went well', 
   const buffer = new Uint8Array([1, 2, 3]).buffer;
   assert.throws(() => clone({ buffer, bad: () => {} }, { transfer: [buffer] }), { name: 'DataCloneError' });
   assert.equal(buffer.byteLength, 3);
-  const copy = clone({ buffer, view: new Uint8Array(buffer, 1) }, { transfer: [buffer] }) as { buffer: ArrayBuffer; view: Uint8Array };
+  const copy = clone({ buffer, view: new Uint8Array(buffer, 1) }, { transfer: [buffer] }) as {
+    buffer: ArrayBuffer;
+    view: Uint8Array;
+  };
   assert.equal(buffer.detached, true);
   assert.equal(copy.view.buffer, copy.buffer);
   assert.deepEqual([...copy.view], [2, 3]);

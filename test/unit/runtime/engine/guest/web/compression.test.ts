@@ -10,7 +10,9 @@ const guest = lazyGlobals();
 const GuestStream = guest.ReadableStream as unknown as typeof StreamOfGuest;
 type GuestStream<R> = StreamOfGuest<R>;
 const { CompressionStream: GuestCompression, DecompressionStream: GuestDecompression } = guest;
-const FixedLengthStream = guest['FixedLengthStream'] as new (length: number | bigint) => TransformStream<unknown, Uint8Array>;
+const FixedLengthStream = guest['FixedLengthStream'] as new (
+  length: number | bigint,
+) => TransformStream<unknown, Uint8Array>;
 
 function streamOf(...chunks: Uint8Array[]): GuestStream<Uint8Array> {
   return new GuestStream({
@@ -38,7 +40,10 @@ for (const [format, decompress, compress] of codecs) {
     const made = compress(text);
     const unpacked = await through(streamOf(made.subarray(0, 10), made.subarray(10)), new GuestDecompression(format));
     assert.deepEqual(Buffer.from(unpacked), text);
-    assert.equal((await through(streamOf(), new GuestCompression(format))).byteLength, compress(Buffer.alloc(0)).byteLength);
+    assert.equal(
+      (await through(streamOf(), new GuestCompression(format))).byteLength,
+      compress(Buffer.alloc(0)).byteLength,
+    );
   });
 }
 
@@ -46,7 +51,9 @@ test('unpacks what is a thousand times its size without a chunk beyond the bound
   const bomb = zlib.gzipSync(Buffer.alloc(20_000_000));
   let total = 0;
   let largest = 0;
-  for await (const chunk of streamOf(bomb).pipeThrough(new GuestDecompression('gzip') as never) as unknown as AsyncIterable<Uint8Array>) {
+  for await (const chunk of streamOf(bomb).pipeThrough(
+    new GuestDecompression('gzip') as never,
+  ) as unknown as AsyncIterable<Uint8Array>) {
     total += chunk.byteLength;
     largest = Math.max(largest, chunk.byteLength);
   }
@@ -56,7 +63,11 @@ test('unpacks what is a thousand times its size without a chunk beyond the bound
 
 test('fails on corrupt, cut off and trailing bytes, and on chunks that are no bytes', async () => {
   const packed = zlib.gzipSync('text');
-  for (const bad of [Buffer.from('not gzip at all'), packed.subarray(0, 12), Buffer.concat([packed, Buffer.from('x')])]) {
+  for (const bad of [
+    Buffer.from('not gzip at all'),
+    packed.subarray(0, 12),
+    Buffer.concat([packed, Buffer.from('x')]),
+  ]) {
     await assert.rejects(through(streamOf(bad), new GuestDecompression('gzip')), { name: 'TypeError' });
   }
   await assert.rejects(through(streamOf('text' as never), new GuestCompression('gzip')), { name: 'TypeError' });

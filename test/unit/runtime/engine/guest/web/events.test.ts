@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { AbortController as GuestController, AbortSignal as GuestSignal, abortSignal, onAbort } from '#runtime/engine/guest/web/abort.ts';
+import {
+  AbortController as GuestController,
+  AbortSignal as GuestSignal,
+  abortSignal,
+  onAbort,
+} from '#runtime/engine/guest/web/abort.ts';
 import { DOMException as GuestException } from '#runtime/engine/guest/web/dom-exception.ts';
 import { CustomEvent as GuestCustomEvent } from '#runtime/engine/guest/lazy/event-classes.ts';
 import { Event as GuestEvent, EventTarget as GuestTarget } from '#runtime/engine/guest/web/events.ts';
@@ -139,7 +144,9 @@ test('times out with a TimeoutError', async () => {
 
 test('keeps constructors and internals out of reach', () => {
   assert.throws(() => new (GuestSignal as unknown as new () => unknown)(), { name: 'TypeError' });
-  assert.throws(() => Object.getOwnPropertyDescriptor(GuestSignal.prototype, 'aborted')!.get!.call({}), { name: 'TypeError' });
+  assert.throws(() => Object.getOwnPropertyDescriptor(GuestSignal.prototype, 'aborted')!.get!.call({}), {
+    name: 'TypeError',
+  });
   const signal = GuestSignal.abort(1);
   abortSignal(signal, 2);
   assert.equal(signal.reason, 1);
@@ -151,9 +158,12 @@ test('lets an error of any name be made, with the constants of the legacy codes'
   assert.equal((GuestException as unknown as Record<string, number>)['DATA_CLONE_ERR'], 25);
   assert.equal((GuestException as unknown as Record<string, number>)['URL_MISMATCH_ERR'], 21);
   assert.equal(Object.prototype.toString.call(error), '[object DOMException]');
-  assert.throws(() => Object.getOwnPropertyDescriptor(GuestException.prototype, 'code')!.get!.call(new Error('plain')), {
-    name: 'TypeError',
-  });
+  assert.throws(
+    () => Object.getOwnPropertyDescriptor(GuestException.prototype, 'code')!.get!.call(new Error('plain')),
+    {
+      name: 'TypeError',
+    },
+  );
 });
 
 test('keeps a dependent signal alive while somebody listens to it, and no longer', async () => {

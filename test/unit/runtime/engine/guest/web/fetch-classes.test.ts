@@ -29,7 +29,9 @@ function hostBody(...chunks: string[]): HostBody & { cancelled: unknown } {
 }
 
 test('takes a text response apart without changing its form', () => {
-  const taken = takeResponse(new GuestResponse('h\u00e4llo', { status: 201, statusText: 'Made', headers: { 'X-A': '1' } }));
+  const taken = takeResponse(
+    new GuestResponse('h\u00e4llo', { status: 201, statusText: 'Made', headers: { 'X-A': '1' } }),
+  );
   assert.deepEqual(taken, {
     status: 201,
     statusText: 'Made',
@@ -37,7 +39,13 @@ test('takes a text response apart without changing its form', () => {
     body: 'h\u00e4llo',
     webSocket: null,
   });
-  assert.deepEqual(takeResponse(new GuestResponse()), { status: 200, statusText: '', headerBlock: '', body: null, webSocket: null });
+  assert.deepEqual(takeResponse(new GuestResponse()), {
+    status: 200,
+    statusText: '',
+    headerBlock: '',
+    body: null,
+    webSocket: null,
+  });
   assert.equal(takeResponse({ status: 200 }), null);
   assert.equal(takeResponse('text'), null);
 });
@@ -71,7 +79,8 @@ test('hands a body on the host through untouched, even after its stream was look
   assert.equal(response.bodyUsed, true);
 });
 
-const posted = (body: string | Uint8Array): GuestRequest => createIncomingRequest('POST', 'http://app.localhost/', '', body, noSignal);
+const posted = (body: string | Uint8Array): GuestRequest =>
+  createIncomingRequest('POST', 'http://app.localhost/', '', body, noSignal);
 
 test('takes the content back from the stream of a body that is passed on unread', async () => {
   for (const content of ['text', '', new Uint8Array([0xff, 0])]) {
@@ -84,7 +93,11 @@ test('takes the content back from the stream of a body that is passed on unread'
     await assert.rejects(request.text(), { name: 'TypeError' });
   }
   const request = posted('text');
-  const outgoing = new GuestRequest('http://other.localhost/', { method: 'POST', body: request.body as never, duplex: 'half' } as never);
+  const outgoing = new GuestRequest('http://other.localhost/', {
+    method: 'POST',
+    body: request.body as never,
+    duplex: 'half',
+  } as never);
   assert.equal(takeRequest(outgoing).body, 'text');
   assert.equal(await new GuestResponse(posted('text').body as never).text(), 'text');
 });
@@ -125,7 +138,11 @@ test('reads every form of body in every form', async () => {
     () => new GuestBlob([bytes]),
     () =>
       new GuestStream({
-        start: (controller) => (controller.enqueue(bytes.slice(0, 3)), controller.enqueue(bytes.slice(3)), controller.close()),
+        start: (controller) => (
+          controller.enqueue(bytes.slice(0, 3)),
+          controller.enqueue(bytes.slice(3)),
+          controller.close()
+        ),
       }),
   ];
   for (const source of sources) {
@@ -139,7 +156,10 @@ test('reads every form of body in every form', async () => {
     for await (const chunk of make().body!) copies.push(chunk as Uint8Array);
     assert.deepEqual(Buffer.concat(copies), Buffer.from(bytes));
   }
-  assert.equal(await createIncomingRequest('POST', 'https://a.test/', '', hostBody('{"a":', '1}'), noSignal).text(), '{"a":1}');
+  assert.equal(
+    await createIncomingRequest('POST', 'https://a.test/', '', hostBody('{"a":', '1}'), noSignal).text(),
+    '{"a":1}',
+  );
 });
 
 test('keeps a body apart from the buffer it was made from', async () => {
@@ -212,7 +232,10 @@ test('refuses statuses, reasons and bodies that do not fit', () => {
   assert.throws(() => GuestResponse.json(undefined), { name: 'TypeError' });
   assert.throws(() => GuestResponse.redirect('https://a.test/', 200), { name: 'RangeError' });
   assert.throws(() => GuestResponse.redirect('not absolute'), { name: 'TypeError' });
-  assert.equal(GuestResponse.redirect(new GuestUrl('https://A.test') as never, 307).headers.get('location'), 'https://a.test/');
+  assert.equal(
+    GuestResponse.redirect(new GuestUrl('https://A.test') as never, 307).headers.get('location'),
+    'https://a.test/',
+  );
   assert.deepEqual([GuestResponse.error().type, GuestResponse.error().status], ['error', 0]);
 });
 
@@ -220,7 +243,10 @@ test('makes the request of an invocation from strings alone', () => {
   let signals = 0;
   const { signal } = new GuestController();
   const request = createIncomingRequest('GET', 'https://a.test/x', 'host\0a.test\0', null, () => (signals++, signal));
-  assert.deepEqual([request.method, request.url, request.headers.get('Host'), request.body], ['GET', 'https://a.test/x', 'a.test', null]);
+  assert.deepEqual(
+    [request.method, request.url, request.headers.get('Host'), request.body],
+    ['GET', 'https://a.test/x', 'a.test', null],
+  );
   assert.throws(() => request.headers.set('a', '1'), { name: 'TypeError' });
   assert.equal(signals, 0);
   assert.equal(request.signal, signal);
@@ -229,19 +255,33 @@ test('makes the request of an invocation from strings alone', () => {
 });
 
 test('makes requests from requests, which gives their bodies away', async () => {
-  const first = new GuestRequest('https://a.test/', { method: 'post', body: 'text', headers: { a: '1' }, redirect: 'manual' });
+  const first = new GuestRequest('https://a.test/', {
+    method: 'post',
+    body: 'text',
+    headers: { a: '1' },
+    redirect: 'manual',
+  });
   const second = new GuestRequest(first, { headers: { b: '2' } });
-  assert.deepEqual([second.method, second.url, second.redirect, [...second.headers]], ['POST', 'https://a.test/', 'manual', [['b', '2']]]);
+  assert.deepEqual(
+    [second.method, second.url, second.redirect, [...second.headers]],
+    ['POST', 'https://a.test/', 'manual', [['b', '2']]],
+  );
   assert.equal(first.bodyUsed, true);
   assert.equal(await second.text(), 'text');
   assert.throws(() => new GuestRequest(first), { name: 'TypeError' });
-  const replaced = new GuestRequest(new GuestRequest('https://a.test/', { method: 'PUT', body: 'old' }), { body: 'new' });
+  const replaced = new GuestRequest(new GuestRequest('https://a.test/', { method: 'PUT', body: 'old' }), {
+    body: 'new',
+  });
   assert.equal(await replaced.text(), 'new');
 });
 
 test('takes a request apart to send it', () => {
   const controller = new GuestController();
-  const request = new GuestRequest('https://a.test/?q', { method: 'PATCH', body: new GuestParams('a=1'), signal: controller.signal });
+  const request = new GuestRequest('https://a.test/?q', {
+    method: 'PATCH',
+    body: new GuestParams('a=1'),
+    signal: controller.signal,
+  });
   assert.deepEqual(takeRequest(request), {
     method: 'PATCH',
     url: 'https://a.test/?q',
@@ -331,7 +371,8 @@ test('takes GET, HEAD and POST in mode no-cors and no other method', () => {
 });
 
 test('a stream is an empty object to JSON, and so is all that belongs to one', () => {
-  const { TransformStream, WritableStream, CompressionStream, TextDecoderStream } = lazyGlobals() as unknown as typeof globalThis;
+  const { TransformStream, WritableStream, CompressionStream, TextDecoderStream } =
+    lazyGlobals() as unknown as typeof globalThis;
   const readable = new GuestStream() as ReadableStream;
   const writable = new WritableStream();
   const all = [

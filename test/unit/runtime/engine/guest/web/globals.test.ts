@@ -36,9 +36,11 @@ test('defines interfaces out of sight and functions in sight, all replaceable', 
 test('gives every interface its class string and enumerable members', () => {
   for (const name of Object.getOwnPropertyNames(realm)) {
     // The other lazy modules are not at hand here.
-    if (Object.getOwnPropertyDescriptor(realm, name)!.get !== undefined && !/Stream|QueuingStrategy/.test(name)) continue;
+    if (Object.getOwnPropertyDescriptor(realm, name)!.get !== undefined && !/Stream|QueuingStrategy/.test(name))
+      continue;
     const value = realm[name] as { prototype?: object };
-    if (!/^[A-Z]/.test(name) || /^(FixedLength|IdentityTransform)Stream$/.test(name) || value.prototype === undefined) continue;
+    if (!/^[A-Z]/.test(name) || /^(FixedLength|IdentityTransform)Stream$/.test(name) || value.prototype === undefined)
+      continue;
     assert.equal((value.prototype as Record<symbol, unknown>)[Symbol.toStringTag], name);
     for (const [key, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(value.prototype))) {
       // Streams have a `toJSON` that the standard does not know: it is not to be seen.
@@ -93,7 +95,9 @@ test('runs microtasks before other tasks and in order', async () => {
 test('measures between marks and tells observers', async () => {
   const { performance, PerformanceObserver } = realm;
   const seen = new Promise<string[]>((resolve) => {
-    new PerformanceObserver((list) => resolve(list.getEntries().map((entry) => `${entry.entryType} ${entry.name}`))).observe({
+    new PerformanceObserver((list) =>
+      resolve(list.getEntries().map((entry) => `${entry.entryType} ${entry.name}`)),
+    ).observe({
       entryTypes: ['mark', 'measure'],
     });
   });
@@ -117,7 +121,8 @@ test('carries text through the encoder and decoder streams, halves of characters
     },
   });
   let text = '';
-  for await (const chunk of source.pipeThrough(new TextEncoderStream()).pipeThrough(new TextDecoderStream())) text += chunk;
+  for await (const chunk of source.pipeThrough(new TextEncoderStream()).pipeThrough(new TextDecoderStream()))
+    text += chunk;
   assert.equal(text, 'a\u{1f4a9}b\ufffd');
 });
 
@@ -125,7 +130,8 @@ test('throws QuotaExceededError as a DOMException that may say how much', () => 
   const { QuotaExceededError, DOMException, crypto } = realm as unknown as Record<string, any>;
   assert.throws(
     () => crypto.getRandomValues(new Uint8Array(65537)),
-    (error: any) => error instanceof QuotaExceededError && error instanceof DOMException && error.code === 22 && error.quota === null,
+    (error: any) =>
+      error instanceof QuotaExceededError && error instanceof DOMException && error.code === 22 && error.quota === null,
   );
   const error = new QuotaExceededError('too much', { quota: 1, requested: 2 });
   assert.deepEqual([error.name, error.message, error.quota, error.requested], ['QuotaExceededError', 'too much', 1, 2]);

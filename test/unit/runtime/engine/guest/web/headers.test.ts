@@ -1,10 +1,41 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { blockFromInit, Headers as GuestHeaders, headersFromBlock, headersToBlock } from '#runtime/engine/guest/web/headers.ts';
+import {
+  blockFromInit,
+  Headers as GuestHeaders,
+  headersFromBlock,
+  headersToBlock,
+} from '#runtime/engine/guest/web/headers.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
 
-const names = ['a', 'A', 'b', 'Content-Type', 'set-cookie', 'Set-Cookie', 'x-long-name', 'X-Long-Name', 'bad name', '', 'c:d', '\u00e9'];
-const values = ['1', '2', ' padded \t', '', 'two, values', '\u00ff', 'caf\u00e9', 'a\nb', 'a\0b', '\u0100', 'x\x01y', '\r\n folded'];
+const names = [
+  'a',
+  'A',
+  'b',
+  'Content-Type',
+  'set-cookie',
+  'Set-Cookie',
+  'x-long-name',
+  'X-Long-Name',
+  'bad name',
+  '',
+  'c:d',
+  '\u00e9',
+];
+const values = [
+  '1',
+  '2',
+  ' padded \t',
+  '',
+  'two, values',
+  '\u00ff',
+  'caf\u00e9',
+  'a\nb',
+  'a\0b',
+  '\u0100',
+  'x\x01y',
+  '\r\n folded',
+];
 
 function attempt(run: () => unknown): unknown {
   try {
@@ -25,7 +56,8 @@ test('does what Node does for random sequences of calls', () => {
       const parameters = [random.pick(names), random.pick(values)] as const;
       calls.push(`${method}(${JSON.stringify(parameters)})`);
       const note = `seed ${random.seed}: ${calls.join('; ')}`;
-      const call = (headers: Headers) => attempt(() => (headers[method] as (...all: readonly string[]) => unknown)(...parameters));
+      const call = (headers: Headers) =>
+        attempt(() => (headers[method] as (...all: readonly string[]) => unknown)(...parameters));
       assert.deepEqual(call(ours as unknown as Headers), call(theirs), note);
       assert.deepEqual([...ours], [...theirs], note);
     }
@@ -137,7 +169,11 @@ test('asks a record as WebIDL says: whether it can be iterated, its keys once, o
 test('reads pairs from whatever can be iterated, all of them before the first is judged', () => {
   const counted: string[] = [];
   function* pairs(): Generator<unknown> {
-    for (const pair of [new Set(['a', '1']), ['b', 2], Object.assign(() => {}, { [Symbol.iterator]: () => ['c', undefined].values() })]) {
+    for (const pair of [
+      new Set(['a', '1']),
+      ['b', 2],
+      Object.assign(() => {}, { [Symbol.iterator]: () => ['c', undefined].values() }),
+    ]) {
       counted.push('pair');
       yield pair;
     }
@@ -162,7 +198,10 @@ test('reads pairs from whatever can be iterated, all of them before the first is
   assert.equal(blockFromInit(once, null), 'a\x001\0');
   assert.equal(asked, 2);
   counted.length = 0;
-  assert.throws(() => new GuestHeaders([['not legal', 'x'], ...pairs(), ['one']]), { name: 'TypeError', message: /not legal/ });
+  assert.throws(() => new GuestHeaders([['not legal', 'x'], ...pairs(), ['one']]), {
+    name: 'TypeError',
+    message: /not legal/,
+  });
   assert.equal(counted.length, 3);
   for (const iterator of [() => 1, () => ({ next: () => 1 }), 'text'])
     assert.throws(() => new GuestHeaders({ [Symbol.iterator]: iterator }), { name: 'TypeError' });

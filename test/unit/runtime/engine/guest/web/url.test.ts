@@ -32,7 +32,19 @@ function nativePlainUrl(): typeof host.plainUrl {
   };
 }
 
-const members = ['href', 'origin', 'protocol', 'username', 'password', 'host', 'hostname', 'port', 'pathname', 'search', 'hash'] as const;
+const members = [
+  'href',
+  'origin',
+  'protocol',
+  'username',
+  'password',
+  'host',
+  'hostname',
+  'port',
+  'pathname',
+  'search',
+  'hash',
+] as const;
 const settable = members.filter((name) => name !== 'origin');
 const pieces = [
   'http:',
@@ -139,7 +151,8 @@ function describe(make: () => AnyUrl): string {
 
 test('parses and changes random URLs exactly as Node does', () => {
   const random = createSeededRandom();
-  const start = () => random.pick(['http://', 'https://', 'file://', 'foo://', 'foo:', 'file:', '', '']) + random.text(pieces, 7);
+  const start = () =>
+    random.pick(['http://', 'https://', 'file://', 'foo://', 'foo:', 'file:', '', '']) + random.text(pieces, 7);
   for (let round = 0; round < 20_000; round++) {
     const text = start();
     const base = random.below(3) === 0 ? start() : undefined;
@@ -192,7 +205,22 @@ test('the native half says of ordinary URLs what the whole parser says, and know
     ']',
     '\\',
   ];
-  const tails = ['', '?', '?x=1&y=a%20b', "?it's", '?a?b', '#', '#top', '?q#f', '#f?q#g', '?`', '#`', '? ', '?{}', '#é'];
+  const tails = [
+    '',
+    '?',
+    '?x=1&y=a%20b',
+    "?it's",
+    '?a?b',
+    '#',
+    '#top',
+    '?q#f',
+    '#f?q#g',
+    '?`',
+    '#`',
+    '? ',
+    '?{}',
+    '#é',
+  ];
   const hosts = [
     'h',
     'example.com',
@@ -250,7 +278,27 @@ test('gives an ordinary URL back as it is', () => {
 
 test('joins a path and a base as Node does, dot segments and all', () => {
   const random = createSeededRandom();
-  const parts = ['a', 'b.c', '.', '..', '/', '/', '%2e', '?', '#', ':', '\\', ' ', 'é', '...', '.a', '..b', '\t', '[', '%41'];
+  const parts = [
+    'a',
+    'b.c',
+    '.',
+    '..',
+    '/',
+    '/',
+    '%2e',
+    '?',
+    '#',
+    ':',
+    '\\',
+    ' ',
+    'é',
+    '...',
+    '.a',
+    '..b',
+    '\t',
+    '[',
+    '%41',
+  ];
   const bases = [
     'http://h/',
     'https://h.com/a/b/c',
@@ -275,7 +323,11 @@ test('joins a path and a base as Node does, dot segments and all', () => {
 });
 
 test('names the URL that cannot be parsed', () => {
-  assert.throws(() => new GuestUrl('/only/a/path'), { name: 'TypeError', message: 'Invalid URL: "/only/a/path"', code: 'ERR_INVALID_URL' });
+  assert.throws(() => new GuestUrl('/only/a/path'), {
+    name: 'TypeError',
+    message: 'Invalid URL: "/only/a/path"',
+    code: 'ERR_INVALID_URL',
+  });
   assert.equal(GuestUrl.parse('/only/a/path'), null);
 });
 
