@@ -22,7 +22,7 @@ export type BuildErrorCode =
   | 'bundler';
 
 /** Where in the project: `file` relative to its root, `line` and `column` from 1. */
-export interface SourcePlace {
+interface SourcePlace {
   readonly file: string;
   readonly line: number;
   readonly column: number;

@@ -26,7 +26,7 @@ const defaultCompatibilityDate = '2025-04-02';
 const defaultAssets: AssetsConfig = { binding: null, notFoundHandling: 'none', runWorkerFirst: false };
 
 /** What to build, and where to. */
-export interface BuildOptions {
+interface BuildOptions {
   /** The project's folder (repository root plus `base`). */
   readonly root: string;
   /** The repository where it is a workspace: its files may be imported too. Default: only the project's. */

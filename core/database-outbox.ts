@@ -41,7 +41,7 @@ export const readOutbox = `SELECT id, message FROM ${outboxTable} ORDER BY seq L
 export const removeOutbox = `DELETE FROM ${outboxTable} WHERE id IN (SELECT value FROM json_each(?))`;
 
 /** Bytes of one page of rows, more only when the first row has more. */
-export const outboxPageBytesMax = 1024 * 1024;
+const outboxPageBytesMax = 1024 * 1024;
 
 /** A message as its row holds it, as JSON. The row's id is the message's. */
 export interface OutboxMessage {

@@ -32,9 +32,6 @@ export const outboxOps = {
 /** Tables of the platform in a project's database begin so. */
 export const ownTablePrefix = 'platform_internal_';
 
-/** A name of {@link databaseOps}. */
-export type DatabaseOp = keyof typeof databaseOps;
-
 /**
  * A value as JSON. What JSON has no word for is an object: `b` a blob in base64, `i` an integer beyond 2^53, `n` the
  * numbers `-0`, `NaN`, `Infinity` and `-Infinity`.

@@ -4,7 +4,7 @@
 /**
  * Who caused an error: the HTTP client, the tenant's worker, or the platform itself. Decides log level and visibility.
  */
-export type Blame = 'client' | 'worker' | 'platform';
+type Blame = 'client' | 'worker' | 'platform';
 
 interface Row {
   readonly status: number;

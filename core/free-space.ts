@@ -5,7 +5,7 @@ import { PlatformError } from './errors.ts';
 const LOOK_MS = 1000;
 
 /** What is used of `statfsSync`. */
-export type StatFs = (folder: string) => { readonly bavail: number; readonly bsize: number };
+type StatFs = (folder: string) => { readonly bavail: number; readonly bsize: number };
 
 export class FreeSpace {
   #folder: string;

@@ -1,19 +1,19 @@
 // What is logged, and how: `LOG_LEVEL`, `LOG_REQUESTS` and `LOG_FORMAT`, checked. Pure; every process of the platform
 // reads them through this.
 
-export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
-export type LogLevel = (typeof logLevels)[number];
+const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+type LogLevel = (typeof logLevels)[number];
 
 /**
  * `failures`: what the platform or a worker is to blame for; `all`: a line at `info` for every invocation; `none`: no
  * such lines.
  */
-export const requestLogs = ['failures', 'all', 'none'] as const;
-export type RequestLog = (typeof requestLogs)[number];
+const requestLogs = ['failures', 'all', 'none'] as const;
+type RequestLog = (typeof requestLogs)[number];
 
 /** `text`: lines for people; `json`: for programs. */
-export const logFormats = ['text', 'json'] as const;
-export type LogFormat = (typeof logFormats)[number];
+const logFormats = ['text', 'json'] as const;
+type LogFormat = (typeof logFormats)[number];
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -221,9 +221,6 @@ const schema = {
 /** platform.yaml as its author writes it: every key optional, nothing resolved. */
 export type ProjectFile = XStatic<typeof schema>;
 
-/** A key of platform.yaml. */
-export type ProjectKey = keyof (typeof schema)['properties'];
-
 /** The definition that the parser walks. */
 export const projectFileSchema = schema;
 

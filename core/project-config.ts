@@ -19,7 +19,7 @@ export interface AssetsConfig {
 }
 
 /** A schedule of `cron`. */
-export interface CronConfig {
+interface CronConfig {
   /** Five or six fields, valid. */
   readonly schedule: string;
   /** IANA name. */
@@ -60,7 +60,7 @@ export interface ProjectConfig {
 }
 
 /** What reading a file gives: a configuration (null when a problem is an error) and every problem found. */
-export interface ParsedProjectConfig {
+interface ParsedProjectConfig {
   readonly config: ProjectConfig | null;
   readonly problems: readonly Problem[];
 }

@@ -7,7 +7,7 @@ import { nearestWord } from './spelling.ts';
 import type { YamlSource } from './yaml-source.ts';
 
 /** The part of JSON Schema that our definitions use, and two keywords of our own for messages. */
-export interface SchemaNode {
+interface SchemaNode {
   readonly type?: 'object' | 'array' | 'string' | 'boolean' | 'integer';
   readonly enum?: readonly string[];
   /** At most one branch fits the type of a value. */
@@ -29,7 +29,7 @@ export interface SchemaNode {
 }
 
 /** Nodes of a key and of its value, for problems that are found later. */
-export interface Entry {
+interface Entry {
   readonly key: Node;
   readonly value: Node;
 }
@@ -42,7 +42,7 @@ export interface Checked {
 }
 
 /** How a caller answers a key that the schema does not have: a message of its own, or undefined for the usual one. */
-export type UnknownKey = (path: string) => { message?: string; hint?: string } | undefined;
+type UnknownKey = (path: string) => { message?: string; hint?: string } | undefined;
 
 /** Checks the root of a source, which must be a map or empty. */
 export function checkSource(source: YamlSource, schema: SchemaNode, unknownKey: UnknownKey = () => undefined): Checked {

@@ -14,7 +14,7 @@ import { typesPackage } from './environment-types.ts';
 import type { Problem } from './problem.ts';
 
 /** What became of a tsconfig.json: its text, or why it was left alone. */
-export type TsconfigEdit = { readonly text: string; readonly changed: boolean } | { readonly problem: Problem };
+type TsconfigEdit = { readonly text: string; readonly changed: boolean } | { readonly problem: Problem };
 
 /** The file for a project that has none. */
 function newTsconfig(environmentFile: string): string {

@@ -19,7 +19,7 @@ const plainMessages: Partial<Record<ErrorCode, string>> = {
 };
 
 /** Where a problem is: a node, an offset in the text, or nothing (the start of the file). */
-export type Place = Node | number | null | undefined;
+type Place = Node | number | null | undefined;
 
 /** A YAML file being read: its nodes, and the problems found so far. */
 export interface YamlSource {

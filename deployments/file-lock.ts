@@ -5,7 +5,7 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
 /** A held lock. */
-export interface Lock {
+interface Lock {
   release(): void;
 }
 

@@ -27,7 +27,7 @@ export interface Publication {
 }
 
 /** What came of it. */
-export interface Published {
+interface Published {
   readonly deployment: DeploymentRecord;
   readonly route: RouteRecord;
   /** False when the branch had this artifact already. */

@@ -61,7 +61,7 @@ export interface LaneAdvice {
   readonly more?: boolean;
 }
 
-export interface ClaimLoopOptions<Row extends ClaimedRow> {
+interface ClaimLoopOptions<Row extends ClaimedRow> {
   readonly source: ClaimSource<Row>;
   readonly work: Work<Row>;
   readonly wake: Wake;

@@ -44,7 +44,7 @@ export interface EmbeddedPostgres {
 }
 
 /** What to start. */
-export interface EmbeddedOptions {
+interface EmbeddedOptions {
   /** Folder of its own for the data, the password and the log. */
   readonly folder: string;
   /** False: a power loss may lose everything. For tests. */

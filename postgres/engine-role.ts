@@ -6,7 +6,7 @@ import { urlAs } from './address.ts';
 import type { Postgres } from './connection.ts';
 import { sqlState } from './postgres-error.ts';
 
-export const engineRole = 'platform_engine';
+const engineRole = 'platform_engine';
 
 /**
  * What any role may do in a database and engines need not: keep bytes where no quota looks, in temporary tables and

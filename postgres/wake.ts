@@ -3,7 +3,7 @@
 import type { Listener } from './listener.ts';
 
 /** Something in a lane is due at `dueAt`, ms since 1970. */
-export type WakeListener = (kind: string, lane: number, dueAt: number) => void;
+type WakeListener = (kind: string, lane: number, dueAt: number) => void;
 
 /** A way to wake claim loops, here and in other processes. */
 export interface Wake {

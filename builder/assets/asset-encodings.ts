@@ -23,7 +23,7 @@ const compressible =
   /^(?:text\/|application\/(?:json|javascript|wasm|rtf|xml|vnd\.ms-fontobject|vnd\.apple\.mpegurl)|image\/(?:svg|bmp|x-icon)|font\/(?:ttf|otf)|model\/gltf)|\+(?:json|xml)\b/;
 
 /** Files with the compressed forms that are worth it, and where those lie. */
-export interface EncodedAssets {
+interface EncodedAssets {
   readonly files: Readonly<Record<string, AssetFile>>;
   /** Hash of a compressed form -> its file, absolute. */
   readonly sources: ReadonlyMap<string, string>;

@@ -31,7 +31,7 @@ export interface Assets {
 }
 
 /** What is said of the folder. */
-export interface AssetOptions {
+interface AssetOptions {
   /** It is the project itself: sources and configuration are left out too. */
   readonly isProject?: boolean;
   /** Files that the worker is made of, where its entry lies in this folder: its code is not served. Absolute. */

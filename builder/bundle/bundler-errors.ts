@@ -15,7 +15,7 @@ import type { Containment } from './containment.ts';
 import { isNodeBuiltin } from './node-builtins.ts';
 
 /** What the hints depend on. */
-export interface ErrorContext {
+interface ErrorContext {
   readonly bounds: Containment;
   readonly nodeCompat: boolean;
 }

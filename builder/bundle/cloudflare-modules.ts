@@ -38,6 +38,6 @@ export function cloudflarePlugin(): Plugin {
 }
 
 /** What is said of a module that is not here. */
-export function missingMessage(source: string): string {
+function missingMessage(source: string): string {
   return `${source} is not available on this platform: there are ${cloudflareModules.map((name) => `cloudflare:${name}`).join(', ')}`;
 }

@@ -7,7 +7,7 @@ import { BuildError, joinBuildErrors, projectPath, sourceFile } from '../build-e
 import type { Containment } from './containment.ts';
 
 /** Thrown while bundling; {@link outsideErrors} then finds out which imports led there. */
-export const outsideMark = 'platform: a file outside of the project';
+const outsideMark = 'platform: a file outside of the project';
 
 /** An import that leads out. */
 interface OutsideImport {

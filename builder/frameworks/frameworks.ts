@@ -45,7 +45,7 @@ const frameworks: readonly Framework[] = [
 ];
 
 /** What a project's folder shows. */
-export interface Detected {
+interface Detected {
   /** Name of the framework; null: none that is known. */
   readonly framework: string | null;
   /** Folders that it writes; empty without a framework. */

@@ -9,7 +9,7 @@ import { isOutputName } from '#builder/frameworks/output-folder.ts';
 import type { Project } from '../project/project.ts';
 
 /** The build command of one session. Paths are relative to the project's folder. */
-export interface DevBuild {
+interface DevBuild {
   /** Runs the command of a project; the folders it made, null where there is none. */
   run(project: Project, root: string): Promise<readonly string[] | null>;
   /**
@@ -21,7 +21,7 @@ export interface DevBuild {
 }
 
 /** What it tells. */
-export interface DevBuildEvents {
+interface DevBuildEvents {
   /** The command has to run again, because of this path. */
   again(cause: string): void;
   /** Output of the command, as it comes. */

@@ -33,7 +33,7 @@ export interface SessionEvents {
 }
 
 /** What a session works with. */
-export interface SessionParts {
+interface SessionParts {
   readonly engine: DevEngine;
   /** Folder that is watched, absolute. */
   readonly folder: string;
@@ -46,7 +46,7 @@ export interface SessionParts {
 }
 
 /** A running session. */
-export interface Session {
+interface Session {
   close(): Promise<void>;
 }
 

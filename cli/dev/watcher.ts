@@ -17,7 +17,7 @@ const settleMs = 8;
 const foldersMax = 5000;
 
 /** What a watch is made of; tests hand in a system that has no more. */
-export interface WatchParts {
+interface WatchParts {
   readonly watch?: typeof watch;
   readonly foldersMax?: number;
   /** A folder that came later cannot be watched any more; told once. */

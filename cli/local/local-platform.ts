@@ -17,7 +17,7 @@ export interface LocalPlatform extends HandlerAddress {
 }
 
 /** A platform that answers. */
-export interface Running {
+interface Running {
   readonly pid: number;
   /** Null where its private port is off. */
   readonly privateOrigin: string | null;
@@ -33,7 +33,7 @@ interface LocalRecord extends Running {
 const answerMsMax = 3000;
 
 /** Folder of what is the user's on this machine: `PLATFORM_HOME`, else `~/.platform`. */
-export function userFolder({ env }: Shell): string {
+function userFolder({ env }: Shell): string {
   return env['PLATFORM_HOME'] || path.join(env['HOME'] || homedir(), '.platform');
 }
 
@@ -122,7 +122,7 @@ async function answers({ pid, port, privateOrigin, token }: LocalRecord): Promis
 }
 
 /** An answer of the private port: its status, and its JSON. */
-export interface PrivateAnswer<Body> {
+interface PrivateAnswer<Body> {
   readonly status: number;
   readonly body: Body;
 }

@@ -11,7 +11,7 @@ import { configIn } from './project.ts';
 import { placeOf, readRepository } from './repository.ts';
 
 /** What the user said. */
-export interface Choice {
+interface Choice {
   /** Where the command looks, absolute. */
   readonly folder: string;
   readonly config?: string | undefined;

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 
 /** Where a folder stands in its repository. */
-export interface GitPlace {
+interface GitPlace {
   /** Null: no branch is checked out (a detached HEAD). */
   readonly branch: string | null;
   /**

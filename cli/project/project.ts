@@ -29,7 +29,7 @@ export interface Project {
 }
 
 /** The errors of a configuration file as one failure. */
-export class ConfigError extends Error {
+class ConfigError extends Error {
   readonly errors: readonly CliError[];
 
   constructor(errors: readonly CliError[]) {

@@ -9,7 +9,7 @@ const foldersMax = 5000;
 const depthMax = 8;
 
 /** Where a folder stands. */
-export interface Place {
+interface Place {
   /**
    * The folder with `.git`, else the nearest with a workspace manifest, else the folder itself: what `base` is relative
    * to.

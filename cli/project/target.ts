@@ -29,7 +29,7 @@ export function nameOf(project: Project, flag: string | undefined): string {
 }
 
 /** A project that is deployed on the platform of this machine. */
-export interface Deployed {
+interface Deployed {
   readonly platform: LocalPlatform;
   readonly route: RouteRecord;
 }

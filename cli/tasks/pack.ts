@@ -81,7 +81,7 @@ function stageProgram(folder: string): string {
 }
 
 /** Whether Node itself loads this file. */
-export function isHostModule(file: string): boolean {
+function isHostModule(file: string): boolean {
   return file.endsWith('.ts') && !file.endsWith('.d.ts') && !bundledFolders.some((prefix) => file.startsWith(prefix));
 }
 

@@ -2,7 +2,7 @@
 // `line`, `column` and `frame` themselves and are printed the same way. No stack is shown unless PLATFORM_DEBUG=1.
 
 /** Where in the user's files something is wrong. Lines and columns count from 1. */
-export interface Location {
+interface Location {
   readonly file?: string | undefined;
   readonly line?: number | undefined;
   readonly column?: number | undefined;

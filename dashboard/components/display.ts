@@ -47,7 +47,7 @@ export function table<Row>(
   );
 }
 
-export type Mood = 'good' | 'warn' | 'bad' | 'faint';
+type Mood = 'good' | 'warn' | 'bad' | 'faint';
 
 /** A short word in the colour of its meaning. */
 export function badge(text: string, mood: Mood): HTMLElement {

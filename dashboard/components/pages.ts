@@ -4,7 +4,7 @@ import { button } from './controls.ts';
 import { element } from './element.ts';
 
 /** Where a list stands. */
-export interface Pages {
+interface Pages {
   /** What asks for the page that is shown, such as `&cursor=abc`; empty for the first. */
   readonly query: string;
   /** Of the page that is shown, from 1. */

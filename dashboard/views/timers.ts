@@ -17,7 +17,7 @@ interface Timer {
 }
 
 /** An event that has ended. */
-export interface Execution {
+interface Execution {
   readonly at: number;
   readonly id: string;
   readonly outcome: string;
@@ -26,7 +26,7 @@ export interface Execution {
 }
 
 /** A table of events that have ended. */
-export function executions(list: readonly Execution[]): HTMLElement {
+function executions(list: readonly Execution[]): HTMLElement {
   return table<Execution>(
     'Fired since dev was started',
     [

@@ -16,7 +16,7 @@ interface Sweeping {
 type Claiming<Row extends Message | DueTimer | Run> = { readonly claims: ClaimSource<Row> };
 
 /** Where events wait. */
-export interface BrokerStores<M extends Message, T extends DueTimer, R extends Run> {
+interface BrokerStores<M extends Message, T extends DueTimer, R extends Run> {
   readonly queue: QueueLedger<M> & Claiming<M> & Sweeping;
   readonly timer: TimerLedger<T> & Claiming<T>;
   readonly cron: TimerLedger<T> & Claiming<T>;
@@ -24,7 +24,7 @@ export interface BrokerStores<M extends Message, T extends DueTimer, R extends R
 }
 
 /** What a broker is made of. */
-export interface BrokerParts<M extends Message, T extends DueTimer, R extends Run> extends WorkParts {
+interface BrokerParts<M extends Message, T extends DueTimer, R extends Run> extends WorkParts {
   readonly stores: BrokerStores<M, T, R>;
   readonly wake: Wake;
   readonly presence: Presence;
@@ -49,7 +49,7 @@ const sweepMs = 600_000;
  * How long events of a kind are claimed at a time. It is renewed while they run; it ends that long after the broker's
  * death.
  */
-export function leaseMs(kind: EventKind, cpu: CpuLimits = defaultCpuLimits): number {
+function leaseMs(kind: EventKind, cpu: CpuLimits = defaultCpuLimits): number {
   return Math.max(leaseMsLeast, ...plans.map((plan) => cpu[kind][plan] + leaseMarginMs));
 }
 

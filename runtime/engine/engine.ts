@@ -26,7 +26,7 @@ import { Pool } from './isolates/pool.ts';
 import { loadSnapshot } from './isolates/snapshot.ts';
 
 /** Choices of a root. */
-export interface EngineOptions {
+interface EngineOptions {
   readonly limits: Limits;
   readonly egress: EgressPolicy;
   /** Name servers of workers' requests; those of the system by default. */

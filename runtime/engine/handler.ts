@@ -71,7 +71,7 @@ export interface HandlerParts {
 }
 
 /** How the start of a worker went, and what it wrote meanwhile. */
-export interface CheckEnd {
+interface CheckEnd {
   readonly outcome: Outcome;
   readonly lines: readonly LogLine[];
 }

@@ -15,7 +15,7 @@ interface Shelf {
 }
 
 /** A cache that can be looked into. */
-export interface MemoryCache extends CacheStore {
+interface MemoryCache extends CacheStore {
   /** What a project's keys with a prefix have, the one used last at the end. */
   list(project: string, prefix: string, limit: number): { key: string; bytes: number; expiresAt: number }[];
 }

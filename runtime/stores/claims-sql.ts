@@ -6,7 +6,7 @@ import type { ClaimedRow, ClaimSource } from '#postgres/claim-loop.ts';
 import { likePrefix, oneOf, type Sql } from './sql.ts';
 
 /** Kinds of lanes. */
-export type LaneKind = 'queue' | 'timer' | 'cron' | 'workflow';
+type LaneKind = 'queue' | 'timer' | 'cron' | 'workflow';
 
 /** Columns that every claimed row has. */
 export interface LaneRow extends ClaimedRow {
@@ -97,7 +97,7 @@ export function createLanes(sql: Sql, kind: LaneKind): Lanes {
 }
 
 /** What claims are made with. */
-export interface ClaimOptions {
+interface ClaimOptions {
   readonly sql: Sql;
   readonly kind: LaneKind;
   readonly table: 'queue_message' | 'timer' | 'workflow_execution';

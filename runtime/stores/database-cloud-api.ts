@@ -77,14 +77,14 @@ export function cloudName(prefix: string, { namespace, resource }: DatabasePlace
 }
 
 /** What a new database begins with. */
-export interface CloudSeed {
+interface CloudSeed {
   readonly type: 'database';
   readonly name: string;
   /** A moment of the past. */
   readonly timestamp?: string;
 }
 
-export interface DatabaseCloudApi {
+interface DatabaseCloudApi {
   /** Address of a database, which is made when it is not there. */
   addressOf(place: DatabasePlace): Promise<string>;
   /** @throws {PlatformError} `conflict` when it is there already. */

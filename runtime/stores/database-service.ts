@@ -11,7 +11,7 @@ import { ops, type Verdict } from '../databases/protocol/frames.ts';
 import { DatabaseLink, type Sent } from './database-link.ts';
 
 /** Where the service is. */
-export type DatabaseAddress =
+type DatabaseAddress =
   | { readonly socketPath: string }
   | { readonly host: string; readonly port: number; readonly token: string; readonly tls?: { readonly ca?: string } };
 

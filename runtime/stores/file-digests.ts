@@ -8,7 +8,7 @@ import type { FileDigests } from '../engine/bindings/fs.ts';
 const turnBytes = 256 * 1024;
 
 /** Digests under way. */
-export interface Digests {
+interface Digests {
   update(bytes: Uint8Array): void;
   /** The same of many bytes, with turns for others in between. */
   updateInTurns(bytes: Uint8Array): Promise<void>;

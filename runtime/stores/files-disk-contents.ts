@@ -30,7 +30,7 @@ const gatheredBytesMin = 512 * 1024;
 const orphanMs = 24 * 60 * 60 * 1000;
 
 /** Files below a folder. */
-export interface Contents {
+interface Contents {
   /**
    * Durable when it answers; the bytes of a body are its own, and gone then. @throws {PlatformError} `invalid_argument`
    * for a digest that differs or too many bytes.

@@ -49,7 +49,7 @@ const attemptsMax = 100;
 const at = 'namespace = ? AND resource = ? AND key = ?';
 
 /** How {@link openFilesDisk} keeps files. */
-export interface FilesDiskOptions {
+interface FilesDiskOptions {
   /** What a namespace may keep, parts of uploads included. */
   readonly namespaceBytesMax?: number;
   /** Of the disk. */

@@ -12,7 +12,7 @@ import { createDigests } from './file-digests.ts';
 import { contentOf, escapeXml, openBucket, refusal, unavailable, unquote, type BucketOptions } from './s3-bucket.ts';
 
 /** A bucket, and how files lie in it. */
-export interface S3Options extends BucketOptions {
+interface S3Options extends BucketOptions {
   /** Below which all keys lie, without slashes at its ends; '' for none. */
   readonly prefix: string;
   /** What the uploads of a namespace hold in memory, before all but the eldest wait. */

@@ -3,7 +3,7 @@
 // commit cost more than what they carry. It knows nothing of what it carries.
 
 /** How trips are made. */
-export interface FlightOptions<Item> {
+interface FlightOptions<Item> {
   /** Makes one trip with all of these, and settles each; never rejects. */
   readonly fly: (items: readonly Item[]) => Promise<void>;
   /** Items of one trip. */
@@ -20,7 +20,7 @@ export interface FlightOptions<Item> {
 }
 
 /** Items on their way. */
-export interface Flights<Item> {
+interface Flights<Item> {
   add(item: Item): void;
 }
 

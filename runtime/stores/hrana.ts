@@ -17,7 +17,7 @@ export interface HranaStatement {
 }
 
 /** When a step of a batch runs: `step` is the number of an earlier one. */
-export type HranaCondition =
+type HranaCondition =
   | { readonly type: 'ok' | 'error'; readonly step: number }
   | { readonly type: 'not'; readonly cond: HranaCondition };
 

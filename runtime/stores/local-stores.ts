@@ -10,7 +10,7 @@ import { boundState, stateBounds } from './project-bounds.ts';
 import { openStateSqlite } from './state-sqlite.ts';
 
 /** Open stores. */
-export interface LocalStores {
+interface LocalStores {
   readonly stores: BindingStores;
   close(): void;
 }

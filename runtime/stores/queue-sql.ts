@@ -10,7 +10,7 @@ import { oneOf, type Sql } from './sql.ts';
 import { createTurns } from './turns.ts';
 
 /** A claimed message. */
-export interface MessageRow extends LaneRow {
+interface MessageRow extends LaneRow {
   readonly message_id: string;
   readonly payload: string;
   readonly sent_at: number;
@@ -22,7 +22,7 @@ export interface MessageRow extends LaneRow {
 }
 
 /** The broker's side of queues. */
-export interface QueueDeliveries {
+interface QueueDeliveries {
   readonly lanes: Lanes;
   readonly claims: Claims<MessageRow>;
   acknowledge(rows: readonly MessageRow[]): Promise<void>;

@@ -18,7 +18,7 @@ export interface BucketOptions {
 const attemptsMax = 3;
 
 /** One request. */
-export interface BucketRequest {
+interface BucketRequest {
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE' | 'HEAD';
   readonly key?: string;
   readonly query?: Readonly<Record<string, string>>;
@@ -27,7 +27,7 @@ export interface BucketRequest {
 }
 
 /** A bucket to ask. */
-export interface Bucket {
+interface Bucket {
   /** @throws {PlatformError} `binding_unavailable` when there is no answer. */
   send(request: BucketRequest): Promise<Response>;
   /** An answer that must be a success. @throws {PlatformError} as {@link refusal} says. */

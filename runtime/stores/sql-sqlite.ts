@@ -53,7 +53,7 @@ CREATE INDEX outbox_database_due ON outbox_database (check_at);`,
 ];
 
 /** The tables of bindings in a file. */
-export interface SqliteSql extends Sql {
+interface SqliteSql extends Sql {
   readonly technology: 'sqlite';
   close(): Promise<void>;
 }

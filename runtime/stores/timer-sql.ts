@@ -11,7 +11,7 @@ import { createClaims, createLanes, type Claims, type LaneRow, type Lanes } from
 import { prefixEnd, type Sql } from './sql.ts';
 
 /** A claimed timer or schedule. */
-export interface TimerRow extends LaneRow {
+interface TimerRow extends LaneRow {
   readonly timer_id: string;
   readonly scheduled_at: number;
   readonly payload: string | null;
@@ -25,7 +25,7 @@ export interface TimerRow extends LaneRow {
 }
 
 /** A schedule as a deployment declares it. */
-export interface DeclaredCron {
+interface DeclaredCron {
   readonly name: string;
   readonly schedule: string;
   readonly timezone: string;
@@ -34,7 +34,7 @@ export interface DeclaredCron {
 }
 
 /** A schedule as operators see it. */
-export interface CronStatus {
+interface CronStatus {
   readonly name: string;
   readonly schedule: string;
   readonly timezone: string;
@@ -44,7 +44,7 @@ export interface CronStatus {
 }
 
 /** The broker's side of timers, or of cron. */
-export interface TimerDeliveries {
+interface TimerDeliveries {
   readonly lanes: Lanes;
   readonly claims: Claims<TimerRow>;
   /**
@@ -54,7 +54,7 @@ export interface TimerDeliveries {
 }
 
 /** The schedules of deployments. */
-export interface CronStore extends TimerDeliveries {
+interface CronStore extends TimerDeliveries {
   /** Makes the schedules of a project those of its current deployment; one that did not change keeps its next time. */
   declare(
     place: TimerPlace,

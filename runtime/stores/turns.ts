@@ -3,10 +3,10 @@
 // would wait behind it.
 
 /** Runs work of an owner when it is its turn. */
-export type Turns = <Result>(owner: string, work: () => Promise<Result>) => Promise<Result>;
+type Turns = <Result>(owner: string, work: () => Promise<Result>) => Promise<Result>;
 
 /** Statements of one project at a time, on each engine: less than half of its connections. */
-export const turnsAtOnce = 4;
+const turnsAtOnce = 4;
 
 export function createTurns(atOnce = turnsAtOnce): Turns {
   const owners = new Map<string, { running: number; readonly waiting: (() => void)[] }>();

@@ -6,7 +6,7 @@ import { createClaims, type Claims, type LaneRow, type Lanes } from './claims-sq
 import type { Sql } from './sql.ts';
 
 /** A claimed run. */
-export interface ExecutionRow extends LaneRow {
+interface ExecutionRow extends LaneRow {
   readonly execution_id: string;
   readonly deployment: string;
   readonly input: string;
@@ -18,7 +18,7 @@ export interface ExecutionRow extends LaneRow {
 }
 
 /** What became of a stretch of a run. */
-export type StretchEnd =
+type StretchEnd =
   | { readonly status: 'completed'; readonly output: string }
   | { readonly status: 'failed'; readonly error: string }
   | { readonly status: 'suspended' };

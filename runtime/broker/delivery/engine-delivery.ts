@@ -4,7 +4,7 @@ import type { EventKind } from '../../engine/invocation/delivery.ts';
 import type { EventEnd } from './delivery.ts';
 
 /** Where the private port is. */
-export interface PrivateAddress {
+interface PrivateAddress {
   readonly origin: string;
   readonly token: string | null;
   /** Events on their way at a time. */

@@ -14,7 +14,7 @@ interface DeclaredCron {
 }
 
 /** What recipients are made of. */
-export interface RecipientsParts {
+interface RecipientsParts {
   readonly cron: {
     declare(
       place: { namespace: string; resource: string },

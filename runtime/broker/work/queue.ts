@@ -140,7 +140,7 @@ export function createQueueWork<Row extends Message>(
  * Messages of one queue and sender together. One that is tried again comes alone: its neighbours do not suffer from it
  * twice.
  */
-export function groupMessages<Row extends Message>(rows: readonly Row[], most: number): Row[][] {
+function groupMessages<Row extends Message>(rows: readonly Row[], most: number): Row[][] {
   const open = new Map<string, Row[]>();
   const groups: Row[][] = [];
   for (const row of rows) {

@@ -27,7 +27,7 @@ export interface Run {
 }
 
 /** A step that a run has behind it, or waits for. */
-export interface KnownStep {
+interface KnownStep {
   readonly name: string;
   readonly kind: string;
   readonly status: string;

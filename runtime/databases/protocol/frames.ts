@@ -94,7 +94,7 @@ export function answerFrame(id: number, kind: number, payload: string | Uint8Arr
 }
 
 /** A request as it came in; `payload` is a view that is valid until the next chunk. */
-export interface RequestFrame {
+interface RequestFrame {
   readonly id: number;
   readonly op: number;
   readonly name: string;
@@ -119,7 +119,7 @@ export function readRequest(frame: Buffer): RequestFrame {
   };
 }
 
-export interface AnswerFrame {
+interface AnswerFrame {
   readonly id: number;
   readonly kind: number;
   readonly cpuMs: number;

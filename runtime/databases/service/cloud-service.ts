@@ -16,7 +16,7 @@ interface Place {
 }
 
 /** What it serves: `createDatabaseCloud` of runtime/stores/database-cloud.ts. */
-export interface CloudDatabases {
+interface CloudDatabases {
   run(place: Place, op: number, transaction: number, payload: string): Promise<string | Uint8Array>;
   migrate(place: Place, files: readonly (readonly [string, string])[]): Promise<string[]>;
   backup(place: Place, file: string): Promise<{ bytes: number }>;
@@ -29,7 +29,7 @@ export interface CloudDatabases {
   close(): void;
 }
 
-export interface CloudServiceOptions {
+interface CloudServiceOptions {
   readonly databases: CloudDatabases;
   readonly limits: DatabaseLimits;
   /** As of the other service. */

@@ -3,9 +3,7 @@
 import { createHash } from 'node:crypto';
 
 /** Where a database is at home. */
-export type Home =
-  | { readonly kind: 'shared'; readonly index: number }
-  | { readonly kind: 'own'; readonly index: number };
+type Home = { readonly kind: 'shared'; readonly index: number } | { readonly kind: 'own'; readonly index: number };
 
 interface Suspect {
   readonly own: number;

@@ -9,7 +9,7 @@ import { NOTE_FD, type ShardNote } from '../shard/running.ts';
 import { nodeCommand } from '#core/node-command.ts';
 import type { ShardOptions } from '../shard/shard.ts';
 
-export interface ShardProcessParts {
+interface ShardProcessParts {
   /** For its sockets. */
   readonly folder: string;
   readonly options: Omit<ShardOptions, 'socketPath'>;
@@ -17,7 +17,7 @@ export interface ShardProcessParts {
 }
 
 /** Where a shard listens, and its name until it ends. */
-export interface ShardAddress {
+interface ShardAddress {
   readonly shard: string;
   readonly path: string;
 }

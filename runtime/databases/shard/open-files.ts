@@ -11,7 +11,7 @@ import { kinds, ops } from '../protocol/frames.ts';
 /** As of `ops.pending`. */
 const noMessages = '{"rows":[]}';
 
-export interface OpenFilesParts {
+interface OpenFilesParts {
   readonly limits: DatabaseLimits;
   /** Of the disk. */
   readonly space: FreeSpace;

@@ -5,7 +5,7 @@
 export const NOTE_FD = 4;
 
 /** Connections of one shard at a time. */
-export const CONNECTIONS_MAX = 1024;
+const CONNECTIONS_MAX = 1024;
 
 /** Indices into the shared memory. */
 export const field = {

@@ -7,7 +7,7 @@ import { answerFrame, FrameReader, kinds, ops, readRequest } from '../protocol/f
 import type { OpenFiles } from './open-files.ts';
 import { field } from './running.ts';
 
-export interface ShardConnectionParts {
+interface ShardConnectionParts {
   readonly socket: Socket;
   /** Its place in the shared memory. */
   readonly place: number;

@@ -27,7 +27,7 @@ export interface Prepared {
 }
 
 /** How a file is opened. */
-export interface ConnectionOptions {
+interface ConnectionOptions {
   readonly path: string;
   readonly limits: DatabaseLimits;
   /** `normal` survives the death of the process, `full` the loss of power too. */

@@ -109,7 +109,7 @@ export async function backupTo(file: string, target: string): Promise<number> {
 }
 
 /** What became of a branch. */
-export interface Branch {
+interface Branch {
   readonly bytes: number;
   /** The file system shares the blocks. */
   readonly shared: boolean;

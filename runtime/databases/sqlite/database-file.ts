@@ -30,7 +30,7 @@ export interface Job {
 }
 
 /** What a database file needs. */
-export interface DatabaseFileParts {
+interface DatabaseFileParts {
   readonly path: string;
   readonly limits: DatabaseLimits;
   /** Of the disk. */

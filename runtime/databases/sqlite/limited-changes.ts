@@ -5,7 +5,7 @@ import { SqlRefusal } from '#core/database-request.ts';
 import { nextToken, type Token } from './sql-text.ts';
 
 /** What has to be known of a table: how its rows are told apart. */
-export interface TableShape {
+interface TableShape {
   /** `table`, `view`, `virtual`, `shadow`. */
   readonly type: string;
   readonly withoutRowid: boolean;
@@ -15,7 +15,7 @@ export interface TableShape {
 }
 
 /** A statement that only lacks the words. */
-export interface LimitedChange {
+interface LimitedChange {
   readonly table: string;
   /** The statement without `LIMIT` that changes the same rows. @throws {SqlRefusal} where there is none. */
   spellOut(shape: TableShape): string;

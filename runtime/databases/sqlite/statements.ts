@@ -7,7 +7,7 @@ import { splitStatements } from './sql-text.ts';
 import { isCorruption, toRefusal } from './sqlite-errors.ts';
 
 /** What they need. */
-export interface StatementsParts {
+interface StatementsParts {
   readonly limits: DatabaseLimits;
   /** Number of the process, for `meta.served_by`. */
   readonly shard: number;

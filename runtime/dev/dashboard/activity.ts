@@ -2,7 +2,7 @@
 // listen. dev.ts writes, events.ts of the dashboard reads.
 
 /** Something that happened. */
-export type Happening =
+type Happening =
   | {
       readonly type: 'request';
       readonly method: string;
@@ -30,7 +30,7 @@ export type Happening =
 export type Noted = Happening & { readonly seq: number; readonly at: number };
 
 /** Bounds of it. */
-export interface ActivityLimits {
+interface ActivityLimits {
   /** Happenings that are kept. */
   readonly recordsMax: number;
   /** Characters of a log line or a path. */

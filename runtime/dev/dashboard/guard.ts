@@ -3,7 +3,7 @@
 // server.ts calls it.
 
 /** What of a request decides. */
-export interface Asking {
+interface Asking {
   readonly host: string | undefined;
   readonly origin: string | undefined;
   /** `sec-fetch-site`. */

@@ -15,7 +15,7 @@ import type { Route } from '../../engine/router/route-table.ts';
 import type { Exchange } from '../../engine/http/listener.ts';
 
 /** What the dashboard is joined to. */
-export interface LocalDashboardParts {
+interface LocalDashboardParts {
   readonly project: string;
   readonly namespace: string;
   readonly branch: string;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { rolldown } from 'rolldown';
 
 /** A file of the page. */
-export interface PageFile {
+interface PageFile {
   readonly type: string;
   readonly content: string;
 }

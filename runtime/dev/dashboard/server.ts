@@ -14,7 +14,7 @@ import { rpcRoutes } from './rpc.ts';
 import { waitingRoutes } from './waiting.ts';
 
 /** An open dashboard. */
-export interface Dashboard {
+interface Dashboard {
   readonly port: number;
   close(): Promise<void>;
 }

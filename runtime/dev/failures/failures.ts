@@ -8,7 +8,7 @@ import type { FailureResponse } from '../../engine/invocation/outcome.ts';
 import type { Exchange } from '../../engine/http/listener.ts';
 
 /** Answers with errors. */
-export interface DevFailures {
+interface DevFailures {
   /** A request whose invocation failed. */
   readonly explain: Explain;
   /** A request that nothing can serve, since the project does not build. */

@@ -6,7 +6,7 @@ import { startDatabaseService, type DatabaseService } from '../../databases/serv
 import { createDatabaseClient, type DatabaseClient, type DatabaseOwner } from '../../stores/database-service.ts';
 
 /** Databases below a folder. */
-export interface LocalDatabases {
+interface LocalDatabases {
   readonly store: DatabaseStore;
   readonly migrate: DatabaseOwner['migrate'];
   close(): Promise<void>;

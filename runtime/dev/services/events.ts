@@ -16,7 +16,7 @@ import { openEventsSqlite, type EventStores } from '../../stores/event-stores.ts
 import { boundQueue, queueBounds } from '../../stores/project-bounds.ts';
 
 /** What waits for a moment on a developer's machine. */
-export interface LocalEvents {
+interface LocalEvents {
   readonly bindings: EventBindingStores;
   /** For a dashboard. */
   readonly stores: EventStores;
@@ -28,7 +28,7 @@ export interface LocalEvents {
 }
 
 /** How to open them. */
-export interface LocalEventsOptions {
+interface LocalEventsOptions {
   /** `.platform` of the project or its workspace. */
   readonly folder: string;
   readonly namespace: string;

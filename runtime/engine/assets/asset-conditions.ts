@@ -52,7 +52,7 @@ export interface FilePart {
 /**
  * What a request asks for of a file: the whole, some parts in the order of the file, or only parts that are not there.
  */
-export type RangeResult =
+type RangeResult =
   | { readonly kind: 'whole' }
   | { readonly kind: 'parts'; readonly parts: readonly FilePart[] }
   | { readonly kind: 'unsatisfiable' };

@@ -47,7 +47,7 @@ export function decodedPath(target: string): string | null {
 }
 
 /** What a path leads to: a file's key in the manifest, or the canonical path to redirect to. */
-export type AssetTarget = { readonly file: string } | { readonly redirect: string };
+type AssetTarget = { readonly file: string } | { readonly redirect: string };
 
 /**
  * The file of a decoded path. HTML answers on its name without `.html`, folders with a slash at the end; the other

@@ -34,7 +34,7 @@ const cacheBytesMax = 64 * 1024 * 1024;
 const chunkBytes = 64 * 1024;
 
 /** A request whose host is known: rules may depend on it. */
-export interface HostedRequest extends AssetRequest {
+interface HostedRequest extends AssetRequest {
   /** Lower case, with port if any. */
   readonly host: string;
 }
@@ -42,7 +42,7 @@ export interface HostedRequest extends AssetRequest {
 type AssetForm = Pick<AssetFile, 'hash' | 'bytes'>;
 
 /** A part of a file, or all of it; `end` is exclusive. */
-export interface AssetBody {
+interface AssetBody {
   readonly file: StoredFile;
   readonly start: number;
   readonly end: number;

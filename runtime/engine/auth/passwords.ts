@@ -14,7 +14,7 @@ const HASH_MS = 35;
 const WAITING_MAX = 50;
 
 /** The passwords of one project. */
-export interface Passwords {
+interface Passwords {
   hash(password: string): Promise<string>;
   verify(given: { readonly hash: string; readonly password: string }): Promise<boolean>;
 }

@@ -4,7 +4,7 @@ import { PlatformError } from '#core/errors.ts';
 import type { HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
 
 /** A static file's answer, without a socket. The asset server and an artifact, joined by handler.ts. */
-export interface AssetSource {
+interface AssetSource {
   /** Always an answer: 404 or 405 where there is no file. */
   answer(request: { method: string; target: string; host: string; header(name: string): string | null }): {
     status: number;

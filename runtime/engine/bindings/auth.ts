@@ -135,7 +135,7 @@ export function createAuthCalls(namespace: string, store: AuthStore): Readonly<R
 }
 
 /** JSON of the fields an app keeps with a user. @throws {PlatformError} `invalid_argument`. */
-export function toMetadata(value: unknown): string {
+function toMetadata(value: unknown): string {
   const text = JSON.stringify(value === undefined || value === null ? {} : toRecord(value));
   if (Buffer.byteLength(text) > metadataBytesMax)
     throw invalid(`metadata has ${Buffer.byteLength(text)} bytes as JSON, and may have ${metadataBytesMax}`);

@@ -22,7 +22,7 @@ export interface BranchStores {
 }
 
 /** A branch that is over. */
-export interface RemovedBranch {
+interface RemovedBranch {
   readonly project: string;
   readonly branch: string;
   /** What each of its deployments declared, those that are long gone included. */

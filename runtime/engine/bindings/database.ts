@@ -45,7 +45,7 @@ const isWithoutMessages = /^\{"m":\[\d+\]\}$/;
 const opsOfWorkers = new Set<number>(Object.values(databaseOps));
 
 /** What a deployment's databases need to send messages. */
-export interface DatabaseMessages {
+interface DatabaseMessages {
   readonly outbox: Outbox;
   /** The queues of the deployment. */
   readonly queues: BindingScope;

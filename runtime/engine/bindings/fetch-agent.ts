@@ -6,7 +6,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Agent, buildConnector, Dispatcher } from 'undici';
 
 /** What is loaded. */
-export interface FetchLibrary {
+interface FetchLibrary {
   readonly Agent: new (options: Agent.Options) => Agent;
   readonly buildConnector: typeof buildConnector;
 }

@@ -125,7 +125,7 @@ export interface FileStore {
 }
 
 /** Hex digits of each digest that a file may be written with. */
-export const digestChars = { md5: 32, sha1: 40, sha256: 64, sha384: 96, sha512: 128 } as const;
+const digestChars = { md5: 32, sha1: 40, sha256: 64, sha384: 96, sha512: 128 } as const;
 
 /** Limits of the binding. */
 export const fileLimits = {

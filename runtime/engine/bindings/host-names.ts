@@ -11,7 +11,7 @@ import { PlatformError } from '#core/errors.ts';
 import { mayConnect, type EgressPolicy } from './egress.ts';
 
 /** Where names are looked up. */
-export interface HostNameSources {
+interface HostNameSources {
   /** Addresses of name servers, each with a port where it is not 53; none: those of the system. */
   readonly servers: readonly string[];
   readonly hostsFile?: string;

@@ -35,7 +35,7 @@ export interface NewMessage {
 }
 
 /** How a queue stands. */
-export interface QueueMetrics {
+interface QueueMetrics {
   /** Messages that wait or are being delivered. */
   readonly backlogCount: number;
   readonly backlogBytes: number;

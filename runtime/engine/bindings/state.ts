@@ -15,7 +15,7 @@ export interface StatePlace {
 }
 
 /** What a key has. */
-export interface StateRecord {
+interface StateRecord {
   /** Text and bytes come back as what they were put. */
   readonly value: string | Uint8Array;
   /** JSON, or null. */
@@ -30,7 +30,7 @@ export interface StoredState extends StateRecord {
 }
 
 /** A key of a page. */
-export interface StateKey {
+interface StateKey {
   readonly name: string;
   readonly expiresAt: number | null;
   readonly metadata: string | null;

@@ -16,7 +16,7 @@ export interface TimerPlace {
 }
 
 /** A timer as it is set. */
-export interface NewTimer {
+interface NewTimer {
   readonly id: string;
   /** ms since 1970. */
   readonly dueAt: number;

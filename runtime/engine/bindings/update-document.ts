@@ -3,7 +3,7 @@
 import { invalid } from './arguments.ts';
 
 /** A parsed update: operators in the order in which they apply. */
-export type UpdateDocument = readonly {
+type UpdateDocument = readonly {
   readonly operator: Operator;
   readonly path: readonly string[];
   readonly value: unknown;

@@ -12,7 +12,7 @@ import { withTrace } from './trace-headers.ts';
 import { check, FORBIDDEN, redirectTarget, REDIRECTS_MAX, reply } from './fetch.ts';
 
 /** What these calls are made of. */
-export interface WebSocketParts {
+interface WebSocketParts {
   readonly policy: EgressPolicy;
   /** Of host names, under the same policy. */
   readonly lookup: LookupFunction;

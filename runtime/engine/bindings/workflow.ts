@@ -13,7 +13,7 @@ export interface WorkflowPlace {
   readonly resource: string;
 }
 
-export type ExecutionStatus = 'pending' | 'running' | 'paused' | 'completed' | 'failed' | 'cancelled';
+type ExecutionStatus = 'pending' | 'running' | 'paused' | 'completed' | 'failed' | 'cancelled';
 
 /** A run. Values are JSON. */
 export interface StoredExecution {

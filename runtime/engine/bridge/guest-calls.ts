@@ -14,7 +14,7 @@ import {
 import type { Failure, Part } from './protocol.ts';
 
 /** What the calls of an isolate need. */
-export interface GuestCallsParts {
+interface GuestCallsParts {
   readonly handlers: HostHandlers;
   /** How many may be under way. */
   readonly callsMax: number;
@@ -27,7 +27,7 @@ export interface GuestCallsParts {
  * What a waiting guest gets, copied as a whole, or why it gets nothing; and the CPU that it cost, which the guest adds
  * to its own.
  */
-export type WaitingReply =
+type WaitingReply =
   | { readonly value: unknown; readonly parts: readonly Uint8Array[]; readonly cpuMs: number }
   | { readonly failure: Failure; readonly cpuMs: number };
 

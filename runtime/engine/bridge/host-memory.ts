@@ -4,7 +4,7 @@
 import { PlatformError } from '#core/errors.ts';
 
 /** Bounds of the ledger. */
-export interface HostMemoryLimits {
+interface HostMemoryLimits {
   readonly hostMemoryMb: number;
   readonly engineHostMemoryMb: number;
 }

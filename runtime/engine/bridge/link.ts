@@ -42,7 +42,7 @@ export interface LinkEvents {
 }
 
 /** What a link is made of. */
-export interface LinkParts {
+interface LinkParts {
   /** Of the deployment. */
   readonly memory: HostMemory;
   readonly handlers: HostHandlers;

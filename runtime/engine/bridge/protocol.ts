@@ -251,10 +251,6 @@ export class Inbox {
   }
 }
 
-/** Events that are no requests, as the guest is told of them (guest/events/, one module each). */
-export const eventKinds = ['queue', 'timer', 'cron', 'workflow'] as const;
-export type EventKind = (typeof eventKinds)[number];
-
 /** How an error crosses the border: never a stack of the host, never a cause. */
 export interface Failure {
   readonly code: string;

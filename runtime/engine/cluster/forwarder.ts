@@ -25,7 +25,7 @@ import {
 import { Link } from './link.ts';
 
 /** What becomes of requests that cannot be forwarded after all. */
-export interface ForwarderParts {
+interface ForwarderParts {
   /** Serve it in this engine: nothing has happened to it yet, or nothing that may not happen twice. */
   readonly serveHere: (deployment: string, exchange: Exchange) => void;
   /** Its engine died before it answered. */

@@ -31,7 +31,7 @@ export interface Whereabouts {
   }[];
 }
 
-export interface PlacementParts {
+interface PlacementParts {
   /** Number of this engine among those that serve. */
   readonly place: () => number | null;
   readonly forwarder: Forwarder;

@@ -21,7 +21,7 @@ import {
 import type { Link } from './link.ts';
 
 /** Fields of a request, as they came. */
-export interface ReceivedRequest {
+interface ReceivedRequest {
   readonly method: string;
   readonly target: string;
   readonly host: string;

@@ -17,7 +17,7 @@ export interface Receiver {
   close(): void;
 }
 
-export interface ReceiverParts {
+interface ReceiverParts {
   /** Path of the Unix socket. */
   readonly path: string;
   /** The platform's own domains: no cookie may be for all of their hosts. */

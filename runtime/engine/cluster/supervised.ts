@@ -15,7 +15,7 @@ import type { FromEngine, ToEngine } from '../../supervisor/engines/messages.ts'
 import type { DeploymentKey } from '../../supervisor/private-port/state.ts';
 
 /** What supervision works on. */
-export interface SupervisedParts {
+interface SupervisedParts {
   readonly supervision: Supervision;
   readonly limits: Limits;
   /** The platform's own. */

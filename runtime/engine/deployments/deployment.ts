@@ -53,7 +53,7 @@ export interface RequestRecord {
 }
 
 /** Why a request failed, as the author of its worker sees it. */
-export interface Explained {
+interface Explained {
   /** In words, without what the worker said. */
   readonly title: string;
   /** Of a thrown error. */

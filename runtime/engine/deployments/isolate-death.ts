@@ -6,7 +6,7 @@ import type { DeathReason } from '../isolates/isolate.ts';
 import type { EngineCounters } from '../metrics/counters.ts';
 
 /** A death, for all who hear of it. */
-export interface Death {
+interface Death {
   readonly outcome: Outcome;
   readonly message: string;
   readonly countsAs: keyof Pick<EngineCounters, 'isolatesFaulty' | 'isolatesOutOfMemory'> | null;

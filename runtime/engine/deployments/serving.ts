@@ -91,7 +91,7 @@ const HANDLES_MAX = 1000;
 const CALLS_MAX = 10_000;
 
 /** What the deployment hears of it. */
-export interface ServingHooks {
+interface ServingHooks {
   /** An invocation that lost its isolate before it had any effect. */
   readonly onRestart: (invocation: AnyInvocation) => void;
   /** The worker is loaded. */

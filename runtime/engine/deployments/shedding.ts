@@ -3,7 +3,7 @@
 // compares one number. Pure.
 
 /** What saturates an engine. */
-export interface SheddingLimits {
+interface SheddingLimits {
   /** Requests of all deployments that run or wait. */
   readonly engineRequestsMax: number;
   /** How long its event loop may be late, twice in a row. */

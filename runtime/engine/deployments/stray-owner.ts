@@ -7,7 +7,7 @@ import type { CallOwner } from '../bridge/host-calls.ts';
 const RENEWAL_MS = 10_000;
 
 /** What it needs. */
-export interface StrayParts {
+interface StrayParts {
   /** Of one budget; 0: no limit. */
   readonly limitMs: () => number;
   readonly settled: (cpuMs: number) => void;

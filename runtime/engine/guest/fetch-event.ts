@@ -29,7 +29,7 @@ export function fireOnGlobal(type: string, make: () => Event): boolean {
 }
 
 /** What such a listener gets. */
-export class FetchEvent {
+class FetchEvent {
   readonly type = 'fetch';
   readonly request: unknown;
   #context: ExecutionContext;

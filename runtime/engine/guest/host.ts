@@ -15,7 +15,7 @@ export interface HostBody {
 }
 
 /** Functions the host side provides; filled in once per isolate. */
-export interface Host {
+interface Host {
   /** An asynchronous host call; rejects with an Error (with `code`) made in this realm. */
   call(name: HostCallName, args: unknown, parts?: readonly Part[]): Promise<HostReply>;
   /** A synchronous host call, about 14 us. JSON-able arguments and result, or one part each way. */

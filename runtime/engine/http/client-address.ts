@@ -4,7 +4,7 @@
 import { BlockList, isIP, isIPv4 } from 'node:net';
 
 /** Headers of a request with the address of its client in them. */
-export type ClientHeaders = (headerBlock: string, remoteAddress: string) => string;
+type ClientHeaders = (headerBlock: string, remoteAddress: string) => string;
 
 /** Headers that state the client's address: replaced in every request. */
 const addressNames = new Set([

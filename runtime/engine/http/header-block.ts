@@ -92,7 +92,7 @@ export interface ResponseHead {
  * @throws {PlatformError} `illegal_response` for a name or value that may not be on the wire, or a bad
  *   `content-length`, which is said.
  */
-export function responseHead(block: string): ResponseHead {
+function responseHead(block: string): ResponseHead {
   if (block.length > blockCharsMax)
     throw new PlatformError('illegal_response', { what: `header block of more than ${blockCharsMax} bytes` });
   if (!legalBlock.test(block)) throw new PlatformError('illegal_response', { what: illegalHeader(block) });

@@ -7,7 +7,7 @@ import type { Outcome } from './outcome.ts';
 import { traceFrom, type TraceContext } from './trace.ts';
 
 /** How far an invocation is. `answered`: the response is out, `waitUntil` or its stream goes on. */
-export type Phase = 'waiting' | 'running' | 'answered' | 'over';
+type Phase = 'waiting' | 'running' | 'answered' | 'over';
 
 /** Keeps accounts of the CPU that the host spends for invocations. */
 export interface CpuMeter {

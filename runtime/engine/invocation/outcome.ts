@@ -33,7 +33,7 @@ export const failureCodes = [
 export type FailureCode = (typeof failureCodes)[number];
 
 /** What a worker threw. For its author's eyes only. */
-export interface Thrown {
+interface Thrown {
   readonly name: string;
   readonly message: string;
   /** As V8 wrote it. */

@@ -18,7 +18,7 @@ export interface AheadWorker {
 }
 
 /** What compiling ahead needs. */
-export interface CompileAheadOptions {
+interface CompileAheadOptions {
   readonly snapshot: Snapshot;
   readonly forms: CompiledForms;
   readonly memoryLimitMb: number;

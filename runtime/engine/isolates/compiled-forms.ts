@@ -15,7 +15,7 @@ export interface FormSource {
 }
 
 /** What forms are kept with. */
-export interface CompiledFormsOptions {
+interface CompiledFormsOptions {
   /** Private folder of the engine; `loadSnapshot` has seen to that. */
   readonly folder: string;
   /** Of the guest's snapshot: V8, its flags, and the guest that forms are made beside. */

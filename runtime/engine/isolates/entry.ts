@@ -40,7 +40,7 @@ export interface Enterable {
 export type EntryState = 'idle' | 'ready' | 'running' | 'again' | 'ahead' | 'ahead again';
 
 /** What a scheduler is made of. */
-export interface EntryOptions {
+interface EntryOptions {
   /** Places: entries that run at a time while none of them lasts. */
   readonly runningMax: number;
   readonly defer: (callback: () => void) => void;

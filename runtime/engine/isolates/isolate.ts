@@ -29,7 +29,7 @@ export interface IsolateParts {
 }
 
 /** What is counted of isolates: metrics/counters.ts. */
-export interface IsolateCounters {
+interface IsolateCounters {
   isolatesStarted: number;
   isolatesEvicted: number;
   /** @param requests that come in with an entry. */
@@ -37,7 +37,7 @@ export interface IsolateCounters {
 }
 
 /** What goes into the isolate with the next entry: emptied by it. */
-export interface Batch {
+interface Batch {
   meta: string;
   text: string;
   bytes: Uint8Array[];
@@ -76,7 +76,7 @@ export interface IsolateEvents {
 }
 
 /** A worker as it is loaded. */
-export interface WorkerCode {
+interface WorkerCode {
   readonly code: string;
   readonly vars: Readonly<Record<string, string>>;
   readonly bindings: Readonly<Record<string, string>>;

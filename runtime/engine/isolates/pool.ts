@@ -25,7 +25,7 @@ export interface Tenant {
 }
 
 /** Bounds of a pool. */
-export interface PoolLimits {
+interface PoolLimits {
   readonly isolatesMax: number;
   readonly engineMemoryMb: number;
   /** Blank isolates kept ready. */

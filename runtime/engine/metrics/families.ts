@@ -2,7 +2,7 @@
 // docs/operating.md is held against it by a test. Pure.
 
 /** How Prometheus reads a family. */
-export type FamilyType = 'counter' | 'gauge' | 'histogram';
+type FamilyType = 'counter' | 'gauge' | 'histogram';
 
 /** One row of {@link families}. */
 export interface Family {

@@ -13,7 +13,7 @@ import type { Route } from '../router/route-table.ts';
 import { answerJson, answerText, type InternalRoutes } from './internal-server.ts';
 
 /** What the routes lead to. */
-export interface InternalRouteParts {
+interface InternalRouteParts {
   readonly handler: Pick<Handler, 'deliver' | 'check'>;
   readonly kept: Pick<KeptLog, 'read'>;
   /** Whether a project is served as the record with this hash says. */

@@ -6,7 +6,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 const { createServer } = process.getBuiltinModule('node:http');
 
 /** Answers one route; what it throws is a 500. */
-export type InternalRoute = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
+type InternalRoute = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
 /** By method and path, without query: `GET /_platform/health`. */
 export type InternalRoutes = Readonly<Record<`${'GET' | 'POST'} /_platform/${string}`, InternalRoute>>;
 

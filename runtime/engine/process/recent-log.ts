@@ -6,7 +6,7 @@ import type { LogLine } from '../invocation/log.ts';
 import { outcomeLabel, outcomeLevel } from '../invocation/outcome.ts';
 
 /** A line as `platform logs` shows it. */
-export interface KeptLine {
+interface KeptLine {
   /** Counts up over all lines of the engine. */
   readonly seq: number;
   /** Milliseconds since 1970. */

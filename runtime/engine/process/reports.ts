@@ -6,7 +6,7 @@ import { watchEventLoop } from '../metrics/event-loop.ts';
 import { labels, type MetricsReport, type Sample } from '../metrics/report.ts';
 
 /** What the reports are about. */
-export interface ReportParts {
+interface ReportParts {
   readonly engine: Engine;
   readonly handler: Pick<Handler, 'load'>;
   /** Null until it listens. */
@@ -18,7 +18,7 @@ export interface ReportParts {
 }
 
 /** An engine's own part of `/_platform/status`. */
-export interface EngineStatus {
+interface EngineStatus {
   readonly pid: number;
   readonly uptimeMs: number;
   readonly listener: 'node' | 'uws' | null;

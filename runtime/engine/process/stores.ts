@@ -38,7 +38,7 @@ export interface EngineStores {
 }
 
 /** What they are made of. */
-export interface EngineStoresParts {
+interface EngineStoresParts {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** `FS_PATH`. */
   readonly folder: string;

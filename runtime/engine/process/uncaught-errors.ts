@@ -2,7 +2,7 @@
 // once would take everybody's requests with it. main.ts joins it to the process.
 
 /** What it works with. */
-export interface LastResortParts {
+interface LastResortParts {
   /** The supervisor can be asked. */
   readonly isSupervised: () => boolean;
   readonly askForReplacement: (reason: string) => void;

@@ -25,7 +25,7 @@ export interface Route {
 }
 
 /** Two projects claim one custom host (the one whose name sorts first has it), or one claims a host of the platform. */
-export interface RouteConflict {
+interface RouteConflict {
   readonly host: string;
   /** Who does not get it. */
   readonly project: string;
@@ -34,7 +34,7 @@ export interface RouteConflict {
 }
 
 /** The table. */
-export interface RouteTable {
+interface RouteTable {
   /** The route of a Host header: lower case, with or without a port. */
   find(host: string): Route | null;
   /** The route of a deployment by its id. */

@@ -25,7 +25,7 @@ import { tooMuch, type Fields } from './fields.ts';
 import type { ThreadReply } from './threads.ts';
 
 /** An operation on the thread it blocks. */
-export type ThreadOperation = (fields: Fields) => ThreadReply;
+type ThreadOperation = (fields: Fields) => ThreadReply;
 
 /** Iterations of all blocks of one derived key: about a second of a thread. */
 const ITERATIONS_MAX = 2_000_000;

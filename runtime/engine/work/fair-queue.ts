@@ -2,7 +2,7 @@
 // Used by host-work.ts for the threads that work for workers, so that one deployment's queue holds up nobody else's.
 
 /** Bounds of a queue. */
-export interface FairQueueLimits {
+interface FairQueueLimits {
   /** Pieces of work under way. */
   readonly runningMax: number;
   /** Of one deployment; fewer than the others, so that there is always a place for somebody else. */

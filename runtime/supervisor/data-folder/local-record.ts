@@ -5,7 +5,7 @@ import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync }
 import { dirname } from 'node:path';
 
 /** A platform that runs on this machine; cli/local/local-platform.ts reads it. */
-export interface LocalRecord {
+interface LocalRecord {
   readonly version: 1;
   /** Data folder, absolute. */
   readonly folder: string;

@@ -6,7 +6,7 @@ import type { Agent } from 'node:http';
 const http = process.getBuiltinModule('node:http');
 
 /** One question. */
-export interface EngineCall {
+interface EngineCall {
   readonly socketPath: string;
   readonly path: string;
   /** JSON of a POST; a GET without it. */

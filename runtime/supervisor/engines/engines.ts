@@ -7,7 +7,7 @@ import type { FromEngine, ToEngine } from './messages.ts';
 import type { DeploymentKey, EngineState } from '../private-port/state.ts';
 
 /** What the engines are made of. */
-export interface EnginesParts {
+interface EnginesParts {
   /** Starts a process. */
   readonly create: (parts: Pick<EngineParts, 'id' | 'onMessage' | 'onExit' | 'onClosed'>) => EngineProcess;
   /** Serving engines. */

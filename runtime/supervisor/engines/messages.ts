@@ -14,7 +14,7 @@ export interface Apart {
 }
 
 /** Who is where: sent whole whenever something of it changes. */
-export interface Topology {
+interface Topology {
   readonly type: 'topology';
   /** Serving engines that accept requests. */
   readonly serving: readonly { readonly place: number; readonly link: string }[];

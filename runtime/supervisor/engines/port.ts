@@ -3,7 +3,7 @@
 import { createServer, type AddressInfo, type Server } from 'node:net';
 
 /** A port that is ours. */
-export interface ClaimedPort {
+interface ClaimedPort {
   readonly port: number;
   release(): void;
 }

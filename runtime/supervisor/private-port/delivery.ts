@@ -27,7 +27,7 @@ export interface DeliveryParts {
 }
 
 /** What to answer. */
-export interface DeliveryAnswer {
+interface DeliveryAnswer {
   readonly kind: string;
   readonly status: number;
   readonly contentType: string;
@@ -98,7 +98,7 @@ async function send(
 }
 
 /** The engines that may take an event, best first. @throws {PlatformError} `deployment_quarantined`. */
-export function candidates({ deployment, project }: Envelope, { state, homes, want }: DeliveryParts): EngineState[] {
+function candidates({ deployment, project }: Envelope, { state, homes, want }: DeliveryParts): EngineState[] {
   const { engines, quarantine } = state();
   const isIt = (key: DeploymentKey): boolean =>
     key === `${project}/${deployment}` || (project === '' && key.endsWith(`/${deployment}`));
@@ -120,7 +120,7 @@ export function candidates({ deployment, project }: Envelope, { state, homes, wa
   return order.flatMap((home) => serving.filter(({ place }) => place === home));
 }
 
-export interface Envelope {
+interface Envelope {
   readonly deployment: string;
   /** Empty when the sender did not say; then it may not come to the engine that has it warm. */
   readonly project: string;

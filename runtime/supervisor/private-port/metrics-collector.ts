@@ -72,7 +72,7 @@ export class MetricsCollector {
 }
 
 /** The supervisor's own metrics. */
-export function supervisorSamples(state: SupervisorState): Sample[] {
+function supervisorSamples(state: SupervisorState): Sample[] {
   const byState = new Map<string, number>([
     ['role="serving",state="listening"', 0],
     ['role="quarantine",state="listening"', 0],

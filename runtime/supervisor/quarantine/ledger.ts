@@ -15,7 +15,7 @@ export interface Death {
 }
 
 /** What is held against one deployment. */
-export interface Blame {
+interface Blame {
   readonly exact: number;
   readonly suspected: number;
   readonly lastAt: number;

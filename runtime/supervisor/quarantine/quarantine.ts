@@ -15,7 +15,7 @@ import {
 } from './ledger.ts';
 
 /** Periods, in ms. */
-export interface QuarantinePolicy {
+interface QuarantinePolicy {
   /** First pause; doubled with every further death. */
   readonly backoffMs: number;
   readonly backoffMsMax: number;

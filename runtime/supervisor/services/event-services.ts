@@ -14,7 +14,7 @@ const ofBroker =
   /^(?:PATH|TZ|TMPDIR|NODE_(?:ENV|COMPILE_CACHE)|FS_PATH|LOG_LEVEL|LOG_FORMAT|NO_COLOR|(?:QUEUE|DELIVERY|BROKER|TIMERS?|WORKFLOW|WORKER_CPU_LIMIT_MS)_[A-Z_]+)$/;
 
 /** What the services need to know, and tell. */
-export interface EventServiceParts {
+interface EventServiceParts {
   readonly environment: Environment;
   /** Data folder; '' for none. */
   readonly folder: string;

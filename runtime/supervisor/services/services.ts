@@ -17,7 +17,7 @@ export interface ServiceSpec {
   readonly stopMsMax: number;
 }
 
-export interface ServiceHooks {
+interface ServiceHooks {
   readonly onDeath: (name: string, code: number | null, signal: NodeJS.Signals | null, delayMs: number) => void;
   readonly onReady: (name: string) => void;
 }

@@ -28,7 +28,7 @@ export type BodyContent = null | string | Uint8Array | HostBody | ReadableStream
 export const textType = 'text/plain;charset=UTF-8';
 
 /** Whether content lies on the host and nobody has read it. */
-export function isHostBody(content: BodyContent): content is HostBody {
+function isHostBody(content: BodyContent): content is HostBody {
   return (
     typeof content === 'object' && content !== null && !(content instanceof Uint8Array) && !isReadableStream(content)
   );
@@ -76,7 +76,7 @@ export function extractBody(init: unknown): ExtractedBody {
   return { content: toUsvString(init), type: textType };
 }
 
-export function isBodyUsed(body: Body | null): boolean {
+function isBodyUsed(body: Body | null): boolean {
   return body !== null && (body.used || (body.stream !== null && isDisturbed(body.stream)));
 }
 
@@ -86,7 +86,7 @@ function assertUsable(body: Body): void {
 }
 
 /** The stream of `.body`, made on first use. */
-export function bodyStream(body: Body | null): ReadableStream<unknown> | null {
+function bodyStream(body: Body | null): ReadableStream<unknown> | null {
   if (body === null) return null;
   if (body.stream !== null) return body.stream;
   const { content } = body;

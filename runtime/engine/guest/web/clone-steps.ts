@@ -2,7 +2,7 @@
 // comes with its first use (../lazy/messages), reads it.
 
 /** How a kind of platform object is cloned or transferred. */
-export interface CloneSteps {
+interface CloneSteps {
   /** A copy, or undefined when the value is of another kind. */
   clone?(value: object): object | undefined;
   /** Whether the value is of this kind and can be transferred; throws when it no longer can. */

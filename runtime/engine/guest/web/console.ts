@@ -6,7 +6,7 @@ import { send } from '../outbox.ts';
 import { toJson } from '../safe.ts';
 import { useModule } from '../modules.ts';
 
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 let logBytesMax = 256 * 1024;
 

@@ -168,10 +168,10 @@ export class Event {
 finishInterface(Event);
 defineConstants(Event, { NONE: 0, CAPTURING_PHASE: 1, AT_TARGET: 2, BUBBLING_PHASE: 3 });
 
-export type EventListener = ((this: unknown, event: Event) => unknown) | { handleEvent(event: Event): unknown };
+type EventListener = ((this: unknown, event: Event) => unknown) | { handleEvent(event: Event): unknown };
 
 /** An AbortSignal as listeners need it; abort.ts fills it in, which would otherwise be an import cycle. */
-export interface RemovalSignal {
+interface RemovalSignal {
   readonly aborted: boolean;
 }
 export const removal: {

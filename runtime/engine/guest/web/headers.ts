@@ -13,8 +13,7 @@ import {
   toSequence,
 } from './webidl.ts';
 
-export type HeadersGuard = 'none' | 'immutable';
-export type HeadersInit = Headers | Record<string, string> | Iterable<Iterable<string>>;
+type HeadersGuard = 'none' | 'immutable';
 
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const beyondText = /[^\t\x20-\x7e\x80-\xff]/;

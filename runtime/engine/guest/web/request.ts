@@ -54,7 +54,7 @@ const defaultModes: RequestModes = {
 };
 
 /** What fetch sends of a request. */
-export interface TakenRequest {
+interface TakenRequest {
   readonly method: string;
   readonly url: string;
   readonly headerBlock: string;

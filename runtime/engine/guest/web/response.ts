@@ -20,7 +20,7 @@ const reasonPhrase = /^[\t\x20-\x7e\x80-\xff]*$/;
 type ResponseType = 'default' | 'error' | 'basic';
 
 /** What dispatch sends of a response; header names are lower-case, the implied content type included. */
-export interface TakenResponse {
+interface TakenResponse {
   readonly status: number;
   readonly statusText: string;
   readonly headerBlock: string;

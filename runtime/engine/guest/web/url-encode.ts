@@ -13,7 +13,7 @@ export const encodeSets = {
 } as const;
 
 /** For every ASCII code, the sets it belongs to. */
-export const setsOf = new Uint8Array(128);
+const setsOf = new Uint8Array(128);
 
 function mark(sets: number, characters: string): void {
   for (let at = 0; at < characters.length; at++) setsOf[characters.charCodeAt(at)]! |= sets;

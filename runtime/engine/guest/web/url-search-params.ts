@@ -43,7 +43,7 @@ function encodeForm(text: string): string {
 }
 
 /** Serialises a flat list of names and values. */
-export function toUrlencoded(list: readonly string[]): string {
+function toUrlencoded(list: readonly string[]): string {
   let text = '';
   for (let at = 0; at < list.length; at += 2)
     text += `${at === 0 ? '' : '&'}${encodeForm(list[at]!)}=${encodeForm(list[at + 1]!)}`;

@@ -102,7 +102,7 @@ export function fromUnits(units: Uint8Array | Uint16Array, length: number): stri
 }
 
 /** Index of the first byte that is not ASCII, or the length. */
-export function asciiLength(bytes: Uint8Array): number {
+function asciiLength(bytes: Uint8Array): number {
   const { length } = bytes;
   let at = 0;
   for (; at < length; at++) if (bytes[at]! > 0x7f) break;

@@ -4,7 +4,7 @@ import { registerCloneSteps } from '../../web/clone-steps.ts';
 import { finishInterface, internal } from '../../web/webidl.ts';
 
 /** How to import a key once more. */
-export interface KeyRecipe {
+interface KeyRecipe {
   readonly args: Readonly<Record<string, unknown>>;
   readonly parts: readonly Uint8Array[];
 }

@@ -33,7 +33,7 @@ export type HtmlToken =
   | { readonly kind: 'other'; readonly raw: string };
 
 /** A source of tokens: give it text, take what is complete. */
-export interface HtmlTokens {
+interface HtmlTokens {
   write(text: string): HtmlToken[];
   /** What is left at the end of the document, complete or not. */
   end(): HtmlToken[];

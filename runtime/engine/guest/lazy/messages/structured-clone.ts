@@ -254,7 +254,7 @@ registerCloneSteps({
 });
 
 /** The transferred copies of a clone, in the order of the list. */
-export interface CloneResult {
+interface CloneResult {
   readonly value: unknown;
   readonly transferred: readonly object[];
 }
