@@ -12,10 +12,7 @@ import { formatTable, machineLine } from './statistics.ts';
 const root = path.join(import.meta.dirname, '..');
 const loopMs = 20;
 const rounds = Number(process.env['BENCH_ROUNDS'] ?? 15);
-/**
- * Microseconds that checking may add to a request, and times of the bare handler where nothing is checked
- * (reference/ai.md 5).
- */
+/** Microseconds that checking may add to a request, and times of the bare handler where nothing is checked. */
 const aims = { addedUsMax: 30, plainTimesMax: 1.15 };
 
 const apps: readonly (readonly [key: string, name: string])[] = [

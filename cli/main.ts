@@ -10,7 +10,7 @@ import { processShell, type Shell } from './terminal/shell.ts';
 
 interface Entry {
   readonly summary: string;
-  /** Null: a command of the specification that a later issue builds. */
+  /** Null: a command that is known and not built yet. */
   readonly load: (() => Promise<{ command: CommandDef<any> }>) | null;
 }
 

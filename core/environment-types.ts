@@ -1,5 +1,5 @@
-// env.d.ts of a project (spec 2.3): configuration -> text that declares PlatformEnv. Called by `platform types`, which
-// reads and writes the file. No I/O.
+// env.d.ts of a project (docs/bindings.md): configuration -> text that declares PlatformEnv. Called by `platform
+// types`, which reads and writes the file. No I/O.
 import { createHash } from 'node:crypto';
 import type { ProjectConfig } from './project-config.ts';
 import { bindingKinds, type BindingKind } from './project-config-schema.ts';

@@ -13,7 +13,7 @@ export interface Limits {
   readonly inlineBodyBytesMax: number;
   /** Bytes in flight on one stream over the bridge before the sender waits. */
   readonly streamWindowBytes: number;
-  /** Idle keep-alive connection (spec part 8). */
+  /** Idle keep-alive connection. */
   readonly idleMs: number;
   /** Heap of one isolate. */
   readonly isolateMemoryMb: number;
@@ -27,13 +27,13 @@ export interface Limits {
   readonly isolatesMax: number;
   /** Resident memory of an engine above which idle isolates go. */
   readonly engineMemoryMb: number;
-  /** Top-level code of a worker; 0 = off (spec part 8). */
+  /** Top-level code of a worker; 0 = off. */
   readonly startupCpuMs: number;
   /** How long a top-level `await` of a worker may take. */
   readonly startupWallMs: number;
   /** How long `Atomics.wait` may hold an isolate's thread in one entry. */
   readonly atomicsWaitMs: number;
-  /** CPU by kind and plan; 0 = off (spec part 8). */
+  /** CPU by kind and plan; 0 = off. */
   readonly cpu: CpuLimits;
   /** Wall time of an HTTP invocation, `waitUntil` included. */
   readonly wallMs: number;
@@ -91,9 +91,9 @@ export interface Limits {
   readonly crashLedgerMs: number;
   /** Bundle of a worker. */
   readonly bundleBytesMax: number;
-  /** Content of an artifact (spec part 8). */
+  /** Content of an artifact. */
   readonly artifactBytesMax: number;
-  /** Files in an artifact (spec part 8). */
+  /** Files in an artifact. */
   readonly artifactFilesMax: number;
   /** Graceful shutdown. */
   readonly drainMs: number;

@@ -39,7 +39,7 @@ export interface AssetRedirectRule {
   readonly force: boolean;
 }
 
-/** How static files are served (spec 2.1, `assets`). */
+/** How static files are served (docs/static-files.md). */
 export interface AssetRules {
   /** Name under which the worker sees the asset fetcher. */
   readonly binding: string | null;

@@ -1,4 +1,4 @@
-// Plans and kinds of invocation, and the CPU budget of each pair (spec part 8). Pure: the environment comes in as an
+// Plans and kinds of invocation, and the CPU budget of each pair (docs/limits.md). Pure: the environment comes in as an
 // argument.
 
 /** What an organization pays for; self-hosted organizations are `free` unless assigned another. */
@@ -20,7 +20,7 @@ export const defaultCpuLimits: CpuLimits = {
   workflow: { free: 15_000, pro: 120_000, enterprise: 300_000 },
 };
 
-/** `WORKER_CPU_LIMIT_MS_<PLAN>` for HTTP, `WORKER_CPU_LIMIT_MS_<KIND>_<PLAN>` for the others (spec part 8). */
+/** `WORKER_CPU_LIMIT_MS_<PLAN>` for HTTP, `WORKER_CPU_LIMIT_MS_<KIND>_<PLAN>` for the others (docs/limits.md). */
 export function cpuLimitVariable(kind: InvocationKind, plan: Plan): string {
   const infix = kind === 'http' ? '' : `${kind.toUpperCase()}_`;
   return `WORKER_CPU_LIMIT_MS_${infix}${plan.toUpperCase()}`;

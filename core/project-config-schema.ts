@@ -1,6 +1,6 @@
-// The one definition of platform.yaml (spec 2.1): a JSON Schema literal. The parser (schema-check.ts) walks it, the
-// TypeScript type is inferred from it, docs/platform.schema.json is printed from it. typebox is imported for its types
-// only: loading it costs 75 ms of every command.
+// The one definition of platform.yaml (docs/platform-yaml.md): a JSON Schema literal. The parser (schema-check.ts)
+// walks it, the TypeScript type is inferred from it, docs/platform.schema.json is printed from it. typebox is imported
+// for its types only: loading it costs 75 ms of every command.
 import type { XStatic } from 'typebox/schema';
 
 const bindingName = { type: 'string', pattern: '^[A-Z][A-Z0-9_]{0,63}$' } as const;

@@ -1,5 +1,5 @@
-// platform.yaml (spec 2.1, 2.2, 7): text -> configuration with every default resolved, or problems with their places.
-// Called by the builder, `platform dev` and `platform types`. No I/O; never throws on bad input.
+// platform.yaml (docs/platform-yaml.md): text -> configuration with every default resolved, or problems with their
+// places. Called by the builder, `platform dev` and `platform types`. No I/O; never throws on bad input.
 import type { Node } from 'yaml';
 import { flagWarning } from './compatibility-flags.ts';
 import { parseCronSchedule } from './cron-schedule.ts';
@@ -48,7 +48,7 @@ export interface ProjectConfig {
   /** Without repetitions. */
   readonly compatibilityFlags: readonly string[];
   readonly dev: { readonly port: number; readonly host: string };
-  /** By kind: binding name -> resource name, those of the agent library included (spec 2.2). */
+  /** By kind: binding name -> resource name, those of the agent library included. */
   readonly bindings: Readonly<Record<BindingKind, Readonly<Record<string, string>>>>;
   /** Queues of which more is said than their names, by resource name. */
   readonly queues: QueuesSettings;
@@ -65,7 +65,7 @@ interface ParsedProjectConfig {
   readonly problems: readonly Problem[];
 }
 
-/** The bindings that `agentSDK: true` adds (spec 2.2). */
+/** The bindings that `agentSDK: true` adds. */
 export const agentBindings = {
   state: { PLATFORM_AGENT_STATE: 'platform_agent_state' },
   fs: { PLATFORM_AGENT_FILES: 'platform_agent_files' },

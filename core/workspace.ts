@@ -1,5 +1,5 @@
-// platform-workspace.yaml and the monorepo rules of spec 2.1, over a list of paths and the texts that matter. Called by
-// the builder and `platform dev`, which do the reading. No I/O.
+// platform-workspace.yaml and the monorepo rules of docs/platform-yaml.md, over a list of paths and the texts that
+// matter. Called by the builder and `platform dev`, which do the reading. No I/O.
 import type { XStatic } from 'typebox/schema';
 import { hasErrors, quoted, type Problem } from './problem.ts';
 import { checkSource } from './schema-check.ts';

@@ -1,22 +1,32 @@
-// Holds the whole checkout to the rules of test/tidy/ (design.md sections 5 and 6). A part of `npm run check`.
+// Holds the whole checkout to the rules of test/tidy/ (CONTRIBUTING.md). A part of `npm run check`.
 // TIDY_ROOT points it at another folder: that is how the tests of the rules prove that it fails.
 import assert from 'node:assert/strict';
+import { existsSync, globSync } from 'node:fs';
+import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { documentFindings } from './tidy/document-rules.ts';
 import { importFindings } from './tidy/import-rules.ts';
 import { sourceFindings } from './tidy/source-rules.ts';
 import { formatFinding, readSources, type Finding } from './tidy/sources.ts';
 
-const sources = readSources(process.env['TIDY_ROOT'] ?? fileURLToPath(new URL('..', import.meta.url)));
+const root = process.env['TIDY_ROOT'] ?? fileURLToPath(new URL('..', import.meta.url));
+const sources = readSources(root);
 
 function expectNone(findings: readonly Finding[]): void {
   assert.ok(findings.length === 0, `\n${findings.map(formatFinding).join('\n')}`);
 }
 
-test('every import goes in a direction that design.md allows', () => {
+test('every import goes in a direction that the table allows', () => {
   expectNone(importFindings(sources));
 });
 
 test('every file is named, opened, sized and finished as the rules say', () => {
   expectNone(sourceFindings(sources));
+});
+
+test('every path, link and command in the documents leads somewhere', () => {
+  const exists = (file: string): boolean =>
+    file.includes('*') ? globSync(file, { cwd: root }).length > 0 : existsSync(path.join(root, file));
+  expectNone(documentFindings(sources, exists));
 });

@@ -8,7 +8,7 @@ import { BuildError } from '../build-error.ts';
 import { contentType } from './content-types.ts';
 import { isVideo, mayBeVideo, withheldBy, type Withheld } from './private-files.ts';
 
-/** Bounds of an artifact (spec part 8); the defaults are in core/limits.ts. */
+/** Bounds of an artifact (docs/limits.md); the defaults are in core/limits.ts. */
 export interface ArtifactLimits {
   /** `BUILD_ARTIFACT_MAX_BYTES` */
   readonly artifactBytesMax: number;
@@ -191,7 +191,7 @@ async function textOf(base: string, name: string): Promise<string | null> {
   return (await stat(file)).isFile() ? readFile(file, 'utf8') : null;
 }
 
-/** The error for a bound of spec part 8, with used and allowed values. */
+/** The error for a bound of docs/limits.md, with used and allowed values. */
 export function tooLarge(unit: 'bytes' | 'files', used: number, allowed: number, variable: string): BuildError {
   return new BuildError(
     'too_large',

@@ -37,7 +37,8 @@ export interface Bundle {
 }
 
 /**
- * Exports that are handlers, of the module or of its default export (spec 4.6; `scheduled`, `queue`: existing workers).
+ * Exports that are handlers, of the module or of its default export (docs/workers.md; `scheduled`, `queue`: existing
+ * workers).
  */
 const handlerNames = ['fetch', 'message', 'queue', 'timer', 'scheduled', 'cron', 'workflows', 'email', 'tail'];
 

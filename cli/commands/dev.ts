@@ -1,5 +1,5 @@
-// `platform dev` (spec 4.5): serves the project in this folder with the engine of production, rebuilds on every save,
-// prints a line per request and a code frame per error.
+// `platform dev` (docs/cli.md): serves the project in this folder with the engine of production, rebuilds on every
+// save, prints a line per request and a code frame per error.
 import path from 'node:path';
 import { defineCommand } from 'citty';
 import { timesText } from '#core/invocation-times.ts';

@@ -135,7 +135,7 @@ export function toCliError({ message, file, line, column, hint }: Problem, text:
   return new CliError(message, { file, line, column, frame: codeFrame(text, line, column), advice: hint ?? null });
 }
 
-/** The package of the agent library: a project that depends on it wants its bindings (spec 2.2). */
+/** The package of the agent library: a project that depends on it wants its bindings (docs/bindings.md). */
 export const agentPackage = '@platform-run/agent';
 
 /** Whether a project depends on the agent library without saying anything of `agentSDK` in its configuration. */

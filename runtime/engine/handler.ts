@@ -199,7 +199,7 @@ export function createHandler(parts: HandlerParts): Handler {
     const bindings: Record<string, string> = {};
     for (const [kind, names] of Object.entries(manifest.bindings))
       for (const name of Object.keys(names)) bindings[name] = kind;
-    // Under the name that it is declared with, and under its own (spec 2.1).
+    // Under the name that it is declared with, and under its own (docs/static-files.md).
     if (manifest.bindings['auth'] !== undefined) bindings['PLATFORM_AUTH'] = 'auth';
     if (manifest.assets?.binding) bindings[manifest.assets.binding] = 'assets';
     if (manifest.ai) bindings['AI'] = 'ai';

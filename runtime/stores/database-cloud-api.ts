@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { PlatformError } from '#core/errors.ts';
 import type { DatabasePlace } from '../engine/bindings/database.ts';
 
-/** `DBCLOUD_*` (spec 2.7). */
+/** `DBCLOUD_*` (docs/database.md). */
 export interface DatabaseCloudSettings {
   /** `DBCLOUD_API_URL`. */
   readonly apiUrl: string;

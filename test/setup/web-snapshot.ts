@@ -1,4 +1,4 @@
-// Child process of guest/web/snapshot.test.ts: bundles all of runtime/engine/guest/web, makes a V8 snapshot of it and
+// Child process of snapshot.test.ts: bundles all of runtime/engine/guest/web, makes a V8 snapshot of it and
 // prints its size, the source's greatest character code and the median time to an isolate with a context, as JSON.
 import { join } from 'node:path';
 import ivm from 'isolated-vm';

@@ -1,4 +1,4 @@
-// Who may import whom (design.md section 5), as a table and functions over sources. No I/O.
+// Who may import whom (in short: ARCHITECTURE.md), as a table and functions over sources. No I/O.
 import path from 'node:path';
 import { builtinModules } from 'node:module';
 import { readImports, type ImportSpecifier } from '#cli/tasks/imports.ts';
@@ -161,7 +161,7 @@ const quickly = ['runtime/engine/http/', 'runtime/engine/process/', 'runtime/sup
 /** Folders whose third-party imports are judged by nobody: they try things out. */
 const unquarantined = ['test/', 'bench/'];
 
-/** Every import that design.md forbids, and every import cycle. */
+/** Every import that the table forbids, and every import cycle. */
 export function importFindings(sources: Sources): Finding[] {
   const findings: Finding[] = [];
   const edges = new Map<string, string[]>();

@@ -50,7 +50,7 @@ const machinePath =
  */
 const oldClosure = /(?<=^[ \t].*)\.on[A-Z]\w* = (?:async )?(?:\([^()]*\)|\w+)(?:: [^=\n]+)? =>/gm;
 const oldClosureMessage =
-  'makes a closure in the old generation, with all that it holds (ARCHITECTURE.md, 6): give it a name first';
+  'makes a closure in the old generation, with all that it holds (docs/decisions/53-closures-of-a-request.md): give it a name first';
 
 function nameFindings(file: string): Finding[] {
   const name = file.split('/').at(-1)!;

@@ -1,5 +1,5 @@
 // How many bytes of events a broker holds at a time: what comes next waits in its order until there is room. So the
-// most is the bound, or one event that is larger by itself. Used by workflow-work.ts, whose events carry the whole
+// most is the bound, or one event that is larger by itself. Used by work/workflow.ts, whose events carry the whole
 // history of a run. Pure.
 
 /** Bytes that were let in. */

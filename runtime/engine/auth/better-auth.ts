@@ -110,7 +110,7 @@ function optionsOf(
       // It would add a prefix that lets other hosts of the same domain set the cookie.
       useSecureCookies: false,
       defaultCookieAttributes: { httpOnly: true, sameSite: 'lax', path: '/', secure: origin.startsWith('https:') },
-      // Ours: what a client claims has been taken out (server/client-address.ts).
+      // Ours: what a client claims has been taken out (http/client-address.ts).
       ipAddress: { ipAddressHeaders: ['x-real-ip'] },
     },
     plugins: [bearer()],

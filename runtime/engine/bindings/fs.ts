@@ -1,5 +1,5 @@
 // The host half of the file binding: an object store per resource, with conditions, ranges, folders by delimiter and
-// uploads in parts (spec 2.1; shapes as of R2). What a worker says is checked here; where bytes lie is the store's
+// uploads in parts (docs/files.md; shapes as of R2). What a worker says is checked here; where bytes lie is the store's
 // affair (runtime/stores/files-*).
 import type { Readable } from 'node:stream';
 import { giveBack } from '#core/give-back.ts';

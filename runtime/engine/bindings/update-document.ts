@@ -1,5 +1,5 @@
-// Applies an update document (`$set $unset $inc $push $pop`, spec 2.3) to a JSON value. Pure: stores call it inside
-// their transaction.
+// Applies an update document (`$set $unset $inc $push $pop`, docs/state.md) to a JSON value. Pure: stores call it
+// inside their transaction.
 import { invalid } from './arguments.ts';
 
 /** A parsed update: operators in the order in which they apply. */

@@ -1,7 +1,7 @@
 // Numbers for things in flight: a ring of slots under running numbers. Not a Map: one keyed by request id keeps every
-// request that its outgrown tables held alive until the next full collection, which cost 10 ms of p99 (facts in
-// ARCHITECTURE.md). All numbers of the first table are small integers, which V8 keeps, prints and reads without
-// allocating.
+// request that its outgrown tables held alive until the next full collection, which cost 10 ms of p99
+// (docs/decisions/06-slots-not-maps.md). All numbers of the first table are small integers, which V8 keeps, prints and
+// reads without allocating.
 
 const NUMBER_MAX = 2 ** 31 - 1;
 

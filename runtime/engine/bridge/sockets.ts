@@ -4,7 +4,7 @@
 import type { Part } from './protocol.ts';
 import { checkedCredit } from './streams.ts';
 
-/** One WebSocket connection as the bridge uses it; server/websocket.ts makes them. */
+/** One WebSocket connection as the bridge uses it; http/websocket.ts makes them. */
 export interface SocketWire {
   send(data: Part): void;
   /** Begins the closing handshake; 1005 sends no code. */

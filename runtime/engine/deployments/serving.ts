@@ -251,7 +251,8 @@ export class Serving implements LinkEvents, CpuMeter {
     }
     const exchange = invocation.answer;
     // In two steps, here and wherever a request makes one: V8 makes a closure that goes to a property at once in the
-    // old generation, where it holds on to all of its request until the next full collection (ARCHITECTURE.md, 6).
+    // old generation, where it holds on to all of its request until the next full collection
+    // (docs/decisions/53-closures-of-a-request.md).
     const onAbort = (): void => this.#clientGone(invocation);
     exchange.onAbort = onAbort;
     const headerBlock = this.#parts.clientHeaders(exchange.headerBlock, exchange.remoteAddress);

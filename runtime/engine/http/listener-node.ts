@@ -10,7 +10,7 @@ import { DateHeader, HeadCache, hostFrom, isHopByHop, targetParts } from './head
 import type { Listener, ListenerOptions } from './listener.ts';
 import { NodeExchange, type NodeConnection, type NodeListenerState } from './node-exchange.ts';
 
-// Not imported: that would load Node's HTTP client as well (ARCHITECTURE.md 31).
+// Not imported: that would load Node's HTTP client as well (docs/decisions/31-load-on-first-use.md).
 const http = process.getBuiltinModule('node:http');
 
 /** Beyond the idle time that clients may rely on: Node's own timeout comes first. */

@@ -13,10 +13,10 @@ export interface TraceContext {
 }
 
 const PARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})(-.*)?$/;
-/** The specification wants at least 512 to be passed on; longer ones are dropped as a whole. */
+/** W3C Trace Context wants at least 512 to be passed on; longer ones are dropped as a whole. */
 const stateCharsMax = 512;
 
-/** The trace of a request by its header block; null when it names none, or not as the specification wants. */
+/** The trace of a request by its header block; null when it names none, or not as W3C Trace Context wants. */
 export function traceFrom(headerBlock: string): TraceContext | null {
   if (!headerBlock.includes('traceparent\0')) return null;
   const fields = headerBlock.split('\0');

@@ -41,7 +41,7 @@ export interface Supervision {
   readonly crashFd: number;
 }
 
-/** Reads the variables of spec 2.7 and part 8 that concern the handler. @throws {ConfigurationError} */
+/** Reads the variables of docs/handler.md and docs/limits.md that concern an engine. @throws {ConfigurationError} */
 export function engineConfig(environment: Readonly<Record<string, string | undefined>>): EngineConfig {
   const get = (name: string): string => environment[name]?.trim() ?? '';
   const folder = get('FS_PATH');

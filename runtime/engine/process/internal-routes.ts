@@ -1,5 +1,5 @@
 // What an engine answers on its Unix socket beside its health: status, metrics, deliveries. For the supervisor and
-// whoever comes through its private port. Made by main.ts, served by server/internal.ts.
+// whoever comes through its private port. Made by main.ts, served by internal-server.ts.
 import type { IncomingMessage } from 'node:http';
 import { errorMessage } from '#core/errors.ts';
 import { isArtifactId, isProjectName } from '#core/names.ts';

@@ -2,7 +2,7 @@
 // the public port. main.ts gives the routes.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 
-// Not imported: that would load Node's HTTP client as well (ARCHITECTURE.md 31).
+// Not imported: that would load Node's HTTP client as well (docs/decisions/31-load-on-first-use.md).
 const { createServer } = process.getBuiltinModule('node:http');
 
 /** Answers one route; what it throws is a 500. */

@@ -2,7 +2,7 @@
 // Nothing an engine answers is trusted: sizes and times are bounded here.
 import type { Agent } from 'node:http';
 
-// Not imported: that would load Node's HTTP client as well (ARCHITECTURE.md 31).
+// Not imported: that would load Node's HTTP client as well (docs/decisions/31-load-on-first-use.md).
 const http = process.getBuiltinModule('node:http');
 
 /** One question. */

@@ -1,4 +1,5 @@
-// env.d.ts as text: the members that each key of platform.yaml gives (spec 2.3), and the hash that avoids rewriting.
+// env.d.ts as text: the members that each key of platform.yaml gives (docs/bindings.md), and the hash that avoids
+// rewriting.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { environmentTypes, hasSameHash } from '#core/environment-types.ts';

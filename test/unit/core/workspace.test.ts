@@ -1,4 +1,4 @@
-// platform-workspace.yaml and the monorepo rules of spec 2.1.
+// platform-workspace.yaml and the monorepo rules of docs/platform-yaml.md.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { buildFolders, inspectRepository, parseWorkspaceFile } from '#core/workspace.ts';

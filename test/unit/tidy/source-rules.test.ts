@@ -95,8 +95,8 @@ test('no closure of the runtime goes to a property where it is made', () => {
       'runtime/a/once.ts': '// x\nremoval.onAbort = () => stop();\n',
     }),
     [
-      'runtime/a/a.ts:2 makes a closure in the old generation, with all that it holds (ARCHITECTURE.md, 6): give it a name first: .onAbort = () =>',
-      'runtime/a/c.ts:2 makes a closure in the old generation, with all that it holds (ARCHITECTURE.md, 6): give it a name first: .onSpliced = async (how: string): Promise<void> =>',
+      'runtime/a/a.ts:2 makes a closure in the old generation, with all that it holds (docs/decisions/53-closures-of-a-request.md): give it a name first: .onAbort = () =>',
+      'runtime/a/c.ts:2 makes a closure in the old generation, with all that it holds (docs/decisions/53-closures-of-a-request.md): give it a name first: .onSpliced = async (how: string): Promise<void> =>',
     ],
   );
 });

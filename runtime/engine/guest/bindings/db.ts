@@ -1,5 +1,5 @@
-// The guest half of the db binding: the shape of D1 (spec 2.3), and interactive transactions. A module of lazy.ts.
-// Requests and answers are JSON that only the database reads (core/database-request.ts has the shapes).
+// The guest half of the db binding: the shape of D1 (docs/database.md), and interactive transactions. A module of
+// lazy.ts. Requests and answers are JSON that only the database reads (core/database-request.ts has the shapes).
 import type { LazyParts } from '../lazy.ts';
 
 type WireValue = null | number | string | { b?: string; i?: string; n?: string };

@@ -1,4 +1,4 @@
-// The guest half of the state binding (spec 2.3): the shape of a KV namespace, and more. A module of lazy.ts.
+// The guest half of the state binding (docs/state.md): the shape of a KV namespace, and more. A module of lazy.ts.
 import type { LazyParts } from '../lazy.ts';
 import type { Part } from '../../bridge/protocol.ts';
 

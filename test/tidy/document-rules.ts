@@ -1,0 +1,116 @@
+// Rules about the documents: every path, link and command in them leads somewhere. Functions over texts; what exists
+// comes in. tidy.test.ts hands it the checkout. No I/O.
+import path from 'node:path';
+import { lineAt, type Finding, type Sources } from './sources.ts';
+
+/** Whether a path of the checkout exists; `*` stands for any name. */
+export type Exists = (file: string) => boolean;
+
+/** Documents for people who change the code: every file name in them is one of ours. */
+const developerDocument =
+  /^(?:ARCHITECTURE|CONTRIBUTING|README)\.md$|^docs\/(?:decisions\/|glossary|add-a-)|^runtime\/.*README\.md$/;
+/** Folders whose names no project of a user has. */
+const ownFolder =
+  /^(?:core|packages|deployments|runtime|postgres|builder|control|cli|dashboard|docs|examples|bench|test)\/(?!\*)/;
+const codeFile = /^(?:[\w.*-]+\/)*[\w.*-]+\.(?:ts|mts|mjs|cc|h|sh)$/;
+/** Files of a user's project that documents show. */
+const userFile = /^(?:env\.d\.ts|(?:src|worker|public|test)\/[\w./-]+|index\.ts|(?:vite|drizzle)\.config\.ts)$/;
+
+/** Every path, link and command of a document that leads nowhere. */
+export function documentFindings(sources: Sources, exists: Exists): Finding[] {
+  const findings: Finding[] = [];
+  for (const [file, text] of Object.entries(sources)) {
+    if (!file.endsWith('.md') || /^(?:test|examples|node_modules)\//.test(file)) continue;
+    const prose = withoutBlocks(text);
+    const add = (index: number, message: string): void =>
+      void findings.push({ file, line: lineAt(text, index), message });
+    for (const { index, target } of linksOf(prose)) {
+      const objection = linkObjection(file, target, sources, exists);
+      if (objection !== null) add(index, objection);
+    }
+    for (const { 0: whole, 1: quoted, index } of prose.matchAll(/`([^`\n]+)`/g)) {
+      const inside = (quoted as string).trim();
+      const isPath = isOwnPath(file, inside) || isShortPath(file, inside, exists);
+      if (isPath && !leadsSomewhere(file, inside, exists)) add(index, `names ${whole}, which does not exist`);
+    }
+    for (const { 0: command, index } of text.matchAll(
+      /npm (?:test|run [\w:]+)(?: -- [\w./ -]+|(?<=run bench) [\w -]+)?/g,
+    )) {
+      const objection = commandObjection(command.trim(), sources, exists);
+      if (objection !== null) add(index, objection);
+    }
+  }
+  return findings;
+}
+
+/** The text with its fenced blocks blank, so that places stay. */
+function withoutBlocks(text: string): string {
+  return text.replace(/^( *)(`{3,})[^\n]*\n[\s\S]*?^\1\2 *$/gm, (block) => block.replace(/[^\n]/g, ' '));
+}
+
+function linksOf(prose: string): { index: number; target: string }[] {
+  return [...prose.matchAll(/\]\(([^()\s]+)\)/g)].map(({ 1: target, index }) => ({ index, target: target as string }));
+}
+
+function linkObjection(file: string, target: string, sources: Sources, exists: Exists): string | null {
+  if (/^(?:https?:|mailto:)/.test(target)) return null;
+  const [to = '', anchor] = target.split('#', 2);
+  const linked = to === '' ? file : path.posix.join(path.posix.dirname(file), to).replace(/\/$/, '');
+  if (!exists(linked)) return `links to ${target}, which does not exist`;
+  const text = sources[linked];
+  if (anchor === undefined || text === undefined) return null;
+  return anchorsOf(text).has(anchor) ? null : `links to ${target}: ${linked} has no such heading`;
+}
+
+/** Names under which headings can be linked to, as GitHub makes them. */
+function anchorsOf(text: string): Set<string> {
+  const headings = [...withoutBlocks(text).matchAll(/^#{1,6} +(.+)$/gm)].map(([, heading]) => heading as string);
+  return new Set(
+    headings.map((heading) =>
+      heading
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N} _-]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+}
+
+/** Whether a quoted text is meant as a path of the checkout. */
+function isOwnPath(file: string, text: string): boolean {
+  if (!/^[\w@.*/-]+$/.test(text) || text.startsWith('/') || /^@|\.\.\.$/.test(text)) return false;
+  if (!developerDocument.test(file)) return ownFolder.test(text) && /\.\w+$|\/$/.test(text) && !userFile.test(text);
+  return (ownFolder.test(text) || codeFile.test(text) || text.startsWith('../')) && !userFile.test(text);
+}
+
+/** Whether it is a path below the engine's folder, or one beside it, written without what they have in common. */
+function isShortPath(file: string, text: string, exists: Exists): boolean {
+  if (!developerDocument.test(file) || !/^[\w-]+\/[\w./-]*$/.test(text)) return false;
+  const [first = ''] = text.split('/');
+  return exists(`runtime/engine/${first}`) || exists(`runtime/${first}`);
+}
+
+/** From the root, from the document's folder, or from the engine's; the extension may be left out. */
+function leadsSomewhere(file: string, text: string, exists: Exists): boolean {
+  const bases = ['', path.posix.dirname(file), 'runtime/engine', 'runtime'];
+  return bases.some((base) => ['', '.ts'].some((end) => exists(path.posix.join(base, text.replace(/\/$/, '') + end))));
+}
+
+/** Whether a word behind a command picks something, by command. */
+const picks: Readonly<Record<string, (word: string, sources: Sources, exists: Exists) => boolean>> = {
+  test: (word, sources) => Object.keys(sources).some((file) => file.endsWith('.test.ts') && file.includes(word)),
+  bench: (word, _sources, exists) => exists(`bench/*${word}*.bench.ts`),
+  'test:hostile': (word, sources, exists) =>
+    exists(`test/hostile/attacks/*${word}*.ts`) || (sources['test/setup/hostile.ts'] ?? '').includes(`'${word}'`),
+  'test:wpt': () => true,
+};
+
+function commandObjection(command: string, sources: Sources, exists: Exists): string | null {
+  const [, script = 'test', words = ''] = /^npm (?:run )?([\w:]+)(?: -- | )?(.*)$/.exec(command) ?? [];
+  const { scripts = {} } = JSON.parse(sources['package.json'] ?? '{}') as { scripts?: Record<string, string> };
+  if (scripts[script] === undefined && !['dev', 'build', 'types'].includes(script))
+    return `names ${command}: there is no such script`;
+  for (const word of words.split(' ').filter((part) => /^\w/.test(part))) {
+    if (!(picks[script]?.(word, sources, exists) ?? true)) return `names ${command}: ${word} picks nothing`;
+  }
+  return null;
+}
