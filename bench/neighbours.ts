@@ -4,7 +4,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { EventKind } from '../runtime/engine/invocation/delivery.ts';
+import type { EventKind } from '../core/event.ts';
 import { deliver } from '../test/setup/events.ts';
 import { freePort } from '../test/setup/free-port.ts';
 import { startPlatform } from '../test/setup/platform.ts';

@@ -4,8 +4,8 @@
 // run bench noisy`; BENCH_ATTACK_SECONDS shortens it, BENCH_NEIGHBOURS=queue,spins picks rows by a word in their name.
 import { Agent } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { defaultCpuLimits } from '../core/plans.ts';
-import type { EventKind } from '../runtime/engine/invocation/delivery.ts';
+import { defaultLimits } from '../core/limits.ts';
+import type { EventKind } from '../core/event.ts';
 import { startOurs, startWorkerd, type Neighbours } from './neighbours.ts';
 import { formatTable, machineLine, percentile } from './statistics.ts';
 import { tally, visitOnce } from './visits.ts';
@@ -68,7 +68,7 @@ function requests(name: string, path: string): Attack {
 
 /** Events that are given again as a broker would, for longer than one of them may run. */
 function spinningEvent(kind: EventKind, what: string): Attack {
-  const budgetSeconds = defaultCpuLimits[kind].free / 1000;
+  const budgetSeconds = defaultLimits.cpu[kind].free / 1000;
   return {
     name: `burns the ${budgetSeconds} s of ${what}`,
     seconds: Math.max(attackSeconds, budgetSeconds + 3),

@@ -1,6 +1,7 @@
 // What a project says of its queues in platform.yaml beside their names: attempts, pauses, how many at a time, where
 // dead letters go. Read by the broker and the host half of queues. Pure.
-import { backoffMs, type DeliveryLimits } from './delivery-limits.ts';
+import { backoffMs } from './backoff.ts';
+import type { DeliveryLimits } from './limits.ts';
 
 /** Of one queue; what is absent is as the platform's limits say. */
 export interface QueueSettings {

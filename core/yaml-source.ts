@@ -2,7 +2,7 @@
 // aliases, number of problems. Called by the parsers of platform.yaml and platform-workspace.yaml. Never throws on bad
 // input.
 import { isAlias, parseDocument, type Document, type ErrorCode, type Node } from 'yaml';
-import { projectFileBytesMax } from './limits.ts';
+import { fixedLimits } from './limits.ts';
 import { printable, type Problem } from './problem.ts';
 
 /** Aliases followed in one file; resolving one walks the whole document. */
@@ -84,8 +84,8 @@ export function readYaml(text: string, file: string): YamlSource {
   }
 
   const bytes = Buffer.byteLength(text);
-  if (bytes > projectFileBytesMax) {
-    report(`The file has ${bytes} bytes; at most ${projectFileBytesMax} are allowed`, null, '');
+  if (bytes > fixedLimits.projectFileBytesMax) {
+    report(`The file has ${bytes} bytes; at most ${fixedLimits.projectFileBytesMax} are allowed`, null, '');
     return { root: null, readable: false, problems, report, follow };
   }
   // Duplicate keys are found by schema-check.ts: the library compares every key with every other.

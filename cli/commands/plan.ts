@@ -1,6 +1,7 @@
 // `platform plan [plan]`: shows or sets the plan of a project, which decides the CPU that its invocations may use.
 import { defineCommand } from 'citty';
-import { defaultCpuLimits, plans, type Plan } from '#core/plans.ts';
+import { defaultLimits } from '#core/limits.ts';
+import { type Plan, plans } from '#core/plans.ts';
 import { nearestWord } from '#core/spelling.ts';
 import { CliError } from '../terminal/failure.ts';
 import { changeRoute } from '#deployments/route-records.ts';
@@ -33,7 +34,7 @@ export const command = defineCommand({
     await untilRouted(platform, route.project);
     if (args.json) return shell.out(JSON.stringify({ project: changed.project, plan: changed.plan }));
     shell.out(
-      `${changed.project} is on the plan ${shell.paint('bold', changed.plan)}: ${defaultCpuLimits.http[changed.plan]} ms of CPU a request by default`,
+      `${changed.project} is on the plan ${shell.paint('bold', changed.plan)}: ${defaultLimits.cpu.http[changed.plan]} ms of CPU a request by default`,
     );
   },
 });

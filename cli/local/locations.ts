@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parsePort } from '#core/parse-integer.ts';
 import { CliError } from '../terminal/failure.ts';
 import type { Shell } from '../terminal/shell.ts';
 
@@ -37,12 +38,11 @@ export interface HandlerAddress {
 export function handlerAddress({ env }: Shell): HandlerAddress {
   const domain = (env['HANDLER_DOMAIN'] ?? '').split(',')[0]!.trim().toLowerCase();
   const port = (env['HANDLER_PORT'] ?? '').trim() || '4001';
-  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) {
-    throw new CliError(`HANDLER_PORT must be a port from 0 to 65535, but is "${port}"`, {
-      advice: 'Set it to a number, such as 4001, or leave it out.',
-    });
+  try {
+    return { domain: domain || 'localhost', port: parsePort('HANDLER_PORT', port) };
+  } catch (error) {
+    throw new CliError((error as Error).message, { advice: 'Set it to a number, such as 4001, or leave it out.' });
   }
-  return { domain: domain || 'localhost', port: Number(port) };
 }
 
 /**

@@ -2,6 +2,7 @@
 // itself lets all three pass in silence.
 import { parseArgs } from 'node:util';
 import type { ArgsDef } from 'citty';
+import { parseInteger } from '#core/parse-integer.ts';
 import { nearestWord } from '#core/spelling.ts';
 import { CliError } from './failure.ts';
 
@@ -63,10 +64,11 @@ function flagNames(definitions: ArgsDef): string[] {
 
 /** A whole number from a flag, within bounds. */
 export function wholeNumber(command: string, flag: string, text: string, least: number, most: number): number {
-  const number = Number(text);
-  if (!/^\d+$/.test(text) || number < least || number > most)
-    throw misuse(command, `${flag} must be a whole number from ${least} to ${most}, but is "${text}"`);
-  return number;
+  try {
+    return parseInteger(flag, text, { least, most });
+  } catch (error) {
+    throw misuse(command, (error as Error).message);
+  }
 }
 
 function misuse(command: string, message: string): CliError {

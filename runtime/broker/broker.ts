@@ -1,10 +1,11 @@
 // The broker: one claim loop a kind over the stores it is given, delivering to engines over `deliver`. It runs no
 // tenant code. Made by main.ts (a process beside the engines) and by the root of `platform dev`.
-import { defaultCpuLimits, invocationKinds, plans, type CpuLimits } from '#core/plans.ts';
+import { type CpuLimits, defaultLimits } from '#core/limits.ts';
+import { plans } from '#core/plans.ts';
 import { startClaimLoop, type ClaimLoop, type ClaimSource, type Work } from '#postgres/claim-loop.ts';
 import type { Presence } from '#postgres/presence.ts';
 import type { Wake } from '#postgres/wake.ts';
-import type { EventKind } from '../engine/invocation/delivery.ts';
+import { eventKinds, type EventKind } from '#core/event.ts';
 import type { WorkParts } from './delivery/delivery.ts';
 import { createQueueWork, type Message, type QueueLedger } from './work/queue.ts';
 import { createTimerWork, type DueTimer, type NextTime, type TimerLedger } from './work/timer.ts';
@@ -49,7 +50,7 @@ const sweepMs = 600_000;
  * How long events of a kind are claimed at a time. It is renewed while they run; it ends that long after the broker's
  * death.
  */
-function leaseMs(kind: EventKind, cpu: CpuLimits = defaultCpuLimits): number {
+function leaseMs(kind: EventKind, cpu: CpuLimits = defaultLimits.cpu): number {
   return Math.max(leaseMsLeast, ...plans.map((plan) => cpu[kind][plan] + leaseMarginMs));
 }
 
@@ -94,8 +95,7 @@ export async function startBroker<M extends Message, T extends DueTimer, R exten
 
   return {
     get inFlight() {
-      const kinds = invocationKinds.filter((kind) => kind !== 'http');
-      return Object.fromEntries(kinds.map((kind) => [kind, loops.get(kind)?.inFlight ?? 0])) as Record<
+      return Object.fromEntries(eventKinds.map((kind) => [kind, loops.get(kind)?.inFlight ?? 0])) as Record<
         EventKind,
         number
       >;

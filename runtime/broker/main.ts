@@ -1,7 +1,6 @@
 // Root of the broker process: claims what is due in Postgres and delivers it to the engines of this machine. Several
 // brokers share the work. Started by the supervisor with ENGINE_DATABASE_URL, FS_PATH and PRIVATE_ORIGIN; it reads the
 // environment and nothing else does.
-import { deliveryLimitsFrom } from '#core/delivery-limits.ts';
 import { limitsFrom } from '#core/limits.ts';
 import { openLog } from '#core/log.ts';
 import { openArtifact } from '#deployments/artifact-source.ts';
@@ -16,7 +15,7 @@ const DRAIN_MS = 5000;
 const get = (name: string): string => process.env[name]?.trim() ?? '';
 const log = openLog('broker', process.env);
 
-const limits = deliveryLimitsFrom(process.env);
+const limits = limitsFrom(process.env).delivery;
 const folder = get('FS_PATH');
 const stores = openEventsPostgres({
   url: get('ENGINE_DATABASE_URL'),

@@ -1,7 +1,8 @@
 // Root of the database service: reads the environment, starts the parent, says where it listens and ends gracefully.
 // Started by the supervisor, and by `platform dev` as a process of its own.
 import { readFileSync } from 'node:fs';
-import { databaseLimitsFrom } from '#core/database-limits.ts';
+import { limitsFrom } from '#core/limits.ts';
+import { parseInteger, parsePort } from '#core/parse-integer.ts';
 import { createDatabaseCloud } from '../stores/database-cloud.ts';
 import { databaseCloudSettings } from '../stores/database-cloud-api.ts';
 import { startCloudService } from './service/cloud-service.ts';
@@ -20,19 +21,12 @@ function configuration(environment: NodeJS.ProcessEnv): DatabaseServiceOptions {
     const text = environment[name];
     return text === undefined || text === '' ? otherwise : text;
   };
-  const whole = (name: string, otherwise: string, most: number): number => {
-    const text = value(name, otherwise);
-    if (!/^\d+$/.test(text) || Number(text) > most)
-      fail(`${name} must be a whole number of at most ${most}, but is "${text}"`);
-    return Number(text);
-  };
   const directory = value('DB_STORAGE_DIR');
   if (directory === '') fail('DB_STORAGE_DIR is not set: the folder of the project databases');
   const synchronous = value('DB_SYNCHRONOUS', 'normal');
   if (synchronous !== 'normal' && synchronous !== 'full')
     fail(`DB_SYNCHRONOUS must be normal or full, but is "${synchronous}"`);
-  const shards = whole('DB_SHARDS', '2', 64);
-  if (shards === 0) fail('DB_SHARDS must be at least 1');
+  const shards = parseInteger('DB_SHARDS', value('DB_SHARDS', '2'), { least: 1, most: 64 });
   let tcp: TcpOptions | undefined;
   if (value('DB_SERVICE_PORT') !== '') {
     const token = value('DB_SERVICE_TOKEN');
@@ -40,12 +34,17 @@ function configuration(environment: NodeJS.ProcessEnv): DatabaseServiceOptions {
     const [key, cert] = [value('DB_SERVICE_TLS_KEY_FILE'), value('DB_SERVICE_TLS_CERT_FILE')];
     if ((key === '') !== (cert === '')) fail('DB_SERVICE_TLS_KEY_FILE and DB_SERVICE_TLS_CERT_FILE go together');
     const tls = key === '' ? {} : { tls: { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') } };
-    tcp = { host: value('HOST', '127.0.0.1'), port: whole('DB_SERVICE_PORT', '', 65_535), token, ...tls };
+    tcp = {
+      host: value('HOST', '127.0.0.1'),
+      port: parsePort('DB_SERVICE_PORT', value('DB_SERVICE_PORT')),
+      token,
+      ...tls,
+    };
   }
   const socketFolder = value('DB_SERVICE_SOCKETS');
   return {
     directory,
-    limits: databaseLimitsFrom(environment),
+    limits: limitsFrom(environment).database,
     shards,
     synchronous,
     ...(tcp === undefined ? {} : { tcp }),
@@ -62,7 +61,7 @@ async function start(
   const mode = environment['DB_STORAGE_MODE'] || 'basic';
   if (mode === 'basic') return startDatabaseService(configuration(environment));
   if (mode !== 'managed-cloud') fail(`DB_STORAGE_MODE must be basic or managed-cloud, but is "${mode}"`);
-  const limits = databaseLimitsFrom(environment);
+  const limits = limitsFrom(environment).database;
   const databases = createDatabaseCloud(databaseCloudSettings(environment), limits);
   const socketFolder = environment['DB_SERVICE_SOCKETS'] || null;
   return startCloudService({ databases, limits, ...(socketFolder === null ? {} : { socketFolder }), report });

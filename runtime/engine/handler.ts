@@ -13,7 +13,8 @@ import { prepareDatabases, type ProjectDatabases } from './deployments/database-
 import { Deployment, type DeploymentParts, type Explain, type RequestRecord } from './deployments/deployment.ts';
 import type { Engine } from './engine.ts';
 import type { Placed, Remote } from './cluster/placement.ts';
-import type { DeliveryEnd, EventKind } from './invocation/delivery.ts';
+import type { EventKind } from '#core/event.ts';
+import type { DeliveryEnd } from './invocation/delivery.ts';
 import { LOOK_MS } from './deployments/giving-up.ts';
 import { createInvocationIds } from './invocation/invocation-id.ts';
 import type { LogLine } from './invocation/log.ts';

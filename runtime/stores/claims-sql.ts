@@ -1,12 +1,10 @@
 // What queues, timers, cron and workflows share: lanes, and rows of a lane that are due, claimed under a lease, renewed
 // and let go. The claim loop (postgres/claim-loop.ts) calls it; the stores of the kinds build on it. `seq` numbers a
 // row in its table.
+import type { EventKind } from '#core/event.ts';
 import { withoutPreview } from '#core/preview.ts';
 import type { ClaimedRow, ClaimSource } from '#postgres/claim-loop.ts';
 import { likePrefix, oneOf, type Sql } from './sql.ts';
-
-/** Kinds of lanes. */
-type LaneKind = 'queue' | 'timer' | 'cron' | 'workflow';
 
 /** Columns that every claimed row has. */
 export interface LaneRow extends ClaimedRow {
@@ -31,7 +29,7 @@ export interface Lanes {
 /** Numbers of lanes that a process remembers; beyond, it forgets all and asks again. */
 const rememberedMax = 100_000;
 
-export function createLanes(sql: Sql, kind: LaneKind): Lanes {
+export function createLanes(sql: Sql, kind: EventKind): Lanes {
   const known = new Map<string, number>();
   const keyOf = (namespace: string, resource: string): string => `${namespace}\0${resource}`;
 
@@ -99,7 +97,7 @@ export function createLanes(sql: Sql, kind: LaneKind): Lanes {
 /** What claims are made with. */
 interface ClaimOptions {
   readonly sql: Sql;
-  readonly kind: LaneKind;
+  readonly kind: EventKind;
   readonly table: 'queue_message' | 'timer' | 'workflow_execution';
   /** Rows of one lane that are worked on at a time, unless the lane says otherwise. */
   readonly concurrency: number;

@@ -2,6 +2,7 @@
 // not there. Called by database-cloud.ts. The API token goes to that API and nowhere else.
 import { createHash } from 'node:crypto';
 import { PlatformError } from '#core/errors.ts';
+import { parseInteger } from '#core/parse-integer.ts';
 import type { DatabasePlace } from '../engine/bindings/database.ts';
 
 /** `DBCLOUD_*` (docs/database.md). */
@@ -54,9 +55,6 @@ export function databaseCloudSettings(
   if (!URL.canParse(apiUrl) || !/^https?:/.test(apiUrl))
     throw new Error(`DBCLOUD_API_URL must be an address, but is "${apiUrl}"`);
   const days = environment['DBCLOUD_PITR_RETENTION_DAYS'] || null;
-  if (days !== null && !/^[1-9]\d{0,3}$/.test(days)) {
-    throw new Error(`DBCLOUD_PITR_RETENTION_DAYS must be a whole number of at least 1, but is "${days}"`);
-  }
   return {
     apiUrl: apiUrl.replace(/\/+$/, ''),
     organization: value('DBCLOUD_ORGANIZATION'),
@@ -65,7 +63,7 @@ export function databaseCloudSettings(
     prefix,
     apiToken: value('DBCLOUD_API_TOKEN'),
     groupToken: value('DBCLOUD_GROUP_AUTH_TOKEN'),
-    retentionDays: days === null ? null : Number(days),
+    retentionDays: days === null ? null : parseInteger('DBCLOUD_PITR_RETENTION_DAYS', days, { least: 1, most: 9999 }),
   };
 }
 

@@ -3,7 +3,7 @@
 // we end in time.
 import { randomInt } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
-import { defaultDatabaseLimits, type DatabaseLimits } from '#core/database-limits.ts';
+import { type DatabaseLimits, defaultLimits } from '#core/limits.ts';
 import { appliedMigrations, migrationLedger, pendingMigrations, rememberMigration } from '#core/database-migrations.ts';
 import {
   createOutbox,
@@ -72,7 +72,7 @@ const own = (sql: string): HranaStatement => ({ sql, args: [], want_rows: false 
 
 export function createDatabaseCloud(
   settings: DatabaseCloudSettings,
-  limits: DatabaseLimits = defaultDatabaseLimits,
+  limits: DatabaseLimits = defaultLimits.database,
 ): DatabaseCloud {
   const api = createDatabaseCloudApi(settings);
   const streams = new Map<number, Stream>();

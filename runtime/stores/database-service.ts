@@ -3,7 +3,7 @@
 import { createConnection, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
-import { defaultDatabaseLimits, type DatabaseLimits } from '#core/database-limits.ts';
+import { type DatabaseLimits, defaultLimits } from '#core/limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { DatabasePlace, DatabaseStore, StatementOwner } from '../engine/bindings/database.ts';
@@ -78,7 +78,7 @@ const readOnly = /^\s*(?:(?:select|values|explain)\b|with\b(?![^]*\b(?:insert|up
 /** Connects when it is first used, and again after the service was replaced. */
 export function createDatabaseClient(
   address: DatabaseAddress,
-  limits: DatabaseLimits = defaultDatabaseLimits,
+  limits: DatabaseLimits = defaultLimits.database,
 ): DatabaseClient {
   const linkLimits = {
     inFlightMax: limits.inFlightMax,

@@ -1,6 +1,6 @@
 // All that waits for a moment, in one place: queues, timers, cron and workflows over one database. Opened by the roots:
 // the engine for what workers send and set, the broker for what it claims.
-import type { DeliveryLimits } from '#core/delivery-limits.ts';
+import type { DeliveryLimits } from '#core/limits.ts';
 import { openListener } from '#postgres/listener.ts';
 import { joinByProcess, joinPresence, type Presence } from '#postgres/presence.ts';
 import { createLocalWake, createPostgresWake, type Wake } from '#postgres/wake.ts';

@@ -3,6 +3,7 @@
 // Each row's id is remembered by the queue, so that two that take the same row store one message.
 import { outboxOps, SqlRefusal } from '#core/database-request.ts';
 import type { OutboxMessage } from '#core/database-outbox.ts';
+import { fixedLimits } from '#core/limits.ts';
 import { ofPreview, previewIn } from '#core/preview.ts';
 import type { DatabasePlace, DatabaseStore } from '../engine/bindings/database.ts';
 import type { Outbox } from '../engine/bindings/outbox.ts';
@@ -46,7 +47,7 @@ const SWEEP_TOGETHER = 8;
 /** Added to the time without messages after which a database leaves the index: a transaction may still be under way. */
 const LINGER_MS = 60_000;
 const MARKS_KEPT = 10_000;
-const nameBytesMax = 128;
+const { messageNameBytesMax } = fixedLimits.events;
 
 export function createOutbox({ databases, queue, index, limits, owns, now, log }: OutboxParts): RunningOutbox {
   const { outboxSweepMs: sweepMs } = limits;
@@ -125,7 +126,7 @@ export function createOutbox({ databases, queue, index, limits, owns, now, log }
     const time = now();
     const groups = new Map<string, { to: QueuePlace; sender: EventSender; messages: NewMessage[] }>();
     for (const [id, text] of rows) {
-      const row = typeof id === 'string' && id.length <= nameBytesMax ? toMessage(text) : null;
+      const row = typeof id === 'string' && id.length <= messageNameBytesMax ? toMessage(text) : null;
       if (row === null || !owns(place.namespace, row.project)) {
         log('warn', `A message in the outbox of database ${nameOf(place)} is none and is dropped`);
         continue;

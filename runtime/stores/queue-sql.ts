@@ -1,6 +1,6 @@
 // Queues over `Sql`: what workers send, and what the broker claims and settles. Sends that come while one is on its way
 // to the database go together in the next.
-import type { DeliveryLimits } from '#core/delivery-limits.ts';
+import type { DeliveryLimits } from '#core/limits.ts';
 import { deadLettersOf } from '#core/queue-settings.ts';
 import type { Wake } from '#postgres/wake.ts';
 import type { EventSender, NewMessage, QueuePlace, QueueStore, StoredMessage } from '../engine/bindings/queue.ts';

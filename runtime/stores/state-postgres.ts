@@ -6,7 +6,7 @@ import type { StatePlace, StateStore, StoredState } from '../engine/bindings/sta
 import { createFlights } from './flights.ts';
 import { prefixEnd } from './sql.ts';
 import type { PostgresSql } from './sql-postgres.ts';
-import { checkTogether } from './state-together.ts';
+import { checkValueBytes } from './state-value-bytes.ts';
 import { createTurns } from './turns.ts';
 
 interface Row {
@@ -274,7 +274,7 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
 
   return {
     async get(place, keys, now) {
-      if (keys.length > 1) checkTogether(await bytesOf(place, keys));
+      if (keys.length > 1) checkValueBytes(await bytesOf(place, keys));
       return Promise.all(keys.map((key) => read(place, key, now)));
     },
     async put({ namespace, resource }, key, { value, metadata, expiresAt }, now, version) {

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import type { StateStore, StoredState } from '../engine/bindings/state.ts';
 import { rowBytes } from './project-bounds.ts';
 import { openSqliteFile } from './sqlite-file.ts';
-import { checkTogether } from './state-together.ts';
+import { checkValueBytes } from './state-value-bytes.ts';
 
 interface Row {
   readonly value: string | Buffer;
@@ -60,7 +60,7 @@ export function openStateSqlite(file: string): StateStore & { bytes(namespace: s
     get({ namespace, resource }, keys, now) {
       let together = 0;
       if (keys.length > 1) for (const key of keys) together += sizeOf.get(namespace, resource, key, now)?.bytes ?? 0;
-      checkTogether(together);
+      checkValueBytes(together);
       return keys.map((key): StoredState | null => {
         const row = select.get(namespace, resource, key, now);
         return row === undefined

@@ -2,7 +2,7 @@
 // schedule of platform.yaml is a timer in a lane of kind `cron`, one lane a namespace and project.
 import { nextCronTime } from '#core/cron-next.ts';
 import { parseCronSchedule } from '#core/cron-schedule.ts';
-import type { DeliveryLimits } from '#core/delivery-limits.ts';
+import type { DeliveryLimits } from '#core/limits.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { Wake } from '#postgres/wake.ts';
 import type { EventSender } from '../engine/bindings/queue.ts';

@@ -1,5 +1,5 @@
 // The broker's side of workflows over `Sql`: what it claims, and what became of a stretch of a run.
-import type { DeliveryLimits } from '#core/delivery-limits.ts';
+import type { DeliveryLimits } from '#core/limits.ts';
 import type { Wake } from '#postgres/wake.ts';
 import type { StoredStep } from '../engine/bindings/workflow.ts';
 import { createClaims, type Claims, type LaneRow, type Lanes } from './claims-sql.ts';

@@ -1,6 +1,6 @@
 // Runs of workflows over `Sql`: what workers start, look at and steer. What runs tell of themselves is in
 // workflow-telling-sql.ts, what the broker claims and settles in workflow-deliveries-sql.ts.
-import type { DeliveryLimits } from '#core/delivery-limits.ts';
+import type { DeliveryLimits } from '#core/limits.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { Wake } from '#postgres/wake.ts';
 import type { StoredExecution, StoredStep, WorkflowPlace, WorkflowStore } from '../engine/bindings/workflow.ts';

@@ -1,7 +1,7 @@
 // What runs of workflows tell of themselves over `Sql`: how their steps went, what they wait for, their log. A run that
 // is being worked on holds a lease, and names it in its token `<seq>.<lease>`: once the lease is another's, what it
 // still says changes nothing.
-import type { DeliveryLimits } from '#core/delivery-limits.ts';
+import type { DeliveryLimits } from '#core/limits.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { StepWord, WorkflowStore } from '../engine/bindings/workflow.ts';
 import { createFlights } from './flights.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { databaseOps } from '#core/database-request.ts';
-import { defaultDeliveryLimits, type DeliveryLimits } from '#core/delivery-limits.ts';
+import { defaultLimits, type DeliveryLimits } from '#core/limits.ts';
 import { ofPreview } from '#core/preview.ts';
 import { usersResource } from '#runtime/engine/bindings/auth.ts';
 import { createBindingCalls } from '#runtime/engine/bindings/bindings.ts';
@@ -38,7 +38,7 @@ export function branchRemovalContract(
   let fs: ReturnType<typeof openFilesDisk>;
   before(async () => {
     databases = await startDatabases();
-    opened = await open(defaultDeliveryLimits);
+    opened = await open(defaultLimits.delivery);
     folder = await mkdtemp(join(tmpdir(), 'platform-test-'));
     fs = openFilesDisk(folder);
   });
@@ -62,7 +62,7 @@ export function branchRemovalContract(
     const calls = createBindingCalls(
       { namespace: 'shop', project: 'shop', branch, deployment: 'd1', preview },
       { bindings },
-      { db: databases.client, state, fs, events: { ...stores, limits: defaultDeliveryLimits } },
+      { db: databases.client, state, fs, events: { ...stores, limits: defaultLimits.delivery } },
       { signUrl: null, cache: createMemoryCache({ bytesMax: 1000 }), cacheEntryBytesMax: 1000 },
     );
     const isolate = { hasRoom: () => true } as unknown as CallScope;

@@ -1,10 +1,11 @@
 // What the cases of the broker's contract are written with: how an engine answers, messages, and the shape of a case.
 // Used by broker.ts and the files of its chapters, broker-*.ts.
-import type { DeliveryLimits } from '#core/delivery-limits.ts';
+import type { DeliveryLimits } from '#core/limits.ts';
 import type { NewMessage } from '#runtime/engine/bindings/queue.ts';
 import type { Broker } from '#runtime/broker/broker.ts';
 import type { WorkParts } from '#runtime/broker/delivery/delivery.ts';
-import type { DeliveryEnd, EventKind } from '#runtime/engine/invocation/delivery.ts';
+import type { EventKind } from '#core/event.ts';
+import type { DeliveryEnd } from '#runtime/engine/invocation/delivery.ts';
 import { failed, ok, type FailureCode } from '#runtime/engine/invocation/outcome.ts';
 import type { EventStores } from '#runtime/stores/event-stores.ts';
 

@@ -1,6 +1,6 @@
 // The cases of the broker's contract about messages. Run by broker.ts.
 import assert from 'node:assert/strict';
-import { defaultDeliveryLimits } from '#core/delivery-limits.ts';
+import { defaultLimits } from '#core/limits.ts';
 import type { NewMessage } from '#runtime/engine/bindings/queue.ts';
 import type { EventStores } from '#runtime/stores/event-stores.ts';
 import { until } from '#test/setup/until.ts';
@@ -36,7 +36,7 @@ export function queueCases(fact: Fact): void {
           for (const id of ids(event)) seen.push([id, Date.now()]);
           return done({ acked: ids(event), retry: [] });
         },
-        { limits: { ...defaultDeliveryLimits, pollMs: 3_600_000 } },
+        { limits: { ...defaultLimits.delivery, pollMs: 3_600_000 } },
       );
       await send(stores, message('now'));
       await until(() => seen.length === 1);

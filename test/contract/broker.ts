@@ -1,7 +1,7 @@
 // What a broker keeps to over every technology of its stores: engines are stood in for by functions, everything else is
 // real.
 import { test } from 'node:test';
-import { defaultDeliveryLimits, type DeliveryLimits } from '#core/delivery-limits.ts';
+import { defaultLimits, type DeliveryLimits } from '#core/limits.ts';
 import { nextTime } from '#core/timer-next.ts';
 import { startBroker, type Broker } from '#runtime/broker/broker.ts';
 import { toEventEnd } from '#runtime/broker/delivery/delivery.ts';
@@ -17,7 +17,7 @@ export type OpenBrokerStores = (limits: DeliveryLimits) => Promise<{ stores: Eve
 export function brokerContract(open: OpenBrokerStores): void {
   const fact: Fact = (title, run, changed = {}) => {
     test(title, async () => {
-      const limits = { ...defaultDeliveryLimits, pollMs: 20, backoffMs: 10, backoffMsMax: 20, ...changed };
+      const limits = { ...defaultLimits.delivery, pollMs: 20, backoffMs: 10, backoffMsMax: 20, ...changed };
       const { stores, close } = await open(limits);
       const said: string[] = [];
       const brokers: Broker[] = [];

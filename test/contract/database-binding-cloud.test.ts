@@ -1,5 +1,5 @@
 // The db binding over a libSQL cloud.
-import type { DatabaseLimits } from '#core/database-limits.ts';
+import type { DatabaseLimits } from '#core/limits.ts';
 import { createDatabaseCloud } from '#runtime/stores/database-cloud.ts';
 import { databaseCloudSettings } from '#runtime/stores/database-cloud-api.ts';
 import { cloudEnvironment, startDatabaseCloud } from '#test/setup/database-cloud.ts';

@@ -1,5 +1,5 @@
 // The db binding over the database service.
-import type { DatabaseLimits } from '#core/database-limits.ts';
+import type { DatabaseLimits } from '#core/limits.ts';
 import { startDatabases } from '#test/setup/databases.ts';
 import { databaseBindingContract, type DatabaseBindingCase } from './database-binding.ts';
 import { databaseLeftOpenContract } from './database-left-open.ts';

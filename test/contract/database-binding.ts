@@ -2,7 +2,7 @@
 // messages that are sent with them. Each store runs it from a test file of its own.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
-import { defaultDeliveryLimits } from '#core/delivery-limits.ts';
+import { defaultLimits } from '#core/limits.ts';
 import { noStores } from '#runtime/engine/bindings/bindings.ts';
 import type { DatabasePlace, DatabaseStore } from '#runtime/engine/bindings/database.ts';
 import { openEventsSqlite } from '#runtime/stores/event-stores.ts';
@@ -36,7 +36,7 @@ export function databaseBindingContract(open: () => Promise<DatabaseBindingCase>
   let handler: TestHandler;
   let subject: DatabaseBindingCase;
   let outbox: RunningOutbox;
-  const limits = { ...defaultDeliveryLimits, messageBytesMax: 1000 };
+  const limits = { ...defaultLimits.delivery, messageBytesMax: 1000 };
   const events = openEventsSqlite({ file: ':memory:', limits });
   const mail = { namespace: 'shop', resource: 'mail' };
 

@@ -1,7 +1,7 @@
 // The store of databases over a libSQL cloud, and what is the cloud's alone.
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { defaultDatabaseLimits, type DatabaseLimits } from '#core/database-limits.ts';
+import { type DatabaseLimits, defaultLimits } from '#core/limits.ts';
 import { databaseOps as ops } from '#core/database-request.ts';
 import { createDatabaseCloud, type DatabaseCloud } from '#runtime/stores/database-cloud.ts';
 import { cloudName, databaseCloudSettings } from '#runtime/stores/database-cloud-api.ts';
@@ -16,7 +16,7 @@ async function open(
 ): Promise<{ cloud: TestDatabaseCloud; store: DatabaseCloud }> {
   const cloud = await startDatabaseCloud();
   const store = createDatabaseCloud(databaseCloudSettings(cloudEnvironment(cloud)), {
-    ...defaultDatabaseLimits,
+    ...defaultLimits.database,
     ...limits,
   });
   t.after(async () => {

@@ -3,15 +3,14 @@
 import assert from 'node:assert/strict';
 import { request, type ClientRequest } from 'node:http';
 import { after, before, beforeEach, test } from 'node:test';
-import { defaultDatabaseLimits, type DatabaseLimits } from '#core/database-limits.ts';
+import { type DatabaseLimits, defaultLimits } from '#core/limits.ts';
 import { databaseOps } from '#core/database-request.ts';
-import { defaultLimits } from '#core/limits.ts';
 import { noStores } from '#runtime/engine/bindings/bindings.ts';
 import { startHandler, type TestHandler } from '#test/setup/handler.ts';
 import type { DatabaseBindingCase } from './database-binding.ts';
 
 /** Nothing here ends by the database's own bounds. */
-const limits: DatabaseLimits = { ...defaultDatabaseLimits, transactionMs: 3_600_000, waitMs: 3_600_000 };
+const limits: DatabaseLimits = { ...defaultLimits.database, transactionMs: 3_600_000, waitMs: 3_600_000 };
 const options = { timeout: 20_000 };
 
 const worker = `

@@ -2,7 +2,7 @@
 // them.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { defaultDeliveryLimits, type DeliveryLimits } from '#core/delivery-limits.ts';
+import { defaultLimits, type DeliveryLimits } from '#core/limits.ts';
 import { nextTime } from '#core/timer-next.ts';
 import { startBroker, type Broker } from '#runtime/broker/broker.ts';
 import { toEventEnd } from '#runtime/broker/delivery/delivery.ts';
@@ -90,7 +90,7 @@ export function eventBindingsContract(
   let close: () => Promise<void>;
 
   before(async () => {
-    const limits = { ...defaultDeliveryLimits, pollMs: 50, backoffMs: 20, backoffMsMax: 40 };
+    const limits = { ...defaultLimits.delivery, pollMs: 50, backoffMs: 20, backoffMsMax: 40 };
     const opened = await open(limits);
     stores = opened.stores;
     const { queue, timer, workflow } = stores;
@@ -337,7 +337,7 @@ export function eventBindingsContract(
   });
 }
 
-function cpuOf(ms: number): import('#core/plans.ts').CpuLimits {
+function cpuOf(ms: number): import('#core/limits.ts').CpuLimits {
   const row = { free: ms, pro: ms, enterprise: ms };
   return { http: { free: 1000, pro: 1000, enterprise: 1000 }, queue: row, timer: row, cron: row, workflow: row };
 }

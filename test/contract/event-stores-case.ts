@@ -1,6 +1,6 @@
 // What the cases of the event stores' contract are written with: times, places, and the shape of a case. Used by
 // event-stores.ts and the files of its chapters, event-stores-*.ts.
-import type { DeliveryLimits } from '#core/delivery-limits.ts';
+import type { DeliveryLimits } from '#core/limits.ts';
 import type { EventStores } from '#runtime/stores/event-stores.ts';
 
 export const t0 = 1_700_000_000_000;

@@ -1,7 +1,7 @@
 // What every technology of queues, timers, cron and workflows keeps to, store by store. Each runs it from a test file
 // of its own; each test has fresh stores. Times are given, so nothing waits.
 import { test } from 'node:test';
-import { defaultDeliveryLimits, type DeliveryLimits } from '#core/delivery-limits.ts';
+import { defaultLimits, type DeliveryLimits } from '#core/limits.ts';
 import type { EventStores } from '#runtime/stores/event-stores.ts';
 import type { Fact } from './event-stores-case.ts';
 import { queueCases } from './event-stores-queue.ts';
@@ -14,7 +14,7 @@ export type OpenStores = (limits: DeliveryLimits) => Promise<{ stores: EventStor
 export function eventStoresContract(open: OpenStores): void {
   const fact: Fact = (title, run, limits = {}) => {
     test(title, async () => {
-      const { stores, close } = await open({ ...defaultDeliveryLimits, ...limits });
+      const { stores, close } = await open({ ...defaultLimits.delivery, ...limits });
       try {
         await run(stores);
       } finally {

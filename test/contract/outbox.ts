@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { databaseOps, outboxOps } from '#core/database-request.ts';
-import { defaultDeliveryLimits, type DeliveryLimits } from '#core/delivery-limits.ts';
+import { defaultLimits, type DeliveryLimits } from '#core/limits.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { NewMessage } from '#runtime/engine/bindings/queue.ts';
 import type { EventStores } from '#runtime/stores/event-stores.ts';
@@ -30,7 +30,7 @@ export function outboxContract(
 
   before(async () => {
     databases = await startDatabases({ outboxMax: 50 });
-    ({ stores, close } = await open(defaultDeliveryLimits));
+    ({ stores, close } = await open(defaultLimits.delivery));
   });
   beforeEach(async () => {
     place = { namespace: 'shop', resource: `main${++count}` };
@@ -47,7 +47,7 @@ export function outboxContract(
   });
 
   function outboxOf(parts: Partial<OutboxParts> = {}): RunningOutbox {
-    const outbox = openOutbox(databases.client, stores, defaultDeliveryLimits, { log: () => {}, ...parts });
+    const outbox = openOutbox(databases.client, stores, defaultLimits.delivery, { log: () => {}, ...parts });
     outboxes.push(outbox);
     return outbox;
   }

@@ -1,5 +1,5 @@
 // What a project may keep in state and queues, over Postgres as the role that engines have.
-import { defaultDeliveryLimits } from '#core/delivery-limits.ts';
+import { defaultLimits } from '#core/limits.ts';
 import { openEventsPostgres } from '#runtime/stores/event-stores.ts';
 import { stateBytesOf } from '#runtime/stores/project-bounds.ts';
 import { createStatePostgres } from '#runtime/stores/state-postgres.ts';
@@ -8,7 +8,7 @@ import { projectBoundsContract } from './project-bounds.ts';
 
 projectBoundsContract(async () => {
   const database = await createTestDatabase();
-  const events = openEventsPostgres({ url: database.engineUrl, name: 'test', limits: defaultDeliveryLimits });
+  const events = openEventsPostgres({ url: database.engineUrl, name: 'test', limits: defaultLimits.delivery });
   return {
     events,
     state: createStatePostgres(events.sql),

@@ -1,11 +1,11 @@
 // What a project may keep in state and queues, as in `platform dev`.
-import { defaultDeliveryLimits } from '#core/delivery-limits.ts';
+import { defaultLimits } from '#core/limits.ts';
 import { openEventsSqlite } from '#runtime/stores/event-stores.ts';
 import { openStateSqlite } from '#runtime/stores/state-sqlite.ts';
 import { projectBoundsContract } from './project-bounds.ts';
 
 projectBoundsContract(async () => {
-  const events = openEventsSqlite({ file: ':memory:', limits: defaultDeliveryLimits });
+  const events = openEventsSqlite({ file: ':memory:', limits: defaultLimits.delivery });
   const state = openStateSqlite(':memory:');
   return {
     events,

@@ -1,13 +1,13 @@
 // What becomes of requests that wait behind one that breaks its budget in the same entry.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { defaultCpuLimits } from '#core/plans.ts';
+import { defaultLimits } from '#core/limits.ts';
 import { startHandler, type TestHandler } from '#test/setup/handler.ts';
 
 let handler: TestHandler;
 
 before(async () => {
-  const cpu = { ...defaultCpuLimits, http: { free: 200, pro: 200, enterprise: 200 } };
+  const cpu = { ...defaultLimits.cpu, http: { free: 200, pro: 200, enterprise: 200 } };
   handler = await startHandler(
     {
       turns: `export default { fetch() { globalThis.count = (globalThis.count ?? 0) + 1; if (globalThis.count > 1) for (;;); return new Response('polite'); } };`,

@@ -72,7 +72,7 @@ test('it says where it listens, keeps what it acknowledged, and is the same plac
 test('a setting that is wrong is named, and ends it', async (t) => {
   const wrong: [Record<string, string>, string][] = [
     [{ DB_STORAGE_DIR: '' }, 'DB_STORAGE_DIR is not set: the folder of the project databases'],
-    [{ DB_SHARDS: 'two' }, 'DB_SHARDS must be a whole number of at most 64, but is "two"'],
+    [{ DB_SHARDS: 'two' }, 'DB_SHARDS must be a whole number from 1 to 64, but is "two"'],
     [{ DB_SERVICE_PORT: '4010' }, 'DB_SERVICE_PORT needs DB_SERVICE_TOKEN, a secret of at least 16 characters'],
     [{ DB_STATEMENT_MS: '0' }, 'DB_STATEMENT_MS must be a whole number of at least 1, but is "0"'],
     [{ DB_STORAGE_MODE: 'cloud' }, 'DB_STORAGE_MODE must be basic or managed-cloud, but is "cloud"'],

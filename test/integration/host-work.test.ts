@@ -2,7 +2,7 @@
 // when it is too much; its isolate and everybody else's requests go on.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { defaultCpuLimits } from '#core/plans.ts';
+import { defaultLimits } from '#core/limits.ts';
 import { hostCalls } from '#runtime/engine/bridge/protocol.ts';
 import { startHandler, type TestHandler } from '#test/setup/handler.ts';
 
@@ -41,7 +41,7 @@ const worker = `
 let handler: TestHandler;
 
 before(async () => {
-  const cpu = { ...defaultCpuLimits, http: { free: 200, pro: 0, enterprise: 200 } };
+  const cpu = { ...defaultLimits.cpu, http: { free: 200, pro: 0, enterprise: 200 } };
   handler = await startHandler({ busy: worker, unbound: { files: worker, plan: 'pro' } }, { cpu });
 });
 after(() => handler.close());

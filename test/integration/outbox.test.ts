@@ -7,13 +7,15 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { defaultDeliveryLimits as limits } from '#core/delivery-limits.ts';
+import { defaultLimits } from '#core/limits.ts';
 import { openEventsSqlite } from '#runtime/stores/event-stores.ts';
 import { childOf } from '#test/setup/child-process.ts';
 import { startDatabases, type TestDatabases } from '#test/setup/databases.ts';
 import { openOutbox } from '#test/setup/outbox.ts';
 import { startPlatform } from '#test/setup/platform.ts';
 import { until } from '#test/setup/until.ts';
+
+const limits = defaultLimits.delivery;
 
 let folder: string;
 let databases: TestDatabases;

@@ -276,7 +276,7 @@ test('it does not start with settings that would expose it or cannot be understo
   const cases: [Record<string, string>, RegExp][] = [
     [{ HOST: '0.0.0.0' }, /PRIVATE_PORT_TOKEN is not set: set a token/],
     [{ LOG_LEVEL: 'loud' }, /LOG_LEVEL must be one of debug, info, warn, error, silent, but is \\"loud\\"/],
-    [{ HANDLER_PRIVATE_PORT: '99999' }, /HANDLER_PRIVATE_PORT must be a port from 0 to 65535/],
+    [{ HANDLER_PRIVATE_PORT: '99999' }, /HANDLER_PRIVATE_PORT must be \\"off\\" or a port from 0 to 65535/],
     [
       { HANDLER_PRIVATE_PORT: String(platform.privatePort) },
       /Private port \d+ is taken: stop what listens there, or set HANDLER_PRIVATE_PORT/,

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { defaultDatabaseLimits, type DatabaseLimits } from '#core/database-limits.ts';
+import { type DatabaseLimits, defaultLimits } from '#core/limits.ts';
 import { ops } from '#runtime/databases/protocol/frames.ts';
 import { startDatabaseService, type DatabaseService, type TcpOptions } from '#runtime/databases/service/service.ts';
 import { createDatabaseClient, type DatabaseClient } from '#runtime/stores/database-service.ts';
@@ -25,7 +25,7 @@ export async function startDatabases(
   options: { readonly shards?: number; readonly tcp?: TcpOptions; readonly synchronous?: 'normal' | 'full' } = {},
 ): Promise<TestDatabases> {
   const directory = await mkdtemp(join(tmpdir(), 'platform-test-'));
-  const limits = { ...defaultDatabaseLimits, ...overrides };
+  const limits = { ...defaultLimits.database, ...overrides };
   const reports: string[] = [];
   const { tcp } = options;
   const service = await startDatabaseService({

@@ -1,6 +1,6 @@
 // Queues, timers and workflows over Postgres, as the role that engines have, for contract suites.
 import { after } from 'node:test';
-import type { DeliveryLimits } from '#core/delivery-limits.ts';
+import type { DeliveryLimits } from '#core/limits.ts';
 import { openPostgres, type Postgres } from '#postgres/connection.ts';
 import { openEventsPostgres, type EventStores } from '#runtime/stores/event-stores.ts';
 import { createTestDatabase } from './postgres.ts';

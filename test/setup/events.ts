@@ -2,7 +2,7 @@
 // which need no store.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { EventKind } from '#runtime/engine/invocation/delivery.ts';
+import type { EventKind } from '#core/event.ts';
 import type { TestPlatform } from './platform.ts';
 import { send } from './send.ts';
 

@@ -13,7 +13,7 @@ import type { AuthRoutes } from '#runtime/engine/auth/routes.ts';
 import { noStores, type BindingStores } from '#runtime/engine/bindings/bindings.ts';
 import { createEngine, type Engine } from '#runtime/engine/engine.ts';
 import { createHandler, type Handler } from '#runtime/engine/handler.ts';
-import type { EventKind } from '#runtime/engine/invocation/delivery.ts';
+import type { EventKind } from '#core/event.ts';
 import { outcomeLabel } from '#runtime/engine/invocation/outcome.ts';
 import type { LogLine } from '#runtime/engine/invocation/log.ts';
 import { cacheFolder } from '#core/cache-folder.ts';

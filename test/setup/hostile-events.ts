@@ -1,5 +1,5 @@
 // Attacks of a deployment's events on its own site: the victim is what the same deployment answers to requests.
-import type { EventKind } from '#runtime/engine/invocation/delivery.ts';
+import type { EventKind } from '#core/event.ts';
 import { deliver, eventHandlers } from './events.ts';
 import type { Attack } from './hostile.ts';
 

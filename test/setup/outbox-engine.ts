@@ -2,10 +2,12 @@
 // which kills it there. Arguments: socket of the database service, file of the queues, and where to stop: `before` or
 // `after` the queue has the message.
 import { databaseOps } from '#core/database-request.ts';
-import { defaultDeliveryLimits as limits } from '#core/delivery-limits.ts';
+import { defaultLimits } from '#core/limits.ts';
 import { createDatabaseClient } from '#runtime/stores/database-service.ts';
 import { openEventsSqlite } from '#runtime/stores/event-stores.ts';
 import { openOutbox } from './outbox.ts';
+
+const limits = defaultLimits.delivery;
 
 const [socketPath, file, where] = process.argv.slice(2) as [string, string, string];
 const databases = createDatabaseClient({ socketPath });

@@ -1,6 +1,6 @@
 // An outbox between databases and queues for tests: of one project, and whatever it complains of fails the test.
 import assert from 'node:assert/strict';
-import type { DeliveryLimits } from '#core/delivery-limits.ts';
+import type { DeliveryLimits } from '#core/limits.ts';
 import type { EventStores } from '#runtime/stores/event-stores.ts';
 import { createOutbox, type OutboxParts, type RunningOutbox } from '#runtime/stores/outbox.ts';
 

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { defaultDeliveryLimits } from '#core/delivery-limits.ts';
+import { defaultLimits } from '#core/limits.ts';
 import { nextTime } from '#core/timer-next.ts';
 import { openPostgres } from '#postgres/connection.ts';
 import { startEmbeddedPostgres } from '#postgres/embedded.ts';
@@ -19,7 +19,7 @@ const owner = openPostgres({ url: postgres.url, name: 'test', connectionsMax: 1 
 await migrate(owner);
 const url = await openEngineRole(owner, postgres.url);
 await owner.close();
-const limits = { ...defaultDeliveryLimits, pollMs: 50, backoffMs: 20, backoffMsMax: 50 };
+const limits = { ...defaultLimits.delivery, pollMs: 50, backoffMs: 20, backoffMsMax: 50 };
 const stores = openEventsPostgres({ url, name: 'test', limits });
 const presence = await stores.join(() => {});
 const delivered = new Map<string, number>();

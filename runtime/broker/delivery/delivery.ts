@@ -1,9 +1,10 @@
 // What a broker needs from outside to deliver an event, and how it reads what became of it. Shared by the works of all
 // kinds.
-import type { DeliveryLimits } from '#core/delivery-limits.ts';
+import type { DeliveryLimits } from '#core/limits.ts';
 import { errorMessage } from '#core/errors.ts';
 import type { QueuesSettings } from '#core/queue-settings.ts';
-import type { DeliveryEnd, EventKind } from '../../engine/invocation/delivery.ts';
+import type { EventKind } from '#core/event.ts';
+import type { DeliveryEnd } from '../../engine/invocation/delivery.ts';
 
 /** Which deployment gets an event. */
 export interface Recipient {

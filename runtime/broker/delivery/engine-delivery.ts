@@ -1,6 +1,6 @@
 // Hands events to engines over the private port (`POST /_platform/deliver`), which picks the engine. Used by main.ts.
 import { Agent, request } from 'undici';
-import type { EventKind } from '../../engine/invocation/delivery.ts';
+import type { EventKind } from '#core/event.ts';
 import type { EventEnd } from './delivery.ts';
 
 /** Where the private port is. */

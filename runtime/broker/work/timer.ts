@@ -1,6 +1,6 @@
 // What the broker does with timers and schedules that are due: fires each, then puts it to its next time. A firing that
 // fails is tried again, but never past the next one.
-import { backoffMs } from '#core/delivery-limits.ts';
+import { backoffMs } from '#core/backoff.ts';
 import type { LaneAdvice, Work } from '#postgres/claim-loop.ts';
 import type { Wake } from '#postgres/wake.ts';
 import { persist, tryDeliver, type WorkParts } from '../delivery/delivery.ts';

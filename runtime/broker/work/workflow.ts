@@ -1,6 +1,6 @@
 // What the broker does with runs of workflows that can go on: has the deployment that started each work on it for a
 // stretch, and settles the run: ended, asleep until its next wake-up, or to be tried again.
-import { backoffMs } from '#core/delivery-limits.ts';
+import { backoffMs } from '#core/backoff.ts';
 import type { LaneAdvice, Work } from '#postgres/claim-loop.ts';
 import type { Wake } from '#postgres/wake.ts';
 import { ByteGate } from '../delivery/byte-gate.ts';

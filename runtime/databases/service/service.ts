@@ -6,7 +6,7 @@ import { createConnection, createServer, type Server, type Socket } from 'node:n
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
-import type { DatabaseLimits } from '#core/database-limits.ts';
+import type { DatabaseLimits } from '#core/limits.ts';
 import type { ErrorCode } from '#core/errors.ts';
 import { isDatabaseName } from '../protocol/database-name.ts';
 import { answerFrame, FrameReader, kinds, ops, readRequest, requestFrame, type Verdict } from '../protocol/frames.ts';

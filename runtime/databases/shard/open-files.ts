@@ -1,6 +1,6 @@
 // The databases that a shard holds open, by name: opened when they are first asked for, the longest unused closed
 // first. Also what replaces or deletes a whole file, which needs it closed.
-import type { DatabaseLimits } from '#core/database-limits.ts';
+import type { DatabaseLimits } from '#core/limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
 import { isErrorCode } from '#core/errors.ts';
 import type { FreeSpace } from '#core/free-space.ts';

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { createServer, type Server } from 'node:net';
 import { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
-import type { DatabaseLimits } from '#core/database-limits.ts';
+import type { DatabaseLimits } from '#core/limits.ts';
 import { FreeSpace } from '#core/free-space.ts';
 import { isDatabaseName } from '../protocol/database-name.ts';
 import { OpenFiles } from './open-files.ts';

@@ -1,7 +1,7 @@
 // One fenced connection to a database file: compiles statements once, runs them within the bounds, writes results as
 // JSON. Knows nothing of requests, transactions of others or processes. Called by database-file.ts.
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import type { DatabaseLimits } from '#core/database-limits.ts';
+import type { DatabaseLimits } from '#core/limits.ts';
 import { fromWire, SqlRefusal, toWire, type StoredValue } from '#core/database-request.ts';
 import { Fence } from './fence.ts';
 import { limitedChange, refusesLimit, shapeOf, shapeSql } from './limited-changes.ts';

@@ -2,7 +2,7 @@
 // writes of others wait for. Called by the shard; runs no SQL outside a Connection, and knows no sockets.
 import { randomInt } from 'node:crypto';
 import { statSync } from 'node:fs';
-import type { DatabaseLimits } from '#core/database-limits.ts';
+import type { DatabaseLimits } from '#core/limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { FreeSpace } from '#core/free-space.ts';

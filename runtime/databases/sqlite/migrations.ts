@@ -1,5 +1,5 @@
 // Migrations of a database: each file once, in a transaction with its row of the ledger. Called by database-file.ts.
-import type { DatabaseLimits } from '#core/database-limits.ts';
+import type { DatabaseLimits } from '#core/limits.ts';
 import {
   appliedMigrations,
   migrationLedger,

@@ -1,6 +1,6 @@
 // The rows of the outbox in a database: put in by transactions, read and removed for their queues
 // (runtime/stores/outbox.ts). Called by database-file.ts.
-import type { DatabaseLimits } from '#core/database-limits.ts';
+import type { DatabaseLimits } from '#core/limits.ts';
 import {
   createOutbox,
   findOutbox,

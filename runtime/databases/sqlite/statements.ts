@@ -1,6 +1,6 @@
 // The SQL of requests, run on the connection it belongs to: one statement, a batch, a text of many, the whole file; and
 // the size and version that answers carry. Called by database-file.ts, which decides whose turn it is.
-import type { DatabaseLimits } from '#core/database-limits.ts';
+import type { DatabaseLimits } from '#core/limits.ts';
 import { SqlRefusal, type StoredValue, toWire } from '#core/database-request.ts';
 import type { Connection, Prepared, StatementRun } from './connection.ts';
 import { splitStatements } from './sql-text.ts';

@@ -1,7 +1,6 @@
 // What a project keeps: state, cached texts, files, users.
 import { pipeline } from 'node:stream/promises';
-import { fileLimits } from '../../engine/bindings/fs.ts';
-import { stateLimits } from '../../engine/bindings/state.ts';
+import { fixedLimits } from '#core/limits.ts';
 import { invalid, toName } from '../../engine/bindings/arguments.ts';
 import {
   answered,
@@ -49,7 +48,7 @@ const stateRoutes: readonly Route[] = [
     '/api/state/:b/entries/:key',
     async (asked) => {
       const place = placeOf(asked, 'state');
-      const key = toName(asked.params['key'], 'The key', stateLimits.keyBytesMax);
+      const key = toName(asked.params['key'], 'The key', fixedLimits.state.keyBytesMax);
       const [record] = await opened(asked.parts.stores.state, 'state').get(place, [key], Date.now());
       if (record === null || record === undefined) throw notFound('There is no such entry');
       const { metadata, version, expiresAt, value } = record;
@@ -125,7 +124,7 @@ const cacheRoutes: readonly Route[] = [
   ],
 ];
 
-const keyOf = (asked: Asked): string => toName(asked.params['key'], 'The key', fileLimits.keyBytesMax);
+const keyOf = (asked: Asked): string => toName(asked.params['key'], 'The key', fixedLimits.files.keyBytesMax);
 
 /** A file may be a page that somebody uploaded: it is never shown as part of this one. */
 const downloadHeaders = {
@@ -172,7 +171,7 @@ const fileRoutes: readonly Route[] = [
       const store = opened(asked.parts.stores.fs, 'fs');
       const type = asked.request.headers['content-type'];
       const headers = type === undefined || type.length > 256 ? {} : { contentType: type };
-      const write = { headers, metadata: {}, onlyIf: null, digests: {}, bytesMax: fileLimits.putBytesMax };
+      const write = { headers, metadata: {}, onlyIf: null, digests: {}, bytesMax: fixedLimits.files.putBytesMax };
       return store.put(placeOf(asked, 'fs'), keyOf(asked), asked.request, write);
     },
   ],

@@ -1,6 +1,6 @@
 // Project databases of `platform dev`: the same service as in production, with one shard, started when the first worker
 // or migration asks for it. dev.ts opens them.
-import { databaseLimitsFrom } from '#core/database-limits.ts';
+import { limitsFrom } from '#core/limits.ts';
 import type { DatabaseStore } from '../../engine/bindings/database.ts';
 import { startDatabaseService, type DatabaseService } from '../../databases/service/service.ts';
 import { createDatabaseClient, type DatabaseClient, type DatabaseOwner } from '../../stores/database-service.ts';
@@ -14,7 +14,7 @@ interface LocalDatabases {
 
 /** @param report something the user should know, such as a statement that was ended. */
 export function openLocalDatabases(directory: string, report: (message: string) => void): LocalDatabases {
-  const limits = databaseLimitsFrom(process.env);
+  const limits = limitsFrom(process.env).database;
   let opened: Promise<{ service: DatabaseService; client: DatabaseClient }> | null = null;
   const open = (): NonNullable<typeof opened> =>
     (opened ??= startDatabaseService({ directory, limits, shards: 1, synchronous: 'normal', report }).then(

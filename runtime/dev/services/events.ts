@@ -3,7 +3,7 @@
 // another one's.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { deliveryLimitsFrom } from '#core/delivery-limits.ts';
+import { limitsFrom } from '#core/limits.ts';
 import { whereThereIsSpace, type FreeSpace } from '#core/free-space.ts';
 import type { Manifest } from '#core/manifest.ts';
 import type { QueuesSettings } from '#core/queue-settings.ts';
@@ -11,7 +11,8 @@ import type { EventBindingStores } from '../../engine/bindings/bindings.ts';
 import { nextTime } from '#core/timer-next.ts';
 import { startBroker, type Broker } from '../../broker/broker.ts';
 import { toEventEnd } from '../../broker/delivery/delivery.ts';
-import type { DeliveryEnd, EventKind } from '../../engine/invocation/delivery.ts';
+import type { EventKind } from '#core/event.ts';
+import type { DeliveryEnd } from '../../engine/invocation/delivery.ts';
 import { openEventsSqlite, type EventStores } from '../../stores/event-stores.ts';
 import { boundQueue, queueBounds } from '../../stores/project-bounds.ts';
 
@@ -49,7 +50,7 @@ const pollMs = 250;
 const drainMs = 2000;
 
 export function openLocalEvents(options: LocalEventsOptions): LocalEvents {
-  const limits = { ...deliveryLimitsFrom(options.environment), pollMs };
+  const limits = { ...limitsFrom(options.environment).delivery, pollMs };
   mkdirSync(options.folder, { recursive: true, mode: 0o700 });
   const stores = openEventsSqlite({ file: join(options.folder, 'events.sqlite'), limits });
   const { namespace, project, branch } = options;

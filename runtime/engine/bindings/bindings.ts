@@ -1,6 +1,6 @@
 // The host calls of a deployment's bindings: for each kind it declares, the host half over the store that the root
 // chose. The one place that knows all kinds; handler.ts calls it once per deployment.
-import type { DeliveryLimits } from '#core/delivery-limits.ts';
+import type { DeliveryLimits } from '#core/limits.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { Manifest } from '#core/manifest.ts';
 import { ofPreview } from '#core/preview.ts';

@@ -2,7 +2,7 @@
 // What is in them is the business of the guest half and of the database service (core/database-request.ts), not of this
 // process.
 import { databaseOps } from '#core/database-request.ts';
-import type { DeliveryLimits } from '#core/delivery-limits.ts';
+import type { DeliveryLimits } from '#core/limits.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { CallOwner, HostHandler, HostReply } from '../bridge/host-calls.ts';
 import { invalid, toRecord, toWhole } from './arguments.ts';

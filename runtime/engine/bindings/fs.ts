@@ -3,6 +3,7 @@
 // affair (runtime/stores/files-*).
 import type { Readable } from 'node:stream';
 import { giveBack } from '#core/give-back.ts';
+import { fixedLimits } from '#core/limits.ts';
 import type { HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
 import { invalid, toName, toRecord, toWhole } from './arguments.ts';
 import type { BindingScope } from './scope.ts';
@@ -127,16 +128,6 @@ export interface FileStore {
 /** Hex digits of each digest that a file may be written with. */
 const digestChars = { md5: 32, sha1: 40, sha256: 64, sha384: 96, sha512: 128 } as const;
 
-/** Limits of the binding. */
-export const fileLimits = {
-  keyBytesMax: 1024,
-  metadataBytesMax: 8192,
-  putBytesMax: 5 * 1024 ** 3,
-  partsMax: 10_000,
-  deleteMax: 1000,
-  pageMax: 1000,
-};
-
 /** Makes an address that lets anyone read or write one file for a while. */
 export type SignUrl = (
   place: FilePlace,
@@ -214,21 +205,25 @@ export function createFileCalls(
     async 'fs.delete'(call) {
       const { place, args } = parse(call);
       const { keys } = args;
-      if (!Array.isArray(keys) || keys.length > fileLimits.deleteMax)
-        throw invalid(`delete takes at most ${fileLimits.deleteMax} keys`);
+      if (!Array.isArray(keys) || keys.length > fixedLimits.files.deleteMax)
+        throw invalid(`delete takes at most ${fixedLimits.files.deleteMax} keys`);
       await store.delete(place, keys.map(toKey));
       return {};
     },
     async 'fs.list'(call) {
       const { place, args } = parse(call);
       const text = (value: unknown, what: string): string =>
-        value === undefined || value === null || value === '' ? '' : toName(value, what, fileLimits.keyBytesMax);
+        value === undefined || value === null || value === '' ? '' : toName(value, what, fixedLimits.files.keyBytesMax);
       const cursor = text(args['cursor'], 'The cursor');
       const page = await store.list(place, {
         prefix: text(args['prefix'], 'The prefix'),
         delimiter: text(args['delimiter'], 'The delimiter'),
         cursor: cursor === '' ? null : cursor,
-        limit: toWhole(args['limit'], 'limit', { least: 1, most: fileLimits.pageMax, otherwise: fileLimits.pageMax }),
+        limit: toWhole(args['limit'], 'limit', {
+          least: 1,
+          most: fixedLimits.files.pageMax,
+          otherwise: fixedLimits.files.pageMax,
+        }),
       });
       return { value: page };
     },
@@ -244,7 +239,14 @@ export function createFileCalls(
         const { place, args, key } = parse(call);
         const part = toPart(args['part']);
         return {
-          value: await store.putPart(place, toKey(key), toUpload(args['upload']), part, body, fileLimits.putBytesMax),
+          value: await store.putPart(
+            place,
+            toKey(key),
+            toUpload(args['upload']),
+            part,
+            body,
+            fixedLimits.files.putBytesMax,
+          ),
         };
       } finally {
         done(body);
@@ -254,8 +256,8 @@ export function createFileCalls(
     async 'fs.completeUpload'(call) {
       const { place, args, key } = parse(call);
       const { parts } = args;
-      if (!Array.isArray(parts) || parts.length === 0 || parts.length > fileLimits.partsMax)
-        throw invalid(`An upload has 1 to ${fileLimits.partsMax} parts`);
+      if (!Array.isArray(parts) || parts.length === 0 || parts.length > fixedLimits.files.partsMax)
+        throw invalid(`An upload has 1 to ${fixedLimits.files.partsMax} parts`);
       const named = parts.map((given: unknown) => {
         const { part, etag } = toRecord(given);
         return { part: toPart(part), etag: toName(etag, 'The etag of a part', 128) };
@@ -284,7 +286,7 @@ export function createFileCalls(
       const sizeMax =
         args['sizeMax'] === undefined
           ? null
-          : toWhole(args['sizeMax'], 'sizeMax', { least: 0, most: fileLimits.putBytesMax });
+          : toWhole(args['sizeMax'], 'sizeMax', { least: 0, most: fixedLimits.files.putBytesMax });
       return {
         value: signUrl(call.owner.host())(place, toKey(key), { method: method ?? 'GET', expiresInSeconds, sizeMax }),
       };
@@ -304,9 +306,9 @@ async function wholeOf(body: FileBody): Promise<Uint8Array> {
   return new Uint8Array(Buffer.concat(chunks));
 }
 
-const toKey = (value: unknown): string => toName(value, 'The key', fileLimits.keyBytesMax);
+const toKey = (value: unknown): string => toName(value, 'The key', fixedLimits.files.keyBytesMax);
 const toPart = (value: unknown): number =>
-  toWhole(value, 'The number of a part', { least: 1, most: fileLimits.partsMax });
+  toWhole(value, 'The number of a part', { least: 1, most: fixedLimits.files.partsMax });
 
 function toUpload(value: unknown): string {
   const upload = toName(value, 'The upload id', 1024);
@@ -338,8 +340,8 @@ function toWrite(args: Readonly<Record<string, unknown>>): FileWrite {
     metadata[name] = value;
   }
   const bytes = Buffer.byteLength(JSON.stringify(metadata));
-  if (bytes > fileLimits.metadataBytesMax)
-    throw invalid(`The metadata has ${bytes} bytes as JSON, and may have ${fileLimits.metadataBytesMax}`);
+  if (bytes > fixedLimits.files.metadataBytesMax)
+    throw invalid(`The metadata has ${bytes} bytes as JSON, and may have ${fixedLimits.files.metadataBytesMax}`);
   const digests: Record<string, string> = {};
   for (const [name, length] of Object.entries(digestChars)) {
     const value = args[name];
@@ -348,7 +350,7 @@ function toWrite(args: Readonly<Record<string, unknown>>): FileWrite {
       throw invalid(`${name} must have ${length} hex digits`);
     digests[name] = value.toLowerCase();
   }
-  return { headers, metadata, onlyIf: toCondition(args['onlyIf']), digests, bytesMax: fileLimits.putBytesMax };
+  return { headers, metadata, onlyIf: toCondition(args['onlyIf']), digests, bytesMax: fixedLimits.files.putBytesMax };
 }
 
 function toCondition(value: unknown): FileCondition | null {

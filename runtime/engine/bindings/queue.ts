@@ -1,7 +1,7 @@
 // The host half of the queue binding: takes messages. What a worker says is checked here; where messages lie is the
 // store's affair (runtime/stores/queue-sql.ts), and who gets them the broker's (runtime/broker/work/queue.ts).
 import { randomUUID } from 'node:crypto';
-import type { DeliveryLimits } from '#core/delivery-limits.ts';
+import { fixedLimits, type DeliveryLimits } from '#core/limits.ts';
 import { deadLettersOf, type QueuesSettings } from '#core/queue-settings.ts';
 import type { HostHandler } from '../bridge/host-calls.ts';
 import { invalid, toJsonText, toName, toRecord, toWhole } from './arguments.ts';
@@ -79,7 +79,7 @@ export interface QueueStore {
   purge(place: QueuePlace): Promise<number>;
 }
 
-const nameBytesMax = 128;
+const { messageNameBytesMax } = fixedLimits.events;
 
 /** The calls of a deployment's queue bindings. Arguments: `{binding, ...}`. */
 export function createQueueCalls(
@@ -134,8 +134,8 @@ function toNewMessage(message: unknown, time: number, limits: DeliveryLimits): N
     id: randomUUID(),
     payload: toJsonText(payload, 'The message', limits.messageBytesMax),
     dueAt: time + toDelayMs(delaySeconds, limits.delayMsMax),
-    dedupeId: dedupeId == null ? null : toName(dedupeId, 'dedupeId', nameBytesMax),
-    orderingKey: orderingKey == null ? null : toName(orderingKey, 'orderingKey', nameBytesMax),
+    dedupeId: dedupeId == null ? null : toName(dedupeId, 'dedupeId', messageNameBytesMax),
+    orderingKey: orderingKey == null ? null : toName(orderingKey, 'orderingKey', messageNameBytesMax),
   };
 }
 

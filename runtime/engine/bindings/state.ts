@@ -2,6 +2,7 @@
 // consistent. What a worker says is checked here; stores get clean values. Where they lie is the store's affair
 // (runtime/stores/state-*).
 import { PlatformError } from '#core/errors.ts';
+import { fixedLimits } from '#core/limits.ts';
 import type { HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
 import type { HostWork } from '../work/host-work.ts';
 import { invalid, toJsonText, toName, toRecord, toWhole } from './arguments.ts';
@@ -72,15 +73,6 @@ export interface StateStore {
   ): Eventually<string>;
 }
 
-/** Limits of one record, as of a KV namespace. */
-export const stateLimits = {
-  keyBytesMax: 512,
-  valueBytesMax: 25 * 1024 * 1024,
-  metadataBytesMax: 1024,
-  keysMax: 100,
-  pageMax: 1000,
-};
-
 /** A value beyond it is changed on a thread: parsing this much takes 2 ms at worst. */
 const UPDATED_CHARS_MAX = 32 * 1024;
 const UPDATE_ATTEMPTS_MAX = 20;
@@ -120,8 +112,8 @@ export function createStateCalls(
         (before?.length ?? 0) / BYTES_PER_MS,
       );
       const text = Buffer.from((after as Uint8Array).buffer).toString();
-      if (after!.length > stateLimits.valueBytesMax)
-        throw invalid(`The value has ${after!.length} bytes as JSON, and may have ${stateLimits.valueBytesMax}`);
+      if (after!.length > fixedLimits.state.valueBytesMax)
+        throw invalid(`The value has ${after!.length} bytes as JSON, and may have ${fixedLimits.state.valueBytesMax}`);
       const record = { value: text, metadata: found?.metadata ?? null, expiresAt: found?.expiresAt ?? null };
       if (await store.put(place, key, record, now(), found?.version ?? null)) return { parts: [text] };
     }
@@ -134,15 +126,15 @@ export function createStateCalls(
     call.owner.countSubrequest();
     return { place, args };
   };
-  const toKey = (value: unknown): string => toName(value, 'The key', stateLimits.keyBytesMax);
+  const toKey = (value: unknown): string => toName(value, 'The key', fixedLimits.state.keyBytesMax);
 
   return {
     /** `{keys}` -> `{records: ({metadata, version, text} | null)[]}` and the values found as parts. */
     'state.get': (call) => {
       const { place, args } = parse(call);
       const { keys } = args;
-      if (!Array.isArray(keys) || keys.length === 0 || keys.length > stateLimits.keysMax)
-        throw invalid(`get takes 1 to ${stateLimits.keysMax} keys`);
+      if (!Array.isArray(keys) || keys.length === 0 || keys.length > fixedLimits.state.keysMax)
+        throw invalid(`get takes 1 to ${fixedLimits.state.keysMax} keys`);
       const found = store.get(place, keys.map(toKey), now());
       return found instanceof Promise ? found.then(toReply) : toReply(found);
     },
@@ -153,12 +145,12 @@ export function createStateCalls(
       const [value] = call.parts;
       if (value === undefined) throw invalid('put takes a value');
       const bytes = typeof value === 'string' ? Buffer.byteLength(value) : value.byteLength;
-      if (bytes > stateLimits.valueBytesMax)
-        throw invalid(`The value has ${bytes} bytes, and may have ${stateLimits.valueBytesMax}`);
+      if (bytes > fixedLimits.state.valueBytesMax)
+        throw invalid(`The value has ${bytes} bytes, and may have ${fixedLimits.state.valueBytesMax}`);
       const metadata =
         args['metadata'] === undefined || args['metadata'] === null
           ? null
-          : toJsonText(args['metadata'], 'The metadata', stateLimits.metadataBytesMax);
+          : toJsonText(args['metadata'], 'The metadata', fixedLimits.state.metadataBytesMax);
       const record = { value, metadata, expiresAt: toExpiry(args, time) };
       const written = store.put(place, toKey(args['key']), record, time, toVersion(args['version']));
       return written instanceof Promise ? written.then((value) => ({ value })) : { value: written };
@@ -175,8 +167,8 @@ export function createStateCalls(
         args['prefix'] === undefined || args['prefix'] === null || args['prefix'] === '' ? '' : toKey(args['prefix']);
       const limit = toWhole(args['limit'], 'limit', {
         least: 1,
-        most: stateLimits.pageMax,
-        otherwise: stateLimits.pageMax,
+        most: fixedLimits.state.pageMax,
+        otherwise: fixedLimits.state.pageMax,
       });
       const { keys, more } = await store.list(place, { prefix, after: fromCursor(args['cursor']), limit }, now());
       const last = keys.at(-1);
@@ -194,7 +186,7 @@ export function createStateCalls(
         return toJsonText(
           applyUpdate(before === undefined ? undefined : fromJson(before), update),
           'The value',
-          stateLimits.valueBytesMax,
+          fixedLimits.state.valueBytesMax,
         );
       };
       const onError = (error: unknown): Promise<HostReply> => {

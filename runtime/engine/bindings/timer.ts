@@ -2,7 +2,7 @@
 // affair (runtime/stores/timer-sql.ts), and firing them the broker's (runtime/broker/work/timer.ts).
 import { isTimeZone } from '#core/cron-next.ts';
 import { parseCronSchedule } from '#core/cron-schedule.ts';
-import type { DeliveryLimits } from '#core/delivery-limits.ts';
+import { fixedLimits, type DeliveryLimits } from '#core/limits.ts';
 import { nextTime } from '#core/timer-next.ts';
 import type { HostCall, HostHandler } from '../bridge/host-calls.ts';
 import { invalid, toJsonText, toName, toRecord, toWhole } from './arguments.ts';
@@ -54,8 +54,7 @@ export interface TimerStore {
   ): Promise<{ timers: StoredTimer[]; more: boolean }>;
 }
 
-const idBytesMax = 512;
-const pageMax = 1000;
+const { timerIdBytesMax, pageMax } = fixedLimits.events;
 const dateMax = 8.64e15;
 
 /** The calls of a deployment's timer bindings. Arguments: `{binding, ...}`. */
@@ -71,7 +70,7 @@ export function createTimerCalls(
     call.owner.countSubrequest();
     return { place, args };
   };
-  const toId = (value: unknown): string => toName(value, 'The id', idBytesMax);
+  const toId = (value: unknown): string => toName(value, 'The id', timerIdBytesMax);
 
   return {
     /**

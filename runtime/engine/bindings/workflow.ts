@@ -2,7 +2,7 @@
 // goes on. What a worker says is checked here; where runs lie is the store's affair (runtime/stores/workflow-sql.ts),
 // and when they go on the broker's (runtime/broker/work/workflow.ts).
 import { randomUUID } from 'node:crypto';
-import type { DeliveryLimits } from '#core/delivery-limits.ts';
+import { fixedLimits, type DeliveryLimits } from '#core/limits.ts';
 import type { HostCall, HostHandler } from '../bridge/host-calls.ts';
 import { invalid, toJsonText, toName, toRecord, toWhole } from './arguments.ts';
 import type { BindingScope } from './scope.ts';
@@ -99,10 +99,7 @@ export interface WorkflowStore {
   log(namespace: string, run: string, line: { message: string; content: string | null }, now: number): Promise<void>;
 }
 
-const idBytesMax = 256;
-const stepNameBytesMax = 256;
-const typeBytesMax = 128;
-const pageMax = 1000;
+const { runIdBytesMax, stepNameBytesMax, eventTypeBytesMax, pageMax } = fixedLimits.events;
 const statuses: readonly string[] = ['pending', 'running', 'paused', 'completed', 'failed', 'cancelled'];
 const dateMax = 8.64e15;
 
@@ -121,7 +118,7 @@ export function createWorkflowCalls(
     call.owner.countSubrequest();
     return { place, args };
   };
-  const toId = (value: unknown): string => toName(value, 'The id', idBytesMax);
+  const toId = (value: unknown): string => toName(value, 'The id', runIdBytesMax);
   const steer =
     (act: (place: WorkflowPlace, id: string, args: Readonly<Record<string, unknown>>) => Promise<void>): HostHandler =>
     async (call) => {
@@ -182,7 +179,7 @@ export function createWorkflowCalls(
     }),
     'workflow.sendEvent': steer((place, id, { type, payload }) => {
       const event = {
-        type: toName(type, 'The type', typeBytesMax),
+        type: toName(type, 'The type', eventTypeBytesMax),
         payload: toJsonText(payload, 'The payload', limits.workflowValueBytesMax),
       };
       return store.sendEvent(place, id, event, now());
@@ -202,7 +199,7 @@ export function createWorkflowCalls(
       const { run, args } = parseRun(call);
       const wait = {
         name: toStep(args['name']),
-        type: toName(args['type'], 'The type of the event', typeBytesMax),
+        type: toName(args['type'], 'The type of the event', eventTypeBytesMax),
         timeoutAt: args['timeoutAt'] == null ? null : toTime(args['timeoutAt'], dateMax),
       };
       const event = await store.waitForEvent(scope.namespace, run, wait, now());

@@ -1,10 +1,7 @@
 // An event that is no request (a queue message, a timer, a cron run, a step of a workflow), and who waits for what
 // becomes of it. Made by handler.ts for whoever delivers: the broker, in process or over the private port.
-import type { InvocationKind } from '#core/plans.ts';
+import type { EventKind } from '#core/event.ts';
 import type { Outcome } from './outcome.ts';
-
-/** Kinds of events. */
-export type EventKind = Exclude<InvocationKind, 'http'>;
 
 /** One event on its way into a worker. */
 export interface Delivery {

@@ -1,7 +1,7 @@
 // What is said of an event where people read: its name, which attempt it is, and what its handler threw although there
 // is a result, since a broker needs to know what became of each message all the same. Used by deployment.ts for the
 // log. Pure.
-import type { EventKind } from './delivery.ts';
+import type { EventKind } from '#core/event.ts';
 
 /** One event, for people. */
 export interface EventRecord {

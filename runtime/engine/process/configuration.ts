@@ -2,6 +2,7 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { limitsFrom, type Limits } from '#core/limits.ts';
+import { parsePort } from '#core/parse-integer.ts';
 import type { EgressPolicy } from '../bindings/egress.ts';
 import { proxyProblem } from '../http/client-address.ts';
 
@@ -53,12 +54,10 @@ export function engineConfig(environment: Readonly<Record<string, string | undef
     ['http', 'https'],
     environment['NODE_ENV'] === 'production' ? 'https' : 'http',
   );
-  const port = get('HANDLER_PORT') === '' ? 4001 : Number(get('HANDLER_PORT'));
-  if (!Number.isInteger(port) || port < 0 || port > 65_535)
-    throw new ConfigurationError(`HANDLER_PORT must be a port from 0 to 65535, but is "${get('HANDLER_PORT')}"`);
-  const publicPort = get('PUBLIC_PORT') === '' ? (protocol === 'https' ? 443 : null) : Number(get('PUBLIC_PORT'));
-  if (publicPort !== null && !(Number.isInteger(publicPort) && publicPort >= 1 && publicPort <= 65_535))
-    throw new ConfigurationError(`PUBLIC_PORT must be a port from 1 to 65535, but is "${get('PUBLIC_PORT')}"`);
+  const port = get('HANDLER_PORT') === '' ? 4001 : checked(() => parsePort('HANDLER_PORT', get('HANDLER_PORT')));
+  const usualPort = protocol === 'https' ? 443 : null;
+  const publicPort =
+    get('PUBLIC_PORT') === '' ? usualPort : checked(() => parsePort('PUBLIC_PORT', get('PUBLIC_PORT'), 1));
   const domains = (get('HANDLER_DOMAIN') || 'localhost').split(',').map((domain) => domain.trim().toLowerCase());
   for (const domain of domains) {
     if (!/^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/.test(domain))
@@ -79,12 +78,7 @@ export function engineConfig(environment: Readonly<Record<string, string | undef
     if (problem !== null)
       throw new ConfigurationError(`TRUSTED_PROXIES must be addresses and CIDR ranges, comma-separated: ${problem}`);
   }
-  let limits: Limits;
-  try {
-    limits = limitsFrom(environment);
-  } catch (error) {
-    throw new ConfigurationError((error as Error).message);
-  }
+  const limits = checked(() => limitsFrom(environment));
   return {
     folder: resolve(folder),
     domains,
@@ -102,6 +96,15 @@ export function engineConfig(environment: Readonly<Record<string, string | undef
         ? null
         : { id: Number(get('ENGINE_ID')), sockets: get('ENGINE_SOCKETS'), crashFd: Number(get('ENGINE_CRASH_FD')) },
   };
+}
+
+/** @throws {ConfigurationError} with the words of what `read` throws. */
+function checked<Value>(read: () => Value): Value {
+  try {
+    return read();
+  } catch (error) {
+    throw new ConfigurationError((error as Error).message);
+  }
 }
 
 function list(value: string): string[] {

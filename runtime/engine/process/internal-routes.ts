@@ -3,10 +3,11 @@
 import type { IncomingMessage } from 'node:http';
 import { errorMessage } from '#core/errors.ts';
 import { isArtifactId, isProjectName } from '#core/names.ts';
-import { invocationKinds, plans, type Plan } from '#core/plans.ts';
+import { plans, type Plan } from '#core/plans.ts';
 import type { createEngineReports } from './reports.ts';
 import type { Handler } from '../handler.ts';
-import type { DeliveryEnd, EventKind } from '../invocation/delivery.ts';
+import { isEventKind, type EventKind } from '#core/event.ts';
+import type { DeliveryEnd } from '../invocation/delivery.ts';
 import { outcomeLabel } from '../invocation/outcome.ts';
 import type { KeptLog } from './recent-log.ts';
 import type { Route } from '../router/route-table.ts';
@@ -103,10 +104,6 @@ function parseCheck(text: string): { project: string; record: string } | { route
   const id = `check-${artifact.slice(0, 12)}`;
   const own = { branch: id, isProduction: false, preview: id };
   return { route: { project, deployment: id, artifact, plan: plan as Plan, vars: texts, ...own } };
-}
-
-function isEventKind(kind: unknown): kind is EventKind {
-  return kind !== 'http' && (invocationKinds as readonly unknown[]).includes(kind);
 }
 
 /**

@@ -4,10 +4,8 @@
 import { createHmac } from 'node:crypto';
 import { statfsSync } from 'node:fs';
 import { join } from 'node:path';
-import { databaseLimitsFrom } from '#core/database-limits.ts';
-import { deliveryLimitsFrom } from '#core/delivery-limits.ts';
+import { type Limits, limitsFrom } from '#core/limits.ts';
 import { FreeSpace, whereThereIsSpace } from '#core/free-space.ts';
-import type { Limits } from '#core/limits.ts';
 import type { HostWork } from '../work/host-work.ts';
 import { createAuthRoutes, type AuthRoutes } from '../auth/routes.ts';
 import { createUsers, type Mail } from '../auth/users.ts';
@@ -59,11 +57,11 @@ export async function openEngineStores({
   log,
 }: EngineStoresParts): Promise<EngineStores> {
   const get = (name: string): string => environment[name]?.trim() ?? '';
-  const deliveryLimits = deliveryLimitsFrom(environment);
+  const deliveryLimits = limitsFrom(environment).delivery;
   const url = get('ENGINE_DATABASE_URL');
   const events = url === '' ? null : openEventsPostgres({ url, name: 'platform engine', limits: deliveryLimits });
   const address = databaseAddress(environment);
-  const databases = address === null ? null : createDatabaseClient(address, databaseLimitsFrom(environment));
+  const databases = address === null ? null : createDatabaseClient(address, limitsFrom(environment).database);
   const outbox =
     events === null || databases === null
       ? null

@@ -1,6 +1,7 @@
 // The supervisor's settings. It reads as little as it can: engines check theirs, and say what is wrong with it.
 import { availableParallelism } from 'node:os';
 import { limitsFrom, type Limits } from '#core/limits.ts';
+import { parseInteger } from '#core/parse-integer.ts';
 
 /** Settings of the supervisor. */
 export interface SupervisorConfig {
@@ -20,12 +21,8 @@ export interface SupervisorConfig {
 /** @throws {Error} naming the variable, its value and what it takes. */
 export function supervisorConfig(environment: Readonly<Record<string, string | undefined>>): SupervisorConfig {
   const get = (name: string): string => environment[name]?.trim() ?? '';
-  const whole = (name: string, otherwise: number, least: number, most: number): number => {
-    const text = get(name);
-    const value = text === '' ? otherwise : Number(text);
-    if (Number.isInteger(value) && value >= least && value <= most) return value;
-    throw new Error(`${name} must be a whole number from ${least} to ${most}, but is "${text}"`);
-  };
+  const whole = (name: string, otherwise: number, least: number, most: number): number =>
+    get(name) === '' ? otherwise : parseInteger(name, get(name), { least, most });
   return {
     folder: get('FS_PATH'),
     host: get('HANDLER_HOST') || '127.0.0.1',

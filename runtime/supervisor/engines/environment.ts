@@ -1,10 +1,7 @@
 // What of the operator's environment an engine gets: the settings it reads, and nothing else. An engine shares its
 // memory with hostile code, so keys and passwords of other services must not be in it.
 import { join } from 'node:path';
-import { databaseLimitVariables } from '#core/database-limits.ts';
-import { deliveryLimitVariables } from '#core/delivery-limits.ts';
 import { limitVariables } from '#core/limits.ts';
-import { cpuLimitVariable, invocationKinds, plans } from '#core/plans.ts';
 import { cacheFolder, openCacheFolder } from '#core/cache-folder.ts';
 
 const system = 'PATH HOME LANG TZ TMPDIR XDG_CACHE_HOME NODE_ENV NODE_EXTRA_CA_CERTS NODE_COMPILE_CACHE';
@@ -12,12 +9,6 @@ const handler =
   'FS_PATH HANDLER_PORT HANDLER_HOST HANDLER_DOMAIN HANDLER_LISTENER PUBLIC_PROTOCOL PUBLIC_PORT LOG_LEVEL LOG_REQUESTS LOG_FORMAT NO_COLOR PLATFORM_CACHE_DIR TRUSTED_PROXIES WORKER_EGRESS_ALLOW WORKER_DNS_SERVERS UWS_HTTP_MAX_HEADERS_SIZE DB_URL DB_SERVICE_TOKEN ENGINE_DATABASE_URL ENGINE_CACHE_URL AUTH_MAIL_URL';
 const files =
   'FILES_S3_ENDPOINT FILES_S3_BUCKET FILES_S3_REGION FILES_S3_ACCESS_KEY_ID FILES_S3_SECRET_ACCESS_KEY FILES_S3_PREFIX';
-const limits = [
-  ...Object.values(limitVariables),
-  ...Object.values(databaseLimitVariables),
-  ...Object.values(deliveryLimitVariables),
-];
-const cpuLimits = invocationKinds.flatMap((kind) => plans.map((plan) => cpuLimitVariable(kind, plan)));
 
 /**
  * Where Node keeps what it compiled of the platform's own sources, for the next process that loads them:
@@ -36,13 +27,7 @@ export function compileCache(environment: Readonly<Record<string, string | undef
   }
 }
 
-const names = new Set<string>([
-  ...system.split(' '),
-  ...handler.split(' '),
-  ...files.split(' '),
-  ...limits,
-  ...cpuLimits,
-]);
+const names = new Set<string>([...system.split(' '), ...handler.split(' '), ...files.split(' '), ...limitVariables]);
 
 /** The environment of an engine process. */
 export function engineEnvironment(environment: Readonly<Record<string, string | undefined>>): Record<string, string> {

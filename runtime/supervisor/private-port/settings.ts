@@ -1,5 +1,6 @@
 // Where the private port listens and who may use it: HANDLER_PRIVATE_PORT, HOST, PRIVATE_PORT_TOKEN, checked. Pure.
 import { BlockList, isIP } from 'node:net';
+import { parseInteger } from '#core/parse-integer.ts';
 
 /** Settings of the private port. */
 export interface PrivatePortSettings {
@@ -38,9 +39,8 @@ export function privatePortSettings(
   const get = (name: string): string => environment[name]?.trim() ?? '';
   const given = get('HANDLER_PRIVATE_PORT');
   if (given.toLowerCase() === 'off') return null;
-  const port = given === '' ? defaultPort : Number(given);
-  if (!/^\d*$/.test(given) || port > 65_535)
-    throw new Error(`HANDLER_PRIVATE_PORT must be a port from 0 to 65535 (0: a free one) or "off", but is "${given}"`);
+  const what = '"off" or a port';
+  const port = given === '' ? defaultPort : parseInteger('HANDLER_PRIVATE_PORT', given, { most: 65_535, what });
   const host = get('HOST') || '127.0.0.1';
   const token = get('PRIVATE_PORT_TOKEN');
   if (token === '' && !isInside(host)) {

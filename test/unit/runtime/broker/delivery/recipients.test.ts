@@ -2,7 +2,7 @@
 // branches.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { defaultDeliveryLimits } from '#core/delivery-limits.ts';
+import { defaultLimits } from '#core/limits.ts';
 import type { DeploymentRecord, Manifest } from '#core/manifest.ts';
 import { createRecipients, type Recipients } from '#runtime/broker/delivery/recipients.ts';
 import { openEventsSqlite, type EventStores } from '#runtime/stores/event-stores.ts';
@@ -21,7 +21,7 @@ async function withRecipients(
   manifests: Readonly<Record<string, Declares>>,
   run: (recipients: Recipients, stores: EventStores, troubles: string[]) => Promise<void>,
 ): Promise<void> {
-  const stores = openEventsSqlite({ file: ':memory:', limits: defaultDeliveryLimits });
+  const stores = openEventsSqlite({ file: ':memory:', limits: defaultLimits.delivery });
   const troubles: string[] = [];
   const recipients = createRecipients({
     cron: stores.cron,

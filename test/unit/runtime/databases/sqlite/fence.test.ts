@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { defaultDatabaseLimits } from '#core/database-limits.ts';
+import { defaultLimits } from '#core/limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
 import { Connection } from '#runtime/databases/sqlite/connection.ts';
 import { splitStatements } from '#runtime/databases/sqlite/sql-text.ts';
@@ -17,7 +17,7 @@ let connection: Connection;
 before(() => {
   connection = new Connection({
     path: join(folder, 'main.sqlite'),
-    limits: defaultDatabaseLimits,
+    limits: defaultLimits.database,
     synchronous: 'normal',
   });
   connection.own('CREATE TABLE platform_internal_ledger (a)');

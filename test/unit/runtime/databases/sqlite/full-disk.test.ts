@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { defaultDatabaseLimits } from '#core/database-limits.ts';
+import { defaultLimits } from '#core/limits.ts';
 import { Connection } from '#runtime/databases/sqlite/connection.ts';
 import { query, startFor } from '#test/setup/databases.ts';
 
@@ -13,7 +13,7 @@ test('what needs a new page fails as on a full disk, and what does not goes on',
   const folder = mkdtempSync(join(tmpdir(), 'platform-test-'));
   const connection = new Connection({
     path: join(folder, 'main.sqlite'),
-    limits: defaultDatabaseLimits,
+    limits: defaultLimits.database,
     synchronous: 'normal',
   });
   connection.ownScript("CREATE TABLE t (a); INSERT INTO t VALUES (zeroblob(100000)), ('small')");

@@ -41,7 +41,7 @@ test('an address that others may reach wants a token', () => {
 test('what cannot be used is named, and a token never', () => {
   for (const port of ['65536', '-1', '80.5', '8081x', 'on']) {
     assert.throws(() => privatePortSettings({ HANDLER_PRIVATE_PORT: port }), {
-      message: `HANDLER_PRIVATE_PORT must be a port from 0 to 65535 (0: a free one) or "off", but is "${port}"`,
+      message: `HANDLER_PRIVATE_PORT must be "off" or a port from 0 to 65535, but is "${port}"`,
     });
   }
   for (const short of ['short-secret', 'with space 0123456789', 'ümlaut-0123456789abcdef']) {

@@ -1,0 +1,32 @@
+// The one way in which a text from outside becomes a whole number: environment variables, flags, fields of files. Pure.
+
+/** What a number may be. */
+interface IntegerRange {
+  readonly least?: number;
+  readonly most?: number;
+  /** What it is, for the error. */
+  readonly what?: string;
+}
+
+/**
+ * A whole number of at least 0 in decimal digits.
+ *
+ * @param name of what is read, for the error.
+ * @throws {Error} naming it, what it takes, and the text.
+ * @example parseInteger('DRAIN_MS', '250') // 250
+ */
+export function parseInteger(
+  name: string,
+  text: string,
+  { least = 0, most = Number.MAX_SAFE_INTEGER, what = 'a whole number' }: IntegerRange = {},
+): number {
+  const number = Number(text);
+  if (/^\s*\d+\s*$/.test(text) && number >= least && number <= most) return number;
+  const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
+  throw new Error(`${name} must be ${what} ${range}, but is "${text}"`);
+}
+
+/** A TCP port; 0 is a free one, where the caller takes it. */
+export function parsePort(name: string, text: string, least: 0 | 1 = 0): number {
+  return parseInteger(name, text, { least, most: 65_535, what: 'a port' });
+}

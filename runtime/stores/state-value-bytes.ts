@@ -1,0 +1,12 @@
+// Bounds what one get of several keys reads: together no more than a single value may have. The stores of state check
+// it before they read any value.
+import { PlatformError } from '#core/errors.ts';
+import { fixedLimits } from '#core/limits.ts';
+
+/** @throws {PlatformError} `invalid_argument`. */
+export function checkValueBytes(bytes: number): void {
+  const { valueBytesMax } = fixedLimits.state;
+  if (bytes <= valueBytesMax) return;
+  const reason = `The values of these keys have ${bytes} bytes together, and one get may read ${valueBytesMax}`;
+  throw new PlatformError('invalid_argument', { reason });
+}
