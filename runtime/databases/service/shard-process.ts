@@ -77,7 +77,7 @@ export class ShardProcess {
     // Not the name of another run: engines ask for the end of a process by it.
     const name = `${options.shard}-${++this.#starts}-${randomBytes(4).toString('hex')}`;
     const socketPath = path.join(folder, `${name}.sock`);
-    const script = path.join(import.meta.dirname, `shard${path.extname(import.meta.filename)}`);
+    const script = path.join(import.meta.dirname, `../shard/shard${path.extname(import.meta.filename)}`);
     // Its own folder for nothing but SQLite: no secret of the operator reaches it.
     const [program, ...before] = nodeCommand();
     const child = fork(script, [JSON.stringify({ ...options, socketPath } satisfies ShardOptions)], {
