@@ -1,14 +1,28 @@
-// `npm run bench`: the scenarios of bench/ (`bench/<scenario>.bench.ts`), one after the other, each in a process of its
-// own. Words after it pick scenarios by a part of their name. What they measure against is installed on the first run.
-import { existsSync, globSync } from 'node:fs';
+// `npm run bench`: the scenarios of bench/ (`bench/<scenario>.bench.ts`), one after the other, each in a process of its own.
+// Words after it pick scenarios by a part of their name; `-- --save` writes what each prints to bench/results/<scenario>.md. What
+// they measure against is installed on the first run. Not packed.
+import { existsSync, globSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { nodeFlags } from '#core/node-flags.mjs';
+import { nodeFlags } from '../node-flags.mjs';
+import { describeCommit, describeMachine, describeTime } from './machine.ts';
 import { root, runProgram } from './processes.ts';
 
-export async function run(words: readonly string[]): Promise<number> {
+/** What a scenario printed, and how. */
+interface Result {
+  readonly name: string;
+  /** With the variables that shorten it. */
+  readonly command: string;
+  readonly date: string;
+  readonly commit: string;
+  readonly machine: string;
+  readonly output: string;
+}
+
+export async function run(options: readonly string[]): Promise<number> {
+  const save = options.includes('--save');
+  const words = options.filter((word) => word !== '--save');
   const all = globSync('bench/*.bench.ts', { cwd: root }).sort();
-  const files =
-    words.length === 0 ? all : all.filter((file) => words.some((word) => path.basename(file).includes(word)));
+  const files = words.length === 0 ? all : all.filter((file) => words.some((word) => path.basename(file).includes(word)));
   if (files.length === 0) {
     process.stderr.write(
       `There is no scenario${words.length === 0 ? '' : ` with ${words.join(' or ')} in its name`}; there are: ${all.join(', ') || 'none'}\n`,
@@ -20,10 +34,41 @@ export async function run(words: readonly string[]): Promise<number> {
     const installed = await runProgram('npm', ['ci'], { cwd: bench, show: true });
     if (installed.code !== 0) return installed.code;
   }
+  process.stdout.write(`${describeMachine()}, ${describeTime()}\n`);
   let code = 0;
   for (const file of files) {
-    process.stdout.write(`\n${path.basename(file, '.bench.ts')}\n`);
-    code ||= (await runProgram(process.execPath, [...nodeFlags, file], { show: true })).code;
+    const name = path.basename(file, '.bench.ts');
+    process.stdout.write(`\n${name}\n`);
+    const ended = await runProgram(process.execPath, [...nodeFlags, file], { show: true, keep: save });
+    code ||= ended.code;
+    if (!save || ended.code !== 0) continue;
+    const made = { date: describeTime(), commit: describeCommit(root), machine: describeMachine() };
+    const text = formatResult({ name, command: commandOf(name, process.env), ...made, output: ended.output });
+    writeFileSync(path.join(bench, `results/${name}.md`), text);
   }
   return code;
+}
+
+/** The command that runs a scenario again, with the variables that were set for it. */
+export function commandOf(name: string, environment: NodeJS.ProcessEnv): string {
+  const variables = Object.keys(environment)
+    .filter((variable) => variable.startsWith('BENCH_'))
+    .sort();
+  return [...variables.map((variable) => `${variable}=${environment[variable]}`), 'npm run bench', name].join(' ');
+}
+
+/** The file of a result. */
+export function formatResult({ name, command, date, commit, machine, output }: Result): string {
+  return `# \`${name}\`
+
+Written by \`${command} -- --save\`.
+
+- Date: ${date}
+- Commit: ${commit}
+- Machine: ${machine}
+
+\`\`\`
+${output.trim()}
+\`\`\`
+`;
 }

@@ -13,22 +13,30 @@ export interface Ended {
   readonly wallMs: number;
 }
 
-/** Runs a program in the checkout's folder until it ends; `show` passes its output through instead of keeping it. */
+/**
+ * Runs a program in the checkout's folder until it ends; `show` passes its output through instead of keeping it, `show` and `keep`
+ * do both.
+ */
 export function runProgram(
   program: string,
   args: readonly string[],
-  options: { show?: boolean; cwd?: string; env?: NodeJS.ProcessEnv } = {},
+  options: { show?: boolean; keep?: boolean; cwd?: string; env?: NodeJS.ProcessEnv } = {},
 ): Promise<Ended> {
   const began = performance.now();
+  const { show = false, keep = !show } = options;
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
       cwd: options.cwd ?? root,
       env: options.env ?? process.env,
-      stdio: options.show === true ? 'inherit' : ['ignore', 'pipe', 'pipe'],
+      stdio: keep ? ['ignore', 'pipe', 'pipe'] : 'inherit',
     });
     let output = '';
-    child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
-    child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.on('data', (chunk: Buffer) => {
+        output += chunk.toString();
+        if (show) process.stdout.write(chunk);
+      });
+    }
     child.on('error', reject);
     child.on('close', (code, signal) =>
       resolve({ code: code ?? (signal === null ? 1 : 130), output, wallMs: performance.now() - began }),
