@@ -5,10 +5,11 @@ import { existsSync, globSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { readSources } from '#cli/tasks/sources.ts';
 import { documentFindings } from './tidy/document-rules.ts';
 import { importFindings } from './tidy/import-rules.ts';
 import { sourceFindings } from './tidy/source-rules.ts';
-import { formatFinding, readSources, type Finding } from './tidy/sources.ts';
+import { formatFinding, type Finding } from './tidy/findings.ts';
 
 const root = process.env['TIDY_ROOT'] ?? fileURLToPath(new URL('..', import.meta.url));
 const sources = readSources(root);

@@ -1,9 +1,9 @@
-// `npm run bench`: the scenarios of bench/ (`bench/<scenario>.bench.ts`), one after the other, each in a process of its own.
-// Words after it pick scenarios by a part of their name; `-- --save` writes what each prints to bench/results/<scenario>.md. What
-// they measure against is installed on the first run. Not packed.
+// `npm run bench`: the scenarios of bench/ (`bench/<scenario>.bench.ts`), one after the other, each in a process of
+// its own. Words after it pick scenarios by a part of their name; `-- --save` writes what each prints to
+// bench/results/<scenario>.md. What they measure against is installed on the first run. Not packed.
 import { existsSync, globSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { nodeFlags } from '../node-flags.mjs';
+import { nodeFlags } from '#core/node-flags.mjs';
 import { describeCommit, describeMachine, describeTime } from './machine.ts';
 import { root, runProgram } from './processes.ts';
 
@@ -22,7 +22,8 @@ export async function run(options: readonly string[]): Promise<number> {
   const save = options.includes('--save');
   const words = options.filter((word) => word !== '--save');
   const all = globSync('bench/*.bench.ts', { cwd: root }).sort();
-  const files = words.length === 0 ? all : all.filter((file) => words.some((word) => path.basename(file).includes(word)));
+  const files =
+    words.length === 0 ? all : all.filter((file) => words.some((word) => path.basename(file).includes(word)));
   if (files.length === 0) {
     process.stderr.write(
       `There is no scenario${words.length === 0 ? '' : ` with ${words.join(' or ')} in its name`}; there are: ${all.join(', ') || 'none'}\n`,

@@ -1,8 +1,10 @@
 // `npm run check`: types, lint, format and the tidy test, in parallel; one line a step, the output of the failed ones
 // below.
+// `npm run check -- --figures [folder]` prints the figures of a checkout instead (figures.ts).
 import path from 'node:path';
 import { nodeFlags } from '#core/node-flags.mjs';
 import { root, runProgram, type Ended } from './processes.ts';
+import { recordTime } from './times.ts';
 
 interface Step {
   readonly name: string;
@@ -30,7 +32,8 @@ const steps: readonly Step[] = [
   },
 ];
 
-export async function run(): Promise<number> {
+export async function run(words: readonly string[]): Promise<number> {
+  if (words.includes('--figures')) return (await import('./figures.ts')).run(words);
   const ended = await Promise.all(
     steps.map(async (step) => {
       const result = await runProgram(step.program, step.args);
@@ -42,6 +45,9 @@ export async function run(): Promise<number> {
   );
   const failed = ended.filter(([, result]) => result.code !== 0);
   for (const [step, result] of failed) process.stdout.write(report(step, result));
+  const wallMs = performance.now();
+  process.stdout.write(`${(wallMs / 1000).toFixed(1)} s in all\n`);
+  if (failed.length === 0) recordTime('npm run check', wallMs);
   return failed.length === 0 ? 0 : 1;
 }
 

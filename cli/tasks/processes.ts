@@ -14,8 +14,8 @@ export interface Ended {
 }
 
 /**
- * Runs a program in the checkout's folder until it ends; `show` passes its output through instead of keeping it, `show` and `keep`
- * do both.
+ * Runs a program in the checkout's folder until it ends; `show` passes its output through instead of keeping it,
+ * `show` and `keep` do both.
  */
 export function runProgram(
   program: string,

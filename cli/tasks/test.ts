@@ -6,6 +6,7 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { nodeFlags } from '#core/node-flags.mjs';
 import { root, runProgram } from './processes.ts';
+import { recordTime } from './times.ts';
 
 /** One Postgres for the whole run, where a file wants it. */
 const setup = '--test-global-setup=test/setup/global.ts';
@@ -54,5 +55,6 @@ export async function run(words: readonly string[]): Promise<number> {
     const ended = await runProgram(process.execPath, args, { show: true, env });
     code ||= ended.code;
   }
+  if (parts.length === 0 && code === 0) recordTime('npm test', performance.now());
   return code;
 }

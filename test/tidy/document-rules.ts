@@ -1,7 +1,8 @@
 // Rules about the documents: every path, link and command in them leads somewhere. Functions over texts; what exists
 // comes in. tidy.test.ts hands it the checkout. No I/O.
 import path from 'node:path';
-import { lineAt, type Finding, type Sources } from './sources.ts';
+import type { Sources } from '#cli/tasks/sources.ts';
+import { lineAt, type Finding } from './findings.ts';
 
 /** Whether a path of the checkout exists; `*` stands for any name. */
 export type Exists = (file: string) => boolean;

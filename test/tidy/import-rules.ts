@@ -1,8 +1,10 @@
 // Who may import whom (in short: ARCHITECTURE.md), as a table and functions over sources. No I/O.
 import path from 'node:path';
 import { builtinModules } from 'node:module';
+import { importCycles, resolveOwn } from '#cli/tasks/import-graph.ts';
 import { readImports, type ImportSpecifier } from '#cli/tasks/imports.ts';
-import { isOwnModule, lineAt, type Finding, type Sources } from './sources.ts';
+import { isOwnModule, type Sources } from '#cli/tasks/sources.ts';
+import { lineAt, type Finding } from './findings.ts';
 
 interface Zone {
   /** Path prefix; the longest one that fits decides. */
@@ -164,35 +166,29 @@ const unquarantined = ['test/', 'bench/'];
 /** Every import that the table forbids, and every import cycle. */
 export function importFindings(sources: Sources): Finding[] {
   const findings: Finding[] = [];
-  const edges = new Map<string, string[]>();
+  const arrows: { from: string; to: string }[] = [];
   for (const [file, text] of Object.entries(sources)) {
     if (!isOwnModule(file) || file.endsWith('.d.mts') || file.endsWith('.d.ts')) continue;
-    let imports: ImportSpecifier[];
+    let imports: readonly ImportSpecifier[];
     try {
       imports = readImports(file, text);
     } catch (error) {
       findings.push({ file, line: 0, message: `does not parse: ${(error as Error).message}` });
       continue;
     }
-    const targets: string[] = [];
     for (const found of imports) {
       const target = resolveOwn(file, found.specifier);
       const message =
         target === null ? bareObjection(file, found, sources) : ownObjection(file, target, found, sources);
       if (message !== null) findings.push({ file, line: lineAt(text, found.start), message });
       // Types are erased and lazy imports run later: neither can close a cycle at load time.
-      if (target !== null && !found.typeOnly && found.kind === 'static') targets.push(target);
+      if (target !== null && !found.typeOnly && found.kind === 'static') arrows.push({ from: file, to: target });
     }
-    edges.set(file, targets);
   }
-  return [...findings, ...cycles(edges)];
-}
-
-/** The path a specifier of ours points at; null for a package or a Node module. */
-function resolveOwn(file: string, specifier: string): string | null {
-  if (specifier.startsWith('#')) return specifier.slice(1);
-  if (specifier.startsWith('.')) return path.posix.join(path.posix.dirname(file), specifier);
-  return null;
+  for (const cycle of importCycles(arrows)) {
+    findings.push({ file: cycle[0]!, line: 0, message: `is in an import cycle: ${cycle.join(' -> ')}` });
+  }
+  return findings;
 }
 
 function ownObjection(file: string, target: string, found: ImportSpecifier, sources: Sources): string | null {
@@ -272,28 +268,4 @@ function startsWithAny(file: string, prefixes: readonly string[]): boolean {
 function listed({ may, mayTypes = [] }: Zone): string {
   const all = [...may, ...mayTypes.map((prefix) => `types of ${prefix}`)];
   return all.length === 0 ? 'nothing of ours but itself' : `only itself and ${all.join(', ')}`;
-}
-
-/** One finding a cycle, at the file of it that comes first in the alphabet. */
-function cycles(edges: ReadonlyMap<string, readonly string[]>): Finding[] {
-  const findings: Finding[] = [];
-  const state = new Map<string, 'open' | 'done'>();
-  const trail: string[] = [];
-  const visit = (file: string): void => {
-    if (state.get(file) === 'done') return;
-    if (state.get(file) === 'open') {
-      const cycle = trail.slice(trail.indexOf(file));
-      const first = cycle.toSorted()[0]!;
-      const turned = [...cycle.slice(cycle.indexOf(first)), ...cycle.slice(0, cycle.indexOf(first)), first];
-      findings.push({ file: first, line: 0, message: `is in an import cycle: ${turned.join(' -> ')}` });
-      return;
-    }
-    state.set(file, 'open');
-    trail.push(file);
-    for (const target of edges.get(file) ?? []) visit(target);
-    trail.pop();
-    state.set(file, 'done');
-  };
-  for (const file of edges.keys()) visit(file);
-  return findings;
 }

@@ -1,6 +1,7 @@
 // Rules about a file by itself: names, opening comment, size, left-overs, machine paths. Functions over sources; no
 // I/O.
-import { isOwnModule, lineAt, type Finding, type Sources } from './sources.ts';
+import { isOwnModule, type Sources } from '#cli/tasks/sources.ts';
+import { lineAt, type Finding } from './findings.ts';
 
 const bannedWords = ['manager', 'helper', 'helpers', 'util', 'utils', 'common', 'misc', 'data', 'info'];
 /** Names of web standards that hold a banned word. */

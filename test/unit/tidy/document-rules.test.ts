@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { documentFindings } from '#test/tidy/document-rules.ts';
-import { formatFinding } from '#test/tidy/sources.ts';
+import { formatFinding } from '#test/tidy/findings.ts';
 
 const scripts = JSON.stringify({ scripts: { test: '', bench: '', check: '', 'test:hostile': '' } });
 const files = new Set([

@@ -8,7 +8,8 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { importFindings } from '#test/tidy/import-rules.ts';
-import { formatFinding, type Sources } from '#test/tidy/sources.ts';
+import type { Sources } from '#cli/tasks/sources.ts';
+import { formatFinding } from '#test/tidy/findings.ts';
 
 const manifest = JSON.stringify({
   dependencies: { 'isolated-vm': '1', citty: '1', yaml: '1' },

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sourceFindings } from '#test/tidy/source-rules.ts';
-import { formatFinding, type Sources } from '#test/tidy/sources.ts';
+import type { Sources } from '#cli/tasks/sources.ts';
+import { formatFinding } from '#test/tidy/findings.ts';
 
 function found(sources: Sources): string[] {
   return sourceFindings(sources).map(formatFinding);

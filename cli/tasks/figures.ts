@@ -1,0 +1,223 @@
+// `npm run check -- --figures [folder]`: how big, how tangled and how wordy a checkout is, as one table; `--list`
+// names what is counted. Reads files only, so that it can be run on an older checkout. Not packed.
+import path from 'node:path';
+import { arrowsBetween, arrowsOf, exportUses, importCycles, readModules, type Modules } from './import-graph.ts';
+import { root } from './processes.ts';
+import { entryFolders, isLoose, isOwnModule, readSources, type Sources } from './sources.ts';
+import { readTimes, type Time } from './times.ts';
+
+/** One line of the table; what is counted comes with it. */
+interface Figure {
+  readonly name: string;
+  readonly value: string | number;
+  readonly list: readonly string[];
+}
+
+/** A word that is not used here, and what is said instead. */
+interface BannedWord {
+  readonly pattern: RegExp;
+  readonly instead: string;
+}
+
+const columnsMax = 120;
+const longestShown = 10;
+/**
+ * Modules that workers or the guest load by names of Node, of Cloudflare or of globals, so that no import names what
+ * they export.
+ */
+const loadedByName = /^builder\/(?:node|shims)\/|\/guest\/(?:lazy|bindings|events)\/[^/]+$/;
+
+const isTest = (file: string): boolean => /^(?:test|bench)\//.test(file);
+const isNative = (file: string): boolean => /\.(?:cc|h)$/.test(file);
+const isSource = (file: string): boolean => isOwnModule(file) || isNative(file);
+
+export function run(words: readonly string[]): number {
+  const folder = path.resolve(words.find((word) => !word.startsWith('--')) ?? root);
+  const banned = bannedWords(readSources(root)['docs/glossary.md'] ?? '');
+  const figures = [...sourceFigures(readSources(folder), banned), ...timeFigures(readTimes(folder))];
+  process.stdout.write(formatFigures(figures, words.includes('--list')));
+  return 0;
+}
+
+/** Every figure that the text of the files gives. */
+export function sourceFigures(sources: Sources, banned: readonly BannedWord[]): Figure[] {
+  const modules = readModules(sources);
+  return [
+    ...sizeFigures(sources),
+    ...importFigures(modules),
+    ...exportFigures(modules, publishedModules(sources)),
+    ...textFigures(sources, banned),
+  ];
+}
+
+function sizeFigures(sources: Sources): Figure[] {
+  const files = Object.keys(sources).filter(isSource);
+  const shipped = files.filter((file) => !isTest(file));
+  const lines = files.map((file) => ({ file, count: lineCount(sources[file]!) })).sort((a, b) => b.count - a.count);
+  const loose = Object.keys(sources).filter(isLoose);
+  return [
+    figure('source files', shipped),
+    figure('source files of tests and bench', files.filter(isTest)),
+    figure('folders with sources', [...new Set(shipped.map((file) => path.posix.dirname(file)))]),
+    figure('loose files', loose),
+    ...entryFolders
+      .map((folder) =>
+        figure(
+          `  in ${folder}/`,
+          loose.filter((file) => path.posix.dirname(file) === folder),
+        ),
+      )
+      .filter((one) => one.value !== 0),
+    { name: 'longest source files, lines', value: lines[0]?.count ?? 0, list: [] },
+    ...lines.slice(0, longestShown).map(({ file, count }) => ({ name: `  ${file}`, value: count, list: [] })),
+  ];
+}
+
+/**
+ * The box of a file in a picture of the program: a part of the engine, another folder of runtime/ or packages/, or a
+ * top-level folder. A file loose in runtime/ is a box of its own.
+ */
+function partOf(file: string): string {
+  const folders = path.posix.dirname(file).split('/');
+  if (folders.length === 1 && isLoose(file) && folders[0] === 'runtime') return file;
+  const deep = file.startsWith('runtime/engine/') ? 3 : /^(?:runtime|packages)\//.test(file) ? 2 : 1;
+  return folders.slice(0, deep).join('/');
+}
+
+function importFigures(modules: Modules): Figure[] {
+  const arrows = arrowsOf(modules).filter(({ from }) => !isTest(from));
+  const values = arrows.filter(({ kind }) => kind === 'static');
+  const pairs = arrowsBetween(arrows, path.posix.dirname);
+  const parts = new Set([...modules.keys()].filter((file) => !isTest(file)).map(partOf));
+  return [
+    figure('parts of the program', [...parts].sort()),
+    figure('import arrows between parts', arrowsBetween(arrows, partOf)),
+    figure('import arrows between folders', pairs),
+    figure(
+      '  of values',
+      arrowsBetween(
+        arrows.filter(({ kind }) => kind !== 'type'),
+        path.posix.dirname,
+      ),
+    ),
+    figure(
+      'pairs of folders that import each other',
+      pairs.filter((pair) => isMutual(pair, pairs)),
+    ),
+    figure(
+      'import cycles of values',
+      importCycles(values).map((cycle) => cycle.join(' -> ')),
+    ),
+    figure(
+      'import cycles with those of types',
+      importCycles(arrows.filter(({ kind }) => kind !== 'dynamic')).map((cycle) => cycle.join(' -> ')),
+    ),
+  ];
+}
+
+/** Of two arrows in both directions the one that comes first in the alphabet. */
+function isMutual(pair: string, pairs: readonly string[]): boolean {
+  const [from, to] = pair.split(' -> ') as [string, string];
+  return from < to && pairs.includes(`${to} -> ${from}`);
+}
+
+function exportFigures(modules: Modules, published: ReadonlySet<string>): Figure[] {
+  const isOpen = (file: string): boolean => published.has(file) || loadedByName.test(file);
+  const uses = exportUses(modules, isOpen);
+  const named = ({ file, name }: { file: string; name: string }): string => `${file} ${name}`;
+  const shipped = uses.filter(({ file }) => !isTest(file));
+  return [
+    figure('exports never imported', shipped.filter(({ importers }) => importers.length === 0).map(named)),
+    figure(
+      'exports that tests and bench alone import',
+      shipped.filter(({ importers }) => importers.length > 0 && importers.every(isTest)).map(named),
+    ),
+    figure(
+      'exports of tests and bench never imported',
+      uses.filter(({ file, importers }) => isTest(file) && importers.length === 0).map(named),
+    ),
+  ];
+}
+
+/** The modules that a package.json offers under `exports`. */
+function publishedModules(sources: Sources): Set<string> {
+  const found = new Set<string>();
+  for (const [file, text] of Object.entries(sources)) {
+    if (path.posix.basename(file) !== 'package.json') continue;
+    const collect = (value: unknown): void => {
+      if (typeof value === 'string') found.add(path.posix.join(path.posix.dirname(file), value));
+      else if (typeof value === 'object' && value !== null) Object.values(value).forEach(collect);
+    };
+    collect((JSON.parse(text) as { exports?: unknown }).exports);
+  }
+  return found;
+}
+
+function textFigures(sources: Sources, banned: readonly BannedWord[]): Figure[] {
+  const words: string[] = [];
+  const longSources: string[] = [];
+  const longTexts: string[] = [];
+  for (const [file, text] of Object.entries(sources)) {
+    const markdown = file.endsWith('.md');
+    if (!markdown && !isSource(file)) continue;
+    let fence: string | null = null;
+    for (const [index, line] of text.split('\n').entries()) {
+      const place = `${file}:${index + 1}`;
+      // A fence without a language is what a program printed.
+      if (markdown && line.startsWith('```')) fence = fence === null ? line : null;
+      const mayBeLong = markdown && (fence === '```' || /^\s*\||https?:\/\//.test(line));
+      if (line.length > columnsMax && !mayBeLong) (markdown ? longTexts : longSources).push(place);
+      if (file === 'docs/glossary.md') continue;
+      for (const { pattern } of banned) for (const [word] of line.matchAll(pattern)) words.push(`${place} ${word}`);
+    }
+  }
+  return [
+    { ...figure('banned words', words), value: banned.length === 0 ? 'no list' : words.length },
+    figure(`lines over ${columnsMax} columns in sources`, longSources),
+    figure(`lines over ${columnsMax} columns in Markdown`, longTexts),
+  ];
+}
+
+/** The rows of the table "Words we do not use": a regular expression in backquotes, and what to say instead. */
+export function bannedWords(glossary: string): BannedWord[] {
+  const section = /^#+ words we do not use$([\s\S]*?)(?=^#|(?![\s\S]))/im.exec(glossary)?.[1] ?? '';
+  const rows = section.matchAll(/^\|\s*`((?:[^`|\\]|\\.)+)`\s*\|((?:[^|\\]|\\.)*)\|/gm);
+  // A bar inside a table is written `\|`.
+  return Array.from(rows, ([, pattern, instead]) => ({
+    pattern: new RegExp(pattern!.replaceAll('\\|', '|'), 'gi'),
+    instead: instead!.trim(),
+  }));
+}
+
+function timeFigures(times: Readonly<Record<string, Time>>): Figure[] {
+  return ['npm test', '.ci/run', 'npm run check'].map((name) => {
+    const time = times[name];
+    const value =
+      time === undefined ? 'not run here' : `${time.seconds} s (${time.date}, ${time.commit}, ${time.machine})`;
+    return { name: `time of ${name}`, value, list: [] };
+  });
+}
+
+function figure(name: string, list: readonly string[]): Figure {
+  return { name, value: list.length, list };
+}
+
+function lineCount(text: string): number {
+  return text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
+}
+
+/** The table; with `list` what each line counts stands below it. */
+export function formatFigures(figures: readonly Figure[], list: boolean): string {
+  const width = Math.max(...figures.map(({ name }) => name.length));
+  const table = figures.map(({ name, value }) => `${name.padEnd(width)}  ${String(value).padStart(6)}\n`);
+  const lists = list
+    ? figures
+        .filter((one) => one.list.length > 0)
+        .map((one) => `\n${one.name.trim()}\n${one.list.map((item) => `  ${item}\n`).join('')}`)
+    : [];
+  return [
+    ...table,
+    'Imports: static, dynamic and of types among our own modules, without those of test/ and bench/.\n',
+    ...lists,
+  ].join('');
+}

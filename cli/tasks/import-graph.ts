@@ -1,0 +1,152 @@
+// Who imports whom among our own modules: arrows between modules and folders, exports that nobody names, import
+// cycles. Functions over sources, no I/O; the tidy test and the figures call them. Not packed.
+import path from 'node:path';
+import { readModule, type ModuleRecord } from './imports.ts';
+import { isOwnModule, type Sources } from './sources.ts';
+
+/** The own modules of a checkout, by path. */
+export type Modules = ReadonlyMap<string, ModuleRecord>;
+
+/** One import of a module of ours by another. */
+export interface Arrow {
+  readonly from: string;
+  readonly to: string;
+  readonly kind: 'static' | 'dynamic' | 'type';
+  /** The exports it names: `default`, and `*` for all of them. */
+  readonly names: readonly string[];
+}
+
+/** The path a specifier of ours points at; null for a package or a Node module. */
+export function resolveOwn(file: string, specifier: string): string | null {
+  if (specifier.startsWith('#')) return specifier.slice(1);
+  if (specifier.startsWith('.')) return path.posix.join(path.posix.dirname(file), specifier);
+  return null;
+}
+
+/**
+ * Every own module of a checkout, declarations left out.
+ *
+ * @throws {SyntaxError} naming the file, when one does not parse.
+ */
+export function readModules(sources: Sources): Modules {
+  const modules = new Map<string, ModuleRecord>();
+  for (const [file, text] of Object.entries(sources)) {
+    if (isOwnModule(file) && !/\.d\.m?ts$/.test(file)) modules.set(file, readModule(file, text));
+  }
+  return modules;
+}
+
+/** Every import of a module of ours by another. */
+export function arrowsOf(modules: Modules): Arrow[] {
+  const arrows: Arrow[] = [];
+  for (const [from, { imports }] of modules) {
+    for (const { specifier, kind, typeOnly, names } of imports) {
+      const to = resolveOwn(from, specifier);
+      if (to !== null) arrows.push({ from, to, kind: typeOnly ? 'type' : kind, names });
+    }
+  }
+  return arrows;
+}
+
+/** What to know of an export. */
+interface ExportUse {
+  readonly file: string;
+  readonly name: string;
+  /** The modules that name it. */
+  readonly importers: readonly string[];
+}
+
+/**
+ * The exports of the modules that somebody imports. What nobody imports is started by its path, and has no exports to
+ * judge; `isOpen` names modules whose exports are for others, such as those in the `exports` of a package.
+ */
+export function exportUses(modules: Modules, isOpen: (file: string) => boolean): ExportUse[] {
+  const importers = new Map<string, Map<string, string[]>>();
+  const computed: { folder: string; name: string; file: string }[] = [];
+  for (const [file, { namesOfComputedImports }] of modules) {
+    for (const name of namesOfComputedImports) computed.push({ folder: `${path.posix.dirname(file)}/`, name, file });
+  }
+  for (const { from, to, names } of arrowsOf(modules)) {
+    const byName = importers.get(to) ?? new Map<string, string[]>();
+    importers.set(to, byName);
+    for (const name of names) byName.set(name, [...(byName.get(name) ?? []), from]);
+  }
+  const uses: ExportUse[] = [];
+  for (const [file, { exports }] of modules) {
+    const byName = importers.get(file);
+    if (byName === undefined || isOpen(file)) continue;
+    for (const name of exports) {
+      const byPath = computed.filter((one) => one.name === name && file.startsWith(one.folder)).map((one) => one.file);
+      uses.push({
+        file,
+        name,
+        importers: [...new Set([...(byName.get(name) ?? []), ...(byName.get('*') ?? []), ...byPath])],
+      });
+    }
+  }
+  return uses;
+}
+
+/** The pairs of places of which one imports from the other, as `from -> to`, in the order of the alphabet. */
+export function arrowsBetween(arrows: Iterable<Arrow>, placeOf: (file: string) => string): string[] {
+  const pairs = new Set<string>();
+  for (const { from, to } of arrows) {
+    const [here, there] = [placeOf(from), placeOf(to)];
+    if (here !== there) pairs.add(`${here} -> ${there}`);
+  }
+  return [...pairs].sort();
+}
+
+/**
+ * The groups of modules that import each other in a circle: of each its shortest circle through the module that comes
+ * first in the alphabet, which stands at both ends.
+ */
+export function importCycles(arrows: Iterable<Pick<Arrow, 'from' | 'to'>>): string[][] {
+  const targets = new Map<string, Set<string>>();
+  for (const { from, to } of arrows) targets.set(from, (targets.get(from) ?? new Set()).add(to));
+  const cycles: string[][] = [];
+  for (const group of circles(targets)) {
+    const first = group.toSorted()[0]!;
+    cycles.push(shortestCircle(first, targets));
+  }
+  return cycles.sort((a, b) => (a[0]! < b[0]! ? -1 : 1));
+}
+
+/** Strongly connected components that hold a circle (Tarjan). */
+function circles(targets: ReadonlyMap<string, ReadonlySet<string>>): string[][] {
+  const found: string[][] = [];
+  const places = new Map<string, { index: number; low: number; open: boolean }>();
+  const open: string[] = [];
+  const enter = (file: string): { index: number; low: number; open: boolean } => {
+    const place = { index: places.size, low: places.size, open: true };
+    places.set(file, place);
+    open.push(file);
+    for (const target of targets.get(file) ?? []) {
+      const known = places.get(target);
+      if (known === undefined) place.low = Math.min(place.low, enter(target).low);
+      else if (known.open) place.low = Math.min(place.low, known.index);
+    }
+    if (place.low === place.index) {
+      const group = open.splice(open.indexOf(file));
+      for (const member of group) places.get(member)!.open = false;
+      if (group.length > 1 || targets.get(file)?.has(file) === true) found.push(group);
+    }
+    return place;
+  };
+  for (const file of targets.keys()) if (!places.has(file)) enter(file);
+  return found;
+}
+
+function shortestCircle(first: string, targets: ReadonlyMap<string, ReadonlySet<string>>): string[] {
+  const trails: string[][] = [[first]];
+  const seen = new Set<string>();
+  for (const trail of trails) {
+    for (const target of targets.get(trail.at(-1)!) ?? []) {
+      if (target === first) return [...trail, first];
+      if (seen.has(target)) continue;
+      seen.add(target);
+      trails.push([...trail, target]);
+    }
+  }
+  return [first];
+}
