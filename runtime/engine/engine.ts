@@ -15,7 +15,7 @@ import { createLazyCalls } from './bindings/lazy.ts';
 import { createTextCalls, textCalls } from './bindings/text.ts';
 import { urlCalls } from './bindings/url.ts';
 import { HostWork } from './work/host-work.ts';
-import type { HostHandlers } from './bridge/host-calls.ts';
+import type { HostFunctions } from './bridge/host-calls.ts';
 import { EngineMemory } from './bridge/host-memory.ts';
 import { EngineCounters } from './metrics/counters.ts';
 import { CompileAhead } from './isolates/compile-ahead.ts';
@@ -46,7 +46,7 @@ export interface Engine {
   readonly pool: Pool;
   readonly hostMemory: EngineMemory;
   readonly compileAhead: CompileAhead;
-  readonly handlers: HostHandlers;
+  readonly hostFunctions: HostFunctions;
   readonly work: HostWork;
   readonly scheduler: EntryScheduler;
   readonly counters: EngineCounters;
@@ -113,7 +113,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     pool,
     hostMemory: new EngineMemory(options.limits),
     compileAhead,
-    handlers: {
+    hostFunctions: {
       async: calls.count({
         ...fetch.calls,
         ...webSockets.calls,

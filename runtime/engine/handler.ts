@@ -8,14 +8,14 @@ import { authPath, type AuthRoutes } from './auth/routes.ts';
 import { createAssetCalls } from './bindings/assets.ts';
 import { createBindingCalls, type BindingStores, type BindingTools } from './bindings/bindings.ts';
 import { createCacheCalls, type CacheStore } from './bindings/cache.ts';
-import type { HostHandlers } from './bridge/host-calls.ts';
+import type { HostFunctions } from './bridge/host-calls.ts';
 import { prepareDatabases, type ProjectDatabases } from './deployments/database-preparation.ts';
 import { Deployment, type DeploymentParts, type Explain, type RequestRecord } from './deployments/deployment.ts';
 import type { Engine } from './engine.ts';
 import type { Placed, Remote } from './cluster/placement.ts';
 import type { EventKind } from '#core/event.ts';
 import type { DeliveryEnd } from './invocation/delivery.ts';
-import { LOOK_MS } from './deployments/giving-up.ts';
+import { CHECK_MS } from './deployments/stuck-entry.ts';
 import { createInvocationIds } from './invocation/invocation-id.ts';
 import type { LogLine } from './invocation/log.ts';
 import { DeploymentCounters } from './metrics/counters.ts';
@@ -139,7 +139,7 @@ export function createHandler(parts: HandlerParts): Handler {
     engineCounters,
     pool: parts.engine.pool,
     hostMemory: parts.engine.hostMemory,
-    handlers: parts.engine.handlers,
+    hostFunctions: parts.engine.hostFunctions,
     limits: parts.limits,
     protocol: parts.protocol,
     clientHeaders: createClientHeaders(parts.trustedProxies),
@@ -156,8 +156,8 @@ export function createHandler(parts: HandlerParts): Handler {
   };
 
   /** The engine's host calls and those that know their project: its cache, its files. */
-  function callsOf(route: Route, artifact: OpenArtifact): HostHandlers {
-    const { handlers } = parts.engine;
+  function callsOf(route: Route, artifact: OpenArtifact): HostFunctions {
+    const { hostFunctions } = parts.engine;
     const { project, branch, deployment, preview } = route;
     const cache = createCacheCalls(ofPreview(project, preview), parts.cache, {
       entryBytesMax: parts.limits.cacheEntryBytesMax,
@@ -170,7 +170,7 @@ export function createHandler(parts: HandlerParts): Handler {
       cacheEntryBytesMax: parts.limits.cacheEntryBytesMax,
     });
     const own = engineCounters.calls.count({ ...cache, ...bindings, ...assetCalls(artifact) });
-    return { ...handlers, async: { ...handlers.async, ...own } };
+    return { ...hostFunctions, async: { ...hostFunctions.async, ...own } };
   }
 
   const originOf = (host: string): string => publicOrigin(parts.protocol, parts.publicPort ?? null, host);
@@ -184,7 +184,7 @@ export function createHandler(parts: HandlerParts): Handler {
   }
 
   // `env.ASSETS.fetch` answers what the asset layer would.
-  function assetCalls(artifact: OpenArtifact): HostHandlers['async'] {
+  function assetCalls(artifact: OpenArtifact): HostFunctions['async'] {
     if (artifact.manifest.assets?.binding == null) return {};
     return createAssetCalls({
       answer(request) {
@@ -234,7 +234,7 @@ export function createHandler(parts: HandlerParts): Handler {
     const deployment =
       counters === null
         ? null
-        : new Deployment(config, { ...deploymentParts, counters, handlers: callsOf(route, artifact) });
+        : new Deployment(config, { ...deploymentParts, counters, hostFunctions: callsOf(route, artifact) });
     if (deployment !== null) deployment.admitted = shedder.share;
     const remote = deployment === null ? null : (parts.remoteOf?.(keyOf(route), deployment, null) ?? null);
     const opened: Served = { artifact, deployment, counters, remote };
@@ -311,7 +311,7 @@ export function createHandler(parts: HandlerParts): Handler {
     try {
       const { deployment, remote } = served.get(route) ?? open(route);
       if (deployment === null) return false;
-      if (remote === null || !remote.isApart || !remote.take(exchange)) deployment.fetch(exchange);
+      if (remote === null || !remote.isQuarantined || !remote.take(exchange)) deployment.fetch(exchange);
     } catch (error) {
       refuse(exchange, error as PlatformError);
     }
@@ -345,7 +345,7 @@ export function createHandler(parts: HandlerParts): Handler {
     try {
       const artifact = parts.openArtifact(route.artifact);
       if (artifact.manifest.worker === null) return { outcome: ok, lines };
-      const own = { ...deploymentParts, onLog, counters, handlers: callsOf(route, artifact) };
+      const own = { ...deploymentParts, onLog, counters, hostFunctions: callsOf(route, artifact) };
       deployment = new Deployment(configOf(route, artifact), own);
       checked.add(deployment);
       const outcome = await deployment.check();
@@ -369,7 +369,7 @@ export function createHandler(parts: HandlerParts): Handler {
 
   const alive = setInterval(() => {
     if (parts.engine.scheduler.running > 0) for (const deployment of deployments()) deployment.checkAlive();
-  }, LOOK_MS).unref();
+  }, CHECK_MS).unref();
   const wall = setInterval(() => {
     const now = performance.now();
     for (const deployment of deployments()) deployment.checkWall(now);

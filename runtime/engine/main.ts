@@ -9,7 +9,7 @@ import { createHandler } from './handler.ts';
 import type { HostWork } from './work/host-work.ts';
 import { createLastResort } from './process/uncaught-errors.ts';
 import { internalRoutes } from './process/internal-routes.ts';
-import { KeptLog } from './process/recent-log.ts';
+import { RecentLog } from './process/recent-log.ts';
 import { failed, failureResponse, type Outcome } from './invocation/outcome.ts';
 import { cacheFolder } from '#core/cache-folder.ts';
 import { createArtifactSource } from '#deployments/artifact-source.ts';
@@ -111,7 +111,10 @@ async function start(): Promise<void> {
     databases,
     close: closeStores,
   } = await openStores(config, engine.work);
-  const kept = new KeptLog({ bytesMax: config.limits.logKeptBytesMax, projectsMax: config.limits.logKeptProjectsMax });
+  const recent = new RecentLog({
+    bytesMax: config.limits.logKeptBytesMax,
+    projectsMax: config.limits.logKeptProjectsMax,
+  });
   const { onRequest } = logging;
   const handler = createHandler({
     engine,
@@ -139,14 +142,14 @@ async function start(): Promise<void> {
     ...logging,
     onLog(deployment, line) {
       logging.onLog(deployment, line);
-      kept.line(deployment.project, deployment.id, line);
+      recent.line(deployment.project, deployment.id, line);
     },
     onRequest:
       onRequest === null
         ? null
         : (record) => {
             onRequest(record);
-            kept.ended(record);
+            recent.ended(record);
           },
   });
   const update = (): void => {
@@ -169,7 +172,7 @@ async function start(): Promise<void> {
     ...internalRoutes({
       handler,
       reports,
-      kept,
+      recent,
       isRouted: (project, hash) => source.hashOf(project) === hash,
       bodyBytesMax: config.limits.deliveryBytesMax,
     }),

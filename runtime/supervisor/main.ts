@@ -118,7 +118,7 @@ async function start(config: SupervisorConfig): Promise<void> {
     port: claimed.port,
     drainMs: limits.drainMs,
     onChange: tell,
-    onAssigned: (engine) => engine.send(topology()),
+    onAssigned: (engine) => engine.send(clusterState()),
     onListening(engine) {
       if (typeof engine.place === 'string') quarantine.onServing(engine.place, Date.now());
       else {
@@ -192,18 +192,18 @@ async function start(config: SupervisorConfig): Promise<void> {
     tell();
   }
 
-  function topology(): ToEngine {
+  function clusterState(): ToEngine {
     return {
-      type: 'topology',
+      type: 'cluster-state',
       serving: engines.serving().map(({ place, link }) => ({ place: place as number, link })),
-      apart: quarantine.list((deployment) => engines.ofQuarantine(deployment)?.link ?? null),
+      quarantined: quarantine.list((deployment) => engines.ofQuarantine(deployment)?.link ?? null),
     };
   }
 
   /** Says to all engines who is where. */
   function tell(): void {
     if (stopping) return;
-    engines.broadcast(topology());
+    engines.broadcast(clusterState());
     awaitPauseEnd();
   }
 

@@ -13,7 +13,7 @@ import { createBindingCalls } from '#runtime/engine/bindings/bindings.ts';
 import { removeBranch, type BranchStores } from '#runtime/engine/bindings/branch-removal.ts';
 import type { StateStore } from '#runtime/engine/bindings/state.ts';
 import { freeOwner } from '#runtime/engine/bridge/free-owner.ts';
-import type { CallScope, HostHandler } from '#runtime/engine/bridge/host-calls.ts';
+import type { CallScope, HostFunction } from '#runtime/engine/bridge/host-calls.ts';
 import { createMemoryCache } from '#runtime/stores/cache-memory.ts';
 import type { EventStores } from '#runtime/stores/event-stores.ts';
 import { openFilesDisk } from '#runtime/stores/files-disk.ts';
@@ -68,7 +68,7 @@ export function branchRemovalContract(
     const isolate = { hasRoom: () => true } as unknown as CallScope;
     const { signal } = new AbortController();
     return async (name, args, ...parts) => {
-      const reply = await (calls[name] as HostHandler)({
+      const reply = await (calls[name] as HostFunction)({
         args,
         parts,
         owner: freeOwner,

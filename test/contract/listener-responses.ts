@@ -37,14 +37,14 @@ export function wholeResponseCases(fact: Fact): void {
       assert.deepEqual(got, ['3:\x00\xff\n', '0:', '0:', '0:']);
     });
 
-    fact('of many bytes arrives whole, and leaves them as they were unless they are spent', async (open) => {
+    fact('of many bytes arrives whole, and leaves them as they were unless they are transferred', async (open) => {
       const kept = new Uint8Array(3_000_000).fill(107);
       const { client } = await open((exchange) => {
-        const isSpent = exchange.target === '/spent';
-        exchange.send(200, '', isSpent ? new Uint8Array(3_000_000).fill(115) : kept, isSpent);
+        const isTransferred = exchange.target === '/transferred';
+        exchange.send(200, '', isTransferred ? new Uint8Array(3_000_000).fill(116) : kept, isTransferred);
       });
       const raw = await client();
-      for (const target of ['/spent', '/kept', '/spent', '/kept']) {
+      for (const target of ['/transferred', '/kept', '/transferred', '/kept']) {
         raw.send(`GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`);
         assert.ok((await raw.response()).body === target[1]!.repeat(3_000_000), target);
       }

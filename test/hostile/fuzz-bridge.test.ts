@@ -56,7 +56,7 @@ test('whatever a guest says, the host goes on and every request ends once', asyn
   let disposed = 0;
   const isolate = (): object => ({
     entryState: 'idle',
-    load: (_code: unknown, _outbox: unknown, events: IsolateEvents) => {
+    load: (_code: unknown, _records: unknown, events: IsolateEvents) => {
       said = events;
       return Promise.resolve(null);
     },
@@ -72,7 +72,7 @@ test('whatever a guest says, the host goes on and every request ends once', asyn
   const parts = {
     pool: { take: isolate, release() {} },
     hostMemory,
-    handlers: {
+    hostFunctions: {
       async: {
         echo: ({ args, parts }: { args: unknown; parts: [] }) => ({ value: args, parts }),
         never: () => {

@@ -80,7 +80,7 @@ test('a little of it shows in the CPU of the request, and a limit of 0 is none',
 });
 
 test('the synchronous calls that there are are those that both sides know, as docs/limits.md lists them', () => {
-  const { sync, waiting } = handler.engine.handlers;
+  const { sync, waiting } = handler.engine.hostFunctions;
   const of = (...kinds: string[]): string[] =>
     Object.entries(hostCalls).flatMap(([name, kind]) => (kinds.includes(kind) ? [name] : []));
   assert.deepEqual(Object.keys(sync).toSorted(), of('sync').toSorted());

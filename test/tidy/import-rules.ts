@@ -62,7 +62,7 @@ const zones: readonly Zone[] = [
   enginePart('runtime/engine/cluster/', [
     'runtime/engine/http/header-block.ts',
     'runtime/engine/http/request-id.ts',
-    'runtime/engine/bridge/slots.ts',
+    'runtime/engine/bridge/in-flight.ts',
   ]),
   {
     prefix: 'runtime/engine/cluster/supervised.ts',

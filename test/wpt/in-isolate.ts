@@ -5,7 +5,7 @@ import type { Limits } from '#core/limits.ts';
 import { defaultLimits } from '#core/limits.ts';
 import { Deployment, type DeploymentParts } from '#runtime/engine/deployments/deployment.ts';
 import { createEngine } from '#runtime/engine/engine.ts';
-import { LOOK_MS } from '#runtime/engine/deployments/giving-up.ts';
+import { CHECK_MS } from '#runtime/engine/deployments/stuck-entry.ts';
 import type { Exchange } from '#runtime/engine/http/listener.ts';
 import type { WptCase } from './cases.ts';
 import { pageSource, type PageResult } from './page.ts';
@@ -36,7 +36,7 @@ export async function openIsolateSide(folder: string, origin: string, cache: str
   const live = new Set<Deployment>();
   const alive = setInterval(() => {
     for (const deployment of live) deployment.checkAlive();
-  }, LOOK_MS);
+  }, CHECK_MS);
   let count = 0;
   return {
     async run(test) {
@@ -50,7 +50,7 @@ export async function openIsolateSide(folder: string, origin: string, cache: str
         explain: null,
         ids: { prefix: '', last: 0 },
         proxyRequestId: null,
-        handlers: engine.handlers,
+        hostFunctions: engine.hostFunctions,
         limits,
         protocol: 'http',
         clientHeaders: (block) => block,

@@ -4,7 +4,7 @@ import { hashOf } from '#core/artifact-id.ts';
 import type { Limits } from '#core/limits.ts';
 import { createBindingCalls, type BindingStores } from '../../engine/bindings/bindings.ts';
 import { freeOwner } from '../../engine/bridge/free-owner.ts';
-import type { CallScope, HostHandler } from '../../engine/bridge/host-calls.ts';
+import type { CallScope, HostFunction } from '../../engine/bridge/host-calls.ts';
 import type { Activity } from './activity.ts';
 import type { DashboardParts, ListedCache, ShownDeployment } from './api.ts';
 import { createRpcExchange, type RpcAnswer } from './rpc-exchange.ts';
@@ -106,7 +106,7 @@ export async function openLocalDashboard(parts: LocalDashboardParts): Promise<Lo
         requiresVerification: route.vars['AUTH_REQUIRE_VERIFICATION'] === 'true',
         config,
         call: async (name, args, given = []) =>
-          (calls[name] as HostHandler)({
+          (calls[name] as HostFunction)({
             args,
             parts: given,
             owner: freeOwner,

@@ -1,7 +1,7 @@
 // The host half of the assets binding (`env.ASSETS.fetch`): the same answers as for a request that never reaches the
 // worker.
 import { PlatformError } from '#core/errors.ts';
-import type { HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
+import type { HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
 
 /** A static file's answer, without a socket. The asset server and an artifact, joined by handler.ts. */
 interface AssetSource {
@@ -15,7 +15,7 @@ interface AssetSource {
 }
 
 /** The handlers of one deployment's asset binding. */
-export function createAssetCalls(source: AssetSource): Readonly<Record<string, HostHandler>> {
+export function createAssetCalls(source: AssetSource): Readonly<Record<string, HostFunction>> {
   return { 'assets.fetch': async (call) => run(source, call) };
 }
 

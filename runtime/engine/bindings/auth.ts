@@ -1,7 +1,7 @@
 // The host half of the auth binding (`auth` in platform.yaml): users and sessions of a project's app. What signing in
 // does over HTTP is runtime/engine/auth/routes.ts; both work on the same users.
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { HostCall, HostHandler } from '../bridge/host-calls.ts';
+import type { HostCall, HostFunction } from '../bridge/host-calls.ts';
 import { invalid, toName, toRecord, toWhole } from './arguments.ts';
 
 /** A user as workers and clients see one. */
@@ -61,7 +61,7 @@ const pageMax = 1000;
 export const callOfUsers = new AsyncLocalStorage<HostCall>();
 
 /** The calls of a deployment's auth binding. */
-export function createAuthCalls(namespace: string, store: AuthStore): Readonly<Record<string, HostHandler>> {
+export function createAuthCalls(namespace: string, store: AuthStore): Readonly<Record<string, HostFunction>> {
   const parse = (call: HostCall): Readonly<Record<string, unknown>> => {
     call.owner.countSubrequest();
     return toRecord(call.args);
@@ -69,7 +69,7 @@ export function createAuthCalls(namespace: string, store: AuthStore): Readonly<R
   const toToken = (value: unknown): string | null =>
     typeof value === 'string' && value !== '' && value.length <= tokenBytesMax ? value : null;
 
-  const calls: Readonly<Record<string, HostHandler>> = {
+  const calls: Readonly<Record<string, HostFunction>> = {
     /** `{token}` -> the user or null: a token that cannot be one belongs to nobody. */
     async 'auth.getUser'(call) {
       const token = toToken(parse(call)['token']);

@@ -4,7 +4,7 @@ import type { DeliveryLimits } from '#core/limits.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { Manifest } from '#core/manifest.ts';
 import { ofPreview } from '#core/preview.ts';
-import type { HostHandler } from '../bridge/host-calls.ts';
+import type { HostFunction } from '../bridge/host-calls.ts';
 import type { HostWork } from '../work/host-work.ts';
 import { hostCalls } from '../bridge/protocol.ts';
 import { createAuthCalls, type AuthStore } from './auth.ts';
@@ -54,7 +54,7 @@ export interface BindingTools {
 
 /** What a deployment says of its bindings. */
 type Declared = Pick<Manifest, 'bindings' | 'queues'>;
-type Calls = Readonly<Record<string, HostHandler>>;
+type Calls = Readonly<Record<string, HostFunction>>;
 
 /** Kind in platform.yaml -> its calls; null where its store is missing. */
 const kinds: Readonly<
@@ -119,7 +119,7 @@ export function createBindingCalls(
 }
 
 function unavailable(kind: string): Calls {
-  const refuse: HostHandler = () => {
+  const refuse: HostFunction = () => {
     throw new PlatformError('binding_unavailable', {
       kind,
       reason: 'this handler was started without a store for them',

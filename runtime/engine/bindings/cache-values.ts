@@ -1,6 +1,6 @@
 // The host half of the cache binding (`cache` in platform.yaml): texts that may go away at any time. They lie in the
 // same store as the responses of the Cache API (cache.ts), under keys that no URL has.
-import type { HostCall, HostHandler } from '../bridge/host-calls.ts';
+import type { HostCall, HostFunction } from '../bridge/host-calls.ts';
 import { invalid, toName, toRecord } from './arguments.ts';
 import type { CacheStore } from './cache.ts';
 import type { BindingScope } from './scope.ts';
@@ -14,7 +14,7 @@ export function createCacheValueCalls(
   scope: BindingScope,
   store: CacheStore,
   limits: { readonly entryBytesMax: number },
-): Readonly<Record<string, HostHandler>> {
+): Readonly<Record<string, HostFunction>> {
   const keyOf = (call: HostCall): string => {
     const { binding, key } = toRecord(call.args);
     call.owner.countSubrequest();

@@ -2,7 +2,7 @@
 // ways. Where responses lie is the store's affair. A cache belongs to a project: its deployments share it, no other
 // project sees it.
 import { PlatformError } from '#core/errors.ts';
-import type { GuestStream, HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
+import type { GuestStream, HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
 import type { ByteSource } from '../bridge/streams.ts';
 
 /** Something kept: a description and bytes. */
@@ -55,7 +55,7 @@ export function createCacheCalls(
   store: CacheStore,
   limits: { readonly entryBytesMax: number },
   now: () => number = Date.now,
-): Readonly<Record<string, HostHandler>> {
+): Readonly<Record<string, HostFunction>> {
   let buffered = 0;
 
   async function match(call: HostCall): Promise<HostReply> {

@@ -2,7 +2,7 @@
 // is handed over in bounded answers; the codec stands still until the guest asks for more.
 import type { Transform } from 'node:stream';
 import * as zlib from 'node:zlib';
-import type { CallOwner, CallScope, HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
+import type { CallOwner, CallScope, HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
 import type { Hold, HostMemory } from '../bridge/host-memory.ts';
 import type { HostWork, WorkFor } from '../work/host-work.ts';
 import { codecCost, type CodecCost } from './codec-costs.ts';
@@ -227,7 +227,7 @@ export async function answer(isolate: CallScope, handle: number, output: Promise
 }
 
 /** Asynchronous calls `compression.*`. */
-export const createCompressionCalls = (work: HostWork): Readonly<Record<string, HostHandler>> => ({
+export const createCompressionCalls = (work: HostWork): Readonly<Record<string, HostFunction>> => ({
   'compression.push': (call) => {
     const { args, parts, isolate } = call;
     const { handle, format, direction, last } = (args ?? {}) as Record<string, unknown>;

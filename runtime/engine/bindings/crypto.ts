@@ -2,7 +2,7 @@
 // there are many bytes on threads of their own, since Node would copy them here. Keys lie in the isolate's handle
 // table; imported ones may be forgotten, since the guest can import them again.
 import { createHash, webcrypto, type Hash } from 'node:crypto';
-import type { CallScope, HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
+import type { CallScope, HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
 import type { HostWork } from '../work/host-work.ts';
 import { subtleCostMs } from './crypto-costs.ts';
 
@@ -128,7 +128,7 @@ function holdImported(isolate: CallScope, key: webcrypto.CryptoKey): Fields {
 /** Runs an operation whose keys the host may have forgotten. */
 function withKeys(
   run: (call: HostCall, fields: Fields, keys: webcrypto.CryptoKey[], algorithm: never) => Promise<HostReply>,
-): HostHandler {
+): HostFunction {
   return async (call) => {
     const fields = fieldsOf(call.args);
     let keys: webcrypto.CryptoKey[];
@@ -155,7 +155,7 @@ class OpenDigest {
 }
 
 /** Asynchronous calls `crypto.*`. */
-export function createCryptoCalls(work: HostWork): Readonly<Record<string, HostHandler>> {
+export function createCryptoCalls(work: HostWork): Readonly<Record<string, HostFunction>> {
   /** An operation of Node's, where it belongs and charged. */
   async function run<Result>(call: HostCall, method: string, estimateMs: number, ...args: unknown[]): Promise<Result> {
     // How long a key takes to make is chance.

@@ -4,7 +4,7 @@
 import { databaseOps } from '#core/database-request.ts';
 import type { DeliveryLimits } from '#core/limits.ts';
 import { PlatformError } from '#core/errors.ts';
-import type { CallOwner, HostHandler, HostReply } from '../bridge/host-calls.ts';
+import type { CallOwner, HostFunction, HostReply } from '../bridge/host-calls.ts';
 import { invalid, toRecord, toWhole } from './arguments.ts';
 import type { Outbox } from './outbox.ts';
 import { toNewMessages } from './queue.ts';
@@ -63,7 +63,7 @@ export function createDatabaseCalls(
   store: DatabaseStore,
   messages: DatabaseMessages | null = null,
   now: () => number = Date.now,
-): Readonly<Record<string, HostHandler>> {
+): Readonly<Record<string, HostFunction>> {
   // Transactions that are open. One ends with its invocation at the latest: others wait for it, and nobody else would
   // end it before its time is up.
   const open = new Set<string>();

@@ -5,7 +5,7 @@ import { PassThrough, type Readable } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { Agent, Dispatcher } from 'undici';
 import { PlatformError } from '#core/errors.ts';
-import type { GuestStream, HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
+import type { GuestStream, HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
 import type { Hold } from '../bridge/host-memory.ts';
 import { codecBytes, type CodecBytes } from './codec-memory.ts';
 import { mayConnect, type EgressPolicy } from './egress.ts';
@@ -33,7 +33,7 @@ export function createFetch(
   lookup: LookupFunction,
   meter: EgressMeter = new EgressMeter(),
   openMax = 1000,
-): { calls: Readonly<Record<string, HostHandler>>; close(): Promise<void> } {
+): { calls: Readonly<Record<string, HostFunction>>; close(): Promise<void> } {
   /** Each isolate's own: on a connection that it shares with nobody, what it sent cannot answer another's request. */
   const agents = new Map<object, Agent>();
   let library: Promise<() => Agent> | null = null;
@@ -301,7 +301,7 @@ export async function reply(
     return {
       value: { ...head, stream: null, part: chunks.length > 0 },
       parts: chunks.length > 0 ? [concat(chunks)] : [],
-      spent: true,
+      transfer: true,
     };
   let stream: GuestStream;
   try {

@@ -4,7 +4,7 @@
 import type { Readable } from 'node:stream';
 import { giveBack } from '#core/give-back.ts';
 import { fixedLimits } from '#core/limits.ts';
-import type { HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
+import type { HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
 import { invalid, toName, toRecord, toWhole } from './arguments.ts';
 import type { BindingScope } from './scope.ts';
 import { receiveBody, sendBody } from './streamed-body.ts';
@@ -143,7 +143,7 @@ export function createFileCalls(
   scope: BindingScope,
   store: FileStore,
   signUrl: ((host: string | null) => SignUrl) | null,
-): Readonly<Record<string, HostHandler>> {
+): Readonly<Record<string, HostFunction>> {
   const parse = (call: HostCall): { place: FilePlace; args: Readonly<Record<string, unknown>>; key: string } => {
     const args = toRecord(call.args);
     call.owner.countSubrequest();
@@ -196,7 +196,7 @@ export function createFileCalls(
       wholeBytes += range.length;
       call.isolate.memory.add(range.length);
       try {
-        return { value: { head, range, stream: null }, parts: [await wholeOf(body)], spent: true };
+        return { value: { head, range, stream: null }, parts: [await wholeOf(body)], transfer: true };
       } finally {
         wholeBytes -= range.length;
         call.isolate.memory.release(range.length);

@@ -1,6 +1,6 @@
 // Hands the scripts of rarely used APIs to the guest (runtime/engine/guest/lazy.ts). They are ours; the name is a
 // worker's word.
-import type { SyncHostHandler } from '../bridge/host-calls.ts';
+import type { SyncHostFunction } from '../bridge/host-calls.ts';
 
 /** A script, and V8's compiled form of it in base64. */
 interface LazyScript {
@@ -11,7 +11,7 @@ interface LazyScript {
 /** The calls over the scripts by module name. */
 export function createLazyCalls(
   scripts: Readonly<Record<string, LazyScript>>,
-): Readonly<Record<string, SyncHostHandler>> {
+): Readonly<Record<string, SyncHostFunction>> {
   const caches: Record<string, string> = {};
   const nameOf = (args: unknown): string => {
     const { module } = (args ?? {}) as { module?: unknown };

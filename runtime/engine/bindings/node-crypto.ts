@@ -2,7 +2,7 @@
 // threads of its own (work/crypto-operations.ts), since Node has no other form of it or it would take long. Hashes are
 // the guest's own work.
 import { createCipheriv, createDecipheriv, type CipherGCM, type DecipherGCM } from 'node:crypto';
-import type { HostCall, HostHandler } from '../bridge/host-calls.ts';
+import type { HostCall, HostFunction } from '../bridge/host-calls.ts';
 import { cryptoBytes, cryptoCostMs, cryptoOperations } from '../work/crypto-operations.ts';
 import { tooMuch, type Fields } from '../work/fields.ts';
 import type { HostWork } from '../work/host-work.ts';
@@ -104,7 +104,7 @@ function createCipherStep(work: HostWork): Operation {
 }
 
 /** The call `node.crypto`. */
-export function createNodeCryptoCalls(work: HostWork): Readonly<Record<string, HostHandler>> {
+export function createNodeCryptoCalls(work: HostWork): Readonly<Record<string, HostFunction>> {
   const operations: Record<string, Operation> = {
     cipher: createCipherStep(work),
     release: (fields, { isolate }) => {

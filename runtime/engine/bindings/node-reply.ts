@@ -1,7 +1,7 @@
 // What the host halves of node:crypto and node:zlib share: operations by name, and errors that reach the worker as Node
 // words them.
 import { Fields } from '../work/fields.ts';
-import type { HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
+import type { HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
 
 /** One operation by the name the guest asks for. */
 export type Operation = (fields: Fields, call: HostCall) => HostReply | Promise<HostReply>;
@@ -10,7 +10,7 @@ export type Operation = (fields: Fields, call: HostCall) => HostReply | Promise<
  * A host call that is a choice of operations. What they throw is told in the reply, in the words and with the code of
  * Node.
  */
-export function operationsCall(operations: Readonly<Record<string, Operation>>): HostHandler {
+export function operationsCall(operations: Readonly<Record<string, Operation>>): HostFunction {
   return async (call) => {
     try {
       const fields = new Fields(call.args, call.parts);

@@ -2,7 +2,7 @@
 // small input cannot fill the memory.
 import type { Transform } from 'node:stream';
 import * as zlib from 'node:zlib';
-import type { HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
+import type { HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
 import { tooMuch, type Fields } from '../work/fields.ts';
 import type { HostWork } from '../work/host-work.ts';
 import { codecCost } from './codec-costs.ts';
@@ -127,7 +127,7 @@ const createWhole =
             code: 'ERR_BUFFER_TOO_LARGE',
           });
         hold.grow(2 * bytes);
-        if (!output.more) return { parts: [await joined(work, call, chunks, bytes)], spent: true };
+        if (!output.more) return { parts: [await joined(work, call, chunks, bytes)], transfer: true };
       }
     } catch (error) {
       throw (error as Error).cause ?? error;
@@ -175,7 +175,7 @@ const createPush =
 const CRC_BYTES = 64 * 1024;
 
 /** The call `node.zlib`. */
-export function createNodeZlibCalls(work: HostWork): Readonly<Record<string, HostHandler>> {
+export function createNodeZlibCalls(work: HostWork): Readonly<Record<string, HostFunction>> {
   const operations: Readonly<Record<string, Operation>> = {
     whole: createWhole(work),
     push: createPush(work),

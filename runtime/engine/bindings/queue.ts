@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { fixedLimits, type DeliveryLimits } from '#core/limits.ts';
 import { deadLettersOf, type QueuesSettings } from '#core/queue-settings.ts';
-import type { HostHandler } from '../bridge/host-calls.ts';
+import type { HostFunction } from '../bridge/host-calls.ts';
 import { invalid, toJsonText, toName, toRecord, toWhole } from './arguments.ts';
 import type { BindingScope } from './scope.ts';
 
@@ -88,7 +88,7 @@ export function createQueueCalls(
   limits: DeliveryLimits,
   queues: QueuesSettings = {},
   now: () => number = Date.now,
-): Readonly<Record<string, HostHandler>> {
+): Readonly<Record<string, HostFunction>> {
   return {
     /** `{messages: {payload, delaySeconds?, dedupeId?, orderingKey?}[]}` -> `{messageIds}`. */
     async 'queue.send'(call) {

@@ -3,7 +3,7 @@
 // (runtime/stores/state-*).
 import { PlatformError } from '#core/errors.ts';
 import { fixedLimits } from '#core/limits.ts';
-import type { HostCall, HostHandler, HostReply } from '../bridge/host-calls.ts';
+import type { HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
 import type { HostWork } from '../work/host-work.ts';
 import { invalid, toJsonText, toName, toRecord, toWhole } from './arguments.ts';
 import type { BindingScope } from './scope.ts';
@@ -88,7 +88,7 @@ export function createStateCalls(
   store: StateStore,
   now: () => number = Date.now,
   work: HostWork | null = null,
-): Readonly<Record<string, HostHandler>> {
+): Readonly<Record<string, HostFunction>> {
   /**
    * A large value is read, changed on a thread, and written if it is still the same; what comes in between makes it
    * begin again.

@@ -1,7 +1,7 @@
 // The host half of TextDecoder: the encodings whose tables the guest does not hold, through Node's decoder. Short texts
 // are decoded at once, while the guest's thread waits; longer ones and those that come in pieces on a thread of their
 // own (work/text-operations.ts).
-import type { CallOwner, HostHandler, SyncHostHandler } from '../bridge/host-calls.ts';
+import type { CallOwner, HostFunction, SyncHostFunction } from '../bridge/host-calls.ts';
 import type { HostWork } from '../work/host-work.ts';
 import { createTextDecoder } from '../work/text-operations.ts';
 
@@ -37,7 +37,7 @@ function bytesOf(part: unknown, most: number): Uint8Array {
 }
 
 /** Synchronous calls `text.*`. */
-export const textCalls: Readonly<Record<string, SyncHostHandler>> = {
+export const textCalls: Readonly<Record<string, SyncHostFunction>> = {
   'text.decode': (args, part) => createTextDecoder(args).decode(bytesOf(part, SHORT_BYTES_MAX)),
 };
 
@@ -49,7 +49,7 @@ const unpaid: Pick<CallOwner, 'reserveCpu' | 'settleCpu' | 'isOver'> = {
 };
 
 /** Calls `text.*` that a thread waits for. */
-export function createTextCalls(work: HostWork): Readonly<Record<string, HostHandler>> {
+export function createTextCalls(work: HostWork): Readonly<Record<string, HostFunction>> {
   let lastId = 0;
   return {
     'text.convert': async (call) => {
@@ -82,7 +82,7 @@ export function createTextCalls(work: HostWork): Readonly<Record<string, HostHan
           if (open !== null) open.isOver = true;
           handles.delete(number);
         }
-        return { value: { handle: number }, parts: decoded, spent: true };
+        return { value: { handle: number }, parts: decoded, transfer: true };
       } catch (error) {
         handles.delete(number);
         throw error;

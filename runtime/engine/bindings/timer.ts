@@ -4,7 +4,7 @@ import { isTimeZone } from '#core/cron-next.ts';
 import { parseCronSchedule } from '#core/cron-schedule.ts';
 import { fixedLimits, type DeliveryLimits } from '#core/limits.ts';
 import { nextTime } from '#core/timer-next.ts';
-import type { HostCall, HostHandler } from '../bridge/host-calls.ts';
+import type { HostCall, HostFunction } from '../bridge/host-calls.ts';
 import { invalid, toJsonText, toName, toRecord, toWhole } from './arguments.ts';
 import type { EventSender } from './queue.ts';
 import type { BindingScope } from './scope.ts';
@@ -63,7 +63,7 @@ export function createTimerCalls(
   store: TimerStore,
   limits: DeliveryLimits,
   now: () => number = Date.now,
-): Readonly<Record<string, HostHandler>> {
+): Readonly<Record<string, HostFunction>> {
   const parse = (call: HostCall): { place: TimerPlace; args: Readonly<Record<string, unknown>> } => {
     const args = toRecord(call.args);
     const place = { namespace: scope.namespace, resource: scope.resource(args['binding']) };

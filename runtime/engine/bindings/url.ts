@@ -1,6 +1,6 @@
 // The host half of URL: internationalised domain names, whose tables the guest does not hold.
 import { domainToASCII, domainToUnicode } from 'node:url';
-import type { SyncHostHandler } from '../bridge/host-calls.ts';
+import type { SyncHostFunction } from '../bridge/host-calls.ts';
 
 const DOMAIN_UNITS_MAX = 16 * 1024;
 // Node's function reads its argument as part of a URL: what would end the host, or be decoded twice, is kept from it.
@@ -12,7 +12,7 @@ function isValidLabel(label: string): boolean {
 }
 
 /** Synchronous calls `url.*`. */
-export const urlCalls: Readonly<Record<string, SyncHostHandler>> = {
+export const urlCalls: Readonly<Record<string, SyncHostFunction>> = {
   'url.domainToAscii': (args) => {
     const { domain } = (args ?? {}) as { domain?: unknown };
     if (typeof domain !== 'string' || domain.length > DOMAIN_UNITS_MAX)

@@ -5,7 +5,7 @@ import type { LookupFunction } from 'node:net';
 import type { Dispatcher } from 'undici';
 import type { WebSocket } from 'ws';
 import { PlatformError } from '#core/errors.ts';
-import type { HostCall, HostHandler, HostReply, SyncHostHandler } from '../bridge/host-calls.ts';
+import type { HostCall, HostFunction, HostReply, SyncHostFunction } from '../bridge/host-calls.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import type { EgressPolicy } from './egress.ts';
 import { withTrace } from './trace-headers.ts';
@@ -36,8 +36,8 @@ const HANDSHAKE_MS = 30_000;
 
 /** The handlers. */
 export function createWebSockets(parts: WebSocketParts): {
-  calls: Readonly<Record<string, HostHandler>>;
-  sync: Readonly<Record<string, SyncHostHandler>>;
+  calls: Readonly<Record<string, HostFunction>>;
+  sync: Readonly<Record<string, SyncHostFunction>>;
 } {
   return {
     calls: { 'socket.connect': (call) => connect(parts, call) },

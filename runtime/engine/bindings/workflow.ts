@@ -3,7 +3,7 @@
 // and when they go on the broker's (runtime/broker/work/workflow.ts).
 import { randomUUID } from 'node:crypto';
 import { fixedLimits, type DeliveryLimits } from '#core/limits.ts';
-import type { HostCall, HostHandler } from '../bridge/host-calls.ts';
+import type { HostCall, HostFunction } from '../bridge/host-calls.ts';
 import { invalid, toJsonText, toName, toRecord, toWhole } from './arguments.ts';
 import type { BindingScope } from './scope.ts';
 
@@ -111,7 +111,7 @@ export function createWorkflowCalls(
   store: WorkflowStore,
   limits: DeliveryLimits,
   now: () => number = Date.now,
-): Readonly<Record<string, HostHandler>> {
+): Readonly<Record<string, HostFunction>> {
   const parse = (call: HostCall): { place: WorkflowPlace; args: Readonly<Record<string, unknown>> } => {
     const args = toRecord(call.args);
     const place = { namespace: scope.namespace, resource: scope.resource(args['binding']) };
@@ -120,7 +120,7 @@ export function createWorkflowCalls(
   };
   const toId = (value: unknown): string => toName(value, 'The id', runIdBytesMax);
   const steer =
-    (act: (place: WorkflowPlace, id: string, args: Readonly<Record<string, unknown>>) => Promise<void>): HostHandler =>
+    (act: (place: WorkflowPlace, id: string, args: Readonly<Record<string, unknown>>) => Promise<void>): HostFunction =>
     async (call) => {
       const { place, args } = parse(call);
       await act(place, toId(args['id']), args);
@@ -137,7 +137,7 @@ export function createWorkflowCalls(
   const toStep = (value: unknown): string => toName(value, 'The name of a step', stepNameBytesMax);
   const ended = { value: { ended: 'This run goes on elsewhere, or not at all' } };
   const tell =
-    (word: (args: Readonly<Record<string, unknown>>) => StepWord): HostHandler =>
+    (word: (args: Readonly<Record<string, unknown>>) => StepWord): HostFunction =>
     async (call) => {
       const { run, args } = parseRun(call);
       return (await store.step(scope.namespace, run, toStep(args['name']), word(args), now())) ? { value: {} } : ended;

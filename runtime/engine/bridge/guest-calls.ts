@@ -1,5 +1,5 @@
-// The host calls of one isolate: finds the handler, begins a bounded number in a turn, and hands on what it answers.
-// Used by link.ts, which writes the answers; knows nothing of records or streams.
+// The host calls of one isolate: finds the host function, begins a bounded number in a turn, and hands on what it
+// answers. Used by link.ts, which writes the answers; knows nothing of records or streams.
 import { PlatformError } from '#core/errors.ts';
 import { isWhole } from '#core/give-back.ts';
 import {
@@ -7,15 +7,15 @@ import {
   type CallOwner,
   type CallScope,
   type HostCall,
-  type HostHandler,
-  type HostHandlers,
+  type HostFunction,
+  type HostFunctions,
   type HostReply,
 } from './host-calls.ts';
 import type { Failure, Part } from './protocol.ts';
 
 /** What the calls of an isolate need. */
 interface GuestCallsParts {
-  readonly handlers: HostHandlers;
+  readonly hostFunctions: HostFunctions;
   /** How many may be under way. */
   readonly callsMax: number;
   readonly isolate: CallScope;
@@ -95,8 +95,8 @@ const BEGIN_MS_MAX = 0.1;
 const CHAR_MS_MAX = 1 / 15_000;
 
 /**
- * A call under way. Few handlers look at its signal, and one costs more than many a call: it is made when it is asked
- * for.
+ * A call under way. Few host functions look at its signal, and one costs more than many a call: it is made when it is
+ * asked for.
  */
 class Call implements HostCall {
   args: unknown = null;
@@ -145,12 +145,12 @@ export class GuestCalls {
 
   /** Begins a call, now or when it is its turn; `answered` or `failed` tells what came of it. @param args as JSON. */
   begin(id: number, owner: CallOwner, name: string, args: string, parts: readonly Part[]): void {
-    const { handlers, callsMax, isolate } = this.#parts;
+    const { hostFunctions, callsMax, isolate } = this.#parts;
     const call = new Call(parts, isolate, owner);
     const bytes = callBytes(args.length, parts);
-    let handler: HostHandler;
+    let hostFunction: HostFunction;
     try {
-      handler = own(handlers.async, name);
+      hostFunction = own(hostFunctions.async, name);
       if (this.#underWay.size >= callsMax)
         throw new PlatformError('invalid_argument', {
           reason: `More than ${callsMax} calls of one worker are under way`,
@@ -165,24 +165,24 @@ export class GuestCalls {
       return;
     }
     this.#underWay.set(id, call);
-    if (handlers.turns.mayBegin(isolate.memory.whole) && ++this.#begunInTurn <= CALLS_A_TURN)
-      this.#run(id, call, handler, args, bytes);
-    else handlers.turns.defer(isolate.memory.whole, () => this.#run(id, call, handler, args, bytes));
+    if (hostFunctions.turns.mayBegin(isolate.memory.whole) && ++this.#begunInTurn <= CALLS_A_TURN)
+      this.#run(id, call, hostFunction, args, bytes);
+    else hostFunctions.turns.defer(isolate.memory.whole, () => this.#run(id, call, hostFunction, args, bytes));
   }
 
-  #run(id: number, call: Call, handler: HostHandler, args: string, bytes: number): void {
+  #run(id: number, call: Call, hostFunction: HostFunction, args: string, bytes: number): void {
     const began = performance.now();
     let answer: HostReply | Promise<HostReply>;
     try {
       if (call.isDropped) call.signal.throwIfAborted();
       call.args = JSON.parse(args) as unknown;
-      answer = handler(call);
+      answer = hostFunction(call);
     } catch (error) {
       this.#failed(id, call, bytes, error);
       return;
     } finally {
       const ms = performance.now() - began;
-      this.#parts.handlers.turns.spent(ms);
+      this.#parts.hostFunctions.turns.used(ms);
       call.owner.settleCpu(0, Math.min(ms, BEGIN_MS_MAX + args.length * CHAR_MS_MAX));
     }
     if (answer instanceof Promise)
@@ -215,20 +215,20 @@ export class GuestCalls {
 
   /** A synchronous call. */
   sync(name: string, args: string, part: Part | undefined): unknown {
-    const { handlers, isolate } = this.#parts;
-    if (handlers.sync[name] === undefined || !Object.hasOwn(handlers.sync, name))
+    const { hostFunctions, isolate } = this.#parts;
+    if (hostFunctions.sync[name] === undefined || !Object.hasOwn(hostFunctions.sync, name))
       throw new TypeError(`Host call ${name} is not supported`);
-    return handlers.sync[name](JSON.parse(args), part, isolate);
+    return hostFunctions.sync[name](JSON.parse(args), part, isolate);
   }
 
   /** A call that a thread of the guest waits for. Never rejects: what failed is told in the answer. */
   async waiting(of: CallOwner, name: string, args: string, parts: readonly Part[]): Promise<WaitingReply> {
-    const { handlers, isolate } = this.#parts;
+    const { hostFunctions, isolate } = this.#parts;
     const bytes = callBytes(args.length, parts);
     let reserved = 0;
     const owner = new WaitingOwner(of);
     try {
-      const handler = own(handlers.waiting, name);
+      const hostFunction = own(hostFunctions.waiting, name);
       isolate.memory.reserve(bytes, 'A call to the host');
       reserved = bytes;
       if (!parts.every((part) => part instanceof Uint8Array)) throw new TypeError('The parts must be bytes');
@@ -243,7 +243,7 @@ export class GuestCalls {
           return signal.aborted;
         },
       };
-      const reply = await handler(call);
+      const reply = await hostFunction(call);
       return {
         value: reply.value ?? null,
         parts: ((reply.parts ?? []) as readonly Uint8Array[]).map(alone),
@@ -281,8 +281,8 @@ function callBytes(args: number, parts: readonly Part[]): number {
 
 /** @throws {PlatformError} `not_supported`. */
 function own<Handler>(table: Readonly<Record<string, Handler>>, name: string): Handler {
-  const handler = table[name];
-  if (handler === undefined || !Object.hasOwn(table, name))
+  const hostFunction = table[name];
+  if (hostFunction === undefined || !Object.hasOwn(table, name))
     throw new PlatformError('not_supported', { what: `Host call ${name}` });
-  return handler;
+  return hostFunction;
 }

@@ -1,5 +1,5 @@
-// The host's end of host calls: what a handler of one gets and gives, the tables of all of them, and the way an error
-// takes back into the guest. Handlers live in runtime/engine/bindings; every argument they get is hostile.
+// The host's end of host calls: what a host function gets and gives, the tables of all of them, and the way an error
+// takes back into the guest. Host functions live in runtime/engine/bindings; every argument they get is hostile.
 import { isErrorCode, type ErrorCode, errorTable } from '#core/errors.ts';
 import type { MainTurns } from '../work/main-turns.ts';
 import type { TraceContext } from '../invocation/trace.ts';
@@ -9,27 +9,27 @@ import type { Failure, Part } from './protocol.ts';
 import type { BridgedSocket } from './sockets.ts';
 import type { ByteSink, ByteSource } from './streams.ts';
 
-/** What an asynchronous handler answers. */
+/** What an asynchronous host function answers. */
 export interface HostReply {
   readonly value?: unknown;
   readonly parts?: readonly Part[];
   /** The parts are nobody's any more: their memory may go over instead of a copy. */
-  readonly spent?: boolean;
+  readonly transfer?: boolean;
 }
 
-/** A stream into the guest that a handler has opened. */
+/** A stream into the guest that a host function has opened. */
 export interface GuestStream {
   readonly id: number;
   /**
-   * False: the guest has enough until `source.resume()`. `spent`: the chunk is nobody's any more, its memory may go
+   * False: the guest has enough until `source.resume()`. `transfer`: the chunk is nobody's any more, its memory may go
    * over instead of a copy.
    */
-  write(chunk: Uint8Array, spent?: boolean): boolean;
+  write(chunk: Uint8Array, transfer?: boolean): boolean;
   end(): void;
   break(failure: Failure): void;
 }
 
-/** The deployment an isolate runs, as far as handlers may know it. */
+/** The deployment an isolate runs, as far as host functions may know it. */
 export interface CallScope {
   /** Opaque objects that guest code names by number: keys, compressors. */
   readonly handles: HandleTable;
@@ -89,21 +89,21 @@ export interface HostCall {
   readonly isDropped: boolean;
 }
 
-export type HostHandler = (call: HostCall) => HostReply | Promise<HostReply>;
+export type HostFunction = (call: HostCall) => HostReply | Promise<HostReply>;
 /** Synchronous: runs while a thread of the guest waits; must be quick. */
-export type SyncHostHandler = (args: unknown, part: Part | undefined, isolate: CallScope) => unknown;
+export type SyncHostFunction = (args: unknown, part: Part | undefined, isolate: CallScope) => unknown;
 
-/** The handlers by name. */
-export interface HostHandlers {
-  readonly async: Readonly<Record<string, HostHandler>>;
-  readonly sync: Readonly<Record<string, SyncHostHandler>>;
+/** The host functions by name. */
+export interface HostFunctions {
+  readonly async: Readonly<Record<string, HostFunction>>;
+  readonly sync: Readonly<Record<string, SyncHostFunction>>;
   /** Calls that a thread of the guest may wait for; each works off the main thread. */
-  readonly waiting: Readonly<Record<string, HostHandler>>;
+  readonly waiting: Readonly<Record<string, HostFunction>>;
   /** When asynchronous calls begin. */
   readonly turns: MainTurns;
 }
 
-// Names that a handler's error may have in the guest; everything else is an internal error that says nothing.
+// Names that a host function's error may have in the guest; everything else is an internal error that says nothing.
 const guestNames = new Set([
   'TypeError',
   'RangeError',

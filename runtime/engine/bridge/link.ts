@@ -3,13 +3,13 @@
 import { PlatformError } from '#core/errors.ts';
 import { HandleTable } from './handle-table.ts';
 import { GuestCalls } from './guest-calls.ts';
-import { HostOutbox } from './host-outbox.ts';
+import { HostRecords } from './host-records.ts';
 import type { HeldBytes, HostMemory } from './host-memory.ts';
-import type { CallOwner, CallScope, GuestStream, HostHandlers, HostReply } from './host-calls.ts';
-import { FIELD, Inbox, RECORD, STREAM, toGuest, toHost, type Failure, type Part } from './protocol.ts';
-import { Slots } from './slots.ts';
+import type { CallOwner, CallScope, GuestStream, HostFunctions, HostReply } from './host-calls.ts';
+import { FIELD, RecordReader, RECORD, STREAM, toGuest, toHost, type Failure, type Part } from './protocol.ts';
+import { InFlight } from './in-flight.ts';
 import { BridgedSocket, type SocketParts } from './sockets.ts';
-import { Diversion, IncomingStream, OutgoingStream, type ByteSink, type ByteSource } from './streams.ts';
+import { Diversion, StreamToHost, StreamToGuest, type ByteSink, type ByteSource } from './streams.ts';
 
 /** What an isolate says about its invocations. */
 export interface LinkEvents {
@@ -45,7 +45,7 @@ export interface LinkEvents {
 interface LinkParts {
   /** Of the deployment. */
   readonly memory: HostMemory;
-  readonly handlers: HostHandlers;
+  readonly hostFunctions: HostFunctions;
   readonly limits: {
     readonly streamWindowBytes: number;
     readonly handlesMax: number;
@@ -72,14 +72,14 @@ const FIRST_STREAM = 2 ** 45;
 
 /** One isolate's bridge. */
 export class Link implements CallScope {
-  readonly outbox: HostOutbox;
+  readonly records: HostRecords;
   readonly memory: HostMemory;
   readonly handles: HandleTable;
   readonly calls: GuestCalls;
   #parts: LinkParts;
-  #streams = new Slots<OutgoingStream>(FIRST_STREAM);
-  #bodies = new Map<number, OutgoingStream>();
-  #incoming = new Map<number, IncomingStream>();
+  #streams = new InFlight<StreamToGuest>(FIRST_STREAM);
+  #bodies = new Map<number, StreamToGuest>();
+  #incoming = new Map<number, StreamToHost>();
   #sockets = new Map<number, BridgedSocket>();
   #socketParts: SocketParts;
   /** What the peers of all sockets have not taken, as of each one's last message. */
@@ -89,11 +89,11 @@ export class Link implements CallScope {
   constructor(parts: LinkParts) {
     this.#parts = parts;
     this.memory = parts.memory;
-    this.outbox = new HostOutbox(parts.memory);
+    this.records = new HostRecords(parts.memory);
     this.#held = parts.memory.count();
     this.handles = new HandleTable(parts.limits.handlesMax, parts.memory);
     this.calls = new GuestCalls({
-      handlers: parts.handlers,
+      hostFunctions: parts.hostFunctions,
       callsMax: parts.limits.callsMax,
       isolate: this,
       answered: (id, reply) => this.#answer(id, reply),
@@ -123,7 +123,7 @@ export class Link implements CallScope {
 
   /** Takes a request in; `body` undefined means that it follows by `openBody`. Its bytes are nobody's any more. */
   sendRequest(id: number, method: string, url: string, headerBlock: string, body: Part | null | undefined): void {
-    const out = this.outbox;
+    const out = this.records;
     out.requests++;
     out.meta +=
       toGuest.request +
@@ -136,7 +136,7 @@ export class Link implements CallScope {
       FIELD +
       out.part(headerBlock) +
       FIELD +
-      (body === undefined ? STREAM : out.spentPart(body)) +
+      (body === undefined ? STREAM : out.transferredPart(body)) +
       FIELD +
       RECORD;
     this.#parts.request();
@@ -144,13 +144,13 @@ export class Link implements CallScope {
 
   /** Takes an event in that is no request: its JSON, and the CPU it may use (0: no limit). */
   sendEvent(id: number, kind: string, cpuLimitMs: number, event: string): void {
-    this.outbox.requests++;
-    this.#send(toGuest.event, id, kind, cpuLimitMs, this.outbox.part(event));
+    this.records.requests++;
+    this.#send(toGuest.event, id, kind, cpuLimitMs, this.records.part(event));
   }
 
   /** The body of a request that was sent with `undefined`. */
   openBody(id: number, source: ByteSource): GuestStream {
-    const stream = new OutgoingStream(source, this.#parts.limits.streamWindowBytes);
+    const stream = new StreamToGuest(source, this.#parts.limits.streamWindowBytes);
     this.#bodies.set(id, stream);
     return this.#guestStream(id, stream, () => this.#bodies.delete(id));
   }
@@ -165,24 +165,28 @@ export class Link implements CallScope {
     if (this.#streams.size >= streamsMax)
       throw new PlatformError('quota_exceeded', { what: 'One more open stream', limit: streamsMax });
     this.memory.reserve(STREAM_BYTES, 'A stream');
-    const stream = new OutgoingStream(source, this.#parts.limits.streamWindowBytes);
+    const stream = new StreamToGuest(source, this.#parts.limits.streamWindowBytes);
     const id = this.#streams.add(stream);
     return this.#guestStream(id, stream, () => this.#removeStream(id));
   }
 
-  #removeStream(id: number): OutgoingStream | undefined {
+  #removeStream(id: number): StreamToGuest | undefined {
     const stream = this.#streams.remove(id);
     if (stream !== undefined) this.memory.release(STREAM_BYTES);
     return stream;
   }
 
-  #guestStream(id: number, stream: OutgoingStream, close: () => void): GuestStream {
+  #guestStream(id: number, stream: StreamToGuest, close: () => void): GuestStream {
     return {
       id,
-      write: (chunk, spent = false) => {
+      write: (chunk, transfer = false) => {
         if (this.#closed) return true;
-        if (stream.diversion !== null) return stream.diversion.write(chunk, spent);
-        this.outbox.record(toGuest.chunk, id, spent ? this.outbox.spentPart(chunk) : this.outbox.part(chunk));
+        if (stream.diversion !== null) return stream.diversion.write(chunk, transfer);
+        this.records.record(
+          toGuest.chunk,
+          id,
+          transfer ? this.records.transferredPart(chunk) : this.records.part(chunk),
+        );
         this.#parts.request();
         const isOpen = stream.sent(chunk.byteLength);
         return this.hasRoom(0) ? isOpen : stream.pause();
@@ -199,13 +203,13 @@ export class Link implements CallScope {
   }
 
   hasRoom(bytes: number): boolean {
-    return this.outbox.size + bytes <= this.#parts.limits.bufferedBytesMax / 2 && this.memory.hasRoom(bytes);
+    return this.records.size + bytes <= this.#parts.limits.bufferedBytesMax / 2 && this.memory.hasRoom(bytes);
   }
 
-  receiveStream(id: number, sink: ByteSink): IncomingStream {
+  receiveStream(id: number, sink: ByteSink): StreamToHost {
     // A guest that uses a number twice must leave nobody waiting.
     this.#incoming.get(id)?.sink.destroy('Another stream took its number');
-    const stream = new IncomingStream(sink, this.#parts.limits.streamWindowBytes, (bytes) =>
+    const stream = new StreamToHost(sink, this.#parts.limits.streamWindowBytes, (bytes) =>
       this.#send(toGuest.credit, id, bytes),
     );
     this.#incoming.set(id, stream);
@@ -258,7 +262,7 @@ export class Link implements CallScope {
     this.#send(toGuest.abort, id, JSON.stringify(failure));
   }
 
-  /** The host has spent so much CPU for an invocation, of the budget it has now. */
+  /** The host has transfer so much CPU for an invocation, of the budget it has now. */
   tellCpu(id: number, cpuMs: number): void {
     this.#send(toGuest.hostCpu, id, cpuMs);
   }
@@ -274,111 +278,111 @@ export class Link implements CallScope {
 
   #send(letter: string, ...fields: (string | number)[]): void {
     if (this.#closed) return;
-    this.outbox.record(letter, ...fields);
+    this.records.record(letter, ...fields);
     this.#parts.request();
   }
 
   /** Written by hand, as requests are: a record for each message of each socket. */
   #sendMessage(id: number, data: Part): void {
     if (this.#closed) return;
-    const out = this.outbox;
+    const out = this.records;
     out.meta += toGuest.socketMessage + FIELD + id + FIELD + out.part(data) + FIELD + RECORD;
     this.#parts.request();
   }
 
   /** Reads what an entry sent. */
   receive(meta: string, text: string, bytes: readonly Uint8Array[]): void {
-    const inbox = new Inbox(meta, text, bytes);
+    const reader = new RecordReader(meta, text, bytes);
     const { events } = this.#parts;
     this.calls.beginTurn();
-    for (let letter = inbox.next(); letter !== ''; letter = inbox.next()) {
+    for (let letter = reader.next(); letter !== ''; letter = reader.next()) {
       switch (letter) {
         case toHost.response: {
-          const id = inbox.number();
-          const status = inbox.number();
-          const headerBlock = inbox.part(inbox.field()) as string;
-          const field = inbox.field();
-          const body = field === STREAM ? undefined : inbox.part(field);
-          events.response(id, status, headerBlock, body, inbox.field() === '1');
+          const id = reader.number();
+          const status = reader.number();
+          const headerBlock = reader.part(reader.field()) as string;
+          const field = reader.field();
+          const body = field === STREAM ? undefined : reader.part(field);
+          events.response(id, status, headerBlock, body, reader.field() === '1');
           break;
         }
         case toHost.eventResult: {
-          const id = inbox.number();
-          const result = inbox.part(inbox.field()) as string;
-          events.eventResult(id, result, inbox.field() === '1');
+          const id = reader.number();
+          const result = reader.part(reader.field()) as string;
+          events.eventResult(id, result, reader.field() === '1');
           break;
         }
         case toHost.upgrade: {
-          const id = inbox.number();
-          events.upgrade(id, inbox.part(inbox.field()) as string);
+          const id = reader.number();
+          events.upgrade(id, reader.part(reader.field()) as string);
           break;
         }
         case toHost.socketMessage: {
-          const id = inbox.number();
+          const id = reader.number();
           // Read in any case: the socket may be gone.
-          const data = inbox.part(inbox.field()) as Part;
+          const data = reader.part(reader.field()) as Part;
           this.#sockets.get(id)?.send(data);
           break;
         }
         case toHost.socketClose: {
-          const id = inbox.number();
-          const code = inbox.number();
-          const reason = String(inbox.json());
+          const id = reader.number();
+          const code = reader.number();
+          const reason = String(reader.json());
           this.#sockets.get(id)?.close(code, reason);
           break;
         }
         case toHost.socketCredit: {
-          const id = inbox.number();
-          const bytes = inbox.number();
+          const id = reader.number();
+          const bytes = reader.number();
           this.#sockets.get(id)?.credit(bytes);
           break;
         }
         case toHost.failed:
-          events.failed(inbox.number(), inbox.json() as Failure);
+          events.failed(reader.number(), reader.json() as Failure);
           break;
         case toHost.unstarted:
-          events.unstarted(inbox.number());
+          events.unstarted(reader.number());
           break;
         case toHost.done:
-          events.done(inbox.number());
+          events.done(reader.number());
           break;
         case toHost.chunk: {
-          const id = inbox.number();
-          const chunk = inbox.part(inbox.field()) as Part;
+          const id = reader.number();
+          const chunk = reader.part(reader.field()) as Part;
           this.#incoming.get(id)?.chunk(chunk);
           break;
         }
         case toHost.end: {
-          const id = inbox.number();
+          const id = reader.number();
           const stream = this.#incoming.get(id);
           this.#incoming.delete(id);
           stream?.sink.end();
           break;
         }
         case toHost.broken: {
-          const id = inbox.number();
-          const failure = inbox.json() as Failure;
+          const id = reader.number();
+          const failure = reader.json() as Failure;
           const stream = this.#incoming.get(id);
           this.#incoming.delete(id);
           stream?.sink.destroy(failure.message);
           break;
         }
         case toHost.credit: {
-          const id = inbox.number();
-          const bytes = inbox.number();
+          const id = reader.number();
+          const bytes = reader.number();
           (this.#bodies.get(id) ?? this.#streams.get(id))?.credit(bytes);
           break;
         }
         case toHost.cancel: {
-          const id = inbox.number();
+          const id = reader.number();
           const stream = this.#bodies.get(id) ?? this.#removeStream(id);
           this.#bodies.delete(id);
           stream?.source.cancel();
           break;
         }
         case toHost.splice: {
-          const id = inbox.number();
-          const to = inbox.number();
+          const id = reader.number();
+          const to = reader.number();
           const from = this.#bodies.get(id) ?? this.#streams.get(id);
           const stream = this.#incoming.get(to);
           // Without an answer the guest passes it on by itself.
@@ -388,63 +392,63 @@ export class Link implements CallScope {
           break;
         }
         case toHost.handOver: {
-          inbox.number();
-          this.#incoming.get(inbox.number())?.diversion?.handOver();
+          reader.number();
+          this.#incoming.get(reader.number())?.diversion?.handOver();
           break;
         }
         case toHost.call: {
-          const id = inbox.number();
-          const owner = events.owner(inbox.number());
-          const name = inbox.field();
-          const args = inbox.field();
-          this.calls.begin(id, owner, name, args, inbox.parts());
+          const id = reader.number();
+          const owner = events.owner(reader.number());
+          const name = reader.field();
+          const args = reader.field();
+          this.calls.begin(id, owner, name, args, reader.parts());
           continue; // parts() has left the record
         }
         case toHost.drop:
-          this.calls.drop(inbox.number());
+          this.calls.drop(reader.number());
           break;
         case toHost.log:
-          events.log(inbox.number(), inbox.field(), String(inbox.json()));
+          events.log(reader.number(), reader.field(), String(reader.json()));
           break;
         case toHost.wake:
-          events.wake(inbox.number());
+          events.wake(reader.number());
           break;
         case toHost.charge:
-          events.charge(inbox.number(), milliseconds(inbox.number()));
+          events.charge(reader.number(), milliseconds(reader.number()));
           break;
         case toHost.breach: {
-          const id = inbox.number();
-          const cpuMs = milliseconds(inbox.number());
-          events.breach(id, cpuMs, numbers(inbox.field()));
+          const id = reader.number();
+          const cpuMs = milliseconds(reader.number());
+          events.breach(id, cpuMs, numbers(reader.field()));
           break;
         }
         case toHost.started:
-          events.started(inbox.field(), String(inbox.json()));
+          events.started(reader.field(), String(reader.json()));
           break;
         case toHost.hung:
-          events.hung(numbers(inbox.field()));
+          events.hung(numbers(reader.field()));
           break;
         case toHost.fault:
-          throw inbox.field() === 'memory'
+          throw reader.field() === 'memory'
             ? new PlatformError('memory_limit_exceeded')
             : new PlatformError('isolate_replaced', { reason: 'the worker broke what its answers are made with' });
         default:
           throw new Error(`Unknown record ${JSON.stringify(letter)} from a guest`);
       }
-      inbox.close();
+      reader.close();
     }
   }
 
   #answer(id: number, reply: HostReply): void {
     if (this.#closed) return;
     const fields = (reply.parts ?? []).map((part) =>
-      reply.spent === true ? this.outbox.spentPart(part) : this.outbox.part(part),
+      reply.transfer === true ? this.records.transferredPart(part) : this.records.part(part),
     );
     const value = JSON.stringify(reply.value ?? null);
-    this.outbox.weigh(value.length);
-    this.outbox.record(toGuest.result, id, value, ...fields);
+    this.records.addSize(value.length);
+    this.records.record(toGuest.result, id, value, ...fields);
     // Answers cannot be held back as streams can.
-    if (this.outbox.size > this.#parts.limits.bufferedBytesMax) this.#parts.events.overflowed();
+    if (this.records.size > this.#parts.limits.bufferedBytesMax) this.#parts.events.overflowed();
     this.#parts.request();
   }
 
@@ -455,7 +459,7 @@ export class Link implements CallScope {
     this.calls.close();
     for (const stream of [...this.#bodies.values(), ...this.#streams.values()]) stream.source.cancel();
     this.memory.release(this.#streams.size * STREAM_BYTES);
-    this.#streams = new Slots(FIRST_STREAM);
+    this.#streams = new InFlight(FIRST_STREAM);
     for (const socket of this.#sockets.values()) socket.abandon(code, reason);
     for (const id of this.#sockets.keys()) this.forgetSocket(id);
     this.#held.bytes = 0;
@@ -463,7 +467,7 @@ export class Link implements CallScope {
     this.#bodies.clear();
     this.#incoming.clear();
     this.handles.closeAll();
-    this.outbox.taken();
+    this.records.taken();
   }
 }
 

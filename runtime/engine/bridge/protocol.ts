@@ -123,7 +123,7 @@ export const toHost = {
 } as const;
 
 /** Collects what one entry or one answer carries. */
-export class Outbox {
+export class RecordWriter {
   meta = '';
   text = '';
   bytes: Uint8Array[] = [];
@@ -131,11 +131,6 @@ export class Outbox {
   size = 0;
   /** Requests and other events among the records. */
   requests = 0;
-  /**
-   * Host to guest: those of `bytes`, in their order, that nobody needs any more: their memory goes over instead of a
-   * copy.
-   */
-  spent: Uint8Array[] | null = null;
 
   /** Adds a record of ready-made fields. */
   record(letter: string, ...fields: readonly (string | number)[]): void {
@@ -164,10 +159,10 @@ export class Outbox {
 }
 
 /**
- * Reads what an {@link Outbox} carried, in the order in which it was written. It throws where records are not formed as
- * they have to be: what comes from a guest may be anything.
+ * Reads what an {@link RecordWriter} carried, in the order in which it was written. It throws where records are not
+ * formed as they have to be: what comes from a guest may be anything.
  */
-export class Inbox {
+export class RecordReader {
   #meta: string;
   #text: string;
   #bytes: readonly Uint8Array[];

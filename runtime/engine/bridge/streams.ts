@@ -4,10 +4,10 @@
 /** Where bytes from a guest go: a response's socket, or the body of an outgoing request. */
 export interface ByteSink {
   /**
-   * False: wait for `onDrain` before the guest gets more credit. `spent`: the chunk is nobody's any more, its memory
+   * False: wait for `onDrain` before the guest gets more credit. `transfer`: the chunk is nobody's any more, its memory
    * may go.
    */
-  write(chunk: Uint8Array | string, spent?: boolean): boolean;
+  write(chunk: Uint8Array | string, transfer?: boolean): boolean;
   end(): void;
   /** The guest's source failed. */
   destroy(reason: string): void;
@@ -22,7 +22,7 @@ export interface ByteSource {
 }
 
 /** Window accounting of one stream into a guest. */
-export class OutgoingStream {
+export class StreamToGuest {
   readonly source: ByteSource;
   #windowBytes: number;
   #inFlight = 0;
@@ -68,7 +68,7 @@ export function checkedCredit(bytes: number, inFlight: number): number {
 }
 
 /** Credit accounting of one stream out of a guest. */
-export class IncomingStream {
+export class StreamToHost {
   readonly sink: ByteSink;
   /** What it gets past the guest. */
   diversion: Diversion | null = null;
@@ -89,8 +89,8 @@ export class IncomingStream {
   }
 
   /** A chunk that never was in the guest; false when its source should pause. */
-  pass(chunk: Uint8Array, spent: boolean): boolean {
-    if (!this.sink.write(chunk, spent)) this.#blocked = true;
+  pass(chunk: Uint8Array, transfer: boolean): boolean {
+    if (!this.sink.write(chunk, transfer)) this.#blocked = true;
     return !this.#blocked;
   }
 
@@ -120,14 +120,14 @@ export class IncomingStream {
  * a file as its response. Its end and its failure still take the way through the guest, behind the bytes.
  */
 export class Diversion {
-  readonly #from: OutgoingStream;
-  readonly #to: IncomingStream;
+  readonly #from: StreamToGuest;
+  readonly #to: StreamToHost;
   readonly #isOpen: () => boolean;
   /** What comes before the guest has sent on all that it got. */
-  #held: { readonly chunk: Uint8Array; readonly spent: boolean }[] | null = [];
+  #held: { readonly chunk: Uint8Array; readonly transfer: boolean }[] | null = [];
 
   /** @param isOpen whether anybody still takes what goes out. */
-  constructor(from: OutgoingStream, to: IncomingStream, isOpen: () => boolean) {
+  constructor(from: StreamToGuest, to: StreamToHost, isOpen: () => boolean) {
     this.#from = from;
     this.#to = to;
     this.#isOpen = isOpen;
@@ -136,9 +136,9 @@ export class Diversion {
   }
 
   /** False when the source should pause. */
-  write(chunk: Uint8Array, spent: boolean): boolean {
-    if (this.#held === null) return this.#isOpen() && this.#to.pass(chunk, spent);
-    this.#held.push({ chunk, spent });
+  write(chunk: Uint8Array, transfer: boolean): boolean {
+    if (this.#held === null) return this.#isOpen() && this.#to.pass(chunk, transfer);
+    this.#held.push({ chunk, transfer });
     return false;
   }
 
@@ -146,7 +146,7 @@ export class Diversion {
     const held = this.#held;
     if (held === null) return;
     this.#held = null;
-    for (const { chunk, spent } of held) this.#to.pass(chunk, spent);
+    for (const { chunk, transfer } of held) this.#to.pass(chunk, transfer);
     if (!this.#to.isBlocked) this.#from.source.resume();
   }
 

@@ -2,7 +2,7 @@
 // do with those that an engine took with it when it died. Used by placement.ts; decides nothing about where a request
 // belongs.
 import { connect } from 'node:net';
-import { Slots } from '../bridge/slots.ts';
+import { InFlight } from '../bridge/in-flight.ts';
 import type { Exchange } from '../http/listener.ts';
 import {
   ABORT,
@@ -22,7 +22,7 @@ import {
   WINDOW_BYTES,
   type FrameReader,
 } from './frames.ts';
-import { Link } from './link.ts';
+import { EngineLink } from './engine-link.ts';
 
 /** What becomes of requests that cannot be forwarded after all. */
 interface ForwarderParts {
@@ -46,8 +46,8 @@ interface Forwarded {
 
 /** One engine that requests go to. */
 interface Target {
-  readonly link: Link;
-  readonly running: Slots<Forwarded>;
+  readonly link: EngineLink;
+  readonly running: InFlight<Forwarded>;
   connected: boolean;
   /** It is to be closed when nothing runs on it any more. */
   leaving: boolean;
@@ -134,12 +134,12 @@ export class Forwarder {
 
   #open(path: string): Target {
     const socket = connect({ path });
-    const link: Link = new Link(
+    const link: EngineLink = new EngineLink(
       socket,
       (frame) => this.#onFrame(target, frame),
       () => this.#onGone(path, target),
     );
-    const target: Target = { link, running: new Slots(), connected: false, leaving: false };
+    const target: Target = { link, running: new InFlight(), connected: false, leaving: false };
     socket.once('connect', () => (target.connected = true));
     this.#targets.set(path, target);
     return target;

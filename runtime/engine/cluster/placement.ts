@@ -1,5 +1,5 @@
-// Where a request belongs: here, in its deployment's home engine, or in the engine that its deployment is kept apart
-// in. Told who is where by the supervisor; handler.ts asks once per deployment and change, not per request.
+// Where a request belongs: here, in its deployment's home engine, or in the engine that its quarantined deployment
+// has for itself. Told who is where by the supervisor; handler.ts asks once per deployment and change, not per request.
 import type { Exchange } from '../http/listener.ts';
 import { headerIn } from '../http/header-block.ts';
 import type { Forwarder } from './forwarder.ts';
@@ -10,7 +10,7 @@ export interface Remote {
   /** False: serve it here. */
   take(exchange: Exchange): boolean;
   /** Nothing of it may run here, whoever asks. */
-  readonly isApart: boolean;
+  readonly isQuarantined: boolean;
 }
 
 /** The part of a deployment that counts here. */
@@ -20,9 +20,9 @@ export interface Placed {
 }
 
 /** Who is where, as the supervisor says it. */
-export interface Whereabouts {
+export interface ClusterState {
   readonly serving: readonly { readonly place: number; readonly link: string }[];
-  readonly apart: readonly {
+  readonly quarantined: readonly {
     readonly deployment: string;
     readonly strikes: number;
     readonly until: number;
@@ -40,10 +40,10 @@ interface PlacementParts {
    * warmth.
    */
   readonly forwardsMax: number;
-  /** There is no engine yet for a deployment that is kept apart. */
+  /** There is no engine yet for a quarantined deployment. */
   readonly want: (deployment: string) => void;
   readonly serveHere: (deployment: string, exchange: Exchange) => void;
-  /** Answers that a deployment is kept apart. */
+  /** Answers that a deployment is quarantined. */
   readonly refuse: (exchange: Exchange, strikes: number, retryAfterSeconds: number) => void;
 }
 
@@ -62,9 +62,9 @@ interface Held {
 
 export class Placement {
   #parts: PlacementParts;
-  #whereabouts: Whereabouts = { serving: [], apart: [] };
+  #state: ClusterState = { serving: [], quarantined: [] };
   #places: readonly number[] = [];
-  #apart = new Map<string, Whereabouts['apart'][number]>();
+  #quarantined = new Map<string, ClusterState['quarantined'][number]>();
   #held: Held[] = [];
 
   constructor(parts: PlacementParts) {
@@ -75,27 +75,27 @@ export class Placement {
    * The supervisor says who is where. The deployments' remotes are to be asked for again afterwards, and then `release`
    * called.
    */
-  update(whereabouts: Whereabouts): void {
-    this.#whereabouts = whereabouts;
-    this.#places = whereabouts.serving.map(({ place }) => place);
-    this.#apart = new Map(whereabouts.apart.map((one) => [one.deployment, one]));
-    const links = new Set(whereabouts.serving.map(({ link }) => link));
-    for (const { link } of whereabouts.apart) if (link !== null) links.add(link);
+  update(state: ClusterState): void {
+    this.#state = state;
+    this.#places = state.serving.map(({ place }) => place);
+    this.#quarantined = new Map(state.quarantined.map((one) => [one.deployment, one]));
+    const links = new Set(state.serving.map(({ link }) => link));
+    for (const { link } of state.quarantined) if (link !== null) links.add(link);
     this.#parts.forwarder.retain(links);
   }
 
   /** Requests that waited go where they belong now. */
   release(): void {
     for (const held of this.#held.splice(0)) {
-      const apart = this.#apart.get(held.deployment);
-      if (apart !== undefined && apart.link === null && apart.until <= Date.now()) {
+      const quarantined = this.#quarantined.get(held.deployment);
+      if (quarantined !== undefined && quarantined.link === null && quarantined.until <= Date.now()) {
         this.#held.push(held);
         continue;
       }
       clearTimeout(held.timer);
       held.exchange.onAbort = null;
-      if (apart === undefined) this.#parts.serveHere(held.deployment, held.exchange);
-      else new ApartRemote(this.#parts, apart, () => {}).take(held.exchange);
+      if (quarantined === undefined) this.#parts.serveHere(held.deployment, held.exchange);
+      else new QuarantineRemote(this.#parts, quarantined, () => {}).take(held.exchange);
     }
   }
 
@@ -104,13 +104,15 @@ export class Placement {
     const own = this.#parts.place();
     // A quarantine engine serves what it is given.
     if (own === null) return null;
-    const apart = this.#apart.get(deployment);
-    if (apart !== undefined)
-      return new ApartRemote(this.#parts, apart, (exchange) => this.#hold(deployment, exchange, apart.strikes));
+    const quarantined = this.#quarantined.get(deployment);
+    if (quarantined !== undefined)
+      return new QuarantineRemote(this.#parts, quarantined, (exchange) =>
+        this.#hold(deployment, exchange, quarantined.strikes),
+      );
     if (this.#parts.forwardsMax === 0 || this.#places.length < 2) return null;
     const [home] = homes(deployment, this.#places, 1) as [number];
     if (home === own) return null;
-    const { link } = this.#whereabouts.serving.find(({ place }) => place === home)!;
+    const { link } = this.#state.serving.find(({ place }) => place === home)!;
     if (before instanceof HomeRemote && before.link === link) return before;
     return new HomeRemote(this.#parts, deployment, link, placed);
   }
@@ -143,7 +145,7 @@ export class Placement {
  */
 class HomeRemote implements Remote {
   readonly link: string;
-  readonly isApart = false;
+  readonly isQuarantined = false;
   inFlight = 0;
   #parts: PlacementParts;
   #deployment: string;
@@ -174,22 +176,26 @@ class HomeRemote implements Remote {
   }
 }
 
-/** A deployment that is kept apart: nothing of it runs here. */
-class ApartRemote implements Remote {
-  readonly isApart = true;
+/** A quarantined deployment: nothing of it runs here. */
+class QuarantineRemote implements Remote {
+  readonly isQuarantined = true;
   inFlight = 0;
   #parts: PlacementParts;
-  #apart: Whereabouts['apart'][number];
+  #quarantined: ClusterState['quarantined'][number];
   #hold: (exchange: Exchange) => void;
 
-  constructor(parts: PlacementParts, apart: Whereabouts['apart'][number], hold: (exchange: Exchange) => void) {
+  constructor(
+    parts: PlacementParts,
+    quarantined: ClusterState['quarantined'][number],
+    hold: (exchange: Exchange) => void,
+  ) {
     this.#parts = parts;
-    this.#apart = apart;
+    this.#quarantined = quarantined;
     this.#hold = hold;
   }
 
   take(exchange: Exchange): boolean {
-    const { deployment, strikes, until, link, returns } = this.#apart;
+    const { deployment, strikes, until, link, returns } = this.#quarantined;
     const waitMs = until - Date.now();
     if (waitMs > 0 || returns || isHandshake(exchange))
       this.#parts.refuse(exchange, strikes, Math.max(1, Math.ceil(waitMs / 1000)));

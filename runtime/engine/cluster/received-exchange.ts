@@ -18,7 +18,7 @@ import {
   WHOLE_TEXT,
   WINDOW_BYTES,
 } from './frames.ts';
-import type { Link } from './link.ts';
+import type { EngineLink } from './engine-link.ts';
 
 /** Fields of a request, as they came. */
 interface ReceivedRequest {
@@ -49,7 +49,7 @@ export class ReceivedExchange implements Exchange {
   onAbort: (() => void) | null = null;
   onDrain: (() => void) | null = null;
   readonly #id: number;
-  readonly #link: Link;
+  readonly #link: EngineLink;
   readonly #heads: HeadCache;
   readonly #onOver: (id: number) => void;
   #state = open;
@@ -65,7 +65,7 @@ export class ReceivedExchange implements Exchange {
   #tail: Uint8Array | null = null;
   #unsent: HeldBytes | null = null;
 
-  constructor(id: number, request: ReceivedRequest, link: Link, heads: HeadCache, onOver: (id: number) => void) {
+  constructor(id: number, request: ReceivedRequest, link: EngineLink, heads: HeadCache, onOver: (id: number) => void) {
     this.method = request.method;
     this.target = request.target;
     this.host = request.host;

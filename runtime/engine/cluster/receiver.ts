@@ -3,9 +3,10 @@
 import { createServer, type Socket } from 'node:net';
 import type { Exchange } from '../http/listener.ts';
 import { HeadCache } from '../http/header-block.ts';
+import { InFlight } from '../bridge/in-flight.ts';
 import { ABORT, BODY, BODY_END, CREDIT, REQUEST, UNKNOWN, type FrameReader } from './frames.ts';
-import { Link } from './link.ts';
-import { Numbered } from './numbered.ts';
+import { EngineLink } from './engine-link.ts';
+
 import { ReceivedExchange } from './received-exchange.ts';
 
 /** An open receiver. */
@@ -34,10 +35,10 @@ export async function openReceiver(parts: ReceiverParts): Promise<Receiver> {
   let onQuiet: (() => void) | null = null;
 
   const server = createServer((socket) => {
-    const exchanges = new Numbered<ReceivedExchange>();
+    const exchanges = new InFlight<ReceivedExchange>();
     sockets.add(socket);
     const over = (id: number): void => {
-      if (exchanges.remove(id)) load--;
+      if (exchanges.remove(id) !== undefined) load--;
     };
     const onFrame = (frame: FrameReader): void => {
       const id = frame.exchange;
@@ -68,7 +69,7 @@ export async function openReceiver(parts: ReceiverParts): Promise<Receiver> {
       over(id);
       link.say(UNKNOWN, id);
     };
-    const link: Link = new Link(socket, onFrame, () => {
+    const link: EngineLink = new EngineLink(socket, onFrame, () => {
       sockets.delete(socket);
       for (const exchange of exchanges.values()) exchange.abort();
       if (sockets.size === 0) onQuiet?.();

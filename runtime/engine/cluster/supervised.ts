@@ -104,7 +104,7 @@ export async function superviseEngine(parts: SupervisedParts): Promise<{ drain(p
 
   process.on('message', (message: ToEngine, handle: unknown) => {
     switch (message.type) {
-      case 'topology':
+      case 'cluster-state':
         placement.update(message);
         handler.replace();
         placement.release();

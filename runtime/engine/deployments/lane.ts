@@ -148,8 +148,8 @@ export class Lane implements Tenant {
     if (this.#serving !== null && now - this.lastUsedAt >= idleMs && this.isIdle) this.evict();
   }
 
-  condemn(): void {
-    this.#serving?.condemnForMemory();
+  disposeForMemory(): void {
+    this.#serving?.disposeForMemory();
   }
 
   get uses(): number {

@@ -4,18 +4,18 @@ import { performance } from 'node:perf_hooks';
 import { errorMessage, PlatformError, type ErrorDetails } from '#core/errors.ts';
 import type { Limits } from '#core/limits.ts';
 import type { Plan } from '#core/plans.ts';
-import type { CallOwner, HostHandlers } from '../bridge/host-calls.ts';
+import type { CallOwner, HostFunctions } from '../bridge/host-calls.ts';
 import type { HostMemory } from '../bridge/host-memory.ts';
 import { Link, type LinkEvents } from '../bridge/link.ts';
 import type { Failure, Part } from '../bridge/protocol.ts';
-import { Slots } from '../bridge/slots.ts';
+import { InFlight } from '../bridge/in-flight.ts';
 import type { Delivery } from '../invocation/delivery.ts';
 import type { CpuMeter, Invocation } from '../invocation/invocation.ts';
 import type { LogLine } from '../invocation/log.ts';
 import type { DeploymentCounters, EngineCounters } from '../metrics/counters.ts';
 import { failed, isFailureCode, ok, type Outcome } from '../invocation/outcome.ts';
 import { StrayOwner } from './stray-owner.ts';
-import { looksBeforeGivingUp } from './giving-up.ts';
+import { checksUntilStuck } from './stuck-entry.ts';
 import { deathOf, endOfEvent } from './isolate-death.ts';
 import type { DeathReason, WorkerIsolate } from '../isolates/isolate.ts';
 import { withoutBadLength } from '../http/header-block.ts';
@@ -44,7 +44,7 @@ export interface ServingParts {
   /** Of the deployment. */
   readonly counters: DeploymentCounters;
   readonly engineCounters: EngineCounters;
-  readonly handlers: HostHandlers;
+  readonly hostFunctions: HostFunctions;
   readonly limits: Limits;
   /** Headers as the worker gets them: with its client's true address. */
   readonly clientHeaders: (headerBlock: string, remoteAddress: string) => string;
@@ -109,7 +109,7 @@ export class Serving implements LinkEvents, CpuMeter {
   #hooks: ServingHooks;
   #link: Link;
   #state: 'starting' | 'ready' | 'condemned' | 'gone' = 'starting';
-  #running = new Slots<AnyInvocation>();
+  #running = new InFlight<AnyInvocation>();
   /** Ended in the entry being read: their CPU is known when all of it is read. */
   #ended: { invocation: AnyInvocation; outcome: Outcome }[] = [];
   #timer: NodeJS.Timeout | null = null;
@@ -144,7 +144,7 @@ export class Serving implements LinkEvents, CpuMeter {
     this.#hooks = hooks;
     this.#link = new Link({
       memory,
-      handlers: parts.handlers,
+      hostFunctions: parts.hostFunctions,
       limits: { ...parts.limits, handlesMax: HANDLES_MAX, callsMax: CALLS_MAX },
       events: this,
       openSockets: deployment.openSockets,
@@ -153,7 +153,7 @@ export class Serving implements LinkEvents, CpuMeter {
     this.#stray = new StrayOwner({
       limitMs: () =>
         this.#state === 'starting' ? parts.limits.startupCpuMs : parts.limits.cpu.http[deployment.config.plan],
-      settled: (cpuMs) => parts.counters.spentByHost(null, cpuMs),
+      settled: (cpuMs) => parts.counters.chargeHost(null, cpuMs),
     });
     this.#link.start();
   }
@@ -188,7 +188,7 @@ export class Serving implements LinkEvents, CpuMeter {
           cpuLimitMs: this.#parts.limits.cpu.http[config.plan],
           owner: `${config.project}/${config.id}`,
         },
-        this.#link.outbox,
+        this.#link.records,
         {
           left: (meta, text, shareMs, cpuMs, bytes) => this.#left(meta, text, shareMs, cpuMs, bytes),
           sync: (name, args, part) => this.#link.calls.sync(name, args, part),
@@ -538,11 +538,11 @@ export class Serving implements LinkEvents, CpuMeter {
   settle(invocation: AnyInvocation, reservedMs: number, usedMs: number): void {
     invocation.reservedCpuMs -= reservedMs;
     invocation.hostCpuMs += usedMs;
-    this.#parts.counters.spentByHost(invocation.kind, usedMs);
+    this.#parts.counters.chargeHost(invocation.kind, usedMs);
     if (invocation.phase === 'over') return;
     if (this.leftOf(invocation) <= 0) this.#overspent(invocation, 0);
-    else if (invocation.hostCpuMs - invocation.hostCpuTold >= TOLD_MS) {
-      invocation.hostCpuTold = invocation.hostCpuMs;
+    else if (invocation.hostCpuMs - invocation.hostCpuReported >= TOLD_MS) {
+      invocation.hostCpuReported = invocation.hostCpuMs;
       this.#link.tellCpu(invocation.id, invocation.hostCpuMs - invocation.hostCpuBefore);
     }
   }
@@ -686,7 +686,7 @@ export class Serving implements LinkEvents, CpuMeter {
   }
 
   /** The engine holds too much, and this isolate most of it. */
-  condemnForMemory(): void {
+  disposeForMemory(): void {
     this.#died('memory', null);
   }
 
@@ -707,7 +707,7 @@ export class Serving implements LinkEvents, CpuMeter {
   #looksMax = (): number => {
     // The entry that starts it brings its first requests as well.
     const startupMs = this.#state === 'starting' ? this.#parts.limits.startupCpuMs : null;
-    return looksBeforeGivingUp(this.#cpuLimitsMs(), startupMs);
+    return checksUntilStuck(this.#cpuLimitsMs(), startupMs);
   };
 
   /** Of a request, which timers and the like have as well, and of all that runs. */

@@ -4,17 +4,17 @@
 import { FIELD, RECORD, STREAM, toHost, type Failure, type Part } from '../bridge/protocol.ts';
 import { ExecutionContext } from './execution-context.ts';
 import { host, type HostBody } from './host.ts';
-import { closeInvocation, currentInvocation, type Invocation } from './invocation.ts';
-import { outbox, send } from './outbox.ts';
+import { closeInvocation, currentInvocation, type GuestInvocation } from './invocation.ts';
+import { records, send } from './records.ts';
 import { threw } from './rejections.ts';
 import { toJson } from './safe.ts';
-import { byteLengthOf } from './spent.ts';
+import { byteLengthOf } from './give-back.ts';
 import { sendWebSocket, socketClasses } from './sockets.ts';
 import { inPieces, openPump, WHOLE_BYTES_MAX } from './pumps.ts';
 import { takeResponse } from './web/response.ts';
 
 /** Sends what became of an event that is no request. */
-export function answerEvent(invocation: Invocation, result: unknown): void {
+export function answerEvent(invocation: GuestInvocation, result: unknown): void {
   if (invocation.answered) return;
   let text: string;
   try {
@@ -25,7 +25,7 @@ export function answerEvent(invocation: Invocation, result: unknown): void {
   }
   invocation.answered = true;
   const isOver = invocation.waiting === 0;
-  send(toHost.eventResult, invocation.id, outbox.part(text), isOver ? '1' : '');
+  send(toHost.eventResult, invocation.id, records.part(text), isOver ? '1' : '');
   if (isOver) closeInvocation(invocation);
 }
 
@@ -36,7 +36,7 @@ const HEADERS_MAX = 1024 * 1024;
 const TEXT_CHARS_MAX = 32 * 1024;
 
 /** Sends a handler's response. */
-export function answer(invocation: Invocation, value: unknown): void {
+export function answer(invocation: GuestInvocation, value: unknown): void {
   if (invocation.answered) return;
   let taken;
   try {
@@ -65,7 +65,7 @@ export function answer(invocation: Invocation, value: unknown): void {
   let { body, headerBlock } = taken;
   if (typeof body === 'string' && body.length > TEXT_CHARS_MAX) {
     body = host.utf8Encode(body);
-    if (body.length <= WHOLE_BYTES_MAX) outbox.spend(body);
+    if (body.length <= WHOLE_BYTES_MAX) records.freeAfterEntry(body);
   }
   if (body instanceof Uint8Array && body.length > WHOLE_BYTES_MAX) {
     if (!/(?:^|\0)content-length\0/.test(headerBlock)) headerBlock += `content-length\0${byteLengthOf(body)}\0`;
@@ -73,7 +73,7 @@ export function answer(invocation: Invocation, value: unknown): void {
   }
   const streamed = body !== null && typeof body !== 'string' && !(body instanceof Uint8Array);
   // Written by hand: this is the one record of every plain request.
-  outbox.meta +=
+  records.meta +=
     toHost.response +
     FIELD +
     invocation.id +
@@ -81,24 +81,24 @@ export function answer(invocation: Invocation, value: unknown): void {
     // Its number, whatever a patched built-in has made of it.
     +taken.status +
     FIELD +
-    outbox.part(headerBlock) +
+    records.part(headerBlock) +
     FIELD +
-    (streamed ? STREAM : outbox.part(body as Part | null)) +
+    (streamed ? STREAM : records.part(body as Part | null)) +
     FIELD;
   if (streamed) {
-    outbox.meta += FIELD + RECORD;
+    records.meta += FIELD + RECORD;
     invocation.waiting++;
     openPump(invocation.id, body as HostBody, () => onSettled(invocation));
   } else if (invocation.waiting === 0) {
-    outbox.meta += `1${FIELD}${RECORD}`;
+    records.meta += `1${FIELD}${RECORD}`;
     closeInvocation(invocation);
   } else {
-    outbox.meta += FIELD + RECORD;
+    records.meta += FIELD + RECORD;
   }
 }
 
 /** The invocation goes on for as long as the socket is open. */
-function answerWithSocket(invocation: Invocation, socket: unknown, headerBlock: string): void {
+function answerWithSocket(invocation: GuestInvocation, socket: unknown, headerBlock: string): void {
   const internals = socketClasses.internalsOf(socket)!;
   try {
     internals.checkSendable();
@@ -107,7 +107,7 @@ function answerWithSocket(invocation: Invocation, socket: unknown, headerBlock: 
     return;
   }
   // Before the messages that wait in the socket.
-  send(toHost.upgrade, invocation.id, outbox.part(headerBlock));
+  send(toHost.upgrade, invocation.id, records.part(headerBlock));
   sendWebSocket(internals, invocation, () => {
     invocation.isSocketOpen = false;
     onSettled(invocation);
@@ -118,7 +118,7 @@ function answerWithSocket(invocation: Invocation, socket: unknown, headerBlock: 
 }
 
 /** Says why there is no answer. */
-export function fail(invocation: Invocation, failure: Failure): void {
+export function fail(invocation: GuestInvocation, failure: Failure): void {
   if (invocation.answered) return;
   invocation.answered = true;
   send(toHost.failed, invocation.id, toJson(invocation.passThrough ? { ...failure, passThrough: true } : failure));
@@ -133,13 +133,13 @@ export function waitUntil(promise: unknown): void {
 }
 
 /** One thing less to wait for: a promise of `waitUntil` has settled, or the response's stream has ended. */
-export function onSettled(invocation: Invocation): void {
+export function onSettled(invocation: GuestInvocation): void {
   invocation.waiting--;
   if (invocation.waiting === 0 && invocation.answered) finish(invocation);
 }
 
 /** Nothing is left of it. */
-export function finish(invocation: Invocation): void {
+export function finish(invocation: GuestInvocation): void {
   if (invocation.over) return;
   send(toHost.done, invocation.id);
   closeInvocation(invocation);

@@ -1,16 +1,16 @@
 // The guest's end of asynchronous host calls: numbers them, keeps who waits, settles them when the answer comes in.
 import { FIELD, RECORD, toHost, type Failure, type HostCallName, type Part } from '../bridge/protocol.ts';
-import { currentInvocation, type Invocation } from './invocation.ts';
+import { currentInvocation, type GuestInvocation } from './invocation.ts';
 import type { HostReply } from './host.ts';
-import { outbox, send } from './outbox.ts';
+import { records, send } from './records.ts';
 import { safeArray, toJson } from './safe.ts';
 
 interface Waiter {
   resolve(reply: HostReply): void;
   reject(error: unknown): void;
-  owner: Invocation | undefined;
+  owner: GuestInvocation | undefined;
   /** Sees the answer before the entry reads on, and so before anything that follows it. */
-  onReply: ((reply: HostReply, owner: Invocation | undefined) => void) | undefined;
+  onReply: ((reply: HostReply, owner: GuestInvocation | undefined) => void) | undefined;
 }
 
 // Slots with a free list: a Map of per-request objects keeps dead ones alive until a full collection.
@@ -68,8 +68,8 @@ export function startCall(
     FIELD +
     (toJson(args) ?? 'null') +
     FIELD;
-  for (let at = 0; at < parts.length; at++) record += outbox.part(parts[at]!) + FIELD;
-  outbox.meta += record + RECORD;
+  for (let at = 0; at < parts.length; at++) record += records.part(parts[at]!) + FIELD;
+  records.meta += record + RECORD;
   const reply = new Promise<HostReply>((resolve, reject) => {
     waiters[id] = { resolve, reject, owner, onReply };
   });
@@ -86,7 +86,7 @@ function take(id: number): Waiter | undefined {
 }
 
 /** Resolves a call; returns the invocation that made it. */
-export function settleCall(id: number, value: unknown, parts: readonly Part[]): Invocation | undefined {
+export function settleCall(id: number, value: unknown, parts: readonly Part[]): GuestInvocation | undefined {
   const waiter = take(id);
   if (waiter === undefined) return undefined;
   const reply = { value, parts };
@@ -95,7 +95,7 @@ export function settleCall(id: number, value: unknown, parts: readonly Part[]): 
   return waiter.owner;
 }
 
-export function failCall(id: number, failure: Failure): Invocation | undefined {
+export function failCall(id: number, failure: Failure): GuestInvocation | undefined {
   const waiter = take(id);
   waiter?.reject(toError(failure));
   return waiter?.owner;

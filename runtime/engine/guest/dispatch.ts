@@ -1,7 +1,7 @@
 // One entry into the isolate: reads the records the host sent, starts requests, resumes what waited, and at the end of
 // all microtasks (`flush`, called by the native half) shares out the CPU and sends everything back at once. Hot path:
 // each object here is made per request only where the request needs it.
-import { Inbox, NOTHING, STREAM, toGuest, toHost, type Failure, type Part } from '../bridge/protocol.ts';
+import { RecordReader, NOTHING, STREAM, toGuest, toHost, type Failure, type Part } from '../bridge/protocol.ts';
 import { answer, answerEvent, fail, finish, onSettled } from './answers.ts';
 import { failCall, pendingCalls, settleCall } from './calls.ts';
 import { enterContext, type Account, type Native } from './context.ts';
@@ -9,7 +9,7 @@ import {
   beginEntry,
   closeInvocation,
   findInvocation,
-  Invocation,
+  GuestInvocation,
   openInvocation,
   openInvocations,
   touch,
@@ -18,9 +18,9 @@ import {
 import { onRejection, threw } from './rejections.ts';
 import { hasFinalizers, runFinalizers } from './fences.ts';
 import { fromJson, safeArray } from './safe.ts';
-import { outbox, send } from './outbox.ts';
+import { records, send } from './records.ts';
 import { hasOpenSockets, socketClosed, socketFailed, socketMessage } from './sockets.ts';
-import { breakStream, endStream, incomingBody, pushChunk, spliceStream } from './incoming-bodies.ts';
+import { breakStream, endStream, bodyToGuest, pushChunk, spliceStream } from './bodies-to-guest.ts';
 import { cancelPump, creditPump, flushPumps, hasOpenStreams } from './pumps.ts';
 import { reportUncaught } from './web/console.ts';
 import { createIncomingRequest } from './web/request.ts';
@@ -80,11 +80,11 @@ let lastEarly = early;
 
 interface Early {
   readonly call: () => void;
-  readonly invocation: Invocation | null;
+  readonly invocation: GuestInvocation | null;
   next: Early | null;
 }
 
-function callLater(invocation: Invocation, call: () => void): void {
+function callLater(invocation: GuestInvocation, call: () => void): void {
   lastEarly.next = { call, invocation, next: null };
   lastEarly = lastEarly.next;
 }
@@ -115,10 +115,10 @@ function callReleased(): void {
 }
 
 /**
- * The inbox being read. Still set after an entry that was ended while a handler ran: its fields are read, its record is
- * not closed.
+ * The records being read. Still set after an entry that was ended while a handler ran: its fields are read, its record
+ * is not closed.
  */
-let unread: Inbox | null = null;
+let unread: RecordReader | null = null;
 /** A budget was broken here: the host has another isolate made. */
 let isCondemned = false;
 
@@ -132,7 +132,7 @@ function enter(meta: string, text: string, ...bytes: Uint8Array[]): void {
       rest.close();
       readAll(rest);
     }
-    readAll(new Inbox(meta, text, bytes));
+    readAll(new RecordReader(meta, text, bytes));
   } catch (error) {
     unread = null;
     // Our own fault, or a tenant broke a built-in that we use: its log says so.
@@ -143,70 +143,70 @@ function enter(meta: string, text: string, ...bytes: Uint8Array[]): void {
   }
 }
 
-function readAll(inbox: Inbox): void {
-  unread = inbox;
-  read(inbox);
+function readAll(reader: RecordReader): void {
+  unread = reader;
+  read(reader);
   unread = null;
 }
 
-function read(inbox: Inbox): void {
-  for (let letter = inbox.next(); letter !== ''; letter = inbox.next()) {
+function read(reader: RecordReader): void {
+  for (let letter = reader.next(); letter !== ''; letter = reader.next()) {
     switch (letter) {
       case toGuest.request:
-        startRequest(inbox);
+        startRequest(reader);
         break;
       case toGuest.event:
-        startEvent(inbox);
+        startEvent(reader);
         break;
       case toGuest.result: {
-        const id = inbox.number();
-        const value = inbox.json();
-        touch(settleCall(id, value, inbox.parts()));
+        const id = reader.number();
+        const value = reader.json();
+        touch(settleCall(id, value, reader.parts()));
         continue; // parts() has left the record
       }
       case toGuest.failure:
-        touch(failCall(inbox.number(), inbox.json() as Failure));
+        touch(failCall(reader.number(), reader.json() as Failure));
         break;
       case toGuest.chunk: {
-        const id = inbox.number();
-        pushChunk(id, inbox.part(inbox.field()) as Uint8Array);
+        const id = reader.number();
+        pushChunk(id, reader.part(reader.field()) as Uint8Array);
         break;
       }
       case toGuest.end:
-        endStream(inbox.number());
+        endStream(reader.number());
         break;
       case toGuest.spliced:
-        spliceStream(inbox.number());
+        spliceStream(reader.number());
         break;
       case toGuest.broken:
-        breakStream(inbox.number(), inbox.json() as Failure);
+        breakStream(reader.number(), reader.json() as Failure);
         break;
       case toGuest.credit:
-        creditPump(inbox.number(), inbox.number());
+        creditPump(reader.number(), reader.number());
         break;
       case toGuest.cancel:
-        cancelPump(inbox.number());
+        cancelPump(reader.number());
         break;
       case toGuest.socketMessage: {
-        const id = inbox.number();
-        socketMessage(id, inbox.part(inbox.field()) as Part);
+        const id = reader.number();
+        socketMessage(id, reader.part(reader.field()) as Part);
         break;
       }
       case toGuest.socketFailed: {
-        const id = inbox.number();
-        socketFailed(id, inbox.json() as string);
+        const id = reader.number();
+        socketFailed(id, reader.json() as string);
         break;
       }
       case toGuest.socketClosed: {
-        const id = inbox.number();
-        const code = inbox.number();
-        const reason = inbox.json() as string;
-        socketClosed(id, code, reason, inbox.field() === '1');
+        const id = reader.number();
+        const code = reader.number();
+        const reason = reader.json() as string;
+        socketClosed(id, code, reason, reader.field() === '1');
         break;
       }
       case toGuest.hostCpu: {
-        const invocation = findInvocation(inbox.number());
-        const cpuMs = inbox.number();
+        const invocation = findInvocation(reader.number());
+        const cpuMs = reader.number();
         invocation?.spendOnHost(cpuMs);
         break;
       }
@@ -219,8 +219,8 @@ function read(inbox: Inbox): void {
         lastWake = -1;
         break;
       case toGuest.abort: {
-        const id = inbox.number();
-        const failure = inbox.json() as Failure;
+        const id = reader.number();
+        const failure = reader.json() as Failure;
         const invocation = findInvocation(id);
         if (invocation === null) break;
         touch(invocation);
@@ -233,7 +233,7 @@ function read(inbox: Inbox): void {
       default:
         throw new Error(`Unknown record ${letter}`);
     }
-    inbox.close();
+    reader.close();
   }
 }
 
@@ -246,18 +246,18 @@ function serialised(url: string): string {
     : new URL(url).href;
 }
 
-function startRequest(inbox: Inbox): void {
-  const invocation = new Invocation(inbox.number(), requestLimitMs());
-  const method = inbox.field();
-  const url = inbox.part(inbox.field()) as string;
-  const headerBlock = inbox.part(inbox.field()) as string;
-  const bodyField = inbox.field();
+function startRequest(reader: RecordReader): void {
+  const invocation = new GuestInvocation(reader.number(), requestLimitMs());
+  const method = reader.field();
+  const url = reader.part(reader.field()) as string;
+  const headerBlock = reader.part(reader.field()) as string;
+  const bodyField = reader.field();
   const body =
     bodyField === NOTHING
       ? null
       : bodyField === STREAM
-        ? incomingBody(invocation.id, invocation)
-        : inbox.part(bodyField);
+        ? bodyToGuest(invocation.id, invocation)
+        : reader.part(bodyField);
   // Here it might only find what made the one before it spin: a fresh isolate answers it.
   if (isCondemned && bodyField === NOTHING && (method === 'GET' || method === 'HEAD' || method === 'OPTIONS')) {
     send(toHost.unstarted, invocation.id);
@@ -274,7 +274,7 @@ function startRequest(inbox: Inbox): void {
 }
 
 function callFetch(
-  invocation: Invocation,
+  invocation: GuestInvocation,
   method: string,
   url: string,
   headerBlock: string,
@@ -306,12 +306,12 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   return value !== null && typeof value === 'object' && typeof (value as { then?: unknown }).then === 'function';
 }
 
-function startEvent(inbox: Inbox): void {
-  const id = inbox.number();
-  const kind = inbox.field();
-  const invocation = new Invocation(id, inbox.number());
+function startEvent(reader: RecordReader): void {
+  const id = reader.number();
+  const kind = reader.field();
+  const invocation = new GuestInvocation(id, reader.number());
   limitEvent(invocation.limit);
-  const text = inbox.part(inbox.field()) as string;
+  const text = reader.part(reader.field()) as string;
   openInvocation(invocation);
   if (early !== null) {
     callLater(invocation, () => callEvent(invocation, kind, text));
@@ -322,7 +322,7 @@ function startEvent(inbox: Inbox): void {
   callEvent(invocation, kind, text);
 }
 
-function callEvent(invocation: Invocation, kind: string, text: string): void {
+function callEvent(invocation: GuestInvocation, kind: string, text: string): void {
   try {
     // Always a promise: nothing a handler does runs before its event is complete.
     eventHandlers
@@ -346,7 +346,7 @@ function flush(cpuMs: number, unchargedMs: number, ended: Account | undefined): 
   for (let at = touched; at !== null; at = at.nextTouched) count++;
   const share = count > 0 ? unchargedMs / count : 0;
   for (let at = touched; at !== null; at = at.nextTouched) {
-    const used = at.spent + (at.used += share);
+    const used = at.usedBefore + (at.used += share);
     if (used !== share) send(toHost.charge, at.id, used);
     // Many short entries, of which the watch has seen none: nothing is lost with this one.
     if (at.limit > 0 && at.used >= at.limit && !at.over && at !== breached) {
@@ -366,15 +366,15 @@ function flush(cpuMs: number, unchargedMs: number, ended: Account | undefined): 
     lastWake = wake;
     send(toHost.wake, wake);
   }
-  const { meta, text, bytes } = outbox;
-  outbox.meta = '';
-  outbox.text = '';
-  outbox.size = 0;
+  const { meta, text, bytes } = records;
+  records.meta = '';
+  records.text = '';
+  records.size = 0;
   if (bytes.length === 0) {
     leave(meta, text, share, cpuMs);
     return;
   }
-  outbox.bytes = safeArray<Uint8Array>() as unknown as Uint8Array[];
+  records.bytes = safeArray<Uint8Array>() as unknown as Uint8Array[];
   const parameters = safeArray<unknown>();
   parameters[0] = meta;
   parameters[1] = text;
@@ -382,11 +382,11 @@ function flush(cpuMs: number, unchargedMs: number, ended: Account | undefined): 
   parameters[3] = cpuMs;
   for (let at = 0; at < bytes.length; at++) parameters[at + 4] = bytes[at];
   apply(leave, undefined, parameters as ArrayLike<never> as never);
-  outbox.release();
+  records.release();
 }
 
 /** Where V8 has forgotten whose code was ended, it was that of the only one that ran. */
-function culprit(account: Account, touched: Invocation | null): Account {
+function culprit(account: Account, touched: GuestInvocation | null): Account {
   if (!(account.limit < 0)) return account;
   if (touched === null || touched.nextTouched !== null || touched.over) return account;
   touched.used += account.used;
@@ -395,13 +395,13 @@ function culprit(account: Account, touched: Invocation | null): Account {
 
 // The native half ended the entry in the middle: V8 dropped all queued continuations, so nothing that ran in this entry
 // and has not finished can be trusted to go on.
-function onBreach(account: Account, touched: Invocation | null): void {
+function onBreach(account: Account, touched: GuestInvocation | null): void {
   isCondemned = true;
   let lost = '';
   for (let at = touched; at !== null; at = at.nextTouched)
     if (!at.over && at !== account) lost += (lost === '' ? '' : ',') + at.id;
-  send(toHost.breach, account instanceof Invocation ? account.id : 0, account.used, lost);
-  if (account instanceof Invocation) closeInvocation(account);
+  send(toHost.breach, account instanceof GuestInvocation ? account.id : 0, account.used, lost);
+  if (account instanceof GuestInvocation) closeInvocation(account);
 }
 
 function endHung(): void {

@@ -1,14 +1,14 @@
 // The third argument of a handler.
-import type { Invocation } from './invocation.ts';
+import type { GuestInvocation } from './invocation.ts';
 import { reportUncaught } from './web/console.ts';
 
 /** `ctx`: what a handler may ask of its invocation. */
 export class ExecutionContext {
-  #invocation: Invocation;
-  #onSettled: (invocation: Invocation) => void;
+  #invocation: GuestInvocation;
+  #onSettled: (invocation: GuestInvocation) => void;
   readonly props = {};
 
-  constructor(invocation: Invocation, onSettled: (invocation: Invocation) => void) {
+  constructor(invocation: GuestInvocation, onSettled: (invocation: GuestInvocation) => void) {
     this.#invocation = invocation;
     this.#onSettled = onSettled;
   }

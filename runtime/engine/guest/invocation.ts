@@ -16,13 +16,13 @@ export interface Owned {
 }
 
 /** An invocation is the base context of its own code and its own CPU account. */
-export class Invocation implements Context, Account {
+export class GuestInvocation implements Context, Account {
   readonly id: number;
   readonly account: Account = this;
   readonly stores = null;
   used = 0;
   /** CPU of events before the last renewal. */
-  spent = 0;
+  usedBefore = 0;
   /** Its response is an open WebSocket. */
   isSocketOpen = false;
   #renewedAt = 0;
@@ -34,9 +34,9 @@ export class Invocation implements Context, Account {
   over = false;
   // Links of the list of open invocations and of those that ran in this entry: fields, not arrays, so that no built-in
   // that tenant code may have patched ever gets an invocation to see (safe.ts).
-  next: Invocation | null = null;
-  previous: Invocation | null = null;
-  nextTouched: Invocation | null = null;
+  next: GuestInvocation | null = null;
+  previous: GuestInvocation | null = null;
+  nextTouched: GuestInvocation | null = null;
   /** By `nextOwned`. */
   owned: Owned | null = null;
   /** Entry in which it ran last: each entry's CPU is shared among those that ran in it. */
@@ -65,7 +65,7 @@ export class Invocation implements Context, Account {
 
   /** An event of its own, such as a message: it gets a budget of its own, in the same account. */
   renew(): void {
-    this.spent += this.used;
+    this.usedBefore += this.used;
     this.used = 0;
     this.limit = this.#budget;
   }
@@ -91,27 +91,27 @@ export class Invocation implements Context, Account {
 }
 
 /** The invocation whose code runs now; undefined at a module's top level. */
-export function currentInvocation(): Invocation | undefined {
+export function currentInvocation(): GuestInvocation | undefined {
   const account = currentContext()?.account;
-  return account instanceof Invocation ? account : undefined;
+  return account instanceof GuestInvocation ? account : undefined;
 }
 
-let first: Invocation | null = null;
+let first: GuestInvocation | null = null;
 
 /** Invocations that are not over, newest first, by `next`. */
-export function openInvocations(): Invocation | null {
+export function openInvocations(): GuestInvocation | null {
   return first;
 }
 
 /** Adds an invocation that begins. */
-export function openInvocation(invocation: Invocation): void {
+export function openInvocation(invocation: GuestInvocation): void {
   invocation.next = first;
   if (first !== null) first.previous = invocation;
   first = invocation;
 }
 
 /** Takes out one that is over. */
-export function closeInvocation(invocation: Invocation): void {
+export function closeInvocation(invocation: GuestInvocation): void {
   if (invocation.over) return;
   invocation.over = true;
   if (invocation.next !== null) invocation.next.previous = invocation.previous;
@@ -127,13 +127,13 @@ export function closeInvocation(invocation: Invocation): void {
 }
 
 /** Something ends with the invocation, unless it has ended before. */
-export function own(invocation: Invocation, owned: Owned): void {
+export function own(invocation: GuestInvocation, owned: Owned): void {
   owned.nextOwned = invocation.owned;
   if (invocation.owned !== null) invocation.owned.previousOwned = owned;
   invocation.owned = owned;
 }
 
-export function disown(invocation: Invocation, owned: Owned): void {
+export function disown(invocation: GuestInvocation, owned: Owned): void {
   if (owned.nextOwned !== null) owned.nextOwned.previousOwned = owned.previousOwned;
   if (owned.previousOwned !== null) owned.previousOwned.nextOwned = owned.nextOwned;
   else if (invocation.owned === owned) invocation.owned = owned.nextOwned;
@@ -141,13 +141,13 @@ export function disown(invocation: Invocation, owned: Owned): void {
   owned.previousOwned = null;
 }
 
-export function findInvocation(id: number): Invocation | null {
+export function findInvocation(id: number): GuestInvocation | null {
   for (let at = first; at !== null; at = at.next) if (at.id === id) return at;
   return null;
 }
 
 let entry = 0;
-let touched: Invocation | null = null;
+let touched: GuestInvocation | null = null;
 
 /** A new entry begins: nothing has run in it yet. */
 export function beginEntry(): void {
@@ -161,7 +161,7 @@ export function currentEntry(): number {
 }
 
 /** The invocation runs in this entry and shares in its CPU. */
-export function touch(invocation: Invocation | undefined): void {
+export function touch(invocation: GuestInvocation | undefined): void {
   if (invocation === undefined || invocation.entry === entry) return;
   invocation.entry = entry;
   invocation.nextTouched = touched;
@@ -169,6 +169,6 @@ export function touch(invocation: Invocation | undefined): void {
 }
 
 /** All that ran in this entry, by `nextTouched`. */
-export function touchedInvocations(): Invocation | null {
+export function touchedInvocations(): GuestInvocation | null {
   return touched;
 }

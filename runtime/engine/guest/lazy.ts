@@ -19,8 +19,8 @@ import { currentInvocation } from './invocation.ts';
 import { noHandler } from './missing-handler.ts';
 import { fromJson, toJson } from './safe.ts';
 import * as sockets from './sockets.ts';
-import { outbox } from './outbox.ts';
-import { incomingBody } from './incoming-bodies.ts';
+import { records } from './records.ts';
+import { bodyToGuest } from './bodies-to-guest.ts';
 import { cancelPump, inPieces, openPump, WHOLE_BYTES_MAX } from './pumps.ts';
 import { AbortController } from './web/abort.ts';
 import { atob, btoa } from './web/base64.ts';
@@ -107,7 +107,7 @@ export const lazyParts = {
   fromUnits,
   host,
   inPieces,
-  incomingBody,
+  bodyToGuest,
   /** The module of a kind of binding, where `env` gave one out already. */
   givenBinding: (kind: string): BindingModule | undefined =>
     loaded[`bindings/${kind}`] as unknown as BindingModule | undefined,
@@ -130,7 +130,7 @@ export const lazyParts = {
   setTimeout,
   sockets,
   /** Of a part that was sent in this entry: nobody reads it any more. */
-  spend: (part: Uint8Array): void => outbox.spend(part),
+  freeAfterEntry: (part: Uint8Array): void => records.freeAfterEntry(part),
   startCall,
   toBytes,
   toJson,

@@ -7,7 +7,7 @@ import { AsyncLocalStorage } from './context.ts';
 import { waitUntil } from './answers.ts';
 import { limitCpu } from './cpu-limits.ts';
 import { connectDispatch, eventHandlers, serve, type Worker } from './dispatch.ts';
-import { send } from './outbox.ts';
+import { send } from './records.ts';
 import { threw, watchRejections } from './rejections.ts';
 import { toJson } from './safe.ts';
 import { createEnvironment, type EnvironmentConfig } from './environment.ts';

@@ -1,12 +1,12 @@
 // Byte streams to the host: pumps that read a source and wait when the host's window is used up. The other direction:
-// incoming-bodies.ts.
+// bodies-to-guest.ts.
 import { FIELD, RECORD, toHost, type Failure } from '../bridge/protocol.ts';
 import { currentContext, runInContext, type Context } from './context.ts';
 import type { HostBody } from './host.ts';
-import { hasOpenBodies, IncomingBody } from './incoming-bodies.ts';
-import { outbox, send } from './outbox.ts';
+import { hasOpenBodies, BodyToGuest } from './bodies-to-guest.ts';
+import { records, send } from './records.ts';
 import { SafeMap, toJson } from './safe.ts';
-import { byteLengthOf as lengthOf } from './spent.ts';
+import { byteLengthOf as lengthOf } from './give-back.ts';
 import {
   isReadableStream,
   openReader,
@@ -110,7 +110,7 @@ abstract class Pump {
   }
 
   #send(chunk: Uint8Array): void {
-    outbox.meta += toHost.chunk + FIELD + this.id + FIELD + outbox.part(chunk) + FIELD + RECORD;
+    records.meta += toHost.chunk + FIELD + this.id + FIELD + records.part(chunk) + FIELD + RECORD;
   }
 
   protected end(): void {
@@ -177,14 +177,14 @@ const SPLICE_BYTES_MIN = 128 * 1024;
 class BodyPump extends Pump {
   #body: HostBody;
   /** The same where it is a stream of the host's: nobody else sees its chunks. */
-  #incoming: IncomingBody | null;
+  #incoming: BodyToGuest | null;
   /** Before it asks to be spliced; then 0. */
   #bytesLeft = SPLICE_BYTES_MIN;
 
   constructor(id: number, onEnd: () => void, body: HostBody) {
     super(id, onEnd);
     this.#body = body;
-    this.#incoming = body instanceof IncomingBody ? body : null;
+    this.#incoming = body instanceof BodyToGuest ? body : null;
     // In two steps: a closure that goes to a property at once is made in the old generation.
     const onSpliced = (): void => this.#handOver();
     if (this.#incoming !== null) this.#incoming.onSpliced = onSpliced;
@@ -211,7 +211,7 @@ class BodyPump extends Pump {
   #pass(chunk: Uint8Array): void {
     this.take(chunk);
     if (this.#incoming === null) return;
-    outbox.spend(chunk);
+    records.freeAfterEntry(chunk);
     if (this.#bytesLeft === 0) return;
     const bytes = lengthOf(chunk);
     this.#bytesLeft = bytes < this.#bytesLeft ? this.#bytesLeft - bytes : 0;

@@ -3,7 +3,7 @@
 import type { Failure } from '../bridge/protocol.ts';
 import { enterContext } from './context.ts';
 import { fireOnGlobal } from './fetch-event.ts';
-import { currentInvocation, type Invocation } from './invocation.ts';
+import { currentInvocation, type GuestInvocation } from './invocation.ts';
 import { SafeMap } from './safe.ts';
 import { reportUncaught } from './web/console.ts';
 import { useModule } from './modules.ts';
@@ -51,7 +51,7 @@ uncaught.report = (error) => {
   if (!handled) reportUncaught(error, 'Uncaught', currentInvocation());
 };
 
-const unhandled = new SafeMap<Promise<unknown>, { reason: unknown; invocation: Invocation | undefined }>();
+const unhandled = new SafeMap<Promise<unknown>, { reason: unknown; invocation: GuestInvocation | undefined }>();
 let isReporting = false;
 let isServing = false;
 

@@ -1,10 +1,10 @@
 // The guest's end of WebSockets over the bridge: which socket object a record is for, and records out of the guest. The
 // classes that workers see are in lazy/web-socket.ts.
 import { FIELD, RECORD, toHost, type Part } from '../bridge/protocol.ts';
-import { currentInvocation, touch, type Invocation } from './invocation.ts';
-import { outbox, send } from './outbox.ts';
+import { currentInvocation, touch, type GuestInvocation } from './invocation.ts';
+import { records, send } from './records.ts';
 import { SafeMap, toJson } from './safe.ts';
-import { byteLengthOf } from './spent.ts';
+import { byteLengthOf } from './give-back.ts';
 
 /** One end of a connection, as the other end uses it. */
 export interface SocketEnd {
@@ -48,7 +48,7 @@ export const socketClasses: {
 
 interface Entry {
   readonly end: SocketEnd;
-  readonly owner: Invocation | undefined;
+  readonly owner: GuestInvocation | undefined;
   readonly onClosed: () => void;
   /** Bytes delivered and not told to the host yet. */
   delivered: number;
@@ -69,7 +69,7 @@ export function reserveSocketId(): number {
 }
 
 /** Directs what the host says of a socket to an end. */
-export function connectEnd(id: number, end: SocketEnd, owner: Invocation | undefined, onClosed: () => void): void {
+export function connectEnd(id: number, end: SocketEnd, owner: GuestInvocation | undefined, onClosed: () => void): void {
   entries.set(id, { end, owner, onClosed, delivered: 0 });
 }
 
@@ -93,13 +93,13 @@ export class NetworkEnd implements SocketEnd {
 
   receive(data: Part): void {
     if (this.#isCut) return;
-    if (outbox.size > ENTRY_BYTES_MAX) {
+    if (records.size > ENTRY_BYTES_MAX) {
       // The host would close it for the same reason, once it had all of it.
       this.#isCut = true;
       this.closing(1013, 'Too slow');
       return;
     }
-    outbox.meta += toHost.socketMessage + FIELD + this.networkId + FIELD + outbox.part(data) + FIELD + RECORD;
+    records.meta += toHost.socketMessage + FIELD + this.networkId + FIELD + records.part(data) + FIELD + RECORD;
   }
 
   closing(code: number, reason: string): void {
@@ -145,7 +145,7 @@ export function socketClosed(id: number, code: number, reason: string, clean: bo
 }
 
 /** Gives one end of a connection to the client of an invocation, as the socket of its response. */
-export function sendWebSocket(socket: SocketInternals, owner: Invocation, onClosed: () => void): void {
+export function sendWebSocket(socket: SocketInternals, owner: GuestInvocation, onClosed: () => void): void {
   socket.redirect(new NetworkEnd(owner.id));
   // What the client says goes to whoever this end was joined with.
   connectEnd(owner.id, socket.other()!, owner, onClosed);

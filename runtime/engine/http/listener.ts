@@ -39,16 +39,16 @@ export interface Exchange {
 
   /**
    * The whole response at once. `content-length` is set by the listener; a HEAD or 204/304 response sends no body.
-   * `spent`: as for `write`.
+   * `transfer`: as for `write`.
    */
-  send(status: number, headerBlock: string, body: string | Uint8Array | null, spent?: boolean): void;
+  send(status: number, headerBlock: string, body: string | Uint8Array | null, transfer?: boolean): void;
   /** Response head of a streamed response: with `content-length` in the block it is framed by it, else chunked. */
   begin(status: number, headerBlock: string): void;
   /**
-   * One chunk; false when the client is slower than the worker: wait for `onDrain`. `spent`: it is nobody's any more,
-   * its memory may go.
+   * One chunk; false when the client is slower than the worker: wait for `onDrain`. `transfer`: it is nobody's any
+   * more, its memory may go.
    */
-  write(chunk: Uint8Array | string, spent?: boolean): boolean;
+  write(chunk: Uint8Array | string, transfer?: boolean): boolean;
   end(): void;
   /**
    * Answers a WebSocket handshake with 101 and the headers of the block. Null, and nothing is sent, when the request

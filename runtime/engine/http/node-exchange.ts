@@ -188,7 +188,7 @@ export class NodeExchange implements Exchange {
     this.#sink!.end();
   }
 
-  send(status: number, headerBlock: string, body: string | Uint8Array | null, spent = false): void {
+  send(status: number, headerBlock: string, body: string | Uint8Array | null, transfer = false): void {
     if (this.#state !== open) return;
     const head = this.#checkedHead(status, headerBlock);
     const sendsBody = hasBody(this.method, status);
@@ -211,7 +211,7 @@ export class NodeExchange implements Exchange {
     // One write for head and body, and Latin-1, so that header values keep their bytes.
     else if (typeof body === 'string' && ascii) this.#response.end(body, 'latin1');
     else if (typeof body === 'string') this.#response.end(Buffer.from(body));
-    else this.#response.end(body, spent && bytes >= freedBytesMin ? () => giveBack(body) : undefined);
+    else this.#response.end(body, transfer && bytes >= freedBytesMin ? () => giveBack(body) : undefined);
     this.#afterEnd();
     if (bytes >= unsentBytesMin) this.#countUnsent();
   }
@@ -240,7 +240,7 @@ export class NodeExchange implements Exchange {
     process.nextTick(flushHead, response);
   }
 
-  write(chunk: Uint8Array | string, spent = false): boolean {
+  write(chunk: Uint8Array | string, transfer = false): boolean {
     if (this.#state !== streaming || !this.#sendsBody || this.#connection.socket.destroyed) return true;
     const bytes = typeof chunk === 'string' ? Buffer.byteLength(chunk) : chunk.byteLength;
     if (bytes === 0) return true;
@@ -251,7 +251,7 @@ export class NodeExchange implements Exchange {
       }
       this.#owedBytes -= bytes;
     }
-    const isFreed = spent && typeof chunk !== 'string' && bytes >= freedBytesMin;
+    const isFreed = transfer && typeof chunk !== 'string' && bytes >= freedBytesMin;
     if (
       this.#response.write(
         typeof chunk === 'string' ? Buffer.from(chunk) : chunk,

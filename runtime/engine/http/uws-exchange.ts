@@ -110,7 +110,7 @@ export class UwsExchange implements Exchange {
   #unsent: HeldBytes | null = null;
   #waits = false;
   /** A whole body that nobody needs once it is sent. */
-  #spent: Uint8Array | null = null;
+  #transferred: Uint8Array | null = null;
 
   constructor(
     listener: UwsListenerState,
@@ -247,15 +247,15 @@ export class UwsExchange implements Exchange {
     if (isLast && this.#state < flushing) this.#feed();
   }
 
-  send(status: number, headerBlock: string, body: string | Uint8Array | null, spent = false): void {
+  send(status: number, headerBlock: string, body: string | Uint8Array | null, transfer = false): void {
     if (this.#state !== open) return;
     const head = this.#checkedHead(status, headerBlock);
     if (this.#unreadIsMuch() || this.#listener.draining) this.#closes = true;
-    if (this.#listener.accepting === this) this.#writeWhole(status, head, body, spent);
-    else this.#native.cork(() => this.#writeWhole(status, head, body, spent));
+    if (this.#listener.accepting === this) this.#writeWhole(status, head, body, transfer);
+    else this.#native.cork(() => this.#writeWhole(status, head, body, transfer));
   }
 
-  #writeWhole(status: number, head: ResponseHead, body: string | Uint8Array | null, spent: boolean): void {
+  #writeWhole(status: number, head: ResponseHead, body: string | Uint8Array | null, transfer: boolean): void {
     const native = this.#native;
     this.#writeHead(status, head);
     if (!hasBody(this.method, status)) {
@@ -271,7 +271,7 @@ export class UwsExchange implements Exchange {
       return;
     }
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-    if (spent) this.#spent = bytes;
+    if (transfer) this.#transferred = bytes;
     this.#totalBytes = bytes.byteLength;
     this.#state = flushing;
     native.onWritable(() => this.#writable());
@@ -301,7 +301,7 @@ export class UwsExchange implements Exchange {
     });
   }
 
-  write(chunk: Uint8Array | string, spent = false): boolean {
+  write(chunk: Uint8Array | string, transfer = false): boolean {
     if (this.#state !== streaming || !this.#sendsBody) return true;
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
     if (bytes.byteLength === 0) return !this.#waits;
@@ -311,7 +311,7 @@ export class UwsExchange implements Exchange {
         taken = this.#native.write(bytes);
       });
       // What the socket does not take now has been copied.
-      if (spent) giveBack(bytes);
+      if (transfer) giveBack(bytes);
       if (!taken) this.#waits = true;
       return taken;
     }
@@ -476,7 +476,7 @@ export class UwsExchange implements Exchange {
     this.#held = null;
     this.#state = state;
     if (this.#unsent !== null) this.#unsent.bytes = 0;
-    if (this.#spent !== null) giveBack(this.#spent);
+    if (this.#transferred !== null) giveBack(this.#transferred);
     if (--this.#listener.running === 0) this.#listener.onQuiet?.();
   }
 }

@@ -38,7 +38,7 @@ export class Invocation<Answer> {
   cpuBefore = 0;
   hostCpuBefore = 0;
   /** Of `hostCpuMs`: what its isolate knows of. */
-  hostCpuTold = 0;
+  hostCpuReported = 0;
   /** Since when an open WebSocket has the budget it has now. */
   budgetFrom = 0;
   /** Who keeps its account; null until it runs. */

@@ -15,7 +15,7 @@ export interface Tenant {
   /** Disposes its isolate; the next request starts a new one. */
   evict(): void;
   /** Its isolate goes because the engine holds too much, with whatever it serves. */
-  condemn(): void;
+  disposeForMemory(): void;
   /** Gives memory back; called once when nothing has come for a while. Never rejects. */
   trim(): Promise<void>;
   /** Entries into its isolate since it was last trimmed, and invocations that ended in them. */
@@ -135,7 +135,7 @@ export class Pool {
       heaviest = tenant;
       most = bytes;
     }
-    if (!this.#closed && most >= HEAVY_BYTES) heaviest?.condemn();
+    if (!this.#closed && most >= HEAVY_BYTES) heaviest?.disposeForMemory();
   }
 
   /** Idle isolates give memory back, one after the other, while nothing waits for a place. */

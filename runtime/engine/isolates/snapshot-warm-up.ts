@@ -1,6 +1,6 @@
 // What the guest does before its snapshot is taken, in a context that is thrown away: it is connected to a host that
 // does nothing, and answers two requests. V8 keeps the bytecode of what ran, so that no isolate compiles it again.
-import { Outbox, toGuest } from '../bridge/protocol.ts';
+import { RecordWriter, toGuest } from '../bridge/protocol.ts';
 
 // Runs inside the isolate; only its text is used. Returns what is called once all microtasks have run.
 function warmUp(meta: string, text: string): () => void {
@@ -55,7 +55,7 @@ function warmUp(meta: string, text: string): () => void {
 
 /** The script; its value is a function that is to be called after the microtasks. */
 export function warmUpScript(): string {
-  const batch = new Outbox();
+  const batch = new RecordWriter();
   batch.record(toGuest.start);
   for (const [at, path] of ['/', '/json'].entries()) {
     const url = batch.part(`http://warm.localhost${path}`);

@@ -80,7 +80,7 @@ export class DeploymentCounters {
   }
 
   /** The host worked for an invocation, or for code that is nobody's. */
-  spentByHost(kind: InvocationKind | null, cpuMs: number): void {
+  chargeHost(kind: InvocationKind | null, cpuMs: number): void {
     this.hostCpuMs += cpuMs;
     if (kind === null) this.idleCpuMs += cpuMs;
     else this.charge(kind, cpuMs);
@@ -127,21 +127,21 @@ export class DeploymentCounters {
   }
 }
 
-/** Counts of calls by name: an array that the wrapped handlers add to. */
+/** Counts of calls by name: an array that the wrapped functions add to. */
 class CallCounters {
   readonly #names: string[] = [];
   readonly #counts: number[] = [];
 
-  /** The handlers, each of them counting. */
+  /** The functions, each of them counting. */
   count<Arguments extends unknown[], Result>(
-    handlers: Readonly<Record<string, (...given: Arguments) => Result>>,
+    functions: Readonly<Record<string, (...given: Arguments) => Result>>,
   ): Record<string, (...given: Arguments) => Result> {
-    return Object.fromEntries(Object.entries(handlers).map(([name, handler]) => [name, this.#counted(name, handler)]));
+    return Object.fromEntries(Object.entries(functions).map(([name, call]) => [name, this.#counted(name, call)]));
   }
 
   #counted<Arguments extends unknown[], Result>(
     name: string,
-    handler: (...given: Arguments) => Result,
+    call: (...given: Arguments) => Result,
   ): (...given: Arguments) => Result {
     let at = this.#names.indexOf(name);
     if (at < 0) {
@@ -151,7 +151,7 @@ class CallCounters {
     const counts = this.#counts;
     return (...given) => {
       counts[at]!++;
-      return handler(...given);
+      return call(...given);
     };
   }
 

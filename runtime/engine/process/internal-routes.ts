@@ -9,14 +9,14 @@ import type { Handler } from '../handler.ts';
 import { isEventKind, type EventKind } from '#core/event.ts';
 import type { DeliveryEnd } from '../invocation/delivery.ts';
 import { outcomeLabel } from '../invocation/outcome.ts';
-import type { KeptLog } from './recent-log.ts';
+import type { RecentLog } from './recent-log.ts';
 import type { Route } from '../router/route-table.ts';
 import { answerJson, answerText, type InternalRoutes } from './internal-server.ts';
 
 /** What the routes lead to. */
 interface InternalRouteParts {
   readonly handler: Pick<Handler, 'deliver' | 'check'>;
-  readonly kept: Pick<KeptLog, 'read'>;
+  readonly recent: Pick<RecentLog, 'read'>;
   /** Whether a project is served as the record with this hash says. */
   readonly isRouted: (project: string, hash: string) => boolean;
   readonly reports: ReturnType<typeof createEngineReports>;
@@ -25,13 +25,19 @@ interface InternalRouteParts {
 }
 
 /** The routes of an engine. */
-export function internalRoutes({ handler, reports, kept, isRouted, bodyBytesMax }: InternalRouteParts): InternalRoutes {
+export function internalRoutes({
+  handler,
+  reports,
+  recent,
+  isRouted,
+  bodyBytesMax,
+}: InternalRouteParts): InternalRoutes {
   return {
     'GET /_platform/status': (_request, response) => answerJson(response, 200, reports.status()),
     'GET /_platform/metrics': (_request, response) => answerJson(response, 200, reports.metrics()),
     'GET /_platform/logs'(request, response) {
       const query = new URLSearchParams(request.url?.split('?', 2)[1] ?? '');
-      answerJson(response, 200, kept.read(query.get('project') ?? '', Number(query.get('after') ?? 0)));
+      answerJson(response, 200, recent.read(query.get('project') ?? '', Number(query.get('after') ?? 0)));
     },
     async 'POST /_platform/deliver'(request, response) {
       const refuse = (status: number, error: string): void =>

@@ -6,7 +6,7 @@ import type { LogLine } from '../invocation/log.ts';
 import { outcomeLabel, outcomeLevel } from '../invocation/outcome.ts';
 
 /** A line as `platform logs` shows it. */
-interface KeptLine {
+interface RecentLine {
   /** Counts up over all lines of the engine. */
   readonly seq: number;
   /** Milliseconds since 1970. */
@@ -21,12 +21,12 @@ interface KeptLine {
 const lineBytes = 200;
 
 interface Project {
-  lines: KeptLine[];
+  lines: RecentLine[];
   bytes: number;
 }
 
 /** The lines of an engine. */
-export class KeptLog {
+export class RecentLog {
   #projects = new Map<string, Project>();
   #bytesMax: number;
   #projectsMax: number;
@@ -65,12 +65,12 @@ export class KeptLog {
   }
 
   /** The lines of a project behind a number, and the number to ask with next. */
-  read(project: string, after: number): { readonly next: number; readonly lines: readonly KeptLine[] } {
+  read(project: string, after: number): { readonly next: number; readonly lines: readonly RecentLine[] } {
     const lines = this.#projects.get(project)?.lines ?? [];
     return { next: this.#seq, lines: lines.filter(({ seq }) => seq > after) };
   }
 
-  #add(name: string, line: Omit<KeptLine, 'seq' | 'time'>): void {
+  #add(name: string, line: Omit<RecentLine, 'seq' | 'time'>): void {
     let project = this.#projects.get(name);
     if (project === undefined) {
       project = { lines: [], bytes: 0 };

@@ -79,7 +79,7 @@ export class HostWork {
     }
     if (answer === null) throw new DOMException('Nobody waits for it any more', 'AbortError');
     if (answer.error !== undefined) throw rebuilt(answer.error);
-    return { ...answer.reply, spent: true };
+    return { ...answer.reply, transfer: true };
   }
 
   /**

@@ -12,13 +12,13 @@ interface Lane {
 }
 
 export class MainTurns {
-  #spentMs = 0;
+  #usedMs = 0;
   #isScheduled = false;
   #lanes = new Map<object, Lane>();
 
   /** Whether work of a deployment may begin at once. What of it waits goes first. */
   mayBegin(of: object): boolean {
-    return this.#spentMs < TURN_MS && (this.#lanes.size === 0 || !this.#lanes.has(of));
+    return this.#usedMs < TURN_MS && (this.#lanes.size === 0 || !this.#lanes.has(of));
   }
 
   /** Has work begin in its turn. */
@@ -30,8 +30,8 @@ export class MainTurns {
   }
 
   /** Main thread time was spent. */
-  spent(ms: number): void {
-    this.#spentMs += ms;
+  used(ms: number): void {
+    this.#usedMs += ms;
     this.#schedule();
   }
 
@@ -56,7 +56,7 @@ export class MainTurns {
 
   #turn = (): void => {
     this.#isScheduled = false;
-    this.#spentMs = 0;
+    this.#usedMs = 0;
     const began = performance.now();
     // One piece of each deployment, then the next of each.
     while (this.#lanes.size > 0) {
@@ -68,7 +68,7 @@ export class MainTurns {
       begin();
       if (performance.now() - began >= TURN_MS) break;
     }
-    this.#spentMs = 0;
+    this.#usedMs = 0;
     if (this.#lanes.size > 0) this.#schedule();
   };
 }

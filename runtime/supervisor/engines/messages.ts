@@ -1,8 +1,8 @@
 // What supervisor and engines say to each other over their channel. Types only: main.ts of both sides import it.
 import type { DeploymentKey } from '../private-port/state.ts';
 
-/** Where a deployment that is kept apart stands. */
-export interface Apart {
+/** Where a quarantined deployment stands. */
+export interface QuarantinedDeployment {
   readonly deployment: DeploymentKey;
   readonly strikes: number;
   /** Answered with 503 until then (ms since 1970). */
@@ -14,16 +14,16 @@ export interface Apart {
 }
 
 /** Who is where: sent whole whenever something of it changes. */
-interface Topology {
-  readonly type: 'topology';
+interface ClusterState {
+  readonly type: 'cluster-state';
   /** Serving engines that accept requests. */
   readonly serving: readonly { readonly place: number; readonly link: string }[];
-  readonly apart: readonly Apart[];
+  readonly quarantined: readonly QuarantinedDeployment[];
 }
 
 /** To an engine. */
 export type ToEngine =
-  | Topology
+  | ClusterState
   /** Begin to serve. `inherits`: the listening socket of the one it replaces comes along. */
   | {
       readonly type: 'assign';
@@ -62,7 +62,7 @@ export type FromEngine =
       readonly forwarded: number;
       readonly parkedThreads: number;
     }
-  /** There is a request for a deployment that is kept apart and has no engine. */
+  /** There is a request for a quarantined deployment that has no engine. */
   | { readonly type: 'want'; readonly deployment: DeploymentKey }
   /** The last word on its metrics, before it ends: a `MetricsReport`. */
   | { readonly type: 'report'; readonly report: unknown }

@@ -1,7 +1,7 @@
 // Who is kept apart because it kills engines, for how long, and when it is let back. Holds the policy and no process:
 // the supervisor tells it of deaths and of what the quarantine engines do, and asks it before it starts one. Time comes
 // in.
-import type { Apart } from '../engines/messages.ts';
+import type { QuarantinedDeployment } from '../engines/messages.ts';
 import type { DeploymentKey, QuarantineState } from '../private-port/state.ts';
 import {
   faded,
@@ -151,7 +151,7 @@ export class Quarantine {
   }
 
   /** As engines are told. @param link where a deployment's engine takes requests; null without one. */
-  list(link: (deployment: DeploymentKey) => string | null): Apart[] {
+  list(link: (deployment: DeploymentKey) => string | null): QuarantinedDeployment[] {
     return [...this.#confined].map(([deployment, { strikes, until, apart }]) => ({
       deployment,
       strikes,

@@ -33,7 +33,17 @@ const headerFields: Readonly<Record<string, string>> = {
 const digestNames = ['md5', 'sha1', 'sha256', 'sha384', 'sha512'];
 
 export default function createFiles(parts: LazyParts): { create(name: string): object } {
-  const { callHost, startCall, cancelPump, incomingBody, inPieces, newStreamId, openPump, spend, takeResponse } = parts;
+  const {
+    callHost,
+    startCall,
+    cancelPump,
+    bodyToGuest,
+    inPieces,
+    newStreamId,
+    openPump,
+    freeAfterEntry,
+    takeResponse,
+  } = parts;
   const { Headers, Response, createIncomingResponse, encodeUtf8, isBlob, isAnyArrayBuffer, toBytes, WHOLE_BYTES_MAX } =
     parts;
 
@@ -65,7 +75,7 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
       const copy = new Uint8Array(toBytes(value, 'A file'));
       if (copy.byteLength <= WHOLE_BYTES_MAX) {
         const sent = send(null, [copy]);
-        spend(copy);
+        freeAfterEntry(copy);
         return sent;
       }
       return pumped(inPieces(copy), send);
@@ -312,7 +322,7 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
       // The first chunks may come in the same entry as the head: their stream is open before the entry reads on.
       const call = startCall('fs.get', args, [], (reply, owner) => {
         const stream = (reply.value as { stream: number | null } | null)?.stream ?? null;
-        if (stream !== null) incoming = incomingBody(stream, owner, true);
+        if (stream !== null) incoming = bodyToGuest(stream, owner, true);
       });
       const { value, parts: sent } = await call.reply;
       if (value === null) return null;

@@ -14,7 +14,7 @@ interface Head {
 
 export default function createCaches(parts: LazyParts): Record<string, unknown> {
   const { Request, Response, isRequest, takeRequest, takeResponse, createIncomingResponse } = parts;
-  const { cancelPump, fetch, incomingBody, newStreamId, openPump, startCall } = parts;
+  const { cancelPump, fetch, bodyToGuest, newStreamId, openPump, startCall } = parts;
   const { finishInterface, internal, requireArguments, toDictionary, toDomString } = parts.webidl;
 
   function toRequest(input: unknown): { method: string; url: string; headers: string } {
@@ -47,7 +47,7 @@ export default function createCaches(parts: LazyParts): Record<string, unknown> 
       let incoming: HostBody | null = null;
       const call = startCall('cache.match', { cache: this.#name, ...asked }, [], (reply, owner) => {
         const head = reply.value as Head | null;
-        if (head !== null && head.stream !== null) incoming = incomingBody(head.stream, owner, true);
+        if (head !== null && head.stream !== null) incoming = bodyToGuest(head.stream, owner, true);
       });
       const { value, parts: replyParts } = await call.reply;
       const head = value as Head | null;

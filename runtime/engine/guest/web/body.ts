@@ -1,7 +1,7 @@
 // The Body mixin of Request and Response. Content stays what it was made from (a string, bytes, a body on the host) and
 // is handed on as it is; a ReadableStream exists only once `.body` was read. Nothing here knows requests or responses.
 import type { HostBody } from '../host.ts';
-import { giveBack } from '../spent.ts';
+import { giveBack } from '../give-back.ts';
 import { Blob, blobBytes, isBlob } from './blob.ts';
 import type { FormData } from '../lazy/form-data.ts';
 import { loadedModule, useModule } from '../modules.ts';

@@ -1,8 +1,8 @@
 // `console` and the reporting of errors nobody caught: text that goes to the deployment's log, bounded per invocation.
 import { toHost } from '../../bridge/protocol.ts';
 import { host } from '../host.ts';
-import { currentInvocation, type Invocation } from '../invocation.ts';
-import { send } from '../outbox.ts';
+import { currentInvocation, type GuestInvocation } from '../invocation.ts';
+import { send } from '../records.ts';
 import { toJson } from '../safe.ts';
 import { useModule } from '../modules.ts';
 
@@ -17,7 +17,7 @@ export function connectConsole(options: { logBytesMax: number }): void {
 // Log lines outside every invocation (a module's top level, code that outlives its request) share one allowance.
 const nobody = { logBytes: 0 };
 
-function write(level: LogLevel, text: string, invocation: Invocation | undefined = currentInvocation()): void {
+function write(level: LogLevel, text: string, invocation: GuestInvocation | undefined = currentInvocation()): void {
   const account = invocation ?? nobody;
   if (account.logBytes > logBytesMax) return;
   account.logBytes += text.length + 16;
@@ -29,7 +29,7 @@ function write(level: LogLevel, text: string, invocation: Invocation | undefined
 }
 
 /** Logs an error that no code of the worker caught; the host maps its stack to the sources. */
-export function reportUncaught(error: unknown, prefix: string, invocation: Invocation | undefined): void {
+export function reportUncaught(error: unknown, prefix: string, invocation: GuestInvocation | undefined): void {
   let text: string;
   try {
     const stack = error !== null && typeof error === 'object' ? (error as { stack?: unknown }).stack : undefined;

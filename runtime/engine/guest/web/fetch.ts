@@ -4,7 +4,7 @@ import type { HostCallName, Part } from '../../bridge/protocol.ts';
 import { dropCall, startCall } from '../calls.ts';
 import type { HostBody, HostReply } from '../host.ts';
 import { prepareFetchedSocket } from '../sockets.ts';
-import { abortIncoming, incomingBody } from '../incoming-bodies.ts';
+import { abortBody, bodyToGuest } from '../bodies-to-guest.ts';
 import { cancelPump, openPump } from '../pumps.ts';
 import { fetchLocal, isLocal } from './local-fetch.ts';
 import { Request, takeRequest } from './request.ts';
@@ -84,7 +84,7 @@ async function fetchThrough(
   const call = startCall(socket === null ? name : 'socket.connect', args, parts, (reply, owner) => {
     const { stream: id } = reply.value as Head;
     if (id === null) return;
-    incoming = incomingBody(id, owner, true);
+    incoming = bodyToGuest(id, owner, true);
     // The answer crossed the abort on its way: whatever it opens is closed again.
     if (signal?.aborted) incoming.cancel();
   });
@@ -105,7 +105,7 @@ async function fetchThrough(
   const source = incoming ?? (head.part ? (replyParts[0] as Part) : null);
   if (signal !== null && head.stream !== null) {
     const id = head.stream;
-    signal.addEventListener('abort', () => abortIncoming(id, signal.reason));
+    signal.addEventListener('abort', () => abortBody(id, signal.reason));
   }
   return createIncomingResponse(head.status, head.statusText, head.headers, source, head.url, head.redirected);
 }

@@ -2,7 +2,7 @@
 // are in ../lazy/streams.ts and come with the first stream.
 import type { ReadableStream, UnderlyingByteSource } from 'web-streams-polyfill';
 import type { HostBody } from '../host.ts';
-import { giveBack } from '../spent.ts';
+import { giveBack } from '../give-back.ts';
 import { encodeUtf8 } from './utf8.ts';
 
 export type { ReadableStream } from 'web-streams-polyfill';

@@ -1,7 +1,7 @@
 // setTimeout, setInterval, setImmediate and scheduler.wait. The host keeps one timer an isolate, for the earliest
 // deadline; which timers are due is decided here, in a binary heap. A timer runs in the context of whoever set it.
 import { checkpoint, currentContext, runInContext, type Context } from '../context.ts';
-import { currentInvocation, touch, type Invocation } from '../invocation.ts';
+import { currentInvocation, touch, type GuestInvocation } from '../invocation.ts';
 import { host } from '../host.ts';
 import { SafeMap, safeArray } from '../safe.ts';
 import { reportUncaught } from './console.ts';
@@ -13,7 +13,7 @@ interface Timer {
   callback: (...parameters: unknown[]) => unknown;
   parameters: unknown[];
   context: Context | undefined;
-  owner: Invocation | undefined;
+  owner: GuestInvocation | undefined;
   cleared: boolean;
 }
 

@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Diversion, IncomingStream, OutgoingStream } from '#runtime/engine/bridge/streams.ts';
+import { Diversion, StreamToHost, StreamToGuest } from '#runtime/engine/bridge/streams.ts';
 
 /** A stream into a guest and one out of it, and what became of them. */
 function streams(): {
-  from: OutgoingStream;
-  to: IncomingStream;
+  from: StreamToGuest;
+  to: StreamToHost;
   log: string[];
   sink: { takes: boolean; isOpen: boolean };
   diversion: Diversion;
 } {
   const log: string[] = [];
   const sink = { takes: true, isOpen: true };
-  const from = new OutgoingStream({ resume: () => log.push('resume'), cancel: () => log.push('cancel') }, 100);
-  const to = new IncomingStream(
+  const from = new StreamToGuest({ resume: () => log.push('resume'), cancel: () => log.push('cancel') }, 100);
+  const to = new StreamToHost(
     {
-      write(chunk, spent) {
-        log.push(`${chunk.length}${spent === true ? ' spent' : ''}`);
+      write(chunk, transfer) {
+        log.push(`${chunk.length}${transfer === true ? ' transferred' : ''}`);
         return sink.takes;
       },
       end: () => log.push('end'),
@@ -35,12 +35,12 @@ test('chunks wait until the guest has sent on what it got, and go past it from t
   assert.equal(diversion.write(bytes(1), false), false);
   assert.equal(diversion.write(bytes(2), true), false);
   to.chunk(bytes(7));
-  assert.deepEqual(log, ['7 spent']);
+  assert.deepEqual(log, ['7 transferred']);
   diversion.handOver();
-  assert.deepEqual(log.splice(0), ['7 spent', '1', '2 spent', 'resume']);
+  assert.deepEqual(log.splice(0), ['7 transferred', '1', '2 transferred', 'resume']);
   assert.equal(diversion.write(bytes(3), true), true);
   diversion.handOver();
-  assert.deepEqual(log, ['3 spent']);
+  assert.deepEqual(log, ['3 transferred']);
   assert.equal(from.diversion, diversion);
 });
 

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { defaultLimits } from '#core/limits.ts';
 import { EngineMemory } from '#runtime/engine/bridge/host-memory.ts';
-import { HostOutbox } from '#runtime/engine/bridge/host-outbox.ts';
-import { Inbox, toGuest, toHost } from '#runtime/engine/bridge/protocol.ts';
+import { HostRecords } from '#runtime/engine/bridge/host-records.ts';
+import { RecordReader, toGuest, toHost } from '#runtime/engine/bridge/protocol.ts';
 import { CompileAhead, type AheadWorker } from '#runtime/engine/isolates/compile-ahead.ts';
 import { CompiledForms } from '#runtime/engine/isolates/compiled-forms.ts';
 import { EntryScheduler } from '#runtime/engine/isolates/entry.ts';
@@ -54,13 +54,13 @@ async function startsFromForm(forms: CompiledForms, project: string, code: strin
     limits: defaultLimits,
     onParked: () => {},
   });
-  const batch = new HostOutbox(new EngineMemory(defaultLimits).open('p/d'));
+  const batch = new HostRecords(new EngineMemory(defaultLimits).open('p/d'));
   batch.record(toGuest.start);
   const state = await new Promise<string>((resolve, reject) => {
     const unexpected = (): never => assert.fail('nothing else is said');
     isolate.load({ code, hash: project, vars: {}, bindings: {}, cpuLimitMs: 0, owner: `${project}/d1` }, batch, {
       left(meta, text, _shareMs, _cpuMs, bytes) {
-        const inbox = new Inbox(meta, text, bytes);
+        const inbox = new RecordReader(meta, text, bytes);
         assert.equal(inbox.next(), toHost.started);
         resolve(inbox.field());
       },

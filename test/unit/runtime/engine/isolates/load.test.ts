@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defaultLimits } from '#core/limits.ts';
 import { EngineMemory } from '#runtime/engine/bridge/host-memory.ts';
-import { HostOutbox } from '#runtime/engine/bridge/host-outbox.ts';
-import { Inbox, toGuest, toHost } from '#runtime/engine/bridge/protocol.ts';
+import { HostRecords } from '#runtime/engine/bridge/host-records.ts';
+import { RecordReader, toGuest, toHost } from '#runtime/engine/bridge/protocol.ts';
 import type { CompiledForms } from '#runtime/engine/isolates/compiled-forms.ts';
 import { EntryScheduler } from '#runtime/engine/isolates/entry.ts';
 import { WorkerIsolate } from '#runtime/engine/isolates/isolate.ts';
@@ -30,16 +30,16 @@ const parts = {
 /** Starts a worker with one entry, and reads what it says of its start. */
 async function start(code: string): Promise<{ isolate: WorkerIsolate; state: string; reason: string }> {
   const isolate = new WorkerIsolate(parts);
-  const batch = new HostOutbox(new EngineMemory(defaultLimits).open('p/d'));
+  const batch = new HostRecords(new EngineMemory(defaultLimits).open('p/d'));
   batch.record(toGuest.start);
   return new Promise((resolve, reject) => {
     const unexpected = (): never => assert.fail('nothing else is said');
     isolate.load({ code, hash: 'h', vars: {}, bindings: {}, cpuLimitMs: 0, owner: 'shop/d1' }, batch, {
       left(meta, text, _shareMs, _cpuMs, bytes) {
-        const inbox = new Inbox(meta, text, bytes);
-        for (let letter = inbox.next(); letter !== ''; letter = inbox.next()) {
-          if (letter === toHost.started) resolve({ isolate, state: inbox.field(), reason: String(inbox.json()) });
-          inbox.close();
+        const reader = new RecordReader(meta, text, bytes);
+        for (let letter = reader.next(); letter !== ''; letter = reader.next()) {
+          if (letter === toHost.started) resolve({ isolate, state: reader.field(), reason: String(reader.json()) });
+          reader.close();
         }
       },
       sync: unexpected,
@@ -132,7 +132,7 @@ test('a pool asks each idle tenant once after its last request to give memory ba
       isIdle,
       conduct: { slowUntil: 0, isBurning: false },
       evict: () => {},
-      condemn: () => {},
+      disposeForMemory: () => {},
       async trim() {
         uses = 0;
         trimmed.push(name);

@@ -34,8 +34,8 @@ test('the CPU ledger tells kinds apart, and what no invocation ran in', () => {
   deployment.charge('http', 1);
   deployment.charge('cron', 1);
   deployment.entered(0.5, 0);
-  deployment.spentByHost('http', 3);
-  deployment.spentByHost(null, 0.25);
+  deployment.chargeHost('http', 3);
+  deployment.chargeHost(null, 0.25);
   assert.deepEqual(counters.ledger(), { http: 4, cron: 1, none: 0.75, entries: 2.5, host: 3.25 });
 });
 

@@ -1,5 +1,5 @@
 // Frees large buffers that nobody reads any more. Left to the collector, every few megabytes of them would cost a full
-// collection. Used by the outbox, for what has left, and by bodies, for what was decoded or joined.
+// collection. Used by records.ts, for what has left, and by bodies, for what was decoded or joined.
 
 // As they were before any tenant code: getters, because a view may have properties of its own under their names.
 const getter = (prototype: object, name: string): ((self: unknown) => unknown) => {

@@ -1,24 +1,26 @@
 // What the guest has to tell the host, collected until the entry ends. Every part of the guest writes here; dispatch.ts
 // sends and empties it.
-import { BYTES, FIELD, Outbox, RECORD, type Part } from '../bridge/protocol.ts';
+import { BYTES, FIELD, RecordWriter, RECORD, type Part } from '../bridge/protocol.ts';
 import { safeArray } from './safe.ts';
-import { byteLengthOf, giveBack, isWhole, isWorthGivingBack } from './spent.ts';
+import { byteLengthOf, giveBack, isWhole, isWorthGivingBack } from './give-back.ts';
 
 const Bytes = Uint8Array;
 const { apply } = Reflect;
 const { indexOf } = String.prototype;
 const RecordError = TypeError;
 
-class GuestOutbox extends Outbox {
+class GuestRecords extends RecordWriter {
   // A plain array would tell a setter of Array.prototype of each part.
   override bytes = safeArray<Uint8Array>() as unknown as Uint8Array[];
+  /** Whose memory goes when the entry has ended. */
+  #freed: Uint8Array[] | null = null;
 
   /** Views cross with all of the memory behind them, so those of a part of it are copied first. */
   override part(part: Part | null): string {
     if (part === null || typeof part === 'string') return super.part(part);
     if (isWhole(part)) return this.#bytes(part);
     const copy = new Bytes(part);
-    this.spend(copy);
+    this.freeAfterEntry(copy);
     return this.#bytes(copy);
   }
 
@@ -29,22 +31,22 @@ class GuestOutbox extends Outbox {
   }
 
   /** Says of a part that neither we nor the worker read it any more: its memory goes when the entry has ended. */
-  spend(part: Uint8Array): void {
+  freeAfterEntry(part: Uint8Array): void {
     if (!isWorthGivingBack(part)) return;
-    const spent = (this.spent ??= safeArray<Uint8Array>() as unknown as Uint8Array[]);
-    spent[spent.length] = part;
+    const freed = (this.#freed ??= safeArray<Uint8Array>() as unknown as Uint8Array[]);
+    freed[freed.length] = part;
   }
 
   /** The entry has ended. Nothing of it can be a tenant's. */
   release(): void {
-    const { spent } = this;
-    if (spent === null) return;
-    this.spent = null;
-    for (let at = 0; at < spent.length; at++) giveBack(spent[at]!);
+    const freed = this.#freed;
+    if (freed === null) return;
+    this.#freed = null;
+    for (let at = 0; at < freed.length; at++) giveBack(freed[at]!);
   }
 }
 
-export const outbox = new GuestOutbox();
+export const records = new GuestRecords();
 
 /**
  * Sends a record. Only numbers and texts without a control character of the bridge are fields: what a patched built-in
@@ -61,7 +63,7 @@ export function send(letter: string, ...fields: readonly (string | number)[]): v
       throw new RecordError('A field of a record is neither a number nor a text that may be one');
     record += field + FIELD;
   }
-  outbox.meta += record + RECORD;
+  records.meta += record + RECORD;
 }
 
 function has(text: string, character: string): boolean {

@@ -2,19 +2,19 @@
 // direction: pumps.ts.
 import { toHost, type Failure, type Part } from '../bridge/protocol.ts';
 import { toError } from './calls.ts';
-import { currentInvocation, disown, own, touch, type Invocation, type Owned } from './invocation.ts';
+import { currentInvocation, disown, own, touch, type GuestInvocation, type Owned } from './invocation.ts';
 import type { HostBody } from './host.ts';
-import { send } from './outbox.ts';
+import { send } from './records.ts';
 import { SafeMap } from './safe.ts';
-import { byteLengthOf } from './spent.ts';
+import { byteLengthOf } from './give-back.ts';
 
 // Taken before any tenant code can replace it: bodies are abandoned where none may run.
 const OverError = Error;
 
 /** What the host sends chunk by chunk. */
-export class IncomingBody implements HostBody, Owned {
+export class BodyToGuest implements HostBody, Owned {
   readonly id: number;
-  #owner: Invocation | undefined;
+  #owner: GuestInvocation | undefined;
   #chunks: Uint8Array[] = [];
   #failed = false;
   #error: unknown = null;
@@ -27,7 +27,7 @@ export class IncomingBody implements HostBody, Owned {
   nextOwned: Owned | null = null;
   previousOwned: Owned | null = null;
 
-  constructor(id: number, owner: Invocation | undefined, isOwned: boolean) {
+  constructor(id: number, owner: GuestInvocation | undefined, isOwned: boolean) {
     this.id = id;
     this.#owner = owner;
     if (isOwned && owner !== undefined) own(owner, this);
@@ -108,44 +108,44 @@ export class IncomingBody implements HostBody, Owned {
 
   #finish(): void {
     this.#ended = true;
-    incoming.delete(this.id);
+    bodies.delete(this.id);
     if (this.#owner !== undefined) disown(this.#owner, this);
   }
 }
 
-const incoming = new SafeMap<number, IncomingBody>();
+const bodies = new SafeMap<number, BodyToGuest>();
 
 /** The body that the host sends under an id. @param isOwned it ends with the invocation. */
-export function incomingBody(
+export function bodyToGuest(
   id: number,
-  owner: Invocation | undefined = currentInvocation(),
+  owner: GuestInvocation | undefined = currentInvocation(),
   isOwned = false,
 ): HostBody {
-  const body = new IncomingBody(id, owner, isOwned);
-  incoming.set(id, body);
+  const body = new BodyToGuest(id, owner, isOwned);
+  bodies.set(id, body);
   if (isOwned && owner?.over === true) body.abandon();
   return body;
 }
 
 export function pushChunk(id: number, chunk: Part): void {
-  incoming.get(id)?.push(chunk as Uint8Array);
+  bodies.get(id)?.push(chunk as Uint8Array);
 }
 
 export function spliceStream(id: number): void {
-  incoming.get(id)?.spliced();
+  bodies.get(id)?.spliced();
 }
 
 export function endStream(id: number): void {
-  incoming.get(id)?.end();
+  bodies.get(id)?.end();
 }
 
 export function breakStream(id: number, failure: Failure): void {
-  incoming.get(id)?.break(toError(failure));
+  bodies.get(id)?.break(toError(failure));
 }
 
 /** Ends an incoming body from this side with a reason of the worker's own. */
-export function abortIncoming(id: number, reason: unknown): void {
-  const body = incoming.get(id);
+export function abortBody(id: number, reason: unknown): void {
+  const body = bodies.get(id);
   if (body === undefined) return;
   body.break(reason);
   send(toHost.cancel, id);
@@ -153,5 +153,5 @@ export function abortIncoming(id: number, reason: unknown): void {
 
 /** Whether the host may still send something of a body. */
 export function hasOpenBodies(): boolean {
-  return incoming.size > 0;
+  return bodies.size > 0;
 }

@@ -3,7 +3,7 @@
 import type { Socket } from 'node:net';
 import { FrameReader, FrameWriter } from './frames.ts';
 
-export class Link {
+export class EngineLink {
   readonly writer = new FrameWriter();
   #socket: Socket;
   #reader = new FrameReader();

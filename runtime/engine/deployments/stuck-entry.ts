@@ -2,7 +2,7 @@
 // made.
 
 /** Between two looks at what runs. */
-export const LOOK_MS = 50;
+export const CHECK_MS = 50;
 /**
  * Wall time beside twice the CPU limits of what may run in an entry: others run too, and its limits would have ended it
  * long before.
@@ -18,12 +18,12 @@ const SPARE_MS = 5000;
  * @example
  * looksBeforeGivingUp([1000, 1000], null); // 140: 7 s
  */
-export function looksBeforeGivingUp(limitsMs: Iterable<number>, startupMs: number | null): number {
+export function checksUntilStuck(limitsMs: Iterable<number>, startupMs: number | null): number {
   let longestMs = 0;
   for (const limitMs of limitsMs) {
     if (limitMs === 0) return Number.POSITIVE_INFINITY;
     if (limitMs > longestMs) longestMs = limitMs;
   }
   if (startupMs === 0) return Number.POSITIVE_INFINITY;
-  return (SPARE_MS + 2 * (longestMs + (startupMs ?? 0))) / LOOK_MS;
+  return (SPARE_MS + 2 * (longestMs + (startupMs ?? 0))) / CHECK_MS;
 }
