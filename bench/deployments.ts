@@ -6,7 +6,7 @@ import { writeArtifact } from '../builder/artifact.ts';
 import { build } from '../builder/build.ts';
 import { hashOf } from '../core/artifact-id.ts';
 import type { Manifest, RouteRecord } from '../core/manifest.ts';
-import { parseProjectConfig } from '../core/project-config.ts';
+import { parseProjectConfig } from '../core/config/project-config.ts';
 import { temporaryFolder } from './endings.ts';
 import { notInstalled, startServer, workerdBinary, type Server } from './servers.ts';
 

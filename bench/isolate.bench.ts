@@ -9,7 +9,7 @@ import { EntryScheduler } from '../runtime/engine/isolates/entry.ts';
 import { WorkerIsolate } from '../runtime/engine/isolates/isolate.ts';
 import { EngineCounters } from '../runtime/engine/metrics/counters.ts';
 import { loadNative } from '../runtime/engine/isolates/native.ts';
-import { cacheFolder } from '../core/cache-folder.ts';
+import { cacheFolder } from '../core/process/cache-folder.ts';
 import { loadSnapshot } from '../runtime/engine/isolates/snapshot.ts';
 import { residentBytes } from './load.ts';
 import { publishWorkers, startEngine } from './servers.ts';

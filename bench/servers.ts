@@ -10,7 +10,7 @@ import { pathToFileURL } from 'node:url';
 import { build } from '../builder/build.ts';
 import { nodeFlags } from '../core/node-flags.mjs';
 import { publish } from '../deployments/publish.ts';
-import { parseProjectConfig } from '../core/project-config.ts';
+import { parseProjectConfig } from '../core/config/project-config.ts';
 import { freePort } from '../test/setup/free-port.ts';
 import { atEnd, temporaryFolder } from './endings.ts';
 import type { Target } from './load.ts';

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { defaultLimits } from '#core/limits.ts';
 import type { AssetRules, Manifest } from '#core/manifest.ts';
-import type { AssetsConfig } from '#core/project-config.ts';
+import type { AssetsConfig } from '#core/config/project-config.ts';
 import { hashOf } from '#core/artifact-id.ts';
 import { writeArtifact, type Artifact } from './artifact.ts';
 import { encodeAssets } from './assets/asset-encodings.ts';

@@ -1,6 +1,6 @@
-// What the builder reads of a project's configuration (core/project-config.ts). Types, and the one rule both bundlers
-// share.
-import type { ProjectConfig } from '#core/project-config.ts';
+// What the builder reads of a project's configuration (core/config/project-config.ts). Types, and the one rule
+// that both bundlers share.
+import type { ProjectConfig } from '#core/config/project-config.ts';
 
 /** The fields of platform.yaml that decide where a project starts. */
 export type EntryConfig = Pick<ProjectConfig, 'kind' | 'main' | 'build' | 'out'>;

@@ -58,7 +58,7 @@ function findNode24() {
 function startAgain(binary) {
   const words = [...nodeFlags, '--', self, ...process.argv.slice(2)];
   // Not over a channel to whoever started this one, which would be lost, nor where a loader of its own runs Node
-  // (core/node-command.ts).
+  // (core/process/node-command.ts).
   if (process.execve !== undefined && process.channel === undefined && !/^ld[-.]/.test(path.basename(binary)))
     process.execve(binary, [binary, ...words]);
   const child = spawn(binary, words, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
@@ -74,8 +74,8 @@ function startAgain(binary) {
 
 /**
  * Keeps what Node compiles of the platform's sources for the next start and for the processes of this one, in the
- * folder of core/cache-folder.ts: without it each of them holds the compiler of TypeScript. Nobody else may write
- * there.
+ * folder of core/process/cache-folder.ts: without it each of them holds the compiler of TypeScript. Nobody else may
+ * write there.
  */
 function keepCompiled() {
   if (process.env.NODE_COMPILE_CACHE) return;

@@ -3,8 +3,8 @@
 // runs no tenant code.
 import { join } from 'node:path';
 import { limitsFrom } from '#core/limits.ts';
-import { logFormatFrom } from '#core/log-level.ts';
-import { logText } from '#core/log-text.ts';
+import { logFormatFrom } from '#core/log/log-level.ts';
+import { logText } from '#core/log/log-text.ts';
 import { openPostgres } from './connection.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from './embedded.ts';
 import { openEngineRole } from './engine-role.ts';

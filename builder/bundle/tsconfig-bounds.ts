@@ -2,7 +2,7 @@
 // project is refused. Called by bundle.ts.
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { tsconfigLinks } from '#core/tsconfig.ts';
+import { tsconfigLinks } from '#core/config/tsconfig.ts';
 import { codeFrame } from '#core/code-frame.ts';
 import { BuildError, projectPath } from '../build-error.ts';
 import { isInside, realPath, type Containment } from './containment.ts';

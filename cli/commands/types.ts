@@ -2,9 +2,9 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { defineCommand } from 'citty';
-import { environmentTypes, hasSameHash } from '#core/environment-types.ts';
-import { setAgentSdk } from '#core/project-config-edit.ts';
-import { addToTsconfig } from '#core/tsconfig.ts';
+import { environmentTypes, hasSameHash } from '#core/config/environment-types.ts';
+import { setAgentSdk } from '#core/config/project-config-edit.ts';
+import { addToTsconfig } from '#core/config/tsconfig.ts';
 import { CliError } from '../terminal/failure.ts';
 import { agentPackage, lacksAgentFlag, loadProject, toCliError } from '../project/project.ts';
 import type { Shell } from '../terminal/shell.ts';

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { entryCandidates } from '#builder/frameworks/entry.ts';
-import { parseProjectConfig } from '#core/project-config.ts';
+import { parseProjectConfig } from '#core/config/project-config.ts';
 import { nearestWord } from '#core/spelling.ts';
 import { projectNameFrom } from '../commands/init.ts';
 import { CliError } from '../terminal/failure.ts';

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { codeFrame } from '#core/code-frame.ts';
 import { formatProblem, hasErrors, type Problem } from '#core/problem.ts';
-import { parseProjectConfig, type ProjectConfig } from '#core/project-config.ts';
+import { parseProjectConfig, type ProjectConfig } from '#core/config/project-config.ts';
 import type { Artifact } from '#builder/artifact.ts';
 import { build } from '#builder/build.ts';
 import type { Bundle } from '#builder/bundle/bundle.ts';

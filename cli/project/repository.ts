@@ -2,7 +2,7 @@
 // workspace, which projects it holds. Reads names of files and two texts. Called by project.ts and choose-projects.ts.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { inspectRepository, parseWorkspaceFile, workspaceFileName, type Workspace } from '#core/workspace.ts';
+import { inspectRepository, parseWorkspaceFile, workspaceFileName, type Workspace } from '#core/config/workspace.ts';
 
 /** Folders that are searched for projects, and how deep: a home folder may be a repository as well. */
 const foldersMax = 5000;
@@ -46,7 +46,7 @@ export function workspaceFolder(folder: string): string {
 }
 
 /**
- * What a repository holds, by the rules of core/workspace.ts. Folders with a dot, and what is installed, are not
+ * What a repository holds, by the rules of core/config/workspace.ts. Folders with a dot, and what is installed, are not
  * searched.
  */
 export function readRepository(root: string): Workspace {

@@ -2,10 +2,10 @@
 // brokers share the work. Started by the supervisor with ENGINE_DATABASE_URL, FS_PATH and PRIVATE_ORIGIN; it reads the
 // environment and nothing else does.
 import { limitsFrom } from '#core/limits.ts';
-import { openLog } from '#core/log.ts';
+import { openLog } from '#core/log/log.ts';
 import { openArtifact } from '#deployments/artifact-source.ts';
 import { openRouteFiles } from '#deployments/route-source-files.ts';
-import { nextTime } from '#core/timer-next.ts';
+import { nextTime } from '#core/schedules/timer-next.ts';
 import { openEventsPostgres } from '../stores/event-stores.ts';
 import { startBroker } from './broker.ts';
 import { createEngineDelivery } from './delivery/engine-delivery.ts';

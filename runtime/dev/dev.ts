@@ -2,7 +2,7 @@
 // every host, loopback allowed for `fetch`, and logs and requests handed to the caller.
 import { statfsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { FreeSpace } from '#core/free-space.ts';
+import { FreeSpace } from '#core/process/free-space.ts';
 import { limitsFrom, type Limits } from '#core/limits.ts';
 import type { InvocationKind } from '#core/plans.ts';
 import { createAuthRoutes } from '../engine/auth/routes.ts';
@@ -18,7 +18,7 @@ import { outcomeLabel, reasonOf } from '../engine/invocation/outcome.ts';
 import { isOfDashboard, openLocalDashboard, type LocalDashboard } from './dashboard/open.ts';
 import { openLocalDatabases } from './services/databases.ts';
 import type { LogLine } from '../engine/invocation/log.ts';
-import { cacheFolder } from '#core/cache-folder.ts';
+import { cacheFolder } from '#core/process/cache-folder.ts';
 import { openArtifact } from '#deployments/artifact-source.ts';
 import type { Route } from '../engine/router/route-table.ts';
 import { createAssetServer } from '../engine/assets/assets.ts';

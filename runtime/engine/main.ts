@@ -11,7 +11,7 @@ import { createLastResort } from './process/uncaught-errors.ts';
 import { internalRoutes } from './process/internal-routes.ts';
 import { RecentLog } from './process/recent-log.ts';
 import { failed, failureResponse, type Outcome } from './invocation/outcome.ts';
-import { cacheFolder } from '#core/cache-folder.ts';
+import { cacheFolder } from '#core/process/cache-folder.ts';
 import { createArtifactSource } from '#deployments/artifact-source.ts';
 import { openRouteFiles } from '#deployments/route-source-files.ts';
 import { createRouteTable } from './router/route-table.ts';

@@ -7,7 +7,7 @@ import { open, unlink, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
-import type { FreeSpace } from '#core/free-space.ts';
+import type { FreeSpace } from '#core/process/free-space.ts';
 import { giveBack } from '#core/give-back.ts';
 import type { FileBody, FileWrite } from '../engine/bindings/fs.ts';
 import { createDigests } from './file-digests.ts';

@@ -2,7 +2,7 @@
 // them.
 import { mkdirSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
-import { FreeSpace, whereThereIsSpace } from '#core/free-space.ts';
+import { FreeSpace, whereThereIsSpace } from '#core/process/free-space.ts';
 import { defaultLimits, type Limits } from '#core/limits.ts';
 import type { BindingStores } from '../engine/bindings/bindings.ts';
 import { openFilesDisk } from './files-disk.ts';

@@ -1,7 +1,7 @@
 // Timers and cron over `Sql`: what workers set, what manifests declare, and what the broker claims and settles. A
 // schedule of platform.yaml is a timer in a lane of kind `cron`, one lane a namespace and project.
-import { nextCronTime } from '#core/cron-next.ts';
-import { parseCronSchedule } from '#core/cron-schedule.ts';
+import { nextCronTime } from '#core/schedules/cron-next.ts';
+import { parseCronSchedule } from '#core/schedules/cron-schedule.ts';
 import type { DeliveryLimits } from '#core/limits.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { Wake } from '#postgres/wake.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { defaultLimits, type DeliveryLimits } from '#core/limits.ts';
-import { nextTime } from '#core/timer-next.ts';
+import { nextTime } from '#core/schedules/timer-next.ts';
 import { startBroker, type Broker } from '#runtime/broker/broker.ts';
 import { toEventEnd } from '#runtime/broker/delivery/delivery.ts';
 import type { EventStores } from '#runtime/stores/event-stores.ts';

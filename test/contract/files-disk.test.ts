@@ -9,7 +9,7 @@ import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import Database from 'better-sqlite3';
-import { FreeSpace } from '#core/free-space.ts';
+import { FreeSpace } from '#core/process/free-space.ts';
 import { openFilesDisk } from '#runtime/stores/files-disk.ts';
 import { full } from '#runtime/stores/files-disk-contents.ts';
 import { fileStoreContract } from './file-store.ts';

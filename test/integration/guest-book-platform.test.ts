@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { build } from '#builder/build.ts';
 import { publish } from '#deployments/publish.ts';
-import { parseProjectConfig, type ProjectConfig } from '#core/project-config.ts';
+import { parseProjectConfig, type ProjectConfig } from '#core/config/project-config.ts';
 import { copyGuestBook, guestBookStory, guestBookVariables } from '#test/setup/guest-book.ts';
 import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
 import { createTestDatabase } from '#test/setup/postgres.ts';

@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 import { build } from '#builder/build.ts';
 import { nodeFlags } from '#core/node-flags.mjs';
 import { publish } from '#deployments/publish.ts';
-import { parseProjectConfig, type ProjectConfig } from '#core/project-config.ts';
+import { parseProjectConfig, type ProjectConfig } from '#core/config/project-config.ts';
 import type { SupervisorState } from '#runtime/supervisor/private-port/state.ts';
 import { send, type TestRequest, type TestResponse } from './send.ts';
 import { until } from './until.ts';

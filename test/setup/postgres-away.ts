@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { defaultLimits } from '#core/limits.ts';
-import { nextTime } from '#core/timer-next.ts';
+import { nextTime } from '#core/schedules/timer-next.ts';
 import { openPostgres } from '#postgres/connection.ts';
 import { startEmbeddedPostgres } from '#postgres/embedded.ts';
 import { openEngineRole } from '#postgres/engine-role.ts';

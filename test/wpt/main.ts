@@ -1,7 +1,7 @@
 // `npm run test:wpt`: the Web Platform Tests in isolates of the real engine beside Node's own globals, a row an area.
 // Words pick areas or files by a part of their path; `--update` writes the expectations, `--list` names what Node
 // passes and we do not, `--failures` all that we do not. Exits with 1 when a subtest that passed does not any more.
-import { cacheFolder } from '#core/cache-folder.ts';
+import { cacheFolder } from '#core/process/cache-folder.ts';
 import { areas, interfaceArea, listCases } from './cases.ts';
 import {
   gains,

@@ -2,7 +2,7 @@
 // All of them, on both sides: `npm run test:wpt`.
 import { deepEqual } from 'node:assert/strict';
 import { test } from 'node:test';
-import { cacheFolder } from '#core/cache-folder.ts';
+import { cacheFolder } from '#core/process/cache-folder.ts';
 import { listCases } from './cases.ts';
 import { readExpectations, regressions } from './expectations.ts';
 import { runCases, runWorseAgain } from './run.ts';

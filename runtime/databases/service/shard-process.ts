@@ -6,7 +6,7 @@ import { rmSync } from 'node:fs';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { NOTE_FD, type ShardNote } from '../shard/running.ts';
-import { nodeCommand } from '#core/node-command.ts';
+import { nodeCommand } from '#core/process/node-command.ts';
 import type { ShardOptions } from '../shard/shard.ts';
 
 interface ShardProcessParts {

@@ -3,7 +3,7 @@
 import type { DatabaseLimits } from '#core/limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
 import { isErrorCode } from '#core/errors.ts';
-import type { FreeSpace } from '#core/free-space.ts';
+import type { FreeSpace } from '#core/process/free-space.ts';
 import { isThere, removeFile, replaceFile } from '../sqlite/copies.ts';
 import { DatabaseFile, type Job } from '../sqlite/database-file.ts';
 import { kinds, ops } from '../protocol/frames.ts';

@@ -6,7 +6,7 @@ import { createServer, type Server } from 'node:net';
 import { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import type { DatabaseLimits } from '#core/limits.ts';
-import { FreeSpace } from '#core/free-space.ts';
+import { FreeSpace } from '#core/process/free-space.ts';
 import { isDatabaseName } from '../protocol/database-name.ts';
 import { OpenFiles } from './open-files.ts';
 import { field, newMemory, NOTE_FD, noteOf, type ShardNote } from './running.ts';

@@ -5,7 +5,7 @@ import { statSync } from 'node:fs';
 import type { DatabaseLimits } from '#core/limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
 import { PlatformError } from '#core/errors.ts';
-import type { FreeSpace } from '#core/free-space.ts';
+import type { FreeSpace } from '#core/process/free-space.ts';
 import { Connection } from './connection.ts';
 import { backupTo, branchTo, checkFile, setAside } from './copies.ts';
 import { kinds, ops } from '../protocol/frames.ts';

@@ -4,11 +4,11 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { limitsFrom } from '#core/limits.ts';
-import { whereThereIsSpace, type FreeSpace } from '#core/free-space.ts';
+import { whereThereIsSpace, type FreeSpace } from '#core/process/free-space.ts';
 import type { Manifest } from '#core/manifest.ts';
 import type { QueuesSettings } from '#core/queue-settings.ts';
 import type { EventBindingStores } from '../../engine/bindings/bindings.ts';
-import { nextTime } from '#core/timer-next.ts';
+import { nextTime } from '#core/schedules/timer-next.ts';
 import { startBroker, type Broker } from '../../broker/broker.ts';
 import { toEventEnd } from '../../broker/delivery/delivery.ts';
 import type { EventKind } from '#core/event.ts';

@@ -1,9 +1,9 @@
 // The host half of the timer binding: sets timers. What a worker says is checked here; where timers lie is the store's
 // affair (runtime/stores/timer-sql.ts), and firing them the broker's (runtime/broker/work/timer.ts).
-import { isTimeZone } from '#core/cron-next.ts';
-import { parseCronSchedule } from '#core/cron-schedule.ts';
+import { isTimeZone } from '#core/schedules/cron-next.ts';
+import { parseCronSchedule } from '#core/schedules/cron-schedule.ts';
 import { fixedLimits, type DeliveryLimits } from '#core/limits.ts';
-import { nextTime } from '#core/timer-next.ts';
+import { nextTime } from '#core/schedules/timer-next.ts';
 import type { HostCall, HostFunction } from '../bridge/host-calls.ts';
 import { invalid, toJsonText, toName, toRecord, toWhole } from './arguments.ts';
 import type { EventSender } from './queue.ts';

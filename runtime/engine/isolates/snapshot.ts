@@ -9,9 +9,9 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import ivm from 'isolated-vm';
 import { PlatformError } from '#core/errors.ts';
-import { openCacheFolder } from '#core/cache-folder.ts';
+import { openCacheFolder } from '#core/process/cache-folder.ts';
 import { nativeFile } from './native.ts';
-import { nodeCommand } from '#core/node-command.ts';
+import { nodeCommand } from '#core/process/node-command.ts';
 import { createOpener } from './snapshot-contexts.ts';
 
 const guestFolder = join(import.meta.dirname, '../guest');

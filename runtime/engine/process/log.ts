@@ -1,11 +1,11 @@
 // What an engine writes to its log: lines of workers and ends of invocations, with the fields that find them again.
 // Made by main.ts. Query strings stay out of it: they may hold secrets.
 import type { Logger } from 'pino';
-import { requestLogFrom } from '#core/log-level.ts';
+import { requestLogFrom } from '#core/log/log-level.ts';
 import type { RequestRecord } from '../deployments/deployment.ts';
 import type { HandlerParts } from '../handler.ts';
 import { outcomeLabel, outcomeLevel } from '../invocation/outcome.ts';
-import { openLog, type LogDestination } from '#core/log.ts';
+import { openLog, type LogDestination } from '#core/log/log.ts';
 
 /** The log of an engine, and what its handler tells it. */
 export interface EngineLog extends Pick<HandlerParts, 'onLog' | 'onRequest' | 'onlyFailures'> {

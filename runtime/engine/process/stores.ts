@@ -5,7 +5,7 @@ import { createHmac } from 'node:crypto';
 import { statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Limits, limitsFrom } from '#core/limits.ts';
-import { FreeSpace, whereThereIsSpace } from '#core/free-space.ts';
+import { FreeSpace, whereThereIsSpace } from '#core/process/free-space.ts';
 import type { HostWork } from '../work/host-work.ts';
 import { createAuthRoutes, type AuthRoutes } from '../auth/routes.ts';
 import { createUsers, type Mail } from '../auth/users.ts';

@@ -3,7 +3,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { nodeCommand } from '#core/node-command.ts';
+import { nodeCommand } from '#core/process/node-command.ts';
 import type { FromEngine, ToEngine } from './messages.ts';
 import type { DeploymentKey, EngineRole, EngineState } from '../private-port/state.ts';
 

@@ -2,7 +2,7 @@
 // memory with hostile code, so keys and passwords of other services must not be in it.
 import { join } from 'node:path';
 import { limitVariables } from '#core/limits.ts';
-import { cacheFolder, openCacheFolder } from '#core/cache-folder.ts';
+import { cacheFolder, openCacheFolder } from '#core/process/cache-folder.ts';
 
 const system = 'PATH HOME LANG TZ TMPDIR XDG_CACHE_HOME NODE_ENV NODE_EXTRA_CA_CERTS NODE_COMPILE_CACHE';
 const handler =

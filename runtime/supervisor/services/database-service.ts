@@ -2,7 +2,7 @@
 // `DB_URL` names another one.
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
-import { nodeCommand } from '#core/node-command.ts';
+import { nodeCommand } from '#core/process/node-command.ts';
 import type { ServiceSpec } from './services.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;

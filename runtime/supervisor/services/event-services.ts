@@ -2,7 +2,7 @@
 // queues, timers, workflows and state then say that they are not available.
 import { fork, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
-import { nodeCommand } from '#core/node-command.ts';
+import { nodeCommand } from '#core/process/node-command.ts';
 import type { ServiceSpec } from './services.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;

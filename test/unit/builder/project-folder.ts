@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { runInNewContext } from 'node:vm';
 import { bundle, type Bundle } from '#builder/bundle/bundle.ts';
-import { parseProjectConfig, type ProjectConfig } from '#core/project-config.ts';
+import { parseProjectConfig, type ProjectConfig } from '#core/config/project-config.ts';
 
 /** Writes files into a fresh folder that goes with the test. `name` is the last part of its path. */
 export function projectFolder(

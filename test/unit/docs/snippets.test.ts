@@ -6,8 +6,8 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { environmentTypes } from '#core/environment-types.ts';
-import { parseProjectConfig } from '#core/project-config.ts';
+import { environmentTypes } from '#core/config/environment-types.ts';
+import { parseProjectConfig } from '#core/config/project-config.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const pages = ['bindings', 'state', 'files', 'queue', 'timer', 'cron', 'workflow', 'cache', 'auth'];

@@ -6,9 +6,9 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { environmentTypes } from '#core/environment-types.ts';
-import { parseProjectConfig } from '#core/project-config.ts';
-import { addToTsconfig } from '#core/tsconfig.ts';
+import { environmentTypes } from '#core/config/environment-types.ts';
+import { parseProjectConfig } from '#core/config/project-config.ts';
+import { addToTsconfig } from '#core/config/tsconfig.ts';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 

@@ -6,8 +6,8 @@ import path from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { run } from '#cli/main.ts';
-import { environmentTypes } from '#core/environment-types.ts';
-import { parseProjectConfig } from '#core/project-config.ts';
+import { environmentTypes } from '#core/config/environment-types.ts';
+import { parseProjectConfig } from '#core/config/project-config.ts';
 import { recordingShell } from '../shell-double.ts';
 
 function project(t: TestContext, files: Record<string, string>): string {

@@ -13,7 +13,7 @@ import { CompiledForms } from '#runtime/engine/isolates/compiled-forms.ts';
 import { EntryScheduler } from '#runtime/engine/isolates/entry.ts';
 import { WorkerIsolate } from '#runtime/engine/isolates/isolate.ts';
 import { loadNative } from '#runtime/engine/isolates/native.ts';
-import { cacheFolder } from '#core/cache-folder.ts';
+import { cacheFolder } from '#core/process/cache-folder.ts';
 import { loadSnapshot } from '#runtime/engine/isolates/snapshot.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'platform-ahead-'));

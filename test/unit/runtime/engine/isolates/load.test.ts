@@ -9,7 +9,7 @@ import { EntryScheduler } from '#runtime/engine/isolates/entry.ts';
 import { WorkerIsolate } from '#runtime/engine/isolates/isolate.ts';
 import { loadNative } from '#runtime/engine/isolates/native.ts';
 import { Pool, type Tenant } from '#runtime/engine/isolates/pool.ts';
-import { cacheFolder } from '#core/cache-folder.ts';
+import { cacheFolder } from '#core/process/cache-folder.ts';
 import { loadSnapshot } from '#runtime/engine/isolates/snapshot.ts';
 
 const kept = new Map<string, SharedArrayBuffer>();

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import ivm from 'isolated-vm';
-import { isLoader, loaderArguments, nodeCommand } from '#core/node-command.ts';
+import { isLoader, loaderArguments, nodeCommand } from '#core/process/node-command.ts';
 import { readContexts } from '#runtime/engine/isolates/snapshot-contexts.ts';
-import { cacheFolder } from '#core/cache-folder.ts';
+import { cacheFolder } from '#core/process/cache-folder.ts';
 import { loadSnapshot, snapshotKey } from '#runtime/engine/isolates/snapshot.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'platform-test-'));

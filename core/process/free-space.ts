@@ -1,6 +1,6 @@
 // Whether the disk below a folder has room to be written to: looked at no more than once a second. Reads and deletes
 // never ask. The system call comes in as an argument.
-import { PlatformError } from './errors.ts';
+import { PlatformError } from '../errors.ts';
 
 const LOOK_MS = 1000;
 

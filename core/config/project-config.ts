@@ -2,9 +2,9 @@
 // places. Called by the builder, `platform dev` and `platform types`. No I/O; never throws on bad input.
 import type { Node } from 'yaml';
 import { flagWarning } from './compatibility-flags.ts';
-import { parseCronSchedule } from './cron-schedule.ts';
-import type { QueueSettings, QueuesSettings } from './queue-settings.ts';
-import { hasErrors, quoted, type Problem } from './problem.ts';
+import { parseCronSchedule } from '../schedules/cron-schedule.ts';
+import type { QueueSettings, QueuesSettings } from '../queue-settings.ts';
+import { hasErrors, quoted, type Problem } from '../problem.ts';
 import { bindingKinds, projectFileSchema, type BindingKind, type ProjectFile } from './project-config-schema.ts';
 import { checkSource, type Checked } from './schema-check.ts';
 import { readYaml, type YamlSource } from './yaml-source.ts';

@@ -1,7 +1,7 @@
 // platform-workspace.yaml and the monorepo rules of docs/platform-yaml.md.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { buildFolders, inspectRepository, parseWorkspaceFile } from '#core/workspace.ts';
+import { buildFolders, inspectRepository, parseWorkspaceFile } from '#core/config/workspace.ts';
 
 function inspect(paths: readonly string[], texts: Record<string, string> = {}) {
   return inspectRepository({ paths: [...paths, ...Object.keys(texts)], texts });

@@ -2,8 +2,8 @@
 // aliases, number of problems. Called by the parsers of platform.yaml and platform-workspace.yaml. Never throws on bad
 // input.
 import { isAlias, parseDocument, type Document, type ErrorCode, type Node } from 'yaml';
-import { fixedLimits } from './limits.ts';
-import { printable, type Problem } from './problem.ts';
+import { fixedLimits } from '../limits.ts';
+import { printable, type Problem } from '../problem.ts';
 
 /** Aliases followed in one file; resolving one walks the whole document. */
 const aliasesMax = 100;

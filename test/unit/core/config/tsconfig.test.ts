@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parse } from 'jsonc-parser';
-import { addToTsconfig, tsconfigLinks } from '#core/tsconfig.ts';
+import { addToTsconfig, tsconfigLinks } from '#core/config/tsconfig.ts';
 
 function edit(text: string | null, environmentFile = 'env.d.ts'): string {
   const edited = addToTsconfig(text, { environmentFile, file: 'tsconfig.json' });

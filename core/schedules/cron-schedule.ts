@@ -1,6 +1,6 @@
 // Cron expressions of five or six fields (a leading one for seconds) -> the numbers each field allows. Called by the
 // parser of platform.yaml and by whoever computes the next run. Pure.
-import { quoted } from './problem.ts';
+import { quoted } from '../problem.ts';
 
 /** The times at which a schedule fires: a moment fits when every field lists it. */
 export interface CronSchedule {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatProblem, type Problem } from '#core/problem.ts';
-import { agentBindings, parseProjectConfig, type ProjectConfig } from '#core/project-config.ts';
+import { agentBindings, parseProjectConfig, type ProjectConfig } from '#core/config/project-config.ts';
 
 const now = new Date('2026-11-21T12:00:00Z');
 

@@ -1,7 +1,7 @@
 // Lines of the log as people read them on a terminal, made of what programs read. Text of workers stands in them: no
 // control character of theirs reaches a terminal. Pure.
 import { styleText } from 'node:util';
-import { printable } from './problem.ts';
+import { printable } from '../problem.ts';
 
 const levels: Readonly<Record<number, readonly [name: string, style: 'dim' | 'green' | 'yellow' | 'red']>> = {
   20: ['debug', 'dim'],

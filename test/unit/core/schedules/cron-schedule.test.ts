@@ -1,7 +1,7 @@
 // Cron expressions: what each field allows, and the sentence for each that is wrong.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseCronSchedule, type CronSchedule } from '#core/cron-schedule.ts';
+import { parseCronSchedule, type CronSchedule } from '#core/schedules/cron-schedule.ts';
 
 function valid(text: string): CronSchedule {
   const parsed = parseCronSchedule(text);

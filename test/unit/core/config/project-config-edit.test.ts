@@ -1,8 +1,8 @@
 // agentSDK: true gets into a platform.yaml and nothing else in it changes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseProjectConfig } from '#core/project-config.ts';
-import { setAgentSdk } from '#core/project-config-edit.ts';
+import { parseProjectConfig } from '#core/config/project-config.ts';
+import { setAgentSdk } from '#core/config/project-config-edit.ts';
 
 /** Text before -> text after. */
 const edits: readonly (readonly [string, string])[] = [

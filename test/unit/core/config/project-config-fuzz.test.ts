@@ -2,10 +2,10 @@
 // place inside the text. The seed is printed; FUZZ_SEED repeats a run, FUZZ_RUNS lengthens it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseProjectConfig } from '#core/project-config.ts';
-import { setAgentSdk } from '#core/project-config-edit.ts';
-import { tsconfigLinks } from '#core/tsconfig.ts';
-import { parseWorkspaceFile } from '#core/workspace.ts';
+import { parseProjectConfig } from '#core/config/project-config.ts';
+import { setAgentSdk } from '#core/config/project-config-edit.ts';
+import { tsconfigLinks } from '#core/config/tsconfig.ts';
+import { parseWorkspaceFile } from '#core/config/workspace.ts';
 
 const seed = Number(process.env['FUZZ_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const runs = Number(process.env['FUZZ_RUNS'] ?? 3000);

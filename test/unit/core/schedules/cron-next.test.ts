@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isTimeZone, nextCronTime } from '#core/cron-next.ts';
-import { parseCronSchedule } from '#core/cron-schedule.ts';
+import { isTimeZone, nextCronTime } from '#core/schedules/cron-next.ts';
+import { parseCronSchedule } from '#core/schedules/cron-schedule.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
 
 function next(text: string, timeZone: string, after: string, count = 1): (string | null)[] {

@@ -11,7 +11,7 @@ import {
   type ParseError,
 } from 'jsonc-parser';
 import { typesPackage } from './environment-types.ts';
-import type { Problem } from './problem.ts';
+import type { Problem } from '../problem.ts';
 
 /** What became of a tsconfig.json: its text, or why it was left alone. */
 type TsconfigEdit = { readonly text: string; readonly changed: boolean } | { readonly problem: Problem };

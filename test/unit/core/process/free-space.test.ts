@@ -1,7 +1,7 @@
 // Whether a disk has room to be written to.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FreeSpace, whereThereIsSpace } from '#core/free-space.ts';
+import { FreeSpace, whereThereIsSpace } from '#core/process/free-space.ts';
 
 test('below the bound writes are refused with both figures, and the disk is looked at once a second', () => {
   let [free, now, looks] = [500, 0, 0];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nextTime } from '#core/timer-next.ts';
+import { nextTime } from '#core/schedules/timer-next.ts';
 
 const once = { intervalMs: null, cron: null, timezone: null };
 const hour = 3_600_000;

@@ -2,8 +2,8 @@
 // rewriting.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { environmentTypes, hasSameHash } from '#core/environment-types.ts';
-import { parseProjectConfig } from '#core/project-config.ts';
+import { environmentTypes, hasSameHash } from '#core/config/environment-types.ts';
+import { parseProjectConfig } from '#core/config/project-config.ts';
 
 function generate(yaml: string): string {
   const { config, problems } = parseProjectConfig(yaml, { file: 'platform.yaml' });

@@ -5,10 +5,10 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { Check } from 'typebox/schema';
 import { isBindingName, isProjectName, isResourceName } from '#core/names.ts';
-import { projectConfigSchema, projectFileSchema } from '#core/project-config-schema.ts';
-import { parseProjectConfig } from '#core/project-config.ts';
+import { projectConfigSchema, projectFileSchema } from '#core/config/project-config-schema.ts';
+import { parseProjectConfig } from '#core/config/project-config.ts';
 
-const committed = new URL('../../../docs/platform.schema.json', import.meta.url);
+const committed = new URL('../../../../docs/platform.schema.json', import.meta.url);
 
 test('docs/platform.schema.json is what the definition generates (write it with UPDATE=1, then format it)', async () => {
   const generated = JSON.stringify(projectConfigSchema());

@@ -1,6 +1,6 @@
 // Compatibility flags of platform.yaml: which have an effect here, which ask for what is so anyway, and which are known
 // elsewhere. Used by project-config.ts, for warnings. Pure.
-import { nearestWord } from './spelling.ts';
+import { nearestWord } from '../spelling.ts';
 
 /** Flags that decide something. */
 const effective = new Set(['nodejs_compat', 'no_nodejs_compat']);

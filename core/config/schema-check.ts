@@ -2,8 +2,8 @@
 // of each node. Understands the keywords that our schemas use, no more. Called by the parsers of our YAML files; no
 // I/O.
 import { isMap, isScalar, isSeq, type Node, type YAMLMap } from 'yaml';
-import { quoted } from './problem.ts';
-import { nearestWord } from './spelling.ts';
+import { quoted } from '../problem.ts';
+import { nearestWord } from '../spelling.ts';
 import type { YamlSource } from './yaml-source.ts';
 
 /** The part of JSON Schema that our definitions use, and two keywords of our own for messages. */
