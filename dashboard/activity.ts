@@ -2,7 +2,7 @@
 // breaks.
 
 /** As runtime/dev/dashboard/activity.ts notes it. */
-export interface Happening {
+export interface ActivityEvent {
   readonly seq: number;
   readonly at: number;
   readonly type: 'request' | 'event' | 'log' | 'deployed';
@@ -22,15 +22,15 @@ export interface Happening {
 /** What this page has heard of. */
 export interface Followed {
   /** The oldest first. */
-  readonly all: readonly Happening[];
-  listen(listener: (happening: Happening) => void, signal?: AbortSignal): void;
+  readonly all: readonly ActivityEvent[];
+  listen(listener: (event: ActivityEvent) => void, signal?: AbortSignal): void;
 }
 
 const keptMax = 2000;
 
 export function followActivity(onConnection: (isOpen: boolean) => void): Followed {
-  const all: Happening[] = [];
-  const listeners = new Set<(happening: Happening) => void>();
+  const all: ActivityEvent[] = [];
+  const listeners = new Set<(event: ActivityEvent) => void>();
   let isOpen = false;
   const source = new EventSource('/api/activity');
   source.addEventListener('open', () => onConnection((isOpen = true)));
@@ -41,10 +41,10 @@ export function followActivity(onConnection: (isOpen: boolean) => void): Followe
     isOpen = false;
   });
   source.addEventListener('message', ({ data }) => {
-    const happening = JSON.parse(data as string) as Happening;
-    all.push(happening);
+    const event = JSON.parse(data as string) as ActivityEvent;
+    all.push(event);
     if (all.length > keptMax) all.splice(0, all.length - keptMax);
-    for (const listener of listeners) listener(happening);
+    for (const listener of listeners) listener(event);
   });
   return {
     all,

@@ -9,7 +9,7 @@ import { configurationView } from './views/configuration.ts';
 import { cronView } from './views/cron.ts';
 import { databaseView } from './views/database.ts';
 import { filesView } from './views/files.ts';
-import { logsView, requestsView } from './views/happenings.ts';
+import { logsView, requestsView } from './views/activity.ts';
 import { queueView } from './views/queue.ts';
 import { stateView } from './views/state.ts';
 import { timersView } from './views/timers.ts';
@@ -120,7 +120,7 @@ async function reload(): Promise<void> {
 }
 
 window.addEventListener('hashchange', () => void reload());
-activity.listen((happening) => {
-  if (happening.type === 'deployed') void reload();
+activity.listen((event) => {
+  if (event.type === 'deployed') void reload();
 });
 void reload();

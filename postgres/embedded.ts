@@ -130,7 +130,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
     void exitOf(child).then((code) => {
       if (stopping !== null || signal.aborted) return;
       deaths = performance.now() - began > 60_000 ? 1 : deaths + 1;
-      options.onTrouble?.('The embedded Postgres died; starting it again', { code, deaths });
+      options.onTrouble?.('Embedded Postgres exited: restarting', { code, deaths });
       void again();
     });
   }

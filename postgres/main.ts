@@ -14,7 +14,7 @@ const get = (name: string): string => process.env[name]?.trim() ?? '';
 let embedded = null as EmbeddedPostgres | null;
 const stopping = new AbortController();
 
-/** One line a happening, in the form of the other processes' logs. */
+/** One line an event, in the form of the other processes' logs. */
 function say(level: 30 | 50, msg: string, fields: Readonly<Record<string, unknown>> = {}): void {
   const line = JSON.stringify({ level, time: Date.now(), name: 'postgres', ...fields, msg });
   const { isTTY } = process.stdout;

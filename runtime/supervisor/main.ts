@@ -29,7 +29,7 @@ import { Services, type ServiceSpec } from './services/services.ts';
 import type { SupervisorState } from './private-port/state.ts';
 
 const EXIT_CONFIGURATION = 78;
-/** Requests a deployment must serve in quarantine to be let back. */
+/** Requests a deployment must serve in quarantine to be released. */
 const REQUESTS_MIN = 3;
 /** Longest path of a Unix socket, and what is added to the folder's. */
 const SOCKET_PATH_MAX = 107 - '/platform-XXXXXX/1234567.link'.length;
@@ -136,7 +136,7 @@ async function start(config: SupervisorConfig): Promise<void> {
       lostRequests += engine.load;
       log.error(
         { engine: engine.id, place: engine.place, code, signal, delayMs, lostRequests: engine.load },
-        'An engine died',
+        'Engine exited',
       );
     },
     onHopeless: (code) => void stop(code),
@@ -166,8 +166,8 @@ async function start(config: SupervisorConfig): Promise<void> {
   ];
   const services = new Services(specs, {
     onDeath: (service, code, signal, delayMs) =>
-      log.error({ service, code, signal, delayMs }, 'A service died; it is started again'),
-    onReady: (service) => log.info({ service }, 'A service is ready'),
+      log.error({ service, code, signal, delayMs }, 'Service exited: restarting'),
+    onReady: (service) => log.info({ service }, 'Service ready'),
   });
 
   /** An engine is gone and has said all it had to say: who did it? */
@@ -186,7 +186,7 @@ async function start(config: SupervisorConfig): Promise<void> {
   function strike(death: Death, apart: string | null): void {
     const struck = quarantine.onDeath(death, apart);
     for (const { deployment, strikes, until, reason } of quarantine.state(Date.now()).quarantine) {
-      if (struck.includes(deployment)) log.warn({ deployment, strikes, until, reason }, 'A deployment is kept apart');
+      if (struck.includes(deployment)) log.warn({ deployment, strikes, until, reason }, 'Deployment quarantined');
     }
     keep();
     tell();
@@ -217,7 +217,7 @@ async function start(config: SupervisorConfig): Promise<void> {
   function pass(): void {
     const free = quarantine.pass(Date.now(), engines.isFull);
     for (const deployment of free)
-      if (engines.quarantined.includes(deployment)) log.info({ deployment }, 'A deployment is let back');
+      if (engines.quarantined.includes(deployment)) log.info({ deployment }, 'Deployment released from quarantine');
     if (free.length > 0) tell();
     else awaitPauseEnd();
     // Only now that no engine sends anything there any more.
@@ -231,11 +231,11 @@ async function start(config: SupervisorConfig): Promise<void> {
       writeLedger(folder, quarantine.ledger);
       written = quarantine.ledger;
     } catch (error) {
-      log.error({ error: (error as Error).message }, 'The crash ledger cannot be written');
+      log.error({ error: (error as Error).message }, 'Crash ledger not written');
     }
   }
 
-  /** Gives a deployment that is kept apart the engine of its own that somebody waits for. */
+  /** Gives a deployment that is quarantined the engine of its own that somebody waits for. */
   function isolate(deployment: string): void {
     const isFull = engines.quarantined.length >= limits.quarantineEnginesMax;
     if (!isFull && quarantine.mayServe(deployment, Date.now())) engines.isolate(deployment);
@@ -247,7 +247,7 @@ async function start(config: SupervisorConfig): Promise<void> {
     const apart = typeof engine.place === 'string' ? engine.place : null;
     if (apart !== null) engines.reunite(apart);
     else if (!engines.recycle(engine)) return;
-    log.warn({ engine: engine.id, place: engine.place, reason, blamed }, 'An engine is replaced');
+    log.warn({ engine: engine.id, place: engine.place, reason, blamed }, 'Engine replaced');
     if (blamed !== null) strike({ blamed, running: [], at: Date.now() }, apart);
   }
 
@@ -257,7 +257,7 @@ async function start(config: SupervisorConfig): Promise<void> {
       engine.measure();
       if (engine.state !== 'listening') continue;
       if (Date.now() - engine.heardAt > SILENCE_MS) {
-        log.error({ engine: engine.id, place: engine.place }, 'An engine says nothing any more; it is ended');
+        log.error({ engine: engine.id, place: engine.place }, 'Engine unresponsive: killed');
         engine.abandon();
         continue;
       }
@@ -290,7 +290,10 @@ async function start(config: SupervisorConfig): Promise<void> {
       const where = { folder, port: claimed.port, domain: config.domain, privateOrigin };
       writeLocalRecord(localRecord, { version: 1, pid: process.pid, ...where, token: localToken, startedAt });
     } catch (error) {
-      log.warn({ error: (error as Error).message }, 'Commands such as `platform deploy` will not find this platform');
+      log.warn(
+        { error: (error as Error).message },
+        'Local record not written: `platform deploy` will not find this platform',
+      );
     }
   }
 
@@ -343,7 +346,7 @@ async function start(config: SupervisorConfig): Promise<void> {
         );
       throw new Error(`The private port cannot be opened on ${settings.host}: ${error.message}`, { cause: error });
     });
-    log.info({ port: privatePort.port, host: settings.host }, 'The private port listens');
+    log.info({ port: privatePort.port, host: settings.host }, 'Private port listening');
   }
 
   const cacheUrl = process.env['CACHE_URL']?.trim() ?? '';

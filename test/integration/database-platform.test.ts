@@ -43,9 +43,7 @@ test('a worker keeps rows in a file of its project, below the data folder', asyn
 test('the database service is started again when it is killed, and nothing is lost', async () => {
   const [service] = (await platform.state()).services;
   process.kill(service?.pid as number, 'SIGKILL');
-  await platform.logged(
-    (line) => line['service'] === 'databases' && line['msg'] === 'A service died; it is started again',
-  );
+  await platform.logged((line) => line['service'] === 'databases' && line['msg'] === 'Service exited: restarting');
   assert.equal(await query('SELECT a FROM t'), '[{"a":"kept"}]');
 });
 

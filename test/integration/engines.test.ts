@@ -108,7 +108,7 @@ test('an engine that finds what it needs away once the platform serves is an eng
   await writeFile(files, 'no folder');
   const [victim] = await serving();
   process.kill(victim!.pid, 'SIGKILL');
-  await platform.logged(({ msg, code }) => msg === 'An engine died' && code === 78);
+  await platform.logged(({ msg, code }) => msg === 'Engine exited' && code === 78);
   await rm(files);
   await rename(`${files}-away`, files);
   await ready();

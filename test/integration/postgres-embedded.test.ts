@@ -112,7 +112,7 @@ test('a server that dies is started again under the same address, with all that 
       [],
     );
     assert.notEqual(postgres.pid, first);
-    assert.deepEqual(troubles.slice(0, 1), ['The embedded Postgres died; starting it again']);
+    assert.deepEqual(troubles.slice(0, 1), ['Embedded Postgres exited: restarting']);
     await sql.close();
     await postgres.stop();
   });

@@ -1,4 +1,4 @@
-// A deployment that kills engines: the supervisor learns whose code it was, keeps it apart, and lets it back.
+// A deployment that kills engines: the supervisor learns whose code it was, quarantines it, and releases it.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
@@ -77,7 +77,7 @@ test('until its pause is over it is refused, with the time to come again', async
   await own.close();
 });
 
-test('it is let back after it has behaved well for a while', async () => {
+test('it is released after it has behaved well for a while', async () => {
   await platform.answers('killer', 'killer is well');
   await until(async () => {
     await platform.fetch('killer');

@@ -253,7 +253,7 @@ function timeout(ms: number): { readonly fired: Promise<'late'>; clear(): void }
 function victim(what: string, { engines, services }: SupervisorState): number | undefined {
   if (what === 'engine') {
     const serving = engines.filter(({ state }) => state === 'listening');
-    // Where its deployment is kept apart after the first kills, the engine that serves it.
+    // Where its deployment is quarantined after the first kills, the engine that serves it.
     return (serving.find(({ role }) => role === 'quarantine') ?? serving[0])?.pid;
   }
   const name = { Postgres: 'postgres', broker: 'broker', 'database service': 'databases' }[what];

@@ -129,10 +129,10 @@ export class ShardProcess {
     const { report, options } = this.#parts;
     if (note?.database !== null && note?.database !== undefined) {
       const what = note.reason === 'time' ? `ran longer than ${note.limitMs} ms` : 'took too much memory';
-      report(`shard ${options.shard} was ended: a statement of ${note.database} ${what}`);
+      report(`shard ${options.shard} killed: statement of ${note.database} ${what}`);
       this.onOverrun(note.database);
     } else if (!this.#closed && note === null)
-      report(`shard ${options.shard} died (${signal ?? `exit code ${code}`}); starting it again`);
+      report(`shard ${options.shard} exited (${signal ?? `exit code ${code}`}): restarting`);
     if (this.#closed || code === EXIT_CONFIGURATION) {
       if (listened) this.#listening = Promise.withResolvers();
       this.#listening.promise.catch(() => {});

@@ -125,7 +125,7 @@ export class OpenFiles {
     const { code, details } = error as { code?: unknown; details?: unknown };
     if (isErrorCode(code)) return [kinds.failure, JSON.stringify([code, details])];
     const { message, errcode } = error as { message?: string; errcode?: number };
-    this.#parts.report(`a database cannot be opened: ${message} (${errcode ?? String(code)})`);
+    this.#parts.report(`database not opened: ${message} (${errcode ?? String(code)})`);
     const reason = errcode !== undefined && (errcode & 0xff) === 13 ? 'the disk is full' : 'its file cannot be opened';
     return [kinds.failure, JSON.stringify(['database_unavailable', { reason }])];
   }

@@ -2,7 +2,7 @@
 // listen. dev.ts writes, events.ts of the dashboard reads.
 
 /** Something that happened. */
-type Happening =
+type ActivityEvent =
   | {
       readonly type: 'request';
       readonly method: string;
@@ -27,11 +27,11 @@ type Happening =
   | { readonly type: 'deployed'; readonly deployment: string };
 
 /** With its number and its time, ms since 1970. */
-export type Noted = Happening & { readonly seq: number; readonly at: number };
+export type Noted = ActivityEvent & { readonly seq: number; readonly at: number };
 
 /** Bounds of it. */
 interface ActivityLimits {
-  /** Happenings that are kept. */
+  /** Events that are kept. */
   readonly recordsMax: number;
   /** Characters of a log line or a path. */
   readonly textCharsMax: number;
@@ -39,7 +39,7 @@ interface ActivityLimits {
 
 /** The memory of what happened. */
 export interface Activity {
-  note(happening: Happening): void;
+  note(event: ActivityEvent): void;
   /** What is kept and came after a number, the oldest first. */
   since(seq: number): readonly Noted[];
   /** Calls back for everything from now on. @returns ends it. */
@@ -53,13 +53,13 @@ export function createActivity(limits: ActivityLimits, now: () => number = Date.
   const cut = (text: string): string =>
     text.length > limits.textCharsMax ? `${text.slice(0, limits.textCharsMax)}…` : text;
   return {
-    note(happening) {
+    note(event) {
       const bounded =
-        happening.type === 'log'
-          ? { ...happening, message: cut(happening.message) }
-          : happening.type === 'request'
-            ? { ...happening, path: cut(happening.path) }
-            : happening;
+        event.type === 'log'
+          ? { ...event, message: cut(event.message) }
+          : event.type === 'request'
+            ? { ...event, path: cut(event.path) }
+            : event;
       const noted: Noted = { ...bounded, seq: ++seq, at: now() };
       kept.push(noted);
       if (kept.length >= limits.recordsMax * 2) kept = kept.slice(-limits.recordsMax);

@@ -7,7 +7,7 @@ import { errorMessage, errorTable, isErrorCode, PlatformError } from '#core/erro
 import { answered, parseObject, type Asked, type DashboardParts, type Route } from './api.ts';
 import { databaseRoutes } from './databases.ts';
 import { objectionTo } from './guard.ts';
-import { keptRoutes } from './kept.ts';
+import { storageRoutes } from './storage.ts';
 import { createPage, pageHeaders } from './page.ts';
 import { projectRoutes } from './project.ts';
 import { rpcRoutes } from './rpc.ts';
@@ -19,7 +19,13 @@ interface Dashboard {
   close(): Promise<void>;
 }
 
-const routes: readonly Route[] = [...projectRoutes, ...databaseRoutes, ...waitingRoutes, ...keptRoutes, ...rpcRoutes];
+const routes: readonly Route[] = [
+  ...projectRoutes,
+  ...databaseRoutes,
+  ...waitingRoutes,
+  ...storageRoutes,
+  ...rpcRoutes,
+];
 const split = routes.map(([method, path, answer]) => ({ method, segments: path.split('/'), answer }));
 const connectionsMax = 200;
 

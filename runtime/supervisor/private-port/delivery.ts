@@ -17,7 +17,7 @@ export interface DeliveryParts {
   readonly state: () => Pick<SupervisorState, 'engines' | 'quarantine'>;
   /** Numbers of serving engines in the order in which a deployment is to be tried on them. */
   readonly homes: (deployment: DeploymentKey, places: readonly number[]) => readonly number[];
-  /** A deployment that is kept apart has something to do, and no engine. */
+  /** A deployment that is quarantined has something to do, and no engine. */
   readonly want?: (deployment: DeploymentKey) => void;
   /** Wall time that an event may take in its engine. */
   readonly eventWallMs: number;

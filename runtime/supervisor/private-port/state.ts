@@ -33,7 +33,7 @@ export interface EngineState {
   readonly socketPath: string;
 }
 
-/** A deployment that is kept apart because it kills engines. */
+/** A deployment that is quarantined because it kills engines. */
 export interface QuarantineState {
   readonly deployment: DeploymentKey;
   /** ISO time. */

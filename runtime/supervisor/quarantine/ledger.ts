@@ -1,4 +1,4 @@
-// The crash ledger: which deployments were running when engines died, and when that is often enough to keep one apart.
+// The crash ledger: which deployments were running when engines died, and when that is often enough to quarantine one.
 // Pure; the supervisor keeps its text in a file, so that a restart forgets nothing.
 import type { DeploymentKey, LedgerEntry } from '../private-port/state.ts';
 
@@ -22,7 +22,7 @@ interface Blame {
 }
 export type Ledger = ReadonlyMap<DeploymentKey, Blame>;
 
-/** Certain deaths after which a deployment is kept apart. */
+/** Certain deaths after which a deployment is quarantined. */
 const EXACT_MAX = 2;
 /** Deaths by an unknown hand it was running at, after which it is. */
 const SUSPECTED_MAX = 3;
@@ -53,7 +53,7 @@ export function strikesOf(ledger: Ledger, deployment: DeploymentKey): number {
   return Math.max(exact, suspected - (SUSPECTED_MAX - EXACT_MAX));
 }
 
-/** Whether it is to be kept apart. */
+/** Whether it is to be quarantined. */
 export function isDangerous(ledger: Ledger, deployment: DeploymentKey): boolean {
   return strikesOf(ledger, deployment) >= EXACT_MAX;
 }

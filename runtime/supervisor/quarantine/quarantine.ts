@@ -1,4 +1,4 @@
-// Who is kept apart because it kills engines, for how long, and when it is let back. Holds the policy and no process:
+// Who is quarantined because it kills engines, for how long, and when it is released. Holds the policy and no process:
 // the supervisor tells it of deaths and of what the quarantine engines do, and asks it before it starts one. Time comes
 // in.
 import type { QuarantinedDeployment } from '../engines/messages.ts';
@@ -19,7 +19,7 @@ interface QuarantinePolicy {
   /** First pause; doubled with every further death. */
   readonly backoffMs: number;
   readonly backoffMsMax: number;
-  /** How long it must serve without a death to be let back. */
+  /** How long it must serve without a death to be released. */
   readonly probationMs: number;
   /** And how many requests. */
   readonly requestsMin: number;
@@ -43,7 +43,7 @@ interface Confined {
   served: number;
 }
 
-/** Deployments that are kept apart. */
+/** Deployments that are quarantined. */
 export class Quarantine {
   #policy: QuarantinePolicy;
   #ledger: Ledger;
@@ -66,7 +66,7 @@ export class Quarantine {
   /**
    * An engine died. @param apart whose quarantine engine it was: then there is no doubt who did it.
    *
-   * @returns deployments that are now paused or kept apart because of it.
+   * @returns deployments that are now paused or quarantined because of it.
    */
   onDeath(death: Death, apart: DeploymentKey | null): DeploymentKey[] {
     const certain = apart === null ? death : { ...death, blamed: apart };
@@ -99,7 +99,7 @@ export class Quarantine {
     return confined !== undefined && confined.apart && confined.until <= now;
   }
 
-  isApart(deployment: DeploymentKey): boolean {
+  isQuarantined(deployment: DeploymentKey): boolean {
     return this.#confined.get(deployment)?.apart === true;
   }
 
@@ -122,7 +122,7 @@ export class Quarantine {
   }
 
   /**
-   * Lets back who behaved well, ends pauses, forgets what is long ago. Returns who is free now.
+   * Releases those that behaved well, ends pauses, forgets what is long ago. Returns who is free now.
    *
    * @param isFull all engines serve and a spare is ready: else a second death would leave nobody to serve, and pauses
    *   go on.

@@ -1,4 +1,4 @@
-// The string that ends any process with V8 in it, until its deployment is kept apart: after its second kill at the
+// The string that ends any process with V8 in it, until its deployment is quarantined: after its second kill at the
 // latest it reaches no engine that serves others.
 import { attacker, type Attack } from '#test/setup/hostile.ts';
 

@@ -29,8 +29,8 @@ test('a statement that overruns begins again in a process of its own, and is end
   assert.deepEqual(await spin, ['SQLITE_INTERRUPT', 'the statement ran longer than 600 ms and was ended']);
   assert.deepEqual(await query(client, 'SELECT count(*) FROM t'), [[0]]);
   assert.deepEqual(reports, [
-    'shard 0 was ended: a statement of shop/main ran longer than 150 ms',
-    'shard 1 was ended: a statement of shop/main ran longer than 600 ms',
+    'shard 0 killed: statement of shop/main ran longer than 150 ms',
+    'shard 1 killed: statement of shop/main ran longer than 600 ms',
   ]);
   assert.equal(
     service.pids().some((pid) => before.includes(pid)),

@@ -297,7 +297,7 @@ test('an engine that was not reached is replaced by the next, one that broke off
   assert.deepEqual([none.status, codeOf(none)], [503, 'no_engine']);
 });
 
-test('a deployment that is kept apart gets its own engine, or has to wait', async (t) => {
+test('a deployment that is quarantined gets its own engine, or has to wait', async (t) => {
   const good = await engine(t, (_request, response) => void response.end('"anybody"'));
   const own = await engine(t, (_request, response) => void response.end('"own"'), {
     role: 'quarantine',

@@ -27,7 +27,7 @@ test('a pause ends after a minute even when engines are still missing', () => {
   assert.deepEqual(quarantine.pass(61_000, false), ['a/d1']);
 });
 
-test('after two it is kept apart, with pauses that double up to a minute', () => {
+test('after two it is quarantined, with pauses that double up to a minute', () => {
   const quarantine = create();
   const waits: number[] = [];
   for (let i = 0; i < 10; i++) {
@@ -35,7 +35,7 @@ test('after two it is kept apart, with pauses that double up to a minute', () =>
     waits.push(quarantine.list(noLink)[0]!.until);
   }
   assert.deepEqual(waits, [1000, 1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000, 60_000]);
-  assert.equal(quarantine.isApart('a/d1'), true);
+  assert.equal(quarantine.isQuarantined('a/d1'), true);
   assert.deepEqual([quarantine.mayServe('a/d1', 59_999), quarantine.mayServe('a/d1', 60_000)], [false, true]);
 });
 
@@ -50,7 +50,7 @@ test('a death of its own engine is its own doing, whatever the signal', () => {
   );
 });
 
-test('it is let back after a minute of good service and some requests', () => {
+test('it is released after a minute of good service and some requests', () => {
   const quarantine = create();
   quarantine.onDeath(death('a/d1', 0), null);
   quarantine.onDeath(death('a/d1', 0), null);
@@ -64,7 +64,7 @@ test('it is let back after a minute of good service and some requests', () => {
   assert.equal(quarantine.state(0).ledger[0]?.exact, 1);
 });
 
-test('one that nobody asks for is let back when its deaths are long ago', () => {
+test('one that nobody asks for is released when its deaths are long ago', () => {
   const quarantine = create();
   quarantine.onDeath(death('a/d1', 0), null);
   quarantine.onDeath(death('a/d1', 0), null);

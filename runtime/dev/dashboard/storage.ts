@@ -224,4 +224,4 @@ const userRoutes: readonly Route[] = [
   ],
 ];
 
-export const keptRoutes: readonly Route[] = [...stateRoutes, ...cacheRoutes, ...fileRoutes, ...userRoutes];
+export const storageRoutes: readonly Route[] = [...stateRoutes, ...cacheRoutes, ...fileRoutes, ...userRoutes];

@@ -1,5 +1,5 @@
 // Requests and events with their times, and log lines, as they come.
-import type { Happening } from '../activity.ts';
+import type { ActivityEvent } from '../activity.ts';
 import { badge, httpBadge, milliseconds, moment, statusBadge, table, type Column } from '../components/display.ts';
 import { button, field } from '../components/controls.ts';
 import { element, fill } from '../components/element.ts';
@@ -7,9 +7,9 @@ import type { Place, View } from './view.ts';
 
 const shownMax = 500;
 
-const columns: readonly Column<Happening>[] = [
+const columns: readonly Column<ActivityEvent>[] = [
   { title: 'Time', cell: ({ at }) => moment(at) },
-  { title: 'What', cell: (happening) => (happening.type === 'request' ? happening.method : happening.kind) },
+  { title: 'What', cell: (event) => (event.type === 'request' ? event.method : event.kind) },
   {
     title: 'Path or name',
     cell: ({ type, path, name, id }) =>
@@ -24,12 +24,12 @@ const columns: readonly Column<Happening>[] = [
   { title: 'Wall', kind: 'number', cell: ({ wallMs }) => milliseconds(wallMs) },
 ];
 
-/** A list of happenings with a filter, drawn at most once a frame. */
+/** A list of events with a filter, drawn at most once a frame. */
 function listing(
   place: Place,
   label: string,
-  matches: (happening: Happening, text: string) => boolean,
-  draw: (found: Happening[]) => Node,
+  matches: (event: ActivityEvent, text: string) => boolean,
+  draw: (found: ActivityEvent[]) => Node,
 ): void {
   const filter = element('input', { type: 'search', name: 'filter', autocomplete: 'off' });
   const list = element('div');
@@ -38,7 +38,7 @@ function listing(
   const redraw = (): void => {
     scheduled = false;
     const text = filter.value.toLowerCase();
-    const found = place.activity.all.filter((happening) => happening.seq > from && matches(happening, text));
+    const found = place.activity.all.filter((event) => event.seq > from && matches(event, text));
     fill(list, draw(found.slice(-shownMax).toReversed()));
   };
   const schedule = (): void => {
