@@ -20,7 +20,7 @@ import { createInvocationIds } from './invocation/invocation-id.ts';
 import type { LogLine } from './invocation/log.ts';
 import { DeploymentCounters } from './metrics/counters.ts';
 import { failed, failureResponse, isFailureCode, ok, type FailureCode, type Outcome } from './invocation/outcome.ts';
-import type { DeploymentConfig } from './deployments/serving.ts';
+import type { DeploymentConfig } from './deployments/config.ts';
 import type { OpenArtifact } from '#deployments/artifact-source.ts';
 import type { Route } from './router/route-table.ts';
 import { assetDecision, type AssetAnswer, type AssetServer } from './assets/assets.ts';

@@ -235,7 +235,7 @@ test('a content-length that is no number is not sent, and the log says so', asyn
     const said = handler.logs.slice(before).filter(({ level }) => level === 'warn');
     assert.deepEqual(
       said.map((line) => line.text),
-      ['The content-length of the response is not sent, since it is no number'],
+      ['Response content-length dropped: not a number'],
     );
     assert.notEqual(said[0]!.invocation, null);
   }

@@ -151,7 +151,7 @@ test('what a handler answers is bounded, since the engine hands it on', async ()
   assert.deepEqual(await handler.deliver('long', 'workflow', run), { outcome: 'worker_threw', result: null });
   await handler.logged(
     'long',
-    /^The event fails: what the handler answers has 10000\d\d characters as JSON, and may have 1000000$/,
+    /^Event failed: what the handler answers has 10000\d\d characters as JSON, and may have 1000000$/,
   );
   assert.equal((await handler.deliver('long', 'workflow', { ...run, input: 900_000 })).outcome, 'ok');
 });

@@ -242,10 +242,10 @@ test('ai: true gives a binding that says that there is no gateway yet; withEnv h
 
 test('a cookie for the hosts of all projects is not sent, and the log names it without its value', async () => {
   assert.equal((await handler.fetch('echo', '/foreign-cookies')).headers['set-cookie'], undefined);
-  const line = await handler.logged('echo', /Cookies are not sent/);
+  const line = await handler.logged('echo', /Cookies dropped/);
   assert.deepEqual(
     [line.level, line.text],
-    ['warn', 'Cookies are not sent, since their Domain is not the host of the request (echo.localhost): "sid"'],
+    ['warn', 'Cookies dropped: Domain is not the host of the request (echo.localhost): "sid"'],
   );
 });
 

@@ -8,7 +8,13 @@ import type { InvocationKind } from '#core/plans.ts';
 import type { Delivery } from '../invocation/delivery.ts';
 import type { InvocationIds } from '../invocation/invocation-id.ts';
 import { eventRecord, thrownIn, type EventRecord } from '../invocation/event-record.ts';
-import { Invocation } from '../invocation/invocation.ts';
+import {
+  Invocation,
+  isHttp,
+  type AnyInvocation,
+  type EventInvocation,
+  type HttpInvocation,
+} from '../invocation/invocation.ts';
 import { StackMapper, type LogLine, type SourceFrame } from '../invocation/log.ts';
 import {
   failed,
@@ -18,17 +24,11 @@ import {
   type FailureResponse,
   type Outcome,
 } from '../invocation/outcome.ts';
-import { Lane, type LaneOwner, type LaneParts } from './lane.ts';
+import type { DeploymentConfig, ServedDeployment } from './config.ts';
+import { Lane, type LaneParts } from './lane.ts';
 import { collectBody } from './request-body.ts';
 import type { Exchange } from '../http/listener.ts';
 import type { ProxyRequestIds } from '../http/request-id.ts';
-import {
-  isHttp,
-  type AnyInvocation,
-  type DeploymentConfig,
-  type EventInvocation,
-  type HttpInvocation,
-} from './serving.ts';
 
 /** One invocation's end, for the log and the counters. */
 export interface RequestRecord {
@@ -86,7 +86,7 @@ export interface DeploymentParts extends LaneParts {
 const EVENTS_MEMORY_SHARE = 0.75;
 
 /** A deployment with whatever isolates serve it now. */
-export class Deployment implements LaneOwner {
+export class Deployment implements ServedDeployment {
   readonly config: DeploymentConfig;
   readonly hostMemory: HostMemory;
   readonly openSockets = { count: 0 };
@@ -188,7 +188,7 @@ export class Deployment implements LaneOwner {
       this.#startPrepared(this.#prepare, invocation, body);
       return;
     }
-    this.#laneOf(invocation).start(invocation, body);
+    this.#laneOf(invocation).serve(invocation, body);
   }
 
   restart(invocation: AnyInvocation): void {

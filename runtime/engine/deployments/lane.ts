@@ -3,9 +3,11 @@
 // scheduled, evicted or condemned for what the other does. deployment.ts makes both.
 import type { HostMemory } from '../bridge/host-memory.ts';
 import type { Part } from '../bridge/protocol.ts';
+import type { AnyInvocation } from '../invocation/invocation.ts';
 import { failed, ok, type Outcome } from '../invocation/outcome.ts';
 import type { Pool, Tenant } from '../isolates/pool.ts';
-import { Serving, type AnyInvocation, type ServingOwner, type ServingParts } from './serving.ts';
+import type { ServedDeployment, ServingParts } from './config.ts';
+import { Serving, type ServingLane } from './serving.ts';
 import { StartPause } from './start-pause.ts';
 
 /** What lanes need beside what serving does. */
@@ -13,21 +15,13 @@ export interface LaneParts extends ServingParts {
   readonly pool: Pool;
 }
 
-/** The deployment a lane belongs to. */
-export interface LaneOwner extends ServingOwner {
-  /** What is held for it outside of its isolates. */
-  readonly hostMemory: HostMemory;
-  /** An invocation that lost its isolate before it had any effect. */
-  restart(invocation: AnyInvocation): void;
-}
-
 /** One way into a deployment, with whatever isolate serves it now. */
-export class Lane implements Tenant {
+export class Lane implements Tenant, ServingLane {
   lastUsedAt = 0;
   readonly conduct = { slowUntil: 0, isBurning: false };
   /** Invocations that wait until the worker may be loaded at all. */
   preparing = 0;
-  #owner: LaneOwner;
+  #deployment: ServedDeployment;
   #parts: LaneParts;
   #memory: HostMemory;
   #serving: Serving | null = null;
@@ -39,10 +33,10 @@ export class Lane implements Tenant {
   #onStarted: ((outcome: Outcome) => void) | null = null;
 
   /** @param memoryShare of what may be held for the deployment outside of its isolates. */
-  constructor(owner: LaneOwner, parts: LaneParts, memoryShare: number) {
-    this.#owner = owner;
+  constructor(deployment: ServedDeployment, parts: LaneParts, memoryShare: number) {
+    this.#deployment = deployment;
     this.#parts = parts;
-    this.#memory = owner.hostMemory.part(memoryShare);
+    this.#memory = deployment.hostMemory.part(memoryShare);
   }
 
   /** Invocations that run or wait, and open WebSockets. */
@@ -74,16 +68,16 @@ export class Lane implements Tenant {
     return this.#serving !== null;
   }
 
-  start(invocation: AnyInvocation, body: Part | null | undefined): void {
+  serve(invocation: AnyInvocation, body: Part | null | undefined): void {
     if (this.#serving === null) {
       const pause = this.#startPause.answer(performance.now());
       if (pause !== null) {
-        this.#owner.end(invocation, pause);
+        this.#deployment.end(invocation, pause);
         return;
       }
       this.#serving = this.#open();
     }
-    this.#serving.start(invocation, body);
+    this.#serving.serve(invocation, body);
   }
 
   /** Starts an isolate ahead of the first request. */
@@ -100,35 +94,32 @@ export class Lane implements Tenant {
   }
 
   #open(): Serving {
-    const serving: Serving = new Serving(this.#owner, this.#parts, this.#parts.pool.take(this), this.#memory, {
-      onRestart: (invocation) => this.#owner.restart(invocation),
-      onReady: () => {
-        this.#startPause.started();
-        this.#onStarted?.(ok);
-      },
-      onStartFailed: (outcome) => this.#startFailed(outcome),
-      onCondemned: () => this.#retire(serving),
-      onGone: () => this.#forget(serving),
-    });
+    const isolate = this.#parts.pool.take(this);
+    const serving = new Serving(this.#deployment, this, this.#parts, isolate, this.#memory);
     // Not before it is known here: it may be gone again before `loadWorker` returns.
     queueMicrotask(() => serving.loadWorker());
     return serving;
   }
 
-  #startFailed(outcome: Outcome & { kind: 'failed' }): void {
+  started(): void {
+    this.#startPause.started();
+    this.#onStarted?.(ok);
+  }
+
+  startFailed(outcome: Outcome & { kind: 'failed' }): void {
     this.#onStarted?.(outcome);
     // An isolate that made room for another was no failure of its worker.
     if (!this.#closed && outcome.details['reason'] !== 'evicted') this.#startPause.failed(outcome, performance.now());
   }
 
-  #retire(serving: Serving): void {
+  retire(serving: Serving): void {
     if (this.#serving === serving) {
       this.#serving = null;
       this.#retired.add(serving);
     }
   }
 
-  #forget(serving: Serving): void {
+  forget(serving: Serving): void {
     this.#retired.delete(serving);
     if (this.#serving === serving) this.#serving = null;
     if (this.#serving === null && this.#retired.size === 0) this.#parts.pool.release(this);

@@ -1,7 +1,7 @@
-// When an entry that nothing ends is given up, with its isolate. Pure; serving.ts counts the looks, handler.ts has them
-// made.
+// When an entry that nothing ends counts as stuck, and its isolate is lost with it. Pure; isolate.ts counts the checks,
+// upkeep.ts has them made.
 
-/** Between two looks at what runs. */
+/** Between two checks of what runs. */
 export const CHECK_MS = 50;
 /**
  * Wall time beside twice the CPU limits of what may run in an entry: others run too, and its limits would have ended it
@@ -10,13 +10,13 @@ export const CHECK_MS = 50;
 const SPARE_MS = 5000;
 
 /**
- * Looks at one entry before it is given up; infinite where something in it has no CPU limit.
+ * Checks of one entry until it counts as stuck; infinite where something in it has no CPU limit.
  *
  * @param limitsMs CPU limits of what may run in it, 0 for none. Of invocations the longest counts, since each is
- *   charged by itself.
+ * charged by itself.
  * @param startupMs limit of the top level where that runs in it too.
  * @example
- * looksBeforeGivingUp([1000, 1000], null); // 140: 7 s
+ * checksUntilStuck([1000, 1000], null); // 140: 7 s
  */
 export function checksUntilStuck(limitsMs: Iterable<number>, startupMs: number | null): number {
   let longestMs = 0;

@@ -2,8 +2,9 @@
 // plain fields and no closures.
 import { PlatformError } from '#core/errors.ts';
 import type { InvocationKind } from '#core/plans.ts';
+import type { Exchange } from '../http/listener.ts';
+import type { Delivery } from './delivery.ts';
 import type { InvocationIds } from './invocation-id.ts';
-import type { Outcome } from './outcome.ts';
 import { traceFrom, type TraceContext } from './trace.ts';
 
 /** How far an invocation is. `answered`: the response is out, `waitUntil` or its stream goes on. */
@@ -54,7 +55,6 @@ export class Invocation<Answer> {
   isSocketOpen = false;
   /** From when its wall time counts, in ms of `performance.now()`. */
   wallFrom: number;
-  outcome: Outcome | null = null;
   #subrequestsMax: number;
   #ids: InvocationIds;
   #number: number;
@@ -131,4 +131,15 @@ export class Invocation<Answer> {
     for (const run of this.#atEnd) run();
     this.#atEnd = null;
   }
+}
+
+/** An invocation that an HTTP request waits for. */
+export type HttpInvocation = Invocation<Exchange>;
+/** An invocation of an event that is no request. */
+export type EventInvocation = Invocation<Delivery>;
+export type AnyInvocation = HttpInvocation | EventInvocation;
+
+/** Whether a request waits for it. */
+export function isHttp(invocation: AnyInvocation): invocation is HttpInvocation {
+  return invocation.kind === 'http';
 }

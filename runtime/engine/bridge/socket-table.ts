@@ -1,0 +1,89 @@
+// The WebSockets of one isolate by number: those its worker answered requests with, and those it opened. Bounds them,
+// and counts what their peers have not taken. Used by link.ts.
+import { PlatformError } from '#core/errors.ts';
+import type { HeldBytes, HostMemory } from './host-memory.ts';
+import { BridgedSocket, type SocketParts } from './sockets.ts';
+
+/** What a socket takes beside the bytes that wait in it. */
+const SOCKET_BYTES = 16 * 1024;
+
+/** What a table is made of. */
+export interface SocketTableParts extends Omit<SocketParts, 'held' | 'recount' | 'message'> {
+  readonly limits: SocketParts['limits'] & { readonly webSocketsMax: number };
+  readonly memory: HostMemory;
+  /** Open WebSockets of all isolates of the deployment. */
+  readonly openSockets: { count: number };
+  /** Puts a message of an invocation's socket into the next entry. */
+  readonly message: (id: number, owner: number, data: Parameters<SocketParts['message']>[1]) => void;
+}
+
+export class SocketTable {
+  #parts: SocketTableParts;
+  #socketParts: SocketParts;
+  // A Map: the numbers are the guest's.
+  #sockets = new Map<number, BridgedSocket>();
+  /** What the peers of all sockets have not taken, as of each one's last message. */
+  #held: HeldBytes;
+
+  constructor(parts: SocketTableParts) {
+    this.#parts = parts;
+    this.#held = parts.memory.count();
+    this.#socketParts = {
+      limits: parts.limits,
+      held: this.#held,
+      recount: () => {
+        this.#held.bytes = 0;
+        for (const socket of this.#sockets.values()) socket.count();
+      },
+      message: (id, data) => parts.message(id, this.#sockets.get(id)?.owner ?? 0, data),
+      failed: parts.failed,
+      closed: (id, code, reason, clean) => {
+        this.forget(id);
+        parts.closed(id, code, reason, clean);
+      },
+      worked: parts.worked,
+      log: parts.log,
+    };
+  }
+
+  get(id: number): BridgedSocket | undefined {
+    return this.#sockets.get(id);
+  }
+
+  /**
+   * @param owner the invocation it ends with; 0: none.
+   * @throws {PlatformError} `websocket_limit_exceeded`, `invalid_argument`, `host_memory_exceeded`.
+   */
+  open(id: number, owner: number): BridgedSocket {
+    const { limits, openSockets, memory } = this.#parts;
+    if (openSockets.count >= limits.webSocketsMax)
+      throw new PlatformError('websocket_limit_exceeded', { limit: limits.webSocketsMax });
+    if (this.#sockets.has(id)) throw new PlatformError('invalid_argument', { reason: 'The socket is open already' });
+    memory.reserve(SOCKET_BYTES, 'A WebSocket');
+    const socket = new BridgedSocket(id, owner, this.#socketParts);
+    this.#sockets.set(id, socket);
+    openSockets.count++;
+    return socket;
+  }
+
+  /** Takes back what `open` gave, when there is no connection after all. */
+  forget(id: number): void {
+    if (!this.#sockets.delete(id)) return;
+    this.#parts.memory.release(SOCKET_BYTES);
+    this.#parts.openSockets.count--;
+  }
+
+  /** Closes those of an invocation, or all. */
+  close(code: number, reason: string, owner?: number): void {
+    if (this.#sockets.size === 0) return;
+    for (const socket of this.#sockets.values())
+      if (owner === undefined || socket.owner === owner) socket.close(code, reason);
+  }
+
+  /** The isolate is gone: peers get a code, the guest hears nothing any more. */
+  abandon(code: number, reason: string): void {
+    for (const socket of this.#sockets.values()) socket.abandon(code, reason);
+    for (const id of this.#sockets.keys()) this.forget(id);
+    this.#held.bytes = 0;
+  }
+}

@@ -1,0 +1,57 @@
+// What a deployment runs, and what the files of this folder need to serve it. handler.ts makes both; types only.
+import type { Limits } from '#core/limits.ts';
+import type { Plan } from '#core/plans.ts';
+import type { HostFunctions } from '../bridge/host-calls.ts';
+import type { HostMemory } from '../bridge/host-memory.ts';
+import type { Exchange } from '../http/listener.ts';
+import type { AnyInvocation } from '../invocation/invocation.ts';
+import type { LogLine } from '../invocation/log.ts';
+import type { Outcome } from '../invocation/outcome.ts';
+import type { DeploymentCounters, EngineCounters } from '../metrics/counters.ts';
+
+/** What a deployment runs. */
+export interface DeploymentConfig {
+  readonly id: string;
+  readonly project: string;
+  readonly plan: Plan;
+  readonly vars: Readonly<Record<string, string>>;
+  /** Binding name -> kind. */
+  readonly bindings: Readonly<Record<string, string>>;
+  /** The bundle and its hash. */
+  readonly code: () => { readonly code: string; readonly hash: string };
+  readonly sourceMap: () => string | null;
+  /**
+   * To be done before its worker is loaded: its migrations. Null when there is nothing, or no more. It rejects with a
+   * PlatformError.
+   */
+  readonly prepare?: (() => Promise<void>) | null;
+}
+
+/** What serving needs beside its isolate. */
+export interface ServingParts {
+  /** Of the deployment. */
+  readonly counters: DeploymentCounters;
+  readonly engineCounters: EngineCounters;
+  readonly hostFunctions: HostFunctions;
+  readonly limits: Limits;
+  /** Headers as the worker gets them: with its client's true address. */
+  readonly clientHeaders: (headerBlock: string, remoteAddress: string) => string;
+  /** Scheme that workers see in `request.url`. */
+  readonly protocol: 'http' | 'https';
+  /** A fetch handler that called `passThroughOnException` threw: true when the request was answered otherwise. */
+  readonly passThrough: (exchange: Exchange, deployment: DeploymentConfig) => boolean;
+}
+
+/** The deployment that is served. */
+export interface ServedDeployment {
+  readonly config: DeploymentConfig;
+  /** What is held for it outside of its isolates. */
+  readonly hostMemory: HostMemory;
+  /** Open WebSockets in all its isolates. */
+  readonly openSockets: { count: number };
+  /** Ends an invocation: the response where none is out yet, the log, the record. */
+  end(invocation: AnyInvocation, outcome: Outcome, now?: number): void;
+  log(level: LogLine['level'], text: string, invocation: AnyInvocation | null): void;
+  /** Runs an invocation again that lost its isolate before it had any effect. */
+  restart(invocation: AnyInvocation): void;
+}

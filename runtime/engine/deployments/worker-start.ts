@@ -1,0 +1,97 @@
+// The start of a worker in its isolate: its code is read and given to the first entry, and the guest says how its top
+// level went. Made by serving.ts, which acts on it. The pause after a start that failed: start-pause.ts.
+import { errorMessage, type ErrorDetails } from '#core/errors.ts';
+import type { Link } from '../bridge/link.ts';
+import { failed, isFailureCode, type Outcome } from '../invocation/outcome.ts';
+import type { IsolateEvents, WorkerIsolate } from '../isolates/isolate.ts';
+import type { ServedDeployment, ServingParts } from './config.ts';
+
+type Failed = Outcome & { kind: 'failed' };
+
+/** What a start is made of. */
+export interface WorkerStartParts {
+  readonly deployment: ServedDeployment;
+  readonly limits: ServingParts['limits'];
+  readonly isolate: WorkerIsolate;
+  readonly link: Link;
+  readonly onReady: () => void;
+  readonly onFailed: (outcome: Failed) => void;
+}
+
+export class WorkerStart {
+  #parts: WorkerStartParts;
+  #topLevelTimer: NodeJS.Timeout | undefined;
+  /** The entry being read answered: while a top-level `await` is pending, every other entry makes us ask again. */
+  #isAnswered = false;
+
+  constructor(parts: WorkerStartParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Reads the worker's code and gives it to the isolate, before the first entry; every way this can fail ends what
+   * waits.
+   */
+  load(events: IsolateEvents): void {
+    const { deployment, limits, isolate, link } = this.#parts;
+    const { config } = deployment;
+    try {
+      const worker = {
+        ...config.code(),
+        vars: config.vars,
+        bindings: config.bindings,
+        cpuLimitMs: limits.cpu.http[config.plan],
+        owner: `${config.project}/${config.id}`,
+      };
+      isolate.load(worker, link.records, events);
+    } catch (error) {
+      const { code, details, message } = error as { code?: unknown; details?: ErrorDetails; message: string };
+      if (typeof code === 'string' && isFailureCode(code)) {
+        this.#fail(failed(code, details));
+      } else {
+        deployment.log('error', String((error as Error).stack ?? message), null);
+        this.#parts.onFailed(failed('internal'));
+      }
+    }
+  }
+
+  /** An entry's answer follows. */
+  beginReading(): void {
+    this.#isAnswered = false;
+  }
+
+  /** All of it is read, and the worker does not serve yet. */
+  endReading(): void {
+    if (!this.#isAnswered) this.#parts.link.start();
+  }
+
+  /** The guest says how far the top level is. */
+  answered(state: string, reason: string): void {
+    this.#isAnswered = true;
+    const { startupCpuMs, startupWallMs, isolateMemoryMb } = this.#parts.limits;
+    if (state === 'ready') {
+      this.close();
+      this.#parts.onReady();
+    } else if (state === 'pending') {
+      this.#topLevelTimer ??= setTimeout(() => {
+        this.#fail(
+          failed('worker_start_failed', { reason: `a top-level await did not settle within ${startupWallMs} ms` }),
+        );
+      }, startupWallMs);
+    } else if (state === 'syntax') this.#fail(failed('worker_syntax_error', { reason }));
+    else if (state === 'cpu') this.#fail(failed('startup_cpu_limit_exceeded', { limitMs: startupCpuMs }));
+    else if (state === 'memory') this.#fail(failed('memory_limit_exceeded', { limitMb: isolateMemoryMb }));
+    else if (state === 'no-handler') this.#fail(failed('no_fetch_handler'));
+    else this.#fail(failed('worker_start_failed', { reason }));
+  }
+
+  #fail(outcome: Failed): void {
+    this.#parts.deployment.log('error', errorMessage(outcome.code, outcome.details), null);
+    this.#parts.onFailed(outcome);
+  }
+
+  /** It serves, or is gone. */
+  close(): void {
+    clearTimeout(this.#topLevelTimer);
+  }
+}
