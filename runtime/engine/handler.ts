@@ -15,7 +15,7 @@ import { createClientHeaders } from './http/client-address.ts';
 import type { Exchange } from './http/listener.ts';
 import { hostNotFound } from './http/pages.ts';
 import { publicOrigin } from './http/public-origin.ts';
-import { signedFilesPath } from './http/signed-files.ts';
+import { SIGNED_FILES_PATH } from './http/signed-files.ts';
 import type { DeliveryEnd } from './invocation/delivery.ts';
 import type { LogLine } from './invocation/log.ts';
 import { failed, failureResponse, isFailureCode, ok, type FailureCode, type Outcome } from './invocation/outcome.ts';
@@ -151,7 +151,7 @@ export function createHandler(parts: HandlerParts): Handler {
         return;
       }
     }
-    if (parts.signedFiles !== null && exchange.target.startsWith(signedFilesPath)) {
+    if (parts.signedFiles !== null && exchange.target.startsWith(SIGNED_FILES_PATH)) {
       parts.signedFiles.serve(exchange, parts.namespaceOf(route.project));
       return;
     }

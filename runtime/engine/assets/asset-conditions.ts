@@ -19,7 +19,7 @@ export function isMatch(header: string, etag: string): boolean {
 /** Forms that a client takes, the one it wants most first. */
 export type EncodingOrder = readonly (AssetEncoding | 'identity')[];
 
-const plainOnly: EncodingOrder = ['identity'];
+const PLAIN_ONLY: EncodingOrder = ['identity'];
 
 /**
  * The order in which an Accept-Encoding takes the codings that files come in (RFC 9110 12.5.3). Of those with one
@@ -29,7 +29,7 @@ const plainOnly: EncodingOrder = ['identity'];
  * @example encodingOrder('gzip;q=0.5, br;q=1.0') // ['br', 'gzip', 'identity']
  */
 export function encodingOrder(header: string | null): EncodingOrder {
-  if (header === null) return plainOnly;
+  if (header === null) return PLAIN_ONLY;
   const weights = new Map<string, number>();
   for (const member of header.toLowerCase().split(',')) {
     const [, coding, q = '1'] = /^\s*([a-z0-9*_.+-]+)\s*(?:;\s*q\s*=\s*([01](?:\.\d{0,3})?)\s*)?$/.exec(member) ?? [];
@@ -57,11 +57,11 @@ type RangeResult =
   | { readonly kind: 'parts'; readonly parts: readonly FilePart[] }
   | { readonly kind: 'unsatisfiable' };
 
-const whole: RangeResult = { kind: 'whole' };
+const WHOLE: RangeResult = { kind: 'whole' };
 /** Ranges in one request; more are a way to make a server work, and get the whole (RFC 9110 17.15). */
-const rangesMax = 16;
+const RANGES_MAX = 16;
 /** Parts that lie closer are one: less to send than what would stand between them. */
-const gapBytesMax = 80;
+const GAP_BYTES_MAX = 80;
 
 /**
  * The ranges of bytes that a request asks for, parts that overlap or nearly touch joined. Other units and malformed
@@ -71,15 +71,15 @@ const gapBytesMax = 80;
  * // { kind: 'parts', parts: [{ start: 0, end: 100 }, { start: 500, end: 600 }] }
  */
 export function requestedRange(range: string | null, ifRange: string | null, etag: string, bytes: number): RangeResult {
-  if (range === null || (ifRange !== null && ifRange.trim() !== etag)) return whole;
+  if (range === null || (ifRange !== null && ifRange.trim() !== etag)) return WHOLE;
   const list = /^bytes=(.*)$/i.exec(range)?.[1]?.split(',');
-  if (list === undefined || list.length > rangesMax) return whole;
+  if (list === undefined || list.length > RANGES_MAX) return WHOLE;
   const asked: FilePart[] = [];
   for (const member of list) {
     const match = /^\s*(\d*)\s*-\s*(\d*)\s*$/.exec(member);
-    if (match === null) return whole;
+    if (match === null) return WHOLE;
     const [, from, to] = match as unknown as [string, string, string];
-    if (from === '' ? to === '' : to !== '' && Number(to) < Number(from)) return whole;
+    if (from === '' ? to === '' : to !== '' && Number(to) < Number(from)) return WHOLE;
     const start = from === '' ? Math.max(0, bytes - Number(to)) : Number(from);
     const end = from === '' || to === '' ? bytes : Math.min(Number(to) + 1, bytes);
     if (start < end) asked.push({ start, end });
@@ -88,7 +88,7 @@ export function requestedRange(range: string | null, ifRange: string | null, eta
   const parts: FilePart[] = [];
   for (const part of asked.toSorted((a, b) => a.start - b.start)) {
     const last = parts.at(-1);
-    if (last === undefined || part.start > last.end + gapBytesMax) parts.push(part);
+    if (last === undefined || part.start > last.end + GAP_BYTES_MAX) parts.push(part);
     else parts[parts.length - 1] = { start: last.start, end: Math.max(last.end, part.end) };
   }
   return { kind: 'parts', parts };

@@ -28,10 +28,10 @@ import type { Exchange } from '../http/listener.ts';
 export { assetDecision, type AssetRequest } from './asset-rules.ts';
 
 /** Files up to this size are sent whole and kept in memory. */
-const smallBytesMax = 64 * 1024;
+const SMALL_BYTES_MAX = 64 * 1024;
 /** Memory for them, of all deployments together. */
-const cacheBytesMax = 64 * 1024 * 1024;
-const chunkBytes = 64 * 1024;
+const CACHE_BYTES_MAX = 64 * 1024 * 1024;
+const CHUNK_BYTES = 64 * 1024;
 
 /** A request whose host is known: rules may depend on it. */
 interface HostedRequest extends AssetRequest {
@@ -122,13 +122,13 @@ interface Known {
 }
 
 /** Pages of an artifact that are remembered, at least those without header rules. */
-const pagesMax = 2000;
+const PAGES_MAX = 2000;
 /** Different Accept-Encoding values that are remembered; browsers send a few. */
-const ordersMax = 256;
+const ORDERS_MAX = 256;
 
 export function createAssetServer(options: { readonly cacheBytesMax?: number } = {}): AssetServer {
   const known = new WeakMap<OpenArtifact, Known>();
-  const room = options.cacheBytesMax ?? cacheBytesMax;
+  const room = options.cacheBytesMax ?? CACHE_BYTES_MAX;
   const orders = new Map<string, EncodingOrder>();
   const cached: StoredFile[] = [];
   let cachedBytes = 0;
@@ -192,7 +192,7 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
       encodings[encoding] ? form(encoding, encodings[encoding]) : null;
     const page = { key, identity: form(null, file), br: encoded('br'), gzip: encoded('gzip') };
     // Placeholders in values make as many pages as there are paths.
-    if (of.pages.size >= pagesMax && changes !== null) of.pages.clear();
+    if (of.pages.size >= PAGES_MAX && changes !== null) of.pages.clear();
     of.pages.set(name, page);
     return page;
   }
@@ -204,7 +204,7 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
     if (header === null || (request.method === 'GET' && request.header('range') !== null)) return page.identity;
     let order = orders.get(header);
     if (order === undefined) {
-      if (orders.size === ordersMax) orders.clear();
+      if (orders.size === ORDERS_MAX) orders.clear();
       orders.set(header, (order = encodingOrder(header)));
     }
     for (const encoding of order) {
@@ -332,7 +332,7 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
       yield tail!;
       return;
     }
-    if (file.total <= smallBytesMax) {
+    if (file.total <= SMALL_BYTES_MAX) {
       file.used = true;
       const bytes = file.content ?? (await load(file));
       if (end > start) yield bytes.subarray(start, end);
@@ -345,7 +345,7 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
       if ((await handle.stat()).size !== file.total) throw corrupt(file, 'does not have its size');
       for (let at = start; at < end;) {
         const { bytesRead, buffer } = await handle.read(
-          Buffer.allocUnsafeSlow(Math.min(chunkBytes, end - at)),
+          Buffer.allocUnsafeSlow(Math.min(CHUNK_BYTES, end - at)),
           0,
           undefined,
           at,

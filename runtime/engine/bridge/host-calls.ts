@@ -104,7 +104,7 @@ export interface HostFunctions {
 }
 
 // Names that a host function's error may have in the guest; everything else is an internal error that says nothing.
-const guestNames = new Set([
+const GUEST_NAMES = new Set([
   'TypeError',
   'RangeError',
   'SyntaxError',
@@ -124,7 +124,7 @@ const guestNames = new Set([
 export function toFailure(error: unknown): Failure {
   const { code, name, message } = (error ?? {}) as { code?: unknown; name?: unknown; message?: unknown };
   if (isErrorCode(code)) return { code, name: guestName(code), message: String(message) };
-  if (typeof name === 'string' && guestNames.has(name)) return { code: name, name, message: String(message) };
+  if (typeof name === 'string' && GUEST_NAMES.has(name)) return { code: name, name, message: String(message) };
   return { code: 'internal', name: 'Error', message: errorTable.internal.message };
 }
 

@@ -31,10 +31,10 @@ interface ReceivedRequest {
 }
 
 // States of the response. `flushing`: ended by the handler, not all of it sent.
-const open = 0;
-const streaming = 1;
-const flushing = 2;
-const ended = 3;
+const OPEN = 0;
+const STREAMING = 1;
+const FLUSHING = 2;
+const ENDED = 3;
 
 export class ReceivedExchange implements Exchange {
   readonly method: string;
@@ -52,7 +52,7 @@ export class ReceivedExchange implements Exchange {
   readonly #link: EngineLink;
   readonly #heads: HeadCache;
   readonly #onOver: (id: number) => void;
-  #state = open;
+  #state = OPEN;
   #sink: BodySink | null = null;
   #paused = false;
   /** Body that came while the reader pauses. */
@@ -83,21 +83,21 @@ export class ReceivedExchange implements Exchange {
   }
 
   readBody(sink: BodySink): void {
-    if (this.#state >= flushing || this.#sink !== null) return;
+    if (this.#state >= FLUSHING || this.#sink !== null) return;
     this.#sink = sink;
     if (this.bodyBytes === 0) sink.end();
     else this.#link.say(READ_BODY, this.#id);
   }
 
   resumeBody(): void {
-    if (!this.#paused || this.#state >= flushing) return;
+    if (!this.#paused || this.#state >= FLUSHING) return;
     this.#paused = false;
     while (this.#held.length > 0 && !this.#paused) this.#give(this.#held.shift()!);
     if (this.#heldEnd && !this.#paused) this.#sink?.end();
   }
 
   send(status: number, headerBlock: string, body: string | Uint8Array | null): void {
-    if (this.#state !== open) return;
+    if (this.#state !== OPEN) return;
     const head = this.#checkedHead(status, headerBlock);
     const { writer } = this.#link;
     if (body !== null && !hasBody(this.method, status)) {
@@ -121,7 +121,7 @@ export class ReceivedExchange implements Exchange {
       this.#head(BEGIN, status, withLength(head, bytes.byteLength), 0);
       writer.end();
       this.#tail = bytes;
-      this.#state = flushing;
+      this.#state = FLUSHING;
       this.#push();
       this.#countUnsent();
       return;
@@ -131,16 +131,16 @@ export class ReceivedExchange implements Exchange {
   }
 
   begin(status: number, headerBlock: string): void {
-    if (this.#state !== open) return;
+    if (this.#state !== OPEN) return;
     this.#checkedHead(status, headerBlock);
     this.#head(BEGIN, status, headerBlock, 0);
     this.#link.writer.end();
     this.#link.flush();
-    this.#state = streaming;
+    this.#state = STREAMING;
   }
 
   write(chunk: Uint8Array | string): boolean {
-    if (this.#state !== streaming || chunk.length === 0) return true;
+    if (this.#state !== STREAMING || chunk.length === 0) return true;
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
     for (let at = 0; at < bytes.byteLength; at += WINDOW_BYTES) this.#chunk(bytes.subarray(at, at + WINDOW_BYTES));
     this.#waits = this.#credit <= 0;
@@ -148,7 +148,7 @@ export class ReceivedExchange implements Exchange {
   }
 
   end(): void {
-    if (this.#state !== streaming) return;
+    if (this.#state !== STREAMING) return;
     this.#link.say(END, this.#id);
     this.#over();
   }
@@ -159,27 +159,27 @@ export class ReceivedExchange implements Exchange {
   }
 
   destroy(): void {
-    if (this.#state === ended) return;
+    if (this.#state === ENDED) return;
     this.#link.say(CUT, this.#id);
     this.#over();
   }
 
   /** From the other engine: */
   body(bytes: Uint8Array): void {
-    if (this.#sink === null || this.#state >= flushing) return;
+    if (this.#sink === null || this.#state >= FLUSHING) return;
     if (this.#paused) this.#held.push(bytes);
     else this.#give(bytes);
   }
 
   bodyEnd(): void {
-    if (this.#sink === null || this.#state >= flushing) return;
+    if (this.#sink === null || this.#state >= FLUSHING) return;
     if (this.#paused || this.#held.length > 0) this.#heldEnd = true;
     else this.#sink.end();
   }
 
   credit(bytes: number): void {
     this.#credit += bytes;
-    if (this.#state === flushing) this.#push();
+    if (this.#state === FLUSHING) this.#push();
     else if (this.#waits && this.#credit > 0) {
       this.#waits = false;
       this.onDrain?.();
@@ -187,16 +187,16 @@ export class ReceivedExchange implements Exchange {
   }
 
   abort(): void {
-    if (this.#state === ended) return;
+    if (this.#state === ENDED) return;
     const before = this.#state;
     this.#over();
-    if (before !== flushing) this.onAbort?.();
+    if (before !== FLUSHING) this.onAbort?.();
   }
 
   #give(bytes: Uint8Array): void {
     this.#taken += bytes.byteLength;
     if (!this.#sink!.chunk(bytes)) this.#paused = true;
-    if (this.#state < flushing && this.#taken >= WINDOW_BYTES / 4) {
+    if (this.#state < FLUSHING && this.#taken >= WINDOW_BYTES / 4) {
       this.#link.sayNumber(CREDIT, this.#id, this.#taken);
       this.#taken = 0;
     }
@@ -237,7 +237,7 @@ export class ReceivedExchange implements Exchange {
   }
 
   #over(): void {
-    this.#state = ended;
+    this.#state = ENDED;
     this.#tail = null;
     if (this.#unsent !== null) this.#unsent.bytes = 0;
     this.#held.length = 0;

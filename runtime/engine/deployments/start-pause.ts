@@ -7,7 +7,7 @@ type Failure = Outcome & { kind: 'failed' };
 const FIRST_MS = 1000;
 const MOST_MS = 60_000;
 /** What costs little, or is mended by waiting for another service, is tried again at once. */
-const costly: ReadonlySet<string> = new Set([
+const COSTLY: ReadonlySet<string> = new Set([
   'startup_cpu_limit_exceeded',
   'memory_limit_exceeded',
   'isolate_replaced',
@@ -20,7 +20,7 @@ export class StartPause {
 
   /** A start has failed. Each further one makes the pause twice as long. */
   failed(outcome: Failure, now: number): void {
-    if (!costly.has(outcome.code)) return;
+    if (!COSTLY.has(outcome.code)) return;
     this.#until = now + Math.min(MOST_MS, FIRST_MS * 2 ** this.#failures++);
     this.#outcome = outcome;
   }

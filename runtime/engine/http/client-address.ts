@@ -7,7 +7,7 @@ import { BlockList, isIP, isIPv4 } from 'node:net';
 type ClientHeaders = (headerBlock: string, remoteAddress: string) => string;
 
 /** Headers that state the client's address: replaced in every request. */
-const addressNames = new Set([
+const ADDRESS_NAMES = new Set([
   'cf-connecting-ip',
   'cf-connecting-ipv6',
   'fastly-client-ip',
@@ -19,7 +19,7 @@ const addressNames = new Set([
   'x-real-ip',
 ]);
 /** Headers that state what the client asked a proxy for: only a trusted one's are handed on. */
-const proxyNames = new Set([
+const PROXY_NAMES = new Set([
   'x-forwarded-host',
   'x-forwarded-port',
   'x-forwarded-proto',
@@ -28,7 +28,7 @@ const proxyNames = new Set([
 ]);
 
 /** Addresses that are remembered; clients beyond cost a few microseconds. */
-const rememberedMax = 1000;
+const REMEMBERED_MAX = 1000;
 
 /**
  * @param trustedProxies addresses and CIDR ranges, checked by {@link proxyProblem}
@@ -43,7 +43,7 @@ export function createClientHeaders(trustedProxies: readonly string[]): ClientHe
   return (block, remoteAddress) => {
     let added = remembered.get(remoteAddress);
     if (added === undefined) {
-      if (remembered.size === rememberedMax) remembered.clear();
+      if (remembered.size === REMEMBERED_MAX) remembered.clear();
       added =
         trustedProxies.length > 0 && isIP(remoteAddress) !== 0 && isTrusted(remoteAddress)
           ? null
@@ -51,11 +51,12 @@ export function createClientHeaders(trustedProxies: readonly string[]): ClientHe
       remembered.set(remoteAddress, added);
     }
     if (added === null)
-      return withoutClaims(block, addressNames) + addressFields(clientBehind(block, remoteAddress, isTrusted));
+      return withoutClaims(block, ADDRESS_NAMES) + addressFields(clientBehind(block, remoteAddress, isTrusted));
     // Nearly all requests claim nothing, and two searches are cheaper than taking the block apart.
     return (
-      (block.includes('forwarded') || block.includes('-ip') ? withoutClaims(block, addressNames, proxyNames) : block) +
-      added
+      (block.includes('forwarded') || block.includes('-ip')
+        ? withoutClaims(block, ADDRESS_NAMES, PROXY_NAMES)
+        : block) + added
     );
   };
 }

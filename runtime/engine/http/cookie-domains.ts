@@ -4,11 +4,11 @@
 import { isIP } from 'node:net';
 
 /** Attributes as browsers see them: after a semicolon, in any case, quoted or not; the name of a cookie is none. */
-const domainAttribute = /;\s*domain\s*=([^;]*)/gi;
+const DOMAIN_ATTRIBUTE = /;\s*domain\s*=([^;]*)/gi;
 
 /** Whether a `set-cookie` header says for which hosts it is. */
 export function namesDomain(cookie: string): boolean {
-  return cookie.includes(';') && cookie.search(domainAttribute) >= 0;
+  return cookie.includes(';') && cookie.search(DOMAIN_ATTRIBUTE) >= 0;
 }
 
 /**
@@ -23,7 +23,7 @@ export function namesDomain(cookie: string): boolean {
 export function isOwnCookie(cookie: string, host: string, platform: readonly string[]): boolean {
   const own = host.replace(/:\d*$/, '').replace(/\.$/, '');
   const mayNameParent = isIP(own) === 0 && !platform.some((name) => own === name || own.endsWith(`.${name}`));
-  for (const [, value] of cookie.matchAll(domainAttribute)) {
+  for (const [, value] of cookie.matchAll(DOMAIN_ATTRIBUTE)) {
     const text = value!.trim().toLowerCase();
     // Without a value it is as if it were not there.
     if (text === '') continue;

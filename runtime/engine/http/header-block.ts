@@ -8,10 +8,10 @@ import { namesDomain, ownCookies } from './cookie-domains.ts';
  * Names in lower case, values of visible Latin-1, spaces and tabs: no CR, LF or NUL can be in either. One linear pass
  * over the block is much cheaper than a check per header.
  */
-const legalBlock = /^(?:[a-z0-9!#$%&'*+\-.^_`|~]+\0[\t\x20-\x7e\x80-\xff]*\0)*$/;
+const LEGAL_BLOCK = /^(?:[a-z0-9!#$%&'*+\-.^_`|~]+\0[\t\x20-\x7e\x80-\xff]*\0)*$/;
 
 /** Longest response block: what every client takes ends far below. */
-const blockCharsMax = 256 * 1024;
+const BLOCK_CHARS_MAX = 256 * 1024;
 
 /** Headers of one connection, which no request hands on and no response of a worker sets. All names in lower case. */
 export function isHopByHop(name: string): boolean {
@@ -93,9 +93,9 @@ export interface ResponseHead {
  *   `content-length`, which is said.
  */
 function responseHead(block: string): ResponseHead {
-  if (block.length > blockCharsMax)
-    throw new PlatformError('illegal_response', { what: `header block of more than ${blockCharsMax} bytes` });
-  if (!legalBlock.test(block)) throw new PlatformError('illegal_response', { what: illegalHeader(block) });
+  if (block.length > BLOCK_CHARS_MAX)
+    throw new PlatformError('illegal_response', { what: `header block of more than ${BLOCK_CHARS_MAX} bytes` });
+  if (!LEGAL_BLOCK.test(block)) throw new PlatformError('illegal_response', { what: illegalHeader(block) });
   const pairs: string[] = [];
   let lines = '';
   let hasDate = false;
@@ -112,7 +112,7 @@ function responseHead(block: string): ResponseHead {
     if (isHopByHop(name)) continue;
     if (name === 'content-length') {
       const bytes = /^\d{1,15}$/.test(value) ? Number(value) : -1;
-      if (bytes < 0) throw new PlatformError('illegal_response', { what: noLength });
+      if (bytes < 0) throw new PlatformError('illegal_response', { what: NO_LENGTH });
       if (declaredBytes >= 0 && declaredBytes !== bytes)
         throw new PlatformError('illegal_response', { what: 'content-length' });
       declaredBytes = bytes;
@@ -135,12 +135,12 @@ function responseHead(block: string): ResponseHead {
   };
 }
 
-const noLength = 'content-length, which is no number';
+const NO_LENGTH = 'content-length, which is no number';
 
 /** A block without its content-length, if that is what was refused of it; null otherwise. */
 export function withoutBadLength(block: string, refused: unknown): string | null {
   const { code, details } = refused as { code?: unknown; details?: { what?: unknown } };
-  if (code !== 'illegal_response' || details?.what !== noLength) return null;
+  if (code !== 'illegal_response' || details?.what !== NO_LENGTH) return null;
   return block.replace(/(?<=^|\0)content-length\0[^\0]*\0/g, '');
 }
 
@@ -148,22 +148,22 @@ export function withoutBadLength(block: string, refused: unknown): string | null
 function illegalHeader(block: string): string {
   const fields = block.split('\0');
   for (let i = 0; i + 1 < fields.length; i += 2) {
-    if (!legalBlock.test(`${fields[i]}\0${fields[i + 1]}\0`)) return `header ${JSON.stringify(fields[i])}`;
+    if (!LEGAL_BLOCK.test(`${fields[i]}\0${fields[i + 1]}\0`)) return `header ${JSON.stringify(fields[i])}`;
   }
   return 'header block';
 }
 
-/** Slots of {@link HeadCache}; blocks longer than `headCharsMax` are not kept. */
-const headSlots = 32;
-const headCharsMax = 1024;
+/** Slots of {@link HeadCache}; blocks longer than `HEAD_CHARS_MAX` are not kept. */
+const HEAD_SLOTS = 32;
+const HEAD_CHARS_MAX = 1024;
 
 /**
  * The last response heads of a listener. Workers mostly send the same few blocks again and again, and a comparison of
  * two equal strings is ten times cheaper than checking and splitting one.
  */
 export class HeadCache {
-  readonly #blocks: string[] = Array.from({ length: headSlots }, () => '');
-  readonly #heads: ResponseHead[] = Array.from({ length: headSlots }, () => emptyHead);
+  readonly #blocks: string[] = Array.from({ length: HEAD_SLOTS }, () => '');
+  readonly #heads: ResponseHead[] = Array.from({ length: HEAD_SLOTS }, () => EMPTY_HEAD);
   readonly #domains: readonly string[];
 
   /** @param domains the platform's own, for which no cookie may be. */
@@ -182,10 +182,10 @@ export class HeadCache {
   }
 
   #head(block: string): ResponseHead {
-    const slot = block.length % headSlots;
+    const slot = block.length % HEAD_SLOTS;
     if (this.#blocks[slot] === block) return this.#heads[slot]!;
     const head = responseHead(block);
-    if (block.length <= headCharsMax) {
+    if (block.length <= HEAD_CHARS_MAX) {
       this.#blocks[slot] = block;
       this.#heads[slot] = head;
     }
@@ -193,7 +193,7 @@ export class HeadCache {
   }
 }
 
-const emptyHead: ResponseHead = {
+const EMPTY_HEAD: ResponseHead = {
   pairs: [],
   lines: '',
   isAscii: true,

@@ -158,20 +158,20 @@ class LeanIncomingMessage extends http.IncomingMessage {
   // @ts-expect-error Node's types declare a property where its code has an accessor.
   override get headers(): Record<string, string> {
     if (this.#lean !== null) return this.#lean;
-    let lean = noHeaders;
+    let lean = NO_HEADERS;
     const raw = this.rawHeaders;
     for (let i = 0; i < raw.length; i += 2) {
       const length = raw[i]!.length;
       if (length !== 6 && length !== 14 && length !== 17) continue;
       const name = raw[i]!.toLowerCase();
       if (name !== 'expect' && name !== 'content-length' && name !== 'transfer-encoding') continue;
-      if (lean === noHeaders) lean = {};
+      if (lean === NO_HEADERS) lean = {};
       lean[name] = raw[i + 1]!;
     }
     return (this.#lean = lean);
   }
 }
-const noHeaders: Record<string, string> = {};
+const NO_HEADERS: Record<string, string> = {};
 
 /** What makes Node let go of a connection: a handshake that is not pipelined behind other requests. */
 function mayUpgrade(request: IncomingMessage): boolean {

@@ -168,7 +168,7 @@ export function openUwsListener(uws: UwsModule): OpenListener {
   };
 }
 
-const methods = new Set(process.getBuiltinModule('node:http').METHODS);
+const METHODS = new Set(process.getBuiltinModule('node:http').METHODS);
 
 /** Copies what the request object holds and hands it over as an exchange. */
 function accept(state: UwsListenerState, response: UwsResponse, request: UwsRequest, context: object | null): void {
@@ -218,8 +218,8 @@ function accept(state: UwsListenerState, response: UwsResponse, request: UwsRequ
     if (hasLength) problem = 'a body is framed by length or by chunks, not both';
     bodyBytes = -1;
   }
-  if (!methods.has(method)) problem = 'the method is unknown';
-  if (controlCharacter.test(target)) problem = 'the request target has control characters';
+  if (!METHODS.has(method)) problem = 'the method is unknown';
+  if (CONTROL_CHARACTER.test(target)) problem = 'the request target has control characters';
   const host = hostHeader === null ? null : hostFrom(hostHeader);
   if (host === null && problem === '')
     problem = hostHeader === null ? 'the Host header is missing' : 'the Host header is no host name';
@@ -251,7 +251,7 @@ function accept(state: UwsListenerState, response: UwsResponse, request: UwsRequ
 }
 
 // oxlint-disable-next-line no-control-regex
-const controlCharacter = /[\0-\x20\x7f]/;
+const CONTROL_CHARACTER = /[\0-\x20\x7f]/;
 
 /** A free port, held in a way that lets others share it. */
 function openSharedPort(host: string): Promise<{ server: Server; port: number }> {

@@ -49,25 +49,25 @@ type Response = ServerResponse & {
 type Request = IncomingMessage & { exchange?: NodeExchange };
 
 /** Unread request bodies up to this size are read and dropped, so that the connection can be used again. */
-const drainBytesMax = 64 * 1024;
+const DRAIN_BYTES_MAX = 64 * 1024;
 /** How long a connection that is being closed still reads, so that the client gets the answer and not a reset. */
-const lingerMs = 1000;
+const LINGER_MS = 1000;
 /** Smaller chunks are left to the garbage collector. */
-const freedBytesMin = 64 * 1024;
+const FREED_BYTES_MIN = 64 * 1024;
 /** Less than this of a response may wait uncounted. */
-const unsentBytesMin = 16 * 1024;
+const UNSENT_BYTES_MIN = 16 * 1024;
 
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
-const statusLines: string[] = Array.from(
+const STATUS_LINES: string[] = Array.from(
   { length: 600 },
   (_, status) => `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`,
 );
 
 // States of the response.
-const open = 0;
-const streaming = 1;
-const ended = 2;
-const gone = 3;
+const OPEN = 0;
+const STREAMING = 1;
+const ENDED = 2;
+const GONE = 3;
 
 export class NodeExchange implements Exchange {
   readonly method: string;
@@ -89,7 +89,7 @@ export class NodeExchange implements Exchange {
   readonly #connection: NodeConnection;
   readonly #request: Request;
   readonly #response: Response;
-  #state = open;
+  #state = OPEN;
   #sink: BodySink | null = null;
   #receivedBytes = 0;
   #awaitsContinue: boolean;
@@ -138,7 +138,7 @@ export class NodeExchange implements Exchange {
   }
 
   readBody(sink: BodySink): void {
-    if (this.#state >= ended || this.#sink !== null) return;
+    if (this.#state >= ENDED || this.#sink !== null) return;
     this.#sink = sink;
     if (this.bodyBytes === 0) {
       sink.end();
@@ -147,7 +147,7 @@ export class NodeExchange implements Exchange {
     if (this.#awaitsContinue) {
       this.#awaitsContinue = false;
       // After the head of the response it would be part of the body.
-      if (this.#state === open) this.#response.writeContinue();
+      if (this.#state === OPEN) this.#response.writeContinue();
     }
     this.#request.exchange = this;
     this.#request.on('data', onBodyData);
@@ -156,19 +156,19 @@ export class NodeExchange implements Exchange {
   }
 
   resumeBody(): void {
-    if (this.#state >= ended || this.#sink === null || !this.#request.isPaused()) return;
+    if (this.#state >= ENDED || this.#sink === null || !this.#request.isPaused()) return;
     this.#connection.socket.setTimeout(this.#listener.stallMs);
     this.#request.resume();
   }
 
   /** For the shared body listeners below. */
   receive(bytes: Uint8Array): void {
-    if (this.#state >= ended) return;
+    if (this.#state >= ENDED) return;
     this.#receivedBytes += bytes.byteLength;
     const limit = this.#listener.options.limits.bodyBytesMax;
     if (this.#receivedBytes > limit) {
       const abort = this.onAbort;
-      if (this.#state === open) this.refuse('body_too_large', { limit });
+      if (this.#state === OPEN) this.refuse('body_too_large', { limit });
       else this.destroy();
       abort?.();
       return;
@@ -182,14 +182,14 @@ export class NodeExchange implements Exchange {
 
   /** For the shared body listeners below. */
   received(): void {
-    if (this.#state >= ended) return;
+    if (this.#state >= ENDED) return;
     // The body of a pipelined request may be the one that is waited for now.
     if (this.next === null) this.#connection.socket.setTimeout(0);
     this.#sink!.end();
   }
 
   send(status: number, headerBlock: string, body: string | Uint8Array | null, transfer = false): void {
-    if (this.#state !== open) return;
+    if (this.#state !== OPEN) return;
     const head = this.#checkedHead(status, headerBlock);
     const sendsBody = hasBody(this.method, status);
     let bytes = 0;
@@ -205,19 +205,19 @@ export class NodeExchange implements Exchange {
         : `content-length: ${bytes}\r\n`;
     if (this.#isLast() || this.#awaitsContinue || this.#unreadIsMuch()) this.#closes = true;
     this.#response._header = this.#headText(status, head, framed);
-    this.#state = ended;
+    this.#state = ENDED;
     this.#leaveConnection();
     if (!sendsBody || bytes === 0 || body === null) this.#response.end();
     // One write for head and body, and Latin-1, so that header values keep their bytes.
     else if (typeof body === 'string' && ascii) this.#response.end(body, 'latin1');
     else if (typeof body === 'string') this.#response.end(Buffer.from(body));
-    else this.#response.end(body, transfer && bytes >= freedBytesMin ? () => giveBack(body) : undefined);
+    else this.#response.end(body, transfer && bytes >= FREED_BYTES_MIN ? () => giveBack(body) : undefined);
     this.#afterEnd();
-    if (bytes >= unsentBytesMin) this.#countUnsent();
+    if (bytes >= UNSENT_BYTES_MIN) this.#countUnsent();
   }
 
   begin(status: number, headerBlock: string): void {
-    if (this.#state !== open) return;
+    if (this.#state !== OPEN) return;
     const head = this.#checkedHead(status, headerBlock);
     const response = this.#response;
     this.#sendsBody = hasBody(this.method, status);
@@ -235,13 +235,13 @@ export class NodeExchange implements Exchange {
     }
     if (this.#isLast() || this.#awaitsContinue) this.#closes = true;
     response._header = this.#headText(status, head, framed);
-    this.#state = streaming;
+    this.#state = STREAMING;
     // The head waits for the first chunk of this turn, to leave in the same packet.
     process.nextTick(flushHead, response);
   }
 
   write(chunk: Uint8Array | string, transfer = false): boolean {
-    if (this.#state !== streaming || !this.#sendsBody || this.#connection.socket.destroyed) return true;
+    if (this.#state !== STREAMING || !this.#sendsBody || this.#connection.socket.destroyed) return true;
     const bytes = typeof chunk === 'string' ? Buffer.byteLength(chunk) : chunk.byteLength;
     if (bytes === 0) return true;
     if (this.#owedBytes >= 0) {
@@ -251,7 +251,7 @@ export class NodeExchange implements Exchange {
       }
       this.#owedBytes -= bytes;
     }
-    const isFreed = transfer && typeof chunk !== 'string' && bytes >= freedBytesMin;
+    const isFreed = transfer && typeof chunk !== 'string' && bytes >= FREED_BYTES_MIN;
     if (
       this.#response.write(
         typeof chunk === 'string' ? Buffer.from(chunk) : chunk,
@@ -269,12 +269,12 @@ export class NodeExchange implements Exchange {
   }
 
   end(): void {
-    if (this.#state !== streaming) return;
+    if (this.#state !== STREAMING) return;
     if (this.#sendsBody && this.#owedBytes > 0) {
       this.destroy();
       return;
     }
-    this.#state = ended;
+    this.#state = ENDED;
     if (this.#isLast() || this.#unreadIsMuch()) this.#response._last = true;
     this.#leaveConnection();
     if (this.#response._last) this.#linger();
@@ -283,25 +283,25 @@ export class NodeExchange implements Exchange {
   }
 
   destroy(): void {
-    if (this.#state >= ended) return;
-    this.#state = gone;
+    if (this.#state >= ENDED) return;
+    this.#state = GONE;
     this.#leaveConnection();
     this.#connection.socket.destroy();
   }
 
   upgrade(headerBlock: string, events: SocketEvents): SocketWire | null {
-    if (this.#state !== open || this.upgradeHead === null) return null;
+    if (this.#state !== OPEN || this.upgradeHead === null) return null;
     const head = this.#listener.heads.get(headerBlock, this);
     const { socket } = this.#connection;
     this.#response.detachSocket(socket);
-    this.#state = ended;
+    this.#state = ENDED;
     this.#leaveConnection();
     this.#connection.upgraded = true;
     const upgrader = this.#listener.upgrader!;
     const wire = upgrader.upgrade(this.headerBlock, socket, this.upgradeHead, head, events);
     if (wire === null) {
       queueMicrotask(() => events.closed(1006, '', false));
-      return closedWire;
+      return CLOSED_WIRE;
     }
     // The listener sheds its clients.
     if (this.#listener.draining) wire.close(1012, 'Service restart');
@@ -316,8 +316,8 @@ export class NodeExchange implements Exchange {
 
   /** The connection ended, or the request turned out to be malformed. */
   abort(): void {
-    if (this.#state >= ended) return;
-    this.#state = gone;
+    if (this.#state >= ENDED) return;
+    this.#state = GONE;
     this.#leaveConnection();
     // Waiting behind others it ends the connection at its turn: it has no answer to give.
     this.#response.once('socket', endSocket);
@@ -331,7 +331,7 @@ export class NodeExchange implements Exchange {
 
   /** Whether the response has begun, so that no error can be sent in its place. */
   get begun(): boolean {
-    return this.#state !== open;
+    return this.#state !== OPEN;
   }
 
   #checkedHead(status: number, headerBlock: string): ResponseHead {
@@ -361,13 +361,13 @@ export class NodeExchange implements Exchange {
     } else if (this.#request.httpVersionMinor === 0) connection = 'connection: keep-alive\r\n';
     const date = head.hasDate ? '' : `date: ${this.#listener.date.text()}\r\n`;
     const id = head.hasRequestId || this.requestId === '' ? '' : `x-request-id: ${this.requestId}\r\n`;
-    return `${statusLines[status]}${head.lines}${framed}${id}${date}${connection}\r\n`;
+    return `${STATUS_LINES[status]}${head.lines}${framed}${id}${date}${connection}\r\n`;
   }
 
   /** Whether too much of the request body is left to read it only for the connection's sake. */
   #unreadIsMuch(): boolean {
     if (this.bodyBytes === 0 || this.#request.complete) return false;
-    return this.bodyBytes < 0 || this.bodyBytes - this.#receivedBytes > drainBytesMax;
+    return this.bodyBytes < 0 || this.bodyBytes - this.#receivedBytes > DRAIN_BYTES_MAX;
   }
 
   /** A reset while the client is still sending would take the answer from it: read on for a moment before closing. */
@@ -377,7 +377,7 @@ export class NodeExchange implements Exchange {
     this.#connection.closing = true;
     socket.destroySoon = () => {
       socket.end();
-      setTimeout(() => socket.destroy(), lingerMs).unref();
+      setTimeout(() => socket.destroy(), LINGER_MS).unref();
     };
   }
 
@@ -403,7 +403,7 @@ export class NodeExchange implements Exchange {
     if (memory === null) return;
     const bytes = this.#response.writableLength;
     if (this.#unsent === null) {
-      if (bytes < unsentBytesMin) return;
+      if (bytes < UNSENT_BYTES_MIN) return;
       const unsent = (this.#unsent = memory.count());
       this.#response.once('close', () => (unsent.bytes = 0));
     }
@@ -413,13 +413,13 @@ export class NodeExchange implements Exchange {
 
   #drained(): void {
     if (this.#unsent !== null) this.#unsent.bytes = 0;
-    if (this.#state !== streaming) return;
+    if (this.#state !== STREAMING) return;
     this.#connection.socket.setTimeout(0);
     this.onDrain?.();
   }
 }
 
-const closedWire: SocketWire = { send() {}, close() {}, pause() {}, resume() {}, bufferedBytes: 0 };
+const CLOSED_WIRE: SocketWire = { send() {}, close() {}, pause() {}, resume() {}, bufferedBytes: 0 };
 
 function endSocket(socket: Socket): void {
   socket.destroySoon();

@@ -8,7 +8,7 @@ import type { FileHead, FilePlace, FileStore, SignUrl } from '../bindings/fs.ts'
 import type { Exchange } from './listener.ts';
 
 /** Where the addresses lie; no worker gets requests below it. */
-export const signedFilesPath = '/_platform/files/';
+export const SIGNED_FILES_PATH = '/_platform/files/';
 
 /** What a token says. */
 interface Grant {
@@ -24,7 +24,7 @@ interface Grant {
 export interface SignedFiles {
   /** @param origin such as `https://shop.example.org`. */
   sign(origin: string, ...grant: Parameters<SignUrl>): string;
-  /** Answers a request below {@link signedFilesPath} of a host whose project has the namespace. */
+  /** Answers a request below {@link SIGNED_FILES_PATH} of a host whose project has the namespace. */
   serve(exchange: Exchange, namespace: string): void;
 }
 
@@ -106,19 +106,19 @@ export function createSignedFiles(
     const contentType = exchange.header('content-type');
     const headers = contentType === null ? {} : { contentType };
     const head = await store.put(place, name, body, { headers, metadata: {}, onlyIf: null, digests: {}, bytesMax });
-    exchange.send(200, json, JSON.stringify({ key: name, size: head?.size, etag: head?.etag }));
+    exchange.send(200, JSON_HEADERS, JSON.stringify({ key: name, size: head?.size, etag: head?.etag }));
   }
 
   return {
     sign(origin, { namespace, resource }, name, { method, expiresInSeconds, sizeMax }) {
       const grant: Grant = { at: [namespace, resource, name], method, until: now() + expiresInSeconds * 1000, sizeMax };
       const text = Buffer.from(JSON.stringify(grant)).toString('base64url');
-      return `${origin}${signedFilesPath}${text}.${signatureOf(text).toString('base64url')}`;
+      return `${origin}${SIGNED_FILES_PATH}${text}.${signatureOf(text).toString('base64url')}`;
     },
     serve(exchange, namespace) {
-      const grant = parse(exchange.target.slice(signedFilesPath.length).replace(/\?.*$/s, ''));
+      const grant = parse(exchange.target.slice(SIGNED_FILES_PATH.length).replace(/\?.*$/s, ''));
       const method = exchange.method === 'HEAD' ? 'GET' : exchange.method;
-      if (exchange.method === 'OPTIONS') exchange.send(204, preflight, null);
+      if (exchange.method === 'OPTIONS') exchange.send(204, PREFLIGHT_HEADERS, null);
       else if (grant === null || grant.at[0] !== namespace) refuse(exchange, 403, 'The address is not valid');
       else if (grant.until <= now()) refuse(exchange, 403, 'The address has expired');
       else if (method !== grant.method)
@@ -141,12 +141,12 @@ export function createSignedFiles(
 }
 
 // Pages of other origins may use an address: whoever has it has been given it.
-const open = 'access-control-allow-origin\0*\0';
-const json = `content-type\0application/json\0${open}`;
-const preflight = `${open}access-control-allow-methods\0GET, HEAD, PUT\0access-control-allow-headers\0content-type, range\0access-control-max-age\x0086400\0`;
+const OPEN_HEADERS = 'access-control-allow-origin\0*\0';
+const JSON_HEADERS = `content-type\0application/json\0${OPEN_HEADERS}`;
+const PREFLIGHT_HEADERS = `${OPEN_HEADERS}access-control-allow-methods\0GET, HEAD, PUT\0access-control-allow-headers\0content-type, range\0access-control-max-age\x0086400\0`;
 
 function refuse(exchange: Exchange, status: number, error: string, headers = ''): void {
-  exchange.send(status, `${json}cache-control\0no-store\0${headers}`, JSON.stringify({ error }));
+  exchange.send(status, `${JSON_HEADERS}cache-control\0no-store\0${headers}`, JSON.stringify({ error }));
 }
 
 function headOf({ etag, headers, uploadedAt }: FileHead): string {
@@ -164,7 +164,7 @@ function headOf({ etag, headers, uploadedAt }: FileHead): string {
     ['content-security-policy', 'sandbox'],
     ['x-content-type-options', 'nosniff'],
   ];
-  return open + fields.map(([name, value]) => (value === undefined ? '' : `${name}\0${value}\0`)).join('');
+  return OPEN_HEADERS + fields.map(([name, value]) => (value === undefined ? '' : `${name}\0${value}\0`)).join('');
 }
 
 function rangeOf(header: string | null): { offset: number; length?: number } | { suffix: number } | null {

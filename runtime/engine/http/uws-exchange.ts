@@ -51,24 +51,24 @@ export interface UwsListenerState {
   readonly waitingBytesMax: number;
 }
 
-/** After which a socket that is paused while its client is slow is let go on. */
-const nudgeMs = 10;
+/** After which a socket that is paused while its client is slow reads again. */
+const RESUME_MS = 10;
 /** Unread request bodies up to this size are read and dropped, so that the connection can be used again. */
-const drainBytesMax = 64 * 1024;
+const DRAIN_BYTES_MAX = 64 * 1024;
 /**
  * Bodies above it go out piece by piece as the client takes them, instead of being copied into the library's buffer.
  */
-const wholeBytesMax = 64 * 1024;
+const WHOLE_BYTES_MAX = 64 * 1024;
 
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
-const statusTexts: string[] = Array.from({ length: 600 }, (_, status) => `${status} ${STATUS_CODES[status] ?? ''}`);
+const STATUS_TEXTS: string[] = Array.from({ length: 600 }, (_, status) => `${status} ${STATUS_CODES[status] ?? ''}`);
 
 // States of the response. `flushing`: ended by the handler, not all of it with the kernel.
-const open = 0;
-const streaming = 1;
-const flushing = 2;
-const ended = 3;
-const gone = 4;
+const OPEN = 0;
+const STREAMING = 1;
+const FLUSHING = 2;
+const ENDED = 3;
+const GONE = 4;
 
 export class UwsExchange implements Exchange {
   readonly method: string;
@@ -84,15 +84,15 @@ export class UwsExchange implements Exchange {
 
   readonly #listener: UwsListenerState;
   readonly #native: UwsResponse;
-  #state = open;
+  #state = OPEN;
   #sink: BodySink | null = null;
   /** Body that arrived before it was asked for, or while the reader pauses. */
   #held: Uint8Array[] | null = null;
-  #paused = false;
-  /** The socket is to be stopped in the next turn. */
-  #stopping = false;
+  #readerPauses = false;
+  /** The socket is to be paused in the next turn. */
+  #isPausing = false;
   /** The library reads no more from it. */
-  #stopped = false;
+  #isPaused = false;
   #bodyEnded: boolean;
   #endTold = false;
   #receivedBytes = 0;
@@ -137,13 +137,13 @@ export class UwsExchange implements Exchange {
    * returns.
    */
   attach(): void {
-    if (this.#state >= ended) return;
+    if (this.#state >= ENDED) return;
     this.#native.onAborted(() => this.#aborted());
     if (this.bodyBytes !== 0) this.#native.onData((chunk, isLast) => this.#receive(chunk, isLast));
   }
 
   get remoteAddress(): string {
-    return (this.#remoteAddress ??= this.#state >= ended ? '' : this.#listener.addresses.of(this.#native));
+    return (this.#remoteAddress ??= this.#state >= ENDED ? '' : this.#listener.addresses.of(this.#native));
   }
 
   header(name: string): string | null {
@@ -151,104 +151,104 @@ export class UwsExchange implements Exchange {
   }
 
   readBody(sink: BodySink): void {
-    if (this.#state >= flushing || this.#sink !== null) return;
+    if (this.#state >= FLUSHING || this.#sink !== null) return;
     this.#sink = sink;
     this.#feed();
   }
 
   resumeBody(): void {
-    if (this.#state >= flushing || this.#sink === null || !this.#paused) return;
-    this.#paused = false;
+    if (this.#state >= FLUSHING || this.#sink === null || !this.#readerPauses) return;
+    this.#readerPauses = false;
     this.#feed();
   }
 
   /** Hands on what is held, then lets the socket read again. */
   #feed(): void {
-    while (this.#held !== null && !this.#paused && this.#state < flushing) {
+    while (this.#held !== null && !this.#readerPauses && this.#state < FLUSHING) {
       const bytes = this.#held.shift();
       if (bytes === undefined) {
         this.#held = null;
-        if (!this.#bodyEnded) this.#letOn();
+        if (!this.#bodyEnded) this.#resumeReading();
         break;
       }
-      if (!this.#sink!.chunk(bytes)) this.#paused = true;
+      if (!this.#sink!.chunk(bytes)) this.#readerPauses = true;
     }
-    if (this.#bodyEnded && this.#held === null && !this.#endTold && this.#state < flushing) {
+    if (this.#bodyEnded && this.#held === null && !this.#endTold && this.#state < FLUSHING) {
       this.#endTold = true;
       this.#sink!.end();
-    } else if (this.#paused && this.#held === null && !this.#bodyEnded) {
+    } else if (this.#readerPauses && this.#held === null && !this.#bodyEnded) {
       this.#hold();
     }
   }
 
   #hold(): void {
     this.#held = [];
-    this.#stopSoon();
+    this.#pauseSoon();
   }
 
   /**
    * Lets the socket read no more, and not in the library's own callback: what is written there goes out when it
-   * returns. A paused socket whose client is slow is not always told that it may write again, so it is let go on from
-   * time to time.
+   * returns. A paused socket whose client is slow is not always told that it may write again, so it resumes now and
+   * then.
    */
-  #stopSoon(): void {
-    if (this.#stopping) return;
-    this.#stopping = true;
+  #pauseSoon(): void {
+    if (this.#isPausing) return;
+    this.#isPausing = true;
     setImmediate(() => {
-      this.#stopping = false;
+      this.#isPausing = false;
       if (!this.#isHolding()) return;
       this.#native.pause();
-      this.#stopped = true;
-      if (this.#waits) setTimeout(() => this.#isHolding() && this.#waits && this.#letOn(), nudgeMs);
+      this.#isPaused = true;
+      if (this.#waits) setTimeout(() => this.#isHolding() && this.#waits && this.#resumeReading(), RESUME_MS);
     });
   }
 
-  /** A socket that was not stopped must not be let go on: it would read no more. */
-  #letOn(): void {
-    if (!this.#stopped) return;
-    this.#stopped = false;
+  /** A socket that is not paused must not be resumed: it would read no more. */
+  #resumeReading(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
     this.#native.resume();
   }
 
   #isHolding(): boolean {
-    return this.#held !== null && !this.#bodyEnded && this.#state < ended;
+    return this.#held !== null && !this.#bodyEnded && this.#state < ENDED;
   }
 
   #receive(chunk: ArrayBuffer, isLast: boolean): void {
     this.#bodyEnded = isLast;
-    if (this.#state >= flushing) return;
+    if (this.#state >= FLUSHING) return;
     this.#receivedBytes += chunk.byteLength;
     const limit = this.#listener.options.limits.bodyBytesMax;
     if (this.#receivedBytes > limit) {
       const abort = this.onAbort;
-      if (this.#state === open) this.refuse('body_too_large', { limit });
+      if (this.#state === OPEN) this.refuse('body_too_large', { limit });
       else this.destroy();
       abort?.();
       return;
     }
     // The library detaches the buffer when this call returns.
     const bytes = chunk.byteLength > 0 ? new Uint8Array(chunk.slice(0)) : null;
-    if (this.#held === null && (this.#sink === null || this.#paused)) {
+    if (this.#held === null && (this.#sink === null || this.#readerPauses)) {
       if (isLast) this.#held = [];
       else this.#hold();
     }
     if (this.#held !== null) {
       if (bytes !== null) this.#held.push(bytes);
-      if (this.#sink !== null && !this.#paused) this.#feed();
-      else if (!isLast) this.#stopSoon();
+      if (this.#sink !== null && !this.#readerPauses) this.#feed();
+      else if (!isLast) this.#pauseSoon();
       return;
     }
     if (bytes !== null && !this.#sink!.chunk(bytes)) {
-      this.#paused = true;
+      this.#readerPauses = true;
       this.#held = [];
-      if (!isLast) this.#stopSoon();
+      if (!isLast) this.#pauseSoon();
       return;
     }
-    if (isLast && this.#state < flushing) this.#feed();
+    if (isLast && this.#state < FLUSHING) this.#feed();
   }
 
   send(status: number, headerBlock: string, body: string | Uint8Array | null, transfer = false): void {
-    if (this.#state !== open) return;
+    if (this.#state !== OPEN) return;
     const head = this.#checkedHead(status, headerBlock);
     if (this.#unreadIsMuch() || this.#listener.draining) this.#closes = true;
     if (this.#listener.accepting === this) this.#writeWhole(status, head, body, transfer);
@@ -261,39 +261,39 @@ export class UwsExchange implements Exchange {
     if (!hasBody(this.method, status)) {
       const bytes =
         body !== null ? (typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength) : head.declaredBytes;
-      this.#finish(ended);
+      this.#finish(ENDED);
       this.#endWithoutBody(status === 204 ? -1 : bytes, this.#closes);
       return;
     }
-    if (body === null || body.length <= wholeBytesMax || this.#closes) {
-      this.#finish(ended);
+    if (body === null || body.length <= WHOLE_BYTES_MAX || this.#closes) {
+      this.#finish(ENDED);
       native.end(typeof body === 'string' ? utf8(body) : (body ?? ''), this.#closes);
       return;
     }
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
     if (transfer) this.#transferred = bytes;
     this.#totalBytes = bytes.byteLength;
-    this.#state = flushing;
+    this.#state = FLUSHING;
     native.onWritable(() => this.#writable());
     this.#push(bytes);
-    if (this.#state === flushing && this.memory !== null) this.#countUnsent(bytes.byteLength, this.memory);
+    if (this.#state === FLUSHING && this.memory !== null) this.#countUnsent(bytes.byteLength, this.memory);
   }
 
   #countUnsent(bytes: number, memory: HostMemory): void {
     if (memory.hasRoom(bytes)) (this.#unsent = memory.count()).bytes = bytes;
     else {
-      this.#finish(gone);
+      this.#finish(GONE);
       this.#native.close();
     }
   }
 
   begin(status: number, headerBlock: string): void {
-    if (this.#state !== open) return;
+    if (this.#state !== OPEN) return;
     const head = this.#checkedHead(status, headerBlock);
     this.#sendsBody = hasBody(this.method, status);
     this.#totalBytes = status === 204 ? -1 : head.declaredBytes;
     this.#owedBytes = this.#totalBytes;
-    this.#state = streaming;
+    this.#state = STREAMING;
     this.#native.cork(() => {
       this.#writeHead(status, head);
       if (!this.#sendsBody) return;
@@ -302,7 +302,7 @@ export class UwsExchange implements Exchange {
   }
 
   write(chunk: Uint8Array | string, transfer = false): boolean {
-    if (this.#state !== streaming || !this.#sendsBody) return true;
+    if (this.#state !== STREAMING || !this.#sendsBody) return true;
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
     if (bytes.byteLength === 0) return !this.#waits;
     if (this.#totalBytes < 0) {
@@ -330,21 +330,21 @@ export class UwsExchange implements Exchange {
   }
 
   end(): void {
-    if (this.#state !== streaming) return;
+    if (this.#state !== STREAMING) return;
     if (this.#sendsBody && this.#owedBytes > 0) {
       this.destroy();
       return;
     }
     if (!this.#sendsBody) {
-      this.#finish(ended);
+      this.#finish(ENDED);
       this.#native.cork(() => this.#endWithoutBody(this.#totalBytes, this.#closes || this.#listener.draining));
     } else if (this.#totalBytes === 0 || (this.#totalBytes < 0 && !this.#waits)) this.#endStream();
-    else if (this.#totalBytes < 0 || this.#tail !== null) this.#state = flushing;
+    else if (this.#totalBytes < 0 || this.#tail !== null) this.#state = FLUSHING;
   }
 
   destroy(): void {
-    if (this.#state >= flushing) return;
-    this.#finish(gone);
+    if (this.#state >= FLUSHING) return;
+    this.#finish(GONE);
     this.#native.close();
   }
 
@@ -362,12 +362,12 @@ export class UwsExchange implements Exchange {
 
   upgrade(headerBlock: string, events: SocketEvents): SocketWire | null {
     const context = this.#upgradeContext;
-    if (this.#state !== open || context === null) return null;
+    if (this.#state !== OPEN || context === null) return null;
     const head = this.#listener.heads.get(headerBlock, this);
     const { sockets, waitingBytesMax } = this.#listener;
     const wire = new UwsWire({ events, open: sockets, waitingBytesMax });
     const handshake = handshakeHeaders(this.headerBlock);
-    this.#finish(ended);
+    this.#finish(ENDED);
     this.#listener.holder.cork(() => {
       this.#writeHead(101, head);
       this.#native.upgrade(
@@ -404,10 +404,12 @@ export class UwsExchange implements Exchange {
       // The library writes the status as it stands, and a line end: a call for each header costs more than the rest of
       // it.
       const lines = head.lines === '' ? '' : `\r\n${head.lines.slice(0, -2)}`;
-      this.#native.writeStatus(statusTexts[status]! + closing + lines + (id === null ? '' : `\r\nx-request-id: ${id}`));
+      this.#native.writeStatus(
+        STATUS_TEXTS[status]! + closing + lines + (id === null ? '' : `\r\nx-request-id: ${id}`),
+      );
       return;
     }
-    this.#native.writeStatus(statusTexts[status]! + closing);
+    this.#native.writeStatus(STATUS_TEXTS[status]! + closing);
     const { pairs } = head;
     for (let i = 0; i < pairs.length; i += 2) {
       // The library writes a date and what belongs to a handshake itself.
@@ -419,7 +421,7 @@ export class UwsExchange implements Exchange {
 
   /** To ask for the end of the connection here would write its header into the body. */
   #endStream(): void {
-    this.#finish(ended);
+    this.#finish(ENDED);
     this.#native.cork(() => void this.#native.end());
   }
 
@@ -439,17 +441,17 @@ export class UwsExchange implements Exchange {
     const [taken, done] = this.#native.tryEnd(bytes, this.#totalBytes);
     if (done) {
       this.#tail = null;
-      this.#finish(ended);
+      this.#finish(ENDED);
     } else if (!taken) this.#tail = bytes.subarray(this.#native.getWriteOffset() - before);
     else this.#tail = null;
   }
 
   #writable(): boolean {
-    if (this.#state === flushing || this.#state === streaming) {
+    if (this.#state === FLUSHING || this.#state === STREAMING) {
       if (this.#tail !== null) this.#push(this.#tail);
       if (this.#tail !== null) return false;
-      if (this.#state === flushing && this.#totalBytes < 0) this.#endStream();
-      else if (this.#waits && this.#state === streaming) {
+      if (this.#state === FLUSHING && this.#totalBytes < 0) this.#endStream();
+      else if (this.#waits && this.#state === STREAMING) {
         this.#waits = false;
         this.onDrain?.();
       }
@@ -459,20 +461,20 @@ export class UwsExchange implements Exchange {
 
   #unreadIsMuch(): boolean {
     if (this.#bodyEnded) return false;
-    return this.bodyBytes < 0 || this.bodyBytes - this.#receivedBytes > drainBytesMax;
+    return this.bodyBytes < 0 || this.bodyBytes - this.#receivedBytes > DRAIN_BYTES_MAX;
   }
 
   #aborted(): void {
     const before = this.#state;
-    if (before >= ended) return;
-    this.#finish(gone);
-    if (before < flushing) this.onAbort?.();
+    if (before >= ENDED) return;
+    this.#finish(GONE);
+    if (before < FLUSHING) this.onAbort?.();
   }
 
   #finish(state: number): void {
-    if (this.#state >= ended) return;
+    if (this.#state >= ENDED) return;
     // A paused socket would not read the next request either.
-    if (state === ended && !this.#bodyEnded) this.#letOn();
+    if (state === ENDED && !this.#bodyEnded) this.#resumeReading();
     this.#held = null;
     this.#state = state;
     if (this.#unsent !== null) this.#unsent.bytes = 0;

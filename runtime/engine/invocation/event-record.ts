@@ -16,7 +16,7 @@ export interface EventRecord {
 }
 
 /** A tenant's words are read on the engine's main thread up to here. */
-const parsedCharsMax = 1024 * 1024;
+const PARSED_CHARS_MAX = 1024 * 1024;
 const nameField = { queue: 'queueName', timer: 'binding', cron: 'name', workflow: 'workflow' } as const;
 const idField = { queue: '', timer: 'id', cron: '', workflow: 'executionId' } as const;
 
@@ -57,7 +57,7 @@ function count(value: unknown, otherwise: number): number {
  */
 export function thrownIn(result: string | null): string | null {
   if (result === null || !(result.includes('"thrown":') || result.startsWith('{"status":"failed"'))) return null;
-  if (result.length > parsedCharsMax) return 'what it threw is in the log';
+  if (result.length > PARSED_CHARS_MAX) return 'what it threw is in the log';
   const { thrown, status, error } = (JSON.parse(result) ?? {}) as {
     thrown?: unknown;
     status?: unknown;

@@ -3,7 +3,7 @@
 import { errorMessage, errorTable, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
 
 /** Error codes an invocation can end with. */
-export const failureCodes = [
+export const FAILURE_CODES = [
   'worker_threw',
   'no_response',
   'illegal_response',
@@ -30,7 +30,7 @@ export const failureCodes = [
   'deployment_unavailable',
   'internal',
 ] as const satisfies readonly ErrorCode[];
-export type FailureCode = (typeof failureCodes)[number];
+export type FailureCode = (typeof FAILURE_CODES)[number];
 
 /** What a worker threw. For its author's eyes only. */
 interface Thrown {
@@ -52,7 +52,7 @@ export function failed(code: FailureCode, details: ErrorDetails = {}): Outcome &
 }
 
 export function isFailureCode(code: string): code is FailureCode {
-  return (failureCodes as readonly string[]).includes(code);
+  return (FAILURE_CODES as readonly string[]).includes(code);
 }
 
 /** `ok`, or the code: the label of metrics and the field of log lines. */

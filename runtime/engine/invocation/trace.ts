@@ -14,7 +14,7 @@ export interface TraceContext {
 
 const PARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})(-.*)?$/;
 /** W3C Trace Context wants at least 512 to be passed on; longer ones are dropped as a whole. */
-const stateCharsMax = 512;
+const STATE_CHARS_MAX = 512;
 
 /** The trace of a request by its header block; null when it names none, or not as W3C Trace Context wants. */
 export function traceFrom(headerBlock: string): TraceContext | null {
@@ -37,6 +37,6 @@ export function traceFrom(headerBlock: string): TraceContext | null {
   return {
     traceId,
     flags: flags!,
-    state: state.length <= stateCharsMax && /^[\t\x20-\x7e]*$/.test(state) ? state : '',
+    state: state.length <= STATE_CHARS_MAX && /^[\t\x20-\x7e]*$/.test(state) ? state : '',
   };
 }

@@ -12,7 +12,7 @@ import type { LazyScript } from './snapshot.ts';
 
 const [entry, partial, file, magic, key] = process.argv.slice(2) as [string, string, string, string, string];
 
-const folders = ['lazy', 'bindings', 'events'];
+const FOLDERS = ['lazy', 'bindings', 'events'];
 
 /**
  * Whether a file is in the snapshot: lazy scripts get what they import of it as a parameter, `parts` (LazyParts of
@@ -20,7 +20,7 @@ const folders = ['lazy', 'bindings', 'events'];
  */
 function isPart(file: string): boolean {
   const path = relative(dirname(entry), file);
-  return path.endsWith('.ts') && !path.startsWith('..') && !folders.includes(path.split(sep)[0]!);
+  return path.endsWith('.ts') && !path.startsWith('..') && !FOLDERS.includes(path.split(sep)[0]!);
 }
 
 function partsOf(file: string): string {
@@ -61,7 +61,7 @@ async function scriptOf(input: string, name?: string): Promise<string> {
 
 // Modules of lazy/ go by their names, those of the other folders by their paths.
 const scriptsByName: Record<string, string> = {};
-for (const folder of folders) {
+for (const folder of FOLDERS) {
   for (const file of readdirSync(join(dirname(entry), folder))) {
     if (!file.endsWith('.ts')) continue;
     const name = folder === 'lazy' ? basename(file, '.ts') : `${folder}/${basename(file, '.ts')}`;

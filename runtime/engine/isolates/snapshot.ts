@@ -125,14 +125,14 @@ async function build(file: string, key: string): Promise<void> {
 }
 
 // V8 refuses compiled forms that were made under other flags of its own: those of the engine are passed on.
-const flagOfV8 =
+const FLAG_OF_V8 =
   /^--(no-)?(wasm|max|min|semi|stack|harmony|js|jit|sparkplug|maglev|turbo|opt|lazy|flush|single|concurrent|parallel)/;
 
 function snapshotFlags(): string[] {
   return [
     '--no-node-snapshot',
     '--disable-warning=ExperimentalWarning',
-    ...process.execArgv.filter((flag) => flagOfV8.test(flag)),
+    ...process.execArgv.filter((flag) => FLAG_OF_V8.test(flag)),
   ];
 }
 

@@ -1,8 +1,8 @@
 // What an engine counts. The path of a request adds to plain numbers of its deployment and makes nothing; names and
 // labels come in when a report is asked for. Made by engine.ts, used by deployment.ts, serving.ts and the isolates.
 import type { InvocationKind } from '#core/plans.ts';
-import { failureCodes, type FailureCode, type Outcome } from '../invocation/outcome.ts';
-import { joinBounds, wallBounds } from './families.ts';
+import { FAILURE_CODES, type FailureCode, type Outcome } from '../invocation/outcome.ts';
+import { JOIN_BOUNDS, WALL_BOUNDS } from './families.ts';
 import {
   histogram,
   keyOf,
@@ -13,15 +13,15 @@ import {
   type Serves,
 } from './report.ts';
 
-const outcomeAt = Object.fromEntries(failureCodes.map((code, at) => [code, at + 1])) as Record<FailureCode, number>;
-const outcomeNames = ['ok', ...failureCodes];
+const outcomeAt = Object.fromEntries(FAILURE_CODES.map((code, at) => [code, at + 1])) as Record<FailureCode, number>;
+const OUTCOME_NAMES = ['ok', ...FAILURE_CODES];
 
 /** One kind of invocation of one deployment. */
 class KindCounters {
   cpuMs = 0;
   wallMs = 0;
-  readonly outcomes = new Float64Array(outcomeNames.length);
-  readonly wall = new Float64Array(wallBounds.length + 1);
+  readonly outcomes = new Float64Array(OUTCOME_NAMES.length);
+  readonly wall = new Float64Array(WALL_BOUNDS.length + 1);
 
   add(other: KindCounters): void {
     this.cpuMs += other.cpuMs;
@@ -33,9 +33,10 @@ class KindCounters {
   report(prefix: string, kind: string): Sample[] {
     const samples: Sample[] = [[`${prefix}_cpu_milliseconds_total`, labels({ kind }), this.cpuMs]];
     for (const [at, count] of this.outcomes.entries()) {
-      if (count > 0) samples.push([`${prefix}_invocations_total`, labels({ kind, outcome: outcomeNames[at]! }), count]);
+      if (count > 0)
+        samples.push([`${prefix}_invocations_total`, labels({ kind, outcome: OUTCOME_NAMES[at]! }), count]);
     }
-    samples.push(...histogram(`${prefix}_wall_milliseconds`, labels({ kind }), wallBounds, this.wall, this.wallMs));
+    samples.push(...histogram(`${prefix}_wall_milliseconds`, labels({ kind }), WALL_BOUNDS, this.wall, this.wallMs));
     return samples;
   }
 }
@@ -70,7 +71,7 @@ export class DeploymentCounters {
     counters.outcomes[outcome.kind === 'ok' ? 0 : outcomeAt[outcome.code]]!++;
     counters.wallMs += wallMs;
     let at = 0;
-    while (at < wallBounds.length && wallMs > wallBounds[at]!) at++;
+    while (at < WALL_BOUNDS.length && wallMs > WALL_BOUNDS[at]!) at++;
     counters.wall[at]!++;
   }
 
@@ -176,7 +177,7 @@ export class EngineCounters {
   isolatesOutOfMemory = 0;
   isolatesFaulty = 0;
   entries = 0;
-  #joined = new Float64Array(joinBounds.length + 1);
+  #joined = new Float64Array(JOIN_BOUNDS.length + 1);
   #joinedRequests = 0;
   #deploymentsMax: number;
   #deployments = new Map<string, DeploymentCounters>();
@@ -214,7 +215,7 @@ export class EngineCounters {
     if (requests === 0) return;
     this.#joinedRequests += requests;
     // Bounds are powers of two: 1 is the first bucket, 2 the second, 3 and 4 the third.
-    this.#joined[Math.min(joinBounds.length, 32 - Math.clz32(requests - 1))]!++;
+    this.#joined[Math.min(JOIN_BOUNDS.length, 32 - Math.clz32(requests - 1))]!++;
   }
 
   /** Requests that entered, and entries with at least one: how many come together. */
@@ -252,7 +253,7 @@ export class EngineCounters {
       [without, labels({ by: 'no_route' }), this.unroutedRequests],
       [without, labels({ by: 'refused' }), this.refusedRequests],
       ['platform_entries_total', '', this.entries],
-      ...histogram('platform_entry_requests', '', joinBounds, this.#joined, this.#joinedRequests),
+      ...histogram('platform_entry_requests', '', JOIN_BOUNDS, this.#joined, this.#joinedRequests),
       ...this.calls.report(),
       ['platform_isolates_started_total', '', this.isolatesStarted],
       ['platform_isolates_evicted_total', '', this.isolatesEvicted],

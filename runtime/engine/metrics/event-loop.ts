@@ -3,17 +3,17 @@
 import { monitorEventLoopDelay, performance, type EventLoopUtilization } from 'node:perf_hooks';
 import { labels, type Sample } from './report.ts';
 
-const resolutionMs = 20;
+const RESOLUTION_MS = 20;
 
 /** Measures until `close`. */
 export function watchEventLoop(): { report(): Sample[]; close(): void } {
-  const delays = monitorEventLoopDelay({ resolution: resolutionMs });
+  const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delays.enable();
   let last: EventLoopUtilization = performance.eventLoopUtilization();
   return {
     report() {
       // Node measures from one sample to the next: what is above the interval is lag.
-      const lagMs = (nanoseconds: number): number => Math.max(0, nanoseconds / 1e6 - resolutionMs);
+      const lagMs = (nanoseconds: number): number => Math.max(0, nanoseconds / 1e6 - RESOLUTION_MS);
       const measured = delays.count > 0;
       const samples = (['0.5', '0.99', '1'] as const).map((quantile): Sample => {
         const value = measured ? lagMs(delays.percentile(Number(quantile) * 100)) : 0;

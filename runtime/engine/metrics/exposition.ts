@@ -3,7 +3,7 @@ import { families, type Family, type FamilyName } from './families.ts';
 import type { Sample } from './report.ts';
 
 /** `content-type` of the text. */
-export const expositionType = 'text/plain; version=0.0.4; charset=utf-8';
+export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /**
  * The text: every family once, its samples together, in the order of the table. A sample of a family that the table

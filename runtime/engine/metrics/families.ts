@@ -111,6 +111,6 @@ export const families = {
 export type FamilyName = keyof typeof families;
 
 /** Upper bounds of the wall-time buckets, in ms; the last bucket has none. */
-export const wallBounds = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 60_000] as const;
+export const WALL_BOUNDS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 60_000] as const;
 /** Upper bounds of the buckets of requests that enter together. */
-export const joinBounds = [1, 2, 4, 8, 16, 32, 64, 128] as const;
+export const JOIN_BOUNDS = [1, 2, 4, 8, 16, 32, 64, 128] as const;

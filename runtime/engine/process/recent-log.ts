@@ -18,7 +18,7 @@ interface RecentLine {
 }
 
 /** What a line takes beside its text, about. */
-const lineBytes = 200;
+const LINE_BYTES = 200;
 
 interface Project {
   lines: RecentLine[];
@@ -80,12 +80,12 @@ export class RecentLog {
     this.#projects.set(name, project);
     const text = line.text.length > this.#bytesMax / 2 ? `${line.text.slice(0, this.#bytesMax / 2)} ...` : line.text;
     project.lines.push({ seq: ++this.#seq, time: Date.now(), ...line, text });
-    project.bytes += text.length + lineBytes;
+    project.bytes += text.length + LINE_BYTES;
     if (project.bytes <= this.#bytesMax) return;
     // A quarter at a time: taking one from the front moves all behind it.
     let count = 0;
     while (project.bytes > this.#bytesMax * 0.75 && count < project.lines.length - 1)
-      project.bytes -= project.lines[count++]!.text.length + lineBytes;
+      project.bytes -= project.lines[count++]!.text.length + LINE_BYTES;
     project.lines = project.lines.slice(count);
   }
 }

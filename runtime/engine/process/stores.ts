@@ -171,7 +171,7 @@ function isLocal(url: string): boolean {
   return URL.parse(url)?.searchParams.get('host')?.startsWith('/') === true;
 }
 
-const s3Variables = [
+const S3_VARIABLES = [
   'FILES_S3_ENDPOINT',
   'FILES_S3_BUCKET',
   'FILES_S3_REGION',
@@ -186,8 +186,8 @@ async function openFiles(
   limits: Limits,
   space: FreeSpace,
 ): Promise<FileStore> {
-  const missing = s3Variables.filter((name) => get(name) === '');
-  if (missing.length === s3Variables.length)
+  const missing = S3_VARIABLES.filter((name) => get(name) === '');
+  if (missing.length === S3_VARIABLES.length)
     return openFilesDisk(join(folder, 'files'), { namespaceBytesMax: limits.projectFileBytesMax, space });
   if (missing.length > 0) throw new Error(`Files are to be kept in S3, but ${missing.join(' and ')} is not set`);
   if (!/^https?:\/\/[^/]+\/?$/.test(get('FILES_S3_ENDPOINT')))

@@ -3,13 +3,13 @@ import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { tooMuch, type Fields } from './fields.ts';
 
 export const MODULUS_BITS_MAX = 4096;
-export const keyTypes = ['rsa', 'rsa-pss', 'ec', 'ed25519', 'ed448', 'x25519', 'x448'];
+export const KEY_TYPES = ['rsa', 'rsa-pss', 'ec', 'ed25519', 'ed448', 'x25519', 'x448'];
 
 export function checked(key: KeyObject): KeyObject {
   const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key;
-  if (type === undefined || !keyTypes.includes(type))
+  if (type === undefined || !KEY_TYPES.includes(type))
     throw new TypeError(
-      `Keys of type ${type ?? 'secret'} are not supported in a worker: use one of ${keyTypes.join(', ')}`,
+      `Keys of type ${type ?? 'secret'} are not supported in a worker: use one of ${KEY_TYPES.join(', ')}`,
     );
   if ((details?.modulusLength ?? 0) > MODULUS_BITS_MAX)
     throw tooMuch('modulusLength', details!.modulusLength!, `at most ${MODULUS_BITS_MAX}`);

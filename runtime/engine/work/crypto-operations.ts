@@ -20,7 +20,7 @@ import {
   verify,
   type KeyObject,
 } from 'node:crypto';
-import { checked, derOf, describe, keyOf, keyTypes, MODULUS_BITS_MAX, privateKey, publicKey } from './crypto-keys.ts';
+import { checked, derOf, describe, keyOf, KEY_TYPES, MODULUS_BITS_MAX, privateKey, publicKey } from './crypto-keys.ts';
 import { tooMuch, type Fields } from './fields.ts';
 import type { ThreadReply } from './threads.ts';
 
@@ -38,7 +38,7 @@ const KEY_BYTES_MAX = 64 * 1024;
 /** What a millisecond signs. */
 const BYTES_PER_MS = 500_000;
 
-const digests = [
+const DIGESTS = [
   'md5',
   'ripemd160',
   'sha1',
@@ -56,7 +56,7 @@ const digests = [
 function signing(fields: Fields): { digest: string | null; options: object } {
   const [padding, saltLength] = [fields.optional('padding', 1, 6), fields.optional('saltLength', -3, 512)];
   return {
-    digest: fields.raw('digest') === null ? null : fields.text('digest', digests),
+    digest: fields.raw('digest') === null ? null : fields.text('digest', DIGESTS),
     options: {
       ...(padding === undefined ? {} : { padding }),
       ...(saltLength === undefined ? {} : { saltLength }),
@@ -103,16 +103,16 @@ const exportKey: ThreadOperation = (fields) => {
 };
 
 const generate: ThreadOperation = (fields) => {
-  const type = fields.text('type', keyTypes);
+  const type = fields.text('type', KEY_TYPES);
   const options: Record<string, unknown> = {};
   if (type.startsWith('rsa')) {
     options['modulusLength'] = fields.whole('modulusLength', 512, MODULUS_BITS_MAX);
     options['publicExponent'] = fields.optional('publicExponent', 3, 0xffffffff) ?? 65537;
   }
   if (type === 'rsa-pss') {
-    if (fields.raw('hashAlgorithm') !== undefined) options['hashAlgorithm'] = fields.text('hashAlgorithm', digests);
+    if (fields.raw('hashAlgorithm') !== undefined) options['hashAlgorithm'] = fields.text('hashAlgorithm', DIGESTS);
     if (fields.raw('mgf1HashAlgorithm') !== undefined)
-      options['mgf1HashAlgorithm'] = fields.text('mgf1HashAlgorithm', digests);
+      options['mgf1HashAlgorithm'] = fields.text('mgf1HashAlgorithm', DIGESTS);
     const saltLength = fields.optional('saltLength', 0, 512);
     if (saltLength !== undefined) options['saltLength'] = saltLength;
   }
@@ -141,7 +141,7 @@ const transform: ThreadOperation = (fields) => {
   const options = {
     key,
     padding,
-    ...(fields.raw('oaepHash') === undefined ? {} : { oaepHash: fields.text('oaepHash', digests) }),
+    ...(fields.raw('oaepHash') === undefined ? {} : { oaepHash: fields.text('oaepHash', DIGESTS) }),
     ...(label.byteLength === 0 ? {} : { oaepLabel: label }),
   };
   const run = { publicEncrypt, privateDecrypt, privateEncrypt, publicDecrypt }[direction as 'publicEncrypt'];
@@ -150,7 +150,7 @@ const transform: ThreadOperation = (fields) => {
 
 /** What a derived key of some length takes. @throws {RangeError} when it is more than a worker may ask for. */
 function checkedDerivation(fields: Fields): { digest: string; iterations: number; length: number; rounds: number } {
-  const digest = fields.text('digest', digests);
+  const digest = fields.text('digest', DIGESTS);
   const iterations = fields.whole('iterations', 1, ITERATIONS_MAX);
   const length = fields.whole('length', 0, DERIVED_BYTES_MAX);
   const blocks = Math.max(1, Math.ceil(length / createHash(digest).digest().byteLength));
@@ -184,7 +184,7 @@ export const cryptoOperations: Readonly<Record<string, ThreadOperation>> = {
     return { parts: [scryptSync(fields.bytes(0), fields.bytes(1), length, options)] };
   },
   hkdf: (fields) => {
-    const digest = fields.text('digest', digests);
+    const digest = fields.text('digest', DIGESTS);
     const length = fields.whole('length', 0, DERIVED_BYTES_MAX);
     const info = bounded(fields.bytes(2), 1024, 'info');
     return { parts: [new Uint8Array(hkdfSync(digest, fields.bytes(0), fields.bytes(1), info, length))] };

@@ -3,7 +3,7 @@
 import { webcrypto } from 'node:crypto';
 import type { ThreadReply } from './threads.ts';
 
-const methods = [
+const METHODS = [
   'digest',
   'encrypt',
   'decrypt',
@@ -20,7 +20,7 @@ export const subtleOperations: Readonly<Record<string, (args: unknown) => Promis
   /** `{method, args}` -> what it resolves with. */
   'subtle.call': async (given) => {
     const { method, args } = given as { method: string; args: unknown[] };
-    if (!methods.includes(method)) throw new TypeError('The operation is unknown');
+    if (!METHODS.includes(method)) throw new TypeError('The operation is unknown');
     const { subtle } = webcrypto;
     return {
       value: await (subtle[method as 'sign'] as (...parameters: unknown[]) => Promise<unknown>).apply(subtle, args),

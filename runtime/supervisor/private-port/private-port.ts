@@ -5,7 +5,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { isIP, type AddressInfo } from 'node:net';
 import { errorMessage, errorTable, PlatformError, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
-import { exposition, expositionType } from '../../engine/metrics/exposition.ts';
+import { exposition, EXPOSITION_TYPE } from '../../engine/metrics/exposition.ts';
 import { labels, type Sample } from '../../engine/metrics/report.ts';
 import { check } from './check.ts';
 import { createDelivery, type DeliveryParts } from './delivery.ts';
@@ -58,7 +58,7 @@ export async function openPrivatePort(parts: PrivatePortParts): Promise<PrivateP
       async GET(_request, response) {
         const own = [...deliveries].map(([given, count]): Sample => ['platform_deliveries_total', given, count]);
         const text = exposition([...(await metrics.samples()), ...own]);
-        response.writeHead(200, { 'content-type': expositionType, 'cache-control': 'no-store' });
+        response.writeHead(200, { 'content-type': EXPOSITION_TYPE, 'cache-control': 'no-store' });
         response.end(text);
       },
     },

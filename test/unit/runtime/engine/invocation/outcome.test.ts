@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   failed,
-  failureCodes,
+  FAILURE_CODES,
   failureResponse,
   ok,
   outcomeLabel,
@@ -42,7 +42,7 @@ test('label and level derive from the outcome', () => {
 });
 
 test('every failure has a response that parses', () => {
-  for (const code of failureCodes) {
+  for (const code of FAILURE_CODES) {
     const { status, body } = failureResponse(failed(code));
     assert.ok(status >= 400, code);
     assert.equal((JSON.parse(body) as { code: string }).code, code);
