@@ -67,9 +67,32 @@ test('a schedule of every hour goes by the time that passes', () => {
   ]);
 });
 
-test('a day that a zone skipped whole does not stop the search', () => {
+test('a time that comes twice is found from before the change to summer time as well', () => {
+  // New York, 1 November 2026: 02:00 becomes 01:00 at 06:00 UTC.
+  assert.deepEqual(next('30 1 * NOV *', 'America/New_York', '2026-02-15T12:00:00Z', 2), [
+    '2026-11-01T05:30:00.000Z',
+    '2026-11-02T06:30:00.000Z',
+  ]);
+});
+
+test('a range of hours fires once an hour of the clock, in lists, ranges and steps of minutes alike', () => {
+  const night = ['2026-10-24T23:00:00.000Z', '2026-10-25T00:00:00.000Z', '2026-10-25T02:00:00.000Z'];
+  for (const minutes of ['0', '*/60', '0-0'])
+    assert.deepEqual(next(`${minutes} 1-3 * * *`, 'Europe/Vienna', '2026-10-24T22:30:00Z', 3), night);
+  // Vienna, 29 March 2026: of all skipped times together one is made up for.
+  assert.deepEqual(next('*/20 2 * * *', 'Europe/Vienna', '2026-03-28T12:00:00Z', 2), [
+    '2026-03-29T01:00:00.000Z',
+    '2026-03-30T00:00:00.000Z',
+  ]);
+});
+
+test('a day that a zone skipped whole is left out and does not stop the search', () => {
   // Samoa had no 30 December 2011.
-  assert.deepEqual(next('0 12 30 12 *', 'Pacific/Apia', '2011-12-29T00:00:00Z'), ['2011-12-30T10:00:00.000Z']);
+  assert.deepEqual(next('0 12 30 12 *', 'Pacific/Apia', '2011-12-29T00:00:00Z'), ['2012-12-29T22:00:00.000Z']);
+});
+
+test('an offset is a time zone as well', () => {
+  assert.deepEqual(next('0 9 * * *', '+05:30', '2026-11-21T00:00:00Z'), ['2026-11-21T03:30:00.000Z']);
 });
 
 test('names of time zones are known or not', () => {
