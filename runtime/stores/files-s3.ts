@@ -9,7 +9,8 @@ import type { FileHead, FileHeaders, FilePage, FilePlace, FileStore, FileWrite }
 import { ByteBudget, type Share } from './byte-budget.ts';
 import { holds, resolveRange } from './file-conditions.ts';
 import { createDigests } from './file-digests.ts';
-import { contentOf, escapeXml, openBucket, refusal, unavailable, unquote, type BucketOptions } from './s3-bucket.ts';
+import { openBucket, refusal, refused, unavailable, unquote, type BucketOptions } from './s3-bucket.ts';
+import { childText, escapeXml, type XmlElement } from './xml.ts';
 
 /** A bucket, and how files lie in it. */
 interface S3Options extends BucketOptions {
@@ -20,11 +21,11 @@ interface S3Options extends BucketOptions {
 }
 
 /** Pieces of an upload of unknown length; storage takes parts of at least 5 MB. */
-const pieceBytes = 8 * 1024 * 1024;
+const PIECE_BYTES = 8 * 1024 * 1024;
 /** What storage takes of our own fields with a file. */
-const metadataBytesMax = 1800;
+const METADATA_BYTES_MAX = 1800;
 
-const headerOf: Readonly<Record<keyof FileHeaders, string>> = {
+const HEADER_OF: Readonly<Record<keyof FileHeaders, string>> = {
   contentType: 'content-type',
   contentLanguage: 'content-language',
   contentDisposition: 'content-disposition',
@@ -35,7 +36,7 @@ const headerOf: Readonly<Record<keyof FileHeaders, string>> = {
 /** Opens the bucket; nothing is asked of it before the first call. */
 export function openFilesS3(options: S3Options): FileStore & { close(): Promise<void> } {
   const root = options.prefix === '' ? '' : `${options.prefix}/`;
-  const { send, expect, close } = openBucket(options);
+  const { send, expect, read, close } = openBucket(options);
   const budget = new ByteBudget(options.uploadBytesHeldMax);
 
   const keyOf = ({ namespace, resource }: FilePlace, key: string): string => {
@@ -53,9 +54,9 @@ export function openFilesS3(options: S3Options): FileStore & { close(): Promise<
   }: Pick<FileWrite, 'headers' | 'metadata'> & { digests?: FileWrite['digests'] }): Record<string, string> {
     const text = Buffer.from(JSON.stringify(metadata)).toString('base64url');
     const sums = Object.entries(digests).flat().join(' ');
-    if (text.length + sums.length > metadataBytesMax)
+    if (text.length + sums.length > METADATA_BYTES_MAX)
       throw new PlatformError('invalid_argument', {
-        reason: `The metadata has ${text.length + sums.length} bytes encoded, and this storage takes ${metadataBytesMax}`,
+        reason: `The metadata has ${text.length + sums.length} bytes encoded, and this storage takes ${METADATA_BYTES_MAX}`,
       });
     const fields: Record<string, string> = {
       'x-amz-meta-platform': text,
@@ -63,7 +64,7 @@ export function openFilesS3(options: S3Options): FileStore & { close(): Promise<
       'x-amz-meta-uploaded': String(Date.now()),
       ...(sums === '' ? {} : { 'x-amz-meta-digests': sums }),
     };
-    for (const [name, header] of Object.entries(headerOf)) {
+    for (const [name, header] of Object.entries(HEADER_OF)) {
       const value = headers[name as keyof FileHeaders];
       if (value !== undefined) fields[header] = value;
     }
@@ -75,7 +76,7 @@ export function openFilesS3(options: S3Options): FileStore & { close(): Promise<
   async function head(place: FilePlace, key: string): Promise<FileHead | null> {
     const response = await send({ method: 'HEAD', key: keyOf(place, key) });
     if (response.status === 404) return null;
-    if (!response.ok) throw refusal(response.status, '');
+    if (!response.ok) throw refusal(response.status, null);
     return toHead(key, response.headers);
   }
 
@@ -95,8 +96,7 @@ export function openFilesS3(options: S3Options): FileStore & { close(): Promise<
   }
 
   async function startUpload(key: string, fields: Record<string, string>): Promise<string> {
-    const text = await (await expect({ method: 'POST', key, query: { uploads: '' }, headers: fields })).text();
-    return contentOf(text, 'UploadId')[0] ?? '';
+    return childText(await read({ method: 'POST', key, query: { uploads: '' }, headers: fields }), 'UploadId');
   }
 
   async function complete(
@@ -109,10 +109,9 @@ export function openFilesS3(options: S3Options): FileStore & { close(): Promise<
       .map(({ part, etag }) => `<Part><PartNumber>${part}</PartNumber><ETag>"${escapeXml(etag)}"</ETag></Part>`)
       .join('');
     const body = Buffer.from(`<CompleteMultipartUpload>${list}</CompleteMultipartUpload>`);
-    const response = await expect({ method: 'POST', key, query: { uploadId: upload }, headers, body });
-    const text = await response.text();
+    const document = await read({ method: 'POST', key, query: { uploadId: upload }, headers, body });
     // It may begin to answer before it knows.
-    if (text.includes('<Error>')) throw refusal(400, text);
+    if (document.name === 'Error') throw refusal(400, document);
   }
 
   /** Sends a body in pieces; what was kept of one that breaks off is given up. */
@@ -192,7 +191,7 @@ export function openFilesS3(options: S3Options): FileStore & { close(): Promise<
         await response.body?.cancel();
         throw new PlatformError('invalid_argument', { reason: 'The range begins behind the end of the file' });
       }
-      if (!response.ok) throw refusal(response.status, await response.text());
+      if (!response.ok) throw await refused(response);
       const size = Number(
         /\/(\d+)$/.exec(response.headers.get('content-range') ?? '')?.[1] ?? response.headers.get('content-length'),
       );
@@ -212,7 +211,7 @@ export function openFilesS3(options: S3Options): FileStore & { close(): Promise<
       for (const key of keys) {
         const response = await send({ method: 'DELETE', key: keyOf(place, key) });
         await response.body?.cancel();
-        if (!response.ok && response.status !== 404) throw refusal(response.status, '');
+        if (!response.ok && response.status !== 404) throw refusal(response.status, null);
       }
     },
     async list(place, { prefix, delimiter, cursor, limit }) {
@@ -227,36 +226,14 @@ export function openFilesS3(options: S3Options): FileStore & { close(): Promise<
         // prefix stands for.
         ...(cursor === null ? {} : { 'start-after': below + cursor }),
       };
-      const text = await (await expect({ method: 'GET', query })).text();
-      const decode = (value: string): string => decodeURIComponent(value.replaceAll('+', ' ')).slice(below.length);
-      const files = contentOf(text, 'Contents').map((entry): FileHead => {
-        const [etag = '', size = '0', modified = ''] = ['ETag', 'Size', 'LastModified'].map(
-          (name) => contentOf(entry, name)[0] ?? '',
-        );
-        const key = decode(contentOf(entry, 'Key')[0] ?? '');
-        return {
-          key,
-          size: Number(size),
-          etag: unquote(etag),
-          version: unquote(etag),
-          uploadedAt: Date.parse(modified),
-          headers: {},
-          metadata: {},
-          digests: {},
-        };
-      });
-      const prefixes = contentOf(text, 'CommonPrefixes').map((entry) => decode(contentOf(entry, 'Prefix')[0] ?? ''));
-      const last = [files.at(-1)?.key ?? '', ...prefixes.slice(-1).map((folded) => `${folded}\u{10ffff}`)]
-        .toSorted(byBytes)
-        .at(-1);
-      return { files, prefixes, cursor: contentOf(text, 'IsTruncated')[0] === 'true' ? (last ?? null) : null };
+      return toPage(await read({ method: 'GET', query }), below, cursor);
     },
     async createUpload(place, key, write) {
       return Buffer.from(await startUpload(keyOf(place, key), fieldsOf(write))).toString('base64url');
     },
     async putPart(place, key, id, part, body, bytesMax) {
       const query = { partNumber: String(part), uploadId: Buffer.from(id, 'base64url').toString() };
-      const most = Math.min(bytesMax, partBytesMax);
+      const most = Math.min(bytesMax, PART_BYTES_MAX);
       const share = budget.open(place.namespace);
       try {
         const chunks: Uint8Array[] = [];
@@ -279,7 +256,7 @@ export function openFilesS3(options: S3Options): FileStore & { close(): Promise<
     async abortUpload(place, key, id) {
       const query = { uploadId: Buffer.from(id, 'base64url').toString() };
       const response = await send({ method: 'DELETE', key: keyOf(place, key), query });
-      if (!response.ok) throw refusal(response.status, await response.text());
+      if (!response.ok) throw await refused(response);
     },
     // Uploads that nobody completed are the bucket's to expire: their keys are in no list of files.
     async clear(place) {
@@ -297,7 +274,7 @@ export function openFilesS3(options: S3Options): FileStore & { close(): Promise<
 }
 
 /** A part is held in memory, so that its hash is known before it is sent. */
-const partBytesMax = 128 * 1024 * 1024;
+const PART_BYTES_MAX = 128 * 1024 * 1024;
 
 /** A body in pieces; the last is marked, and is the only one that may be short. */
 async function* pieces(
@@ -310,12 +287,12 @@ async function* pieces(
     await share.take(chunk.byteLength);
     chunks.push(chunk);
     size += chunk.byteLength;
-    while (size > pieceBytes) {
+    while (size > PIECE_BYTES) {
       const all = joined(chunks);
-      yield { bytes: all.subarray(0, pieceBytes), isLast: false };
-      chunks = [all.subarray(pieceBytes)];
-      size -= pieceBytes;
-      share.give(pieceBytes);
+      yield { bytes: all.subarray(0, PIECE_BYTES), isLast: false };
+      chunks = [all.subarray(PIECE_BYTES)];
+      size -= PIECE_BYTES;
+      share.give(PIECE_BYTES);
     }
   }
   yield { bytes: joined(chunks), isLast: true };
@@ -329,9 +306,43 @@ function joined(chunks: readonly Uint8Array[]): Uint8Array {
   return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
 }
 
+/** @param below what all keys begin with. @param cursor the page before ended there. */
+function toPage(document: XmlElement, below: string, cursor: string | null): FilePage {
+  const named = (name: string): XmlElement[] => document.children.filter((child) => child.name === name);
+  const files = named('Contents').map((entry): FileHead => {
+    const etag = unquote(childText(entry, 'ETag'));
+    return {
+      key: decoded(childText(entry, 'Key')).slice(below.length),
+      size: Number(childText(entry, 'Size')),
+      etag,
+      version: etag,
+      uploadedAt: Date.parse(childText(entry, 'LastModified')),
+      headers: {},
+      metadata: {},
+      digests: {},
+    };
+  });
+  const prefixes = named('CommonPrefixes').map((entry) => decoded(childText(entry, 'Prefix')).slice(below.length));
+  if (childText(document, 'IsTruncated') !== 'true') return { files, prefixes, cursor: null };
+  const last = [files.at(-1)?.key ?? '', ...prefixes.slice(-1).map((folded) => `${folded}\u{10ffff}`)]
+    .toSorted(byBytes)
+    .at(-1) as string;
+  if (byBytes(last, cursor ?? '') <= 0) throw unavailable('its list does not go on where the page before ended');
+  return { files, prefixes, cursor: last };
+}
+
+/** A key as lists have it. */
+function decoded(key: string): string {
+  try {
+    return decodeURIComponent(key.replaceAll('+', ' '));
+  } catch (error) {
+    throw unavailable('its list holds a key that is not encoded', error);
+  }
+}
+
 function toHead(key: string, fields: Headers): FileHead {
   const headers: Record<string, string> = {};
-  for (const [name, header] of Object.entries(headerOf)) {
+  for (const [name, header] of Object.entries(HEADER_OF)) {
     const value = fields.get(header);
     if (value !== null) headers[name] = value;
   }

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { AwsV4Signer } from 'aws4fetch';
 import { Agent, fetch, type Response } from 'undici';
 import { PlatformError } from '#core/errors.ts';
+import { childText, readXml, type XmlElement } from './xml.ts';
 
 /** A bucket, and a key that may read and write it. */
 export interface BucketOptions {
@@ -15,7 +16,9 @@ export interface BucketOptions {
   readonly secretAccessKey: string;
 }
 
-const attemptsMax = 3;
+const ATTEMPTS_MAX = 3;
+/** A list of 1,000 keys of 1,024 bytes, each three times as long when encoded, has less than 4 MB. */
+const DOCUMENT_BYTES_MAX = 16 * 1024 * 1024;
 
 /** One request. */
 interface BucketRequest {
@@ -32,6 +35,8 @@ interface Bucket {
   send(request: BucketRequest): Promise<Response>;
   /** An answer that must be a success. @throws {PlatformError} as {@link refusal} says. */
   expect(request: BucketRequest): Promise<Response>;
+  /** The document of an answer that must be a success. @throws {PlatformError} also where there is none. */
+  read(request: BucketRequest): Promise<XmlElement>;
   close(): Promise<void>;
 }
 
@@ -62,10 +67,10 @@ export function openBucket(options: BucketOptions): Bucket {
           ...(body === undefined ? {} : { body: body as Uint8Array<ArrayBuffer> }),
           dispatcher: agent,
         });
-        if (response.status < 500 || attempt === attemptsMax) return response;
+        if (response.status < 500 || attempt === ATTEMPTS_MAX) return response;
         await response.body?.cancel();
       } catch (error) {
-        if (attempt === attemptsMax) throw unavailable((error as Error).message, error);
+        if (attempt === ATTEMPTS_MAX) throw unavailable((error as Error).message, error);
       }
       await new Promise((resolve) => setTimeout(resolve, 100 * 2 ** attempt));
     }
@@ -74,32 +79,19 @@ export function openBucket(options: BucketOptions): Bucket {
   async function expect(request: BucketRequest): Promise<Response> {
     const response = await send(request);
     if (response.ok) return response;
-    throw refusal(response.status, await response.text());
+    throw await refused(response);
   }
 
-  return { send, expect, close: () => agent.close() };
-}
+  async function read(request: BucketRequest): Promise<XmlElement> {
+    const text = await textOf(await expect(request));
+    try {
+      return readXml(text);
+    } catch (error) {
+      throw unavailable(`its document cannot be read: ${(error as Error).message}`, error);
+    }
+  }
 
-/** Contents of all elements of a name, in a document of storage. */
-export function contentOf(xml: string, name: string): string[] {
-  return [...xml.matchAll(new RegExp(`<${name}>([\\s\\S]*?)</${name}>`, 'g'))].map(([, content]) =>
-    (content as string).includes('<') ? (content as string) : unescapeXml(content as string),
-  );
-}
-
-const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
-
-function unescapeXml(text: string): string {
-  return text.replace(/&(?:#x([0-9a-f]+)|#(\d+)|(\w+));/gi, (all, hex?: string, decimal?: string, name?: string) =>
-    name === undefined
-      ? String.fromCodePoint(Number.parseInt(hex ?? decimal ?? '', hex === undefined ? 10 : 16))
-      : (entities[name] ?? all),
-  );
-}
-
-/** Text in a document for storage. */
-export function escapeXml(text: string): string {
-  return text.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);
+  return { send, expect, read, close: () => agent.close() };
 }
 
 function encodeSegment(segment: string): string {
@@ -111,13 +103,25 @@ function encodeSegment(segment: string): string {
 
 /** An etag as it is compared. */
 export function unquote(etag: string | null): string {
-  return (etag ?? '').replaceAll('"', '').replaceAll('&quot;', '');
+  return (etag ?? '').replaceAll('"', '');
 }
 
-/** An answer that is no success. */
-export function refusal(status: number, text: string): PlatformError {
-  const code = contentOf(text, 'Code')[0] ?? '';
-  const message = contentOf(text, 'Message')[0] ?? '';
+/** An answer that is no success, with its document. */
+export async function refused(response: Response): Promise<PlatformError> {
+  const text = await textOf(response);
+  let document: XmlElement | null = null;
+  try {
+    document = readXml(text);
+  } catch {
+    // A proxy's page, or nothing: the status says enough.
+  }
+  return refusal(response.status, document);
+}
+
+/** An answer that is no success; its document says which one of those that are the caller's fault it is. */
+export function refusal(status: number, document: XmlElement | null): PlatformError {
+  const [code = '', message = ''] =
+    document === null ? [] : [childText(document, 'Code'), childText(document, 'Message')];
   if (['NoSuchUpload', 'InvalidPart', 'InvalidPartOrder', 'EntityTooSmall'].includes(code))
     return new PlatformError('invalid_argument', { reason: `${message || code}`, status });
   return new PlatformError('binding_unavailable', {
@@ -125,6 +129,22 @@ export function refusal(status: number, text: string): PlatformError {
     reason: `the storage answers ${status} ${code}`.trim(),
     status,
   });
+}
+
+/** The text of a document, of which there is no more than storage has reason to send. */
+async function textOf({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of body ?? []) {
+      bytes += chunk.byteLength;
+      if (bytes > DOCUMENT_BYTES_MAX) throw new Error(`its document has more than ${DOCUMENT_BYTES_MAX} bytes`);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw unavailable((error as Error).message, error);
+  }
+  return Buffer.concat(chunks).toString();
 }
 
 /** Storage that does not do what it should. */

@@ -1,0 +1,50 @@
+// XML documents of S3-compatible storage as trees, read by saxes. Used by s3-bucket.ts. Pure; bounded in depth and
+// elements, declared entities are refused and nothing is fetched.
+import { SaxesParser } from 'saxes';
+
+/** An element, without its attributes. */
+export interface XmlElement {
+  readonly name: string;
+  /** Its own text, without that of its children. */
+  readonly text: string;
+  readonly children: readonly XmlElement[];
+}
+
+/** Documents of storage have five levels at most. */
+const DEPTH_MAX = 16;
+/** A list has 1,000 entries, each of about ten elements. */
+const ELEMENTS_MAX = 50_000;
+
+/** @throws {Error} for what is no well-formed document, or a larger one than storage has reason to send. */
+export function readXml(document: string): XmlElement {
+  // Storages write control characters of keys as references, which only XML 1.1 allows, and say 1.0.
+  const parser = new SaxesParser({ defaultXMLVersion: '1.1', forceXMLVersion: true });
+  const open: { name: string; text: string; children: XmlElement[] }[] = [{ name: '', text: '', children: [] }];
+  let elements = 0;
+  const addText = (text: string): void => {
+    open.at(-1)!.text += text;
+  };
+  parser.on('opentag', ({ name }) => {
+    if (open.length > DEPTH_MAX) throw new Error(`The document has more than ${DEPTH_MAX} levels`);
+    if (++elements > ELEMENTS_MAX) throw new Error(`The document has more than ${ELEMENTS_MAX} elements`);
+    const element = { name, text: '', children: [] };
+    open.at(-1)!.children.push(element);
+    open.push(element);
+  });
+  parser.on('closetag', () => void open.pop());
+  parser.on('text', addText);
+  parser.on('cdata', addText);
+  // Some write white space before the document, to keep the connection alive.
+  parser.write(document.trimStart()).close();
+  return open[0]!.children[0]!;
+}
+
+/** The text of the first child of a name; '' where there is none. */
+export function childText({ children }: XmlElement, name: string): string {
+  return children.find((child) => child.name === name)?.text ?? '';
+}
+
+/** Text for a document. */
+export function escapeXml(text: string): string {
+  return text.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);
+}
