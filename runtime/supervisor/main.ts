@@ -139,14 +139,14 @@ async function start(config: SupervisorConfig): Promise<void> {
         'Engine exited',
       );
     },
-    onHopeless: (code) => void stop(code),
+    onFatal: (code) => void stop(code),
     onMessage(engine, message) {
       if (message.type === 'note') {
         if (message.served > engine.served) engine.lastServedAt = Date.now();
         const { running, load, served, forwarded, parkedThreads } = message;
         Object.assign(engine, { running, load, served, forwarded, parkedThreads });
         if (typeof engine.place === 'string') quarantine.onServed(engine.place, served);
-      } else if (message.type === 'want') isolate(message.deployment);
+      } else if (message.type === 'want') startQuarantineEngine(message.deployment);
       else if (message.type === 'report') privatePort?.keepLastReport(engine.id, message.report);
       else if (message.type === 'recycle') recycle(engine, message.reason, message.blamed);
     },
@@ -177,13 +177,13 @@ async function start(config: SupervisorConfig): Promise<void> {
     // One that ended by itself fell over nothing that a worker did.
     if (signal !== null) {
       const apart = typeof engine.place === 'string' ? engine.place : null;
-      strike({ blamed, running: engine.running, at: Date.now() }, apart);
+      recordDeath({ blamed, running: engine.running, at: Date.now() }, apart);
     } else tell();
     engines.broadcast({ type: 'death', link: engine.link, blamed });
   }
 
   /** Holds a death, or what comes to the same, against those who did it. */
-  function strike(death: Death, apart: string | null): void {
+  function recordDeath(death: Death, apart: string | null): void {
     const struck = quarantine.onDeath(death, apart);
     for (const { deployment, strikes, until, reason } of quarantine.state(Date.now()).quarantine) {
       if (struck.includes(deployment)) log.warn({ deployment, strikes, until, reason }, 'Deployment quarantined');
@@ -221,7 +221,7 @@ async function start(config: SupervisorConfig): Promise<void> {
     if (free.length > 0) tell();
     else awaitPauseEnd();
     // Only now that no engine sends anything there any more.
-    for (const deployment of free) engines.reunite(deployment);
+    for (const deployment of free) engines.endQuarantine(deployment);
     keep();
   }
 
@@ -236,19 +236,19 @@ async function start(config: SupervisorConfig): Promise<void> {
   }
 
   /** Gives a deployment that is quarantined the engine of its own that somebody waits for. */
-  function isolate(deployment: string): void {
+  function startQuarantineEngine(deployment: string): void {
     const isFull = engines.quarantined.length >= limits.quarantineEnginesMax;
-    if (!isFull && quarantine.mayServe(deployment, Date.now())) engines.isolate(deployment);
+    if (!isFull && quarantine.mayServe(deployment, Date.now())) engines.startQuarantineEngine(deployment);
   }
 
   /** @param blamed whose doing it is: nobody else is to suffer from it again and again. */
   function recycle(engine: EngineProcess, reason: string, blamed: string | null): void {
     if (engine.state !== 'listening') return;
     const apart = typeof engine.place === 'string' ? engine.place : null;
-    if (apart !== null) engines.reunite(apart);
+    if (apart !== null) engines.endQuarantine(apart);
     else if (!engines.recycle(engine)) return;
     log.warn({ engine: engine.id, place: engine.place, reason, blamed }, 'Engine replaced');
-    if (blamed !== null) strike({ blamed, running: [], at: Date.now() }, apart);
+    if (blamed !== null) recordDeath({ blamed, running: [], at: Date.now() }, apart);
   }
 
   const watch = setInterval(() => {
@@ -274,7 +274,7 @@ async function start(config: SupervisorConfig): Promise<void> {
       if (engine === null || engine.load > 0 || Date.now() - engine.lastServedAt < 2 * limits.quarantineProbationMs)
         continue;
       quarantine.onIdle(deployment);
-      engines.reunite(deployment);
+      engines.endQuarantine(deployment);
       tell();
     }
   }, 1000);
@@ -334,7 +334,7 @@ async function start(config: SupervisorConfig): Promise<void> {
       state,
       isStopping: () => stopping,
       metricsDeploymentsMax: limits.metricsDeploymentsMax,
-      want: isolate,
+      want: startQuarantineEngine,
       homes: (deployment, places) => homes(deployment, places, places.length),
       eventWallMs: limits.eventWallMs,
       bodyBytesMax: limits.deliveryBytesMax,

@@ -29,7 +29,7 @@ interface EnginesParts {
     delayMs: number,
   ) => void;
   /** None has ever served, and this one cannot start as configured: starting it again would not help. */
-  readonly onHopeless: (code: number) => void;
+  readonly onFatal: (code: number) => void;
   /** Anything else that it says. */
   readonly onMessage: (engine: EngineProcess, message: FromEngine) => void;
 }
@@ -93,14 +93,14 @@ export class Engines {
   }
 
   /** Gives a deployment an engine of its own. */
-  isolate(deployment: DeploymentKey): void {
+  startQuarantineEngine(deployment: DeploymentKey): void {
     if (this.#apart.has(deployment)) return;
     this.#apart.set(deployment, { key: deployment, engine: null, successor: null, restarts: 0 });
     this.#fill();
   }
 
   /** Takes it away again. */
-  reunite(deployment: DeploymentKey): void {
+  endQuarantine(deployment: DeploymentKey): void {
     const place = this.#apart.get(deployment);
     if (place === undefined) return;
     this.#apart.delete(deployment);
@@ -294,7 +294,7 @@ export class Engines {
       this.#sockets.settle(this.serving());
       // Later on it is not the configuration: something that the engine needs is away for a moment.
       if (code === EXIT_CONFIGURATION && !this.#hasServed) {
-        this.#parts.onHopeless(code);
+        this.#parts.onFatal(code);
         return;
       }
       this.#youngDeaths = Date.now() - engine.startedAt < YOUNG_MS ? this.#youngDeaths + 1 : 0;

@@ -59,7 +59,7 @@ export function isDangerous(ledger: Ledger, deployment: DeploymentKey): boolean 
 }
 
 /** After good behaviour: one more death and it is apart again. */
-export function withPardon(ledger: Ledger, deployment: DeploymentKey): Ledger {
+export function withRelease(ledger: Ledger, deployment: DeploymentKey): Ledger {
   const record = ledger.get(deployment);
   if (record === undefined) return ledger;
   const next = new Map(ledger);

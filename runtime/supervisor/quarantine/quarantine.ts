@@ -9,7 +9,7 @@ import {
   ledgerEntries,
   strikesOf,
   withDeath,
-  withPardon,
+  withRelease,
   type Death,
   type Ledger,
 } from './ledger.ts';
@@ -30,7 +30,7 @@ interface QuarantinePolicy {
 /** How long a pause is made longer for want of engines. */
 const FULL_MS_MAX = 60_000;
 
-interface Confined {
+interface Restricted {
   readonly since: number;
   readonly lastAt: number;
   readonly strikes: number;
@@ -47,7 +47,7 @@ interface Confined {
 export class Quarantine {
   #policy: QuarantinePolicy;
   #ledger: Ledger;
-  #confined = new Map<DeploymentKey, Confined>();
+  #restricted = new Map<DeploymentKey, Restricted>();
 
   /** @param ledger of an earlier run: who was dangerous still is. */
   constructor(policy: QuarantinePolicy, ledger: Ledger, now: number) {
@@ -55,7 +55,7 @@ export class Quarantine {
     this.#ledger = ledger;
     for (const deployment of ledger.keys()) {
       if (isDangerous(ledger, deployment))
-        this.#confine(deployment, ledger.get(deployment)!.lastAt, now, 'ended engines before the last start');
+        this.#restrict(deployment, ledger.get(deployment)!.lastAt, now, 'ended engines before the last start');
     }
   }
 
@@ -76,7 +76,7 @@ export class Quarantine {
       blamed === null ? death.running.filter((deployment) => isDangerous(this.#ledger, deployment)) : [blamed];
     for (const deployment of struck) {
       const pause = this.#policy.backoffMs * 2 ** Math.max(0, strikesOf(this.#ledger, deployment) - 2);
-      this.#confine(
+      this.#restrict(
         deployment,
         at,
         at + Math.min(pause, this.#policy.backoffMsMax),
@@ -86,39 +86,39 @@ export class Quarantine {
     return struck;
   }
 
-  #confine(deployment: DeploymentKey, at: number, until: number, reason: string): void {
-    const since = this.#confined.get(deployment)?.since ?? at;
+  #restrict(deployment: DeploymentKey, at: number, until: number, reason: string): void {
+    const since = this.#restricted.get(deployment)?.since ?? at;
     const strikes = strikesOf(this.#ledger, deployment);
     const apart = isDangerous(this.#ledger, deployment);
-    this.#confined.set(deployment, { since, lastAt: at, strikes, until, apart, reason, servedFrom: 0, served: 0 });
+    this.#restricted.set(deployment, { since, lastAt: at, strikes, until, apart, reason, servedFrom: 0, served: 0 });
   }
 
   /** Whether an engine of its own may be started for it now. */
   mayServe(deployment: DeploymentKey, now: number): boolean {
-    const confined = this.#confined.get(deployment);
-    return confined !== undefined && confined.apart && confined.until <= now;
+    const restricted = this.#restricted.get(deployment);
+    return restricted !== undefined && restricted.apart && restricted.until <= now;
   }
 
   isQuarantined(deployment: DeploymentKey): boolean {
-    return this.#confined.get(deployment)?.apart === true;
+    return this.#restricted.get(deployment)?.apart === true;
   }
 
   /** Its engine serves: probation begins. */
   onServing(deployment: DeploymentKey, now: number): void {
-    const confined = this.#confined.get(deployment);
-    if (confined !== undefined) confined.servedFrom = now;
+    const restricted = this.#restricted.get(deployment);
+    if (restricted !== undefined) restricted.servedFrom = now;
   }
 
   /** Its engine has answered so many requests so far. */
   onServed(deployment: DeploymentKey, served: number): void {
-    const confined = this.#confined.get(deployment);
-    if (confined !== undefined) confined.served = served;
+    const restricted = this.#restricted.get(deployment);
+    if (restricted !== undefined) restricted.served = served;
   }
 
   /** Its engine was stopped for want of requests: what it served well still counts. */
   onIdle(deployment: DeploymentKey): void {
-    const confined = this.#confined.get(deployment);
-    if (confined !== undefined) confined.servedFrom = 0;
+    const restricted = this.#restricted.get(deployment);
+    if (restricted !== undefined) restricted.servedFrom = 0;
   }
 
   /**
@@ -130,29 +130,30 @@ export class Quarantine {
   pass(now: number, isFull: boolean): DeploymentKey[] {
     const { probationMs, requestsMin, ledgerMs } = this.#policy;
     const free: DeploymentKey[] = [];
-    for (const [deployment, { apart, lastAt, until, servedFrom, served }] of this.#confined) {
-      const isReformed =
+    for (const [deployment, { apart, lastAt, until, servedFrom, served }] of this.#restricted) {
+      const hasServedWell =
         (servedFrom > 0 && now - servedFrom >= probationMs && served >= requestsMin) || now - lastAt >= ledgerMs;
       const isPaused = until > now || (!isFull && until + FULL_MS_MAX > now);
-      if (apart ? !isReformed : isPaused) continue;
-      this.#confined.delete(deployment);
-      if (apart) this.#ledger = withPardon(this.#ledger, deployment);
+      if (apart ? !hasServedWell : isPaused) continue;
+      this.#restricted.delete(deployment);
+      if (apart) this.#ledger = withRelease(this.#ledger, deployment);
       free.push(deployment);
     }
-    this.#ledger = faded(this.#ledger, now, ledgerMs, (deployment) => this.#confined.has(deployment));
+    this.#ledger = faded(this.#ledger, now, ledgerMs, (deployment) => this.#restricted.has(deployment));
     return free;
   }
 
   /** When `pass` has the next pause to end; null without any. */
   get nextPauseEnd(): number | null {
     let next: number | null = null;
-    for (const { apart, until } of this.#confined.values()) if (!apart && (next === null || until < next)) next = until;
+    for (const { apart, until } of this.#restricted.values())
+      if (!apart && (next === null || until < next)) next = until;
     return next;
   }
 
   /** As engines are told. @param link where a deployment's engine takes requests; null without one. */
   list(link: (deployment: DeploymentKey) => string | null): QuarantinedDeployment[] {
-    return [...this.#confined].map(([deployment, { strikes, until, apart }]) => ({
+    return [...this.#restricted].map(([deployment, { strikes, until, apart }]) => ({
       deployment,
       strikes,
       until,
@@ -164,7 +165,7 @@ export class Quarantine {
   /** For operators. */
   state(now: number): { quarantine: QuarantineState[]; ledger: ReturnType<typeof ledgerEntries> } {
     const iso = (ms: number): string => new Date(ms).toISOString();
-    const quarantine = [...this.#confined].map(([deployment, { since, strikes, until, reason }]) => ({
+    const quarantine = [...this.#restricted].map(([deployment, { since, strikes, until, reason }]) => ({
       deployment,
       since: iso(since),
       strikes,

@@ -8,7 +8,7 @@ import {
   parseLedger,
   strikesOf,
   withDeath,
-  withPardon,
+  withRelease,
   type Ledger,
 } from '#runtime/supervisor/quarantine/ledger.ts';
 
@@ -40,13 +40,13 @@ test('three deaths by an unknown hand make those dangerous that ran at each of t
 });
 
 test('a pardoned deployment is dangerous again after one more death', () => {
-  const pardoned = withPardon(exact(exact(exact(empty, 'a/d1'), 'a/d1'), 'a/d1'), 'a/d1');
+  const pardoned = withRelease(exact(exact(exact(empty, 'a/d1'), 'a/d1'), 'a/d1'), 'a/d1');
   assert.equal(isDangerous(pardoned, 'a/d1'), false);
   assert.equal(isDangerous(exact(pardoned, 'a/d1'), 'a/d1'), true);
-  assert.equal(withPardon(empty, 'a/d1'), empty);
+  assert.equal(withRelease(empty, 'a/d1'), empty);
 });
 
-test('old deaths fade, unless their deployment is still confined', () => {
+test('old deaths fade, unless their deployment is still restricted', () => {
   const ledger = exact(exact(empty, 'a/d1', 1000), 'b/d2', 1500);
   assert.equal(
     faded(ledger, 1900, 1000, () => false),
