@@ -6,7 +6,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { readSources } from '#cli/tasks/sources.ts';
-import { documentFindings } from './tidy/document-rules.ts';
+import { commentFindings, documentFindings } from './tidy/document-rules.ts';
 import { importFindings } from './tidy/import-rules.ts';
 import { sourceFindings } from './tidy/source-rules.ts';
 import { formatFinding, type Finding } from './tidy/findings.ts';
@@ -26,8 +26,13 @@ test('every file is named, opened, sized and finished as the rules say', () => {
   expectNone(sourceFindings(sources));
 });
 
+const exists = (file: string): boolean =>
+  file.includes('*') ? globSync(file, { cwd: root }).length > 0 : existsSync(path.join(root, file));
+
+test('every file that a comment names exists', () => {
+  expectNone(commentFindings(sources, exists));
+});
+
 test('every path, link and command in the documents leads somewhere', () => {
-  const exists = (file: string): boolean =>
-    file.includes('*') ? globSync(file, { cwd: root }).length > 0 : existsSync(path.join(root, file));
   expectNone(documentFindings(sources, exists));
 });

@@ -1,7 +1,7 @@
-// Rules about the documents: every path, link and command in them leads somewhere. Functions over texts; what exists
-// comes in. tidy.test.ts hands it the checkout. No I/O.
+// Rules about documents and comments: every path, link and command in them leads somewhere. Functions over texts; what
+// exists comes in. tidy.test.ts hands it the checkout. No I/O.
 import path from 'node:path';
-import type { Sources } from '#cli/tasks/sources.ts';
+import { isOwnModule, type Sources } from '#cli/tasks/sources.ts';
 import { lineAt, type Finding } from './findings.ts';
 
 /** Whether a path of the checkout exists; `*` stands for any name. */
@@ -9,7 +9,7 @@ export type Exists = (file: string) => boolean;
 
 /** Documents for people who change the code: every file name in them is one of ours. */
 const developerDocument =
-  /^(?:ARCHITECTURE|CONTRIBUTING|README)\.md$|^docs\/(?:decisions\/|glossary|add-a-)|^runtime\/.*README\.md$/;
+  /^(?:ARCHITECTURE|CONTRIBUTING|README|SECURITY)\.md$|^docs\/(?:decisions\/|glossary|add-a-)|^(?:runtime|bench)\/.*README\.md$/;
 /** Folders whose names no project of a user has. */
 const ownFolder =
   /^(?:core|packages|deployments|runtime|postgres|builder|control|cli|dashboard|docs|examples|bench|test)\/(?!\*)/;
@@ -39,6 +39,26 @@ export function documentFindings(sources: Sources, exists: Exists): Finding[] {
     )) {
       const objection = commandObjection(command.trim(), sources, exists);
       if (objection !== null) add(index, objection);
+    }
+  }
+  return findings;
+}
+
+/** A document that the repository does not hold, or a number where the name of a file belongs. */
+const elsewhere = /\bspec(?:ification)?,? (?:part )?\d[\d.]*|\b(?:design|facts)\.md\b|\bARCHITECTURE(?:\.md)?,? \d+/g;
+const ownFile =
+  /(?<![\w./@-])(?:core|packages|deployments|runtime|postgres|builder|cli|dashboard|docs|bench|test)\/[\w./-]*\.(?:ts|mjs|cc|h|sh|md|sql)\b/g;
+
+/** Every comment of our code that names a file which is not there. */
+export function commentFindings(sources: Sources, exists: Exists): Finding[] {
+  const findings: Finding[] = [];
+  for (const [file, text] of Object.entries(sources)) {
+    if (!isOwnModule(file) && !file.endsWith('.sql')) continue;
+    for (const { 0: comment, index } of text.matchAll(/^[ \t]*(?:\/\/|\/\*|\*|--).*$/gm)) {
+      const add = (message: string): void => void findings.push({ file, line: lineAt(text, index), message });
+      for (const [named] of comment.matchAll(ownFile))
+        if (!exists(named) && !exists(`runtime/engine/${named}`)) add(`names ${named}, which does not exist`);
+      for (const [named] of comment.matchAll(elsewhere)) add(`names ${named}: name a page of docs/ instead`);
     }
   }
   return findings;
@@ -78,7 +98,7 @@ function anchorsOf(text: string): Set<string> {
 
 /** Whether a quoted text is meant as a path of the checkout. */
 function isOwnPath(file: string, text: string): boolean {
-  if (!/^[\w@.*/-]+$/.test(text) || text.startsWith('/') || /^@|\.\.\.$/.test(text)) return false;
+  if (!/^[\w@.*/-]+$/.test(text) || text.startsWith('/') || /^@|\.\.\.$|node_modules/.test(text)) return false;
   if (!developerDocument.test(file)) return ownFolder.test(text) && /\.\w+$|\/$/.test(text) && !userFile.test(text);
   return (ownFolder.test(text) || codeFile.test(text) || text.startsWith('../')) && !userFile.test(text);
 }
@@ -92,7 +112,8 @@ function isShortPath(file: string, text: string, exists: Exists): boolean {
 
 /** From the root, from the document's folder, or from the engine's; the extension may be left out. */
 function leadsSomewhere(file: string, text: string, exists: Exists): boolean {
-  const bases = ['', path.posix.dirname(file), 'runtime/engine', 'runtime'];
+  const beside = path.posix.dirname(file);
+  const bases = text.startsWith('../') ? [beside] : ['', beside, 'runtime/engine', 'runtime'];
   return bases.some((base) => ['', '.ts'].some((end) => exists(path.posix.join(base, text.replace(/\/$/, '') + end))));
 }
 

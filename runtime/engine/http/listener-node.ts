@@ -49,7 +49,7 @@ export async function openNodeListener(options: ListenerOptions): Promise<Listen
     // Node counts target and headers together and answers 431; the exact limits are checked below.
     maxHeaderSize: limits.headerBytesMax + limits.urlBytesMax * 2,
     keepAliveTimeout: limits.idleMs,
-    // A proxy must be able to rely on the figure (spec part 7: a request into a closing connection is lost).
+    // A proxy must be able to rely on the figure (docs/handler.md): a request into a closing connection is lost.
     keepAliveTimeoutBuffer: 0,
     headersTimeout: headersMs,
     // Streams may take as long as they like; a body that stalls is cut by the socket's timeout.

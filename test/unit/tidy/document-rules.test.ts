@@ -1,7 +1,7 @@
 // The rules about documents, on texts written down here.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { documentFindings } from '#test/tidy/document-rules.ts';
+import { commentFindings, documentFindings } from '#test/tidy/document-rules.ts';
 import { formatFinding } from '#test/tidy/findings.ts';
 
 const scripts = JSON.stringify({ scripts: { test: '', bench: '', check: '', 'test:hostile': '' } });
@@ -65,5 +65,17 @@ test('a command in a document is one, and its words pick something', () => {
   ]);
   assert.deepEqual(findingsIn('README.md', '`npm run gone`'), [
     'README.md:1 names npm run gone: there is no such script',
+  ]);
+});
+
+test('a comment names files that exist, and no document from elsewhere', () => {
+  const findings = (text: string): string[] =>
+    commentFindings({ 'core/a.ts': text }, (name) => files.has(name)).map(formatFinding);
+  assert.deepEqual(findings("// As core/limits.ts says.\nconst path = 'core/gone.ts';\n"), []);
+  assert.deepEqual(findings('// See core/gone.ts.\n'), ['core/a.ts:1 names core/gone.ts, which does not exist']);
+  const [number, page] = [['spec', '2.7'].join(' '), ['design', 'md'].join('.')];
+  assert.deepEqual(findings(`/** ${number} */\n// ${page}\n`), [
+    'core/a.ts:1 names spec 2.7: name a page of docs/ instead',
+    'core/a.ts:2 names design.md: name a page of docs/ instead',
   ]);
 });
