@@ -5,7 +5,7 @@ import type { ErrorDetails, PlatformError } from '#core/errors.ts';
 import type { EventKind } from '#core/event.ts';
 import { ofPreview } from '#core/preview.ts';
 import type { OpenArtifact } from '#deployments/artifact-source.ts';
-import { assetDecision } from './assets/assets.ts';
+import { assetDecision } from './assets/asset-rules.ts';
 import { authPath, type AuthRoutes } from './auth/routes.ts';
 import type { Placed, Remote } from './cluster/placement.ts';
 import type { Deployment } from './deployments/deployment.ts';

@@ -1,20 +1,13 @@
 // Static files, served without entering an isolate. The handler calls `serve`; the worker's asset binding calls
 // `answer` and `read`, which know no socket. Which file answers is decided in asset-rules.ts, what `_headers` and
 // `_redirects` change in asset-changes.ts.
-import { createHash } from 'node:crypto';
-import { open, readFile } from 'node:fs/promises';
-import { errorMessage, errorTable, PlatformError } from '#core/errors.ts';
+import type { PlatformError } from '#core/errors.ts';
 import type { AssetEncoding, AssetFile } from '#core/manifest.ts';
 import type { OpenArtifact } from '#deployments/artifact-source.ts';
-import { assetChanges, type AssetChanges, type HeaderChanges, type Moved } from './asset-changes.ts';
-import {
-  encodingOrder,
-  isMatch,
-  noneMatch,
-  requestedRange,
-  type EncodingOrder,
-  type FilePart,
-} from './asset-conditions.ts';
+import { formAnswer, headerBlockOf, problem, withQuery, type AssetAnswer, type Form } from './asset-answers.ts';
+import { assetChanges, type AssetChanges, type Moved } from './asset-changes.ts';
+import { encodingOrder, type EncodingOrder } from './asset-conditions.ts';
+import { createAssetContents, StoredFile, type AssetBody } from './asset-contents.ts';
 import {
   assetTarget,
   decodedPath,
@@ -25,14 +18,6 @@ import {
 } from './asset-rules.ts';
 import type { Exchange } from '../http/listener.ts';
 
-export { assetDecision, type AssetRequest } from './asset-rules.ts';
-
-/** Files up to this size are sent whole and kept in memory. */
-const SMALL_BYTES_MAX = 64 * 1024;
-/** Memory for them, of all deployments together. */
-const CACHE_BYTES_MAX = 64 * 1024 * 1024;
-const CHUNK_BYTES = 64 * 1024;
-
 /** A request whose host is known: rules may depend on it. */
 interface HostedRequest extends AssetRequest {
   /** Lower case, with port if any. */
@@ -40,24 +25,6 @@ interface HostedRequest extends AssetRequest {
 }
 
 type AssetForm = Pick<AssetFile, 'hash' | 'bytes'>;
-
-/** A part of a file, or all of it; `end` is exclusive. */
-interface AssetBody {
-  readonly file: StoredFile;
-  readonly start: number;
-  readonly end: number;
-  /** Several parts, each after its own head; `start` and `end` are then those of all that is sent. */
-  readonly parts?: readonly (FilePart & { readonly head: Uint8Array })[];
-  readonly tail?: Uint8Array;
-}
-
-/** What a request for a static file is answered with. */
-export interface AssetAnswer {
-  readonly status: number;
-  /** Without `content-length`: it is the body's. */
-  readonly headerBlock: string;
-  readonly body: AssetBody | string | null;
-}
 
 export interface AssetServer {
   /**
@@ -69,35 +36,6 @@ export interface AssetServer {
   answer(request: HostedRequest, artifact: OpenArtifact, last?: boolean): AssetAnswer | null;
   /** The bytes of an answer's body, in pieces of at most 64 KB. @throws {PlatformError} `artifact_corrupt` */
   read(body: AssetBody): AsyncGenerator<Uint8Array, void, undefined>;
-}
-
-/** The bytes of a file, or of a compressed form of it; in memory while they are few and used. */
-class StoredFile {
-  readonly artifact: string;
-  readonly path: string;
-  readonly hash: string;
-  readonly total: number;
-  content: Uint8Array | null = null;
-  loading: Promise<Uint8Array> | null = null;
-  /** Second chance: set by every use, cleared by the search for something to drop. */
-  used = false;
-
-  constructor(artifact: string, path: string, { hash, bytes }: { readonly hash: string; readonly bytes: number }) {
-    this.artifact = artifact;
-    this.path = path;
-    this.hash = hash;
-    this.total = bytes;
-  }
-}
-
-/** One form of a page: its bytes, and all that can be said of its answers before a request comes. */
-interface Form {
-  readonly file: StoredFile;
-  readonly etag: string;
-  readonly headerBlock: string;
-  /** What a 304, 412 or 416 says of it. */
-  readonly shortBlock: string;
-  readonly type: string;
 }
 
 /** What answers under a path: the plain form, and compressed ones. */
@@ -128,11 +66,8 @@ const ORDERS_MAX = 256;
 
 export function createAssetServer(options: { readonly cacheBytesMax?: number } = {}): AssetServer {
   const known = new WeakMap<OpenArtifact, Known>();
-  const room = options.cacheBytesMax ?? CACHE_BYTES_MAX;
   const orders = new Map<string, EncodingOrder>();
-  const cached: StoredFile[] = [];
-  let cachedBytes = 0;
-  let hand = 0;
+  const { read } = createAssetContents(options);
 
   function knownOf(artifact: OpenArtifact): Known {
     let found = known.get(artifact);
@@ -282,83 +217,6 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
     return last ? problem('asset_not_found') : null;
   }
 
-  /** Keeps a small file; drops others that were not used since the hand last passed them. */
-  function keep(file: StoredFile, bytes: Uint8Array): void {
-    if (bytes.byteLength > room) return;
-    while (cachedBytes + bytes.byteLength > room) {
-      if (hand >= cached.length) hand = 0;
-      const other = cached[hand]!;
-      if (other.used) {
-        other.used = false;
-        hand++;
-        continue;
-      }
-      cachedBytes -= other.content!.byteLength;
-      other.content = null;
-      const end = cached.pop()!;
-      if (end !== other) cached[hand] = end;
-    }
-    file.content = bytes;
-    cached.push(file);
-    cachedBytes += bytes.byteLength;
-  }
-
-  /** A small file whole, from memory or into it; its hash is checked when it is read. */
-  function load(file: StoredFile): Promise<Uint8Array> {
-    file.loading ??= readFile(file.path)
-      .then(
-        (bytes) => {
-          if (createHash('sha256').update(bytes).digest('hex') !== file.hash)
-            throw corrupt(file, 'does not match its hash');
-          keep(file, bytes);
-          return bytes;
-        },
-        (error: Error) => {
-          throw corrupt(file, 'cannot be read', error);
-        },
-      )
-      .finally(() => {
-        file.loading = null;
-      });
-    return file.loading;
-  }
-
-  async function* read({ file, start, end, parts, tail }: AssetBody): AsyncGenerator<Uint8Array, void, undefined> {
-    if (parts !== undefined) {
-      for (const part of parts) {
-        yield part.head;
-        yield* read({ file, start: part.start, end: part.end });
-      }
-      yield tail!;
-      return;
-    }
-    if (file.total <= SMALL_BYTES_MAX) {
-      file.used = true;
-      const bytes = file.content ?? (await load(file));
-      if (end > start) yield bytes.subarray(start, end);
-      return;
-    }
-    const handle = await open(file.path).catch((error: Error) => {
-      throw corrupt(file, 'cannot be read', error);
-    });
-    try {
-      if ((await handle.stat()).size !== file.total) throw corrupt(file, 'does not have its size');
-      for (let at = start; at < end;) {
-        const { bytesRead, buffer } = await handle.read(
-          Buffer.allocUnsafeSlow(Math.min(CHUNK_BYTES, end - at)),
-          0,
-          undefined,
-          at,
-        );
-        if (bytesRead === 0) throw corrupt(file, 'does not have its size');
-        at += bytesRead;
-        yield buffer.subarray(0, bytesRead);
-      }
-    } finally {
-      await handle.close();
-    }
-  }
-
   function serve(exchange: Exchange, artifact: OpenArtifact, last = false): boolean {
     const found = answer(exchange, artifact, last);
     if (found === null) return false;
@@ -421,96 +279,4 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
   }
 
   return { serve, answer, read };
-}
-
-/**
- * A file that is there: whole, a part of it, or only word that it has not changed (RFC 9110 13.2.2 gives the order).
- */
-function formAnswer(request: AssetRequest, form: Form): AssetAnswer {
-  const { file, etag, headerBlock, shortBlock } = form;
-  const required = request.header('if-match');
-  if (required !== null && !isMatch(required, etag)) return { status: 412, headerBlock: shortBlock, body: '' };
-  const condition = request.header('if-none-match');
-  if (condition !== null && noneMatch(condition, etag)) return { status: 304, headerBlock: shortBlock, body: null };
-  const range = request.method === 'GET' ? request.header('range') : null;
-  if (range !== null) {
-    const asked = requestedRange(range, request.header('if-range'), etag, file.total);
-    if (asked.kind === 'unsatisfiable') {
-      return { status: 416, headerBlock: `content-range\0bytes */${file.total}\0${shortBlock}`, body: '' };
-    }
-    if (asked.kind === 'parts') {
-      const [part, ...more] = asked.parts as [FilePart, ...FilePart[]];
-      if (more.length > 0) return partsAnswer(form, asked.parts);
-      const block = `${headerBlock}content-range\0bytes ${part.start}-${part.end - 1}/${file.total}\0`;
-      return { status: 206, headerBlock: block, body: { file, start: part.start, end: part.end } };
-    }
-  }
-  return { status: 200, headerBlock, body: { file, start: 0, end: file.total } };
-}
-
-/** Several parts in one body (RFC 9110 14.6). */
-function partsAnswer({ file, shortBlock, type }: Form, asked: readonly FilePart[]): AssetAnswer {
-  // No file holds its own hash, so that the boundary is nowhere in it.
-  const boundary = file.hash.slice(0, 32);
-  let end = 0;
-  const parts = asked.map((part, index) => {
-    const range = `content-range: bytes ${part.start}-${part.end - 1}/${file.total}`;
-    const head = Buffer.from(
-      `${index === 0 ? '' : '\r\n'}--${boundary}\r\ncontent-type: ${type}\r\n${range}\r\n\r\n`,
-      'latin1',
-    );
-    end += head.byteLength + part.end - part.start;
-    return { ...part, head };
-  });
-  const tail = Buffer.from(`\r\n--${boundary}--\r\n`);
-  const headerBlock = `content-type\0multipart/byteranges; boundary=${boundary}\0${shortBlock}accept-ranges\0bytes\0`;
-  return { status: 206, headerBlock, body: { file, start: 0, end: end + tail.byteLength, parts, tail } };
-}
-
-/**
- * The platform's headers with what `_headers` changes in them. A short block says nothing of a type it has no body of.
- */
-function headerBlockOf(
-  own: readonly (readonly [string, string])[],
-  changes: HeaderChanges | null,
-  isWhole: boolean,
-): string {
-  let block = '';
-  for (const [name, value] of own) {
-    const set = changes?.set.get(name);
-    if (name === 'vary' && set !== undefined) block += `vary\0${value}, ${set}\0`;
-    else if (set === undefined && changes?.removed.has(name) !== true) block += `${name}\0${value}\0`;
-  }
-  if (changes === null) return block;
-  const varies = own.some(([name]) => name === 'vary');
-  for (const [name, value] of changes.set) {
-    if ((name === 'vary' && varies) || (name === 'content-type' && !isWhole)) continue;
-    block += `${name}\0${value}\0`;
-  }
-  return block;
-}
-
-/** A redirect's target with the query of the request, unless it has one of its own. */
-function withQuery(location: string, target: string): string {
-  const query = target.indexOf('?');
-  const hash = location.indexOf('#');
-  const base = hash < 0 ? location : location.slice(0, hash);
-  if (query < 0 || base.includes('?')) return location;
-  return base + target.slice(query) + (hash < 0 ? '' : location.slice(hash));
-}
-
-function problem(
-  code: 'asset_not_found' | 'method_not_allowed' | 'bad_request' | 'artifact_corrupt' | 'internal',
-  details: PlatformError['details'] = {},
-  more = '',
-): AssetAnswer {
-  return {
-    status: errorTable[code].status,
-    headerBlock: `content-type\0text/plain;charset=utf-8\0cache-control\0no-store\0${more}`,
-    body: `${errorMessage(code, details)}\n`,
-  };
-}
-
-function corrupt(file: StoredFile, reason: string, cause?: Error): PlatformError {
-  return new PlatformError('artifact_corrupt', { artifact: file.artifact, reason: `an asset ${reason}` }, { cause });
 }

@@ -3,7 +3,8 @@
 import type { Limits } from '#core/limits.ts';
 import { ofPreview } from '#core/preview.ts';
 import type { OpenArtifact } from '#deployments/artifact-source.ts';
-import type { AssetAnswer, AssetServer } from '../assets/assets.ts';
+import type { AssetAnswer } from '../assets/asset-answers.ts';
+import type { AssetServer } from '../assets/assets.ts';
 import { createAssetCalls } from '../bindings/assets.ts';
 import { createBindingCalls, type BindingStores, type BindingTools } from '../bindings/bindings.ts';
 import { createCacheCalls, type CacheStore } from '../bindings/cache.ts';

@@ -2,13 +2,21 @@
 // (main, dev) and handed to the handler as `OpenListener`. Knows nothing of routes or isolates; decodes no bodies.
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { createServer as createNetServer, Server as NetServer, type AddressInfo, type Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
-import { errorMessage, errorTable, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
+import { createServer as createNetServer, Server as NetServer, type AddressInfo } from 'node:net';
 import { isWebSocketHandshake } from './handshake.ts';
 import { DateHeader, HeadCache, hostFrom, isHopByHop, targetParts } from './header-block.ts';
 import type { Listener, ListenerOptions } from './listener.ts';
-import { NodeExchange, type NodeConnection, type NodeListenerState } from './node-exchange.ts';
+import {
+  answerRaw,
+  closeAfterAnswers,
+  closeIdle,
+  closeOldestIdle,
+  destroyAll,
+  plainAddress,
+  refuseConnection,
+  type ConnectedSocket,
+} from './node-connections.ts';
+import { NodeExchange, type NodeListenerState } from './node-exchange.ts';
 
 // Not imported: that would load Node's HTTP client as well (docs/decisions/31-load-on-first-use.md).
 const http = process.getBuiltinModule('node:http');
@@ -20,11 +28,6 @@ const LINGER_MS = 1000;
 /** Where the limits do not say. */
 const PIPELINED_MAX = 256;
 const CONNECTIONS_MAX = 20_000;
-/** How many connections are looked at for one that can be closed. */
-const LOOKS_MAX = 1000;
-
-type ConnectedSocket = Socket & { connection?: NodeConnection };
-
 /** As `OpenListener`, on node:http. */
 export async function openNodeListener(options: ListenerOptions): Promise<Listener> {
   const { limits } = options;
@@ -312,60 +315,6 @@ function accept(
   else state.options.onExchange(exchange);
 }
 
-/** Nothing more is taken from a connection, and it ends when what was taken is answered. */
-function closeAfterAnswers(connection: NodeConnection): void {
-  connection.closing = true;
-  connection.newest?.endConnection();
-}
-
-/** The parser gave up on a connection, or it sent nothing in time. */
-function refuseConnection(state: NodeListenerState, error: NodeJS.ErrnoException, socket: ConnectedSocket): void {
-  const connection = socket.connection;
-  // A connection opened ahead of need gets no answer to the request that it did not send.
-  const unused = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.bytesRead === 0;
-  if (connection === undefined || error.code === 'ECONNRESET' || !socket.writable || unused) {
-    socket.destroy();
-    return;
-  }
-  if (connection.closing) return;
-  closeAfterAnswers(connection);
-  let last = connection.first;
-  while (last !== null && last.next !== null) last = last.next;
-  if (last !== null && last.incomplete) {
-    // The malformed part is this very request's body.
-    const cut = last.begun && connection.first === last;
-    last.abort();
-    if (cut) {
-      socket.destroy();
-      return;
-    }
-  }
-  // Earlier requests of the connection are still being answered: `closing` ends it after them, with this one
-  // unanswered, since an error written now would be taken for their answer.
-  if (connection.first !== null) return;
-  if (socket.writableLength > 0) {
-    socket.destroySoon();
-    return;
-  }
-  const { limits } = state.options;
-  if (error.code === 'HPE_HEADER_OVERFLOW') answerRaw(socket, 'headers_too_large', { limit: limits.headerBytesMax });
-  else if (error.code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW')
-    answerRaw(socket, 'body_too_large', { limit: limits.bodyBytesMax });
-  else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') answerRaw(socket, 'request_timeout', {});
-  else answerRaw(socket, 'bad_request', { reason: 'malformed HTTP' });
-}
-
-/** An answer without an exchange; the connection is closed after it. */
-function answerRaw(socket: Duplex, code: ErrorCode, details: ErrorDetails): void {
-  const status = errorTable[code].status;
-  const body = `${errorMessage(code, details)}\n`;
-  socket.end(
-    `HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\ncontent-type: text/plain;charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-  );
-  // A client that is still sending would lose the answer to a reset.
-  setTimeout(() => socket.destroy(), 500).unref();
-}
-
 function listen(server: Server, options: ListenerOptions): Promise<void> {
   const { port, host, reusePort = false, inherited = null } = options;
   return new Promise((resolve, reject) => {
@@ -380,45 +329,4 @@ function listen(server: Server, options: ListenerOptions): Promise<void> {
 /** `close` of an HTTP server ends idle connections as well: that of its base class does not. */
 function stopAccepting(server: Server): void {
   NetServer.prototype.close.call(server);
-}
-
-/**
- * Makes room for a new connection: of the eldest, one that never asked for anything goes, else one that waits for its
- * next request. False where all of them are busy.
- */
-function closeOldestIdle(sockets: ReadonlySet<ConnectedSocket>): boolean {
-  let looks = 0;
-  let chosen: ConnectedSocket | null = null;
-  for (const socket of sockets) {
-    if (++looks > LOOKS_MAX) break;
-    if (socket.destroyed || socket.connection!.first !== null || socket.connection!.upgraded) continue;
-    chosen ??= socket;
-    if (socket.bytesWritten > 0) continue;
-    chosen = socket;
-    break;
-  }
-  chosen?.destroy();
-  return chosen !== null;
-}
-
-/** Ends the connections that answer nothing at the moment. */
-function closeIdle(sockets: ReadonlySet<ConnectedSocket>): void {
-  for (const socket of sockets) {
-    if (
-      socket.connection!.first === null &&
-      !socket.connection!.upgraded &&
-      socket.writableLength === 0 &&
-      !socket.connection!.closing
-    )
-      socket.destroySoon();
-  }
-}
-
-function destroyAll(sockets: ReadonlySet<ConnectedSocket>): void {
-  for (const socket of sockets) socket.destroy();
-}
-
-/** IPv4 addresses of a dual-stack socket in their own form. */
-function plainAddress(address: string): string {
-  return address.startsWith('::ffff:') ? address.slice(7) : address;
 }

@@ -1,0 +1,114 @@
+// The connections of the listener on node:http: which are closed to make room, to drain, or because what came over them
+// is no HTTP. Used by listener-node.ts.
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { errorMessage, errorTable, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
+import type { NodeConnection, NodeListenerState } from './node-exchange.ts';
+
+// Not imported: that would load Node's HTTP client as well.
+const http = process.getBuiltinModule('node:http');
+
+/** How many connections are looked at for one that can be closed. */
+const LOOKS_MAX = 1000;
+
+/** A socket of the server, with what is known of its connection. */
+export type ConnectedSocket = Socket & { connection?: NodeConnection };
+
+/** Nothing more is taken from a connection, and it ends when what was taken is answered. */
+export function closeAfterAnswers(connection: NodeConnection): void {
+  connection.closing = true;
+  connection.newest?.endConnection();
+}
+
+/** The parser gave up on a connection, or it sent nothing in time. */
+export function refuseConnection(
+  state: NodeListenerState,
+  error: NodeJS.ErrnoException,
+  socket: ConnectedSocket,
+): void {
+  const connection = socket.connection;
+  // A connection opened ahead of need gets no answer to the request that it did not send.
+  const unused = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.bytesRead === 0;
+  if (connection === undefined || error.code === 'ECONNRESET' || !socket.writable || unused) {
+    socket.destroy();
+    return;
+  }
+  if (connection.closing) return;
+  closeAfterAnswers(connection);
+  let last = connection.first;
+  while (last !== null && last.next !== null) last = last.next;
+  if (last !== null && last.incomplete) {
+    // The malformed part is this very request's body.
+    const cut = last.begun && connection.first === last;
+    last.abort();
+    if (cut) {
+      socket.destroy();
+      return;
+    }
+  }
+  // Earlier requests of the connection are still being answered: `closing` ends it after them, with this one
+  // unanswered, since an error written now would be taken for their answer.
+  if (connection.first !== null) return;
+  if (socket.writableLength > 0) {
+    socket.destroySoon();
+    return;
+  }
+  const { limits } = state.options;
+  if (error.code === 'HPE_HEADER_OVERFLOW') answerRaw(socket, 'headers_too_large', { limit: limits.headerBytesMax });
+  else if (error.code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW')
+    answerRaw(socket, 'body_too_large', { limit: limits.bodyBytesMax });
+  else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') answerRaw(socket, 'request_timeout', {});
+  else answerRaw(socket, 'bad_request', { reason: 'malformed HTTP' });
+}
+
+/** An answer without an exchange; the connection is closed after it. */
+export function answerRaw(socket: Duplex, code: ErrorCode, details: ErrorDetails): void {
+  const status = errorTable[code].status;
+  const body = `${errorMessage(code, details)}\n`;
+  socket.end(
+    `HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\ncontent-type: text/plain;charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  );
+  // A client that is still sending would lose the answer to a reset.
+  setTimeout(() => socket.destroy(), 500).unref();
+}
+
+/**
+ * Makes room for a new connection: of the eldest, one that never asked for anything goes, else one that waits for its
+ * next request. False where all of them are busy.
+ */
+export function closeOldestIdle(sockets: ReadonlySet<ConnectedSocket>): boolean {
+  let looks = 0;
+  let chosen: ConnectedSocket | null = null;
+  for (const socket of sockets) {
+    if (++looks > LOOKS_MAX) break;
+    if (socket.destroyed || socket.connection!.first !== null || socket.connection!.upgraded) continue;
+    chosen ??= socket;
+    if (socket.bytesWritten > 0) continue;
+    chosen = socket;
+    break;
+  }
+  chosen?.destroy();
+  return chosen !== null;
+}
+
+/** Ends the connections that answer nothing at the moment. */
+export function closeIdle(sockets: ReadonlySet<ConnectedSocket>): void {
+  for (const socket of sockets) {
+    if (
+      socket.connection!.first === null &&
+      !socket.connection!.upgraded &&
+      socket.writableLength === 0 &&
+      !socket.connection!.closing
+    )
+      socket.destroySoon();
+  }
+}
+
+export function destroyAll(sockets: ReadonlySet<ConnectedSocket>): void {
+  for (const socket of sockets) socket.destroy();
+}
+
+/** IPv4 addresses of a dual-stack socket in their own form. */
+export function plainAddress(address: string): string {
+  return address.startsWith('::ffff:') ? address.slice(7) : address;
+}
