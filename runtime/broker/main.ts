@@ -25,7 +25,7 @@ const stores = openEventsPostgres({
 });
 const routes = await openRouteFiles({
   folder,
-  onProblem: (problem) => log.error(problem, 'A route file is broken; its last good version stays'),
+  onProblem: (problem) => log.error(problem, 'route file rejected'),
 });
 const engines = createEngineDelivery({
   origin: get('PRIVATE_ORIGIN'),

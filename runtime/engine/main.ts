@@ -82,7 +82,7 @@ async function start(): Promise<void> {
   });
   const source = await openRouteFiles({
     folder: config.folder,
-    onProblem: (problem) => log.error(problem, 'A route file is broken; its last good version stays'),
+    onProblem: (problem) => log.error(problem, 'route file rejected'),
   });
   const table = createRouteTable(config.domains);
   let place: number | null = null;
@@ -153,7 +153,7 @@ async function start(): Promise<void> {
           },
   });
   const update = (): void => {
-    for (const conflict of table.replace(source.routes)) log.error(conflict, 'Two projects claim one host');
+    for (const conflict of table.replace(source.routes)) log.error(conflict, 'host claimed by two projects');
     handler.retain(table.routes());
   };
   update();
@@ -197,7 +197,7 @@ async function start(): Promise<void> {
         snapshotBytes: engine.snapshotBytes,
         ...(reason === null ? {} : { reason }),
       },
-      'The handler listens',
+      'engine listening',
     );
   };
   const finish = async (): Promise<void> => {

@@ -213,7 +213,7 @@ describe('a WebSocket that a worker accepts', () => {
       const socket = await opened('/slow', [], { perMessageDeflate: false });
       socket.pause();
       socket.send('flood');
-      await handler.logged('echo', /A WebSocket has \d+ bytes waiting, more than 4194304: its client is too slow/);
+      await handler.logged('echo', /WebSocket closed: its client is too slow, \d+ bytes buffered, limit 4194304/);
       socket.terminate();
       await handler.logged('echo', /^close \/slow 1006 {2}false 3$/);
     },

@@ -49,9 +49,9 @@ export class InFlight<Value extends object> {
    */
   put(id: number, value: Value): void {
     const number = id - this.#first;
-    if (!(number >= 1)) throw new Error(`Number ${id} is below all others`);
+    if (!(number >= 1)) throw new Error(`number ${id} is out of range`);
     while (this.#numbers[number & this.#mask] !== 0) {
-      if (this.get(id) !== undefined || this.#mask >= SLOTS_MAX) throw new Error(`Number ${id} is taken`);
+      if (this.get(id) !== undefined || this.#mask >= SLOTS_MAX) throw new Error(`number ${id} is taken`);
       this.#grow();
     }
     this.#set(number, value);

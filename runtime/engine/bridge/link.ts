@@ -189,7 +189,7 @@ export class Link implements CallScope {
 
   receiveStream(id: number, sink: ByteSink): StreamToHost {
     // A guest that uses a number twice must leave nobody waiting.
-    this.#streamsToHost.get(id)?.sink.destroy('Another stream took its number');
+    this.#streamsToHost.get(id)?.sink.destroy('stream number used again');
     const stream = new StreamToHost(sink, this.#parts.limits.streamWindowBytes, (bytes) =>
       this.#send(toGuest.credit, id, bytes),
     );
@@ -340,7 +340,7 @@ export class Link implements CallScope {
         this.calls.drop(reader.number());
         break;
       default:
-        throw new Error(`Unknown record ${JSON.stringify(letter)} from a guest`);
+        throw new Error(`unknown record: ${JSON.stringify(letter)}`);
     }
   }
 
@@ -385,7 +385,7 @@ export class Link implements CallScope {
     this.#bodies = new InFlight();
     this.#streamsToGuest = new InFlight(FIRST_STREAM);
     this.#sockets.abandon(code, reason);
-    for (const stream of this.#streamsToHost.values()) stream.sink.destroy('The isolate is gone');
+    for (const stream of this.#streamsToHost.values()) stream.sink.destroy('isolate disposed');
     this.#streamsToHost.clear();
     this.handles.closeAll();
     this.records.taken();

@@ -187,7 +187,7 @@ export class RecordReader {
   /** The next field of this record. */
   field(): string {
     const end = this.#meta.indexOf(FIELD, this.#at);
-    if (end < 0) throw new Error('A record ends in the middle');
+    if (end < 0) throw new Error('record truncated');
     const field = this.#meta.slice(this.#at, end);
     this.#at = end + 1;
     return field;
@@ -220,13 +220,13 @@ export class RecordReader {
     if (field === NOTHING) return null;
     if (field === BYTES) {
       const bytes = this.#bytes[this.#bytesAt++];
-      if (bytes === undefined) throw new Error('A part is missing');
+      if (bytes === undefined) throw new Error('part missing');
       return bytes;
     }
     const from = this.#textAt;
     const to = from + Number(field.slice(1));
     // Also where the field is no number.
-    if (!(to >= from && to <= this.#text.length)) throw new Error('A part is missing');
+    if (!(to >= from && to <= this.#text.length)) throw new Error('part missing');
     this.#textAt = to;
     return this.#text.slice(from, to);
   }
@@ -241,7 +241,7 @@ export class RecordReader {
 
   /** Leaves this record; every record ends with it or with {@link parts}. */
   close(): void {
-    if (this.#meta[this.#at] !== RECORD) throw new Error('A record goes on where it has to end');
+    if (this.#meta[this.#at] !== RECORD) throw new Error('record has more fields than its kind');
     this.#at++;
   }
 }

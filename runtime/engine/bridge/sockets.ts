@@ -118,13 +118,13 @@ export class BridgedSocket implements SocketEvents {
     if (data.length > webSocketMessageBytesMax) {
       this.#parts.log(
         this.owner,
-        `A WebSocket message of ${data.length} bytes is larger than ${webSocketMessageBytesMax} bytes: the socket is closed`,
+        `WebSocket closed: message of ${data.length} bytes, limit ${webSocketMessageBytesMax}`,
       );
       this.close(1009, 'Message too big');
     } else if (wire.bufferedBytes > webSocketBufferedBytesMax) {
       this.#parts.log(
         this.owner,
-        `A WebSocket has ${wire.bufferedBytes} bytes waiting, more than ${webSocketBufferedBytesMax}: its client is too slow and the socket is closed`,
+        `WebSocket closed: its client is too slow, ${wire.bufferedBytes} bytes buffered, limit ${webSocketBufferedBytesMax}`,
       );
       this.close(1013, 'Too slow');
     } else {
@@ -146,7 +146,7 @@ export class BridgedSocket implements SocketEvents {
     if (held.bytes <= limits.bufferedBytesMax) return;
     this.#parts.log(
       this.owner,
-      `The WebSockets of this worker have ${held.bytes} bytes waiting, more than ${limits.bufferedBytesMax}: one of them is closed`,
+      `WebSocket closed: those of this worker have ${held.bytes} bytes buffered, limit ${limits.bufferedBytesMax}`,
     );
     this.close(1013, 'Too slow');
   }

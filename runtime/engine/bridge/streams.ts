@@ -62,8 +62,7 @@ export class StreamToGuest {
  * @throws {Error} when it is more, or no number.
  */
 export function checkedCredit(bytes: number, inFlight: number): number {
-  if (!(bytes >= 0 && bytes <= inFlight))
-    throw new Error(`A guest gives credit for ${bytes} bytes and was sent ${inFlight}`);
+  if (!(bytes >= 0 && bytes <= inFlight)) throw new Error(`guest credited ${bytes} bytes, ${inFlight} are in flight`);
   return bytes;
 }
 

@@ -198,7 +198,7 @@ export class Forwarder {
         this.#parts.serveHere(forwarded.deployment, exchange);
         return;
       default:
-        throw new Error(`a frame of kind ${frame.kind}`);
+        throw new Error(`unknown frame kind ${frame.kind}`);
     }
   }
 

@@ -130,7 +130,8 @@ export class FrameReader {
     let at = 0;
     while (input.length - at >= 4) {
       const length = input.readUInt32LE(at);
-      if (length < HEAD_BYTES - 4 || length > FRAME_BYTES_MAX) throw new Error(`a frame of ${length} bytes`);
+      if (length < HEAD_BYTES - 4 || length > FRAME_BYTES_MAX)
+        throw new Error(`frame length out of bounds: ${length} bytes`);
       if (input.length - at < 4 + length) break;
       this.#bytes = input;
       this.kind = input[at + 4] as number;
@@ -171,7 +172,7 @@ export class FrameReader {
 
   #take(length: number): number {
     const at = this.#at;
-    if (at + length > this.#end) throw new Error('a frame that ends too soon');
+    if (at + length > this.#end) throw new Error('frame truncated');
     this.#at = at + length;
     return at;
   }

@@ -49,7 +49,7 @@ export async function openReceiver(parts: ReceiverParts): Promise<Receiver> {
         else if (frame.kind === BODY_END) exchange?.bodyEnd();
         else if (frame.kind === CREDIT) exchange?.credit(frame.number());
         else if (frame.kind === ABORT) exchange?.abort();
-        else throw new Error(`a frame of kind ${frame.kind}`);
+        else throw new Error(`unknown frame kind ${frame.kind}`);
         return;
       }
       const bodyBytes = frame.float();

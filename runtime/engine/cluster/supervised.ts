@@ -151,7 +151,7 @@ export async function superviseEngine(parts: SupervisedParts): Promise<{ drain(p
       parkedThreads,
     });
     if (parkedThreads >= PARKED_THREADS_MAX && !draining)
-      say({ type: 'recycle', reason: `${parkedThreads} threads are lost to heap overflows`, blamed: parts.parkedBy() });
+      say({ type: 'recycle', reason: `${parkedThreads} threads lost to heap overflows`, blamed: parts.parkedBy() });
   }, NOTE_MS);
 
   say({ type: 'booted' });

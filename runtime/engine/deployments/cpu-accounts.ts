@@ -60,8 +60,7 @@ export class CpuAccounts implements CpuMeter {
 
   #add(invocation: AnyInvocation, cpuMs: number): void {
     const usedMs = invocation.lostCpuMs + cpuMs;
-    if (usedMs < invocation.cpuMs)
-      throw new Error(`A guest says that ${usedMs} ms were used after ${invocation.cpuMs} ms`);
+    if (usedMs < invocation.cpuMs) throw new Error(`guest reported ${usedMs} ms of CPU after ${invocation.cpuMs} ms`);
     this.#parts.counters.charge(invocation.kind, usedMs - invocation.cpuMs);
     invocation.cpuMs = usedMs;
     invocation.charged = true;

@@ -263,7 +263,7 @@ function toOutcome({ code, name, message, stack }: Failure): Outcome & { kind: '
 
 /** @throws {Error} for what is no time that was used. */
 function milliseconds(value: number): number {
-  if (!(value >= 0 && value < Infinity)) throw new Error(`A guest says that ${value} ms were used`);
+  if (!(value >= 0 && value < Infinity)) throw new Error(`guest reported ${value} ms of CPU`);
   return value;
 }
 

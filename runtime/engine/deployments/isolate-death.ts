@@ -29,14 +29,14 @@ export function endOfEvent(outcome: Outcome): Outcome {
  */
 export function deathOf(reason: DeathReason, error: unknown, limitMb: number): Death {
   if (reason === 'stuck') {
-    const message = 'The worker runs a loop that cannot be ended; it goes on in another isolate';
+    const message = 'Isolate replaced: its code could not be ended';
     return { outcome: failed('isolate_replaced', { reason: 'its code could not be ended' }), message, countsAs: null };
   }
   const known = error instanceof PlatformError ? error : null;
   if (reason === 'fault' && known?.code !== 'memory_limit_exceeded') {
     if (known?.code === 'isolate_replaced')
       return { outcome: failed(known.code, known.details), message: known.message, countsAs: 'isolatesFaulty' };
-    const message = `The platform lost this isolate: ${String((error as Error).stack)}`;
+    const message = `Isolate faulted: ${String((error as Error).stack)}`;
     return { outcome: failed('internal'), message, countsAs: 'isolatesFaulty' };
   }
   const message = `${errorMessage('memory_limit_exceeded', { limitMb })}${reason === 'aborted' ? ' (at once)' : ''}`;

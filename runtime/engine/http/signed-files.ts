@@ -99,7 +99,7 @@ export function createSignedFiles(
     const body = new Readable({ read: () => exchange.resumeBody() });
     // Until the store reads it, nobody else listens.
     body.on('error', () => {});
-    const onAbort = (): void => void body.destroy(new Error('The client went away'));
+    const onAbort = (): void => void body.destroy(new Error('client disconnected'));
     exchange.onAbort = onAbort;
     if (exchange.bodyBytes === 0) body.push(null);
     else exchange.readBody({ chunk: (bytes) => body.push(bytes), end: () => void body.push(null) });

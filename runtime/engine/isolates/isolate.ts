@@ -245,7 +245,7 @@ export class WorkerIsolate implements Enterable {
     this.#leaves++;
     try {
       if (!(shareMs >= 0 && cpuMs >= 0 && cpuMs < Infinity))
-        throw new Error(`An entry says that it took ${cpuMs} ms, ${shareMs} ms each`);
+        throw new Error(`guest reported ${cpuMs} ms of CPU, ${shareMs} ms a share`);
       this.#events?.left(meta, text, shareMs, cpuMs, bytes.length > 1 ? apart(bytes) : bytes);
     } catch (error) {
       // What came out makes no sense, or we cannot read it: nothing of this isolate can be trusted any more.

@@ -112,7 +112,7 @@ export async function openEngineStores({
         ? createMemoryCache({ bytesMax: limits.cacheBytesMax })
         : createCachePostgres(events.sql, { recordsMax: limits.cacheRecordsMax });
     const { openCacheRedis } = await import('../../stores/cache-redis.ts');
-    return openCacheRedis(cacheUrl, (error) => log('warn', `The cache cannot be reached: ${error.message}`));
+    return openCacheRedis(cacheUrl, (error) => log('warn', `cache unreachable: ${error.message}`));
   };
   return {
     stores: {
@@ -189,7 +189,7 @@ async function openFiles(
   const missing = S3_VARIABLES.filter((name) => get(name) === '');
   if (missing.length === S3_VARIABLES.length)
     return openFilesDisk(join(folder, 'files'), { namespaceBytesMax: limits.projectFileBytesMax, space });
-  if (missing.length > 0) throw new Error(`Files are to be kept in S3, but ${missing.join(' and ')} is not set`);
+  if (missing.length > 0) throw new Error(`Files in S3 need ${missing.join(' and ')}, which is not set`);
   if (!/^https?:\/\/[^/]+\/?$/.test(get('FILES_S3_ENDPOINT')))
     throw new Error(
       `FILES_S3_ENDPOINT must be an address such as https://s3.eu-central-1.amazonaws.com, but is "${get('FILES_S3_ENDPOINT')}"`,
@@ -210,7 +210,7 @@ async function openFiles(
 async function sendMail(address: string, mail: Mail, log: EngineStoresParts['log']): Promise<void> {
   if (address === '') {
     // Not what it says: whoever reads logs must not be able to sign in with it.
-    log('warn', `A letter "${mail.subject}" was not sent: AUTH_MAIL_URL is not set`);
+    log('warn', `mail not sent, AUTH_MAIL_URL is not set: "${mail.subject}"`);
     return;
   }
   const response = await fetch(address, {
@@ -220,8 +220,8 @@ async function sendMail(address: string, mail: Mail, log: EngineStoresParts['log
     signal: AbortSignal.timeout(10_000),
   }).catch((error: Error) => {
     // Its own words may have the address in them, and that a password.
-    throw new Error(`The sender of letters cannot be reached (${error.name})`);
+    throw new Error(`mail not sent, AUTH_MAIL_URL is unreachable: ${error.name}`);
   });
   await response.body?.cancel();
-  if (!response.ok) throw new Error(`The sender of letters answers ${response.status}`);
+  if (!response.ok) throw new Error(`mail not sent, AUTH_MAIL_URL answered ${response.status}`);
 }

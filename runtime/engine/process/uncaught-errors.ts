@@ -1,4 +1,4 @@
-// What an engine does with an error that nobody caught: it asks to be replaced and goes on meanwhile, since ending at
+// What an engine does with an uncaught exception: it asks to be replaced and goes on meanwhile, since ending at
 // once would take everybody's requests with it. main.ts joins it to the process.
 
 /** What it works with. */
@@ -28,7 +28,7 @@ export function createLastResort(parts: LastResortParts): (error: unknown) => vo
       return;
     }
     if (errors > 1) return;
-    parts.askForReplacement('an error that nobody caught');
+    parts.askForReplacement('uncaught exception');
     later(parts.end, REPLACED_MS);
   };
 }

@@ -77,7 +77,7 @@ export class HostWork {
     } finally {
       work.owner.settleCpu(estimateMs, Math.min(answer?.cpuMs ?? 0, mostMs));
     }
-    if (answer === null) throw new DOMException('Nobody waits for it any more', 'AbortError');
+    if (answer === null) throw new DOMException('The call was aborted', 'AbortError');
     if (answer.error !== undefined) throw rebuilt(answer.error);
     return { ...answer.reply, transfer: true };
   }
@@ -93,7 +93,7 @@ export class HostWork {
     let usedMs = 0;
     try {
       return await this.#pool.run(work.isolate.memory.whole, async () => {
-        if (!isWanted(work)) throw new DOMException('Nobody waits for it any more', 'AbortError');
+        if (!isWanted(work)) throw new DOMException('The call was aborted', 'AbortError');
         const began = performance.now();
         try {
           return await run();
@@ -109,7 +109,7 @@ export class HostWork {
   /** A piece of work on the main thread, in its turn: at most 100 us. It is charged by the time that passes. */
   piece<Result>(work: WorkFor, run: () => Result): Promise<Result> {
     return this.turns.piece(work.isolate.memory.whole, () => {
-      if (!isWanted(work)) throw new DOMException('Nobody waits for it any more', 'AbortError');
+      if (!isWanted(work)) throw new DOMException('The call was aborted', 'AbortError');
       const began = performance.now();
       try {
         return run();

@@ -90,7 +90,7 @@ export class Threads {
     const lost = (): void => {
       this.#all.delete(thread);
       this.#free = this.#free.filter((other) => other !== thread);
-      thread.answered?.({ error: { name: 'Error', message: 'Its thread ended', code: 'internal' }, cpuMs: 0 });
+      thread.answered?.({ error: { name: 'Error', message: 'thread exited', code: 'internal' }, cpuMs: 0 });
     };
     worker.on('error', lost);
     worker.on('exit', lost);

@@ -79,9 +79,9 @@ test('a table takes the numbers of another one, as many as are in flight there',
 test('a number that is taken, or none, is refused', () => {
   const table = new InFlight<object>();
   table.put(7, {});
-  assert.throws(() => table.put(7, {}), { message: 'Number 7 is taken' });
+  assert.throws(() => table.put(7, {}), { message: 'number 7 is taken' });
   for (const none of [0, -1, Number.NaN])
-    assert.throws(() => table.put(none, {}), { message: `Number ${none} is below all others` });
+    assert.throws(() => table.put(none, {}), { message: `number ${none} is out of range` });
   // No table of a sensible size has a slot for each.
-  assert.throws(() => table.put(7 + 2 ** 21, {}), { message: `Number ${7 + 2 ** 21} is taken` });
+  assert.throws(() => table.put(7 + 2 ** 21, {}), { message: `number ${7 + 2 ** 21} is taken` });
 });

@@ -59,9 +59,9 @@ test('a frame that is too long, too short or ends too soon is refused', () => {
     bytes.writeUInt32LE(length);
     return bytes;
   };
-  assert.throws(() => read(frame(FRAME_BYTES_MAX + 1)), /a frame of \d+ bytes/);
-  assert.throws(() => read(frame(4)), /a frame of 4 bytes/);
-  assert.throws(() => read(frame(9)), /ends too soon/);
+  assert.throws(() => read(frame(FRAME_BYTES_MAX + 1)), /frame length out of bounds: \d+ bytes/);
+  assert.throws(() => read(frame(4)), /frame length out of bounds: 4 bytes/);
+  assert.throws(() => read(frame(9)), /frame truncated/);
 });
 
 test('random changes give other frames or an error, never anything else', (t) => {

@@ -40,5 +40,5 @@ test('a fault is told to the log alone, unless it says that the isolate was repl
   );
   const lost = deathOf('fault', new Error('secret'), 128);
   assert.deepEqual([lost.outcome, lost.countsAs], [failed('internal'), 'isolatesFaulty']);
-  assert.match(lost.message, /^The platform lost this isolate: Error: secret/);
+  assert.match(lost.message, /^Isolate faulted: Error: secret/);
 });

@@ -64,7 +64,7 @@ test('a client that goes away before the store reads its body ends nothing else'
   exchange.onAbort?.();
   await new Promise((resolve) => setImmediate(resolve));
   open();
-  assert.equal(((await given) as Error).message, 'The client went away');
+  assert.equal(((await given) as Error).message, 'client disconnected');
 });
 
 test('a file that was opened for a client who has gone is closed unread', async () => {

@@ -130,13 +130,13 @@ test('on a terminal lines are for people, without colours where NO_COLOR is set,
     invocation: 'abc-2',
     traceId: null,
   });
-  plain.log.info({ port: 4001, kind: 'x' }, 'The handler listens');
+  plain.log.info({ port: 4001, kind: 'x' }, 'engine listening');
   plain.log.error(Object.assign(new Error('broken'), { stack: 'Error: broken\n    at y' }));
   assert.deepEqual(lines, [
     'TIME warn  shop  GET /path 500 worker_threw, CPU 0.123 ms, wall 1.235 ms  deployment=d1 invocation=abc-1 traceId=a1\n',
     'TIME error shop  queue internal, CPU 0.123 ms, wall 1.235 ms  deployment=d1 invocation=abc-1\n',
     'TIME error shop  Uncaught Error: \\u001b[2J\n  at x  deployment=d1 invocation=abc-2\n',
-    'TIME info  engine  The handler listens  port=4001 kind=x\n',
+    'TIME info  engine  engine listening  port=4001 kind=x\n',
     'TIME error engine  broken\nError: broken\n    at y\n',
   ]);
   lines.length = 0;

@@ -1,4 +1,4 @@
-// An error in an engine that nobody caught.
+// An uncaught exception in an engine.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createLastResort } from '#runtime/engine/process/uncaught-errors.ts';
@@ -20,7 +20,7 @@ test('a supervised engine asks once to be replaced and goes on, and ends when th
   const { did, onError, overdue } = start(true);
   onError(new Error('a'));
   onError(new Error('b'));
-  assert.deepEqual(did, ['log a', 'ask: an error that nobody caught', 'log b']);
+  assert.deepEqual(did, ['log a', 'ask: uncaught exception', 'log b']);
   overdue();
   assert.equal(did.at(-1), 'end');
 });
