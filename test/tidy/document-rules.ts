@@ -34,6 +34,11 @@ export function documentFindings(sources: Sources, exists: Exists): Finding[] {
       const isPath = isOwnPath(file, inside) || isShortPath(file, inside, exists);
       if (isPath && !leadsSomewhere(file, inside, exists)) add(index, `names ${whole}, which does not exist`);
     }
+    for (const { 1: name, 2: place, index } of prose.matchAll(/`(\w+)` in\s+`([\w./-]+\.ts)`/g)) {
+      const there = sources[place as string];
+      if (there !== undefined && !there.includes(name as string))
+        add(index, `looks for ${name} in ${place}: it is not there`);
+    }
     for (const { 0: command, index } of text.matchAll(
       /npm (?:test|run [\w:]+)(?: -- [\w./ -]+|(?<=run bench) [\w -]+)?/g,
     )) {

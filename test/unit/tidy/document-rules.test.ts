@@ -46,6 +46,16 @@ test('a document for users may name files of their projects, and of ours only th
   ]);
 });
 
+test('a name that a document places in a file is there', () => {
+  const text = { 'core/limits.ts': 'export const limits = 1;', 'package.json': scripts };
+  const found = (line: string): string[] =>
+    documentFindings({ ...text, 'README.md': line }, (name) => files.has(name)).map(formatFinding);
+  assert.deepEqual(found('`limits` in `core/limits.ts`'), []);
+  assert.deepEqual(found('`gone` in `core/limits.ts`'), [
+    'README.md:1 looks for gone in core/limits.ts: it is not there',
+  ]);
+});
+
 test('a link leads to a file and to a heading of it; fenced blocks are not looked at', () => {
   const good =
     '[a](docs/limits.md) [b](docs/limits.md#of-events-in-ms) [c](https://example.com) [d](#here)\n\n# Here\n';
