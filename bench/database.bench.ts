@@ -32,7 +32,7 @@ const databases = await startDatabases({}, { shards: 2 });
 const handler = await startHandler(
   { shop: { files: worker, yaml: 'db:\n  DB: main\n', plan: 'enterprise' } },
   { subrequestsMax: 1_000_000 },
-  { stores: { ...noStores, db: databases.client } },
+  { stores: { ...noStores, database: databases.client } },
 );
 const place = { namespace: 'shop', resource: 'main' };
 await databases.client.migrate(place, [['1.sql', 'CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT, n)']]);

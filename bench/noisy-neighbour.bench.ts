@@ -35,7 +35,7 @@ const attackSeconds = Number(process.env['BENCH_ATTACK_SECONDS'] ?? 12);
 const perSecond = 50;
 const burnMs = 200;
 /** A client that waits longer has failed. */
-const patienceMs = 5000;
+const waitMs = 5000;
 const victimMsMax = 50;
 const ownSiteMsMax = 250;
 
@@ -174,7 +174,7 @@ async function ask(url: string, project: string, forSeconds: number, goesOn: () 
   const asked: Promise<void>[] = [];
   const once = async (): Promise<void> => {
     const began = performance.now();
-    const answer = await visitOnce(url, project, agent, patienceMs);
+    const answer = await visitOnce(url, project, agent, waitMs);
     if (answer === '200') times.push(performance.now() - began);
     else failures.push(answer);
   };

@@ -1,7 +1,7 @@
 // The one loop behind queues, timers, cron and workflows: claims rows that are due under a lease, has them worked on,
 // renews the leases while that lasts. Lanes of different namespaces take turns. No SQL here: the rows come from a
-// `ClaimSource`. A word (wake) starts it at once, a slow poll makes up for lost words, and what somebody who died had
-// claimed is due again when the lease ends, or as soon as it is known that he is gone.
+// `ClaimSource`. A notification (wake) starts it at once, a slow poll makes up for lost ones, and what somebody who
+// died had claimed is due again when the lease ends, or as soon as it is known that he is gone.
 import type { Wake } from './wake.ts';
 
 /** Columns the loop needs. */
@@ -55,7 +55,7 @@ export interface Work<Row> {
 
 /** What the loop should know of a lane after a group of its rows. */
 export interface LaneAdvice {
-  /** Nobody takes anything of this lane for so long. */
+  /** This lane has no consumer for so long. */
   readonly restMs?: number;
   /** Rows that were held back by these may be claimed now. */
   readonly more?: boolean;
@@ -84,11 +84,11 @@ export interface ClaimLoop {
   close(drainMs: number): Promise<void>;
 }
 
-const lanesPerClaim = 16;
-const perLaneMax = 50;
+const LANES_PER_CLAIM = 16;
+const PER_LANE_MAX = 50;
 /** A scan may take this part of the time. */
-const scanShare = 0.05;
-const timerMsMax = 60_000;
+const SCAN_SHARE = 0.05;
+const TIMER_MS_MAX = 60_000;
 
 export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopOptions<Row>): Promise<ClaimLoop> {
   const { source, work, member, now } = options;
@@ -162,7 +162,7 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
         arm();
         turn();
       },
-      Math.min(Math.max(0, first - now()) + 1, timerMsMax),
+      Math.min(Math.max(0, first - now()) + 1, TIMER_MS_MAX),
     );
   }
 
@@ -179,10 +179,10 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
     const lanes: number[] = [];
     const taken = new Map<string, number>();
     let left = [...ready.keys()].filter((namespace) => roomOf(namespace) > 0);
-    while (lanes.length < lanesPerClaim && left.length > 0) {
+    while (lanes.length < LANES_PER_CLAIM && left.length > 0) {
       const next: string[] = [];
       for (const namespace of left) {
-        if (lanes.length === lanesPerClaim) break;
+        if (lanes.length === LANES_PER_CLAIM) break;
         const waiting = ready.get(namespace)!;
         const [lane] = waiting;
         waiting.delete(lane!);
@@ -196,7 +196,7 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
       }
       left = next;
     }
-    let perLane = Math.min(perLaneMax, Math.floor((options.inFlightMax - running.size) / lanes.length));
+    let perLane = Math.min(PER_LANE_MAX, Math.floor((options.inFlightMax - running.size) / lanes.length));
     for (const [namespace, count] of taken) perLane = Math.min(perLane, Math.floor(roomOf(namespace) / count));
     return { lanes, perLane: Math.max(1, perLane) };
   }
@@ -225,7 +225,7 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
         rows = await source.claim(lanes, perLane, `${member}.${(claims += 1)}`, now(), now() + options.leaseMs);
       } catch (error) {
         // The poll finds these lanes again.
-        if (!closed) options.onTrouble(`Nothing could be claimed of ${source.kind}`, error);
+        if (!closed) options.onTrouble(`${source.kind} claim failed`, error);
         return;
       }
       const counts = new Map<number, number>();
@@ -253,7 +253,7 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
         mark(lane, dueAt);
       }
     } catch (error) {
-      if (!closed) options.onTrouble(`${source.kind} could not be looked through`, error);
+      if (!closed) options.onTrouble(`${source.kind} scan failed`, error);
     }
   }
 
@@ -267,7 +267,7 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
     try {
       advice = await work.run(rows, control.signal);
     } catch (error) {
-      options.onTrouble(`What became of ${source.kind} events could not be written down`, error);
+      options.onTrouble(`${source.kind} events not settled`, error);
     }
     const others = working.get(namespace)! - rows.length;
     if (others > 0) working.set(namespace, others);
@@ -304,11 +304,11 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
         for (const other of await source.members())
           if (other !== member && options.isGone(other)) await source.takeOver(other, now());
       } catch (error) {
-        if (!closed) options.onTrouble(`What others hold of ${source.kind} could not be looked through`, error);
+        if (!closed) options.onTrouble(`${source.kind} takeover of leases failed`, error);
       }
       turn();
       const took = performance.now() - began;
-      if (!(await pause(Math.max(options.pollMs, took / scanShare), ended.signal))) return;
+      if (!(await pause(Math.max(options.pollMs, took / SCAN_SHARE), ended.signal))) return;
     }
   }
 
@@ -326,9 +326,9 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
         );
         // Others of its group may still be ours, but the delivery is one.
         for (const [seq, control] of held)
-          if (!kept.has(seq) && running.get(seq) === control) control.abort(new Error('The lease ran out'));
+          if (!kept.has(seq) && running.get(seq) === control) control.abort(new Error('lease lost'));
       } catch (error) {
-        options.onTrouble(`Leases of ${source.kind} could not be renewed`, error);
+        options.onTrouble(`${source.kind} lease renewal failed`, error);
       }
     }
   }
@@ -352,7 +352,7 @@ export async function startClaimLoop<Row extends ClaimedRow>(options: ClaimLoopO
       if (running.size > 0) {
         const drained = new Promise<void>((resolve) => (idle = resolve));
         const late = setTimeout(() => {
-          for (const control of running.values()) control.abort(new Error('The broker ends'));
+          for (const control of running.values()) control.abort(new Error('broker stopped'));
         }, drainMs);
         await drained;
         clearTimeout(late);

@@ -11,7 +11,7 @@ export const deliveryBounds = {
   retries: [
     'DELIVERY_RETRIES',
     3,
-    'Attempts after the first: messages (a queue may say its own), timers, schedules, and stretches of a workflow that end without a result; may be 0',
+    'Attempts after the first: messages (a queue may say its own), timers, schedules, and attempts at a run of a workflow that end without a result; may be 0',
     0,
   ],
   backoffMs: [
@@ -52,7 +52,7 @@ export const deliveryBounds = {
   workflowHistoryBytesMax: [
     'WORKFLOW_HISTORY_BYTES_MAX',
     8 * MB,
-    'JSON of the results of all steps of a run, those of events included: they come with each stretch of it. A step beyond it is refused, and its run fails with this in the error',
+    'JSON of the results of all steps of a run, those of events included: they come with each attempt at it. A step beyond it is refused, and its run fails with this in the error',
   ],
   workflowEventsMax: ['WORKFLOW_EVENTS_MAX', 100, 'Events of one run that nothing waits for yet'],
   workflowLogLinesMax: ['WORKFLOW_LOG_LINES_MAX', 1000, 'Log lines of one run'],

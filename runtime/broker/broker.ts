@@ -42,16 +42,16 @@ export interface Broker {
   close(drainMs: number): Promise<void>;
 }
 
-const leaseMsLeast = 30_000;
-const leaseMarginMs = 5000;
-const sweepMs = 600_000;
+const LEASE_MS_MIN = 30_000;
+const LEASE_MARGIN_MS = 5000;
+const SWEEP_MS = 600_000;
 
 /**
  * How long events of a kind are claimed at a time. It is renewed while they run; it ends that long after the broker's
  * death.
  */
 function leaseMs(kind: EventKind, cpu: CpuLimits = defaultLimits.cpu): number {
-  return Math.max(leaseMsLeast, ...plans.map((plan) => cpu[kind][plan] + leaseMarginMs));
+  return Math.max(LEASE_MS_MIN, ...plans.map((plan) => cpu[kind][plan] + LEASE_MARGIN_MS));
 }
 
 export async function startBroker<M extends Message, T extends DueTimer, R extends Run>(
@@ -88,9 +88,9 @@ export async function startBroker<M extends Message, T extends DueTimer, R exten
   await start('workflow', stores.workflow.claims, createWorkflowWork(parts, stores.workflow, wake));
   const sweep = (): void => {
     for (const store of [stores.queue, stores.workflow])
-      store.sweep(now()).catch((error: unknown) => onTrouble('Nothing could be swept', error));
+      store.sweep(now()).catch((error: unknown) => onTrouble('sweep failed', error));
   };
-  const sweeping = setInterval(sweep, sweepMs);
+  const sweeping = setInterval(sweep, SWEEP_MS);
   sweep();
 
   return {

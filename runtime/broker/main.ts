@@ -48,7 +48,7 @@ routes.onChange(update);
 const retry = setInterval(update, 60_000);
 
 const presence = await stores.join((error) =>
-  log.warn({ reason: (error as Error).message }, 'Other brokers cannot be seen at the moment'),
+  log.warn({ reason: (error as Error).message }, 'broker presence check failed'),
 );
 const broker = await startBroker({
   stores,
@@ -65,7 +65,7 @@ const broker = await startBroker({
   onEvent: (level, message, fields) => log[level](fields, message),
 });
 process.send?.({ type: 'ready' });
-log.info({ member: presence.id }, 'The broker delivers');
+log.info({ member: presence.id }, 'broker started');
 
 let stopping = false;
 async function stop(): Promise<void> {

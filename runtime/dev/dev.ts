@@ -157,7 +157,7 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
     owns: (owner) => owner === namespace,
     now: Date.now,
   });
-  const stores = { ...local.stores, db: databases.store, auth: users, events: { ...events.bindings, outbox } };
+  const stores = { ...local.stores, database: databases.store, auth: users, events: { ...events.bindings, outbox } };
   const handler = createHandler({
     engine,
     limits,
@@ -169,7 +169,7 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
     stores,
     databases: null,
     authRoutes: createAuthRoutes(users),
-    signedFiles: local.stores.fs && createSignedFiles(local.stores.fs, secret, limits.bodyBytesMax),
+    signedFiles: local.stores.files && createSignedFiles(local.stores.files, secret, limits.bodyBytesMax),
     hostOf: () => `${options.host}:${listener.port}`,
     namespaceOf: () => namespace,
     findDeployment: (id) => (route?.deployment === id ? route : (dashboard?.findDeployment(id) ?? null)),

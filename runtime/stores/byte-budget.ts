@@ -45,7 +45,7 @@ export class ByteBudget {
     members.add(member);
     const mayHold = (one: Member, bytes: number): boolean =>
       this.held(namespace) + bytes <= this.#bytesMax || members.values().next().value === one;
-    const letOn = (): void => {
+    const resume = (): void => {
       for (const one of members) {
         const { waiting } = one;
         if (waiting === null || !mayHold(one, waiting.bytes)) continue;
@@ -67,13 +67,13 @@ export class ByteBudget {
       },
       give(bytes) {
         member.held -= bytes;
-        letOn();
+        resume();
       },
       close: () => {
         if (!members.delete(member)) return;
         member.waiting?.go(new Error('The upload is over'));
         if (members.size === 0) this.#namespaces.delete(namespace);
-        letOn();
+        resume();
       },
     };
   }

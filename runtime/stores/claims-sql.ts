@@ -134,7 +134,7 @@ export function createClaims<Row extends LaneRow>({
   /**
    * A claim that the server forgets is made again. What should happen once, a timer, is claimed for good all the same.
    */
-  const run: Sql['all'] = kind === 'timer' || kind === 'cron' ? sql.all : sql.fleeting;
+  const run: Sql['all'] = kind === 'timer' || kind === 'cron' ? sql.all : sql.asyncCommit;
 
   async function claimSqlite(
     lanes: readonly number[],

@@ -1,5 +1,5 @@
 // What conditions and ranges mean, the same for every store of files. Pure.
-import type { FileCondition, FileHead, FileRange } from '../engine/bindings/fs.ts';
+import type { FileCondition, FileHead, FileRange } from '../engine/bindings/files.ts';
 
 /** Whether a condition holds of the file that is there (null: none). */
 export function holds(condition: FileCondition | null, head: FileHead | null): boolean {

@@ -2,7 +2,7 @@
 // files.
 import { createHash } from 'node:crypto';
 import { PlatformError } from '#core/errors.ts';
-import type { FileDigests } from '../engine/bindings/fs.ts';
+import type { FileDigests } from '../engine/bindings/files.ts';
 
 /** A fraction of a millisecond for each digest. */
 const turnBytes = 256 * 1024;

@@ -9,9 +9,9 @@ import { Readable } from 'node:stream';
 import { PlatformError } from '#core/errors.ts';
 import type { FreeSpace } from '#core/process/free-space.ts';
 import { giveBack } from '#core/give-back.ts';
-import type { FileBody, FileWrite } from '../engine/bindings/fs.ts';
+import type { FileBody, FileWrite } from '../engine/bindings/files.ts';
 import { createDigests } from './file-digests.ts';
-import { keptBytesMax, KeptFiles, type KeptFile } from './kept-files.ts';
+import { CACHED_BYTES_MAX, OpenFileCache, type CachedFile } from './open-file-cache.ts';
 
 /** One content, or one of several that are a file together. */
 export interface Content {
@@ -56,7 +56,7 @@ interface Contents {
 export function openContents(folder: string, now: () => number, space: FreeSpace): Contents {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const pathOf = (name: string): string => join(folder, name.slice(0, 2), name);
-  const kept = new KeptFiles();
+  const kept = new OpenFileCache();
 
   async function create(): Promise<{ name: string; file: FileHandle }> {
     const name = randomBytes(16).toString('hex');
@@ -130,7 +130,7 @@ export function openContents(folder: string, now: () => number, space: FreeSpace
     async read(contents, offset, length) {
       const slices: Slice[] = [];
       const [first] = contents;
-      const isKept = contents.length === 1 && first!.size <= keptBytesMax;
+      const isKept = contents.length === 1 && first!.size <= CACHED_BYTES_MAX;
       let skip = offset;
       let left = length;
       for (const { name, size } of contents) {
@@ -177,10 +177,10 @@ interface Slice {
   readonly path: string;
   at: number;
   left: number;
-  file: KeptFile | null;
+  file: CachedFile | null;
 }
 
-async function openAlone(path: string): Promise<KeptFile> {
+async function openAlone(path: string): Promise<CachedFile> {
   const file = await open(path);
   return {
     read: async (...where) => (await file.read(...where)).bytesRead,

@@ -8,7 +8,7 @@ import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PlatformError } from '#core/errors.ts';
 import { FreeSpace } from '#core/process/free-space.ts';
-import type { FileBody, FileHead, FilePlace, FileStore, FileWrite } from '../engine/bindings/fs.ts';
+import type { FileBody, FileHead, FilePlace, FileStore, FileWrite } from '../engine/bindings/files.ts';
 import { holds, resolveRange } from './file-conditions.ts';
 import { full, openAtOnce, openContents, type Content } from './files-disk-contents.ts';
 import { openSqliteFile } from './sqlite-file.ts';

@@ -5,7 +5,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Headers } from 'undici';
 import { PlatformError } from '#core/errors.ts';
-import type { FileHead, FileHeaders, FilePage, FilePlace, FileStore, FileWrite } from '../engine/bindings/fs.ts';
+import type { FileHead, FileHeaders, FilePage, FilePlace, FileStore, FileWrite } from '../engine/bindings/files.ts';
 import { ByteBudget, type Share } from './byte-budget.ts';
 import { holds, resolveRange } from './file-conditions.ts';
 import { createDigests } from './file-digests.ts';

@@ -24,12 +24,12 @@ export function openLocalStores(
   const space = new FreeSpace(folder, limits.diskFreeBytesMin, statfsSync);
   const state = openStateSqlite(join(folder, 'state.sqlite'));
   const bounds = stateBounds(async (namespace) => state.bytes(namespace), limits.projectStateBytesMax);
-  const fs = openFilesDisk(join(folder, 'files'), { namespaceBytesMax: limits.projectFileBytesMax, space });
+  const files = openFilesDisk(join(folder, 'files'), { namespaceBytesMax: limits.projectFileBytesMax, space });
   return {
-    stores: { state: whereThereIsSpace(boundState(state, bounds), space, ['put', 'update']), fs },
+    stores: { state: whereThereIsSpace(boundState(state, bounds), space, ['put', 'update']), files },
     close() {
       state.close();
-      fs.close();
+      files.close();
     },
   };
 }

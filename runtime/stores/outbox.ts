@@ -128,7 +128,7 @@ export function createOutbox({ databases, queue, index, limits, owns, now, log }
     for (const [id, text] of rows) {
       const row = typeof id === 'string' && id.length <= messageNameBytesMax ? toMessage(text) : null;
       if (row === null || !owns(place.namespace, row.project)) {
-        log('warn', `A message in the outbox of database ${nameOf(place)} is none and is dropped`);
+        log('warn', `outbox of database ${nameOf(place)}: invalid message dropped`);
         continue;
       }
       const { resource, project, branch, binding, payload, dueAt, dedupeId, orderingKey } = row;

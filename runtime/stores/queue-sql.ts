@@ -1,13 +1,13 @@
-// Queues over `Sql`: what workers send, and what the broker claims and settles. Sends that come while one is on its way
-// to the database go together in the next.
+// Queues over `Sql`: what workers send, and what the broker claims and settles. Sends that come while a flush is
+// running go with the next one.
 import type { DeliveryLimits } from '#core/limits.ts';
 import { deadLettersOf } from '#core/queue-settings.ts';
 import type { Wake } from '#postgres/wake.ts';
 import type { EventSender, NewMessage, QueuePlace, QueueStore, StoredMessage } from '../engine/bindings/queue.ts';
 import { createClaims, createLanes, type Claims, type LaneRow, type Lanes } from './claims-sql.ts';
-import { createFlights } from './flights.ts';
+import { createBatcher } from './batcher.ts';
 import { oneOf, type Sql } from './sql.ts';
-import { createTurns } from './turns.ts';
+import { limitByProject } from './project-concurrency.ts';
 
 /** A claimed message. */
 interface MessageRow extends LaneRow {
@@ -31,7 +31,7 @@ interface QueueDeliveries {
    *
    * @param deadLetter default `<queue>_dlq`; null: it stays where it is, and is not delivered again.
    */
-  bury(row: MessageRow, reason: string, now: number, deadLetter?: string | null): Promise<void>;
+  deadLetter(row: MessageRow, reason: string, now: number, deadLetter?: string | null): Promise<void>;
   /** Drops what has been kept too long where nobody claims. */
   sweep(now: number): Promise<void>;
 }
@@ -43,14 +43,11 @@ interface Sending {
   readonly reject: (error: unknown) => void;
 }
 
-/**
- * Messages that go to the database together, trips at a time, and how long others wait for one before they make their
- * own.
- */
-const togetherMax = 500;
-const flightsMax = 4;
-const patienceMs = 5;
-const reasonCharsMax = 500;
+/** Messages of one flush, flushes at a time, and how long a message waits for a running one. */
+const ITEMS_MAX = 500;
+const FLUSHES_MAX = 4;
+const WAIT_MS = 5;
+const REASON_CHARS_MAX = 500;
 const columns = 'lane_id, message_id, payload, sent_at, due_at, expires_at, ordering_key, project, branch, binding';
 const insertOne = `INSERT INTO queue_message (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`;
 
@@ -63,14 +60,14 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
     concurrency: limits.laneConcurrency,
     ordered: true,
   });
-  const turns = createTurns();
-  const sendings = createFlights<Sending>({
-    fly,
-    togetherMax,
-    flightsMax,
-    patienceMs,
+  const limited = limitByProject();
+  const sendings = createBatcher<Sending>({
+    flush,
+    itemsMax: ITEMS_MAX,
+    flushesMax: FLUSHES_MAX,
+    waitMs: WAIT_MS,
     sizeOf: ({ rows }) => rows.length,
-    sizeMax: togetherMax,
+    sizeMax: ITEMS_MAX,
   });
 
   async function insert(on: Sql, sendings: readonly Pick<Sending, 'rows' | 'now'>[]): Promise<void> {
@@ -104,17 +101,17 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
     });
   }
 
-  async function fly(together: readonly Sending[]): Promise<void> {
+  async function flush(batch: readonly Sending[]): Promise<void> {
     try {
-      await insert(sql, together);
+      await insert(sql, batch);
     } catch (error) {
-      // One of them may be to blame; but nobody knows what became of a lost connection.
-      if (together.length === 1 || (error as { code?: unknown }).code === 'store_unavailable')
-        for (const { reject } of together) reject(error);
-      else for (const sending of together) await fly([sending]);
+      // One of them may be to blame; after a lost connection the outcome is unknown.
+      if (batch.length === 1 || (error as { code?: unknown }).code === 'store_unavailable')
+        for (const { reject } of batch) reject(error);
+      else for (const sending of batch) await flush([sending]);
       return;
     }
-    for (const { resolve } of together) resolve();
+    for (const { resolve } of batch) resolve();
   }
 
   /** Stores messages with a dedupe id, unless it is remembered. */
@@ -172,7 +169,7 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
       const lane = await lanes.open(namespace, resource);
       let ids: string[];
       if (messages.some(({ dedupeId }) => dedupeId !== null))
-        ids = await turns(namespace, () => sendOnce(lane, sender, messages, now));
+        ids = await limited(namespace, () => sendOnce(lane, sender, messages, now));
       else {
         await new Promise<void>((resolve, reject) => {
           sendings.add({ rows: messages.map((message) => [lane, sender, message] as const), now, resolve, reject });
@@ -258,9 +255,9 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
         rows.map(({ seq }) => seq),
       );
       // Should it be forgotten in a crash, the messages come once more.
-      await sql.fleeting(`DELETE FROM queue_message WHERE ${condition}`, value);
+      await sql.asyncCommit(`DELETE FROM queue_message WHERE ${condition}`, value);
     },
-    async bury(row, reason, now, deadLetter = deadLettersOf({}, row.resource)) {
+    async deadLetter(row, reason, now, deadLetter = deadLettersOf({}, row.resource)) {
       const isDead = deadLetter === null;
       const lane = isDead ? row.lane_id : await lanes.open(row.namespace, deadLetter, { consumed: false });
       await sql.all(
@@ -268,7 +265,7 @@ export function createQueueStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
            dead_reason = $3, expires_at = $4 WHERE seq = $5 AND lease = $6`,
         lane,
         isDead ? null : now,
-        reason.replaceAll('\0', '').slice(0, reasonCharsMax).toWellFormed(),
+        reason.replaceAll('\0', '').slice(0, REASON_CHARS_MAX).toWellFormed(),
         now + limits.retentionMs,
         row.seq,
         row.lease,

@@ -49,16 +49,20 @@ function guarded<Result>(running: Promise<Result>): Promise<Result> {
 /** @param options.url of the engines' role, or of the owner. */
 export function openPostgresSql(options: { url: string; name: string; connectionsMax?: number }): PostgresSql {
   const single = openPostgres({ ...options, schema: 'binding', settings: session });
-  const fleeting = openPostgres({ ...options, schema: 'binding', settings: { ...session, synchronous_commit: 'off' } });
+  const asyncCommit = openPostgres({
+    ...options,
+    schema: 'binding',
+    settings: { ...session, synchronous_commit: 'off' },
+  });
   const together = openPostgres({ ...options, schema: 'binding' });
   return {
     technology: 'postgres',
     lock: ' FOR UPDATE',
     all: (text, ...parameters) => guarded(single.all(text, ...parameters)),
-    fleeting: (text, ...parameters) => guarded(fleeting.all(text, ...parameters)),
+    asyncCommit: (text, ...parameters) => guarded(asyncCommit.all(text, ...parameters)),
     transaction: (work) => guarded(together.transaction((on) => work(inside(on)))),
     async close() {
-      await Promise.all([single.close(), fleeting.close(), together.close()]);
+      await Promise.all([single.close(), asyncCommit.close(), together.close()]);
     },
   };
 }
@@ -69,7 +73,7 @@ function inside(on: Statements): Sql {
     technology: 'postgres',
     lock: ' FOR UPDATE',
     all: <Row>(text: string, ...parameters: readonly SqlValue[]) => on.all<Row>(text, ...parameters),
-    fleeting: (text, ...parameters) => sql.all(text, ...parameters),
+    asyncCommit: (text, ...parameters) => sql.all(text, ...parameters),
     transaction: (work) => work(sql),
   };
   return sql;

@@ -88,7 +88,7 @@ export function openSqliteSql(file: string): SqliteSql {
     technology: 'sqlite',
     lock: '',
     all: async (text, ...parameters) => run(text, parameters),
-    fleeting: async (text, ...parameters) => run(text, parameters),
+    asyncCommit: async (text, ...parameters) => run(text, parameters),
     transaction: (work) => work(inside),
   };
 
@@ -122,7 +122,7 @@ export function openSqliteSql(file: string): SqliteSql {
     technology: 'sqlite',
     transaction,
     all,
-    fleeting: all,
+    asyncCommit: all,
     async close() {
       while (busy !== null) await busy;
       db.close();

@@ -14,7 +14,7 @@ export interface Sql {
   /**
    * The same for changes that may be undone when the server crashes a moment later, as if they had never been: claims.
    */
-  fleeting<Row>(text: string, ...parameters: readonly SqlValue[]): Promise<Row[]>;
+  asyncCommit<Row>(text: string, ...parameters: readonly SqlValue[]): Promise<Row[]>;
   /** All or nothing. What `work` throws rolls back. */
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>;
 }

@@ -1,13 +1,13 @@
 // State in Postgres, for the handler in production: strongly consistent over all engines. Values are bytes there, with
-// a word on whether they were text, since Postgres's text holds no NUL. Reads that come together go in one statement,
+// a flag on whether they were text, since Postgres's text holds no NUL. Reads that come together go in one statement,
 // updates of one key that come together in one transaction.
 import { randomBytes } from 'node:crypto';
 import type { StatePlace, StateStore, StoredState } from '../engine/bindings/state.ts';
-import { createFlights } from './flights.ts';
+import { createBatcher } from './batcher.ts';
 import { prefixEnd } from './sql.ts';
 import type { PostgresSql } from './sql-postgres.ts';
 import { checkValueBytes } from './state-value-bytes.ts';
-import { createTurns } from './turns.ts';
+import { limitByProject } from './project-concurrency.ts';
 
 interface Row {
   readonly key: string;
@@ -53,60 +53,60 @@ const deleteAll = `DELETE FROM state s USING unnest($1::text[], $2::text[], $3::
   WHERE s.namespace = w.namespace AND s.resource = w.resource AND s.key = w.key`;
 const columns = 'key, value, is_text, metadata, expires_at, version';
 /**
- * Larger values are read and written by themselves: a flight of them would fill the engine, and hold up everybody else
+ * Larger values are read and written by themselves: a batch of them would fill the engine, and hold up everybody else
  * on it.
  */
-const smallBytesMax = 64 * 1024;
-const small = `key, CASE WHEN octet_length(value) <= ${smallBytesMax} THEN value END AS value, is_text, metadata, expires_at, version`;
+const SMALL_BYTES_MAX = 64 * 1024;
+const small = `key, CASE WHEN octet_length(value) <= ${SMALL_BYTES_MAX} THEN value END AS value, is_text, metadata, expires_at, version`;
 const readAny = `SELECT ${small} FROM state
   WHERE namespace = $1 AND resource = $2 AND key = ANY($3::text[]) AND (expires_at IS NULL OR expires_at > $4)`;
 const readAnywhere = `SELECT namespace, resource, ${small} FROM unnest($1::text[], $2::text[], $3::text[]) AS w (namespace, resource, key)
   JOIN state USING (namespace, resource, key) WHERE (expires_at IS NULL OR expires_at > $4)`;
 /**
- * Reads that go to the database together, writes, and how long others wait for a trip before they make one of their
+ * Reads that go to the database batch, writes, and how long others wait for a trip before they make one of their
  * own.
  */
-const readsMax = 32;
-const writesMax = 100;
-const flightsMax = 4;
-const [readPatienceMs, writePatienceMs] = [2, 5];
-/** Bytes of one trip of writes. */
-const writeBytesMax = 1024 * 1024;
-const sweepRows = 500;
+const READS_MAX = 32;
+const WRITES_MAX = 100;
+const FLUSHES_MAX = 4;
+const [READ_WAIT_MS, WRITE_WAIT_MS] = [2, 5];
+/** Bytes of one flush of writes. */
+const WRITE_BYTES_MAX = 1024 * 1024;
+const SWEEP_ROWS = 500;
 /** One write in so many sweeps what has expired. */
-const sweepShare = 100;
+const SWEEP_SHARE = 100;
 
 /** @param sql as the engines' role; belongs to the caller. */
 export function createStatePostgres(sql: PostgresSql): StateStore {
   const at = 'namespace = $1 AND resource = $2 AND key = $3';
   const alive = '(expires_at IS NULL OR expires_at > $4)';
   const waiting = new Map<string, Update[]>();
-  const reads = createFlights<Read>({
-    fly: (items) => (items.length === 1 ? readAlone(items[0] as Read) : readTogether(items)),
-    togetherMax: readsMax,
-    flightsMax,
-    patienceMs: readPatienceMs,
+  const reads = createBatcher<Read>({
+    flush: (items) => (items.length === 1 ? readAlone(items[0] as Read) : readTogether(items)),
+    itemsMax: READS_MAX,
+    flushesMax: FLUSHES_MAX,
+    waitMs: READ_WAIT_MS,
   });
-  const changes = createFlights<Write>({
-    fly: (items) => (items.length === 1 ? writeAlone(items[0] as Write) : writeTogether(items)),
-    togetherMax: writesMax,
-    flightsMax,
-    patienceMs: writePatienceMs,
+  const changes = createBatcher<Write>({
+    flush: (items) => (items.length === 1 ? writeAlone(items[0] as Write) : writeTogether(items)),
+    itemsMax: WRITES_MAX,
+    flushesMax: FLUSHES_MAX,
+    waitMs: WRITE_WAIT_MS,
     sizeOf: ({ bytes }) => bytes,
-    sizeMax: writeBytesMax,
+    sizeMax: WRITE_BYTES_MAX,
     keyOf: ({ place, key }) => toId(place, key),
   });
   /** What goes by itself. */
-  const turns = createTurns();
+  const limited = limitByProject();
   let writes = 0;
 
   const newVersion = (): string => randomBytes(9).toString('base64url');
 
   function sweep(now: number): void {
-    if (++writes % sweepShare !== 1) return;
+    if (++writes % SWEEP_SHARE !== 1) return;
     void sql
       .all(
-        `DELETE FROM state WHERE ctid IN (SELECT ctid FROM state WHERE expires_at <= $1 LIMIT ${sweepRows} FOR UPDATE SKIP LOCKED)`,
+        `DELETE FROM state WHERE ctid IN (SELECT ctid FROM state WHERE expires_at <= $1 LIMIT ${SWEEP_ROWS} FOR UPDATE SKIP LOCKED)`,
         now,
       )
       .catch(() => {});
@@ -120,7 +120,7 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
     const bytes = row === null ? 0 : (row[3] as Buffer).byteLength;
     return new Promise((resolve, reject) => {
       const change = { place, key, row, bytes, resolve, reject };
-      if (bytes > smallBytesMax) void turns(place.namespace, () => writeAlone(change));
+      if (bytes > SMALL_BYTES_MAX) void limited(place.namespace, () => writeAlone(change));
       else changes.add(change);
     });
   }
@@ -135,10 +135,10 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
     }
   }
 
-  /** The last word on each key counts; those before it are as good as written over. */
-  async function writeTogether(together: readonly Write[]): Promise<void> {
+  /** The last write of each key counts; those before it are as good as written over. */
+  async function writeTogether(batch: readonly Write[]): Promise<void> {
     const last = new Map<string, Write>();
-    for (const change of together) last.set(toId(change.place, change.key), change);
+    for (const change of batch) last.set(toId(change.place, change.key), change);
     // In one order everywhere, so that two engines never wait for each other.
     const ordered = [...last].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, change]) => change);
     const rows = ordered.flatMap(({ row }) => (row === null ? [] : [row]));
@@ -155,13 +155,13 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
         await sql.all(deleteAll, ...(keys as never[]));
       }
     } catch (error) {
-      // One of them may be to blame, and the others must not suffer from it; but nobody knows what became of a lost
-      // connection.
-      if ((error as { code?: unknown }).code === 'store_unavailable') for (const { reject } of together) reject(error);
-      else for (const change of together) await writeAlone(change);
+      // One of them may be to blame, and the others must not suffer from it; after a lost connection the outcome is
+      // unknown.
+      if ((error as { code?: unknown }).code === 'store_unavailable') for (const { reject } of batch) reject(error);
+      else for (const change of batch) await writeAlone(change);
       return;
     }
-    for (const { resolve } of together) resolve();
+    for (const { resolve } of batch) resolve();
   }
 
   async function readAlone({ place, key, now, resolve, reject }: Read): Promise<void> {
@@ -179,31 +179,31 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
     }
   }
 
-  async function readTogether(together: readonly Read[]): Promise<void> {
-    const { namespace, resource } = together[0]!.place;
-    const isOnePlace = together.every(({ place }) => place.namespace === namespace && place.resource === resource);
+  async function readTogether(batch: readonly Read[]): Promise<void> {
+    const { namespace, resource } = batch[0]!.place;
+    const isOnePlace = batch.every(({ place }) => place.namespace === namespace && place.resource === resource);
     const found = new Map<string, Row>();
     // The later ones began before this statement, too.
-    const now = Math.max(...together.map(({ now: time }) => time));
+    const now = Math.max(...batch.map(({ now: time }) => time));
     try {
       const rows = isOnePlace
-        ? await sql.all<Row>(readAny, namespace, resource, together.map(({ key }) => key) as never, now)
+        ? await sql.all<Row>(readAny, namespace, resource, batch.map(({ key }) => key) as never, now)
         : await sql.all<Row & StatePlace>(
             readAnywhere,
-            together.map(({ place }) => place.namespace) as never,
-            together.map(({ place }) => place.resource) as never,
-            together.map(({ key }) => key) as never,
+            batch.map(({ place }) => place.namespace) as never,
+            batch.map(({ place }) => place.resource) as never,
+            batch.map(({ key }) => key) as never,
             now,
           );
       for (const row of rows) found.set(isOnePlace ? row.key : toId(row as Row & StatePlace, row.key), row);
     } catch (error) {
-      for (const { reject } of together) reject(error);
+      for (const { reject } of batch) reject(error);
       return;
     }
-    for (const read of together) {
+    for (const read of batch) {
       const row = found.get(isOnePlace ? read.key : toId(read.place, read.key));
       if (row === undefined) read.resolve(null);
-      else if ((row.value as Buffer | null) === null) void turns(read.place.namespace, () => readAlone(read));
+      else if ((row.value as Buffer | null) === null) void limited(read.place.namespace, () => readAlone(read));
       else read.resolve(toRecord(row));
     }
   }
@@ -265,7 +265,7 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
   async function work(id: string, place: StatePlace, key: string): Promise<void> {
     for (let updates = waiting.get(id)!; updates.length > 0; updates = waiting.get(id)!) {
       waiting.set(id, []);
-      await turns(place.namespace, () => apply(place, key, updates)).catch((error: unknown) => {
+      await limited(place.namespace, () => apply(place, key, updates)).catch((error: unknown) => {
         for (const { reject } of updates) reject(error);
       });
     }
@@ -317,7 +317,7 @@ export function createStatePostgres(sql: PostgresSql): StateStore {
           now,
           limit + 1,
         );
-      const rows = await turns(namespace, list);
+      const rows = await limited(namespace, list);
       const keys = rows
         .slice(0, limit)
         .map(({ key: name, metadata, expires_at: expiresAt }) => ({ name, metadata, expiresAt }));

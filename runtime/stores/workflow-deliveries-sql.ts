@@ -1,4 +1,4 @@
-// The broker's side of workflows over `Sql`: what it claims, and what became of a stretch of a run.
+// The broker's side of workflows over `Sql`: what it claims, and how an attempt at a run ended.
 import type { DeliveryLimits } from '#core/limits.ts';
 import type { Wake } from '#postgres/wake.ts';
 import type { StoredStep } from '../engine/bindings/workflow.ts';
@@ -6,19 +6,19 @@ import { createClaims, type Claims, type LaneRow, type Lanes } from './claims-sq
 import type { Sql } from './sql.ts';
 
 /** A claimed run. */
-interface ExecutionRow extends LaneRow {
+interface RunRow extends LaneRow {
   readonly execution_id: string;
   readonly deployment: string;
   readonly input: string;
   readonly project: string;
   readonly branch: string;
   readonly created_at: number;
-  /** Null: no stretch of it has begun. */
+  /** Null: no attempt of it has begun. */
   readonly started_at: number | null;
 }
 
-/** What became of a stretch of a run. */
-type StretchEnd =
+/** How an attempt at a run ended. */
+type RunEnd =
   | { readonly status: 'completed'; readonly output: string }
   | { readonly status: 'failed'; readonly error: string }
   | { readonly status: 'suspended' };
@@ -26,12 +26,12 @@ type StretchEnd =
 /** The broker's side of workflows. */
 export interface WorkflowDeliveries {
   readonly lanes: Lanes;
-  readonly claims: Claims<ExecutionRow>;
-  /** Begins a stretch: the token for what the run tells, and what it has behind it. Null: the lease is another's. */
-  begin(row: ExecutionRow, now: number): Promise<{ run: string; steps: StoredStep[] } | null>;
-  settle(row: ExecutionRow, end: StretchEnd, now: number): Promise<void>;
+  readonly claims: Claims<RunRow>;
+  /** Begins an attempt: its lease, and the steps the run has behind it. Null: the lease is lost. */
+  begin(row: RunRow, now: number): Promise<{ lease: string; steps: StoredStep[] } | null>;
+  settle(row: RunRow, end: RunEnd, now: number): Promise<void>;
   /** Whether a step of the run has ended since. */
-  hasProgressed(row: ExecutionRow, since: number): Promise<boolean>;
+  hasProgressed(row: RunRow, since: number): Promise<boolean>;
   /** Drops runs that ended long ago. */
   sweep(now: number): Promise<void>;
 }
@@ -50,7 +50,7 @@ export function createWorkflowDeliveries(
 ): WorkflowDeliveries {
   return {
     lanes,
-    claims: createClaims<ExecutionRow>({
+    claims: createClaims<RunRow>({
       sql,
       kind: 'workflow',
       table: 'workflow_execution',
@@ -58,7 +58,7 @@ export function createWorkflowDeliveries(
     }),
     async begin(row, now) {
       // Forgotten with its claim, should the server crash: then the run is claimed anew.
-      const [found] = await sql.fleeting<{ seq: number }>(
+      const [found] = await sql.asyncCommit<{ seq: number }>(
         `UPDATE workflow_execution SET status = 'running', signalled = 0, started_at = coalesce(started_at, $3)
          WHERE seq = $1 AND lease = $2 RETURNING seq`,
         row.seq,
@@ -66,14 +66,14 @@ export function createWorkflowDeliveries(
         now,
       );
       if (found === undefined) return null;
-      // The first stretch has nothing behind it.
-      if (row.started_at === null) return { run: `${row.seq}.${row.lease}`, steps: [] };
+      // Of the first attempt there are no steps.
+      if (row.started_at === null) return { lease: `${row.seq}.${row.lease}`, steps: [] };
       const read = (): Promise<StoredStep[]> =>
         sql.all<StoredStep>(`SELECT ${stepShown} FROM workflow_step WHERE execution_seq = $1 ORDER BY seq`, row.seq);
       const steps = await read();
       const isDue = ({ kind, status, wakeAt }: StoredStep): boolean =>
         kind !== 'run' && status === 'waiting' && wakeAt !== null && wakeAt <= now;
-      if (!steps.some(isDue)) return { run: `${row.seq}.${row.lease}`, steps };
+      if (!steps.some(isDue)) return { lease: `${row.seq}.${row.lease}`, steps };
       // Alone with the run, so that an event and the end of its wait do not both count.
       await sql.transaction(async (inside) => {
         await inside.all(`SELECT seq FROM workflow_execution WHERE seq = $1${inside.lock}`, row.seq);
@@ -86,7 +86,7 @@ export function createWorkflowDeliveries(
           JSON.stringify({ name: 'TimeoutError', message: 'The event did not come in time' }),
         );
       });
-      return { run: `${row.seq}.${row.lease}`, steps: await read() };
+      return { lease: `${row.seq}.${row.lease}`, steps: await read() };
     },
     async settle(row, end, now) {
       if (end.status === 'suspended') {

@@ -1,13 +1,13 @@
 // Runs of workflows over `Sql`: what workers start, look at and steer. What runs tell of themselves is in
-// workflow-telling-sql.ts, what the broker claims and settles in workflow-deliveries-sql.ts.
+// workflow-step-updates-sql.ts, what the broker claims and settles in workflow-deliveries-sql.ts.
 import type { DeliveryLimits } from '#core/limits.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { Wake } from '#postgres/wake.ts';
-import type { StoredExecution, StoredStep, WorkflowPlace, WorkflowStore } from '../engine/bindings/workflow.ts';
+import type { StoredRun, StoredStep, WorkflowPlace, WorkflowStore } from '../engine/bindings/workflow.ts';
 import { createLanes } from './claims-sql.ts';
 import type { Sql } from './sql.ts';
 import { createWorkflowDeliveries, stepShown, type WorkflowDeliveries } from './workflow-deliveries-sql.ts';
-import { createWorkflowTelling, eventJson, historyBytes, tooMuchHistory } from './workflow-telling-sql.ts';
+import { createWorkflowStepUpdates, eventJson, historyBytes, tooMuchHistory } from './workflow-step-updates-sql.ts';
 
 const active = `status IN ('pending', 'running')`;
 const shown = `execution_id AS id, CASE WHEN paused = 1 AND ${active} THEN 'paused' ELSE status END AS status, input, output, error,
@@ -53,8 +53,8 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
     if (!isActive(found)) throw new PlatformError('execution_state', { id, status: found.status, action });
   }
 
-  /** The run goes on now, or at the end of the stretch it is in. */
-  async function goOn(inside: Sql, found: Found, now: number): Promise<void> {
+  /** Resumes the run now, or at the end of the attempt that is running. */
+  async function wakeRun(inside: Sql, found: Found, now: number): Promise<void> {
     await inside.all(
       `UPDATE workflow_execution SET signalled = 1, due_at = CASE WHEN lease IS NULL AND paused = 0 THEN $2 ELSE due_at END WHERE seq = $1`,
       found.seq,
@@ -69,7 +69,7 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
 
   return {
     ...createWorkflowDeliveries(sql, lanes, wake, limits),
-    ...createWorkflowTelling(sql, limits),
+    ...createWorkflowStepUpdates(sql, limits),
     async trigger({ namespace, resource }, owner, { id, input }, now) {
       const lane = await lanes.open(namespace, resource);
       const made = await sql.all(
@@ -86,7 +86,7 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
       if (made.length > 0) wake.notify('workflow', lane, now);
     },
     async get(place, id) {
-      const [row] = await sql.all<StoredExecution>(
+      const [row] = await sql.all<StoredRun>(
         `SELECT ${shown} FROM workflow_execution WHERE lane_id = $1 AND execution_id = $2`,
         await find(place),
         id,
@@ -94,7 +94,7 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
       return row ?? null;
     },
     async list(place, { status, limit, before }) {
-      const rows = await sql.all<StoredExecution & { seq: number; found: number }>(
+      const rows = await sql.all<StoredRun & { seq: number; found: number }>(
         `SELECT * FROM (
            SELECT y.*, count(*) OVER () AS found, sum(y.bytes) OVER (ORDER BY y.seq DESC) AS total FROM (
              SELECT * FROM (
@@ -108,7 +108,7 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
         limit,
       );
       const next = rows.length === limit || rows.length < (rows[0]?.found ?? 0) ? rows.at(-1)!.seq : null;
-      return { executions: rows.map(toExecution), next };
+      return { runs: rows.map(toRun), next };
     },
     async history(place, id) {
       const [row] = await sql.all<{ seq: number }>(
@@ -151,7 +151,7 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
       await change(place, id, async (inside, found) => {
         requireActive(found, id, 'be resumed');
         await inside.all('UPDATE workflow_execution SET paused = 0 WHERE seq = $1', found.seq);
-        await goOn(inside, found, now);
+        await wakeRun(inside, found, now);
       });
     },
     async restart(place, id, { fromStep, deployment }, now) {
@@ -218,13 +218,13 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
           result,
           now,
         );
-        await goOn(inside, found, now);
+        await wakeRun(inside, found, now);
       });
     },
   };
 }
 
-function toExecution(row: StoredExecution): StoredExecution {
+function toRun(row: StoredRun): StoredRun {
   const { id, status, input, output, error, deployment, createdAt, startedAt, completedAt } = row;
   return { id, status, input, output, error, deployment, createdAt, startedAt, completedAt };
 }

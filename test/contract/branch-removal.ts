@@ -62,7 +62,7 @@ export function branchRemovalContract(
     const calls = createBindingCalls(
       { namespace: 'shop', project: 'shop', branch, deployment: 'd1', preview },
       { bindings },
-      { db: databases.client, state, fs, events: { ...stores, limits: defaultLimits.delivery } },
+      { database: databases.client, state, files: fs, events: { ...stores, limits: defaultLimits.delivery } },
       { signUrl: null, cache: createMemoryCache({ bytesMax: 1000 }), cacheEntryBytesMax: 1000 },
     );
     const isolate = { hasRoom: () => true } as unknown as CallScope;
@@ -84,15 +84,15 @@ export function branchRemovalContract(
 
   async function fill(call: ReturnType<typeof callsOf>): Promise<void> {
     await call(
-      'db.run',
+      'database.run',
       { binding: 'DB', op: databaseOps.exec },
       JSON.stringify(['CREATE TABLE t (a); INSERT INTO t VALUES (1)']),
     );
     await call('state.put', { binding: 'KV', key: 'a' }, 'kept');
     await call('state.put', { binding: 'KV', key: 'old', expiresAt: Date.now() + 60_000 }, 'kept');
-    await call('fs.put', { binding: 'FILES', key: 'a' }, 'kept');
-    const upload = await call('fs.createUpload', { binding: 'FILES', key: 'b' });
-    await call('fs.putPart', { binding: 'FILES', key: 'b', upload, part: 1 }, 'part');
+    await call('files.put', { binding: 'FILES', key: 'a' }, 'kept');
+    const upload = await call('files.createUpload', { binding: 'FILES', key: 'b' });
+    await call('files.putPart', { binding: 'FILES', key: 'b', upload, part: 1 }, 'part');
     await call('queue.send', { binding: 'MAIL', messages: [{ payload: 1, dedupeId: 'one' }] });
     await call('timer.set', { binding: 'CLOCK', id: 'a', afterMs: 60_000 });
     await call('workflow.trigger', { binding: 'ORDER', id: 'a', input: null });
@@ -100,7 +100,7 @@ export function branchRemovalContract(
 
   async function kept(call: ReturnType<typeof callsOf>): Promise<unknown[]> {
     const { keys } = (await call('state.list', { binding: 'KV' })) as { keys: { name: string }[] };
-    const { files } = (await call('fs.list', { binding: 'FILES' })) as { files: { key: string }[] };
+    const { files } = (await call('files.list', { binding: 'FILES' })) as { files: { key: string }[] };
     const { backlogCount } = (await call('queue.metrics', { binding: 'MAIL' })) as { backlogCount: number };
     const { timers } = (await call('timer.list', { binding: 'CLOCK' })) as { timers: unknown[] };
     const { executions } = (await call('workflow.list', { binding: 'ORDER' })) as { executions: unknown[] };
@@ -124,7 +124,7 @@ export function branchRemovalContract(
     assert.deepEqual(await databasesOf('shop~~login'), ['auth~users.sqlite']);
     assert.equal(await contents(), 6);
 
-    const stores: BranchStores = { databases: databases.client, state: opened.state, fs, events: opened.stores };
+    const stores: BranchStores = { databases: databases.client, state: opened.state, files: fs, events: opened.stores };
     const removed = {
       project: 'shop',
       branch: 'login',
@@ -149,7 +149,7 @@ export function branchRemovalContract(
     const call = callsOf('other', 'other');
     await fill(call);
     await removeBranch(
-      { databases: null, state: opened.state, fs: null, events: null },
+      { databases: null, state: opened.state, files: null, events: null },
       { project: 'shop', branch: 'other', bindings: [bindings] },
     );
     assert.deepEqual(await kept(call), [[], ['a'], 1, 1, 1]);

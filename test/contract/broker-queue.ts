@@ -75,7 +75,7 @@ export function queueCases(fact: Fact): void {
         [messages[0]!.id, messages[0]!.deadReason, messages[0]!.attempt],
         ['poison', 'cannot be read', 4],
       );
-      assert.deepEqual(said, ['A message failed for good and lies with the dead letters']);
+      assert.deepEqual(said, ['message moved to dead letters']);
     },
   );
 
@@ -110,7 +110,7 @@ export function queueCases(fact: Fact): void {
     assert.deepEqual(seen, [1, 2]);
   });
 
-  fact('what nobody takes waits without losing an attempt', async ({ stores, start }) => {
+  fact('what has no consumer waits without losing an attempt', async ({ stores, start }) => {
     await send(stores, message('a'));
     let deployed = false;
     const seen: number[] = [];

@@ -16,12 +16,12 @@ export function workflowCases(fact: Fact): void {
     async ({ stores, start, now, pass }) => {
       const seen: unknown[] = [];
       await start(async (event, kind, _signal, deployment) => {
-        const token = event['run'] as string;
+        const lease = event['lease'] as string;
         seen.push([kind, deployment, event['executionId'], event['input'], event['steps']]);
         const steps = event['steps'] as Record<string, { status: string; result?: unknown }>;
         if (steps['load'] === undefined) {
-          await stores.workflow.step('shop', token, 'load', { kind: 'done', result: '{"user":7}' }, now());
-          await stores.workflow.step('shop', token, 'nap', { kind: 'sleep', wakeAt: now() + 86_400_000 }, now());
+          await stores.workflow.step('shop', lease, 'load', { kind: 'done', result: '{"user":7}' }, now());
+          await stores.workflow.step('shop', lease, 'nap', { kind: 'sleep', wakeAt: now() + 86_400_000 }, now());
           return done({ status: 'suspended' });
         }
         return done({ status: 'completed', output: steps['load'].result });
@@ -69,14 +69,14 @@ export function workflowCases(fact: Fact): void {
   fact(
     'a run that ends its invocation is tried again, and failed with the reason when it gets nowhere',
     async ({ stores, start, now }) => {
-      let stretches = 0;
+      let attempts = 0;
       await start(() => {
-        stretches++;
+        attempts++;
         return end('cpu_limit_exceeded');
       });
       await run(stores, 'r', now());
       await until(async () => (await statusOf(stores, 'r')) === 'failed');
-      assert.equal(stretches, 4);
+      assert.equal(attempts, 4);
       assert.deepEqual(JSON.parse((await stores.workflow.get(orders, 'r'))!.error!), {
         name: 'cpu_limit_exceeded',
         message: 'CPU limit exceeded',
@@ -88,7 +88,7 @@ export function workflowCases(fact: Fact): void {
     const ran: string[] = [];
     let died = false;
     await start(async (event) => {
-      const token = event['run'] as string;
+      const lease = event['lease'] as string;
       const steps = event['steps'] as Record<string, unknown>;
       for (const name of ['a', 'b', 'c']) {
         if (steps[name] !== undefined) continue;
@@ -97,7 +97,7 @@ export function workflowCases(fact: Fact): void {
           died = true;
           throw new Error('socket hang up');
         }
-        assert.equal(await stores.workflow.step('shop', token, name, { kind: 'done', result: '1' }, now()), true);
+        assert.equal(await stores.workflow.step('shop', lease, name, { kind: 'done', result: '1' }, now()), true);
       }
       return done({ status: 'completed', output: null });
     });
@@ -113,7 +113,7 @@ export function workflowCases(fact: Fact): void {
       if (steps['paid'] === undefined)
         await stores.workflow.waitForEvent(
           'shop',
-          event['run'] as string,
+          event['lease'] as string,
           { name: 'paid', type: 'paid', timeoutAt: null },
           now(),
         );

@@ -43,7 +43,7 @@ export function databaseBindingContract(open: () => Promise<DatabaseBindingCase>
   before(async () => {
     subject = await open();
     outbox = openOutbox(subject.store, events, limits);
-    const stores = { ...noStores, db: subject.store, events: { ...events, limits, outbox } };
+    const stores = { ...noStores, database: subject.store, events: { ...events, limits, outbox } };
     handler = await startHandler({ shop: { files: worker, yaml }, rival: { files: worker, yaml } }, {}, { stores });
   });
   after(async () => {

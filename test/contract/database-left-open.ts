@@ -47,7 +47,7 @@ export function databaseLeftOpenContract(open: (limits: DatabaseLimits) => Promi
     handler = await startHandler(
       { shop: { files: worker, yaml: 'db:\n  DB: main\n' } },
       { cpu },
-      { stores: { ...noStores, db: subject.store } },
+      { stores: { ...noStores, database: subject.store } },
     );
   });
   after(async () => {

@@ -98,7 +98,7 @@ export function eventBindingsContract(
       { shop: { files: worker, yaml } },
       { cpu: cpuOf(150) },
       {
-        stores: { state: null, fs: null, events: { queue, timer, workflow, limits } },
+        stores: { state: null, files: null, events: { queue, timer, workflow, limits } },
       },
     );
     await stores.queue.lanes.consume('shop', ['mail', 'mail_dlq']);

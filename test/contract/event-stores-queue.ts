@@ -148,7 +148,7 @@ export function queueCases(fact: Fact): void {
     await queue.send(place, sender, [message('bad')], t0);
     const lane = await queue.lanes.open('shop', 'mail');
     const [row] = await claim(queue, [lane], t0);
-    await queue.bury(row!, 'it threw: \0\ud800', t0 + 5);
+    await queue.deadLetter(row!, 'it threw: \0\ud800', t0 + 5);
     const dead = await queue.lanes.open('shop', 'mail_dlq');
     assert.deepEqual(await claim(queue, [lane, dead], t0 + 10), []);
     const { messages } = await queue.list({ ...place, resource: 'mail_dlq' }, { limit: 10, after: 0 });
@@ -184,12 +184,12 @@ export function queueCases(fact: Fact): void {
       await queue.send(place, sender, [message('bad')], t0);
       const lane = await queue.lanes.open('shop', 'mail');
       const [row] = await claim(queue, [lane], t0);
-      await queue.bury(row!, 'once', t0);
+      await queue.deadLetter(row!, 'once', t0);
       await queue.lanes.consume('shop', ['mail_dlq']);
       const dead = await queue.lanes.open('shop', 'mail_dlq');
       const [letter] = await claim(queue, [dead], t0);
       assert.deepEqual([letter!.message_id, letter!.attempt], ['bad', 1], 'where it lies its attempts begin anew');
-      await queue.bury(letter!, 'twice', t0);
+      await queue.deadLetter(letter!, 'twice', t0);
       assert.deepEqual(await claim(queue, [dead], t0 + day), []);
       const { messages } = await queue.list({ ...place, resource: 'mail_dlq' }, { limit: 10, after: 0 });
       assert.deepEqual([messages[0]!.deadReason, messages[0]!.dueAt, messages[0]!.attempt], ['twice', null, 2]);
@@ -200,7 +200,7 @@ export function queueCases(fact: Fact): void {
     await queue.send(place, sender, [message('bad', { dedupeId: 'one' }), message('good')], t0);
     const lane = await queue.lanes.open('shop', 'mail');
     const [row] = await claim(queue, [lane], t0);
-    await queue.bury(row!, 'why', t0);
+    await queue.deadLetter(row!, 'why', t0);
     await queue.sweep(t0 + 4 * day - 1);
     assert.equal((await queue.metrics(place, t0)).deadCount, 1);
     await queue.sweep(t0 + 4 * day);

@@ -1,6 +1,6 @@
 // The cases of the event stores' contract about runs of workflows. Run by event-stores.ts.
 import assert from 'node:assert/strict';
-import type { StepWord } from '#runtime/engine/bindings/workflow.ts';
+import type { StepUpdate } from '#runtime/engine/bindings/workflow.ts';
 import type { EventStores } from '#runtime/stores/event-stores.ts';
 import { day, owner, t0, type Fact } from './event-stores-case.ts';
 
@@ -31,16 +31,19 @@ export function workflowCases(fact: Fact): void {
     const [row] = await claimRun(stores, t0);
     const begun = await workflow.begin(row!, t0);
     assert.deepEqual(begun?.steps, []);
-    const { run } = begun!;
-    assert.equal(await workflow.step('shop', run, '__proto__', { kind: 'done', result: '{"ok":true}' }, t0 + 1), true);
+    const { lease } = begun!;
+    assert.equal(
+      await workflow.step('shop', lease, '__proto__', { kind: 'done', result: '{"ok":true}' }, t0 + 1),
+      true,
+    );
     const failure = {
       kind: 'failed',
       error: '{"name":"Error","message":"no"}',
       attempts: 1,
       wakeAt: t0 + 5000,
     } as const;
-    assert.equal(await workflow.step('shop', run, 'flaky', failure, t0 + 2), true);
-    assert.equal(await workflow.step('shop', run, 'nap', { kind: 'sleep', wakeAt: t0 + 3000 }, t0 + 2), true);
+    assert.equal(await workflow.step('shop', lease, 'flaky', failure, t0 + 2), true);
+    assert.equal(await workflow.step('shop', lease, 'nap', { kind: 'sleep', wakeAt: t0 + 3000 }, t0 + 2), true);
     assert.equal(await workflow.hasProgressed(row!, t0 + 1), true);
     await workflow.settle(row!, { status: 'suspended' }, t0 + 3);
     assert.deepEqual(await claimRun(stores, t0 + 2999), []);
@@ -62,7 +65,7 @@ export function workflowCases(fact: Fact): void {
         ['nap', 'sleep', 'done', 0, null, t0 + 3000],
       ],
     );
-    await workflow.step('shop', later!.run, 'flaky', { kind: 'done', result: '1' }, t0 + 3001);
+    await workflow.step('shop', later!.lease, 'flaky', { kind: 'done', result: '1' }, t0 + 3001);
     await workflow.settle(again!, { status: 'completed', output: '"fin"' }, t0 + 3002);
     const ended = await workflow.get(flow, 'r');
     assert.deepEqual(
@@ -81,19 +84,19 @@ export function workflowCases(fact: Fact): void {
   });
 
   fact(
-    'a stretch whose lease is gone changes nothing any more, and no namespace writes into another',
+    'an attempt whose lease is lost changes nothing any more, and no namespace writes into another',
     async (stores) => {
       const { workflow } = stores;
       await workflow.trigger(flow, owner, { id: 'r', input: '{}' }, t0);
       const [old] = await claimRun(stores, t0, 'old');
-      const { run: oldRun } = (await workflow.begin(old!, t0))!;
+      const { lease: oldLease } = (await workflow.begin(old!, t0))!;
       const [row] = await claimRun(stores, t0 + 60_000, 'new');
       assert.equal(await workflow.begin(old!, t0 + 60_000), null);
-      const { run } = (await workflow.begin(row!, t0 + 60_000))!;
-      assert.equal(await workflow.step('shop', oldRun, 'late', { kind: 'done', result: '1' }, t0 + 60_001), false);
-      assert.equal(await workflow.waitForEvent('shop', oldRun, { name: 'e', type: 'x', timeoutAt: null }, t0), false);
-      assert.equal(await workflow.step('thief', run, 'mine', { kind: 'done', result: '1' }, t0 + 60_001), false);
-      await workflow.log('thief', run, { message: 'hello', content: null }, t0);
+      const { lease } = (await workflow.begin(row!, t0 + 60_000))!;
+      assert.equal(await workflow.step('shop', oldLease, 'late', { kind: 'done', result: '1' }, t0 + 60_001), false);
+      assert.equal(await workflow.waitForEvent('shop', oldLease, { name: 'e', type: 'x', timeoutAt: null }, t0), false);
+      assert.equal(await workflow.step('thief', lease, 'mine', { kind: 'done', result: '1' }, t0 + 60_001), false);
+      await workflow.log('thief', lease, { message: 'hello', content: null }, t0);
       await workflow.settle(old!, { status: 'completed', output: '1' }, t0 + 60_002);
       assert.equal((await workflow.get(flow, 'r'))!.status, 'running');
       assert.deepEqual(await workflow.history(flow, 'r'), { steps: [], log: [] });
@@ -101,24 +104,24 @@ export function workflowCases(fact: Fact): void {
   );
 
   fact(
-    'what many runs tell at once is written down for each, and one that lost its lease is told so',
+    'step updates of many runs at once are stored for each, and one that lost its lease learns of it',
     async (stores) => {
       const { workflow } = stores;
       const ids = Array.from({ length: 12 }, (_, n) => `r${n}`);
       await Promise.all(ids.map((id) => workflow.trigger(flow, owner, { id, input: '{}' }, t0)));
       const rows = [...(await claimRun(stores, t0, 'a')), ...(await claimRun(stores, t0, 'b'))];
-      const runs = await Promise.all(rows.map(async (row) => (await workflow.begin(row, t0))!.run));
-      const tell = (run: string, name: string, result: string): Promise<boolean> =>
-        workflow.step('shop', run, name, { kind: 'done', result }, t0 + 1);
-      const [first, ...others] = runs;
+      const leases = await Promise.all(rows.map(async (row) => (await workflow.begin(row, t0))!.lease));
+      const update = (lease: string, name: string, result: string): Promise<boolean> =>
+        workflow.step('shop', lease, name, { kind: 'done', result }, t0 + 1);
+      const [first, ...others] = leases;
       await workflow.settle(rows[0]!, { status: 'suspended' }, t0 + 1);
-      const told = await Promise.all([
-        tell(first!, 'a', '0'),
-        ...others.map((run, n) => tell(run, 'a', `${n}`)),
-        ...others.map((run, n) => tell(run, 'b', `"${'x'.repeat(n)}"`)),
-        tell(others[0]!, 'a', '"again"'),
+      const stored = await Promise.all([
+        update(first!, 'a', '0'),
+        ...others.map((lease, n) => update(lease, 'a', `${n}`)),
+        ...others.map((lease, n) => update(lease, 'b', `"${'x'.repeat(n)}"`)),
+        update(others[0]!, 'a', '"again"'),
       ]);
-      assert.deepEqual(told, [false, ...others.map(() => true), ...others.map(() => true), false]);
+      assert.deepEqual(stored, [false, ...others.map(() => true), ...others.map(() => true), false]);
       const results = await Promise.all(
         ids.map(async (id) => (await workflow.history(flow, id))!.steps.map(({ name, result }) => `${name}=${result}`)),
       );
@@ -140,13 +143,13 @@ export function workflowCases(fact: Fact): void {
       await workflow.sendEvent(flow, 'r', { type: 'paid', payload: '1' }, t0);
       await workflow.sendEvent(flow, 'r', { type: 'paid', payload: '2' }, t0 + 1);
       const [row] = await claimRun(stores, t0 + 1);
-      const { run } = (await workflow.begin(row!, t0 + 1))!;
+      const { lease } = (await workflow.begin(row!, t0 + 1))!;
       const wait = (
         name: string,
         type: string,
         timeoutAt: number | null = null,
       ): ReturnType<typeof workflow.waitForEvent> =>
-        workflow.waitForEvent('shop', run, { name, type, timeoutAt }, t0 + 2);
+        workflow.waitForEvent('shop', lease, { name, type, timeoutAt }, t0 + 2);
       assert.equal(await wait('first', 'paid'), `{"type":"paid","payload":1,"timestamp":${t0}}`);
       assert.equal(await wait('second', 'paid'), `{"type":"paid","payload":2,"timestamp":${t0 + 1}}`);
       assert.equal(await wait('third', 'shipped'), null);
@@ -159,12 +162,12 @@ export function workflowCases(fact: Fact): void {
     },
   );
 
-  fact('an event that comes while the stretch still runs is not lost when it suspends', async (stores) => {
+  fact('an event that comes while the attempt still runs is not lost when it suspends', async (stores) => {
     const { workflow } = stores;
     await workflow.trigger(flow, owner, { id: 'r', input: '{}' }, t0);
     const [row] = await claimRun(stores, t0);
-    const { run } = (await workflow.begin(row!, t0))!;
-    assert.equal(await workflow.waitForEvent('shop', run, { name: 'e', type: 'go', timeoutAt: t0 + day }, t0), null);
+    const { lease } = (await workflow.begin(row!, t0))!;
+    assert.equal(await workflow.waitForEvent('shop', lease, { name: 'e', type: 'go', timeoutAt: t0 + day }, t0), null);
     await workflow.sendEvent(flow, 'r', { type: 'go', payload: 'null' }, t0 + 1);
     await workflow.settle(row!, { status: 'suspended' }, t0 + 2);
     const [again] = await claimRun(stores, t0 + 2);
@@ -175,22 +178,22 @@ export function workflowCases(fact: Fact): void {
     const { workflow } = stores;
     await workflow.trigger(flow, owner, { id: 'r', input: '{}' }, t0);
     const [row] = await claimRun(stores, t0);
-    const { run } = (await workflow.begin(row!, t0))!;
-    await workflow.waitForEvent('shop', run, { name: 'e', type: 'go', timeoutAt: t0 + 1000 }, t0);
+    const { lease } = (await workflow.begin(row!, t0))!;
+    await workflow.waitForEvent('shop', lease, { name: 'e', type: 'go', timeoutAt: t0 + 1000 }, t0);
     await workflow.settle(row!, { status: 'suspended' }, t0 + 1);
     const [again] = await claimRun(stores, t0 + 1000);
     const { steps } = (await workflow.begin(again!, t0 + 1000))!;
     assert.deepEqual([steps[0]!.status, JSON.parse(steps[0]!.error!)['name']], ['failed', 'TimeoutError']);
   });
 
-  fact('a run that is cancelled ends at once, and what it tells afterwards does not count', async (stores) => {
+  fact('a run that is cancelled ends at once, and its updates afterwards do not count', async (stores) => {
     const { workflow } = stores;
     await workflow.trigger(flow, owner, { id: 'r', input: '{}' }, t0);
     const [row] = await claimRun(stores, t0);
-    const { run } = (await workflow.begin(row!, t0))!;
+    const { lease } = (await workflow.begin(row!, t0))!;
     await workflow.cancel(flow, 'r', t0 + 1);
     await workflow.cancel(flow, 'r', t0 + 2);
-    assert.equal(await workflow.step('shop', run, 's', { kind: 'done', result: '1' }, t0 + 2), false);
+    assert.equal(await workflow.step('shop', lease, 's', { kind: 'done', result: '1' }, t0 + 2), false);
     await workflow.settle(row!, { status: 'completed', output: '1' }, t0 + 3);
     const found = await workflow.get(flow, 'r');
     assert.deepEqual([found!.status, found!.completedAt], ['cancelled', t0 + 1]);
@@ -202,10 +205,10 @@ export function workflowCases(fact: Fact): void {
     const { workflow } = stores;
     await workflow.trigger(flow, owner, { id: 'r', input: '{}' }, t0);
     const [row] = await claimRun(stores, t0);
-    const { run } = (await workflow.begin(row!, t0))!;
+    const { lease } = (await workflow.begin(row!, t0))!;
     await workflow.pause(flow, 'r');
     assert.equal((await workflow.get(flow, 'r'))!.status, 'paused');
-    assert.equal(await workflow.step('shop', run, 's', { kind: 'done', result: '1' }, t0 + 1), false);
+    assert.equal(await workflow.step('shop', lease, 's', { kind: 'done', result: '1' }, t0 + 1), false);
     await workflow.settle(row!, { status: 'suspended' }, t0 + 2);
     assert.deepEqual(await claimRun(stores, t0 + day), []);
     await workflow.resume(flow, 'r', t0 + day);
@@ -217,8 +220,8 @@ export function workflowCases(fact: Fact): void {
     const { workflow } = stores;
     await workflow.trigger(flow, owner, { id: 'r', input: '{}' }, t0);
     const [row] = await claimRun(stores, t0);
-    const { run } = (await workflow.begin(row!, t0))!;
-    for (const name of ['a', 'b', 'c']) await workflow.step('shop', run, name, { kind: 'done', result: '1' }, t0);
+    const { lease } = (await workflow.begin(row!, t0))!;
+    for (const name of ['a', 'b', 'c']) await workflow.step('shop', lease, name, { kind: 'done', result: '1' }, t0);
     await workflow.settle(row!, { status: 'failed', error: '{"name":"Error","message":"x"}' }, t0 + 1);
     await assert.rejects(workflow.restart(flow, 'r', { fromStep: 'z', deployment: null }, t0), /has no step z/);
     await workflow.restart(flow, 'r', { fromStep: 'b', deployment: 'd000000000002' }, t0 + 2);
@@ -240,11 +243,11 @@ export function workflowCases(fact: Fact): void {
       const { workflow } = stores;
       await workflow.trigger(flow, owner, { id: 'r', input: '{}' }, t0);
       const [row] = await claimRun(stores, t0);
-      const { run } = (await workflow.begin(row!, t0))!;
-      for (const name of ['a', 'b']) await workflow.step('shop', run, name, { kind: 'done', result: '1' }, t0);
-      await assert.rejects(workflow.step('shop', run, 'c', { kind: 'sleep', wakeAt: t0 }, t0), /at most 2 steps/);
+      const { lease } = (await workflow.begin(row!, t0))!;
+      for (const name of ['a', 'b']) await workflow.step('shop', lease, name, { kind: 'done', result: '1' }, t0);
+      await assert.rejects(workflow.step('shop', lease, 'c', { kind: 'sleep', wakeAt: t0 }, t0), /at most 2 steps/);
       await assert.rejects(
-        workflow.waitForEvent('shop', run, { name: 'd', type: 'x', timeoutAt: null }, t0),
+        workflow.waitForEvent('shop', lease, { name: 'd', type: 'x', timeoutAt: null }, t0),
         /at most 2 steps/,
       );
       for (const n of [1, 2]) await workflow.sendEvent(flow, 'r', { type: 'x', payload: `${n}` }, t0);
@@ -253,7 +256,7 @@ export function workflowCases(fact: Fact): void {
         /has 2 events that nothing waits for/,
       );
       for (const n of [1, 2, 3])
-        await workflow.log('shop', run, { message: `line ${n}`, content: n === 1 ? '{"n":1}' : null }, t0 + n);
+        await workflow.log('shop', lease, { message: `line ${n}`, content: n === 1 ? '{"n":1}' : null }, t0 + n);
       assert.deepEqual(
         (await workflow.history(flow, 'r'))!.log.map((line) => ({ ...line })),
         [
@@ -266,23 +269,26 @@ export function workflowCases(fact: Fact): void {
   );
 
   fact(
-    'the results of a run are bounded together, those of events too: they come with each of its stretches',
+    'the results of a run are bounded together, those of events too: they come with each of its attempts',
     async ({ workflow }) => {
       await workflow.trigger(flow, owner, { id: 'large', input: '{}' }, t0);
       const lane = await workflow.lanes.open(flow.namespace, flow.resource);
       const [row] = await workflow.claims.claim([lane], 10, 'me.1', t0, t0 + 60_000);
-      const { run } = (await workflow.begin(row!, t0))!;
+      const { lease } = (await workflow.begin(row!, t0))!;
       const result = JSON.stringify('x'.repeat(60));
       for (const name of ['waits', 'too'])
-        assert.equal(await workflow.waitForEvent(flow.namespace, run, { name, type: name, timeoutAt: null }, t0), null);
-      assert.equal(await workflow.step(flow.namespace, run, 'one', { kind: 'done', result }, t0), true);
+        assert.equal(
+          await workflow.waitForEvent(flow.namespace, lease, { name, type: name, timeoutAt: null }, t0),
+          null,
+        );
+      assert.equal(await workflow.step(flow.namespace, lease, 'one', { kind: 'done', result }, t0), true);
       await workflow.sendEvent(flow, 'large', { type: 'waits', payload: '1' }, t0);
       await assert.rejects(workflow.sendEvent(flow, 'large', { type: 'too', payload: result }, t0), {
         code: 'invalid_argument',
         message: 'The results of the steps of a run may have 150 bytes as JSON together',
       });
-      assert.equal(await workflow.step(flow.namespace, run, 'two', { kind: 'done', result }, t0), true);
-      await assert.rejects(workflow.step(flow.namespace, run, 'three', { kind: 'done', result }, t0), {
+      assert.equal(await workflow.step(flow.namespace, lease, 'two', { kind: 'done', result }, t0), true);
+      await assert.rejects(workflow.step(flow.namespace, lease, 'three', { kind: 'done', result }, t0), {
         code: 'invalid_argument',
       });
     },
@@ -290,27 +296,27 @@ export function workflowCases(fact: Fact): void {
   );
 
   fact(
-    'a run with as many steps as it may have is told how those end that it has, and of no further one',
+    'a run with as many steps as it may have takes updates of those it has, and of no further one',
     async ({ workflow }) => {
       await workflow.trigger(flow, owner, { id: 'long', input: '{}' }, t0);
       const lane = await workflow.lanes.open(flow.namespace, flow.resource);
       const [row] = await workflow.claims.claim([lane], 10, 'me.1', t0, t0 + 60_000);
-      const { run } = (await workflow.begin(row!, t0))!;
-      const tell = (name: string, word: StepWord): Promise<boolean> =>
-        workflow.step(flow.namespace, run, name, word, t0);
+      const { lease } = (await workflow.begin(row!, t0))!;
+      const update = (name: string, step: StepUpdate): Promise<boolean> =>
+        workflow.step(flow.namespace, lease, name, step, t0);
       const again = { kind: 'failed', error: '{}', attempts: 1, wakeAt: t0 + 5 } as const;
-      assert.equal(await tell('one', again), true);
-      assert.equal(await tell('two', { kind: 'done', result: '2' }), true);
+      assert.equal(await update('one', again), true);
+      assert.equal(await update('two', { kind: 'done', result: '2' }), true);
       const full = { code: 'invalid_argument', message: 'A run has at most 2 steps' };
-      await assert.rejects(tell('three', { kind: 'done', result: '3' }), full);
+      await assert.rejects(update('three', { kind: 'done', result: '3' }), full);
       await assert.rejects(
-        workflow.waitForEvent(flow.namespace, run, { name: 'four', type: 'x', timeoutAt: null }, t0),
+        workflow.waitForEvent(flow.namespace, lease, { name: 'four', type: 'x', timeoutAt: null }, t0),
         full,
       );
-      assert.equal(await tell('one', { ...again, attempts: 2 }), true);
-      assert.equal(await tell('one', { kind: 'done', result: '1' }), true);
+      assert.equal(await update('one', { ...again, attempts: 2 }), true);
+      assert.equal(await update('one', { kind: 'done', result: '1' }), true);
       // What is done stays as it is.
-      assert.equal(await tell('one', { kind: 'done', result: '9' }), false);
+      assert.equal(await update('one', { kind: 'done', result: '9' }), false);
     },
     { workflowStepsMax: 2 },
   );
@@ -322,7 +328,7 @@ export function workflowCases(fact: Fact): void {
     let before: number | null = null;
     do {
       const page = await workflow.list(flow, { status: null, limit: 100, before });
-      found.push(page.executions.length);
+      found.push(page.runs.length);
       before = page.next;
     } while (before !== null);
     assert.deepEqual(found, [10, 10]);
@@ -334,16 +340,16 @@ export function workflowCases(fact: Fact): void {
       const { workflow } = stores;
       for (const id of ['a', 'b', 'c']) await workflow.trigger(flow, owner, { id, input: '{}' }, t0);
       await workflow.cancel(flow, 'b', t0);
-      const { executions, next } = await workflow.list(flow, { status: null, limit: 2, before: null });
+      const { runs, next } = await workflow.list(flow, { status: null, limit: 2, before: null });
       assert.deepEqual(
-        executions.map(({ id }) => id),
+        runs.map(({ id }) => id),
         ['c', 'b'],
       );
       const rest = await workflow.list(flow, { status: null, limit: 2, before: next });
-      assert.deepEqual([rest.executions.map(({ id }) => id), rest.next], [['a'], null]);
+      assert.deepEqual([rest.runs.map(({ id }) => id), rest.next], [['a'], null]);
       const cancelled = await workflow.list(flow, { status: 'cancelled', limit: 5, before: null });
       assert.deepEqual(
-        cancelled.executions.map(({ id }) => id),
+        cancelled.runs.map(({ id }) => id),
         ['b'],
       );
       await workflow.sweep(t0 + 30 * day);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { Readable } from 'node:stream';
-import type { FileStore, FileWrite } from '#runtime/engine/bindings/fs.ts';
+import type { FileStore, FileWrite } from '#runtime/engine/bindings/files.ts';
 
 const plain: FileWrite = { headers: {}, metadata: {}, onlyIf: null, digests: {}, bytesMax: 1e9 };
 const everything = { range: null, onlyIf: null };

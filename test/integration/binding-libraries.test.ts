@@ -75,7 +75,7 @@ before(async () => {
   handler = await startHandler(
     { openapi: { files: openapi, yaml, plan: 'enterprise' }, auth: { files: auth, yaml, plan: 'enterprise' } },
     {},
-    { stores: { ...noStores, db: databases.client } },
+    { stores: { ...noStores, database: databases.client } },
   );
 });
 after(async () => {

@@ -133,7 +133,7 @@ let databases: TestDatabases;
 before(async () => {
   databases = await startDatabases();
   const yaml = 'db:\n  DB: main\ncompatibility_flags: [nodejs_compat]\n';
-  const stores = { ...noStores, db: databases.client };
+  const stores = { ...noStores, database: databases.client };
   handler = await startHandler(
     {
       drizzle: { files: { 'src/index.js': drizzle }, yaml: `main: src/index.js\n${yaml}` },

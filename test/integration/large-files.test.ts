@@ -45,7 +45,7 @@ before(async () => {
   fs = openFilesDisk(folder);
   const limits = { bodyBytesMax: 2 * 1024 * megabyte };
   handler = await startHandler({ app: { files: worker, yaml: 'fs:\n  FILES: large\n' } }, limits, {
-    stores: { ...noStores, fs },
+    stores: { ...noStores, files: fs },
   });
 });
 after(async () => {

@@ -23,7 +23,7 @@ before(async () => {
   handler = await startPackages(
     ['unstorage'],
     {},
-    { stores: { ...noStores, fs, state }, yaml: 'state: { KV: kv }\nfs: { FILES: files }\n' },
+    { stores: { ...noStores, files: fs, state }, yaml: 'state: { KV: kv }\nfs: { FILES: files }\n' },
   );
 });
 after(async () => {

@@ -66,7 +66,7 @@ before(async () => {
   await once(upstream, 'listening');
   const vars = { UPSTREAM: `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/` };
   const source = { files: worker, yaml: 'fs:\n  FILES: large\n', vars };
-  handler = await startHandler({ app: source }, {}, { stores: { ...noStores, fs } });
+  handler = await startHandler({ app: source }, {}, { stores: { ...noStores, files: fs } });
   await fs.put(place, 'large', Buffer.from(content), write);
 });
 after(async () => {

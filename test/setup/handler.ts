@@ -134,8 +134,8 @@ export async function startHandler(
     stores: options.stores ?? noStores,
     databases: null,
     authRoutes: options.authRoutes ?? null,
-    signedFiles: options.stores?.fs
-      ? createSignedFiles(options.stores.fs, Buffer.alloc(32, 7), limits.bodyBytesMax)
+    signedFiles: options.stores?.files
+      ? createSignedFiles(options.stores.files, Buffer.alloc(32, 7), limits.bodyBytesMax)
       : null,
     hostOf: (project) => `${project}.localhost`,
     namespaceOf: (project) => project,

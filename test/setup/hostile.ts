@@ -63,7 +63,7 @@ export interface Ask {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
   /** Gives up after this long. */
-  readonly patienceMs?: number;
+  readonly waitMs?: number;
 }
 
 /** What became of an attack. */
@@ -247,8 +247,8 @@ export function unexpectedIn(expect: Attack['expect'], answer: string): string |
 }
 
 /** The attacker's own worker, asked again and again. */
-async function alive(platform: TestPlatform, patienceMs: number): Promise<string> {
-  const until = performance.now() + patienceMs;
+async function alive(platform: TestPlatform, waitMs: number): Promise<string> {
+  const until = performance.now() + waitMs;
   for (;;) {
     const answer = await ask(platform.port, '/', {});
     if (answer === '200 alive' || performance.now() > until) return answer;
@@ -306,9 +306,7 @@ function ask(port: number, path: string, options: Ask): Promise<string> {
         );
       },
     );
-    sent.setTimeout(options.patienceMs ?? 15_000, () =>
-      sent.destroy(Object.assign(new Error(), { code: 'NO_ANSWER' })),
-    );
+    sent.setTimeout(options.waitMs ?? 15_000, () => sent.destroy(Object.assign(new Error(), { code: 'NO_ANSWER' })));
     sent.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
     sent.end(options.body);
   });

@@ -52,7 +52,7 @@ export interface WorkParts {
     signal: AbortSignal,
     project: string,
   ) => Promise<EventEnd>;
-  /** Brokers over the same database deliver to other deployments: what nobody takes here is theirs at once. */
+  /** Brokers over the same database deliver to other deployments: what has no consumer here is theirs at once. */
   readonly othersMayTake?: boolean;
   readonly limits: DeliveryLimits;
   /** What is said of the queues of a namespace beside the limits. */
@@ -72,7 +72,7 @@ export type Delivered =
   | { readonly kind: 'done'; readonly result: unknown }
   /** The event failed; it counts as an attempt. */
   | { readonly kind: 'failed'; readonly code: string; readonly reason: string }
-  /** Nobody could take it; it does not count. */
+  /** No consumer could take it; it does not count. */
   | { readonly kind: 'refused'; readonly code: string; readonly reason: string; readonly restMs: number };
 
 /** Failures that say nothing about the event, and how long its lane rests. */
@@ -102,14 +102,14 @@ export async function tryDeliver(
     return {
       kind: 'refused',
       code: 'deployment_not_found',
-      reason: 'Nothing is deployed that could take it',
+      reason: 'no deployment consumes it',
       restMs: 5000,
     };
   let end: EventEnd;
   try {
     end = await parts.deliver(deployment, recipient.kind, event, signal, recipient.project);
   } catch (error) {
-    return { kind: 'failed', code: 'engine_lost', reason: `The engine was lost: ${(error as Error).message}` };
+    return { kind: 'failed', code: 'engine_lost', reason: `engine lost: ${(error as Error).message}` };
   }
   const { code, reason, result } = end;
   if (code === null) return { kind: 'done', result: result === null ? null : (JSON.parse(result) as unknown) };
@@ -126,11 +126,11 @@ export async function persist<Result>(write: () => Promise<Result>): Promise<Res
     try {
       return await write();
     } catch (error) {
-      if ((error as { code?: unknown }).code !== 'store_unavailable' || delayMs > persistDelayMsMax) throw error;
+      if ((error as { code?: unknown }).code !== 'store_unavailable' || delayMs > PERSIST_DELAY_MS_MAX) throw error;
     }
     await new Promise((resolve) => setTimeout(resolve, delayMs));
   }
 }
 
-/** The last wait of a doubling row: about 20 s together. */
-const persistDelayMsMax = 10_000;
+/** The last wait of a doubling series: about 20 s together. */
+const PERSIST_DELAY_MS_MAX = 10_000;

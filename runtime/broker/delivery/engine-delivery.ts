@@ -36,9 +36,9 @@ export function createEngineDelivery({ origin, token, connectionsMax }: PrivateA
         });
         answer = { status: response.statusCode, body: (await response.body.json()) as Record<string, unknown> };
       } catch (error) {
-        // Nobody was there to take it.
+        // No engine took it.
         if (/^(?:ECONNREFUSED|UND_ERR_CONNECT_TIMEOUT)$/.test((error as NodeJS.ErrnoException).code ?? ''))
-          return { code: 'no_engine', reason: 'No engine can be reached', result: null };
+          return { code: 'no_engine', reason: 'no engine reachable', result: null };
         throw error;
       }
       const { status, body } = answer;

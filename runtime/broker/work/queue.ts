@@ -29,10 +29,10 @@ export interface Message {
 export interface QueueLedger<Row extends Message> {
   readonly claims: { release(row: Row, dueAt: number, counted: boolean): Promise<boolean> };
   acknowledge(rows: readonly Row[]): Promise<void>;
-  bury(row: Row, reason: string, now: number, deadLetter: string | null): Promise<void>;
+  deadLetter(row: Row, reason: string, now: number, deadLetter: string | null): Promise<void>;
 }
 
-const laneRestMsMax = 1000;
+const LANE_REST_MS_MAX = 1000;
 
 interface Verdicts {
   readonly acked?: readonly string[];
@@ -70,18 +70,14 @@ export function createQueueWork<Row extends Message>(
     const settings = settingsOf(row);
     const usual = final ? null : retryDelayMs(settings, limits, row.attempt, parts.random);
     if (usual !== null) return again(row, now() + (delayMs ?? usual), true);
-    parts.onEvent('warn', 'A message failed for good and lies with the dead letters', about(row, { reason }));
-    await persist(() => ledger.bury(row, reason, now(), deadLettersOf(queues, row.resource)));
+    parts.onEvent('warn', 'message moved to dead letters', about(row, { reason }));
+    await persist(() => ledger.deadLetter(row, reason, now(), deadLettersOf(queues, row.resource)));
   }
 
   async function run(rows: readonly Row[], signal: AbortSignal): Promise<LaneAdvice> {
     const expired = rows.filter(({ expires_at: at }) => at <= now());
     if (expired.length > 0) {
-      parts.onEvent(
-        'warn',
-        'Messages were kept too long and are dropped',
-        about(expired[0]!, { messages: expired.length }),
-      );
+      parts.onEvent('warn', 'messages expired', about(expired[0]!, { messages: expired.length }));
       await persist(() => ledger.acknowledge(expired));
       if (expired.length === rows.length) return { more: true };
     }
@@ -95,21 +91,17 @@ export function createQueueWork<Row extends Message>(
     );
     const more = live.some(({ ordering_key: key }) => key !== null);
     if (delivered.kind === 'refused') {
-      parts.onEvent(
-        'info',
-        'Messages wait: nobody takes them',
-        about(first, { messages: live.length, code: delivered.code }),
-      );
+      parts.onEvent('info', 'no consumer for messages', about(first, { messages: live.length, code: delivered.code }));
       const others = parts.othersMayTake === true;
       for (const row of live) await again(row, now() + (others ? 0 : delivered.restMs), false);
-      if (others) return { restMs: Math.min(delivered.restMs, laneRestMsMax) };
-      // Other senders' messages in this lane may have somebody who takes them: they wait for a moment only.
-      return { restMs: Math.min(delivered.restMs, laneRestMsMax) };
+      if (others) return { restMs: Math.min(delivered.restMs, LANE_REST_MS_MAX) };
+      // Messages of other senders in this lane may have a consumer: they wait for a moment only.
+      return { restMs: Math.min(delivered.restMs, LANE_REST_MS_MAX) };
     }
     if (delivered.kind === 'failed') {
       parts.onEvent(
         'warn',
-        'A delivery of messages failed',
+        'message delivery failed',
         about(first, { messages: live.length, reason: delivered.reason }),
       );
       for (const row of live) await fail(row, delivered.reason);
@@ -117,18 +109,18 @@ export function createQueueWork<Row extends Message>(
     }
     const { acked = [], retry = [] } = (delivered.result ?? {}) as Verdicts;
     const done = new Set(acked);
-    const words = new Map(retry.map((word) => [word.id, word]));
+    const retries = new Map(retry.map((one) => [one.id, one]));
     await persist(() => ledger.acknowledge(live.filter((row) => done.has(row.message_id))));
     for (const row of live) {
       if (done.has(row.message_id)) continue;
-      const word = words.get(row.message_id);
+      const asked = retries.get(row.message_id);
       // Whole: the database takes no parts of a millisecond.
       const delayMs =
-        word?.delaySeconds === undefined
+        asked?.delaySeconds === undefined
           ? undefined
-          : Math.round(Math.min(Math.max(0, word.delaySeconds) * 1000, limits.delayMsMax));
-      const reason = word?.error ?? 'The handler asked for another attempt';
-      await fail(row, reason, { ...(delayMs === undefined ? {} : { delayMs }), final: word?.final === true });
+          : Math.round(Math.min(Math.max(0, asked.delaySeconds) * 1000, limits.delayMsMax));
+      const reason = asked?.error ?? 'The handler asked for another attempt';
+      await fail(row, reason, { ...(delayMs === undefined ? {} : { delayMs }), final: asked?.final === true });
     }
     return { more };
   }

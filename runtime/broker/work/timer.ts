@@ -5,8 +5,8 @@ import type { LaneAdvice, Work } from '#postgres/claim-loop.ts';
 import type { Wake } from '#postgres/wake.ts';
 import { persist, tryDeliver, type WorkParts } from '../delivery/delivery.ts';
 
-/** How long a lane rests of which others may take what nobody takes here. */
-const othersMs = 1000;
+/** How long a lane rests that has no consumer here, and may have one elsewhere. */
+const OTHERS_MS = 1000;
 
 /** A claimed timer, as the store gives it. */
 export interface DueTimer {
@@ -77,14 +77,14 @@ export function createTimerWork<Row extends DueTimer>(
     const fields = { namespace: timer.namespace, resource: timer.resource, project: timer.project, id: timer.timer_id };
     if (delivered.kind === 'done') await settle(timer, 'ok');
     else if (delivered.kind === 'refused') {
-      parts.onEvent('info', `A ${kind} event waits: nobody takes it`, { ...fields, code: delivered.code });
+      parts.onEvent('info', `no consumer for ${kind} event`, { ...fields, code: delivered.code });
       if (parts.othersMayTake === true) {
         await again(timer, now(), false);
-        return { restMs: Math.min(delivered.restMs, othersMs) };
+        return { restMs: Math.min(delivered.restMs, OTHERS_MS) };
       }
       await again(timer, now() + delivered.restMs, false);
     } else {
-      parts.onEvent('warn', `A ${kind} event failed`, { ...fields, attempt: timer.attempt, reason: delivered.reason });
+      parts.onEvent('warn', `${kind} event failed`, { ...fields, attempt: timer.attempt, reason: delivered.reason });
       const retryAt = now() + backoffMs(limits, timer.attempt, parts.random);
       const next = nextOf(timer);
       if (timer.attempt <= limits.retries && (next === null || retryAt < next)) await again(timer, retryAt, true);

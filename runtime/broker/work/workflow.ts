@@ -1,13 +1,13 @@
-// What the broker does with runs of workflows that can go on: has the deployment that started each work on it for a
-// stretch, and settles the run: ended, asleep until its next wake-up, or to be tried again.
+// What the broker does with runs of workflows that can go on: gives each to the deployment that started it, for one
+// attempt, and settles the run: ended, asleep until its next wake-up, or to be tried again.
 import { backoffMs } from '#core/backoff.ts';
 import type { LaneAdvice, Work } from '#postgres/claim-loop.ts';
 import type { Wake } from '#postgres/wake.ts';
 import { ByteGate } from '../delivery/byte-gate.ts';
 import { persist, tryDeliver, type Delivered, type WorkParts } from '../delivery/delivery.ts';
 
-/** How long a lane rests of which others may take what nobody takes here. */
-const othersMs = 1000;
+/** How long a lane rests that has no consumer here, and may have one elsewhere. */
+const OTHERS_MS = 1000;
 
 /** A claimed run, as the store gives it. */
 export interface Run {
@@ -47,7 +47,7 @@ type End =
 /** The store, as far as this work needs it. */
 export interface WorkflowLedger<Row extends Run> {
   readonly claims: { release(row: Row, dueAt: number, counted: boolean): Promise<boolean> };
-  begin(row: Row, now: number): Promise<{ readonly run: string; readonly steps: readonly KnownStep[] } | null>;
+  begin(row: Row, now: number): Promise<{ readonly lease: string; readonly steps: readonly KnownStep[] } | null>;
   settle(row: Row, end: End, now: number): Promise<void>;
   hasProgressed(row: Row, since: number): Promise<boolean>;
 }
@@ -70,13 +70,13 @@ export function createWorkflowWork<Row extends Run>(
     if (await persist(() => ledger.claims.release(row, dueAt, counted))) wake.notify('workflow', row.lane_id, dueAt);
   }
 
-  /** Begins a stretch and has it worked on. The history is held meanwhile, and no more of them than fit. */
+  /** Begins an attempt and delivers it. Its history is held meanwhile, and no more histories than fit. */
   async function deliver(run: Row, began: number, signal: AbortSignal): Promise<Delivered | null> {
     const hold = await gate.take(limits.workflowHistoryBytesMax + limits.workflowValueBytesMax);
     try {
-      const stretch = await persist(() => ledger.begin(run, began));
-      if (stretch === null) return null;
-      const event = toEvent(run, stretch, began, 1 + limits.retries);
+      const attempt = await persist(() => ledger.begin(run, began));
+      if (attempt === null) return null;
+      const event = toEvent(run, attempt, began, 1 + limits.retries);
       hold.keep(event.length);
       return await tryDeliver(parts, { ...run, kind: 'workflow' }, event, signal);
     } finally {
@@ -93,29 +93,28 @@ export function createWorkflowWork<Row extends Run>(
       namespace: run.namespace,
       workflow: run.resource,
       project: run.project,
-      execution: run.execution_id,
+      run: run.execution_id,
     };
     if (delivered.kind === 'done') {
       const end = toEnd((delivered.result ?? {}) as Result, limits.workflowValueBytesMax);
-      if (end.status === 'failed')
-        parts.onEvent('warn', 'A run of a workflow failed', { ...fields, reason: end.error });
+      if (end.status === 'failed') parts.onEvent('warn', 'workflow run failed', { ...fields, reason: end.error });
       await persist(() => ledger.settle(run, end, now()));
       return {};
     }
     if (delivered.kind === 'refused') {
-      parts.onEvent('info', 'A run of a workflow waits: nobody takes it', {
+      parts.onEvent('info', 'no consumer for workflow run', {
         ...fields,
         deployment: run.deployment,
         code: delivered.code,
       });
       if (parts.othersMayTake === true) {
         await again(run, now(), false);
-        return { restMs: Math.min(delivered.restMs, othersMs) };
+        return { restMs: Math.min(delivered.restMs, OTHERS_MS) };
       }
       await again(run, now() + delivered.restMs, false);
       return {};
     }
-    parts.onEvent('warn', 'A stretch of a workflow failed', {
+    parts.onEvent('warn', 'workflow run attempt failed', {
       ...fields,
       attempt: run.attempt,
       reason: delivered.reason,
@@ -137,7 +136,7 @@ export function createWorkflowWork<Row extends Run>(
 
 function toEvent(
   row: Run,
-  { run, steps }: { run: string; steps: readonly KnownStep[] },
+  { lease, steps }: { lease: string; steps: readonly KnownStep[] },
   now: number,
   attemptsMax: number,
 ): string {
@@ -153,7 +152,7 @@ function toEvent(
   const head = JSON.stringify({
     workflow: row.resource,
     executionId: row.execution_id,
-    run,
+    lease,
     attempt: row.attempt,
     attemptsMax,
   }).slice(0, -1);

@@ -35,7 +35,7 @@ async function ask<Result>(
   op: number,
   payload: readonly unknown[],
 ): Promise<Result> {
-  const store = opened(asked.parts.stores.db, 'db');
+  const store = opened(asked.parts.stores.database, 'db');
   const answer = JSON.parse((await store.run(place, op, 0, JSON.stringify(payload))) as string) as Result | WireRefusal;
   const refusal = (answer as WireRefusal).e;
   if (refusal !== undefined) throw new PlatformError('invalid_argument', { reason: `${refusal[1]} (${refusal[0]})` });

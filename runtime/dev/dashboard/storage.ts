@@ -138,7 +138,7 @@ const fileRoutes: readonly Route[] = [
     'GET',
     '/api/fs/:b/entries',
     (asked) =>
-      callBinding(asked, 'fs.list', {
+      callBinding(asked, 'files.list', {
         prefix: textOf(asked.query, 'prefix'),
         cursor: textOf(asked.query, 'cursor'),
         delimiter: asked.query.get('delimiter') ?? '/',
@@ -149,7 +149,7 @@ const fileRoutes: readonly Route[] = [
     'GET',
     '/api/fs/:b/entries/:key',
     async (asked) => {
-      const store = opened(asked.parts.stores.fs, 'fs');
+      const store = opened(asked.parts.stores.files, 'fs');
       const key = keyOf(asked);
       const found = await store.get(placeOf(asked, 'fs'), key, { range: null, onlyIf: null });
       if (found === null || found.body === null) throw notFound('There is no such file');
@@ -168,7 +168,7 @@ const fileRoutes: readonly Route[] = [
     'PUT',
     '/api/fs/:b/entries/:key',
     async (asked) => {
-      const store = opened(asked.parts.stores.fs, 'fs');
+      const store = opened(asked.parts.stores.files, 'fs');
       const type = asked.request.headers['content-type'];
       const headers = type === undefined || type.length > 256 ? {} : { contentType: type };
       const write = { headers, metadata: {}, onlyIf: null, digests: {}, bytesMax: fixedLimits.files.putBytesMax };
@@ -178,7 +178,7 @@ const fileRoutes: readonly Route[] = [
   [
     'DELETE',
     '/api/fs/:b/entries/:key',
-    async (asked) => void (await callBinding(asked, 'fs.delete', { keys: [keyOf(asked)] })),
+    async (asked) => void (await callBinding(asked, 'files.delete', { keys: [keyOf(asked)] })),
   ],
 ];
 

@@ -1,7 +1,7 @@
 // What waits for a moment: messages and dead letters, timers, schedules, runs of workflows.
 import { deadLettersOf } from '#core/queue-settings.ts';
 import { invalid } from '../../engine/bindings/arguments.ts';
-import type { ExecutionHistory, StoredExecution } from '../../engine/bindings/workflow.ts';
+import type { RunHistory, StoredRun } from '../../engine/bindings/workflow.ts';
 import type { QueuePlace } from '../../engine/bindings/queue.ts';
 import { callBinding, countOf, deploymentOf, notFound, placeOf, type Asked, type Route } from './api.ts';
 
@@ -177,7 +177,7 @@ function fromJson(text: string): unknown {
   return JSON.parse(text) as unknown;
 }
 
-function toExecution({ input, output, error, ...rest }: StoredExecution): object {
+function toRun({ input, output, error, ...rest }: StoredRun): object {
   return {
     ...rest,
     input: fromJson(input),
@@ -186,7 +186,7 @@ function toExecution({ input, output, error, ...rest }: StoredExecution): object
   };
 }
 
-function toHistory({ steps, log }: ExecutionHistory): object {
+function toHistory({ steps, log }: RunHistory): object {
   return {
     steps: steps.map(({ result, error, ...step }) => ({
       ...step,
@@ -229,7 +229,7 @@ const workflowRoutes: readonly Route[] = [
         workflow.history(place, asked.params['id'] as string),
       ]);
       if (found === null || history === null) throw notFound('There is no such run');
-      return { ...toExecution(found), ...toHistory(history) };
+      return { ...toRun(found), ...toHistory(history) };
     },
   ],
   ...steers.map((steer): Route => [

@@ -1,5 +1,5 @@
 // Queues, timers, cron and workflows of `platform dev`: SQLite in its state folder, and a broker in this process that
-// delivers to the one deployment there is. Several projects of a workspace share the file; what nobody takes here is
+// delivers to the one deployment there is. Several projects of a workspace share the file; what has no consumer here is
 // another one's.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';

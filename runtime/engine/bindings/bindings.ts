@@ -12,7 +12,7 @@ import type { CacheStore } from './cache.ts';
 import { createCacheValueCalls } from './cache-values.ts';
 import { createDatabaseCalls, type DatabaseStore } from './database.ts';
 import type { Outbox } from './outbox.ts';
-import { createFileCalls, type FileStore, type SignUrl } from './fs.ts';
+import { createFileCalls, type FileStore, type SignUrl } from './files.ts';
 import { createScope, type BindingOwner, type BindingScope } from './scope.ts';
 import { createQueueCalls, type QueueStore } from './queue.ts';
 import { createStateCalls, type StateStore } from './state.ts';
@@ -22,9 +22,9 @@ import { createWorkflowCalls, type WorkflowStore } from './workflow.ts';
 /** Where bindings keep what they hold; null: this handler was started without one. */
 export interface BindingStores {
   readonly auth?: AuthStore | null;
-  readonly db?: DatabaseStore | null;
+  readonly database?: DatabaseStore | null;
   readonly state: StateStore | null;
-  readonly fs: FileStore | null;
+  readonly files: FileStore | null;
   /** What waits for a moment: queues, timers, workflows. */
   readonly events?: EventBindingStores | null;
 }
@@ -40,7 +40,7 @@ export interface EventBindingStores {
 }
 
 /** No store at all: every binding says so. */
-export const noStores: BindingStores = { state: null, fs: null };
+export const noStores: BindingStores = { state: null, files: null };
 
 /** What host halves use of the handler besides their store. */
 export interface BindingTools {
@@ -72,11 +72,11 @@ const kinds: Readonly<
   auth: (scope, { auth }) => (auth ? createAuthCalls(ofPreview(scope.namespace, scope.preview), auth) : null),
   cache: (scope, _stores, { cache, cacheEntryBytesMax }) =>
     createCacheValueCalls(apart(scope), cache, { entryBytesMax: cacheEntryBytesMax }),
-  db(scope, { db, events }, _tools, queues) {
+  db(scope, { database, events }, _tools, queues) {
     const messages = events?.outbox ? { outbox: events.outbox, queues: apart(queues), limits: events.limits } : null;
-    return db ? createDatabaseCalls(renamed(scope), db, messages) : null;
+    return database ? createDatabaseCalls(renamed(scope), database, messages) : null;
   },
-  fs: (scope, { fs }, { signUrl }) => fs && createFileCalls(renamed(scope), fs, signUrl),
+  fs: (scope, { files }, { signUrl }) => files && createFileCalls(renamed(scope), files, signUrl),
   queue: (scope, { events }, _tools, _queues, { queues }) =>
     events ? createQueueCalls(apart(scope), events.queue, events.limits, queues) : null,
   state: (scope, { state }, { work }) => state && createStateCalls(renamed(scope), state, Date.now, work ?? null),

@@ -6,14 +6,14 @@ import { branchSlug } from '#core/names.ts';
 import { ofPreview } from '#core/preview.ts';
 import { usersResource } from './auth.ts';
 import type { DatabasePlace } from './database.ts';
-import type { FileStore } from './fs.ts';
+import type { FileStore } from './files.ts';
 import type { StateStore } from './state.ts';
 
 /** Where branches have what is taken away; null where there is no such store. */
 export interface BranchStores {
   readonly databases: { remove(place: DatabasePlace): Promise<void> } | null;
   readonly state: Pick<StateStore, 'list' | 'delete'> | null;
-  readonly fs: Pick<FileStore, 'clear'> | null;
+  readonly files: Pick<FileStore, 'clear'> | null;
   readonly events: {
     /** Drops messages, timers and runs of a namespace. */
     clear(namespace: string): Promise<void>;
@@ -34,7 +34,7 @@ interface RemovedBranch {
  * once its deployments are served no more: a request that is still running makes anew what it writes to.
  */
 export async function removeBranch(
-  { databases, state, fs, events }: BranchStores,
+  { databases, state, files, events }: BranchStores,
   removed: RemovedBranch,
 ): Promise<void> {
   const { project, branch } = removed;
@@ -51,7 +51,7 @@ export async function removeBranch(
     await databases?.remove(place);
   }
   await databases?.remove({ namespace: apart, resource: usersResource });
-  for (const place of placesOf('fs')) await fs?.clear(place);
+  for (const place of placesOf('fs')) await files?.clear(place);
   if (state !== null) for (const place of placesOf('state')) await clearState(state, place);
 }
 

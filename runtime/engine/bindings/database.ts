@@ -82,7 +82,7 @@ export function createDatabaseCalls(
   };
 
   return {
-    'db.run': (call) => {
+    'database.run': (call) => {
       const args = toRecord(call.args);
       const place = { namespace: scope.namespace, resource: scope.resource(args['binding']) };
       call.owner.countSubrequest();
@@ -100,7 +100,7 @@ export function createDatabaseCalls(
         return toReply(text);
       });
     },
-    async 'db.send'(call) {
+    async 'database.send'(call) {
       const { binding, transaction, queue, messages: given } = toRecord(call.args);
       const place = { namespace: scope.namespace, resource: scope.resource(binding) };
       call.owner.countSubrequest();

@@ -13,12 +13,12 @@ export interface WorkflowPlace {
   readonly resource: string;
 }
 
-type ExecutionStatus = 'pending' | 'running' | 'paused' | 'completed' | 'failed' | 'cancelled';
+type RunStatus = 'pending' | 'running' | 'paused' | 'completed' | 'failed' | 'cancelled';
 
 /** A run. Values are JSON. */
-export interface StoredExecution {
+export interface StoredRun {
   readonly id: string;
-  readonly status: ExecutionStatus;
+  readonly status: RunStatus;
   readonly input: string;
   readonly output: string | null;
   /** JSON of `{name, message}`. */
@@ -45,13 +45,13 @@ export interface StoredStep {
 }
 
 /** What a run has behind it. */
-export interface ExecutionHistory {
+export interface RunHistory {
   readonly steps: StoredStep[];
   readonly log: { readonly at: number; readonly message: string; readonly content: string | null }[];
 }
 
-/** The step that a run tells of. */
-export type StepWord =
+/** What became of a step. */
+export type StepUpdate =
   | { readonly kind: 'done'; readonly result: string }
   | { readonly kind: 'failed'; readonly error: string; readonly attempts: number; readonly wakeAt: number | null }
   | { readonly kind: 'sleep'; readonly wakeAt: number };
@@ -65,13 +65,13 @@ export interface WorkflowStore {
     run: { readonly id: string; readonly input: string },
     now: number,
   ): Promise<void>;
-  get(place: WorkflowPlace, id: string): Promise<StoredExecution | null>;
+  get(place: WorkflowPlace, id: string): Promise<StoredRun | null>;
   /** Newest first; `before` is the number a page ended with. */
   list(
     place: WorkflowPlace,
-    page: { status: ExecutionStatus | null; limit: number; before: number | null },
-  ): Promise<{ executions: StoredExecution[]; next: number | null }>;
-  history(place: WorkflowPlace, id: string): Promise<ExecutionHistory | null>;
+    page: { status: RunStatus | null; limit: number; before: number | null },
+  ): Promise<{ runs: StoredRun[]; next: number | null }>;
+  history(place: WorkflowPlace, id: string): Promise<RunHistory | null>;
   /** Ends a run; one that has ended stays as it is. @throws {PlatformError} `execution_not_found`, as all below. */
   cancel(place: WorkflowPlace, id: string, now: number): Promise<void>;
   /**
@@ -87,16 +87,16 @@ export interface WorkflowStore {
     now: number,
   ): Promise<void>;
   sendEvent(place: WorkflowPlace, id: string, event: { type: string; payload: string }, now: number): Promise<void>;
-  /** False: this stretch of the run does not count any more. */
-  step(namespace: string, run: string, name: string, word: StepWord, now: number): Promise<boolean>;
+  /** `lease` is that of the attempt. False: it is lost. */
+  step(namespace: string, lease: string, name: string, update: StepUpdate, now: number): Promise<boolean>;
   /** The event, if one had come before (JSON); null: waits; false as above. */
   waitForEvent(
     namespace: string,
-    run: string,
+    lease: string,
     wait: { name: string; type: string; timeoutAt: number | null },
     now: number,
   ): Promise<string | null | false>;
-  log(namespace: string, run: string, line: { message: string; content: string | null }, now: number): Promise<void>;
+  log(namespace: string, lease: string, line: { message: string; content: string | null }, now: number): Promise<void>;
 }
 
 const { runIdBytesMax, stepNameBytesMax, eventTypeBytesMax, pageMax } = fixedLimits.events;
@@ -104,7 +104,7 @@ const statuses: readonly string[] = ['pending', 'running', 'paused', 'completed'
 const dateMax = 8.64e15;
 
 /**
- * The calls of a deployment's workflow bindings and of its runs. Arguments: `{binding, ...}`, or `{run, name, ...}`.
+ * The calls of a deployment's workflow bindings and of its runs. Arguments: `{binding, ...}`, or `{lease, name, ...}`.
  */
 export function createWorkflowCalls(
   scope: BindingScope,
@@ -127,20 +127,22 @@ export function createWorkflowCalls(
       return {};
     };
 
-  /** What a run says of itself. The token came with its event, and holds as long as this stretch does. */
-  const parseRun = (call: HostCall): { run: string; args: Readonly<Record<string, unknown>> } => {
+  /** An update of a run, under the lease that came with its event. */
+  const parseUpdate = (call: HostCall): { lease: string; args: Readonly<Record<string, unknown>> } => {
     const args = toRecord(call.args);
-    const { run } = args;
-    if (typeof run !== 'string' || !/^\d{1,15}\.[\w.-]{1,80}$/.test(run)) throw invalid('The run is not valid');
-    return { run, args };
+    const { lease } = args;
+    if (typeof lease !== 'string' || !/^\d{1,15}\.[\w.-]{1,80}$/.test(lease)) throw invalid('The lease is not valid');
+    return { lease, args };
   };
   const toStep = (value: unknown): string => toName(value, 'The name of a step', stepNameBytesMax);
-  const ended = { value: { ended: 'This run goes on elsewhere, or not at all' } };
-  const tell =
-    (word: (args: Readonly<Record<string, unknown>>) => StepWord): HostFunction =>
+  const lost = { value: { ended: 'lease lost' } };
+  const updateStep =
+    (toUpdate: (args: Readonly<Record<string, unknown>>) => StepUpdate): HostFunction =>
     async (call) => {
-      const { run, args } = parseRun(call);
-      return (await store.step(scope.namespace, run, toStep(args['name']), word(args), now())) ? { value: {} } : ended;
+      const { lease, args } = parseUpdate(call);
+      return (await store.step(scope.namespace, lease, toStep(args['name']), toUpdate(args), now()))
+        ? { value: {} }
+        : lost;
     };
 
   return {
@@ -166,9 +168,9 @@ export function createWorkflowCalls(
       const limit = toWhole(args['limit'], 'limit', { least: 1, most: pageMax, otherwise: 100 });
       const cursor = args['cursor'] ?? null;
       if (cursor !== null && !/^\d{1,15}$/.test(String(cursor))) throw invalid('The cursor is not valid');
-      const page = { status: status as ExecutionStatus | null, limit, before: cursor === null ? null : Number(cursor) };
-      const { executions, next } = await store.list(place, page);
-      return { value: { executions: executions.map(toReply), cursor: next === null ? null : String(next) } };
+      const page = { status: status as RunStatus | null, limit, before: cursor === null ? null : Number(cursor) };
+      const { runs, next } = await store.list(place, page);
+      return { value: { executions: runs.map(toReply), cursor: next === null ? null : String(next) } };
     },
     'workflow.cancel': steer((place, id) => store.cancel(place, id, now())),
     'workflow.pause': steer((place, id) => store.pause(place, id)),
@@ -184,32 +186,35 @@ export function createWorkflowCalls(
       };
       return store.sendEvent(place, id, event, now());
     }),
-    'workflow.stepDone': tell(({ result }) => ({
+    'workflow.stepDone': updateStep(({ result }) => ({
       kind: 'done',
       result: toJsonText(result, 'The result of a step', limits.workflowValueBytesMax),
     })),
-    'workflow.stepFailed': tell(({ error, attempts, wakeAt }) => ({
+    'workflow.stepFailed': updateStep(({ error, attempts, wakeAt }) => ({
       kind: 'failed',
       error: toError(error),
       attempts: toWhole(attempts, 'attempts', { least: 0, most: 1_000_000 }),
       wakeAt: wakeAt == null ? null : toTime(wakeAt, now() + limits.sleepMsMax),
     })),
-    'workflow.sleep': tell(({ wakeAt }) => ({ kind: 'sleep', wakeAt: toTime(wakeAt, now() + limits.sleepMsMax) })),
+    'workflow.sleep': updateStep(({ wakeAt }) => ({
+      kind: 'sleep',
+      wakeAt: toTime(wakeAt, now() + limits.sleepMsMax),
+    })),
     async 'workflow.waitForEvent'(call) {
-      const { run, args } = parseRun(call);
+      const { lease, args } = parseUpdate(call);
       const wait = {
         name: toStep(args['name']),
         type: toName(args['type'], 'The type of the event', eventTypeBytesMax),
         timeoutAt: args['timeoutAt'] == null ? null : toTime(args['timeoutAt'], dateMax),
       };
-      const event = await store.waitForEvent(scope.namespace, run, wait, now());
-      if (event === false) return ended;
+      const event = await store.waitForEvent(scope.namespace, lease, wait, now());
+      if (event === false) return lost;
       return {
         value: event === null ? {} : { step: { kind: 'event', status: 'done', result: JSON.parse(event) as unknown } },
       };
     },
     async 'workflow.log'(call) {
-      const { run, args } = parseRun(call);
+      const { lease, args } = parseUpdate(call);
       const { message, data } = args;
       if (typeof message !== 'string') throw invalid('The message must be a string');
       const content = data == null ? null : toJsonText(data, 'The data', limits.workflowLogBytesMax);
@@ -217,7 +222,7 @@ export function createWorkflowCalls(
         message: message.replaceAll('\0', '').slice(0, limits.workflowLogBytesMax).toWellFormed(),
         content,
       };
-      await store.log(scope.namespace, run, line, now());
+      await store.log(scope.namespace, lease, line, now());
       return {};
     },
   };
@@ -235,7 +240,7 @@ function toError(error: unknown): string {
   return JSON.stringify({ name: String(name).slice(0, 100), message: String(message).slice(0, 10_000) });
 }
 
-function toReply({ id, status, input, output, error, startedAt, completedAt }: StoredExecution): object {
+function toReply({ id, status, input, output, error, startedAt, completedAt }: StoredRun): object {
   const errorMessage = error === null ? null : (JSON.parse(error) as { message: string }).message;
   return {
     id,

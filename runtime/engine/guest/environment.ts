@@ -9,8 +9,17 @@ export interface EnvironmentConfig {
   readonly bindings: Readonly<Record<string, string>>;
 }
 
-/** Kinds with a module in bindings/. */
-const kinds = new Set<string>(['auth', 'cache', 'db', 'fs', 'queue', 'state', 'timer', 'workflow']);
+/** Kind of platform.yaml -> its module in bindings/. */
+const modules: Readonly<Record<string, string | undefined>> = {
+  auth: 'auth',
+  cache: 'cache',
+  db: 'database',
+  fs: 'files',
+  queue: 'queue',
+  state: 'state',
+  timer: 'timer',
+  workflow: 'workflow',
+};
 
 /** `env.vars.KEY` for every variable; `env.KEY` too where no binding has the name. */
 export function createEnvironment(config: EnvironmentConfig): Record<string, unknown> {
@@ -18,7 +27,7 @@ export function createEnvironment(config: EnvironmentConfig): Record<string, unk
   env['vars'] = Object.assign(Object.create(null), config.vars);
   for (const [name, kind] of Object.entries(config.bindings)) {
     if (kind === 'assets') env[name] = createFetcher('assets.fetch', {});
-    else if (kinds.has(kind)) defineBinding(env, name, kind);
+    else if (Object.hasOwn(modules, kind)) defineBinding(env, name, modules[kind] as string);
     else env[name] = notBuiltYet(name, kind);
   }
   // Where the `cloudflare:workers` shim finds its `env`.
@@ -36,13 +45,13 @@ export function createEnvironment(config: EnvironmentConfig): Record<string, unk
  * Made when it is read for the first time: most invocations use few of their bindings, and its module has to be
  * fetched.
  */
-function defineBinding(env: object, name: string, kind: string): void {
+function defineBinding(env: object, name: string, module: string): void {
   const define = (value: unknown): void => {
     Object.defineProperty(env, name, { value, enumerable: true, configurable: true, writable: true });
   };
   Object.defineProperty(env, name, {
     get() {
-      const binding = loadBinding(kind).create(name);
+      const binding = loadBinding(module).create(name);
       define(binding);
       return binding;
     },

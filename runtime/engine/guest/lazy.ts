@@ -241,9 +241,9 @@ export interface BindingModule {
   ): { readonly queue: string; readonly messages: readonly object[] } | null;
 }
 
-/** The module of a kind of binding. */
-export function loadBinding(kind: string): BindingModule {
-  return (loaded[`bindings/${kind}`] ?? load(`bindings/${kind}`)) as unknown as BindingModule;
+/** A module of bindings/. */
+export function loadBinding(name: string): BindingModule {
+  return (loaded[`bindings/${name}`] ?? load(`bindings/${name}`)) as unknown as BindingModule;
 }
 
 /** The handler of a kind of event. */

@@ -4,7 +4,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { PlatformError } from '#core/errors.ts';
-import type { FileHead, FilePlace, FileStore, SignUrl } from '../bindings/fs.ts';
+import type { FileHead, FilePlace, FileStore, SignUrl } from '../bindings/files.ts';
 import type { Exchange } from './listener.ts';
 
 /** Where the addresses lie; no worker gets requests below it. */

@@ -11,7 +11,7 @@ import { createAuthRoutes, type AuthRoutes } from '../auth/routes.ts';
 import { createUsers, type Mail } from '../auth/users.ts';
 import type { BindingStores } from '../bindings/bindings.ts';
 import type { CacheStore } from '../bindings/cache.ts';
-import type { FileStore } from '../bindings/fs.ts';
+import type { FileStore } from '../bindings/files.ts';
 import { createSignedFiles, type SignedFiles } from '../http/signed-files.ts';
 import { createMemoryCache } from '../../stores/cache-memory.ts';
 import { createCachePostgres } from '../../stores/cache-postgres.ts';
@@ -21,7 +21,7 @@ import { openFilesDisk } from '../../stores/files-disk.ts';
 import { createOutbox } from '../../stores/outbox.ts';
 import { boundQueue, boundState, queueBounds, stateBounds, stateBytesOf } from '../../stores/project-bounds.ts';
 import { createStatePostgres } from '../../stores/state-postgres.ts';
-import { createTurns, inTurns } from '../../stores/turns.ts';
+import { limitByProject, limitCalls } from '../../stores/project-concurrency.ts';
 
 /** What the handler gets. */
 export interface EngineStores {
@@ -77,7 +77,7 @@ export async function openEngineStores({
   const secret = get('ENGINE_SECRET');
   const keyFor = (use: string): Uint8Array => createHmac('sha256', secret).update(use).digest();
   const space = new FreeSpace(folder, limits.diskFreeBytesMin, statfsSync);
-  const fs = await openFiles(get, folder, limits, space);
+  const files = await openFiles(get, folder, limits, space);
   // A database of our own keeps what it has on the same disk.
   const ofEvents = isLocal(url) ? space : new FreeSpace(folder, 0, statfsSync);
   const users =
@@ -103,7 +103,7 @@ export async function openEngineStores({
           ofEvents,
           ['put', 'update'],
         );
-  const turns = createTurns();
+  const limited = limitByProject();
   const queue = events === null ? null : boundQueue(events.queue, queueBounds(events.sql, limits.projectQueueBytesMax));
   const openCache = async (): Promise<CacheStore> => {
     const cacheUrl = get('ENGINE_CACHE_URL');
@@ -116,9 +116,9 @@ export async function openEngineStores({
   };
   return {
     stores: {
-      db: databases,
+      database: databases,
       state,
-      fs,
+      files,
       auth: users,
       events:
         events === null || queue === null
@@ -126,20 +126,20 @@ export async function openEngineStores({
           : {
               ...events,
               // Sending has trips of its own, which take everybody's messages along.
-              queue: inTurns(whereThereIsSpace(queue, ofEvents, ['send']), turns, [
+              queue: limitCalls(whereThereIsSpace(queue, ofEvents, ['send']), limited, [
                 'metrics',
                 'list',
                 'remove',
                 'redrive',
                 'purge',
               ]),
-              timer: inTurns(whereThereIsSpace(events.timer, ofEvents, ['set']), turns, [
+              timer: limitCalls(whereThereIsSpace(events.timer, ofEvents, ['set']), limited, [
                 'set',
                 'get',
                 'list',
                 'delete',
               ]),
-              workflow: inTurns(whereThereIsSpace(events.workflow, ofEvents, ['trigger', 'sendEvent']), turns, [
+              workflow: limitCalls(whereThereIsSpace(events.workflow, ofEvents, ['trigger', 'sendEvent']), limited, [
                 'trigger',
                 'get',
                 'list',
@@ -156,7 +156,7 @@ export async function openEngineStores({
     },
     cache: await openCache(),
     databases,
-    signedFiles: secret === '' ? null : createSignedFiles(fs, keyFor('files'), limits.bodyBytesMax),
+    signedFiles: secret === '' ? null : createSignedFiles(files, keyFor('files'), limits.bodyBytesMax),
     authRoutes: users === null ? null : createAuthRoutes(users),
     close() {
       void outbox?.close();

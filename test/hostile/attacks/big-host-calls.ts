@@ -15,7 +15,7 @@ export default {
     `import zlib from 'node:zlib'; import { promisify } from 'node:util';`,
   ),
   environment: { WORKER_HOST_MEMORY_MB: '64', WORKER_CPU_LIMIT_MS_FREE: '20000' },
-  attack: ({ flood }) => flood('/attack', { clients: 2, ms: 2000, patienceMs: 40_000 }),
+  attack: ({ flood }) => flood('/attack', { clients: 2, ms: 2000, waitMs: 40_000 }),
   expect: {
     must: [],
     may: [

@@ -30,7 +30,7 @@ export default {
     return response;`,
   ),
   async attack({ get, platform }) {
-    await get('/attack', { method: 'POST', body: 'x'.repeat(200_000), patienceMs: 3000 });
+    await get('/attack', { method: 'POST', body: 'x'.repeat(200_000), waitMs: 3000 });
     const answer = await get('/attack?end');
     const first = await platform.logged((line) => /FORGED|THE END/.test(JSON.stringify(line)));
     return JSON.stringify(first).includes('FORGED') ? 'a forged log line' : answer;

@@ -10,7 +10,7 @@ export default {
     `import zlib from 'node:zlib'; import { promisify } from 'node:util'; let bomb;`,
   ),
   environment: { WORKER_HOST_MEMORY_MB: '64', WORKER_CPU_LIMIT_MS_FREE: '20000' },
-  attack: ({ flood }) => flood('/attack', { clients: 2, ms: 2000, patienceMs: 40_000 }),
+  attack: ({ flood }) => flood('/attack', { clients: 2, ms: 2000, waitMs: 40_000 }),
   expect: { must: [], may: ['200 refused', '500 memory_limit_exceeded', '500 worker_threw', '503 isolate_replaced'] },
   growthMbMax: 350,
 } satisfies Attack;

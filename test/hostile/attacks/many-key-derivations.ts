@@ -10,7 +10,7 @@ export default {
     `import { scrypt } from 'node:crypto';`,
   ),
   environment: { WORKER_HOST_MEMORY_MB: '150', WORKER_CPU_LIMIT_MS_FREE: '20000' },
-  attack: ({ flood }) => flood('/attack', { clients: 2, ms: 1500, patienceMs: 40_000 }),
+  attack: ({ flood }) => flood('/attack', { clients: 2, ms: 1500, waitMs: 40_000 }),
   expect: {
     must: [],
     may: ['200 derived and host_memory_exceeded', '200 host_memory_exceeded', '500 cpu_limit_exceeded'],

@@ -23,7 +23,7 @@ export default {
       }
     };
     const visitors = Promise.all(Array.from({ length: 80 }, (_, address) => visitor(address)));
-    const answer = await flood('/attack', { clients: 2, ms: 2000, patienceMs: 30_000 });
+    const answer = await flood('/attack', { clients: 2, ms: 2000, waitMs: 30_000 });
     await visitors;
     // Each address signs up three times in ten seconds.
     return `${answer}; ${[...signUps].every((status) => status === 200 || status === 429) ? 'signed up or refused' : [...signUps].join()}`;

@@ -1,4 +1,4 @@
-// One stretch of a workflow's run: calls the handler from its beginning, gives it the results of the steps that are
+// One attempt at a run of a workflow: calls the handler from its beginning, gives it the results of the steps that are
 // done, runs those that are not, and ends when the handler has, or when all it waits for is time or an event. Each step
 // is durable on the host before the handler goes on. A module of lazy.ts.
 import type { LazyParts } from '../lazy.ts';
@@ -22,8 +22,8 @@ type StepKind = 'run' | 'sleep' | 'event';
 interface WorkflowEvent {
   readonly workflow: string;
   readonly executionId: string;
-  /** Names this stretch in what it tells the host. */
-  readonly run: string;
+  /** Of this attempt: names it in the updates it sends. */
+  readonly lease: string;
   readonly input: unknown;
   readonly steps: Readonly<Record<string, KnownStep>>;
 }
@@ -46,7 +46,7 @@ export default function createWorkflowEvents(parts: LazyParts): { handle: EventH
 
   return {
     async handle(worker, env, _context, event) {
-      const { workflow, executionId, run, input, steps } = event as WorkflowEvent;
+      const { workflow, executionId, lease, input, steps } = event as WorkflowEvent;
       const workflows = worker?.['workflows'] as
         | Readonly<
             Record<string, { handler?: Handler; onError?: (error: unknown, context: object) => unknown } | Handler>
@@ -60,7 +60,7 @@ export default function createWorkflowEvents(parts: LazyParts): { handle: EventH
       const uses = new Map<string, number>();
       let unseen = Object.keys(steps).length;
       let running = 0;
-      /** Waits for time or an event that nothing in this stretch will end. */
+      /** Waits for time or an event that nothing in this attempt will end. */
       let asleep = 0;
       let suspend: (result: object) => void;
       const suspended = new Promise<object>((resolve) => (suspend = resolve));
@@ -68,21 +68,21 @@ export default function createWorkflowEvents(parts: LazyParts): { handle: EventH
       const abandoned = new Promise<never>((_, reject) => (abandon = reject));
       const logged: Promise<unknown>[] = [];
 
-      const tell = async (
+      const update = async (
         name: 'stepDone' | 'stepFailed' | 'sleep' | 'waitForEvent',
         args: Readonly<Record<string, unknown>>,
       ): Promise<{ ended?: string; step?: KnownStep }> => {
         let answer: { ended?: string; step?: KnownStep };
         try {
-          answer = ((await callHost(`workflow.${name}`, { run, ...args })).value ?? {}) as typeof answer;
+          answer = ((await callHost(`workflow.${name}`, { lease, ...args })).value ?? {}) as typeof answer;
         } catch (error) {
           if (toFailure(error).code === 'invalid_argument') throw error;
-          // Nobody knows whether the word was kept (the database is away): no fault of the handler. The run goes on
+          // Whether the update was stored is unknown (the database is away): no fault of the handler. The run goes on
           // from what is known.
           abandon(error);
           return new Promise(() => {});
         }
-        // Cancelled, or paused: nothing of this stretch counts any more.
+        // Cancelled, or paused: nothing of this attempt counts any more.
         if (answer.ended !== undefined) {
           suspend({ status: 'suspended' });
           await new Promise(() => {});
@@ -90,7 +90,7 @@ export default function createWorkflowEvents(parts: LazyParts): { handle: EventH
         return answer;
       };
 
-      /** Never goes on in this stretch. Once nothing else runs, the stretch is over. */
+      /** Never goes on in this attempt. Once nothing else runs, the attempt is over. */
       const sleepOn = (): Promise<never> => {
         asleep++;
         settle();
@@ -146,7 +146,7 @@ export default function createWorkflowEvents(parts: LazyParts): { handle: EventH
           });
           result = await Promise.race([fn(), timeout]);
           clearTimeout(timer as never);
-          await tell('stepDone', { name, result: result === undefined ? null : result });
+          await update('stepDone', { name, result: result === undefined ? null : result });
           return result;
         } catch (error) {
           clearTimeout(timer as never);
@@ -154,7 +154,7 @@ export default function createWorkflowEvents(parts: LazyParts): { handle: EventH
           const isFinal =
             failure.name === 'NonRetryableError' || failure.code === 'invalid_argument' || attempts >= retries;
           const wakeAt = isFinal ? null : Date.now() + backoffMs(options, attempts);
-          await tell('stepFailed', {
+          await update('stepFailed', {
             name,
             error: { name: failure.name, message: failure.message },
             attempts: attempts + 1,
@@ -206,7 +206,7 @@ export default function createWorkflowEvents(parts: LazyParts): { handle: EventH
             const limitMs = options?.timeoutMs ?? (options?.timeout === undefined ? undefined : toMs(options.timeout));
             const timeoutAt = limitMs === undefined ? null : Date.now() + limitMs;
             running++;
-            const { step: now } = await tell('waitForEvent', { name, type: options?.type, timeoutAt });
+            const { step: now } = await update('waitForEvent', { name, type: options?.type, timeoutAt });
             running--;
             if (now?.status === 'done') return now.result;
           }
@@ -220,7 +220,7 @@ export default function createWorkflowEvents(parts: LazyParts): { handle: EventH
         if (known === undefined) {
           const wakeAt = Math.round(until());
           running++;
-          await tell('sleep', { name, wakeAt });
+          await update('sleep', { name, wakeAt });
           running--;
           if (wakeAt <= Date.now()) return;
         } else if (known.wakeAt !== undefined && known.wakeAt <= Date.now()) return;
@@ -237,7 +237,7 @@ export default function createWorkflowEvents(parts: LazyParts): { handle: EventH
         log(message: unknown, data?: unknown): void {
           if (unseen > 0) return;
           logged.push(
-            callHost('workflow.log', { run, message: String(message), data: data === undefined ? null : data }).catch(
+            callHost('workflow.log', { lease, message: String(message), data: data === undefined ? null : data }).catch(
               () => {},
             ),
           );

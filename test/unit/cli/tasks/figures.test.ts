@@ -98,7 +98,7 @@ test('an export is used by the program, by tests alone, or by nobody; what a pac
     'packages/worker/index.ts': 'export const app = 1;',
     'packages/worker/deep.ts': "import './index.ts';",
     'builder/node/fs.ts': 'export const readFile = 1;',
-    'builder/node/promises.ts': "import './fs.ts';",
+    'builder/node/promises.ts': "import './files.ts';",
   };
   assert.deepEqual(figure('exports never imported', sources), [1, 'core/a.ts unused']);
   assert.deepEqual(figure('exports that tests and bench alone import', sources), [1, 'core/a.ts tested']);

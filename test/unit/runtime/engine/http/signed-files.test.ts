@@ -1,9 +1,9 @@
-// Clients that go away while a signed address is being served. What addresses allow is test/integration/fs.test.ts.
+// Clients that go away while a signed address is being served. What addresses allow is test/integration/files.test.ts.
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { PlatformError } from '#core/errors.ts';
-import type { FileStore } from '#runtime/engine/bindings/fs.ts';
+import type { FileStore } from '#runtime/engine/bindings/files.ts';
 import type { Exchange } from '#runtime/engine/http/listener.ts';
 import { createSignedFiles } from '#runtime/engine/http/signed-files.ts';
 

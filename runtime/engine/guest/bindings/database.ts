@@ -167,7 +167,7 @@ export default function createDb({
       const { binding, transaction } = this;
       let reply;
       try {
-        reply = await callHost('db.run', { binding, op, transaction }, [toJson(args) as string]);
+        reply = await callHost('database.run', { binding, op, transaction }, [toJson(args) as string]);
       } catch (error) {
         const { code, message } = error as { code?: string; message: string };
         const wrapped = new Error(`D1_ERROR: ${message}`, { cause: error });
@@ -180,7 +180,7 @@ export default function createDb({
     /** Puts messages into the transaction; what is wrong with one is said as `queue.send` says it. */
     async send(queue: string, messages: readonly object[]): Promise<string[]> {
       const { binding, transaction } = this;
-      const { value, parts } = await callHost('db.send', { binding, transaction, queue, messages });
+      const { value, parts } = await callHost('database.send', { binding, transaction, queue, messages });
       this.#read(parts[0]);
       return (value as { messageIds: string[] }).messageIds;
     }

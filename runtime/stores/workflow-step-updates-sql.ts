@@ -1,44 +1,44 @@
-// What runs of workflows tell of themselves over `Sql`: how their steps went, what they wait for, their log. A run that
-// is being worked on holds a lease, and names it in its token `<seq>.<lease>`: once the lease is another's, what it
-// still says changes nothing.
+// Step updates of workflow runs over `Sql`: how their steps went, what they wait for, their log. A run that is being
+// worked on holds a lease and names it in each update, as `<seq>.<lease>`: once the lease is lost, its updates change
+// nothing.
 import type { DeliveryLimits } from '#core/limits.ts';
 import { PlatformError } from '#core/errors.ts';
-import type { StepWord, WorkflowStore } from '../engine/bindings/workflow.ts';
-import { createFlights } from './flights.ts';
+import type { StepUpdate, WorkflowStore } from '../engine/bindings/workflow.ts';
+import { createBatcher } from './batcher.ts';
 import type { Sql, SqlValue } from './sql.ts';
 
-/** What a run tells of a step, on its way. */
-interface Telling {
+/** An update that waits for its flush. */
+interface PendingUpdate {
   /** The parameters of one statement, in their order. */
   readonly row: readonly SqlValue[];
-  /** Whether the run is paused; null: it was not written down. */
+  /** Whether the run is paused; null: it was not stored. */
   readonly resolve: (paused: number | null) => void;
   readonly reject: (error: unknown) => void;
 }
 
 const [nameColumn, resultColumn] = [3, 7];
 /**
- * Words of runs that go to the database together, trips at a time, and how long others wait for one before they make
+ * Words of runs that go to the database batch, trips at a time, and how long others wait for one before they make
  * their own.
  */
-const tellingsMax = 100;
-const tellingCharsMax = 1024 * 1024;
-const flightsMax = 4;
-const patienceMs = 5;
+const UPDATES_MAX = 100;
+const UPDATE_CHARS_MAX = 1024 * 1024;
+const FLUSHES_MAX = 4;
+const WAIT_MS = 5;
 
 /** The bytes that the steps of a run `e` have as JSON. */
 export const historyBytes = `(SELECT CAST(coalesce(sum(coalesce(octet_length(s.result), 0) + coalesce(octet_length(s.error), 0)), 0) AS bigint)
     FROM workflow_step s WHERE s.execution_seq = e.seq)`;
 
 /** The side of the running ones. */
-export function createWorkflowTelling(
+export function createWorkflowStepUpdates(
   sql: Sql,
   limits: DeliveryLimits,
 ): Pick<WorkflowStore, 'step' | 'waitForEvent' | 'log'> {
-  /** The run that a token names, as long as its lease and its namespace are right. */
+  /** The run of a lease, as long as it holds it and its namespace is right. */
   const ofRun = `workflow_execution e JOIN lane l ON l.id = e.lane_id WHERE e.seq = $1 AND e.lease = $2 AND l.namespace = $3`;
   const stepsOf = `(SELECT count(*) FROM workflow_step s WHERE s.execution_seq = e.seq)`;
-  // Of a step that is known already, its word about how it ended is no further one.
+  // An update of a step that is known is no further step.
   const isKnown = `EXISTS (SELECT 1 FROM workflow_step s WHERE s.execution_seq = e.seq AND s.name = $4)`;
   const room = `((${stepsOf} < ${limits.workflowStepsMax} OR ${isKnown}) AND ${historyBytes} < ${limits.workflowHistoryBytesMax})`;
 
@@ -47,10 +47,10 @@ export function createWorkflowTelling(
        result = excluded.result, error = excluded.error, wake_at = excluded.wake_at, ended_at = excluded.ended_at
        WHERE workflow_step.status = 'waiting'
      RETURNING execution_seq, name, (SELECT x.paused FROM workflow_execution x WHERE x.seq = workflow_step.execution_seq) AS paused`;
-  const tellStep = `INSERT INTO workflow_step (execution_seq, name, kind, status, attempts, result, error, wake_at, started_at, ended_at)
+  const writeStep = `INSERT INTO workflow_step (execution_seq, name, kind, status, attempts, result, error, wake_at, started_at, ended_at)
      SELECT e.seq, CAST($4 AS text), CAST($5 AS text), CAST($6 AS text), $7, $8, $9, $10, CAST($11 AS bigint), CASE WHEN CAST($6 AS text) = 'waiting' THEN NULL ELSE CAST($11 AS bigint) END FROM ${ofRun} AND ${room}
      ${onConflict}`;
-  const tellSteps = `INSERT INTO workflow_step (execution_seq, name, kind, status, attempts, result, error, wake_at, started_at, ended_at)
+  const writeSteps = `INSERT INTO workflow_step (execution_seq, name, kind, status, attempts, result, error, wake_at, started_at, ended_at)
      SELECT e.seq, w.name, w.kind, w.status, w.attempts, w.result, w.error, w.wake_at, w.now, CASE WHEN w.status = 'waiting' THEN NULL ELSE w.now END
      FROM (SELECT *, row_number() OVER (PARTITION BY seq) AS n FROM
          unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::int[], $8::text[], $9::text[], $10::bigint[], $11::bigint[])
@@ -60,57 +60,57 @@ export function createWorkflowTelling(
        AND ${historyBytes} < ${limits.workflowHistoryBytesMax}
      ${onConflict}`;
 
-  const tellings = createFlights<Telling>({
-    fly: (items) => (items.length === 1 || sql.technology === 'sqlite' ? tellAlone(items) : tellTogether(items)),
-    togetherMax: tellingsMax,
-    flightsMax,
-    patienceMs,
+  const updates = createBatcher<PendingUpdate>({
+    flush: (items) => (items.length === 1 || sql.technology === 'sqlite' ? writeAlone(items) : writeTogether(items)),
+    itemsMax: UPDATES_MAX,
+    flushesMax: FLUSHES_MAX,
+    waitMs: WAIT_MS,
     sizeOf: ({ row }) => ((row[resultColumn] as string | null) ?? '').length,
-    sizeMax: tellingCharsMax,
+    sizeMax: UPDATE_CHARS_MAX,
   });
 
-  async function tellAlone(items: readonly Telling[]): Promise<void> {
+  async function writeAlone(items: readonly PendingUpdate[]): Promise<void> {
     for (const { row, resolve, reject } of items) {
       try {
-        const [told] = await sql.all<{ paused: number }>(tellStep, ...row);
-        resolve(told?.paused ?? null);
+        const [stored] = await sql.all<{ paused: number }>(writeStep, ...row);
+        resolve(stored?.paused ?? null);
       } catch (error) {
         reject(error);
       }
     }
   }
 
-  async function tellTogether(items: readonly Telling[]): Promise<void> {
+  async function writeTogether(items: readonly PendingUpdate[]): Promise<void> {
     const idOf = (seq: unknown, name: unknown): string => `${String(seq)} ${String(name)}`;
-    const first = new Map<string, Telling>();
-    const twice: Telling[] = [];
-    for (const telling of items) {
-      const id = idOf(telling.row[0], telling.row[nameColumn]);
-      if (first.has(id)) twice.push(telling);
-      else first.set(id, telling);
+    const first = new Map<string, PendingUpdate>();
+    const twice: PendingUpdate[] = [];
+    for (const update of items) {
+      const id = idOf(update.row[0], update.row[nameColumn]);
+      if (first.has(id)) twice.push(update);
+      else first.set(id, update);
     }
-    const together = [...first.values()].toSorted((a, b) => (a.row[0] as number) - (b.row[0] as number));
+    const batch = [...first.values()].toSorted((a, b) => (a.row[0] as number) - (b.row[0] as number));
     try {
-      const lists = together[0]!.row.map((_, column) => together.map(({ row }) => row[column] ?? null));
+      const lists = batch[0]!.row.map((_, column) => batch.map(({ row }) => row[column] ?? null));
       const rows = await sql.all<{ execution_seq: number; name: string; paused: number }>(
-        tellSteps,
+        writeSteps,
         ...(lists as never[]),
       );
-      const told = new Map(rows.map(({ execution_seq: seq, name, paused }) => [idOf(seq, name), paused]));
-      for (const { row, resolve } of together) resolve(told.get(idOf(row[0], row[nameColumn])) ?? null);
+      const stored = new Map(rows.map(({ execution_seq: seq, name, paused }) => [idOf(seq, name), paused]));
+      for (const { row, resolve } of batch) resolve(stored.get(idOf(row[0], row[nameColumn])) ?? null);
     } catch (error) {
-      // One of them may be to blame; but nobody knows what became of a lost connection.
-      if ((error as { code?: unknown }).code === 'store_unavailable') for (const { reject } of together) reject(error);
-      else await tellAlone(together);
+      // One of them may be to blame; after a lost connection the outcome is unknown.
+      if ((error as { code?: unknown }).code === 'store_unavailable') for (const { reject } of batch) reject(error);
+      else await writeAlone(batch);
     }
-    await tellAlone(twice);
+    await writeAlone(twice);
   }
 
-  /** Why the run may tell of nothing more: what it told was not written down for that reason. Null: for another one. */
-  async function refusal(on: Sql, namespace: string, run: string, name: string): Promise<PlatformError | null> {
+  /** Why the update was refused by a bound; null: it was not. */
+  async function refusal(on: Sql, namespace: string, lease: string, name: string): Promise<PlatformError | null> {
     const [found] = await on.all<{ steps: number; bytes: number; known: number }>(
       `SELECT ${stepsOf} AS steps, ${historyBytes} AS bytes, CASE WHEN ${isKnown} THEN 1 ELSE 0 END AS known FROM ${ofRun}`,
-      ...parseToken(run),
+      ...parseLease(lease),
       namespace,
       name,
     );
@@ -121,26 +121,26 @@ export function createWorkflowTelling(
   }
 
   return {
-    async step(namespace, run, name, word, now) {
-      const [seq, lease] = parseToken(run);
-      const { kind, status, attempts, result, error, wakeAt } = toColumns(word);
-      const row = [seq, lease, namespace, name, kind, status, attempts, result, error, wakeAt, now];
-      const paused = await new Promise<number | null>((resolve, reject) => tellings.add({ row, resolve, reject }));
-      const refused = paused === null ? await refusal(sql, namespace, run, name) : null;
+    async step(namespace, lease, name, update, now) {
+      const [seq, key] = parseLease(lease);
+      const { kind, status, attempts, result, error, wakeAt } = toColumns(update);
+      const row = [seq, key, namespace, name, kind, status, attempts, result, error, wakeAt, now];
+      const paused = await new Promise<number | null>((resolve, reject) => updates.add({ row, resolve, reject }));
+      const refused = paused === null ? await refusal(sql, namespace, lease, name) : null;
       if (refused !== null) throw refused;
       return paused === 0;
     },
-    async waitForEvent(namespace, run, { name, type, timeoutAt }, now) {
-      const [seq, lease] = parseToken(run);
+    async waitForEvent(namespace, lease, { name, type, timeoutAt }, now) {
+      const [seq, key] = parseLease(lease);
       return sql.transaction(async (inside) => {
         const [found] = await inside.all<{ seq: number; paused: number }>(
           `SELECT e.seq, e.paused FROM ${ofRun}${inside.lock === '' ? '' : ' FOR UPDATE OF e'}`,
           seq,
-          lease,
+          key,
           namespace,
         );
         if (found === undefined) return false;
-        const refused = await refusal(inside, namespace, run, name);
+        const refused = await refusal(inside, namespace, lease, name);
         if (refused !== null) throw refused;
         const [event] = await inside.all<{ seq: number; payload: string; sent_at: number }>(
           'SELECT seq, payload, sent_at FROM workflow_event WHERE execution_seq = $1 AND type = $2 ORDER BY seq LIMIT 1',
@@ -164,14 +164,14 @@ export function createWorkflowTelling(
         return found.paused === 0 ? result : false;
       });
     },
-    async log(namespace, run, { message, content }, now) {
-      const [seq, lease] = parseToken(run);
+    async log(namespace, lease, { message, content }, now) {
+      const [seq, key] = parseLease(lease);
       await sql.all(
         `INSERT INTO workflow_log (execution_seq, at, message, content)
          SELECT e.seq, CAST($4 AS bigint), CAST($5 AS text), CAST($6 AS text) FROM ${ofRun}
            AND (SELECT count(*) FROM workflow_log g WHERE g.execution_seq = e.seq) < ${limits.workflowLogLinesMax}`,
         seq,
-        lease,
+        key,
         namespace,
         now,
         message,
@@ -192,12 +192,12 @@ export function eventJson(type: string, payload: string, sentAt: number): string
   return `{"type":${JSON.stringify(type)},"payload":${payload},"timestamp":${sentAt}}`;
 }
 
-function parseToken(run: string): [seq: number, lease: string] {
-  const dot = run.indexOf('.');
-  return [Number(run.slice(0, dot)), run.slice(dot + 1)];
+function parseLease(lease: string): [seq: number, lease: string] {
+  const dot = lease.indexOf('.');
+  return [Number(lease.slice(0, dot)), lease.slice(dot + 1)];
 }
 
-function toColumns(word: StepWord): {
+function toColumns(update: StepUpdate): {
   kind: string;
   status: string;
   attempts: number;
@@ -206,8 +206,8 @@ function toColumns(word: StepWord): {
   wakeAt: number | null;
 } {
   const none = { attempts: 0, result: null, error: null, wakeAt: null };
-  if (word.kind === 'done') return { ...none, kind: 'run', status: 'done', result: word.result };
-  if (word.kind === 'sleep') return { ...none, kind: 'sleep', status: 'waiting', wakeAt: word.wakeAt };
-  const { attempts, error, wakeAt } = word;
+  if (update.kind === 'done') return { ...none, kind: 'run', status: 'done', result: update.result };
+  if (update.kind === 'sleep') return { ...none, kind: 'sleep', status: 'waiting', wakeAt: update.wakeAt };
+  const { attempts, error, wakeAt } = update;
   return { ...none, kind: 'run', status: wakeAt === null ? 'failed' : 'waiting', attempts, error, wakeAt };
 }

@@ -37,7 +37,7 @@ before(async () => {
   handler = await startHandler(
     { app: { files: worker, yaml: 'fs:\n  FILES: pictures\n' } },
     {},
-    { stores: { ...noStores, fs } },
+    { stores: { ...noStores, files: fs } },
   );
 });
 after(async () => {

@@ -281,18 +281,18 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
 
     async uploadPart(partNumber: number, value: unknown): Promise<{ partNumber: number; etag: string }> {
       const reply = await withBody(value, (stream, sent) =>
-        this.#call('fs.putPart', { part: partNumber, stream }, sent),
+        this.#call('files.putPart', { part: partNumber, stream }, sent),
       );
       return { partNumber, ...(reply.value as { etag: string }) };
     }
 
     async complete(uploaded: readonly { partNumber: number; etag: string }[]): Promise<object> {
       const named = Array.from(uploaded, ({ partNumber, etag }) => ({ part: partNumber, etag }));
-      return new StoredObject((await this.#call('fs.completeUpload', { parts: named })).value as Head);
+      return new StoredObject((await this.#call('files.completeUpload', { parts: named })).value as Head);
     }
 
     async abort(): Promise<void> {
-      await this.#call('fs.abortUpload', {});
+      await this.#call('files.abortUpload', {});
     }
   }
 
@@ -306,7 +306,7 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
     async put(key: unknown, value: unknown, options?: Fields | null): Promise<object | null> {
       const write = writeOf(options, value);
       const reply = await withBody(value, (stream, sent) =>
-        callHost('fs.put', { binding: this.#binding, key, ...write, stream }, sent),
+        callHost('files.put', { binding: this.#binding, key, ...write, stream }, sent),
       );
       return reply.value === null ? null : new StoredObject(reply.value as Head);
     }
@@ -320,7 +320,7 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
         onlyIf: conditionOf(options?.['onlyIf']),
       };
       // The first chunks may come in the same entry as the head: their stream is open before the entry reads on.
-      const call = startCall('fs.get', args, [], (reply, owner) => {
+      const call = startCall('files.get', args, [], (reply, owner) => {
         const stream = (reply.value as { stream: number | null } | null)?.stream ?? null;
         if (stream !== null) incoming = bodyToGuest(stream, owner, true);
       });
@@ -334,17 +334,17 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
     }
 
     async head(key: unknown): Promise<object | null> {
-      const { value } = await callHost('fs.head', { binding: this.#binding, key });
+      const { value } = await callHost('files.head', { binding: this.#binding, key });
       return value === null ? null : new StoredObject(value as Head);
     }
 
     async delete(keys: unknown): Promise<void> {
-      await callHost('fs.delete', { binding: this.#binding, keys: Array.isArray(keys) ? keys : [keys] });
+      await callHost('files.delete', { binding: this.#binding, keys: Array.isArray(keys) ? keys : [keys] });
     }
 
     async list(options?: Fields | null): Promise<object> {
       const { prefix, delimiter, cursor, limit } = options ?? {};
-      const { value } = await callHost('fs.list', { binding: this.#binding, prefix, delimiter, cursor, limit });
+      const { value } = await callHost('files.list', { binding: this.#binding, prefix, delimiter, cursor, limit });
       const page = value as { files: Head[]; prefixes: string[]; cursor: string | null };
       const objects = page.files.map((head) => new StoredObject(head));
       const more = page.cursor === null ? { truncated: false, cursor: null } : { truncated: true, cursor: page.cursor };
@@ -353,7 +353,7 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
 
     async createMultipartUpload(key: string, options?: Fields | null): Promise<Upload> {
       const { headers, metadata } = writeOf(options, undefined);
-      const { value } = await callHost('fs.createUpload', { binding: this.#binding, key, headers, metadata });
+      const { value } = await callHost('files.createUpload', { binding: this.#binding, key, headers, metadata });
       return new Upload(this.#binding, key, value as string);
     }
 
@@ -363,7 +363,7 @@ export default function createFiles(parts: LazyParts): { create(name: string): o
 
     async createSignedUrl(key: unknown, options?: Fields | null): Promise<string> {
       const { method, expiresInSeconds, sizeMax } = options ?? {};
-      return (await callHost('fs.sign', { binding: this.#binding, key, method, expiresInSeconds, sizeMax }))
+      return (await callHost('files.sign', { binding: this.#binding, key, method, expiresInSeconds, sizeMax }))
         .value as string;
     }
   }

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { KeptFiles, type KeptFile } from '#runtime/stores/kept-files.ts';
+import { OpenFileCache, type CachedFile } from '#runtime/stores/open-file-cache.ts';
 
 let folder: string;
 before(() => void (folder = mkdtempSync(join(tmpdir(), 'platform-kept-'))));
@@ -15,7 +15,7 @@ function write(name: string, content: string): string {
   return path;
 }
 
-async function text(file: KeptFile, length: number): Promise<string> {
+async function text(file: CachedFile, length: number): Promise<string> {
   const bytes = Buffer.alloc(length);
   return bytes.subarray(0, await file.read(bytes, 0, length, 0)).toString();
 }
@@ -37,7 +37,7 @@ const isClosed = async (path: string): Promise<void> => {
 };
 
 test('a file is opened once, and read without waiting the second time', async () => {
-  const files = new KeptFiles();
+  const files = new OpenFileCache();
   const path = write('once', 'content');
   const first = await files.open(path);
   assert.equal(await text(first, 7), 'content');
@@ -51,7 +51,7 @@ test('a file is opened once, and read without waiting the second time', async ()
 });
 
 test('a file that is forgotten while it is read is read to its end, and closed then', async () => {
-  const files = new KeptFiles();
+  const files = new OpenFileCache();
   const path = write('forgotten', 'old');
   const reader = await files.open(path);
   rmSync(path);
@@ -65,8 +65,8 @@ test('a file that is forgotten while it is read is read to its end, and closed t
 });
 
 test('the file that was not used for longest makes room for another', async () => {
-  const files = new KeptFiles();
-  for (let n = 0; n < 128; n++) ((await files.open(write(`many-${n}.`, ''))) as KeptFile).close();
+  const files = new OpenFileCache();
+  for (let n = 0; n < 128; n++) ((await files.open(write(`many-${n}.`, ''))) as CachedFile).close();
   (await files.open(join(folder, 'many-0.'))).close();
   (await files.open(write('many-new.', ''))).close();
   await isClosed(join(folder, 'many-1.'));

@@ -1,19 +1,19 @@
-// Turns of projects at what they share.
+// The concurrency of each project on what all share.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { prefixEnd } from '#runtime/stores/sql.ts';
-import { createTurns, inTurns } from '#runtime/stores/turns.ts';
+import { limitByProject, limitCalls } from '#runtime/stores/project-concurrency.ts';
 
 test('so many of an owner run at a time, in their order, and others do not wait for them', async () => {
-  const turns = createTurns(2);
+  const limited = limitByProject(2);
   const order: string[] = [];
   const ends: (() => void)[] = [];
   const work = (name: string) => (): Promise<void> => {
     order.push(name);
     return new Promise((resolve) => ends.push(resolve));
   };
-  const all = ['a1', 'a2', 'a3', 'a4'].map((name) => turns('a', work(name)));
-  const other = turns('b', work('b1'));
+  const all = ['a1', 'a2', 'a3', 'a4'].map((name) => limited('a', work(name)));
+  const other = limited('b', work('b1'));
   await new Promise((resolve) => setImmediate(resolve));
   assert.deepEqual(order, ['a1', 'a2', 'b1']);
   ends[1]!();
@@ -27,22 +27,22 @@ test('so many of an owner run at a time, in their order, and others do not wait 
   assert.deepEqual(order, ['a1', 'a2', 'b1', 'a3', 'a4']);
 });
 
-test('one that fails hands its turn on', async () => {
-  const turns = createTurns(1);
-  const failing = turns('a', () => Promise.reject(new Error('no')));
-  const next = turns('a', async () => 'next');
+test('one that fails hands its place on', async () => {
+  const limited = limitByProject(1);
+  const failing = limited('a', () => Promise.reject(new Error('no')));
+  const next = limited('a', async () => 'next');
   await assert.rejects(failing, { message: 'no' });
   assert.equal(await next, 'next');
-  assert.equal(await turns('a', async () => 'again'), 'again');
+  assert.equal(await limited('a', async () => 'again'), 'again');
 });
 
-test('only the calls that are named take turns', async () => {
+test('only the calls that are named are limited', async () => {
   let turnsTaken = 0;
   const store = {
     list: async ({ namespace }: { namespace: string }) => namespace,
     get: async (_place: { namespace: string }) => 'got',
   };
-  const fair = inTurns(store, (_owner, work) => (turnsTaken++, work()), ['list']);
+  const fair = limitCalls(store, (_owner, work) => (turnsTaken++, work()), ['list']);
   assert.deepEqual(
     [await fair.list({ namespace: 'a' }), await fair.get({ namespace: 'a' }), turnsTaken],
     ['a', 'got', 1],

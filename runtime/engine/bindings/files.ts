@@ -164,7 +164,7 @@ export function createFileCalls(
 
   return {
     /** -> the head, or null. */
-    async 'fs.put'(call) {
+    async 'files.put'(call) {
       const body = bodyOf(call, toRecord(call.args));
       try {
         const { place, args, key } = parse(call);
@@ -173,12 +173,12 @@ export function createFileCalls(
         done(body);
       }
     },
-    async 'fs.head'(call) {
+    async 'files.head'(call) {
       const { place, key } = parse(call);
       return { value: await store.head(place, toKey(key)) };
     },
     /** `{range, onlyIf, whole}` -> `{head, range, stream | null}`, small bodies as a part. */
-    async 'fs.get'(call): Promise<HostReply> {
+    async 'files.get'(call): Promise<HostReply> {
       const { place, args, key } = parse(call);
       const found = await store.get(place, toKey(key), {
         range: toRange(args['range']),
@@ -202,7 +202,7 @@ export function createFileCalls(
         call.isolate.memory.release(range.length);
       }
     },
-    async 'fs.delete'(call) {
+    async 'files.delete'(call) {
       const { place, args } = parse(call);
       const { keys } = args;
       if (!Array.isArray(keys) || keys.length > fixedLimits.files.deleteMax)
@@ -210,7 +210,7 @@ export function createFileCalls(
       await store.delete(place, keys.map(toKey));
       return {};
     },
-    async 'fs.list'(call) {
+    async 'files.list'(call) {
       const { place, args } = parse(call);
       const text = (value: unknown, what: string): string =>
         value === undefined || value === null || value === '' ? '' : toName(value, what, fixedLimits.files.keyBytesMax);
@@ -227,13 +227,13 @@ export function createFileCalls(
       });
       return { value: page };
     },
-    async 'fs.createUpload'(call) {
+    async 'files.createUpload'(call) {
       const { place, args, key } = parse(call);
       const { headers, metadata } = toWrite(args);
       return { value: await store.createUpload(place, toKey(key), { headers, metadata }) };
     },
     /** `{upload, part}` and a body -> `{etag}`. */
-    async 'fs.putPart'(call) {
+    async 'files.putPart'(call) {
       const body = bodyOf(call, toRecord(call.args));
       try {
         const { place, args, key } = parse(call);
@@ -253,7 +253,7 @@ export function createFileCalls(
       }
     },
     /** `{upload, parts: {part, etag}[]}` -> the head. */
-    async 'fs.completeUpload'(call) {
+    async 'files.completeUpload'(call) {
       const { place, args, key } = parse(call);
       const { parts } = args;
       if (!Array.isArray(parts) || parts.length === 0 || parts.length > fixedLimits.files.partsMax)
@@ -266,13 +266,13 @@ export function createFileCalls(
         throw invalid('The parts of an upload must be in ascending order');
       return { value: await store.completeUpload(place, toKey(key), toUpload(args['upload']), named) };
     },
-    async 'fs.abortUpload'(call) {
+    async 'files.abortUpload'(call) {
       const { place, args, key } = parse(call);
       await store.abortUpload(place, toKey(key), toUpload(args['upload']));
       return {};
     },
     /** `{method, expiresInSeconds, sizeMax}` -> the address. */
-    'fs.sign': (call) => {
+    'files.sign': (call) => {
       const { place, args, key } = parse(call);
       if (signUrl === null) throw invalid('Signed addresses are not available on this handler');
       const { method } = args;

@@ -1,0 +1,89 @@
+// Batches calls to the database: one flush takes what a turn of the event loop asks for, the next one all that came
+// meanwhile. A single call does not wait. Used by the stores over Postgres, where a round trip and a commit cost more
+// than what they carry. It knows nothing of what it carries.
+
+interface BatcherOptions<Item> {
+  /** Sends these items and settles each; never rejects. */
+  readonly flush: (items: readonly Item[]) => Promise<void>;
+  /** Items of one flush. */
+  readonly itemsMax: number;
+  /** Flushes at a time. The second and the others begin only while the first takes long. */
+  readonly flushesMax: number;
+  /** How long an item waits for a running flush before it gets one of its own. */
+  readonly waitMs: number;
+  /** Size of an item; one flush takes up to `sizeMax`, or one item. */
+  readonly sizeOf?: (item: Item) => number;
+  readonly sizeMax?: number;
+  /** Items with one key are in one flush at a time, so that they arrive in their order. */
+  readonly keyOf?: (item: Item) => string;
+}
+
+interface Batcher<Item> {
+  add(item: Item): void;
+}
+
+export function createBatcher<Item>(options: BatcherOptions<Item>): Batcher<Item> {
+  const { itemsMax, flushesMax, waitMs, sizeOf = () => 0, sizeMax = Infinity, keyOf } = options;
+  let waiting: Item[] = [];
+  const keysInFlight = new Set<string>();
+  let flushes = 0;
+  let isScheduled = false;
+  let isTimerSet = false;
+
+  /** The items of the next flush; none when the keys of all that waits are in flight. */
+  function take(): Item[] {
+    const taken: Item[] = [];
+    const left: Item[] = [];
+    let size = 0;
+    let at = 0;
+    for (; at < waiting.length && taken.length < itemsMax; at++) {
+      const item = waiting[at] as Item;
+      if (keyOf !== undefined && keysInFlight.has(keyOf(item))) left.push(item);
+      else if (taken.length > 0 && size + sizeOf(item) > sizeMax) break;
+      else {
+        size += sizeOf(item);
+        taken.push(item);
+      }
+    }
+    for (; at < waiting.length; at++) left.push(waiting[at] as Item);
+    waiting = left;
+    return taken;
+  }
+
+  function flush(): void {
+    isScheduled = false;
+    const items = take();
+    if (items.length === 0) return;
+    flushes++;
+    const keys = keyOf === undefined ? [] : items.map(keyOf);
+    for (const key of keys) keysInFlight.add(key);
+    void options.flush(items).finally(() => {
+      flushes--;
+      for (const key of keys) keysInFlight.delete(key);
+      if (waiting.length > 0 && !isScheduled) flush();
+    });
+    if (waiting.length > 0) setTimer();
+  }
+
+  /** A flush that takes long must not hold up the others: it may wait for a lock. */
+  function setTimer(): void {
+    if (isTimerSet) return;
+    isTimerSet = true;
+    setTimeout(() => {
+      isTimerSet = false;
+      if (waiting.length === 0) return;
+      if (flushes < flushesMax) flush();
+      else setTimer();
+    }, waitMs).unref();
+  }
+
+  return {
+    add(item) {
+      waiting.push(item);
+      if (flushes > 0) return setTimer();
+      if (isScheduled) return;
+      isScheduled = true;
+      queueMicrotask(flush);
+    },
+  };
+}

@@ -1,0 +1,42 @@
+// A concurrency limit by project for what all projects share, the connections to Postgres: so many statements of one
+// project at a time, the rest queued in their order. Without it a project whose statements take long would have all
+// connections.
+
+/** Runs work of an owner as soon as fewer than the limit of its own run. */
+type ProjectLimit = <Result>(owner: string, work: () => Promise<Result>) => Promise<Result>;
+
+/** Statements of one project at a time, on each engine: less than half of its connections. */
+export const STATEMENTS_PER_PROJECT_MAX = 4;
+
+export function limitByProject(most = STATEMENTS_PER_PROJECT_MAX): ProjectLimit {
+  const owners = new Map<string, { running: number; readonly waiting: (() => void)[] }>();
+  return async (owner, work) => {
+    let state = owners.get(owner);
+    if (state === undefined) owners.set(owner, (state = { running: 0, waiting: [] }));
+    // Whoever ends hands its place on.
+    if (state.running >= most) await new Promise<void>((resolve) => state.waiting.push(resolve));
+    else state.running++;
+    try {
+      return await work();
+    } finally {
+      const next = state.waiting.shift();
+      if (next !== undefined) next();
+      else if (--state.running === 0) owners.delete(owner);
+    }
+  };
+}
+
+/** A store some of whose calls are limited, by the namespace of their first argument. */
+export function limitCalls<Store extends object>(
+  store: Store,
+  limit: ProjectLimit,
+  names: readonly (keyof Store & string)[],
+): Store {
+  const calls: Record<string, unknown> = {};
+  for (const name of names) {
+    const call = store[name] as (place: { readonly namespace: string }, ...rest: unknown[]) => Promise<unknown>;
+    calls[name] = (place: { readonly namespace: string }, ...rest: unknown[]) =>
+      limit(place.namespace, () => call(place, ...rest));
+  }
+  return { ...store, ...calls };
+}
