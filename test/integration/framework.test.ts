@@ -1,7 +1,9 @@
 // An app of packages/worker in a real isolate, behind a real socket: what the in-process tests cannot see.
 import assert from 'node:assert/strict';
-import { createHmac } from 'node:crypto';
-import { request } from 'node:http';
+import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { startHandler, type TestHandler } from '#test/setup/handler.ts';
@@ -9,17 +11,27 @@ import { startHandler, type TestHandler } from '#test/setup/handler.ts';
 let handler: TestHandler;
 const json = { 'content-type': 'application/json' };
 
+const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const keyServer = createServer((_request, response) => {
+  const key = { ...keys.publicKey.export({ format: 'jwk' }), kid: 'k', alg: 'ES256', use: 'sig' };
+  response.end(JSON.stringify({ keys: [key] }));
+});
+
 before(async () => {
+  await once(keyServer.listen(0, '127.0.0.1'), 'listening');
   handler = await startHandler({
     app: {
       files: {},
       folder: join(import.meta.dirname, '../fixtures/apps/framework'),
       yaml: 'kind: dynamic\n',
-      vars: { NAME: 'Ada' },
+      vars: { NAME: 'Ada', KEYS: `http://127.0.0.1:${(keyServer.address() as AddressInfo).port}/` },
     },
   });
 });
-after(() => handler.close());
+after(async () => {
+  await handler.close();
+  keyServer.close();
+});
 
 test('requests are checked, answers trimmed, and the client is known', async () => {
   assert.deepEqual((await handler.fetch('app', '/')).json(), { hello: 'Ada', ip: '127.0.0.1' });
@@ -107,6 +119,19 @@ test('cors, rate limits and bearer tokens work inside', async () => {
   );
 });
 
+test('bearer tokens of a key set are verified inside', async () => {
+  const text = [
+    { alg: 'ES256', kid: 'k' },
+    { sub: 'u1', iss: 'tests' },
+  ]
+    .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+    .join('.');
+  const signed = sign('sha256', Buffer.from(text), { key: keys.privateKey, dsaEncoding: 'ieee-p1363' });
+  const ask = (token: string) => handler.fetch('app', '/signed', { headers: { authorization: `Bearer ${token}` } });
+  assert.deepEqual((await ask(`${text}.${signed.toString('base64url')}`)).json(), { id: 'u1' });
+  assert.equal((await ask(`${text}.${signed.subarray(1).toString('base64url')}`)).status, 401);
+});
+
 test('messages, timers, schedules and workflow runs reach the handlers of their names', async () => {
   const message = (id: string, payload: unknown): object => ({ id, payload, attempt: 1, timestamp: 5 });
   const delivery = {
@@ -166,6 +191,7 @@ test('the description and its page are served', async () => {
     '/later',
     '/limited',
     '/private',
+    '/signed',
   ]);
   assert.match((await handler.fetch('app', '/docs')).text, /<script type="module" src="\/docs\/page\.js">/);
 });

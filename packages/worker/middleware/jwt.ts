@@ -1,5 +1,6 @@
-// Verifies JSON Web Tokens with the Web Crypto API: signature by an algorithm that was chosen beforehand, times,
-// issuer, audience. The token never chooses: `none` and a public key used as a shared secret find no key here.
+// Verifies JSON Web Tokens with jose: signature by an algorithm that was chosen beforehand, times, issuer, audience.
+// The token never chooses: `none` and a public key used as a shared secret are refused.
+import { createRemoteJWKSet, customFetch, errors, jwtVerify, type FetchImplementation } from 'jose';
 import type { SubtleKey } from '../web-types.ts';
 
 /** What is known of a token after it was verified. */
@@ -19,28 +20,19 @@ export interface JwtOptions {
   readonly toleranceSeconds?: number;
 }
 
-interface Key {
-  readonly kty?: string;
-  readonly kid?: string;
-  readonly alg?: string;
-  readonly use?: string;
-}
-
-interface Algorithm {
-  readonly kty: string;
-  readonly import: { readonly name: string; readonly hash?: string; readonly namedCurve?: string };
-  readonly verify: { readonly name: string; readonly hash?: string };
-}
-
-const algorithms: Readonly<Record<string, Algorithm>> = {
-  RS256: { kty: 'RSA', import: { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }, verify: { name: 'RSASSA-PKCS1-v1_5' } },
-  ES256: { kty: 'EC', import: { name: 'ECDSA', namedCurve: 'P-256' }, verify: { name: 'ECDSA', hash: 'SHA-256' } },
-  EdDSA: { kty: 'OKP', import: { name: 'Ed25519' }, verify: { name: 'Ed25519' } },
-};
-const keepKeysMs = 10 * 60_000;
+const KEEP_KEYS_MS = 10 * 60_000;
 /** A key that is not known is looked for again at most this often. */
-const refetchMs = 30_000;
-const keySetBytesMax = 256 * 1024;
+const REFETCH_MS = 30_000;
+const KEY_SET_LENGTH_MAX = 256 * 1024;
+const TOKEN_LENGTH_MAX = 16_384;
+const SECRET_BYTES_MIN = 32;
+
+/** Errors of jose that say nothing of the token: the key set cannot be had. */
+const KEY_SET_FAILURES: ReadonlySet<string> = new Set([
+  errors.JOSEError.code,
+  errors.JWKSInvalid.code,
+  errors.JWKSTimeout.code,
+]);
 
 /** Verifies tokens; keys are kept between calls. */
 export interface JwtVerifier {
@@ -50,119 +42,61 @@ export interface JwtVerifier {
 
 /** Makes a verifier. @throws TypeError when neither a secret nor a key set is given. */
 export function createJwtVerifier(options: JwtOptions): JwtVerifier {
-  if ((options.secret === undefined) === (options.jwks === undefined))
+  const { secret, jwks, issuer, audience, toleranceSeconds = 30 } = options;
+  if ((secret === undefined) === (jwks === undefined))
     throw new TypeError('auth: bearer needs either a secret or a jwks address');
-  const keySet = options.jwks === undefined ? null : createKeySet(options.jwks);
-  let kept: { secret: string; key: Promise<SubtleKey> } | null = null;
-  const secretKey = (env: unknown): Promise<SubtleKey> => {
-    const secret = typeof options.secret === 'function' ? options.secret(env as never) : options.secret!;
-    if (kept?.secret !== secret) kept = { secret, key: importSecret(secret) };
-    return kept!.key;
+  const rules = {
+    algorithms: jwks === undefined ? ['HS256'] : ['RS256', 'ES256', 'EdDSA'],
+    clockTolerance: toleranceSeconds,
+    ...(issuer === undefined ? {} : { issuer: [issuer].flat() as string[] }),
+    ...(audience === undefined ? {} : { audience: [audience].flat() as string[] }),
   };
+  const keyOf = jwks === undefined ? secretKeys(secret!) : keySet(jwks);
   return {
     async verify(token, env) {
-      const parts = token.length > 16_384 ? [] : token.split('.');
-      if (parts.length !== 3) return null;
-      const [header, claims] = [decodeJson(parts[0]!), decodeJson(parts[1]!)];
-      const signature = decodeBytes(parts[2]!);
-      if (header === null || claims === null || signature === null || header['crit'] !== undefined) return null;
-      const signed = new TextEncoder().encode(`${parts[0]}.${parts[1]}`);
-      const { alg, kid } = header;
-      if (keySet === null) {
-        if (alg !== 'HS256' || !(await crypto.subtle.verify('HMAC', await secretKey(env), signature, signed)))
-          return null;
-      } else {
-        const rule = typeof alg === 'string' && Object.hasOwn(algorithms, alg) ? algorithms[alg] : undefined;
-        const key = rule === undefined ? null : await keySet.find(alg as string, typeof kid === 'string' ? kid : null);
-        if (key === null || !(await crypto.subtle.verify(rule!.verify, key, signature, signed))) return null;
+      if (token.length > TOKEN_LENGTH_MAX) return null;
+      try {
+        return (await jwtVerify(token, keyOf(env), rules)).payload as JwtClaims;
+      } catch (error) {
+        if (error instanceof errors.JOSEError && !KEY_SET_FAILURES.has(error.code)) return null;
+        throw error;
       }
-      return isTimely(claims, options) && isFor(claims, options) ? (claims as JwtClaims) : null;
     },
   };
 }
 
-function importSecret(secret: string): Promise<SubtleKey> {
+type KeySource = (env: unknown) => () => Promise<SubtleKey>;
+
+/** The key of the secret, imported once. */
+function secretKeys(secret: NonNullable<JwtOptions['secret']>): KeySource {
+  let kept: { secret: string; key: Promise<SubtleKey> } | null = null;
+  return (env) => () => {
+    const text = typeof secret === 'function' ? secret(env as never) : secret;
+    if (kept?.secret !== text) kept = { secret: text, key: importSecret(text) };
+    return kept.key;
+  };
+}
+
+async function importSecret(secret: string): Promise<SubtleKey> {
   const bytes = new TextEncoder().encode(secret);
-  if (bytes.length < 32) throw new TypeError('auth: the secret of bearer tokens has 32 bytes or more');
+  if (bytes.length < SECRET_BYTES_MIN)
+    throw new TypeError(`auth: the secret of bearer tokens has ${SECRET_BYTES_MIN} bytes or more`);
   return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
 }
 
-function isTimely(claims: Record<string, unknown>, { toleranceSeconds = 30 }: JwtOptions): boolean {
-  const now = Date.now() / 1000;
-  const { exp, nbf, iat } = claims;
-  for (const time of [exp, nbf, iat]) if (time !== undefined && typeof time !== 'number') return false;
-  if (exp !== undefined && now >= (exp as number) + toleranceSeconds) return false;
-  return nbf === undefined || now >= (nbf as number) - toleranceSeconds;
+function keySet(address: string): KeySource {
+  const find = createRemoteJWKSet(new URL(address), {
+    cacheMaxAge: KEEP_KEYS_MS,
+    cooldownDuration: REFETCH_MS,
+    [customFetch]: fetchKeySet,
+  });
+  return () => find;
 }
 
-function isFor(claims: Record<string, unknown>, { issuer, audience }: JwtOptions): boolean {
-  const accepts = (wanted: string | readonly string[] | undefined, given: unknown): boolean => {
-    if (wanted === undefined) return true;
-    const values = Array.isArray(given) ? given : [given];
-    return values.some((value) => (typeof wanted === 'string' ? wanted === value : wanted.includes(value as string)));
-  };
-  return accepts(issuer, claims['iss']) && accepts(audience, claims['aud']);
-}
-
-function createKeySet(address: string): { find(alg: string, kid: string | null): Promise<SubtleKey | null> } {
-  let keys: readonly Key[] = [];
-  let fetchedAt = 0;
-  let loading: Promise<void> | null = null;
-  const imported = new Map<string, Promise<SubtleKey>>();
-  const load = async (): Promise<void> => {
-    const response = await fetch(address, { headers: { accept: 'application/json' }, redirect: 'error' });
-    const text = response.ok ? await response.text() : '';
-    if (!response.ok || text.length > keySetBytesMax) throw new Error(`auth: the key set answers ${response.status}`);
-    const list = (JSON.parse(text) as { keys?: Key[] }).keys;
-    keys = Array.isArray(list) ? list : [];
-    fetchedAt = Date.now();
-    imported.clear();
-  };
-  const pick = (alg: string, kid: string | null): Key | undefined => {
-    const fitting = keys.filter(
-      (key) => key.kty === algorithms[alg]!.kty && (key.alg ?? alg) === alg && (key.use ?? 'sig') === 'sig',
-    );
-    return kid === null ? (fitting.length === 1 ? fitting[0] : undefined) : fitting.find((key) => key.kid === kid);
-  };
-  return {
-    async find(alg, kid) {
-      const age = Date.now() - fetchedAt;
-      if (age > keepKeysMs || (pick(alg, kid) === undefined && age > refetchMs))
-        await (loading ??= load().finally(() => (loading = null)));
-      const key = pick(alg, kid);
-      if (key === undefined) return null;
-      const name = `${alg} ${kid ?? ''}`;
-      let made = imported.get(name);
-      if (made === undefined)
-        imported.set(
-          name,
-          (made = crypto.subtle.importKey('jwk', key as never, algorithms[alg]!.import, false, ['verify'])),
-        );
-      return made;
-    },
-  };
-}
-
-function decodeBytes(text: string): Uint8Array<ArrayBuffer> | null {
-  if (!/^[\w-]+$/.test(text)) return null;
-  try {
-    return Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (character) =>
-      character.charCodeAt(0),
-    );
-  } catch {
-    return null;
-  }
-}
-
-function decodeJson(text: string): Record<string, unknown> | null {
-  const bytes = decodeBytes(text);
-  if (bytes === null) return null;
-  try {
-    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : null;
-  } catch {
-    return null;
-  }
-}
+const fetchKeySet: FetchImplementation = async (address, options) => {
+  const response = await fetch(address, options);
+  const text = response.ok ? await response.text() : '';
+  if (!response.ok || text.length > KEY_SET_LENGTH_MAX)
+    throw new Error(`auth: the key set answers ${response.status} with ${text.length} characters`);
+  return new Response(text);
+};

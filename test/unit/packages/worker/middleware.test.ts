@@ -271,6 +271,35 @@ test('auth: bearer tokens with a key set, which is asked again for a key it did 
   server.close();
 });
 
+test('auth: where the key set cannot be had the answer is 500, and a token is not taken for a forgery', async () => {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const token = jwt({ alg: 'ES256', kid: 'e' }, { sub: 'u1' }, (text) =>
+    sign('sha256', Buffer.from(text), { key: privateKey, dsaEncoding: 'ieee-p1363' }),
+  );
+  const answers: [number, Record<string, string>, string][] = [
+    [503, {}, 'busy'],
+    [200, {}, 'no JSON'],
+    [200, {}, '{"keys":7}'],
+    [302, { location: 'http://127.0.0.1:1/' }, ''],
+    [200, {}, JSON.stringify({ keys: [], more: 'x'.repeat(300_000) })],
+  ];
+  for (const [status, headers, body] of answers) {
+    const server = createServer((_request, response) => void response.writeHead(status, headers).end(body));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const jwks = `http://127.0.0.1:${(server.address() as AddressInfo).port}/keys`;
+    const app = platform()
+      .use(auth({ bearer: { jwks } }))
+      .get('/', (ctx) => ctx.state.user.id)
+      .build();
+    const lines = await errorsOf(async () => {
+      const answer = await call(app, 'GET /', { headers: { authorization: `Bearer ${token}` } });
+      assert.equal(answer.status, 500, `${status} ${body.slice(0, 20)}`);
+    });
+    assert.equal(lines.length, 1);
+    server.close();
+  }
+});
+
 /** A state binding as far as rateLimit needs one. */
 function stateDouble() {
   const values = new Map<string, { n: number }>();

@@ -23,7 +23,7 @@ before(async () => {
     filter: (from) => !from.endsWith('node_modules'),
   });
   await emitPackage(installed);
-  for (const name of ['zod', 'drizzle-orm'])
+  for (const name of ['zod', 'drizzle-orm', 'jose'])
     await symlink(path.join(root, 'node_modules', name), path.join(folder, 'node_modules', name));
   await writeFile(path.join(folder, 'package.json'), '{"type":"module"}');
 });
@@ -83,7 +83,7 @@ platform().get('/:a', (ctx) => ctx.params.b);
   assert.equal(await run(path.join(root, 'node_modules/typescript/bin/tsc'), '-p', '.'), '');
 });
 
-test('all of it, minified, is below 60 KB, and an app that takes a part of it pays for that part', async () => {
+test('minified, an app without auth is below 50 KB, and all of it, with jose, below 76 KB', async () => {
   const sizeOf = async (code: string): Promise<number> => {
     await writeFile(path.join(folder, 'entry.js'), code);
     const bundle = await rolldown({ input: path.join(folder, 'entry.js'), cwd: folder });
@@ -93,5 +93,5 @@ test('all of it, minified, is below 60 KB, and an app that takes a part of it pa
   };
   const all = await sizeOf("export * from '@platform-run/worker';");
   const part = await sizeOf("export { platform } from '@platform-run/worker';");
-  assert.ok(all < 60_000 && part < all - 5000, `${all} and ${part} bytes`);
+  assert.ok(all < 76_000 && part < 50_000, `${all} and ${part} bytes`);
 });
