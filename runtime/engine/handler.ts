@@ -53,7 +53,7 @@ export interface Handler {
    */
   deliver(deployment: string, kind: EventKind, event: string): Promise<DeliveryEnd>;
   /**
-   * Starts the worker of an artifact that no host leads to yet, runs its top level and lets go of it; never rejects.
+   * Starts the worker of an artifact that no host leads to yet, runs its top level and disposes it; never rejects.
    *
    * @param route what it is going to be: its project, plan, variables.
    */
@@ -70,7 +70,7 @@ export interface Handler {
   running(): string[];
   /** Compiles and starts a route's worker ahead of its first request. */
   warm(route: Route): void;
-  /** Lets go of deployments that no route names any more, once they are idle, and has new ones compiled. */
+  /** Closes deployments that no route names any more, once they are idle, and has new ones compiled. */
   retain(routes: Iterable<Route>): void;
   /** Requests that run or wait. */
   readonly load: number;
@@ -93,7 +93,7 @@ const CHECK_LINES_MAX = 100;
 export function createHandler(parts: HandlerParts): Handler {
   // By route object: a route whose variables, plan or artifact change is another object, and so another deployment.
   let served = new Map<Route, Served>();
-  const leaving = new Map<Deployment, DeploymentCounters>();
+  const retired = new Map<Deployment, DeploymentCounters>();
   const known = new WeakSet<Route>();
   let closed = false;
 
@@ -240,7 +240,7 @@ export function createHandler(parts: HandlerParts): Handler {
 
   function* deployments(): Generator<Deployment> {
     for (const { deployment } of served.values()) if (deployment !== null) yield deployment;
-    yield* leaving.keys();
+    yield* retired.keys();
     yield* checked;
   }
 
@@ -249,9 +249,9 @@ export function createHandler(parts: HandlerParts): Handler {
     deployments,
     isEntered: () => parts.engine.scheduler.running > 0,
     onWall() {
-      for (const [deployment, counters] of leaving) {
+      for (const [deployment, counters] of retired) {
         if (deployment.load > 0) continue;
-        leaving.delete(deployment);
+        retired.delete(deployment);
         deployment.close();
         engineCounters.close(counters);
       }
@@ -287,8 +287,8 @@ export function createHandler(parts: HandlerParts): Handler {
       for (const [route, entry] of served) {
         if (retained.has(route)) next.set(route, entry);
         else if (entry.deployment !== null && entry.counters !== null) {
-          leaving.set(entry.deployment, entry.counters);
-          entry.deployment.leave();
+          retired.set(entry.deployment, entry.counters);
+          entry.deployment.retire();
         }
       }
       served = next;

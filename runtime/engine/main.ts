@@ -98,7 +98,7 @@ async function start(): Promise<void> {
     place: () => place,
     forwarder,
     forwardsMax: config.limits.forwardsMax,
-    want: (deployment) => process.send?.({ type: 'want', deployment }),
+    requestEngine: (deployment) => process.send?.({ type: 'want', deployment }),
     serveHere,
     refuse: (exchange, strikes, retryAfterSeconds) =>
       answerFailure(exchange, failed('deployment_quarantined', { strikes, retryAfterSeconds })),

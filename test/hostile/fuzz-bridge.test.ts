@@ -1,5 +1,5 @@
 // The bridge from the guest's side: a real deployment whose isolate says anything at all. Whatever it says, the host
-// goes on, every request ends once, and an isolate that makes no sense is given up. FUZZ_SECONDS makes it last,
+// goes on, every request ends once, and an isolate that makes no sense is disposed. FUZZ_SECONDS makes it last,
 // FUZZ_SEED repeats it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -163,7 +163,7 @@ test('whatever a guest says, the host goes on and every request ends once', asyn
     hostMemory.bytes >= unending * 1024 && hostMemory.bytes <= unending * 4096,
     `seed ${random.seed}: ${hostMemory.bytes} bytes of ${unending} calls`,
   );
-  assert.ok(rounds > 100 && disposed > 5, `${rounds} rounds, ${disposed} isolates given up`);
+  assert.ok(rounds > 100 && disposed > 5, `${rounds} rounds, ${disposed} isolates disposed`);
 });
 
 /** A request that counts its ends; it checks what it is given as a listener does. */

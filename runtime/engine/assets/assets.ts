@@ -40,7 +40,6 @@ export interface AssetServer {
 
 /** What answers under a path: the plain form, and compressed ones. */
 interface Page {
-  readonly key: string;
   readonly identity: Form;
   readonly br: Form | null;
   readonly gzip: Form | null;
@@ -125,7 +124,7 @@ export function createAssetServer(options: { readonly cacheBytesMax?: number } =
     };
     const encoded = (encoding: AssetEncoding): Form | null =>
       encodings[encoding] ? form(encoding, encodings[encoding]) : null;
-    const page = { key, identity: form(null, file), br: encoded('br'), gzip: encoded('gzip') };
+    const page = { identity: form(null, file), br: encoded('br'), gzip: encoded('gzip') };
     // Placeholders in values make as many pages as there are paths.
     if (of.pages.size >= PAGES_MAX && changes !== null) of.pages.clear();
     of.pages.set(name, page);

@@ -135,7 +135,7 @@ export class Link implements CallScope {
     return this.#guestStream(id, stream, () => this.#bodies.remove(id));
   }
 
-  /** Nothing comes any more of a request's body that has not come yet: the guest lets go of what it holds of it. */
+  /** Nothing comes any more of a request's body that has not come yet: the guest drops what it holds of it. */
   breakBody(id: number, failure: Failure): void {
     if (this.#bodies.size > 0 && this.#bodies.remove(id) !== undefined)
       this.#send(toGuest.broken, id, JSON.stringify(failure));

@@ -152,10 +152,6 @@ export class RecordWriter {
     this.size += part.byteLength;
     return BYTES;
   }
-
-  get isEmpty(): boolean {
-    return this.meta === '';
-  }
 }
 
 /**

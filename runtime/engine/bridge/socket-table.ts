@@ -8,7 +8,7 @@ import { BridgedSocket, type SocketParts } from './sockets.ts';
 const SOCKET_BYTES = 16 * 1024;
 
 /** What a table is made of. */
-export interface SocketTableParts extends Omit<SocketParts, 'held' | 'recount' | 'message'> {
+export interface SocketTableParts extends Omit<SocketParts, 'buffered' | 'recount' | 'message'> {
   readonly limits: SocketParts['limits'] & { readonly webSocketsMax: number };
   readonly memory: HostMemory;
   /** Open WebSockets of all isolates of the deployment. */
@@ -23,16 +23,16 @@ export class SocketTable {
   // A Map: the numbers are the guest's.
   #sockets = new Map<number, BridgedSocket>();
   /** What the peers of all sockets have not taken, as of each one's last message. */
-  #held: HeldBytes;
+  #buffered: HeldBytes;
 
   constructor(parts: SocketTableParts) {
     this.#parts = parts;
-    this.#held = parts.memory.count();
+    this.#buffered = parts.memory.count();
     this.#socketParts = {
       limits: parts.limits,
-      held: this.#held,
+      buffered: this.#buffered,
       recount: () => {
-        this.#held.bytes = 0;
+        this.#buffered.bytes = 0;
         for (const socket of this.#sockets.values()) socket.count();
       },
       message: (id, data) => parts.message(id, this.#sockets.get(id)?.owner ?? 0, data),
@@ -84,6 +84,6 @@ export class SocketTable {
   abandon(code: number, reason: string): void {
     for (const socket of this.#sockets.values()) socket.abandon(code, reason);
     for (const id of this.#sockets.keys()) this.forget(id);
-    this.#held.bytes = 0;
+    this.#buffered.bytes = 0;
   }
 }

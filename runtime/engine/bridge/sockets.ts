@@ -36,7 +36,7 @@ export interface SocketParts {
     readonly bufferedBytesMax: number;
   };
   /** Bytes that the peers of all sockets of the isolate have not taken, as of each one's last message. */
-  readonly held: { bytes: number };
+  readonly buffered: { bytes: number };
   /** Counts them anew. */
   readonly recount: () => void;
   /** Puts a message into the next entry. */
@@ -97,7 +97,7 @@ export class BridgedSocket implements SocketEvents {
   closed(code: number, reason: string, clean: boolean): void {
     if (this.#over) return;
     this.#over = true;
-    this.#parts.held.bytes -= this.#counted;
+    this.#parts.buffered.bytes -= this.#counted;
     this.#parts.closed(this.id, code, reason, clean);
   }
 
@@ -131,22 +131,22 @@ export class BridgedSocket implements SocketEvents {
       wire.send(data);
       if (data.length >= CHARGED_BYTES_MIN)
         this.#parts.worked(this.owner, data.length / (wire.deflates === true ? DEFLATED_BYTES_PER_MS : BYTES_PER_MS));
-      this.#held(wire);
+      this.#countBuffered(wire);
     }
   }
 
   /** Many sockets, each below its own bound, may hold too much together. */
-  #held(wire: SocketWire): void {
-    const { held, recount, limits } = this.#parts;
+  #countBuffered(wire: SocketWire): void {
+    const { buffered, recount, limits } = this.#parts;
     const { bufferedBytes } = wire;
-    held.bytes += bufferedBytes - this.#counted;
+    buffered.bytes += bufferedBytes - this.#counted;
     this.#counted = bufferedBytes;
-    if (held.bytes <= limits.bufferedBytesMax) return;
+    if (buffered.bytes <= limits.bufferedBytesMax) return;
     recount();
-    if (held.bytes <= limits.bufferedBytesMax) return;
+    if (buffered.bytes <= limits.bufferedBytesMax) return;
     this.#parts.log(
       this.owner,
-      `WebSocket closed: those of this worker have ${held.bytes} bytes buffered, limit ${limits.bufferedBytesMax}`,
+      `WebSocket closed: those of this worker have ${buffered.bytes} bytes buffered, limit ${limits.bufferedBytesMax}`,
     );
     this.close(1013, 'Too slow');
   }
@@ -154,7 +154,7 @@ export class BridgedSocket implements SocketEvents {
   /** Adds what its peer has not taken to the common count. */
   count(): void {
     this.#counted = this.#wire?.bufferedBytes ?? 0;
-    this.#parts.held.bytes += this.#counted;
+    this.#parts.buffered.bytes += this.#counted;
   }
 
   close(code: number, reason: string): void {

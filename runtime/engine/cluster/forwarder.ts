@@ -62,7 +62,7 @@ interface Orphan {
   readonly exchange: Exchange;
 }
 
-/** How long the supervisor's word about a death is waited for. */
+/** How long the supervisor's verdict about a death is waited for. */
 const VERDICT_MS = 2000;
 /** And for an engine that could not be reached: it may just as well have been stopped in order. */
 const UNREACHED_MS = 250;
@@ -107,7 +107,7 @@ export class Forwarder {
     exchange.onAbort = onAbort;
   }
 
-  /** Lets go of engines that are not among these, once they have answered. */
+  /** Disconnects engines that are not among these, once they have answered. */
   retain(paths: ReadonlySet<string>): void {
     for (const [path, target] of this.#targets) {
       if (paths.has(path)) continue;

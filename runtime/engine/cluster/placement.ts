@@ -41,7 +41,7 @@ interface PlacementParts {
    */
   readonly forwardsMax: number;
   /** There is no engine yet for a quarantined deployment. */
-  readonly want: (deployment: string) => void;
+  readonly requestEngine: (deployment: string) => void;
   readonly serveHere: (deployment: string, exchange: Exchange) => void;
   /** Answers that a deployment is quarantined. */
   readonly refuse: (exchange: Exchange, strikes: number, retryAfterSeconds: number) => void;
@@ -135,7 +135,7 @@ export class Placement {
     };
     exchange.onAbort = onAbort;
     this.#held.push(held);
-    this.#parts.want(deployment);
+    this.#parts.requestEngine(deployment);
   }
 }
 

@@ -10,7 +10,7 @@ import type { RunningInvocations } from './running-invocations.ts';
 
 /** How often an open WebSocket has a new budget without a message. */
 const RENEWAL_MS = 10_000;
-/** CPU of the host that its isolate is not told of yet. */
+/** CPU of the host that is not reported to its isolate yet. */
 const UNREPORTED_MS_MAX = 1;
 
 export class CpuAccounts implements CpuMeter {

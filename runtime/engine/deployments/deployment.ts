@@ -305,13 +305,13 @@ export class Deployment implements ServedDeployment {
   }
 
   /** Another deployment takes its place: clients of open WebSockets are asked to come again. */
-  leave(): void {
+  retire(): void {
     this.#http.closeSockets(1012, 'Service restart');
     this.#events.closeSockets(1012, 'Service restart');
   }
 
   /**
-   * Called about once a second: ends what is over its wall limit, and lets go of an isolate that no event has come to
+   * Called about once a second: ends what is over its wall limit, and disposes an isolate that no event has come to
    * for a while.
    */
   checkWall(now: number): void {

@@ -226,7 +226,7 @@ export class Dispatch {
     const invocation = this.#running.get(id) ?? null;
     const { plan } = this.#deployment.config;
     const { limitMs, usedMs } = this.#accounts.chargeBreach(invocation, cpuMs);
-    // One that the host has ended before has been told of.
+    // One that the host has ended before is in the log.
     if (invocation !== null || id === 0)
       this.#deployment.log(
         'error',

@@ -134,7 +134,7 @@ export class Lane implements Tenant, ServingLane {
     this.#serving?.dispose(failed('isolate_replaced', { reason: 'evicted' }));
   }
 
-  /** Lets go of an isolate to which nothing has come for that long. */
+  /** Disposes an isolate to which nothing has come for that long. */
   evictAfter(idleMs: number, now: number): void {
     if (this.#serving !== null && now - this.lastUsedAt >= idleMs && this.isIdle) this.evict();
   }

@@ -3,7 +3,7 @@
 import type { ErrorDetails, PlatformError } from '#core/errors.ts';
 import type { Link } from '../bridge/link.ts';
 import { STREAM, type Part, type RecordReader } from '../bridge/protocol.ts';
-import { withoutBadLength } from '../http/header-block.ts';
+import { withoutInvalidLength } from '../http/header-block.ts';
 import type { Exchange } from '../http/listener.ts';
 import { isHttp, type HttpInvocation } from '../invocation/invocation.ts';
 import { failed, ok, type Outcome } from '../invocation/outcome.ts';
@@ -74,10 +74,10 @@ export class Responses {
         this.#stream(id, exchange);
       }
     } catch (error) {
-      const mended = withoutBadLength(headerBlock, error);
-      if (mended !== null) {
+      const repaired = withoutInvalidLength(headerBlock, error);
+      if (repaired !== null) {
         this.#deployment.log('warn', 'Response content-length dropped: not a number', invocation);
-        this.#send(invocation, status, mended, body, isOver);
+        this.#send(invocation, status, repaired, body, isOver);
         return;
       }
       this.#deployment.log('error', `Response not sent: ${(error as Error).message}`, invocation);

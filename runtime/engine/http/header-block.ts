@@ -138,7 +138,7 @@ function responseHead(block: string): ResponseHead {
 const NO_LENGTH = 'content-length, which is no number';
 
 /** A block without its content-length, if that is what was refused of it; null otherwise. */
-export function withoutBadLength(block: string, refused: unknown): string | null {
+export function withoutInvalidLength(block: string, refused: unknown): string | null {
   const { code, details } = refused as { code?: unknown; details?: { what?: unknown } };
   if (code !== 'illegal_response' || details?.what !== NO_LENGTH) return null;
   return block.replace(/(?<=^|\0)content-length\0[^\0]*\0/g, '');

@@ -1,5 +1,5 @@
-// One request on node:http and its response. Made and told of its connection's end by listener-node.ts, used by the
-// handler through `Exchange`. Written for CPU per request: the response head is one string handed to Node's
+// One request on node:http and its response. Made by listener-node.ts, which also reports its connection's end, used by
+// the handler through `Exchange`. Written for CPU per request: the response head is one string handed to Node's
 // ServerResponse through `_header`, which saves a sixteenth of the request's cost against `writeHead`.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';

@@ -42,8 +42,8 @@ export class CompiledForms {
   #options: CompiledFormsOptions;
   #folder: string;
   /** In the order of their last use. */
-  #kept = new Map<string, SharedArrayBuffer>();
-  #keptBytes = 0;
+  #forms = new Map<string, SharedArrayBuffer>();
+  #formsBytes = 0;
   #writtenBytes = 0;
   #waiting: Waiting[] = [];
   #startedAt = 0;
@@ -65,11 +65,11 @@ export class CompiledForms {
     this.#startedAt = performance.now();
     if (length < CODE_MIN) return null;
     const name = this.#nameOf(owner, hash);
-    const kept = this.#kept.get(name);
-    if (kept !== undefined) {
-      this.#kept.delete(name);
-      this.#kept.set(name, kept);
-      return kept;
+    const form = this.#forms.get(name);
+    if (form !== undefined) {
+      this.#forms.delete(name);
+      this.#forms.set(name, form);
+      return form;
     }
     const read = readForm(join(this.#folder, name));
     if (read === null) return null;
@@ -93,7 +93,7 @@ export class CompiledForms {
   /** Whether there is a form of this code, or it is too short for one. */
   has(owner: string, hash: string, length: number): boolean {
     const name = this.#nameOf(owner, hash);
-    return length < CODE_MIN || this.#kept.has(name) || existsSync(join(this.#folder, name));
+    return length < CODE_MIN || this.#forms.has(name) || existsSync(join(this.#folder, name));
   }
 
   /** Milliseconds until no isolate has started for a while; 0 when none has. */
@@ -162,13 +162,13 @@ export class CompiledForms {
   }
 
   #keep(name: string, form: SharedArrayBuffer): void {
-    this.#keptBytes -= this.#kept.get(name)?.byteLength ?? 0;
-    this.#kept.set(name, form);
-    this.#keptBytes += form.byteLength;
-    for (const [oldest, { byteLength }] of this.#kept) {
-      if (this.#keptBytes <= this.#options.limits.compiledFormsMemoryBytesMax) break;
-      this.#kept.delete(oldest);
-      this.#keptBytes -= byteLength;
+    this.#formsBytes -= this.#forms.get(name)?.byteLength ?? 0;
+    this.#forms.set(name, form);
+    this.#formsBytes += form.byteLength;
+    for (const [oldest, { byteLength }] of this.#forms) {
+      if (this.#formsBytes <= this.#options.limits.compiledFormsMemoryBytesMax) break;
+      this.#forms.delete(oldest);
+      this.#formsBytes -= byteLength;
     }
   }
 

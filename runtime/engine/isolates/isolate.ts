@@ -162,10 +162,6 @@ export class WorkerIsolate implements Enterable {
     native.release();
   }
 
-  get isGone(): boolean {
-    return this.#gone;
-  }
-
   /**
    * Gives it its worker. It is compiled, and its top level run, by the first entry, on the way to the first requests:
    * one wake-up of the isolate's thread for all of it. What became of it says the guest when it is asked
@@ -270,7 +266,7 @@ export class WorkerIsolate implements Enterable {
   /**
    * Called now and then while an entry runs: an isolate over its memory limit ends without a word, and a loop over slow
    * built-ins comes to no point where V8 would end it, for minutes. After `checksMax()` calls within one entry, asked
-   * only while one goes on, the isolate is given up.
+   * only while one goes on, the entry counts as stuck.
    */
   checkAlive(checksMax: () => number): void {
     if (this.#gone) return;

@@ -31,7 +31,7 @@ export interface EngineStores {
   /** Null without a database service. */
   readonly databases: DatabaseClient | null;
   readonly authRoutes: AuthRoutes | null;
-  /** Lets go of what is connected; nothing is waited for. */
+  /** Closes what is connected; nothing is waited for. */
   close(): void;
 }
 

@@ -29,7 +29,7 @@ function setUp(options: { forwardsMax?: number; place?: number | null } = {}) {
       },
       retain: (links: ReadonlySet<string>) => void did.push(`keep ${[...links].join(' ')}`),
     } as unknown as Forwarder,
-    want: (deployment) => void did.push(`want ${deployment}`),
+    requestEngine: (deployment) => void did.push(`want ${deployment}`),
     serveHere: (deployment) => void did.push(`here ${deployment}`),
     refuse: (_exchange, strikes, seconds) => void did.push(`refuse ${strikes} ${seconds}`),
   });
