@@ -54,15 +54,22 @@ const elsewhere = /\bspec(?:ification)?,? (?:part )?\d[\d.]*|\b(?:design|facts)\
 const ownFile =
   /(?<![\w./@-])(?:core|packages|deployments|runtime|postgres|builder|cli|dashboard|docs|bench|test)\/[\w./-]*\.(?:ts|mjs|cc|h|sh|md|sql)\b/g;
 
+/** A file by its name alone, as comments name their neighbours. */
+const bareFile = /(?<![\w./@*<>-])[a-z][\w-]*\.(?:ts|mjs)\b/g;
+
 /** Every comment of our code that names a file which is not there. */
 export function commentFindings(sources: Sources, exists: Exists): Finding[] {
   const findings: Finding[] = [];
+  const names = new Set(Object.keys(sources).map((file) => path.posix.basename(file)));
   for (const [file, text] of Object.entries(sources)) {
     if (!isOwnModule(file) && !file.endsWith('.sql')) continue;
     for (const { 0: comment, index } of text.matchAll(/^[ \t]*(?:\/\/|\/\*|\*|--).*$/gm)) {
       const add = (message: string): void => void findings.push({ file, line: lineAt(text, index), message });
       for (const [named] of comment.matchAll(ownFile))
         if (!exists(named) && !exists(`runtime/engine/${named}`)) add(`names ${named}, which does not exist`);
+      if (!/^(?:test|bench)\//.test(file))
+        for (const [named] of comment.matchAll(bareFile))
+          if (!names.has(named) && !userFile.test(named)) add(`names ${named}, which does not exist`);
       for (const [named] of comment.matchAll(elsewhere)) add(`names ${named}: name a page of docs/ instead`);
     }
   }

@@ -83,6 +83,9 @@ test('a comment names files that exist, and no document from elsewhere', () => {
     commentFindings({ 'core/a.ts': text }, (name) => files.has(name)).map(formatFinding);
   assert.deepEqual(findings("// As core/limits.ts says.\nconst path = 'core/gone.ts';\n"), []);
   assert.deepEqual(findings('// See core/gone.ts.\n'), ['core/a.ts:1 names core/gone.ts, which does not exist']);
+  assert.deepEqual(findings("// a.ts calls it, and gone.ts; src/index.ts is a project's.\n"), [
+    'core/a.ts:1 names gone.ts, which does not exist',
+  ]);
   const [number, page] = [['spec', '2.7'].join(' '), ['design', 'md'].join('.')];
   assert.deepEqual(findings(`/** ${number} */\n// ${page}\n`), [
     'core/a.ts:1 names spec 2.7: name a page of docs/ instead',
