@@ -1,17 +1,16 @@
 // The host's end of one isolate's bridge: collects what goes in with the next entry, and keeps the streams, sockets and
 // host calls that are open. It knows invocations by number only; what it needs of them it asks its `LinkOwner`. Records
 // about invocations are read by deployments/dispatch.ts, the others here.
-import { PlatformError } from '#core/errors.ts';
 import { GuestCalls } from './guest-calls.ts';
 import { HandleTable } from './handle-table.ts';
 import type { CallOwner, CallScope, GuestStream, HostFunctions, HostReply } from './host-calls.ts';
 import type { HostMemory } from './host-memory.ts';
 import { HostRecords } from './host-records.ts';
-import { InFlight } from './in-flight.ts';
 import { FIELD, RECORD, STREAM, toGuest, toHost, type Failure, type Part, type RecordReader } from './protocol.ts';
 import { SocketTable } from './socket-table.ts';
+import { StreamTable } from './stream-table.ts';
 import type { BridgedSocket } from './sockets.ts';
-import { Diversion, StreamToGuest, StreamToHost, type ByteSink, type ByteSource } from './streams.ts';
+import type { ByteSink, ByteSource } from './streams.ts';
 
 /** Whom a link asks and tells about invocations. */
 export interface LinkOwner {
@@ -49,12 +48,6 @@ export interface LinkParts {
   readonly request: () => void;
 }
 
-/** What an open stream takes beside the bytes that wait in it. */
-const STREAM_BYTES = 16 * 1024;
-
-// Ids of streams the host opens lie above all ids of invocations, whose request bodies have the invocation's.
-const FIRST_STREAM = 2 ** 45;
-
 /** One isolate's bridge. */
 export class Link implements CallScope {
   readonly records: HostRecords;
@@ -62,12 +55,8 @@ export class Link implements CallScope {
   readonly handles: HandleTable;
   readonly calls: GuestCalls;
   #parts: LinkParts;
+  #streams: StreamTable;
   #sockets: SocketTable;
-  /** Bodies of requests, by their invocations' numbers. */
-  #bodies = new InFlight<StreamToGuest>();
-  #streamsToGuest = new InFlight<StreamToGuest>(FIRST_STREAM);
-  // A Map: the numbers are the guest's.
-  #streamsToHost = new Map<number, StreamToHost>();
   #closed = false;
 
   constructor(parts: LinkParts) {
@@ -81,6 +70,13 @@ export class Link implements CallScope {
       isolate: this,
       answered: (id, reply) => this.#answer(id, reply),
       failed: (id, failure) => this.#send(toGuest.failure, id, JSON.stringify(failure)),
+    });
+    this.#streams = new StreamTable({
+      memory: parts.memory,
+      records: this.records,
+      limits: parts.limits,
+      hasRoom: () => this.hasRoom(0),
+      send: (letter, ...fields) => this.#send(letter, ...fields),
     });
     const { owner } = parts;
     this.#sockets = new SocketTable({
@@ -130,81 +126,34 @@ export class Link implements CallScope {
 
   /** The body of a request that was sent with `undefined`. */
   openBody(id: number, source: ByteSource): GuestStream {
-    const stream = new StreamToGuest(source, this.#parts.limits.streamWindowBytes);
-    this.#bodies.put(id, stream);
-    return this.#guestStream(id, stream, () => this.#bodies.remove(id));
+    return this.#streams.openBody(id, source);
   }
 
   /** Nothing comes any more of a request's body that has not come yet: the guest drops what it holds of it. */
   breakBody(id: number, failure: Failure): void {
-    if (this.#bodies.size > 0 && this.#bodies.remove(id) !== undefined)
-      this.#send(toGuest.broken, id, JSON.stringify(failure));
+    this.#streams.breakBody(id, failure);
   }
 
   openStream(source: ByteSource): GuestStream {
-    const { streamsMax } = this.#parts.limits;
-    if (this.#streamsToGuest.size >= streamsMax)
-      throw new PlatformError('quota_exceeded', { what: 'One more open stream', limit: streamsMax });
-    this.memory.reserve(STREAM_BYTES, 'A stream');
-    const stream = new StreamToGuest(source, this.#parts.limits.streamWindowBytes);
-    const id = this.#streamsToGuest.add(stream);
-    return this.#guestStream(id, stream, () => this.#removeStream(id));
-  }
-
-  #removeStream(id: number): StreamToGuest | undefined {
-    const stream = this.#streamsToGuest.remove(id);
-    if (stream !== undefined) this.memory.release(STREAM_BYTES);
-    return stream;
-  }
-
-  #guestStream(id: number, stream: StreamToGuest, close: () => void): GuestStream {
-    return {
-      id,
-      write: (chunk, transfer = false) => {
-        if (this.#closed) return true;
-        if (stream.diversion !== null) return stream.diversion.write(chunk, transfer);
-        this.records.record(
-          toGuest.chunk,
-          id,
-          transfer ? this.records.transferredPart(chunk) : this.records.part(chunk),
-        );
-        this.#parts.request();
-        const isOpen = stream.sent(chunk.byteLength);
-        return this.hasRoom(0) ? isOpen : stream.pause();
-      },
-      end: () => {
-        close();
-        this.#send(toGuest.end, id);
-      },
-      break: (failure) => {
-        close();
-        this.#send(toGuest.broken, id, JSON.stringify(failure));
-      },
-    };
+    return this.#streams.open(source);
   }
 
   hasRoom(bytes: number): boolean {
     return this.records.size + bytes <= this.#parts.limits.bufferedBytesMax / 2 && this.memory.hasRoom(bytes);
   }
 
-  receiveStream(id: number, sink: ByteSink): StreamToHost {
-    // A guest that uses a number twice must leave nobody waiting.
-    this.#streamsToHost.get(id)?.sink.destroy('stream number used again');
-    const stream = new StreamToHost(sink, this.#parts.limits.streamWindowBytes, (bytes) =>
-      this.#send(toGuest.credit, id, bytes),
-    );
-    this.#streamsToHost.set(id, stream);
-    return stream;
+  receiveStream(id: number, sink: ByteSink): { drained(): void } {
+    return this.#streams.receive(id, sink);
   }
 
   /** Whether a stream from the guest is still open. */
   isReceiving(id: number): boolean {
-    return this.#streamsToHost.has(id);
+    return this.#streams.isReceiving(id);
   }
 
   /** Nobody wants the rest of a stream from the guest. */
   cancelStream(id: number): void {
-    if (this.#streamsToHost.delete(id)) this.#send(toGuest.cancel, id);
+    this.#streams.cancel(id);
   }
 
   openSocket(id: number, owner: number): BridgedSocket {
@@ -279,43 +228,8 @@ export class Link implements CallScope {
    * @throws {Error} for one of no known kind.
    */
   read(letter: string, reader: RecordReader): void {
+    if (this.#streams.read(letter, reader)) return;
     switch (letter) {
-      case toHost.chunk: {
-        const id = reader.number();
-        const chunk = reader.part(reader.field()) as Part;
-        this.#streamsToHost.get(id)?.chunk(chunk);
-        break;
-      }
-      case toHost.end:
-        this.#takeStream(reader.number())?.sink.end();
-        break;
-      case toHost.broken: {
-        const id = reader.number();
-        const failure = reader.json() as Failure;
-        this.#takeStream(id)?.sink.destroy(failure.message);
-        break;
-      }
-      case toHost.credit: {
-        const id = reader.number();
-        const bytes = reader.number();
-        (this.#bodies.get(id) ?? this.#streamsToGuest.get(id))?.credit(bytes);
-        break;
-      }
-      case toHost.cancel: {
-        const id = reader.number();
-        (this.#bodies.remove(id) ?? this.#removeStream(id))?.source.cancel();
-        break;
-      }
-      case toHost.splice: {
-        const id = reader.number();
-        const to = reader.number();
-        this.#splice(id, to);
-        break;
-      }
-      case toHost.handOver:
-        reader.number();
-        this.#streamsToHost.get(reader.number())?.diversion?.handOver();
-        break;
       case toHost.socketMessage: {
         const id = reader.number();
         // Read in any case: the socket may be gone.
@@ -344,24 +258,6 @@ export class Link implements CallScope {
     }
   }
 
-  #takeStream(id: number): StreamToHost | undefined {
-    const stream = this.#streamsToHost.get(id);
-    this.#streamsToHost.delete(id);
-    return stream;
-  }
-
-  /**
-   * A stream into the guest goes on to one out of it without coming in; without an answer the guest passes it on by
-   * itself.
-   */
-  #splice(id: number, to: number): void {
-    const from = this.#bodies.get(id) ?? this.#streamsToGuest.get(id);
-    const stream = this.#streamsToHost.get(to);
-    if (from === undefined || stream === undefined || from.diversion !== null || stream.diversion !== null) return;
-    void new Diversion(from, stream, () => this.#streamsToHost.get(to) === stream);
-    this.#send(toGuest.spliced, id);
-  }
-
   #answer(id: number, reply: HostReply): void {
     if (this.#closed) return;
     const fields = (reply.parts ?? []).map((part) =>
@@ -380,13 +276,8 @@ export class Link implements CallScope {
     if (this.#closed) return;
     this.#closed = true;
     this.calls.close();
-    for (const stream of [...this.#bodies.values(), ...this.#streamsToGuest.values()]) stream.source.cancel();
-    this.memory.release(this.#streamsToGuest.size * STREAM_BYTES);
-    this.#bodies = new InFlight();
-    this.#streamsToGuest = new InFlight(FIRST_STREAM);
     this.#sockets.abandon(code, reason);
-    for (const stream of this.#streamsToHost.values()) stream.sink.destroy('isolate disposed');
-    this.#streamsToHost.clear();
+    this.#streams.close();
     this.handles.closeAll();
     this.records.taken();
   }

@@ -1,0 +1,187 @@
+// The byte streams over one isolate's bridge by number: bodies of requests and other streams into the guest, and
+// streams out of it. Bounds them, and reads the guest's records about them. Used by link.ts.
+import { PlatformError } from '#core/errors.ts';
+import type { GuestStream } from './host-calls.ts';
+import type { HostMemory } from './host-memory.ts';
+import type { HostRecords } from './host-records.ts';
+import { InFlight } from './in-flight.ts';
+import { toGuest, toHost, type Failure, type Part, type RecordReader } from './protocol.ts';
+import { Diversion, StreamToGuest, StreamToHost, type ByteSink, type ByteSource } from './streams.ts';
+
+/** What an open stream takes beside the bytes that wait in it. */
+const STREAM_BYTES = 16 * 1024;
+
+// Ids of streams the host opens lie above all ids of invocations, whose request bodies have the invocation's.
+const FIRST_STREAM = 2 ** 45;
+
+/** What a table is made of. */
+interface StreamTableParts {
+  readonly memory: HostMemory;
+  readonly records: HostRecords;
+  readonly limits: { readonly streamWindowBytes: number; readonly streamsMax: number };
+  /** Whether more may wait outside of the isolate. */
+  readonly hasRoom: () => boolean;
+  /** Puts a record into the next entry. */
+  readonly send: (letter: string, ...fields: (string | number)[]) => void;
+}
+
+export class StreamTable {
+  #parts: StreamTableParts;
+  /** Bodies of requests, by their invocations' numbers. */
+  #bodies = new InFlight<StreamToGuest>();
+  #toGuest = new InFlight<StreamToGuest>(FIRST_STREAM);
+  // A Map: the numbers are the guest's.
+  #toHost = new Map<number, StreamToHost>();
+  #closed = false;
+
+  constructor(parts: StreamTableParts) {
+    this.#parts = parts;
+  }
+
+  /** The body of a request that was sent with `undefined`. */
+  openBody(id: number, source: ByteSource): GuestStream {
+    const stream = new StreamToGuest(source, this.#parts.limits.streamWindowBytes);
+    this.#bodies.put(id, stream);
+    return this.#guestStream(id, stream, () => this.#bodies.remove(id));
+  }
+
+  /** Nothing comes any more of a request's body that has not come yet: the guest drops what it holds of it. */
+  breakBody(id: number, failure: Failure): void {
+    if (this.#bodies.size > 0 && this.#bodies.remove(id) !== undefined)
+      this.#parts.send(toGuest.broken, id, JSON.stringify(failure));
+  }
+
+  /** @throws {PlatformError} `quota_exceeded`, `host_memory_exceeded`. */
+  open(source: ByteSource): GuestStream {
+    const { streamsMax } = this.#parts.limits;
+    if (this.#toGuest.size >= streamsMax)
+      throw new PlatformError('quota_exceeded', { what: 'One more open stream', limit: streamsMax });
+    this.#parts.memory.reserve(STREAM_BYTES, 'A stream');
+    const stream = new StreamToGuest(source, this.#parts.limits.streamWindowBytes);
+    const id = this.#toGuest.add(stream);
+    return this.#guestStream(id, stream, () => this.#removeStream(id));
+  }
+
+  #removeStream(id: number): StreamToGuest | undefined {
+    const stream = this.#toGuest.remove(id);
+    if (stream !== undefined) this.#parts.memory.release(STREAM_BYTES);
+    return stream;
+  }
+
+  #guestStream(id: number, stream: StreamToGuest, close: () => void): GuestStream {
+    return {
+      id,
+      write: (chunk, transfer = false) => {
+        if (this.#closed) return true;
+        if (stream.diversion !== null) return stream.diversion.write(chunk, transfer);
+        const { records, send, hasRoom } = this.#parts;
+        send(toGuest.chunk, id, transfer ? records.transferredPart(chunk) : records.part(chunk));
+        const isOpen = stream.sent(chunk.byteLength);
+        return hasRoom() ? isOpen : stream.pause();
+      },
+      end: () => {
+        close();
+        this.#parts.send(toGuest.end, id);
+      },
+      break: (failure) => {
+        close();
+        this.#parts.send(toGuest.broken, id, JSON.stringify(failure));
+      },
+    };
+  }
+
+  /** Directs the bytes of a stream out of the guest. */
+  receive(id: number, sink: ByteSink): StreamToHost {
+    // A guest that uses a number twice must leave nobody waiting.
+    this.#toHost.get(id)?.sink.destroy('stream number used again');
+    const stream = new StreamToHost(sink, this.#parts.limits.streamWindowBytes, (bytes) =>
+      this.#parts.send(toGuest.credit, id, bytes),
+    );
+    this.#toHost.set(id, stream);
+    return stream;
+  }
+
+  /** Whether a stream from the guest is still open. */
+  isReceiving(id: number): boolean {
+    return this.#toHost.has(id);
+  }
+
+  /** Nobody wants the rest of a stream from the guest. */
+  cancel(id: number): void {
+    if (this.#toHost.delete(id)) this.#parts.send(toGuest.cancel, id);
+  }
+
+  /** Reads the fields of a record about a stream; false for any other. */
+  read(letter: string, reader: RecordReader): boolean {
+    switch (letter) {
+      case toHost.chunk: {
+        const id = reader.number();
+        const chunk = reader.part(reader.field()) as Part;
+        this.#toHost.get(id)?.chunk(chunk);
+        break;
+      }
+      case toHost.end:
+        this.#takeStream(reader.number())?.sink.end();
+        break;
+      case toHost.broken: {
+        const id = reader.number();
+        const failure = reader.json() as Failure;
+        this.#takeStream(id)?.sink.destroy(failure.message);
+        break;
+      }
+      case toHost.credit: {
+        const id = reader.number();
+        const bytes = reader.number();
+        (this.#bodies.get(id) ?? this.#toGuest.get(id))?.credit(bytes);
+        break;
+      }
+      case toHost.cancel: {
+        const id = reader.number();
+        (this.#bodies.remove(id) ?? this.#removeStream(id))?.source.cancel();
+        break;
+      }
+      case toHost.splice: {
+        const id = reader.number();
+        const to = reader.number();
+        this.#splice(id, to);
+        break;
+      }
+      case toHost.handOver:
+        reader.number();
+        this.#toHost.get(reader.number())?.diversion?.handOver();
+        break;
+      default:
+        return false;
+    }
+    return true;
+  }
+
+  #takeStream(id: number): StreamToHost | undefined {
+    const stream = this.#toHost.get(id);
+    this.#toHost.delete(id);
+    return stream;
+  }
+
+  /**
+   * A stream into the guest goes on to one out of it without coming in; without an answer the guest passes it on by
+   * itself.
+   */
+  #splice(id: number, to: number): void {
+    const from = this.#bodies.get(id) ?? this.#toGuest.get(id);
+    const stream = this.#toHost.get(to);
+    if (from === undefined || stream === undefined || from.diversion !== null || stream.diversion !== null) return;
+    void new Diversion(from, stream, () => this.#toHost.get(to) === stream);
+    this.#parts.send(toGuest.spliced, id);
+  }
+
+  /** The isolate is gone. */
+  close(): void {
+    this.#closed = true;
+    for (const stream of [...this.#bodies.values(), ...this.#toGuest.values()]) stream.source.cancel();
+    this.#parts.memory.release(this.#toGuest.size * STREAM_BYTES);
+    this.#bodies = new InFlight();
+    this.#toGuest = new InFlight(FIRST_STREAM);
+    for (const stream of this.#toHost.values()) stream.sink.destroy('isolate disposed');
+    this.#toHost.clear();
+  }
+}
