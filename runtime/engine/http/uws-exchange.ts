@@ -9,6 +9,7 @@ import { hasBody, headerIn, type HeadCache, type ResponseHead } from './header-b
 import type { BodySink, Exchange, ListenerOptions } from './listener.ts';
 import type { ClientAddresses, UwsAddressed } from './uws-address.ts';
 import type { CorkHolder } from './uws-cork.ts';
+import { UwsRequestBody, type UwsBodyExchange } from './uws-request-body.ts';
 import { UwsWire, type UwsSocketOwner } from './uws-socket.ts';
 import { latin1, utf8 } from './uws-text.ts';
 
@@ -51,10 +52,6 @@ export interface UwsListenerState {
   readonly waitingBytesMax: number;
 }
 
-/** After which a socket that is paused while its client is slow reads again. */
-const RESUME_MS = 10;
-/** Unread request bodies up to this size are read and dropped, so that the connection can be used again. */
-const DRAIN_BYTES_MAX = 64 * 1024;
 /**
  * Bodies above it go out piece by piece as the client takes them, instead of being copied into the library's buffer.
  */
@@ -70,7 +67,7 @@ const FLUSHING = 2;
 const ENDED = 3;
 const GONE = 4;
 
-export class UwsExchange implements Exchange {
+export class UwsExchange implements Exchange, UwsBodyExchange {
   readonly method: string;
   readonly target: string;
   readonly host: string;
@@ -85,17 +82,8 @@ export class UwsExchange implements Exchange {
   readonly #listener: UwsListenerState;
   readonly #native: UwsResponse;
   #state = OPEN;
-  #sink: BodySink | null = null;
-  /** Body that arrived before it was asked for, or while the reader pauses. */
-  #held: Uint8Array[] | null = null;
-  #readerPauses = false;
-  /** The socket is to be paused in the next turn. */
-  #isPausing = false;
-  /** The library reads no more from it. */
-  #isPaused = false;
-  #bodyEnded: boolean;
-  #endTold = false;
-  #receivedBytes = 0;
+  /** Null without one. */
+  readonly #body: UwsRequestBody | null;
   #closes = false;
   #clientCloses = false;
   #remoteAddress: string | null = null;
@@ -126,7 +114,8 @@ export class UwsExchange implements Exchange {
     this.host = host;
     this.headerBlock = headerBlock;
     this.bodyBytes = bodyBytes;
-    this.#bodyEnded = bodyBytes === 0;
+    this.#body =
+      bodyBytes === 0 ? null : new UwsRequestBody(this, native, bodyBytes, listener.options.limits.bodyBytesMax);
     this.#listener = listener;
     this.#native = native;
     listener.running++;
@@ -139,7 +128,8 @@ export class UwsExchange implements Exchange {
   attach(): void {
     if (this.#state >= ENDED) return;
     this.#native.onAborted(() => this.#aborted());
-    if (this.bodyBytes !== 0) this.#native.onData((chunk, isLast) => this.#receive(chunk, isLast));
+    const body = this.#body;
+    if (body !== null) this.#native.onData((chunk, isLast) => body.receive(chunk, isLast));
   }
 
   get remoteAddress(): string {
@@ -151,106 +141,42 @@ export class UwsExchange implements Exchange {
   }
 
   readBody(sink: BodySink): void {
-    if (this.#state >= FLUSHING || this.#sink !== null) return;
-    this.#sink = sink;
-    this.#feed();
+    if (this.#state >= FLUSHING) return;
+    if (this.#body === null) sink.end();
+    else this.#body.read(sink);
   }
 
   resumeBody(): void {
-    if (this.#state >= FLUSHING || this.#sink === null || !this.#readerPauses) return;
-    this.#readerPauses = false;
-    this.#feed();
+    if (this.#state < FLUSHING) this.#body?.resume();
   }
 
-  /** Hands on what is held, then lets the socket read again. */
-  #feed(): void {
-    while (this.#held !== null && !this.#readerPauses && this.#state < FLUSHING) {
-      const bytes = this.#held.shift();
-      if (bytes === undefined) {
-        this.#held = null;
-        if (!this.#bodyEnded) this.#resumeReading();
-        break;
-      }
-      if (!this.#sink!.chunk(bytes)) this.#readerPauses = true;
-    }
-    if (this.#bodyEnded && this.#held === null && !this.#endTold && this.#state < FLUSHING) {
-      this.#endTold = true;
-      this.#sink!.end();
-    } else if (this.#readerPauses && this.#held === null && !this.#bodyEnded) {
-      this.#hold();
-    }
+  /** For its body. */
+  get isAnswered(): boolean {
+    return this.#state >= FLUSHING;
   }
 
-  #hold(): void {
-    this.#held = [];
-    this.#pauseSoon();
+  /** For its body. */
+  get isOver(): boolean {
+    return this.#state >= ENDED;
   }
 
-  /**
-   * Lets the socket read no more, and not in the library's own callback: what is written there goes out when it
-   * returns. A paused socket whose client is slow is not always told that it may write again, so it resumes now and
-   * then.
-   */
-  #pauseSoon(): void {
-    if (this.#isPausing) return;
-    this.#isPausing = true;
-    setImmediate(() => {
-      this.#isPausing = false;
-      if (!this.#isHolding()) return;
-      this.#native.pause();
-      this.#isPaused = true;
-      if (this.#waits) setTimeout(() => this.#isHolding() && this.#waits && this.#resumeReading(), RESUME_MS);
-    });
+  /** For its body. */
+  get waitsForClient(): boolean {
+    return this.#waits;
   }
 
-  /** A socket that is not paused must not be resumed: it would read no more. */
-  #resumeReading(): void {
-    if (!this.#isPaused) return;
-    this.#isPaused = false;
-    this.#native.resume();
-  }
-
-  #isHolding(): boolean {
-    return this.#held !== null && !this.#bodyEnded && this.#state < ENDED;
-  }
-
-  #receive(chunk: ArrayBuffer, isLast: boolean): void {
-    this.#bodyEnded = isLast;
-    if (this.#state >= FLUSHING) return;
-    this.#receivedBytes += chunk.byteLength;
-    const limit = this.#listener.options.limits.bodyBytesMax;
-    if (this.#receivedBytes > limit) {
-      const abort = this.onAbort;
-      if (this.#state === OPEN) this.refuse('body_too_large', { limit });
-      else this.destroy();
-      abort?.();
-      return;
-    }
-    // The library detaches the buffer when this call returns.
-    const bytes = chunk.byteLength > 0 ? new Uint8Array(chunk.slice(0)) : null;
-    if (this.#held === null && (this.#sink === null || this.#readerPauses)) {
-      if (isLast) this.#held = [];
-      else this.#hold();
-    }
-    if (this.#held !== null) {
-      if (bytes !== null) this.#held.push(bytes);
-      if (this.#sink !== null && !this.#readerPauses) this.#feed();
-      else if (!isLast) this.#pauseSoon();
-      return;
-    }
-    if (bytes !== null && !this.#sink!.chunk(bytes)) {
-      this.#readerPauses = true;
-      this.#held = [];
-      if (!isLast) this.#pauseSoon();
-      return;
-    }
-    if (isLast && this.#state < FLUSHING) this.#feed();
+  /** For its body. */
+  bodyTooLarge(limit: number): void {
+    const abort = this.onAbort;
+    if (this.#state === OPEN) this.refuse('body_too_large', { limit });
+    else this.destroy();
+    abort?.();
   }
 
   send(status: number, headerBlock: string, body: string | Uint8Array | null, transfer = false): void {
     if (this.#state !== OPEN) return;
     const head = this.#checkedHead(status, headerBlock);
-    if (this.#unreadIsMuch() || this.#listener.draining) this.#closes = true;
+    if (this.#body?.unreadIsMuch === true || this.#listener.draining) this.#closes = true;
     if (this.#listener.accepting === this) this.#writeWhole(status, head, body, transfer);
     else this.#native.cork(() => this.#writeWhole(status, head, body, transfer));
   }
@@ -459,11 +385,6 @@ export class UwsExchange implements Exchange {
     return true;
   }
 
-  #unreadIsMuch(): boolean {
-    if (this.#bodyEnded) return false;
-    return this.bodyBytes < 0 || this.bodyBytes - this.#receivedBytes > DRAIN_BYTES_MAX;
-  }
-
   #aborted(): void {
     const before = this.#state;
     if (before >= ENDED) return;
@@ -473,9 +394,7 @@ export class UwsExchange implements Exchange {
 
   #finish(state: number): void {
     if (this.#state >= ENDED) return;
-    // A paused socket would not read the next request either.
-    if (state === ENDED && !this.#bodyEnded) this.#resumeReading();
-    this.#held = null;
+    this.#body?.drop(state === ENDED);
     this.#state = state;
     if (this.#unsent !== null) this.#unsent.bytes = 0;
     if (this.#transferred !== null) giveBack(this.#transferred);
