@@ -1,14 +1,14 @@
 // The load of events.bench.ts on bare SQL: rows inserted by the hundred, claimed by tens with SKIP LOCKED and a lease,
 // and deleted, over one embedded Postgres of the settings that the platform's has. One process, no worker, no isolates.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { openPostgres } from '../postgres/connection.ts';
 import { startEmbeddedPostgres } from '../postgres/embedded.ts';
+import { temporaryFolder } from './endings.ts';
 import { cpuMs } from './load.ts';
 
 /** A round of so many messages: how long it took, and CPU of this process and the server. */
-export interface BareQueue {
+interface BareQueue {
   measure(count: number): Promise<{ readonly wallMs: number; readonly cpuMs: number }>;
   stop(): Promise<void>;
 }
@@ -19,7 +19,7 @@ const claimedTogether = 10;
 const workers = 8;
 
 export async function startBareQueue(): Promise<BareQueue> {
-  const folder = mkdtempSync(path.join(tmpdir(), 'platform-bench-'));
+  const folder = temporaryFolder();
   const postgres = await startEmbeddedPostgres({ folder: path.join(folder, 'postgres') });
   const sql = openPostgres({ url: postgres.url, name: 'bench', connectionsMax: workers + 1 });
   await sql.all(

@@ -1,11 +1,11 @@
 // What the benches of bindings compare: our handler in production (supervisor, engine, broker, embedded Postgres,
 // database service), `platform dev`, and miniflare; each with its data on disk, and all its processes below one that
 // can be asked for its CPU time.
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { nodeFlags } from '../core/node-flags.mjs';
-import { get, notInstalled, publishFolder, startServer, type Server } from './servers.ts';
+import { temporaryFolder } from './endings.ts';
+import { notInstalled, publishFolder, startServer, type Server } from './servers.ts';
 
 const here = import.meta.dirname;
 const root = path.join(here, '..');
@@ -39,13 +39,12 @@ export async function startProduction(name: string, worker = 'bindings', databas
 
 /** `platform dev` over SQLite files. */
 export async function startDevelopment(name: string): Promise<Server> {
-  const folder = mkdtempSync(path.join(tmpdir(), 'platform-bench-'));
-  mkdirSync(path.join(folder, 'src'));
-  writeFileSync(
-    path.join(folder, 'src/index.js'),
-    `export { default } from ${JSON.stringify(path.join(here, 'workers/bindings.js'))};\n`,
-  );
-  writeFileSync(path.join(folder, 'platform.yaml'), `main: src/index.js\n${declared}`);
+  const folder = temporaryFolder();
+  // A build reads nothing outside of its project.
+  for (const file of ['bindings.js', 'binding-operations.js']) {
+    cpSync(path.join(here, 'workers', file), path.join(folder, file));
+  }
+  writeFileSync(path.join(folder, 'platform.yaml'), `main: bindings.js\n${declared}`);
   const server = await startServer(name, 'localhost', '/up', (port) => ({
     words: [process.execPath, path.join(root, 'cli/run.mjs'), 'dev', '-p', String(port), '-h', '127.0.0.1'],
     environment: unbounded,
@@ -56,17 +55,9 @@ export async function startDevelopment(name: string): Promise<Server> {
 
 export async function startMiniflare(name: string): Promise<Server | string> {
   if (!existsSync(path.join(here, 'node_modules/miniflare'))) return notInstalled;
-  const folder = mkdtempSync(path.join(tmpdir(), 'platform-bench-'));
+  const folder = temporaryFolder();
   const server = await startServer(name, 'localhost', '/up', (port) => ({
     words: [process.execPath, path.join(here, 'peers/miniflare.mjs'), folder, String(port)],
   }));
   return { ...server, stop: () => server.stop().then(() => rmSync(folder, { recursive: true, force: true })) };
-}
-
-/** Asks a platform's worker. @throws {Error} with what it answered instead. */
-export async function ask(server: Server, target: string): Promise<string> {
-  const { status, body } = await get(new URL(target, server.url).href, server.host);
-  if (status !== 200)
-    throw new Error(`${server.name} answers ${target} with ${status}: ${body.toString().slice(0, 300)}`);
-  return body.toString();
 }

@@ -2,12 +2,11 @@
 // that take part (engine, supervisor, broker, Postgres, database service; node and workerd of miniflare) and latency.
 // `npm run bench bindings`
 import { setTimeout as delay } from 'node:timers/promises';
-import { ask, startDevelopment, startMiniflare, startProduction } from './bindings-platforms.ts';
-import { cpuMs } from './load.ts';
-import type { Server } from './servers.ts';
-import { digits, formatTable, machineLine, median } from './statistics.ts';
+import { startDevelopment, startMiniflare, startProduction } from './bindings-platforms.ts';
+import { cpuMs, rounds } from './load.ts';
+import { ask, type Server } from './servers.ts';
+import { digits, formatTable, median } from './statistics.ts';
 
-const rounds = Number(process.env['BENCH_ROUNDS'] ?? 5);
 const seconds = Number(process.env['BENCH_SECONDS'] ?? 1);
 const picked = process.env['BENCH_OPERATIONS']?.split(',');
 const peer = 'miniflare';
@@ -47,8 +46,8 @@ for (const start of [
     await ask(server, '/prepare');
   }
 }
-process.stdout.write(`${machineLine()}
-handler: supervisor, one engine over node:http, broker; db: SQLite behind the database service (WAL, synchronous=NORMAL), fs: files on disk, all else: embedded Postgres 18, synchronous_commit=on
+process.stdout
+  .write(`handler: supervisor, one engine over node:http, broker; db: SQLite behind the database service (WAL, synchronous=NORMAL), fs: files on disk, all else: embedded Postgres 18, synchronous_commit=on
 platform dev: db and state and queues and workflows: SQLite files (state, queues, workflows: synchronous=FULL), fs: files on disk
 ${peer}: its defaults with a persistence folder; queues lie in memory
 Medians of ${rounds} rounds of about ${seconds} s, in turn. CPU of all processes; latency of one operation while ${lanes.join(' or ')} go on at once.

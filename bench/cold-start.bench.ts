@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { cpuMs, rounds } from './load.ts';
 import { bundleWorker, names, publishCopies, startWorkerLoader, type Bundle } from './deployments.ts';
 import { startEngine, uwsMissing, type Server } from './servers.ts';
-import { digits, formatTable, machineLine, median, percentile } from './statistics.ts';
+import { digits, formatTable, median, percentile } from './statistics.ts';
 import { tally, visit } from './visits.ts';
 
 const warmUps = 20;
@@ -20,7 +20,7 @@ const head = ['p50 ms', 'p99 ms', 'worst ms', 'CPU ms', 'warm p50 ms'];
 const aims: Readonly<Record<string, readonly [number, number?]>> = { hello: [2.5, 6], 'hono-zod': [10] };
 
 process.stdout.write(
-  `${machineLine()}\nfirst requests, ${firsts} a round, one every ${everyMs} ms; medians of ${rounds} rounds, in turn`,
+  `first requests, ${firsts} a round, one every ${everyMs} ms; medians of ${rounds} rounds, in turn`,
 );
 process.stdout.write(`; about ${rounds * 2 * (3 * 8 + (2 * settleMs) / 1000)} s\n`);
 for (const name of Object.keys(aims)) await measure(await bundleWorker(name));

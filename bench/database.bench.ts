@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs';
 import { noStores } from '../runtime/engine/bindings/bindings.ts';
 import { startDatabases } from '../test/setup/databases.ts';
 import { startHandler } from '../test/setup/handler.ts';
-import { formatTable, machineLine, median } from './statistics.ts';
+import { rounds } from './load.ts';
+import { formatTable, median } from './statistics.ts';
 
-const rounds = Number(process.env['BENCH_ROUNDS'] ?? 5);
 /** CPU us an operation of miniflare's D1 took on two cores like these: what the aim, a fifth, is of. */
 const peer: Readonly<Record<string, number>> = { select: 448, insert: 477, batch: 755 };
 
@@ -26,7 +26,7 @@ export default {
 };`;
 
 process.stdout.write(
-  `${machineLine()}\nThe engine with 1 isolate, the database service with 2 shards, WAL, synchronous=NORMAL; medians of ${rounds} rounds\n\n`,
+  `The engine with 1 isolate, the database service with 2 shards, WAL, synchronous=NORMAL; medians of ${rounds} rounds\n\n`,
 );
 const databases = await startDatabases({}, { shards: 2 });
 const handler = await startHandler(

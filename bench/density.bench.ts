@@ -7,7 +7,7 @@ import { createSeededRandom } from '../test/setup/seeded-random.ts';
 import { residentBytes } from './load.ts';
 import { bundleWorker, names, publishCopies, startWorkerLoader, type Bundle } from './deployments.ts';
 import { startEngine, type Server } from './servers.ts';
-import { digits, formatTable, machineLine, percentile } from './statistics.ts';
+import { digits, formatTable, percentile } from './statistics.ts';
 import { tally, visit } from './visits.ts';
 
 const warmUps = 20;
@@ -19,7 +19,7 @@ const atATime = 4;
 const [lookMs, lookMsMax] = [5000, 60_000];
 const aimMb: Readonly<Record<string, number>> = { hello: 1.5, 'hono-zod': 4 };
 
-process.stdout.write(`${machineLine()}\nabout ${Math.round(live * 0.06 + deployments * 0.02)} s\n\n`);
+process.stdout.write(`about ${Math.round(live * 0.06 + deployments * 0.02)} s\n\n`);
 const rows: (string | number)[][] = [];
 for (const name of Object.keys(aimMb)) rows.push(...(await idleMemory(await bundleWorker(name))));
 process.stdout.write(`${formatTable([`${live} live, idle`, 'MB each', 'aim', 'MB in all'], rows)}\n\n`);

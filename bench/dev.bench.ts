@@ -3,26 +3,25 @@
 // ms and 50 ms.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pack } from '../cli/tasks/pack.ts';
 import { root, runProgram } from '../cli/tasks/processes.ts';
 import { freePort } from '../test/setup/free-port.ts';
-import { formatTable, machineLine, median } from './statistics.ts';
+import { temporaryFolder } from './endings.ts';
+import { formatTable, median } from './statistics.ts';
 
 const starts = 5;
 const edits = 10;
 const pollMs = 1;
 const waitMsMax = 20_000;
 
-const folder = mkdtempSync(path.join(tmpdir(), 'platform-bench-dev-'));
+const folder = temporaryFolder('platform-bench-dev-');
 const app = path.join(folder, 'app');
 const agent = new Agent({ keepAlive: true });
 try {
-  process.stdout.write(`${machineLine()}\n`);
   await install();
   // The first start of all builds the guest's snapshot; a user meets it once.
   const first = await firstAnswerMs();

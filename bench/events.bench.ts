@@ -2,12 +2,11 @@
 // costs, how late timers are. All processes counted. `npm run bench events`
 import { setTimeout as delay } from 'node:timers/promises';
 import { startBareQueue } from './bare-queue.ts';
-import { ask, startProduction } from './bindings-platforms.ts';
-import { cpuMs } from './load.ts';
-import type { Server } from './servers.ts';
-import { digits, formatTable, machineLine, median, percentile } from './statistics.ts';
+import { startProduction } from './bindings-platforms.ts';
+import { cpuMs, rounds } from './load.ts';
+import { ask, type Server } from './servers.ts';
+import { digits, formatTable, median, percentile } from './statistics.ts';
 
-const rounds = Number(process.env['BENCH_ROUNDS'] ?? 5);
 const messages = 5000;
 const timers = 300;
 const timersMs = 3000;
@@ -18,8 +17,8 @@ interface Reading {
   readonly cpuMs: number;
 }
 
-process.stdout.write(`${machineLine()}
-Embedded Postgres 18, synchronous_commit=on; the handler with supervisor, one engine and broker. Medians of ${rounds} rounds, in turn.
+process.stdout
+  .write(`Embedded Postgres 18, synchronous_commit=on; the handler with supervisor, one engine and broker. Medians of ${rounds} rounds, in turn.
 
 `);
 const bare = await startBareQueue();

@@ -1,13 +1,13 @@
 // A validated request through packages/worker beside bare `fetch` and Hono with zod, inside an isolate of the real
 // engine; and how long a chain of 500 routes takes the type checker. `npm run bench framework`
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { manyRoutes } from '../test/unit/packages/worker/many-routes.ts';
+import { temporaryFolder } from './endings.ts';
 import { loadInTurn, missingWrk, seconds } from './load.ts';
-import { get, publishFolder, startEngine, type Server } from './servers.ts';
-import { formatTable, machineLine } from './statistics.ts';
+import { ask, cpuLimitOff, publishFolder, startEngine, type Server } from './servers.ts';
+import { formatTable } from './statistics.ts';
 
 const root = path.join(import.meta.dirname, '..');
 const loopMs = 20;
@@ -29,20 +29,15 @@ const apps: readonly (readonly [key: string, name: string])[] = [
 const folder = await publishFolder(path.join(root, 'bench/workers'), 'main: framework.ts\n', ['framework']);
 let server: Server | null = null;
 try {
-  const cpuLimitOff = {
-    WORKER_CPU_LIMIT_MS_FREE: '0',
-    WORKER_CPU_LIMIT_MS_PRO: '0',
-    WORKER_CPU_LIMIT_MS_ENTERPRISE: '0',
-  };
   server = await startEngine('ours', folder, 'node', 'framework', '/users/7', cpuLimitOff);
   process.stdout.write(
-    `${machineLine()}\nmicroseconds of a request inside the isolate; the best of ${rounds} rounds of ${loopMs} ms, in turn\n\n`,
+    `microseconds of a request inside the isolate; the best of ${rounds} rounds of ${loopMs} ms, in turn\n\n`,
   );
   const readings = new Map<string, number[]>();
   for (let round = -3; round < rounds; round++) {
     for (const route of ['get', 'post'])
       for (const [key] of apps) {
-        const { ns } = await ask(server, key, route);
+        const { ns } = await loop(server, key, route);
         if (round >= 0) readings.set(`${key} ${route}`, [...(readings.get(`${key} ${route}`) ?? []), ns / 1000]);
       }
   }
@@ -101,16 +96,16 @@ async function measureWhole(target: Server): Promise<void> {
   );
 }
 
-async function ask(target: Server, app: string, route: string): Promise<{ readonly ns: number }> {
-  const { status, body } = await get(new URL(`/?app=${app}&route=${route}&ms=${loopMs}`, target.url).href, target.host);
-  if (status !== 200) throw new Error(`${app} answers ${status}: ${body.toString().slice(0, 300)}`);
-  const answer = JSON.parse(body.toString()) as { ns: number; sample: string };
+/** One round of an app's loop. @throws {Error} when it answers something else. */
+async function loop(target: Server, app: string, route: string): Promise<{ readonly ns: number }> {
+  const text = await ask(target, `/?app=${app}&route=${route}&ms=${loopMs}`);
+  const answer = JSON.parse(text) as { ns: number; sample: string };
   if (!answer.sample.includes('"name":"Ada"')) throw new Error(`${app} answers ${answer.sample}`);
   return answer;
 }
 
 function typeCheckSeconds(): { readonly cpu: number; readonly wall: number } {
-  const project = mkdtempSync(path.join(tmpdir(), 'platform-bench-types-'));
+  const project = temporaryFolder('platform-bench-types-');
   try {
     mkdirSync(path.join(project, 'node_modules/@platform-run'), { recursive: true });
     symlinkSync(path.join(root, 'packages/worker'), path.join(project, 'node_modules/@platform-run/worker'));

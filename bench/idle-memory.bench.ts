@@ -1,24 +1,26 @@
-// `npm run bench memory`: what `npm start` with the examples holds while nothing is asked of it, by process, the first
-// time and every other. Proportional set size: what processes share counts once over all of them. Linux only.
+// `npm run bench idle-memory`: what `npm start` with the examples holds while nothing is asked of it, by process, the
+// first time and every other. Proportional set size: what processes share counts once over all of them. Linux only.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { readFileSync, rmSync } from 'node:fs';
+import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
+import { temporaryFolder } from './endings.ts';
+import { processTree } from './load.ts';
+import { formatTable } from './statistics.ts';
 
 /** Idle isolates are trimmed three seconds after their last request, and what was compiled is written. */
-const SETTLE_MS = 15_000;
-const TOTAL_MB_MAX = 450;
+const settleMs = 15_000;
+const totalMbMax = 450;
 
-const root = join(import.meta.dirname, '..');
-const folder = mkdtempSync(join(tmpdir(), 'platform-bench-'));
+const root = path.join(import.meta.dirname, '..');
+const folder = temporaryFolder();
 const environment = {
   ...process.env,
   FS_PATH: folder,
   PLATFORM_HOME: folder,
-  PLATFORM_CACHE_DIR: join(folder, 'cache'),
+  PLATFORM_CACHE_DIR: path.join(folder, 'cache'),
   HANDLER_PORT: process.env['HANDLER_PORT'] ?? '4391',
   HANDLER_PRIVATE_PORT: '0',
   NO_COLOR: '1',
@@ -34,10 +36,10 @@ async function measure(): Promise<Map<string, Row>> {
   const npm = spawn('npm', ['start'], { cwd: root, env: environment, stdio: ['ignore', 'pipe', 'inherit'] });
   try {
     for await (const line of createInterface({ input: npm.stdout })) if (line.startsWith('Ctrl-C')) break;
-    await delay(SETTLE_MS);
+    await delay(settleMs);
     const rows = new Map<string, Row>();
     const together = { count: 0, megabytes: 0 };
-    for (const pid of processesBelow(npm.pid!)) {
+    for (const pid of processTree(npm.pid!)) {
       const name = nameOf(pid);
       const row = rows.get(name) ?? { count: 0, megabytes: 0 };
       const megabytes = pssOf(pid);
@@ -58,35 +60,17 @@ try {
   // What Node compiles of the sources is kept for the next start.
   const first = await measure();
   const again = await measure();
-  console.log(
-    `${'MB, proportional'.padEnd(28)}${'processes'.padStart(10)}${'first start'.padStart(13)}${'every other'.padStart(13)}`,
-  );
-  for (const [name, { count, megabytes }] of again) {
-    const before = first.get(name)?.megabytes ?? 0;
-    console.log(
-      `${name.padEnd(28)}${String(count).padStart(10)}${before.toFixed(1).padStart(13)}${megabytes.toFixed(1).padStart(13)}`,
-    );
-  }
+  const rows = [...again].map(([name, { count, megabytes }]) => [
+    name,
+    count,
+    first.get(name)?.megabytes ?? 0,
+    megabytes,
+  ]);
+  process.stdout.write(`${formatTable(['MB, proportional', 'processes', 'first start', 'every other'], rows)}\n`);
   const total = again.get('together')!.megabytes;
-  if (total > TOTAL_MB_MAX) console.log(`missed: more than ${TOTAL_MB_MAX} MB`);
+  if (total > totalMbMax) process.stdout.write(`  together: aim at most ${totalMbMax}, missed\n`);
 } finally {
   rmSync(folder, { recursive: true, force: true });
-}
-
-/** A process and all that it started, and they. */
-function processesBelow(pid: number): number[] {
-  const parents = new Map<number, number>();
-  for (const name of readdirSync('/proc')) {
-    if (!/^\d+$/.test(name)) continue;
-    try {
-      parents.set(Number(name), Number(readFileSync(`/proc/${name}/stat`, 'latin1').split(') ')[1]!.split(' ')[1]));
-    } catch {
-      // It has ended.
-    }
-  }
-  const found = [pid];
-  for (const parent of found) for (const [each, of] of parents) if (of === parent) found.push(each);
-  return found;
 }
 
 function pssOf(pid: number): number {
@@ -105,6 +89,6 @@ function nameOf(pid: number): string {
   const script = words.slice(1).find((word) => /\.(?:m?[jt]s)$/.test(word) || word === 'start');
   if (/(?:^|\/)postgres/.test(words[0] ?? '')) return 'postgres';
   return script === undefined
-    ? words.join(' ').slice(0, 40) || basename(String(pid))
+    ? words.join(' ').slice(0, 40) || String(pid)
     : script.replace(`${root}/`, '').split('/').slice(-2).join('/');
 }

@@ -1,7 +1,7 @@
 // What an isolate costs: the time to make one, the snapshot, the memory of an idle one, and the first request to a
 // deployment that nothing has touched before. `npm run bench isolate`.
 import { rmSync } from 'node:fs';
-import { Agent, request } from 'node:http';
+import { Agent } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import ivm from 'isolated-vm';
 import { defaultLimits } from '../core/limits.ts';
@@ -11,9 +11,11 @@ import { EngineCounters } from '../runtime/engine/metrics/counters.ts';
 import { loadNative } from '../runtime/engine/isolates/native.ts';
 import { cacheFolder } from '../core/process/cache-folder.ts';
 import { loadSnapshot } from '../runtime/engine/isolates/snapshot.ts';
+import { names } from './deployments.ts';
 import { residentBytes } from './load.ts';
 import { publishWorkers, startEngine } from './servers.ts';
-import { formatTable, machineLine, median, percentile } from './statistics.ts';
+import { formatTable, median, percentile } from './statistics.ts';
+import { visitOnce } from './visits.ts';
 
 const starts = 50;
 const warmUps = 20;
@@ -21,7 +23,6 @@ const idle = 200;
 const firsts = 100;
 const firstEveryMs = 20;
 
-process.stdout.write(`${machineLine()}\n\n`);
 await isolateTimes();
 await engineFigures();
 
@@ -72,22 +73,21 @@ async function isolateTimes(): Promise<void> {
 
 /** In a real engine process, over HTTP. */
 async function engineFigures(): Promise<void> {
-  const names = (prefix: string, count: number): string[] => Array.from({ length: count }, (_, i) => `${prefix}${i}`);
   const [warm, live, fresh] = [names('warm', warmUps), names('live', idle), names('fresh', firsts)];
   const folder = await publishWorkers('hello', ['first', ...warm, ...live, ...fresh]);
   const engine = await startEngine('engine', folder, 'node', 'first', '/');
   const agent = new Agent({ keepAlive: true });
   try {
-    for (const name of warm) await get(engine.url, name, agent);
+    for (const name of warm) await visitMs(engine.url, name, agent);
     await delay(500);
     const before = residentBytes(engine.pid);
-    for (const name of live) await get(engine.url, name, agent);
+    for (const name of live) await visitMs(engine.url, name, agent);
     await delay(500);
     const perIsolate = (residentBytes(engine.pid) - before) / idle;
     const times: number[] = [];
     for (const [at, name] of fresh.entries()) {
       const began = performance.now();
-      times.push(await get(engine.url, name, agent));
+      times.push(await visitMs(engine.url, name, agent));
       if (at + 1 < fresh.length) await delay(Math.max(0, firstEveryMs - (performance.now() - began)));
     }
     print([
@@ -110,26 +110,18 @@ async function engineFigures(): Promise<void> {
 async function repeated(url: string, agent: Agent): Promise<number> {
   const times: number[] = [];
   for (let i = 0; i < firsts; i++) {
-    times.push(await get(url, 'first', agent));
+    times.push(await visitMs(url, 'first', agent));
     await delay(firstEveryMs / 4);
   }
   return percentile(times, 0.5);
 }
 
 /** Milliseconds from sending a request to the end of its answer. @throws {Error} when it is not 200. */
-function get(url: string, project: string, agent: Agent): Promise<number> {
+async function visitMs(url: string, project: string, agent: Agent): Promise<number> {
   const began = performance.now();
-  return new Promise((resolve, reject) => {
-    const sent = request(url, { agent, headers: { host: `${project}.localhost` } }, (response) => {
-      response.resume();
-      response.on('end', () => {
-        if (response.statusCode === 200) resolve(performance.now() - began);
-        else reject(new Error(`${project} answered ${response.statusCode}`));
-      });
-    });
-    sent.on('error', reject);
-    sent.end();
-  });
+  const status = await visitOnce(url, project, agent);
+  if (status !== '200') throw new Error(`${project} answered ${status}`);
+  return performance.now() - began;
 }
 
 function print(rows: readonly (readonly [string, number, string])[]): void {

@@ -13,7 +13,7 @@ import {
 import type { Scenario, Server } from './servers.ts';
 
 /** Servers that run, in the order of the table. */
-export interface LineUp {
+interface LineUp {
   readonly servers: Server[];
   /** What is not there and why. */
   readonly left: string[];

@@ -2,10 +2,10 @@
 // answered request, latency, and answers that are not 2xx or 3xx. In turn, so that whatever else the machine does hits
 // all of them.
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { processorTicks } from '../test/setup/processor-ticks.ts';
+import { temporaryFolder } from './endings.ts';
 import { median } from './statistics.ts';
 
 /** A server under load. */
@@ -131,7 +131,7 @@ export async function runWrk(target: Target, load: Load): Promise<Reading> {
     '-H',
     `Host: ${target.host}`,
   ];
-  const folder = load.postBytes === undefined ? null : mkdtempSync(path.join(tmpdir(), 'platform-bench-wrk-'));
+  const folder = load.postBytes === undefined ? null : temporaryFolder('platform-bench-wrk-');
   if (folder !== null) {
     const script = path.join(folder, 'post.lua');
     writeFileSync(
@@ -214,7 +214,7 @@ export function residentBytes(pid: number): number {
 }
 
 /** A process and all that descend from it and live. */
-function processTree(pid: number): number[] {
+export function processTree(pid: number): number[] {
   const parents = new Map<number, number>();
   for (const name of readdirSync('/proc')) {
     const stat = /^\d+$/.test(name) ? readOr(`/proc/${name}/stat`) : '';

@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { defaultLimits } from '../core/limits.ts';
 import type { EventKind } from '../core/event.ts';
 import { startOurs, startWorkerd, type Neighbours } from './neighbours.ts';
-import { formatTable, machineLine, percentile } from './statistics.ts';
+import { formatTable, percentile } from './statistics.ts';
 import { tally, visitOnce } from './visits.ts';
 
 /** What a neighbour does, over and over, so many at a time. */
@@ -81,7 +81,7 @@ function spinningEvent(kind: EventKind, what: string): Attack {
 const words = (process.env['BENCH_NEIGHBOURS'] ?? '').split(',');
 const chosen = attacks.filter(({ name }) => words.some((word) => name.includes(word)));
 const seconds = chosen.reduce((sum, attack) => sum + (attack.seconds + 3) * (attack.isAgainstOwnSite ? 1 : 2), 0);
-process.stdout.write(`${machineLine()}\nsites are asked ${perSecond} times a second; about ${Math.round(seconds)} s\n`);
+process.stdout.write(`sites are asked ${perSecond} times a second; about ${Math.round(seconds)} s\n`);
 for (const attack of chosen) await (attack.isAgainstOwnSite ? besideOwnSite(attack) : besideWorkerd(attack));
 
 async function besideWorkerd(attack: Attack): Promise<void> {

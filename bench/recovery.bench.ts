@@ -1,12 +1,11 @@
 // How long a handler is away when a worker kills its engine, and whether a neighbour notices a worker that spins. Over
 // the real supervisor. `npm run bench recovery`.
 import { startPlatform } from '../test/setup/platform.ts';
-import { formatTable, machineLine, median, percentile } from './statistics.ts';
+import { formatTable, median, percentile } from './statistics.ts';
 
 const kills = 5;
 const spins = 5;
 
-process.stdout.write(`${machineLine()}\n\n`);
 // Each kills once: after that it is served by an engine of its own.
 const killers = Array.from({ length: kills }, (_, index) => `killer${index}`);
 const killer = `export default { fetch(request) { if (new URL(request.url).pathname === '/kill') return new Response(String('x'.repeat(2 ** 28).split('').length)); return new Response('killer'); } };`;

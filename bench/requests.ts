@@ -3,7 +3,7 @@
 import { loadInTurn, missingWrk, plannedSeconds, rounds, seconds, type Load, type Reading } from './load.ts';
 import { startAll } from './line-up.ts';
 import type { Scenario, Server } from './servers.ts';
-import { formatTable, machineLine, digits } from './statistics.ts';
+import { formatTable, digits } from './statistics.ts';
 
 /** A column: its head and the figure. */
 export type Column = readonly [head: string, figure: (reading: Reading) => number];
@@ -27,7 +27,7 @@ export interface Table {
 }
 
 /** A way to measure one round of a server. */
-export type Measure = (server: Server, load: Load) => Promise<Reading>;
+type Measure = (server: Server, load: Load) => Promise<Reading>;
 
 export const cpu: Column = ['CPU us', ({ cpuUs }) => cpuUs];
 export const p99: Column = ['p99 ms', ({ p99Ms }) => p99Ms];
@@ -75,9 +75,7 @@ export async function measureTables(
   const { servers, left, stop } = await startAll(scenario, target, options.check);
   try {
     const planned = plannedSeconds(servers.length, tables.length);
-    process.stdout.write(
-      `${machineLine()}\nCPU time of all processes of a server; medians of ${rounds} rounds of ${seconds} s, in turn`,
-    );
+    process.stdout.write(`CPU time of all processes of a server; medians of ${rounds} rounds of ${seconds} s, in turn`);
     process.stdout.write(`; about ${planned} s\n${left.map((line) => `${line}\n`).join('')}`);
     for (const table of tables) {
       const { measure } = options;

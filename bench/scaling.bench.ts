@@ -10,7 +10,7 @@ import { nodeFlags } from '../core/node-flags.mjs';
 import { startPlatform, type TestPlatform } from '../test/setup/platform.ts';
 import { loadInTurn, missingWrk, rounds, runWrk, seconds, type Reading, type Target } from './load.ts';
 import { startServer, type Server } from './servers.ts';
-import { digits, formatTable, machineLine, median } from './statistics.ts';
+import { digits, formatTable, median } from './statistics.ts';
 
 const connections = 64;
 const code = readFileSync(join(import.meta.dirname, 'workers/hello.js'), 'utf8');
@@ -57,7 +57,7 @@ if (missing !== null) {
   process.exit(1);
 }
 process.stdout.write(
-  `${machineLine()}\nCPU time of supervisor and engines per request at ${connections} connections; medians of ${rounds} rounds of ${seconds} s, in turn\n`,
+  `CPU time of supervisor and engines per request at ${connections} connections; medians of ${rounds} rounds of ${seconds} s, in turn\n`,
 );
 const running = await Promise.all(variants.map(([name, environment]) => start(name, environment)));
 process.stdout.write(`${pinned ? 'each engine is pinned to a core' : 'engines are not pinned: there is no taskset'}\n`);

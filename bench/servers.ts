@@ -23,6 +23,13 @@ export interface Server extends Target {
   stop(): Promise<void>;
 }
 
+/** Settings of an engine whose workers loop for as long as a measurement takes. */
+export const cpuLimitOff: Readonly<Record<string, string>> = {
+  WORKER_CPU_LIMIT_MS_FREE: '0',
+  WORKER_CPU_LIMIT_MS_PRO: '0',
+  WORKER_CPU_LIMIT_MS_ENTERPRISE: '0',
+};
+
 const here = import.meta.dirname;
 const startMsMax = 60_000;
 /** Runs a command with a C library that uWebSockets.js loads under. */
@@ -116,7 +123,7 @@ export function workerdBinary(): string | null {
 }
 
 /** One worker on one socket, nothing else switched on. */
-export function workerdConfig(port: number): string {
+function workerdConfig(port: number): string {
   return `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [(name = "main", worker = (
@@ -212,6 +219,14 @@ async function stopProcess(child: ChildProcess): Promise<void> {
 /** Status of one GET; 0 where nobody answers. */
 export async function status(url: string, host: string): Promise<number> {
   return (await get(url, host)).status;
+}
+
+/** The text of a worker's answer. @throws {Error} with what came instead of it. */
+export async function ask(server: Server, target: string): Promise<string> {
+  const { status, body } = await get(new URL(target, server.url).href, server.host);
+  const text = body.toString();
+  if (status !== 200) throw new Error(`${server.name} answers ${target} with ${status}: ${text.slice(0, 300)}`);
+  return text;
 }
 
 /** One GET on a connection of its own; status 0 where nobody answers. */

@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { missingWrk, parseWrk, residentBytes } from './load.ts';
 import { bundleWorker, names, publishCopies, publishCopy } from './deployments.ts';
 import { get, startEngine, type Server } from './servers.ts';
-import { digits, machineLine, median, slope } from './statistics.ts';
+import { digits, median, slope } from './statistics.ts';
 import { tally, visit } from './visits.ts';
 
 const requests = Number(process.env['BENCH_REQUESTS'] ?? 1e6);
@@ -19,9 +19,7 @@ const settings = { WORKER_ISOLATES_MAX: String(live) };
 
 const missing = missingWrk();
 if (missing === null) {
-  process.stdout.write(
-    `${machineLine()}\nat most ${live} live isolates; about ${Math.round(requests / 3e4 + replacements / 60)} s\n\n`,
-  );
+  process.stdout.write(`at most ${live} live isolates; about ${Math.round(requests / 3e4 + replacements / 60)} s\n\n`);
   await redeployments();
   await replaced();
 } else {

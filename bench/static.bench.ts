@@ -1,9 +1,9 @@
 // A static file of 10 KB: CPU time per request of our engine over both listeners, nginx, Caddy and workerd with a disk
 // service. `npm run bench static`; nginx and Caddy are Debian's packages, and left out where they are not installed.
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { temporaryFolder } from './endings.ts';
 import { loadInTurn, missingWrk, rounds, seconds } from './load.ts';
 import {
   get,
@@ -15,7 +15,7 @@ import {
   workerdBinary,
   type Server,
 } from './servers.ts';
-import { formatTable, machineLine, ratio } from './statistics.ts';
+import { formatTable, ratio } from './statistics.ts';
 
 const fileBytes = 10 * 1024;
 const target = '/file.txt';
@@ -30,7 +30,7 @@ else {
 }
 
 async function measure(): Promise<void> {
-  const folder = mkdtempSync(path.join(tmpdir(), 'platform-bench-static-'));
+  const folder = temporaryFolder('platform-bench-static-');
   const site = path.join(folder, 'site');
   mkdirSync(site);
   writeFileSync(path.join(site, 'file.txt'), 'The quick brown fox, 0123456789. '.repeat(fileBytes).slice(0, fileBytes));
@@ -44,9 +44,7 @@ async function measure(): Promise<void> {
       ['Caddy', (name) => absent('caddy', 'version') ?? startCaddy(name, folder, site)],
       ['workerd', (name) => startWorkerd(name, folder, site)],
     ];
-    process.stdout.write(
-      `${machineLine()}\nCPU time of the server per request; medians of ${rounds} rounds of ${seconds} s, in turn\n`,
-    );
+    process.stdout.write(`CPU time of the server per request; medians of ${rounds} rounds of ${seconds} s, in turn\n`);
     for (const [name, start] of starts) {
       const started = await Promise.resolve(start(name)).catch((error: Error) => error.message);
       if (typeof started === 'string') {

@@ -1,6 +1,4 @@
-// What the scenarios do with their readings: medians, percentiles, tables, ratios, and the line that names the machine.
-// Pure but for `machineLine`.
-import { availableParallelism, cpus, release } from 'node:os';
+// What the scenarios do with their readings: medians, percentiles, tables, ratios. No I/O.
 
 /** The middle of some readings; the mean of the two middle ones of an even number; NaN of none. */
 export function median(readings: readonly number[]): number {
@@ -51,11 +49,4 @@ export function ratio(figures: ReadonlyMap<string, number>, above: string, below
   const a = figures.get(above);
   const b = figures.get(below);
   return a === undefined || b === undefined ? null : `${above} / ${below} = ${digits(a / b)}`;
-}
-
-/** What the figures were measured on: they travel no further. */
-export function machineLine(): string {
-  const model = cpus()[0]?.model.trim() || 'unknown processor';
-  const { node, v8 } = process.versions;
-  return `${availableParallelism()} cores (${model}), Linux ${release()}, Node ${node} (V8 ${v8}), ${new Date().toISOString().slice(0, 10)}`;
 }

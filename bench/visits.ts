@@ -4,7 +4,7 @@ import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** What visits showed. */
-export interface Visits {
+interface Visits {
   /** Milliseconds of those that were answered 200, in the order of sending. */
   readonly times: number[];
   /** What the others got: a status, or why nothing came. */
@@ -15,7 +15,7 @@ export interface Visits {
  * How visits are paced: one every so many milliseconds, each after the answer to the one before it; or so many at a
  * time.
  */
-export type Pace = { readonly everyMs: number } | { readonly atATime: number };
+type Pace = { readonly everyMs: number } | { readonly atATime: number };
 
 /** Visits `<project>.localhost` for each name. @param url of the server; its path and query count. */
 export async function visit(url: string, projects: Iterable<string>, pace: Pace): Promise<Visits> {

@@ -2,8 +2,8 @@
 // engine and in a Node process. `npm run bench web-api`; BENCH_LOOPS picks loops by a part of their name.
 import { rmSync } from 'node:fs';
 import { rounds } from './load.ts';
-import { get, publishWorkers, startEngine, startPeer, type Server } from './servers.ts';
-import { formatTable, machineLine, median } from './statistics.ts';
+import { ask, cpuLimitOff, publishWorkers, startEngine, startPeer, type Server } from './servers.ts';
+import { formatTable, median } from './statistics.ts';
 import { loops } from './workers/web-api-loops.ts';
 
 /** How long one measurement takes at least. */
@@ -15,22 +15,17 @@ const wanted = process.env['BENCH_LOOPS']?.split(',') ?? [''];
 const folder = await publishWorkers('web-api', ['web-api']);
 const servers: Server[] = [];
 try {
-  const cpuLimitOff = {
-    WORKER_CPU_LIMIT_MS_FREE: '0',
-    WORKER_CPU_LIMIT_MS_PRO: '0',
-    WORKER_CPU_LIMIT_MS_ENTERPRISE: '0',
-  };
   servers.push(await startEngine('ours', folder, 'node', 'web-api', '/?loop=0', cpuLimitOff));
   servers.push(await startPeer('Node', process.execPath, ['web-api.mjs'], 'web-api', '/?loop=0'));
   const [ours, node] = servers as [Server, Server];
   process.stdout.write(
-    `${machineLine()}\nns per operation; medians of ${rounds} rounds of ${loopMs} ms, in turn; * = on the request path\n\n`,
+    `ns per operation; medians of ${rounds} rounds of ${loopMs} ms, in turn; * = on the request path\n\n`,
   );
   const rows: (string | number)[][] = [];
   const missed: string[] = [];
   for (const [index, { name, path }] of loops.entries()) {
     if (!wanted.some((part) => name.includes(part))) continue;
-    const [our, their] = [await ask(ours, `loop=${index}`), await ask(node, `loop=${index}`)];
+    const [our, their] = [await loop(ours, `loop=${index}`), await loop(node, `loop=${index}`)];
     if (our.sum !== their.sum)
       throw new Error(`${name}: the loops differ in what they compute, ${our.sum} here and ${their.sum} in Node`);
     const [ourNs, nodeNs] = await inTurn(ours, node, index);
@@ -53,16 +48,14 @@ async function inTurn(ours: Server, node: Server, index: number): Promise<[numbe
   const readings: [number[], number[]] = [[], []];
   for (let round = -2; round < rounds; round++) {
     for (const [at, server] of [ours, node].entries()) {
-      const { ns } = await ask(server, `loop=${index}&ms=${loopMs}`);
+      const { ns } = await loop(server, `loop=${index}&ms=${loopMs}`);
       if (round >= 0) readings[at]!.push(ns);
     }
   }
   return [median(readings[0]), median(readings[1])];
 }
 
-/** One answer of the loops' `answer`. @throws {Error} with what came instead of it. */
-async function ask(server: Server, query: string): Promise<{ readonly ns: number; readonly sum: number }> {
-  const { status, body } = await get(new URL(`/?${query}`, server.url).href, server.host);
-  if (status !== 200) throw new Error(`${server.name} answers ${status} to ${query}: ${body.toString().slice(0, 300)}`);
-  return JSON.parse(body.toString());
+/** One answer of the loops' `answer`. */
+async function loop(server: Server, query: string): Promise<{ readonly ns: number; readonly sum: number }> {
+  return JSON.parse(await ask(server, `/?${query}`));
 }

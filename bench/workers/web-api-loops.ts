@@ -68,7 +68,7 @@ const json = { 'content-type': 'application/json' };
 type Operation = (i: number) => number | Promise<number>;
 
 /** One row of the table. */
-export interface Loop {
+interface Loop {
   readonly name: string;
   readonly path?: boolean;
   operation(): Operation;
