@@ -30,6 +30,11 @@ const steps: readonly Step[] = [
     program: process.execPath,
     args: [...nodeFlags, '--test', '--test-reporter=dot', 'test/tidy.test.ts'],
   },
+  {
+    name: "types in users' projects",
+    program: process.execPath,
+    args: [...nodeFlags, '--test', '--test-reporter=dot', 'test/types/*.test.ts'],
+  },
 ];
 
 export async function run(words: readonly string[]): Promise<number> {

@@ -24,7 +24,7 @@ const all = (ms: number): { free: number; pro: number; enterprise: number } => (
 const busy = ['busy0', 'busy1', 'busy2'];
 const busySite = `export default { fetch() { // NAME
   let x = 1;
-  for (let left = 5_000_000; left > 0; left--) x = (x * 48271) % 2147483647;
+  for (let left = 3_000_000; left > 0; left--) x = (x * 48271) % 2147483647;
   return new Response('done ' + (x > 0));
 } };`;
 
@@ -37,7 +37,7 @@ before(async () => {
   workers['failing'] = `for (;;); ${site}`;
   for (const name of busy) workers[name] = busySite.replace('NAME', name);
   handler = await startHandler(workers, {
-    cpu: { http: all(1000), queue: all(1000), timer: all(2000), cron: all(1000), workflow: all(1000) },
+    cpu: { http: all(1000), queue: all(400), timer: all(1200), cron: all(400), workflow: all(400) },
     startupCpuMs: 200,
     eventIsolateIdleMs: 200,
   });

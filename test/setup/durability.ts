@@ -1,4 +1,4 @@
-// Rounds of kill -9 under load, for test/integration/durability.test.ts: queue, workflow, timer, state and database are
+// Rounds of kill -9 under load, for test/durability/kill-9.test.ts: queue, workflow, timer, state and database are
 // used at once while engines, Postgres, the broker and the database service die, and every acknowledgement is held
 // against what came of it.
 import type { SupervisorState } from '#runtime/supervisor/private-port/state.ts';

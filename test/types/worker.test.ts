@@ -6,9 +6,9 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { manyRoutes } from './many-routes.ts';
+import { manyRoutes } from '#test/unit/packages/worker/many-routes.ts';
 
-const root = path.resolve(import.meta.dirname, '../../../..');
+const root = path.resolve(import.meta.dirname, '../..');
 
 const imports = `
 import { auth, cors, HttpError, logger, middleware, platform, rateLimit } from '@platform-run/worker';

@@ -10,7 +10,7 @@ import { environmentTypes } from '#core/config/environment-types.ts';
 import { parseProjectConfig } from '#core/config/project-config.ts';
 import { addToTsconfig } from '#core/config/tsconfig.ts';
 
-const root = path.resolve(import.meta.dirname, '../../..');
+const root = path.resolve(import.meta.dirname, '../..');
 
 const yaml = `
 db: { DB: users }

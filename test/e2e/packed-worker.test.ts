@@ -10,7 +10,7 @@ import { after, before, test } from 'node:test';
 import { rolldown } from 'rolldown';
 import { emitPackage } from '#cli/tasks/pack.ts';
 
-const root = path.resolve(import.meta.dirname, '../../../..');
+const root = path.resolve(import.meta.dirname, '../..');
 let folder: string;
 let installed: string;
 

@@ -1,0 +1,80 @@
+// Runs test files with node:test, the longest first: how long each took last time is in node_modules/.cache, and where
+// that is not known folder and size decide. Started by test.ts: `--test-concurrency=N`, `--test-reporter=NAME`, files.
+import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { run } from 'node:test';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import * as reporters from 'node:test/reporters';
+import { root } from './processes.ts';
+
+/** No test waits for ever. Not a forced exit: a file that is made to exit loses what it had not said of its tests. */
+const timeoutMs = 180_000;
+const place = path.join(root, 'node_modules/.cache/test-durations.json');
+
+type Durations = Readonly<Record<string, number>>;
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main(process.argv.slice(2));
+
+async function main(words: readonly string[]): Promise<void> {
+  const option = (name: string): string | undefined =>
+    words.findLast((word) => word.startsWith(`--${name}=`))?.slice(name.length + 3);
+  const known = readDurations();
+  const took: Record<string, number> = {};
+  const stream = run({
+    files: longestFirst(
+      words.filter((word) => !word.startsWith('--')),
+      known,
+      (file) => statSync(path.join(root, file)).size,
+    ).map((file) => path.join(root, file)),
+    cwd: root,
+    concurrency: Number(option('test-concurrency') ?? 1),
+    timeout: timeoutMs,
+    // One Postgres for the whole run, where a file wants it. The types do not know it yet.
+    ...({ globalSetupPath: path.join(root, 'test/setup/global.ts') } as object),
+  });
+  stream.on('test:summary', ({ file, success, duration_ms: ms }) => {
+    if (file !== undefined) took[path.relative(root, file)] = Math.round(ms);
+    else if (!success) process.exitCode = 1;
+  });
+  stream.once('end', () => writeDurations({ ...known, ...took }));
+  const reporter = await loadReporter(option('test-reporter') ?? 'spec');
+  stream.compose(reporter).pipe(process.stdout);
+}
+
+/** Test files in the order in which they are best started. */
+export function longestFirst(
+  files: readonly string[],
+  durations: Durations,
+  sizeOf: (file: string) => number,
+): readonly string[] {
+  const estimates = new Map(files.map((file) => [file, durations[file] ?? guessMs(file, sizeOf(file))]));
+  return files.toSorted((a, b) => estimates.get(b)! - estimates.get(a)!);
+}
+
+/** Files that start processes take seconds, others a fraction of one. */
+function guessMs(file: string, size: number): number {
+  const base = file.startsWith('test/unit/') ? 0 : file.startsWith('test/contract/') ? 2000 : 4000;
+  return base + size / 10;
+}
+
+function readDurations(): Durations {
+  try {
+    return JSON.parse(readFileSync(place, 'utf8')) as Durations;
+  } catch {
+    // None yet, or of no use: the order alone depends on them.
+    return {};
+  }
+}
+
+function writeDurations(durations: Durations): void {
+  mkdirSync(path.dirname(place), { recursive: true });
+  writeFileSync(`${place}.${process.pid}`, JSON.stringify(durations, null, 1));
+  renameSync(`${place}.${process.pid}`, place);
+}
+
+/** One of Node's, or a module of one's own. */
+async function loadReporter(name: string): Promise<any> {
+  if (name === 'spec') return new reporters.spec();
+  const own = (reporters as Readonly<Record<string, unknown>>)[name];
+  return own ?? ((await import(pathToFileURL(path.resolve(name)).href)) as { default: unknown }).default;
+}
