@@ -410,6 +410,8 @@ test('over https sessions have cookies that no other host can set, and only thes
     '__Secure-platform.session_token',
     'x__Host-platform.session_token',
     '__host-platform.session_token',
+    'x=\n; __Host-platform.session_token',
+    'x=\u{1f600}; __Host-platform.session_token',
   ])
     assert.equal(await userOf(name), null, name);
   const asked = new Request(`${site.origin}/auth/get-session`, {

@@ -2,7 +2,7 @@
 // engine's start and a third of its memory would be that library.
 import { createHmac } from 'node:crypto';
 import { betterAuth, type BetterAuthOptions } from 'better-auth';
-import { isAPIError } from 'better-auth/api';
+import { createAuthEndpoint, isAPIError } from 'better-auth/api';
 import { bearer } from 'better-auth/plugins';
 import { getMigrations } from 'better-auth/db/migration';
 import { Kysely } from 'kysely';
@@ -14,7 +14,16 @@ import { cookiePrefix, providersOf, type AuthSite, type Mail, type PasswordQueue
 const sessionSeconds = 7 * 24 * 60 * 60;
 
 /** An app's sign-in. */
-export type Auth = ReturnType<typeof betterAuth>;
+export type Auth = Pick<ReturnType<typeof betterAuth>, 'handler' | '$context'> & {
+  /** The token of the session cookie among these; null when there is none, or its signature is not ours. */
+  tokenOf(cookies: string): Promise<string | null>;
+};
+
+// No route: `api.getSession` reads the cookie in the same way, and takes 0.3 ms of CPU more for what else it does.
+const readToken = createAuthEndpoint('/session-token', { method: 'GET', requireHeaders: true }, async (ctx) => {
+  const { authCookies, secret } = ctx.context;
+  return (await ctx.getSignedCookie(authCookies.sessionToken.name, secret)) || null;
+});
 
 /** @param prepared namespaces whose tables are known to be there. */
 export async function openAuth(
@@ -34,7 +43,12 @@ export async function openAuth(
       if (attempt === 3 || !/already exists|duplicate column/.test((error as Error).message)) throw error;
     }
   }
-  return betterAuth(options) as unknown as Auth;
+  const { handler, $context } = betterAuth(options);
+  return {
+    handler,
+    $context,
+    tokenOf: async (cookies) => readToken({ headers: new Headers({ cookie: cookies }), context: await $context }),
+  } as Auth;
 }
 
 function optionsOf(

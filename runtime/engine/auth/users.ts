@@ -1,6 +1,5 @@
 // The users of apps, kept by better-auth in a database of each project (`auth~users`, a name that no platform.yaml can
 // declare). Made once per engine; handler.ts hands it to the binding and to routes.ts.
-import { createHmac } from 'node:crypto';
 import { PlatformError } from '#core/errors.ts';
 import type { AuthStore, AuthUser } from '../bindings/auth.ts';
 import type { DatabaseStore } from '../bindings/database.ts';
@@ -62,6 +61,9 @@ export interface Users extends AuthStore {
   setMetadata(namespace: string, id: string, metadata: string): Promise<void>;
 }
 
+/** What a header may hold; a worker may hand over anything. */
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
 /** More than hashing a password and writing a user take. */
 const lettersMs = 400;
 
@@ -90,7 +92,6 @@ export function providersOf(
 /** Opens nothing before the first call about a project. */
 export function createUsers(parts: UsersParts): Users {
   const sites = new Sites<Promise<Auth>>();
-  const sessionCookie = new RegExp(`(?:^|;\\s*)${cookiePrefix(`${parts.protocol}:`)}\\.session_token=([^;]+)`);
   /** Namespaces whose tables are known to be there. */
   const prepared = new Set<string>();
   const queues = new Map<string, PasswordQueue>();
@@ -125,8 +126,9 @@ export function createUsers(parts: UsersParts): Users {
   }
 
   // Of no site in particular: what is asked here does not depend on one.
-  const contextOf = async (namespace: string) =>
-    (await authOf({ namespace, origin: 'https://internal.invalid', vars: {} })).$context;
+  const ofNoSite = (namespace: string) =>
+    authOf({ namespace, origin: `${parts.protocol}://internal.invalid`, vars: {} });
+  const contextOf = async (namespace: string) => (await ofNoSite(namespace)).$context;
 
   return {
     answersAfterMs: parts.sendsLetters ? lettersMs : 0,
@@ -146,12 +148,12 @@ export function createUsers(parts: UsersParts): Users {
       return found === null || new Date(found.session.expiresAt) <= new Date() ? null : toUser(found.user);
     },
     async getSession(namespace, { cookie, authorization }) {
-      const [, signed] = sessionCookie.exec(cookie) ?? [];
       const [, bearer] = /^Bearer\s+(\S+)$/i.exec(authorization) ?? [];
-      const token = bearer ?? (signed === undefined ? undefined : verifiedToken(parts.secret, namespace, signed));
-      if (token === undefined) return null;
-      const user = await this.getUser(namespace, token);
-      return user === null ? null : { user, token };
+      // Who brings no such cookie costs nothing.
+      const hasCookie = cookie.includes('session_token') && HEADER_VALUE.test(cookie);
+      const token = bearer ?? (hasCookie ? await (await ofNoSite(namespace)).tokenOf(cookie) : null);
+      const user = token === null ? null : await this.getUser(namespace, token);
+      return user === null || token === null ? null : { user, token };
     },
     async createUser(namespace, { email, password, name, emailVerified, metadata }) {
       if (!/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(email))
@@ -191,26 +193,6 @@ export function createUsers(parts: UsersParts): Users {
       await internalAdapter.deleteUser(id);
     },
   };
-}
-
-/** The token in a signed cookie; undefined when the signature is not ours. */
-function verifiedToken(secret: Uint8Array, namespace: string, cookie: string): string | undefined {
-  let value: string;
-  try {
-    value = decodeURIComponent(cookie);
-  } catch {
-    return undefined;
-  }
-  const dot = value.lastIndexOf('.');
-  const key = createHmac('sha256', secret).update(`auth ${namespace}`).digest('hex');
-  const expected = createHmac('sha256', key).update(value.slice(0, dot)).digest('base64');
-  const given = value.slice(dot + 1);
-  // Compared by their hashes, which takes the same time wherever they differ.
-  const same = createHmac('sha256', key)
-    .update(given)
-    .digest()
-    .equals(createHmac('sha256', key).update(expected).digest());
-  return same ? value.slice(0, dot) : undefined;
 }
 
 /** What of a user leaves this folder. */
