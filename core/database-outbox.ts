@@ -51,7 +51,7 @@ export interface OutboxMessage {
   readonly branch: string;
   /** Name under which the sender knows the queue. */
   readonly binding: string;
-  /** JSON. */
+  /** As its sender encoded it. */
   readonly payload: string;
   readonly dueAt: number;
   readonly dedupeId: string | null;

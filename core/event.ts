@@ -7,3 +7,11 @@ export type EventKind = (typeof eventKinds)[number];
 export function isEventKind(kind: unknown): kind is EventKind {
   return (eventKinds as readonly unknown[]).includes(kind);
 }
+
+/** An event on its way into a worker. What users wrote is in the bodies, and passes through as it is. */
+export interface EventContent {
+  /** JSON of what the platform says of it, in the shape of runtime/engine/guest/events/. */
+  readonly head: string;
+  /** The bodies of a queue's messages in their order; a timer's payload; a run's input and steps. */
+  readonly bodies: readonly string[];
+}

@@ -2,7 +2,7 @@
 // assets are served before the worker, and an isolate gets the rest. It chooses no implementation: main.ts and dev.ts
 // do.
 import type { ErrorDetails, PlatformError } from '#core/errors.ts';
-import type { EventKind } from '#core/event.ts';
+import type { EventContent, EventKind } from '#core/event.ts';
 import { ofPreview } from '#core/preview.ts';
 import type { OpenArtifact } from '#deployments/artifact-source.ts';
 import { assetDecision } from './assets/asset-rules.ts';
@@ -51,7 +51,7 @@ export interface Handler {
    *
    * @param event JSON, as guest/events/ takes it.
    */
-  deliver(deployment: string, kind: EventKind, event: string): Promise<DeliveryEnd>;
+  deliver(deployment: string, kind: EventKind, event: EventContent): Promise<DeliveryEnd>;
   /**
    * Starts the worker of an artifact that no host leads to yet, runs its top level and disposes it; never rejects.
    *
@@ -197,7 +197,7 @@ export function createHandler(parts: HandlerParts): Handler {
     return true;
   }
 
-  function deliver(id: string, kind: EventKind, event: string): Promise<DeliveryEnd> {
+  function deliver(id: string, kind: EventKind, event: EventContent): Promise<DeliveryEnd> {
     const refused = (code: FailureCode, details: ErrorDetails): Promise<DeliveryEnd> =>
       Promise.resolve({ outcome: failed(code, details), result: null, cpuMs: 0 });
     const route = parts.findDeployment(id);

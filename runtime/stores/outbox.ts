@@ -152,6 +152,7 @@ export function createOutbox({ databases, queue, index, limits, owns, now, log }
       const { resource, project, branch, binding, payload, dueAt, dedupeId, orderingKey } = message;
       const names = [resource, project, branch, binding, dedupeId ?? '-', orderingKey ?? '-'];
       if (!names.every(isName) || typeof payload !== 'string' || !Number.isSafeInteger(dueAt)) return null;
+      // Forged rows only: what a worker sent was encoded by the guest.
       JSON.parse(payload);
       // A clock may have been set back since.
       return { ...message, dueAt: Math.min(dueAt, now() + limits.delayMsMax) };

@@ -93,7 +93,7 @@ export function branchRemovalContract(
     await call('files.put', { binding: 'FILES', key: 'a' }, 'kept');
     const upload = await call('files.createUpload', { binding: 'FILES', key: 'b' });
     await call('files.putPart', { binding: 'FILES', key: 'b', upload, part: 1 }, 'part');
-    await call('queue.send', { binding: 'MAIL', messages: [{ payload: 1, dedupeId: 'one' }] });
+    await call('queue.send', { binding: 'MAIL', messages: [{ dedupeId: 'one' }] }, '1');
     await call('timer.set', { binding: 'CLOCK', id: 'a', afterMs: 60_000 });
     await call('workflow.trigger', { binding: 'ORDER', id: 'a', input: null });
   }

@@ -4,7 +4,7 @@ import type { DeliveryLimits } from '#core/limits.ts';
 import type { NewMessage } from '#runtime/engine/bindings/queue.ts';
 import type { Broker } from '#runtime/broker/broker.ts';
 import type { WorkParts } from '#runtime/broker/delivery/delivery.ts';
-import type { EventKind } from '#core/event.ts';
+import type { EventContent, EventKind } from '#core/event.ts';
 import type { DeliveryEnd } from '#runtime/engine/invocation/delivery.ts';
 import { failed, ok, type FailureCode } from '#runtime/engine/invocation/outcome.ts';
 import type { EventStores } from '#runtime/stores/event-stores.ts';
@@ -26,6 +26,18 @@ export const done = (result: unknown = null): DeliveryEnd => ({
   cpuMs: 1,
 });
 export const end = (code: FailureCode): DeliveryEnd => ({ outcome: failed(code), result: null, cpuMs: 1 });
+
+/** An event as its handler sees it: the bodies decoded and in their places. */
+export function eventOf(kind: EventKind, { head, bodies }: EventContent): Record<string, unknown> {
+  const event = JSON.parse(head) as Record<string, unknown>;
+  const [first, ...rest] = bodies.map((body) => JSON.parse(body) as unknown);
+  if (kind === 'queue') {
+    const messages = event['messages'] as object[];
+    return { ...event, messages: messages.map((message, n) => ({ ...message, payload: [first, ...rest][n] })) };
+  }
+  if (kind === 'timer') return { ...event, payload: first };
+  return kind === 'workflow' ? { ...event, ...(first as object) } : event;
+}
 
 export interface Messages {
   readonly queueName: string;

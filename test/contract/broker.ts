@@ -6,7 +6,7 @@ import { nextTime } from '#core/schedules/timer-next.ts';
 import { startBroker, type Broker } from '#runtime/broker/broker.ts';
 import { toEventEnd } from '#runtime/broker/delivery/delivery.ts';
 import type { EventStores } from '#runtime/stores/event-stores.ts';
-import { owner, type Fact } from './broker-case.ts';
+import { owner, type Fact, eventOf } from './broker-case.ts';
 import { queueCases } from './broker-queue.ts';
 import { timerCases } from './broker-timer.ts';
 import { workflowCases } from './broker-workflow.ts';
@@ -40,7 +40,7 @@ export function brokerContract(open: OpenBrokerStores): void {
               nextTime,
               resolve: ({ deployment }) => deployment ?? owner.deployment,
               deliver: async (deployment, kind, event, signal) =>
-                toEventEnd(await deliver(JSON.parse(event) as Record<string, unknown>, kind, signal, deployment)),
+                toEventEnd(await deliver(eventOf(kind, event), kind, signal, deployment)),
               limits,
               now,
               random: () => 0,

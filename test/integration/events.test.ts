@@ -165,6 +165,6 @@ test('a worker without the handler says which one is missing', async () => {
 });
 
 test('an event for a deployment that is not there is refused', async () => {
-  const { outcome } = await handler.handler.deliver('dnobodynobody', 'queue', '{}');
+  const { outcome } = await handler.handler.deliver('dnobodynobody', 'queue', { head: '{}', bodies: [] });
   assert.deepEqual(outcome, { kind: 'failed', code: 'deployment_not_found', details: { deployment: 'dnobodynobody' } });
 });

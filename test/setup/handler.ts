@@ -168,7 +168,7 @@ export async function startHandler(
       const { outcome, result } = await handler.deliver(
         table.find(`${project}.localhost`)?.deployment ?? 'none',
         kind,
-        JSON.stringify(event),
+        { head: JSON.stringify(event), bodies: [] },
       );
       return { outcome: outcomeLabel(outcome), result: result === null ? null : (JSON.parse(result) as unknown) };
     },

@@ -31,7 +31,7 @@ const broker = await startBroker({
   nextTime,
   resolve: () => 'd000000000001',
   async deliver(_deployment, _kind, event) {
-    const { messages } = JSON.parse(event) as { messages: { id: string }[] };
+    const { messages } = JSON.parse(event.head) as { messages: { id: string }[] };
     for (const { id } of messages) delivered.set(id, (delivered.get(id) ?? 0) + 1);
     return { code: null, reason: '', result: JSON.stringify({ acked: messages.map(({ id }) => id), retry: [] }) };
   },

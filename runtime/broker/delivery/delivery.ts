@@ -3,7 +3,7 @@
 import type { DeliveryLimits } from '#core/limits.ts';
 import { errorMessage } from '#core/errors.ts';
 import type { QueuesSettings } from '#core/queue-settings.ts';
-import type { EventKind } from '#core/event.ts';
+import type { EventContent, EventKind } from '#core/event.ts';
 import type { DeliveryEnd } from '../../engine/invocation/delivery.ts';
 
 /** Which deployment gets an event. */
@@ -42,13 +42,12 @@ export interface WorkParts {
   /**
    * Hands an event to a deployment and waits for its end.
    *
-   * @param event JSON in the shape of guest/events/.
    * @throws when the engine died or could not be reached: nobody knows what the event did.
    */
   readonly deliver: (
     deployment: string,
     kind: EventKind,
-    event: string,
+    event: EventContent,
     signal: AbortSignal,
     project: string,
   ) => Promise<EventEnd>;
@@ -94,7 +93,7 @@ const refusals: Readonly<Record<string, number>> = {
 export async function tryDeliver(
   parts: WorkParts,
   recipient: Recipient,
-  event: string,
+  event: EventContent,
   signal: AbortSignal,
 ): Promise<Delivered> {
   const deployment = parts.resolve(recipient);

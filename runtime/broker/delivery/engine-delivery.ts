@@ -1,6 +1,7 @@
 // Hands events to engines over the private port (`POST /_platform/deliver`), which picks the engine. Used by main.ts.
 import { Agent, request } from 'undici';
-import type { EventKind } from '#core/event.ts';
+import { encodeEvent, EVENT_HEADERS, EVENT_TYPE } from '#core/event-codec.ts';
+import type { EventContent, EventKind } from '#core/event.ts';
 import type { EventEnd } from './delivery.ts';
 
 /** Where the private port is. */
@@ -13,25 +14,35 @@ interface PrivateAddress {
 
 /** A function for `WorkParts.deliver`. */
 export function createEngineDelivery({ origin, token, connectionsMax }: PrivateAddress): {
-  deliver(deployment: string, kind: EventKind, event: string, signal: AbortSignal, project: string): Promise<EventEnd>;
+  deliver(
+    deployment: string,
+    kind: EventKind,
+    event: EventContent,
+    signal: AbortSignal,
+    project: string,
+  ): Promise<EventEnd>;
   close(): Promise<void>;
 } {
   // An event may take as long as it takes: its limits are the engine's.
   const agent = new Agent({ connections: connectionsMax, headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: 4000 });
   const headers = {
-    'content-type': 'application/json',
+    'content-type': EVENT_TYPE,
     ...(token === null ? {} : { authorization: `Bearer ${token}` }),
   };
   return {
     async deliver(deployment, kind, event, signal, project) {
-      const head = JSON.stringify({ deployment, project, kind }).slice(0, -1);
       let answer: { status: number; body: Record<string, unknown> };
       try {
         const response = await request(`${origin}/_platform/deliver`, {
           dispatcher: agent,
           method: 'POST',
-          headers,
-          body: `${head},"event":${event}}`,
+          headers: {
+            ...headers,
+            [EVENT_HEADERS.deployment]: deployment,
+            [EVENT_HEADERS.project]: project,
+            [EVENT_HEADERS.kind]: kind,
+          },
+          body: encodeEvent(event),
           signal,
         });
         answer = { status: response.statusCode, body: (await response.body.json()) as Record<string, unknown> };

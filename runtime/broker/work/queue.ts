@@ -1,5 +1,6 @@
 // What the broker does with claimed messages: puts those of one sender together, delivers them, and settles each:
 // acknowledged, tried again later, or moved to the dead letters.
+import type { EventContent } from '#core/event.ts';
 import { deadLettersOf, retryDelayMs, type QueueSettings } from '#core/queue-settings.ts';
 import type { LaneAdvice, Work } from '#postgres/claim-loop.ts';
 import type { Wake } from '#postgres/wake.ts';
@@ -15,7 +16,7 @@ export interface Message {
   readonly namespace: string;
   readonly resource: string;
   readonly message_id: string;
-  /** JSON. */
+  /** As its sender encoded it. */
   readonly payload: string;
   readonly sent_at: number;
   readonly expires_at: number;
@@ -147,13 +148,13 @@ function groupMessages<Row extends Message>(rows: readonly Row[], most: number):
   return groups;
 }
 
-function toEvent(rows: readonly Message[], attemptsMax: number): string {
-  const messages = rows.map(
-    ({ message_id: id, payload, attempt, sent_at: timestamp }) =>
-      `{"id":${JSON.stringify(id)},"payload":${payload},"attempt":${attempt},"timestamp":${timestamp}}`,
-  );
-  const { resource, binding } = rows[0]!;
-  return `{"queueName":${JSON.stringify(resource)},"binding":${JSON.stringify(binding)},"attemptsMax":${attemptsMax},"messages":[${messages.join(',')}]}`;
+function toEvent(rows: readonly Message[], attemptsMax: number): EventContent {
+  const { resource: queueName, binding } = rows[0]!;
+  const messages = rows.map(({ message_id: id, attempt, sent_at: timestamp }) => ({ id, attempt, timestamp }));
+  return {
+    head: JSON.stringify({ queueName, binding, attemptsMax, messages }),
+    bodies: rows.map(({ payload }) => payload),
+  };
 }
 
 function about(row: Message, fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {

@@ -1,6 +1,7 @@
 // What the broker does with timers and schedules that are due: fires each, then puts it to its next time. A firing that
 // fails is tried again, but never past the next one.
 import { backoffMs } from '#core/backoff.ts';
+import type { EventContent } from '#core/event.ts';
 import type { LaneAdvice, Work } from '#postgres/claim-loop.ts';
 import type { Wake } from '#postgres/wake.ts';
 import { persist, tryDeliver, type WorkParts } from '../delivery/delivery.ts';
@@ -96,16 +97,10 @@ export function createTimerWork<Row extends DueTimer>(
   return { run, group: (rows) => rows.map((row) => [row]) };
 }
 
-function toEvent(kind: 'timer' | 'cron', row: DueTimer, attemptsMax: number): string {
-  const { attempt } = row;
+function toEvent(kind: 'timer' | 'cron', row: DueTimer, attemptsMax: number): EventContent {
+  const { attempt, scheduled_at: scheduledTime, timer_id: id } = row;
   if (kind === 'cron')
-    return JSON.stringify({
-      name: row.timer_id,
-      cron: row.cron,
-      scheduledTime: row.scheduled_at,
-      attempt,
-      attemptsMax,
-    });
-  const { binding, timer_id: id, scheduled_at: scheduledTime, interval_ms: intervalMs } = row;
-  return `${JSON.stringify({ binding, id, scheduledTime, intervalMs, attempt, attemptsMax }).slice(0, -1)},"payload":${row.payload ?? 'null'}}`;
+    return { head: JSON.stringify({ name: id, cron: row.cron, scheduledTime, attempt, attemptsMax }), bodies: [] };
+  const head = { binding: row.binding, id, scheduledTime, intervalMs: row.interval_ms, attempt, attemptsMax };
+  return { head: JSON.stringify(head), bodies: [row.payload ?? 'null'] };
 }

@@ -1,6 +1,7 @@
 // What the broker does with runs of workflows that can go on: gives each to the deployment that started it, for one
 // attempt, and settles the run: ended, asleep until its next wake-up, or to be tried again.
 import { backoffMs } from '#core/backoff.ts';
+import type { EventContent } from '#core/event.ts';
 import type { LaneAdvice, Work } from '#postgres/claim-loop.ts';
 import type { Wake } from '#postgres/wake.ts';
 import { ByteGate } from '../delivery/byte-gate.ts';
@@ -77,7 +78,7 @@ export function createWorkflowWork<Row extends Run>(
       const attempt = await persist(() => ledger.begin(run, began));
       if (attempt === null) return null;
       const event = toEvent(run, attempt, began, 1 + limits.retries);
-      hold.keep(event.length);
+      hold.keep(event.head.length + event.bodies[0]!.length);
       return await tryDeliver(parts, { ...run, kind: 'workflow' }, event, signal);
     } finally {
       hold.release();
@@ -139,7 +140,7 @@ function toEvent(
   { lease, steps }: { lease: string; steps: readonly KnownStep[] },
   now: number,
   attemptsMax: number,
-): string {
+): EventContent {
   const known = steps.map(({ name, kind, status, attempts, result, error, wakeAt }) => {
     const fields = [`"kind":${JSON.stringify(kind)}`, `"status":${JSON.stringify(status)}`];
     if (attempts > 0) fields.push(`"attempts":${attempts}`);
@@ -155,8 +156,8 @@ function toEvent(
     lease,
     attempt: row.attempt,
     attemptsMax,
-  }).slice(0, -1);
-  return `${head},"input":${row.input},"steps":{${known.join(',')}}}`;
+  });
+  return { head, bodies: [`{"input":${row.input},"steps":{${known.join(',')}}}`] };
 }
 
 function toEnd({ status, output, error }: Result, bytesMax: number): End {

@@ -1,5 +1,6 @@
 // What a route of the dashboard is: a method, a path with `:names`, and a function from what was asked to JSON. The
 // tables of routes are in the other files of this folder; server.ts serves them.
+import { kindOfCall } from '../../engine/bindings/bindings.ts';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PlatformError } from '#core/errors.ts';
 import type { Limits } from '#core/limits.ts';
@@ -97,9 +98,10 @@ export async function callBinding(
   asked: Asked,
   name: string,
   args: Readonly<Record<string, unknown>> = {},
+  parts: readonly string[] = [],
 ): Promise<unknown> {
-  placeOf(asked, name.slice(0, name.indexOf('.')));
-  return (await deploymentOf(asked).call(name, { ...args, binding: asked.params['b'] })).value;
+  placeOf(asked, kindOfCall(name));
+  return (await deploymentOf(asked).call(name, { ...args, binding: asked.params['b'] }, parts)).value;
 }
 
 export function notFound(reason: string): PlatformError {

@@ -40,9 +40,8 @@ const queueRoutes: readonly Route[] = [
     async (asked) => {
       const { payload, delaySeconds, dedupeId, orderingKey } = await asked.body();
       if (payload === undefined) throw invalid('A message must have a payload');
-      const sent = await callBinding(asked, 'queue.send', {
-        messages: [{ payload, delaySeconds, dedupeId, orderingKey }],
-      });
+      const messages = [{ delaySeconds, dedupeId, orderingKey }];
+      const sent = await callBinding(asked, 'queue.send', { messages }, [JSON.stringify(payload)]);
       return { messageId: (sent as { messageIds: string[] }).messageIds[0] };
     },
   ],

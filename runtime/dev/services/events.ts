@@ -11,7 +11,7 @@ import type { EventBindingStores } from '../../engine/bindings/bindings.ts';
 import { nextTime } from '#core/schedules/timer-next.ts';
 import { startBroker, type Broker } from '../../broker/broker.ts';
 import { toEventEnd } from '../../broker/delivery/delivery.ts';
-import type { EventKind } from '#core/event.ts';
+import type { EventContent, EventKind } from '#core/event.ts';
 import type { DeliveryEnd } from '../../engine/invocation/delivery.ts';
 import { openEventsSqlite, type EventStores } from '../../stores/event-stores.ts';
 import { boundQueue, queueBounds } from '../../stores/project-bounds.ts';
@@ -41,7 +41,7 @@ interface LocalEventsOptions {
   readonly queueBytesMax: number;
   /** Of the folder's disk. */
   readonly space: FreeSpace;
-  readonly deliver: (deployment: string, kind: EventKind, event: string) => Promise<DeliveryEnd>;
+  readonly deliver: (deployment: string, kind: EventKind, event: EventContent) => Promise<DeliveryEnd>;
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
 

@@ -6,7 +6,7 @@ import type { Manifest } from '#core/manifest.ts';
 import { ofPreview } from '#core/preview.ts';
 import type { HostFunction } from '../bridge/host-calls.ts';
 import type { HostWork } from '../work/host-work.ts';
-import { hostCalls } from '../bridge/protocol.ts';
+import { bindingNames, hostCalls } from '../bridge/protocol.ts';
 import { createAuthCalls, type AuthStore } from './auth.ts';
 import type { CacheStore } from './cache.ts';
 import { createCacheValueCalls } from './cache-values.ts';
@@ -125,6 +125,13 @@ function unavailable(kind: string): Calls {
       reason: 'this handler was started without a store for them',
     });
   };
-  const names = Object.keys(hostCalls).filter((name) => name.startsWith(`${kind}.`));
+  const prefix = `${bindingNames[kind as keyof typeof bindingNames]}.`;
+  const names = Object.keys(hostCalls).filter((name) => name.startsWith(prefix));
   return Object.fromEntries(names.map((name) => [name, refuse]));
+}
+
+/** The kind in platform.yaml that a call belongs to, such as `fs` of `files.list`. */
+export function kindOfCall(call: string): string {
+  const name = call.slice(0, call.indexOf('.'));
+  return Object.entries(bindingNames).find(([, own]) => own === name)?.[0] ?? name;
 }

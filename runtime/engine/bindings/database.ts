@@ -111,7 +111,7 @@ export function createDatabaseCalls(
         });
       const to = { namespace: messages.queues.namespace, resource: messages.queues.resource(queue) };
       const number = toWhole(transaction, 'transaction', { least: 1, most: 2 ** 31 });
-      const taken = toNewMessages(given, now(), messages.limits);
+      const taken = toNewMessages(given, call.parts, now(), messages.limits);
       const sender = { project: scope.project, branch: scope.branch, binding: queue as string };
       return {
         value: { messageIds: taken.map(({ id }) => id) },

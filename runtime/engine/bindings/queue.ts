@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { fixedLimits, type DeliveryLimits } from '#core/limits.ts';
 import { deadLettersOf, type QueuesSettings } from '#core/queue-settings.ts';
 import type { HostFunction } from '../bridge/host-calls.ts';
-import { invalid, toJsonText, toName, toRecord, toWhole } from './arguments.ts';
+import { invalid, toName, toRecord, toWhole } from './arguments.ts';
 import type { BindingScope } from './scope.ts';
 
 /** One queue: nothing of another one is ever seen. */
@@ -26,7 +26,7 @@ export interface EventSender {
 /** A message on its way in. */
 export interface NewMessage {
   readonly id: string;
-  /** JSON. */
+  /** As its sender encoded it: nobody but its consumer decodes it. */
   readonly payload: string;
   /** ms since 1970. */
   readonly dueAt: number;
@@ -90,13 +90,13 @@ export function createQueueCalls(
   now: () => number = Date.now,
 ): Readonly<Record<string, HostFunction>> {
   return {
-    /** `{messages: {payload, delaySeconds?, dedupeId?, orderingKey?}[]}` -> `{messageIds}`. */
+    /** `{messages: {delaySeconds?, dedupeId?, orderingKey?}[]}`, their bodies as parts -> `{messageIds}`. */
     async 'queue.send'(call) {
       const { binding, messages } = toRecord(call.args);
       const place = { namespace: scope.namespace, resource: scope.resource(binding) };
       call.owner.countSubrequest();
       const time = now();
-      const taken = toNewMessages(messages, time, limits);
+      const taken = toNewMessages(messages, call.parts, time, limits);
       const sender = { project: scope.project, branch: scope.branch, binding: binding as string };
       return { value: { messageIds: await store.send(place, sender, taken, time) } };
     },
@@ -110,33 +110,41 @@ export function createQueueCalls(
 }
 
 /**
- * Messages as a worker says them: `{payload, delaySeconds?, dedupeId?, orderingKey?}` each. @throws {PlatformError}
- * `invalid_argument`.
+ * Messages as a worker says them: `{delaySeconds?, dedupeId?, orderingKey?}` each, and their bodies in the same order.
+ *
+ * @throws {PlatformError} `invalid_argument`.
  */
-export function toNewMessages(messages: unknown, time: number, limits: DeliveryLimits): NewMessage[] {
+export function toNewMessages(
+  messages: unknown,
+  bodies: readonly unknown[],
+  time: number,
+  limits: DeliveryLimits,
+): NewMessage[] {
   if (!Array.isArray(messages) || messages.length === 0) throw invalid('There must be at least one message');
   if (messages.length > limits.batchMessagesMax)
     throw invalid(`A batch has ${messages.length} messages, and may have ${limits.batchMessagesMax}`);
+  if (bodies.length !== messages.length) throw invalid('Each message must have a body');
   let bytes = 0;
-  const taken = messages.map((message) => {
-    const checked = toNewMessage(message, time, limits);
-    bytes += Buffer.byteLength(checked.payload);
-    return checked;
+  const taken = messages.map((message, index): NewMessage => {
+    const { delaySeconds, dedupeId, orderingKey } = toRecord(message);
+    const payload = bodies[index];
+    // Postgres's text holds no NUL, and JSON needs none.
+    if (typeof payload !== 'string' || payload.includes('\0')) throw invalid('The message must be JSON');
+    const size = Buffer.byteLength(payload);
+    if (size > limits.messageBytesMax)
+      throw invalid(`The message has ${size} bytes as JSON, and may have ${limits.messageBytesMax}`);
+    bytes += size;
+    return {
+      id: randomUUID(),
+      payload,
+      dueAt: time + toDelayMs(delaySeconds, limits.delayMsMax),
+      dedupeId: dedupeId == null ? null : toName(dedupeId, 'dedupeId', messageNameBytesMax),
+      orderingKey: orderingKey == null ? null : toName(orderingKey, 'orderingKey', messageNameBytesMax),
+    };
   });
   if (bytes > limits.batchBytesMax)
     throw invalid(`The batch has ${bytes} bytes as JSON, and may have ${limits.batchBytesMax}`);
   return taken;
-}
-
-function toNewMessage(message: unknown, time: number, limits: DeliveryLimits): NewMessage {
-  const { payload, delaySeconds, dedupeId, orderingKey } = toRecord(message);
-  return {
-    id: randomUUID(),
-    payload: toJsonText(payload, 'The message', limits.messageBytesMax),
-    dueAt: time + toDelayMs(delaySeconds, limits.delayMsMax),
-    dedupeId: dedupeId == null ? null : toName(dedupeId, 'dedupeId', messageNameBytesMax),
-    orderingKey: orderingKey == null ? null : toName(orderingKey, 'orderingKey', messageNameBytesMax),
-  };
 }
 
 /** Seconds as workers write them; parts of one count. */

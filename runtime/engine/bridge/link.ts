@@ -1,6 +1,7 @@
 // The host's end of one isolate's bridge: collects what goes in with the next entry, and keeps the streams, sockets and
 // host calls that are open. It knows invocations by number only; what it needs of them it asks its `LinkOwner`. Records
 // about invocations are read by deployments/dispatch.ts, the others here.
+import type { EventContent } from '#core/event.ts';
 import { GuestCalls } from './guest-calls.ts';
 import { HandleTable } from './handle-table.ts';
 import type { CallOwner, CallScope, GuestStream, HostFunctions, HostReply } from './host-calls.ts';
@@ -118,10 +119,11 @@ export class Link implements CallScope {
     this.#parts.request();
   }
 
-  /** Takes an event in that is no request: its JSON, and the CPU it may use (0: no limit). */
-  sendEvent(id: number, kind: string, cpuLimitMs: number, event: string): void {
+  /** Takes an event in that is no request, and the CPU it may use (0: no limit). */
+  sendEvent(id: number, kind: string, cpuLimitMs: number, { head, bodies }: EventContent): void {
     this.records.requests++;
-    this.#send(toGuest.event, id, kind, cpuLimitMs, this.records.part(event));
+    const parts = [head, ...bodies].map((part) => this.records.part(part));
+    this.#send(toGuest.event, id, kind, cpuLimitMs, ...parts);
   }
 
   /** The body of a request that was sent with `undefined`. */

@@ -26,7 +26,10 @@ export const BYTES = 'b';
 export const toGuest = {
   /** id, method, url part, header block part, body part | `s` | `-`. */
   request: 'R',
-  /** id, kind of the event, CPU limit in ms, JSON of it as a part: an event that is no request. */
+  /**
+   * id, kind of the event, CPU limit in ms, JSON of its head as a part, its bodies as parts: an event that is no
+   * request.
+   */
   event: 'E',
   /** stream id, part. */
   chunk: 'c',
@@ -242,6 +245,18 @@ export class RecordReader {
   }
 }
 
+/** Kind of a binding in platform.yaml -> the name of its modules and of its calls on both sides. */
+export const bindingNames = {
+  auth: 'auth',
+  cache: 'cache',
+  db: 'database',
+  fs: 'files',
+  queue: 'queue',
+  state: 'state',
+  timer: 'timer',
+  workflow: 'workflow',
+} as const;
+
 /** How an error crosses the border: never a stack of the host, never a cause. */
 export interface Failure {
   readonly code: string;
@@ -317,7 +332,7 @@ export const hostCalls = {
   'auth.listUsers': 'async',
   'auth.revoke': 'async',
   'auth.deleteUser': 'async',
-  /** `{messages: {payload, delaySeconds?, dedupeId?, orderingKey?}[]}` -> `{messageIds}`. */
+  /** `{messages: {delaySeconds?, dedupeId?, orderingKey?}[]}`, their bodies as parts -> `{messageIds}`. */
   'queue.send': 'async',
   'queue.metrics': 'async',
   /**
@@ -338,9 +353,9 @@ export const hostCalls = {
   'workflow.restart': 'async',
   'workflow.sendEvent': 'async',
   /**
-   * From a run (guest/events/workflow.ts), durable before they answer; no binding, but `{run, name, ...}`: `{result}`,
-   * `{error, attempts, wakeAt | null}`, `{wakeAt}`, `{type, timeoutAt | null}` -> `{ended?, step?}`: `ended` when the
-   * run is cancelled or paused, `step` an event's that had come before. `log`: `{message, data}`.
+   * From a run (guest/events/workflow.ts), durable before they answer; no binding, but `{lease, name, ...}`:
+   * `{result}`, `{error, attempts, wakeAt | null}`, `{wakeAt}`, `{type, timeoutAt | null}` -> `{ended?, step?}`:
+   * `ended` when the run is cancelled or paused, `step` an event's that had come before. `log`: `{message, data}`.
    */
   'workflow.stepDone': 'async',
   'workflow.stepFailed': 'async',

@@ -259,7 +259,7 @@ export class Deployment implements ServedDeployment {
       method,
       target,
       status: invocation.status,
-      event: isHttp(invocation) ? null : eventRecord(invocation.answer.kind, invocation.answer.event),
+      event: isHttp(invocation) ? null : eventRecord(invocation.answer.kind, invocation.answer.event.head),
       outcome,
       cpuMs: invocation.totalCpuMs,
       wallMs,

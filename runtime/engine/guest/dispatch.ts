@@ -44,6 +44,7 @@ export type EventHandler = (
   env: unknown,
   context: ExecutionContext,
   event: unknown,
+  bodies: readonly string[],
 ) => Promise<unknown>;
 
 /** Modules of events/ by kind; lazy.ts knows how to get them. */
@@ -157,7 +158,7 @@ function read(reader: RecordReader): void {
         break;
       case toGuest.event:
         startEvent(reader);
-        break;
+        continue; // parts() has left the record
       case toGuest.result: {
         const id = reader.number();
         const value = reader.json();
@@ -311,22 +312,23 @@ function startEvent(reader: RecordReader): void {
   const kind = reader.field();
   const invocation = new GuestInvocation(id, reader.number());
   limitEvent(invocation.limit);
-  const text = reader.part(reader.field()) as string;
+  const head = reader.part(reader.field()) as string;
+  const bodies = reader.parts() as string[];
   openInvocation(invocation);
   if (early !== null) {
-    callLater(invocation, () => callEvent(invocation, kind, text));
+    callLater(invocation, () => callEvent(invocation, kind, head, bodies));
     return;
   }
   touch(invocation);
   enterContext(invocation);
-  callEvent(invocation, kind, text);
+  callEvent(invocation, kind, head, bodies);
 }
 
-function callEvent(invocation: GuestInvocation, kind: string, text: string): void {
+function callEvent(invocation: GuestInvocation, kind: string, head: string, bodies: readonly string[]): void {
   try {
     // Always a promise: nothing a handler does runs before its event is complete.
     eventHandlers
-      .load(kind)(worker, env, new ExecutionContext(invocation, onSettled), fromJson(text))
+      .load(kind)(worker, env, new ExecutionContext(invocation, onSettled), fromJson(head), bodies)
       .then(
         (result) => answerEvent(invocation, result),
         (error: unknown) => fail(invocation, isMissingHandler(error) ? missingHandler(error) : threw(error)),

@@ -1,4 +1,5 @@
 // `env`, the second argument of a handler: variables and bindings as the worker sees them.
+import { bindingNames } from '../bridge/protocol.ts';
 import { loadBinding } from './lazy.ts';
 import { createFetcher } from './web/fetch.ts';
 
@@ -9,25 +10,14 @@ export interface EnvironmentConfig {
   readonly bindings: Readonly<Record<string, string>>;
 }
 
-/** Kind of platform.yaml -> its module in bindings/. */
-const modules: Readonly<Record<string, string | undefined>> = {
-  auth: 'auth',
-  cache: 'cache',
-  db: 'database',
-  fs: 'files',
-  queue: 'queue',
-  state: 'state',
-  timer: 'timer',
-  workflow: 'workflow',
-};
-
 /** `env.vars.KEY` for every variable; `env.KEY` too where no binding has the name. */
 export function createEnvironment(config: EnvironmentConfig): Record<string, unknown> {
   const env: Record<string, unknown> = Object.assign(Object.create(null), config.vars);
   env['vars'] = Object.assign(Object.create(null), config.vars);
   for (const [name, kind] of Object.entries(config.bindings)) {
     if (kind === 'assets') env[name] = createFetcher('assets.fetch', {});
-    else if (Object.hasOwn(modules, kind)) defineBinding(env, name, modules[kind] as string);
+    else if (Object.hasOwn(bindingNames, kind))
+      defineBinding(env, name, bindingNames[kind as keyof typeof bindingNames]);
     else env[name] = notBuiltYet(name, kind);
   }
   // Where the `cloudflare:workers` shim finds its `env`.

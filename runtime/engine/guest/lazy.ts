@@ -238,7 +238,7 @@ export interface BindingModule {
     given: unknown,
     options: unknown,
     isBatch: boolean,
-  ): { readonly queue: string; readonly messages: readonly object[] } | null;
+  ): { readonly queue: string; readonly messages: readonly object[]; readonly bodies: readonly string[] } | null;
 }
 
 /** A module of bindings/. */

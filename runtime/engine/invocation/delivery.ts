@@ -1,13 +1,12 @@
 // An event that is no request (a queue message, a timer, a cron run, a step of a workflow), and who waits for what
 // becomes of it. Made by handler.ts for whoever delivers: the broker, in process or over the private port.
-import type { EventKind } from '#core/event.ts';
+import type { EventContent, EventKind } from '#core/event.ts';
 import type { Outcome } from './outcome.ts';
 
 /** One event on its way into a worker. */
 export interface Delivery {
   readonly kind: EventKind;
-  /** What it is, as JSON: the shape is that of guest/events/. */
-  readonly event: string;
+  readonly event: EventContent;
   /** Called once, when the invocation has ended. */
   readonly onEnd: (end: DeliveryEnd) => void;
   /** JSON of what the handler's module answered; set before the end. */

@@ -20,9 +20,9 @@ const PARSED_CHARS_MAX = 1024 * 1024;
 const nameField = { queue: 'queueName', timer: 'binding', cron: 'name', workflow: 'workflow' } as const;
 const idField = { queue: '', timer: 'id', cron: '', workflow: 'executionId' } as const;
 
-/** @param event JSON in the shape of guest/events/, with what broker/ says beside. */
-export function eventRecord(kind: EventKind, event: string): EventRecord {
-  const fields = fieldsOf(event);
+/** @param head of an event, in the shape of guest/events/, with what broker/ says beside. */
+export function eventRecord(kind: EventKind, head: string): EventRecord {
+  const fields = (JSON.parse(head) ?? {}) as Readonly<Record<string, unknown>>;
   const [first] =
     kind === 'queue' && Array.isArray(fields['messages']) ? (fields['messages'] as { attempt?: unknown }[]) : [fields];
   const text = (name: string): string => String(fields[name] ?? '');
@@ -32,17 +32,6 @@ export function eventRecord(kind: EventKind, event: string): EventRecord {
     attempt: count(first?.['attempt'], 1),
     attemptsMax: count(fields['attemptsMax'], 0),
   };
-}
-
-/** Of a run without its input and the results of all its steps, which may be megabytes. */
-function fieldsOf(event: string): Readonly<Record<string, unknown>> {
-  const end = event.startsWith('{"workflow":"') ? event.indexOf(',"input":') : -1;
-  try {
-    return JSON.parse(end < 0 ? event : `${event.slice(0, end)}}`) ?? {};
-  } catch {
-    // An operator gave it, in an order of his own.
-    return JSON.parse(event) ?? {};
-  }
 }
 
 function count(value: unknown, otherwise: number): number {

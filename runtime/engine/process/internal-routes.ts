@@ -6,7 +6,8 @@ import { isArtifactId, isProjectName } from '#core/names.ts';
 import { plans, type Plan } from '#core/plans.ts';
 import type { createEngineReports } from './reports.ts';
 import type { Handler } from '../handler.ts';
-import { isEventKind, type EventKind } from '#core/event.ts';
+import { decodeEvent, EVENT_HEADERS, EVENT_TYPE } from '#core/event-codec.ts';
+import { isEventKind } from '#core/event.ts';
 import type { DeliveryEnd } from '../invocation/delivery.ts';
 import { outcomeLabel } from '../invocation/outcome.ts';
 import type { RecentLog } from './recent-log.ts';
@@ -42,17 +43,17 @@ export function internalRoutes({
     async 'POST /_platform/deliver'(request, response) {
       const refuse = (status: number, error: string): void =>
         answerJson(response, status, { error, code: 'bad_request' });
-      const text = await readText(request, bodyBytesMax);
-      if (text === null) return refuse(413, `The body is larger than ${bodyBytesMax} bytes`);
-      const delivery = parse(text);
-      if (delivery === null)
-        return refuse(400, 'A delivery is {"deployment": "<id>", "kind": "queue|timer|cron|workflow", "event": {...}}');
-      const { deployment, kind, event } = delivery;
+      const bytes = await readBytes(request, bodyBytesMax);
+      if (bytes === null) return refuse(413, `The body is larger than ${bodyBytesMax} bytes`);
+      const { [EVENT_HEADERS.deployment]: deployment, [EVENT_HEADERS.kind]: kind } = request.headers;
+      const event = decodeEvent(bytes);
+      if (typeof deployment !== 'string' || !isEventKind(kind) || event === null)
+        return refuse(400, `A delivery is an ${EVENT_TYPE} with its deployment and kind in headers`);
       answerText(response, 200, delivered(await handler.deliver(deployment, kind, event)));
     },
     async 'POST /_platform/check'(request, response) {
-      const text = await readText(request, bodyBytesMax);
-      const asked = text === null ? null : parseCheck(text);
+      const bytes = await readBytes(request, bodyBytesMax);
+      const asked = bytes === null ? null : parseCheck(bytes.toString('utf8'));
       if (asked === null)
         return answerJson(response, 400, { error: 'A check names an artifact or a record', code: 'bad_request' });
       if ('record' in asked) return answerJson(response, 200, { routed: isRouted(asked.project, asked.record) });
@@ -67,7 +68,7 @@ export function internalRoutes({
   };
 }
 
-async function readText(request: IncomingMessage, bytesMax: number): Promise<string | null> {
+async function readBytes(request: IncomingMessage, bytesMax: number): Promise<Buffer | null> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
@@ -75,19 +76,7 @@ async function readText(request: IncomingMessage, bytesMax: number): Promise<str
     if (bytes > bytesMax) return null;
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString('utf8');
-}
-
-function parse(text: string): { deployment: string; kind: EventKind; event: string } | null {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return null;
-  }
-  const { deployment, kind, event } = (value ?? {}) as Record<string, unknown>;
-  if (typeof deployment !== 'string' || !isEventKind(kind) || event === undefined) return null;
-  return { deployment, kind, event: JSON.stringify(event) };
+  return Buffer.concat(chunks);
 }
 
 /** What is to be checked: that a route record is known, by its hash, or that the worker of an artifact starts. */

@@ -9,8 +9,10 @@ const http = process.getBuiltinModule('node:http');
 interface EngineCall {
   readonly socketPath: string;
   readonly path: string;
-  /** JSON of a POST; a GET without it. */
+  /** Of a POST; a GET without it. */
   readonly body?: Uint8Array;
+  /** Beside the body's length; its type is JSON unless they say another. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** Until the whole answer is there. */
   readonly timeoutMs: number;
   readonly bytesMax: number;
@@ -61,7 +63,12 @@ export function askEngine(call: EngineCall): Promise<EngineAnswer> {
       path: call.path,
       method: isPost ? 'POST' : 'GET',
       headers: isPost
-        ? { host: 'engine', 'content-type': 'application/json', 'content-length': call.body!.byteLength }
+        ? {
+            host: 'engine',
+            'content-type': 'application/json',
+            ...call.headers,
+            'content-length': call.body!.byteLength,
+          }
         : { host: 'engine' },
       agent: call.connections ?? false,
       ...(call.signal === undefined ? {} : { signal: call.signal }),

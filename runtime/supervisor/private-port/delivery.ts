@@ -2,6 +2,8 @@
 // an engine, and hands its answer back. It does not read events, and it never delivers one twice: only an engine that
 // was not reached is replaced by another.
 import type { Agent, IncomingMessage, ServerResponse } from 'node:http';
+import { encodeEvent, EVENT_HEADERS, EVENT_TYPE } from '#core/event-codec.ts';
+import { eventKinds, isEventKind } from '#core/event.ts';
 import { errorMessage, errorTable, PlatformError, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
 import {
   askEngine,
@@ -9,7 +11,7 @@ import {
   type EngineCallError,
   type EngineAnswer,
 } from '../engines/engine-calls.ts';
-import { readJsonBody } from './json-body.ts';
+import { readBody, readJsonBody } from './json-body.ts';
 import type { DeploymentKey, EngineState, SupervisorState } from './state.ts';
 
 /** What deliveries need. */
@@ -38,8 +40,6 @@ interface DeliveryAnswer {
 const marginMs = 60_000;
 /** What workers' handlers answer is small, but a workflow's output may be not. */
 const answerBytesMax = 64 * 1024 * 1024;
-
-const eventKinds = ['queue', 'timer', 'cron', 'workflow'];
 
 /** A function that takes deliveries; it never rejects: what went wrong is the answer. */
 export function createDelivery(
@@ -84,6 +84,11 @@ async function send(
         socketPath,
         path: '/_platform/deliver',
         body,
+        headers: {
+          'content-type': EVENT_TYPE,
+          [EVENT_HEADERS.deployment]: envelope.deployment,
+          [EVENT_HEADERS.kind]: envelope.kind,
+        },
         timeoutMs,
         bytesMax: answerBytesMax,
         signal,
@@ -127,20 +132,32 @@ interface Envelope {
   readonly kind: string;
 }
 
+/** Reads who gets an event. From the broker that stands in headers, and the event passes through unread. */
 async function readEnvelope(request: IncomingMessage, bytesMax: number): Promise<{ body: Buffer; envelope: Envelope }> {
-  const { body, value } = await readJsonBody(request, bytesMax);
+  const { headers } = request;
+  if (headers['content-type'] !== EVENT_TYPE) return readJsonEnvelope(request, bytesMax);
+  const {
+    [EVENT_HEADERS.deployment]: deployment,
+    [EVENT_HEADERS.project]: project,
+    [EVENT_HEADERS.kind]: kind,
+  } = headers;
+  if (typeof deployment !== 'string' || typeof project !== 'string' || !isEventKind(kind))
+    throw new PlatformError('bad_request', { reason: 'an event has its deployment, project and kind in headers' });
+  return { body: await readBody(request, bytesMax), envelope: { deployment, project, kind } };
+}
+
+/** What operators write. */
+async function readJsonEnvelope(
+  request: IncomingMessage,
+  bytesMax: number,
+): Promise<{ body: Buffer; envelope: Envelope }> {
+  const { value } = await readJsonBody(request, bytesMax);
   const { deployment, kind, event, project = '' } = (value ?? {}) as Record<string, unknown>;
-  if (
-    typeof deployment !== 'string' ||
-    typeof project !== 'string' ||
-    typeof kind !== 'string' ||
-    !eventKinds.includes(kind) ||
-    event === undefined
-  )
+  if (typeof deployment !== 'string' || typeof project !== 'string' || !isEventKind(kind) || event === undefined)
     throw new PlatformError('bad_request', {
       reason: `a delivery is {"deployment": "<id>", "kind": "${eventKinds.join('|')}", "event": ...}`,
     });
-  return { body, envelope: { deployment, project, kind } };
+  return { body: encodeEvent({ head: JSON.stringify(event), bodies: [] }), envelope: { deployment, project, kind } };
 }
 
 function refusal(kind: string, code: ErrorCode, details: ErrorDetails): DeliveryAnswer {

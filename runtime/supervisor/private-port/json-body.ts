@@ -1,6 +1,18 @@
-// The JSON that a request to the private port brings. Used by delivery.ts and check.ts.
+// The body, mostly JSON, that a request to the private port brings. Used by delivery.ts and check.ts.
 import type { IncomingMessage } from 'node:http';
 import { PlatformError } from '#core/errors.ts';
+
+/** @throws {PlatformError} `body_too_large`. */
+export async function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.byteLength;
+    if (bytes > bytesMax) throw new PlatformError('body_too_large', { limit: bytesMax });
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
 
 /** @throws {PlatformError} `bad_request`, `body_too_large`. */
 export async function readJsonBody(
@@ -10,14 +22,7 @@ export async function readJsonBody(
   // A page could send every other type without asking first.
   if (!/^application\/json\b/i.test(request.headers['content-type'] ?? ''))
     throw new PlatformError('bad_request', { reason: 'the content type is application/json' });
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.byteLength;
-    if (bytes > bytesMax) throw new PlatformError('body_too_large', { limit: bytesMax });
-    chunks.push(chunk);
-  }
-  const body = Buffer.concat(chunks);
+  const body = await readBody(request, bytesMax);
   try {
     return { body, value: JSON.parse(body.toString('utf8')) as unknown };
   } catch {

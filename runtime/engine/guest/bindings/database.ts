@@ -178,9 +178,9 @@ export default function createDb({
     }
 
     /** Puts messages into the transaction; what is wrong with one is said as `queue.send` says it. */
-    async send(queue: string, messages: readonly object[]): Promise<string[]> {
+    async send(queue: string, messages: readonly object[], bodies: readonly string[]): Promise<string[]> {
       const { binding, transaction } = this;
-      const { value, parts } = await callHost('database.send', { binding, transaction, queue, messages });
+      const { value, parts } = await callHost('database.send', { binding, transaction, queue, messages }, bodies);
       this.#read(parts[0]);
       return (value as { messageIds: string[] }).messageIds;
     }
@@ -338,7 +338,7 @@ export default function createDb({
         const example = name === 'send' ? 'payload' : '[{ payload }]';
         throw new TypeError(`${name} takes a queue of env, such as tx.${name}(env.MAIL, ${example})`);
       }
-      const sent = this.#channel.send(addressed.queue, addressed.messages);
+      const sent = this.#channel.send(addressed.queue, addressed.messages, addressed.bodies);
       this.#sends.push(sent);
       return sent;
     }

@@ -12,18 +12,33 @@ interface SendOptions {
 
 type Batch = Iterable<SendOptions & { readonly payload?: unknown; readonly body?: unknown }>;
 
-export default function createQueue({ callHost }: LazyParts): BindingModule {
-  function toMessage(payload: unknown, options: SendOptions | null | undefined): object {
+/**
+ * Messages as the host takes them: how each is sent, and beside it its body, encoded here and decoded by its consumer.
+ */
+interface Encoded {
+  readonly messages: SendOptions[];
+  readonly bodies: string[];
+}
+
+export default function createQueue({ callHost, toJson }: LazyParts): BindingModule {
+  function add(encoded: Encoded, payload: unknown, options: SendOptions | null | undefined): Encoded {
     if (payload === undefined || typeof payload === 'function' || typeof payload === 'symbol')
       throw new TypeError('A message must have a JSON form');
     const { delaySeconds, dedupeId, orderingKey } = options ?? {};
-    return { payload, delaySeconds, dedupeId, orderingKey };
+    encoded.messages.push({ delaySeconds, dedupeId, orderingKey } as SendOptions);
+    encoded.bodies.push(toJson(payload) ?? 'null');
+    return encoded;
   }
 
-  function toMessages(messages: Batch, options: SendOptions | undefined): object[] {
-    return Array.from(messages, (message) =>
-      toMessage('payload' in message ? message.payload : message.body, { ...options, ...message }),
+  const encode = (payload: unknown, options: SendOptions | undefined): Encoded =>
+    add({ messages: [], bodies: [] }, payload, options);
+
+  function encodeBatch(batch: Batch, options: SendOptions | undefined): Encoded {
+    const encoded: Encoded = { messages: [], bodies: [] };
+    Array.from(batch, (message) =>
+      add(encoded, 'payload' in message ? message.payload : message.body, { ...options, ...message }),
     );
+    return encoded;
   }
 
   class Queue {
@@ -38,18 +53,18 @@ export default function createQueue({ callHost }: LazyParts): BindingModule {
       return typeof binding === 'object' && binding !== null && #binding in binding ? binding.#binding : null;
     }
 
-    async #send(messages: readonly object[]): Promise<string[]> {
-      const { value } = await callHost('queue.send', { binding: this.#binding, messages });
+    async #send({ messages, bodies }: Encoded): Promise<string[]> {
+      const { value } = await callHost('queue.send', { binding: this.#binding, messages }, bodies);
       return (value as { messageIds: string[] }).messageIds;
     }
 
     async send(payload: unknown, options?: SendOptions): Promise<{ messageId: string }> {
-      return { messageId: (await this.#send([toMessage(payload, options)]))[0] as string };
+      return { messageId: (await this.#send(encode(payload, options)))[0] as string };
     }
 
     /** Messages are `{payload, ...options}`, or `{body, ...options}` as workers of other platforms write them. */
     async sendBatch(messages: Batch, options?: SendOptions): Promise<object> {
-      return { messageIds: await this.#send(toMessages(messages, options)) };
+      return { messageIds: await this.#send(encodeBatch(messages, options)) };
     }
 
     /** Messages that wait, run and have failed for good. */
@@ -68,10 +83,10 @@ export default function createQueue({ callHost }: LazyParts): BindingModule {
     address(binding, given, options, isBatch) {
       const queue = Queue.nameOf(binding);
       if (queue === null) return null;
-      const messages = isBatch
-        ? toMessages(given as Batch, options as SendOptions)
-        : [toMessage(given, options as SendOptions)];
-      return { queue, messages };
+      const encoded = isBatch
+        ? encodeBatch(given as Batch, options as SendOptions)
+        : encode(given, options as SendOptions);
+      return { queue, ...encoded };
     },
   };
 }

@@ -10,7 +10,8 @@ interface QueueEvent {
   readonly binding: string;
   readonly messages: readonly {
     readonly id: string;
-    readonly payload: unknown;
+    /** Of an event that an operator gave; else it is a body. */
+    readonly payload?: unknown;
     readonly attempt: number;
     readonly timestamp: number;
   }[];
@@ -30,7 +31,7 @@ type Verdict =
       readonly final?: true;
     };
 
-export default function createQueueEvents({ currentInvocation, noHandler, reportUncaught }: LazyParts): {
+export default function createQueueEvents({ currentInvocation, noHandler, reportUncaught, fromJson }: LazyParts): {
   handle: EventHandler;
 } {
   const acknowledged: Verdict = { ack: true };
@@ -50,19 +51,25 @@ export default function createQueueEvents({ currentInvocation, noHandler, report
   }
 
   return {
-    async handle(worker, env, context, event) {
+    async handle(worker, env, context, event, bodies) {
       const { queueName, binding, messages } = event as QueueEvent;
+      const payloads = messages.map(({ payload }, index) =>
+        index < bodies.length ? fromJson(bodies[index] as string) : payload,
+      );
       // By position: the first word on a message stands.
       const verdicts: (Verdict | undefined)[] = messages.map(() => undefined);
       /** What the handler threw first. */
       let thrown: string | null = null;
       const decide = (index: number, verdict: Verdict): void => void (verdicts[index] ??= verdict);
       if (typeof worker?.['message'] === 'function') {
-        for (const [index, message] of messages.entries()) {
+        for (const [index, { id, attempt, timestamp }] of messages.entries()) {
           const delivered = {
-            ...message,
-            body: message.payload,
-            attempts: message.attempt,
+            id,
+            payload: payloads[index],
+            attempt,
+            timestamp,
+            body: payloads[index],
+            attempts: attempt,
             queueName,
             binding,
             ack: () => decide(index, acknowledged),
@@ -82,8 +89,8 @@ export default function createQueueEvents({ currentInvocation, noHandler, report
           messages: messages.map((message, index) => ({
             id: message.id,
             timestamp: new Date(message.timestamp),
-            body: message.payload,
-            payload: message.payload,
+            body: payloads[index],
+            payload: payloads[index],
             attempts: message.attempt,
             ack: () => decide(index, acknowledged),
             retry: (options?: RetryOptions) => decide(index, again(options)),

@@ -7,16 +7,18 @@ interface TimerEvent {
   readonly binding: string;
   readonly id: string;
   readonly scheduledTime: number;
-  readonly payload: unknown;
+  /** Of an event that an operator gave; else it is the body. */
+  readonly payload?: unknown;
   readonly intervalMs: number | null;
 }
 
-export default function createTimerEvents({ noHandler }: LazyParts): { handle: EventHandler } {
+export default function createTimerEvents({ fromJson, noHandler }: LazyParts): { handle: EventHandler } {
   return {
-    async handle(worker, env, context, event) {
+    async handle(worker, env, context, event, [body]) {
       if (typeof worker?.['timer'] !== 'function') throw noHandler('timer');
       const { binding, id, scheduledTime, payload, intervalMs } = event as TimerEvent;
-      await worker['timer']({ id, scheduledTime, payload, intervalMs, binding }, env, context);
+      const given = body === undefined ? payload : fromJson(body);
+      await worker['timer']({ id, scheduledTime, payload: given, intervalMs, binding }, env, context);
       return null;
     },
   };

@@ -24,6 +24,7 @@ interface WorkflowEvent {
   readonly executionId: string;
   /** Of this attempt: names it in the updates it sends. */
   readonly lease: string;
+  /** These two are the body, unless an operator gave the event. */
   readonly input: unknown;
   readonly steps: Readonly<Record<string, KnownStep>>;
 }
@@ -42,11 +43,12 @@ const backoffMsDefault = 1000;
 const backoffMsMax = 300_000;
 
 export default function createWorkflowEvents(parts: LazyParts): { handle: EventHandler } {
-  const { callHost, noHandler, setTimeout, clearTimeout, setImmediate } = parts;
+  const { callHost, fromJson, noHandler, setTimeout, clearTimeout, setImmediate } = parts;
 
   return {
-    async handle(worker, env, _context, event) {
-      const { workflow, executionId, lease, input, steps } = event as WorkflowEvent;
+    async handle(worker, env, _context, event, [body]) {
+      const { workflow, executionId, lease } = event as WorkflowEvent;
+      const { input, steps } = (body === undefined ? event : fromJson(body)) as Pick<WorkflowEvent, 'input' | 'steps'>;
       const workflows = worker?.['workflows'] as
         | Readonly<
             Record<string, { handler?: Handler; onError?: (error: unknown, context: object) => unknown } | Handler>

@@ -280,9 +280,35 @@ test('a delivery goes to a home of the deployment, and its answer comes back', a
     seen.map((line) => line.split(' ').slice(0, 3).join(' ')),
     ['first POST /_platform/deliver', 'second POST /_platform/deliver'],
   );
-  assert.ok(seen[0]!.endsWith(event));
+  assert.ok(seen[0]!.endsWith(' 15\n{"messages":[]}'));
   const metrics = parseExposition((await ask(port, '/metrics')).text);
   assert.equal(metrics.value('platform_deliveries_total', { kind: 'queue', status: '200' }), 2);
+});
+
+test('what the broker delivers passes through unread, by its headers', async (t) => {
+  const seen: unknown[] = [];
+  const only = await engine(
+    t,
+    async (request, response) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+      const { 'platform-deployment': deployment, 'platform-kind': kind } = request.headers;
+      if (request.method === 'POST') seen.push(deployment, kind, Buffer.concat(chunks).toString());
+      response.end('{}');
+    },
+    { place: 0 },
+  );
+  const port = await open(t, { engines: [only] });
+  const headers = {
+    'content-type': 'application/vnd.platform.event',
+    'platform-deployment': 'd1',
+    'platform-project': 'shop',
+    'platform-kind': 'queue',
+  };
+  assert.equal((await deliver(port, '2,5\n{}no JS', headers)).status, 200);
+  assert.deepEqual(seen, ['d1', 'queue', '2,5\n{}no JS']);
+  const refused = await deliver(port, '2\n{}', { ...headers, 'platform-kind': 'http' });
+  assert.deepEqual([refused.status, codeOf(refused)], [400, 'bad_request']);
 });
 
 test('an engine that was not reached is replaced by the next, one that broke off is not', async (t) => {

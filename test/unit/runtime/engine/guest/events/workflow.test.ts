@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import createWorkflowEvents from '#runtime/engine/guest/events/workflow.ts';
 
 /** One stretch of a run of three steps over a host that answers as told; resolves with its result and what was told. */
-async function stretch(
+async function attempt(
   answer: (name: string, args: { name?: string }) => unknown,
 ): Promise<{ told: string[]; result: Promise<unknown> }> {
   const told: string[] = [];
@@ -25,18 +25,18 @@ async function stretch(
       },
     },
   };
-  const event = { workflow: 'orders', executionId: 'r1', run: '1.x', input: null, steps: {} };
-  return { told, result: handle(worker as never, {} as never, {} as never, event as never) as Promise<unknown> };
+  const event = { workflow: 'orders', executionId: 'r1', lease: '1.x', input: null, steps: {} };
+  return { told, result: handle(worker as never, {} as never, {} as never, event as never, []) as Promise<unknown> };
 }
 
 test('a run tells the host of each step before it goes on', async () => {
-  const { told, result } = await stretch(() => ({}));
+  const { told, result } = await attempt(() => ({}));
   assert.deepEqual(await result, { status: 'completed', output: 'done' });
   assert.deepEqual(told, ['workflow.stepDone a', 'workflow.stepDone b', 'workflow.stepDone c']);
 });
 
-test('where the host cannot keep a word, the stretch is lost and the run has not failed', async () => {
-  const { told, result } = await stretch((_name, { name }) => {
+test('where the host cannot store an update, the attempt is lost and the run has not failed', async () => {
+  const { told, result } = await attempt((_name, { name }) => {
     if (name === 'b') throw Object.assign(new Error('The store is away'), { code: 'store_unavailable' });
     return {};
   });
@@ -45,7 +45,7 @@ test('where the host cannot keep a word, the stretch is lost and the run has not
 });
 
 test('a word that the host refuses is an error of the step', async () => {
-  const { result } = await stretch((name) => {
+  const { result } = await attempt((name) => {
     if (name === 'workflow.stepDone')
       throw Object.assign(new Error('The result is too large'), { code: 'invalid_argument' });
     return {};
