@@ -139,7 +139,9 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   'isolated-vm': ['runtime/engine/isolates/'],
   'uWebSockets.js': ['runtime/engine/http/'],
   uwebsockets: ['runtime/engine/http/'],
+  // docs/decisions/76-two-sqlite-libraries.md
   'better-sqlite3': ['runtime/stores/'],
+  'node:sqlite': ['runtime/databases/', 'deployments/file-lock.ts'],
   pg: ['postgres/'],
   'pg-connection-string': ['postgres/'],
   'better-auth': ['runtime/engine/auth/'],
@@ -221,14 +223,20 @@ function bareObjection(file: string, { specifier, typeOnly, kind }: ImportSpecif
     if (guest) return `imports ${specifier}: guest code runs inside the isolate, where Node's modules do not exist`;
     if (specifier === 'node:http' && !typeOnly && kind === 'static' && startsWithAny(file, quickly))
       return `imports node:http: that loads Node's HTTP client as well, write process.getBuiltinModule('node:http')`;
-    return specifier.startsWith('node:') ? null : `imports ${specifier}: write node:${specifier}`;
+    return specifier.startsWith('node:')
+      ? homeObjection(file, specifier)
+      : `imports ${specifier}: write node:${specifier}`;
   }
   const name = packageName(specifier);
-  const allowed = homes[name];
-  if (allowed !== undefined && !startsWithAny(file, allowed) && !startsWithAny(file, unquarantined)) {
-    return `imports ${name}: it stays in ${allowed.join(', ')}`;
-  }
+  const objection = homeObjection(file, name);
+  if (objection !== null) return objection;
   return declared(file, name, sources) ? null : `imports ${name}: no package.json above it declares that dependency`;
+}
+
+function homeObjection(file: string, name: string): string | null {
+  const allowed = homes[name];
+  if (allowed === undefined || startsWithAny(file, allowed) || startsWithAny(file, unquarantined)) return null;
+  return `imports ${name}: it stays in ${allowed.join(', ')}`;
 }
 
 function packageName(specifier: string): string {

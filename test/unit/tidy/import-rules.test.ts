@@ -130,10 +130,13 @@ test('a quarantined library stays in its folder, also when it is imported lazily
       'runtime/engine/isolates/isolate.ts': "import ivm from 'isolated-vm';",
       'runtime/engine/handler.ts': "const ivm = await import('isolated-vm');",
       'builder/build.ts': "import { defineCommand } from 'citty';",
+      'runtime/databases/sqlite/connection.ts': "import { DatabaseSync } from 'node:sqlite';",
+      'runtime/stores/state-sqlite.ts': "import { DatabaseSync } from 'node:sqlite';",
     }),
     [
       'runtime/engine/handler.ts:1 imports isolated-vm: it stays in runtime/engine/isolates/',
       'builder/build.ts:1 imports citty: it stays in cli/',
+      'runtime/stores/state-sqlite.ts:1 imports node:sqlite: it stays in runtime/databases/, deployments/file-lock.ts',
     ],
   );
 });
