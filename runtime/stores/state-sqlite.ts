@@ -1,40 +1,46 @@
-// State in one SQLite file, for `platform dev`: no server, and strongly consistent since this process is its only
-// writer.
+// State in one SQLite file, for `platform dev`, in Postgres's table: no server, and strongly consistent since this
+// process is its only writer.
 import { randomBytes } from 'node:crypto';
+import type Database from 'better-sqlite3';
 import type { StateStore, StoredState } from '../engine/bindings/state.ts';
 import { rowBytes } from './project-bounds.ts';
-import { openSqliteFile } from './sqlite-file.ts';
+import { migrateSqliteFile, openSqliteFile } from './sqlite-file.ts';
 import { checkValueBytes } from './state-value-bytes.ts';
 
 interface Row {
-  readonly value: string | Buffer;
+  readonly value: Buffer;
+  readonly is_text: number;
   readonly metadata: string | null;
   readonly expires_at: number | null;
   readonly version: string;
 }
 
-const schema = `
-CREATE TABLE IF NOT EXISTS state (
-  namespace TEXT NOT NULL, resource TEXT NOT NULL, key TEXT NOT NULL,
-  value ANY NOT NULL, metadata TEXT, expires_at INTEGER, version TEXT NOT NULL,
-  PRIMARY KEY (namespace, resource, key)
-) WITHOUT ROWID, STRICT`;
+/** Files of older platforms had the table without `is_text`: text and bytes were told apart by their type. */
+function takeOverOldTable(db: Database.Database): () => void {
+  if (db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'state'").get() === undefined) return () => {};
+  db.exec('ALTER TABLE state RENAME TO state_before');
+  return () =>
+    void db.exec(`INSERT INTO state (namespace, resource, key, value, is_text, metadata, expires_at, version)
+      SELECT namespace, resource, key, CAST(value AS BLOB), typeof(value) = 'text', metadata, expires_at, version
+      FROM state_before;
+      DROP TABLE state_before`);
+}
 
 /** Opens the file, and makes it where there is none. `:memory:` keeps nothing. */
 export function openStateSqlite(file: string): StateStore & { bytes(namespace: string): number; close(): void } {
   const db = openSqliteFile(file);
   db.pragma('synchronous = FULL');
-  db.exec(schema);
+  migrateSqliteFile(db, ['state'], () => takeOverOldTable(db));
   const at = 'namespace = ? AND resource = ? AND key = ?';
   const alive = '(expires_at IS NULL OR expires_at > ?)';
   const select = db.prepare<unknown[], Row>(
-    `SELECT value, metadata, expires_at, version FROM state WHERE ${at} AND ${alive}`,
+    `SELECT value, is_text, metadata, expires_at, version FROM state WHERE ${at} AND ${alive}`,
   );
   const sizeOf = db.prepare<unknown[], { bytes: number }>(
     `SELECT octet_length(value) AS bytes FROM state WHERE ${at} AND ${alive}`,
   );
   const write = db.prepare(
-    'INSERT INTO state VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value, metadata = excluded.metadata, expires_at = excluded.expires_at, version = excluded.version',
+    'INSERT INTO state (namespace, resource, key, value, is_text, metadata, expires_at, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value, is_text = excluded.is_text, metadata = excluded.metadata, expires_at = excluded.expires_at, version = excluded.version',
   );
   const remove = db.prepare(`DELETE FROM state WHERE ${at}`);
   const sweep = db.prepare('DELETE FROM state WHERE expires_at <= ?');
@@ -65,11 +71,18 @@ export function openStateSqlite(file: string): StateStore & { bytes(namespace: s
         const row = select.get(namespace, resource, key, now);
         return row === undefined
           ? null
-          : { value: row.value, metadata: row.metadata, expiresAt: row.expires_at, version: row.version };
+          : {
+              value: row.is_text === 1 ? row.value.toString() : row.value,
+              metadata: row.metadata,
+              expiresAt: row.expires_at,
+              version: row.version,
+            };
       });
     },
     put({ namespace, resource }, key, { value, metadata, expiresAt }, now, version) {
-      const row = [namespace, resource, key, value, metadata, expiresAt, newVersion()];
+      const isText = typeof value === 'string';
+      const bytes = isText ? Buffer.from(value) : value;
+      const row = [namespace, resource, key, bytes, isText ? 1 : 0, metadata, expiresAt, newVersion()];
       if (expiresAt !== null) sweep.run(now);
       if (version !== undefined) return putIf.immediate(version, [namespace, resource, key, now], row);
       write.run(...row);
@@ -89,7 +102,16 @@ export function openStateSqlite(file: string): StateStore & { bytes(namespace: s
       let after = '';
       change.immediate([namespace, resource, key, now], (before) => {
         after = make(before === undefined ? undefined : before.value.toString());
-        return [namespace, resource, key, after, before?.metadata ?? null, before?.expires_at ?? null, newVersion()];
+        return [
+          namespace,
+          resource,
+          key,
+          Buffer.from(after),
+          1,
+          before?.metadata ?? null,
+          before?.expires_at ?? null,
+          newVersion(),
+        ];
       });
       return after;
     },
