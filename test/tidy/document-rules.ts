@@ -15,7 +15,7 @@ const ownFolder =
   /^(?:core|packages|deployments|runtime|postgres|builder|control|cli|dashboard|docs|examples|bench|test)\/(?!\*)/;
 const codeFile = /^(?:[\w.*-]+\/)*[\w.*-]+\.(?:ts|mts|mjs|cc|h|sh)$/;
 /** Files of a user's project that documents show. */
-const userFile = /^(?:env\.d\.ts|(?:src|worker|public|test)\/[\w./-]+|index\.ts|(?:vite|drizzle)\.config\.ts)$/;
+const userFile = /^(?:env\.d\.ts|(?:src|worker|public)\/[\w./-]+|index\.ts|(?:vite|drizzle)\.config\.ts)$/;
 
 /** Every path, link and command of a document that leads nowhere. */
 export function documentFindings(sources: Sources, exists: Exists): Finding[] {
