@@ -2,6 +2,7 @@
 // Knows nothing of what a lost connection means: database-service.ts decides.
 import { randomInt } from 'node:crypto';
 import type { Socket } from 'node:net';
+import { InFlight } from '#core/in-flight.ts';
 import { PlatformError, isErrorCode, type ErrorDetails } from '#core/errors.ts';
 import type { StatementOwner } from '../engine/bindings/database.ts';
 import { FrameReader, kinds, ops, readAnswer, requestFrame } from '../databases/protocol/frames.ts';
@@ -21,16 +22,10 @@ export interface Sent {
   readonly reject: (error: unknown) => void;
 }
 
-/** Requests in flight on one connection; a power of two. */
-const SLOTS = 4096;
-
 export class DatabaseLink {
   readonly #socket: Socket;
   readonly #limits: { readonly inFlightMax: number };
-  // A ring by id, since answers come nearly in order: a Map would keep dead requests alive until a full collection.
-  readonly #sent: (Sent | undefined)[] = Array.from({ length: SLOTS }, () => undefined);
-  #inFlight = 0;
-  #nextId = 1;
+  readonly #sent = new InFlight<Sent>();
   #out: Buffer[] = [];
   #open = true;
   readonly #onLost: (unanswered: Sent[]) => void;
@@ -76,24 +71,16 @@ export class DatabaseLink {
 
   /** Sends a request, or again one that another connection lost. */
   send(request: Sent): void {
-    if (this.#inFlight >= Math.min(this.#limits.inFlightMax, SLOTS - 1)) {
+    if (this.#sent.size >= this.#limits.inFlightMax) {
       const reason = `more than DB_IN_FLIGHT_MAX (${this.#limits.inFlightMax}) requests wait for it`;
       request.reject(new PlatformError('database_unavailable', { reason }));
       return;
     }
-    while (this.#sent[this.#nextId % SLOTS] !== undefined) this.#step();
-    request.id = this.#nextId;
-    this.#sent[this.#nextId % SLOTS] = request;
-    this.#step();
-    this.#inFlight++;
+    request.id = this.#sent.add(request);
     if (this.#out.length === 0) queueMicrotask(() => this.#flush());
     this.#out.push(
       requestFrame(request.id, request.op, request.name, request.transaction, request.payload, budgetOf(request)),
     );
-  }
-
-  #step(): void {
-    this.#nextId = this.#nextId === 0xffff_ffff ? 1 : this.#nextId + 1;
   }
 
   #flush(): void {
@@ -104,10 +91,8 @@ export class DatabaseLink {
 
   #take(frame: Buffer): void {
     const { id, kind, cpuMs, payload } = readAnswer(frame);
-    const request = this.#sent[id % SLOTS];
-    if (request === undefined || request.id !== id) return;
-    this.#sent[id % SLOTS] = undefined;
-    this.#inFlight--;
+    const request = this.#sent.remove(id);
+    if (request === undefined) return;
     request.owner?.settleCpu(0, cpuMs);
     if (kind === kinds.json) request.resolve(payload.toString('utf8'));
     else if (kind === kinds.bytes) request.resolve(new Uint8Array(payload));
@@ -116,8 +101,8 @@ export class DatabaseLink {
 
   #lost(): void {
     this.#open = false;
-    const unanswered = this.#sent.filter((request) => request !== undefined);
-    this.#sent.fill(undefined);
+    const unanswered = this.#sent.values();
+    for (const { id } of unanswered) this.#sent.remove(id);
     this.#onLost(unanswered.toSorted((one, other) => one.id - other.id));
   }
 

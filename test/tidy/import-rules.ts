@@ -59,11 +59,7 @@ const zones: readonly Zone[] = [
     'runtime/engine/bindings/update-document.ts',
     'runtime/engine/bindings/arguments.ts',
   ]),
-  enginePart('runtime/engine/cluster/', [
-    'runtime/engine/http/header-block.ts',
-    'runtime/engine/http/request-id.ts',
-    'runtime/engine/bridge/in-flight.ts',
-  ]),
+  enginePart('runtime/engine/cluster/', ['runtime/engine/http/header-block.ts', 'runtime/engine/http/request-id.ts']),
   {
     prefix: 'runtime/engine/cluster/supervised.ts',
     may: ['core/', 'runtime/engine/'],

@@ -4,7 +4,7 @@ import { PlatformError } from '#core/errors.ts';
 import type { GuestStream } from './host-calls.ts';
 import type { HostMemory } from './host-memory.ts';
 import type { HostRecords } from './host-records.ts';
-import { InFlight } from './in-flight.ts';
+import { InFlight } from '#core/in-flight.ts';
 import { toGuest, toHost, type Failure, type Part, type RecordReader } from './protocol.ts';
 import { Diversion, StreamToGuest, StreamToHost, type ByteSink, type ByteSource } from './streams.ts';
 

@@ -2,7 +2,7 @@
 // do with those that an engine took with it when it died. Used by placement.ts; decides nothing about where a request
 // belongs.
 import { connect } from 'node:net';
-import { InFlight } from '../bridge/in-flight.ts';
+import { InFlight } from '#core/in-flight.ts';
 import type { Exchange } from '../http/listener.ts';
 import {
   ABORT,

@@ -3,7 +3,7 @@
 import { createServer, type Socket } from 'node:net';
 import type { Exchange } from '../http/listener.ts';
 import { HeadCache } from '../http/header-block.ts';
-import { InFlight } from '../bridge/in-flight.ts';
+import { InFlight } from '#core/in-flight.ts';
 import { ABORT, BODY, BODY_END, CREDIT, REQUEST, UNKNOWN, type FrameReader } from './frames.ts';
 import { EngineLink } from './engine-link.ts';
 

@@ -2,7 +2,7 @@
 // another isolate, or lost with their own. Made by serving.ts; what becomes of the isolate itself is decided there.
 import { performance } from 'node:perf_hooks';
 import { errorMessage } from '#core/errors.ts';
-import { InFlight } from '../bridge/in-flight.ts';
+import { InFlight } from '#core/in-flight.ts';
 import type { Link } from '../bridge/link.ts';
 import type { Failure } from '../bridge/protocol.ts';
 import { isHttp, type AnyInvocation, type HttpInvocation } from '../invocation/invocation.ts';

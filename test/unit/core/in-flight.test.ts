@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { InFlight } from '#runtime/engine/bridge/in-flight.ts';
+import { InFlight } from '#core/in-flight.ts';
 
 test('a value is found under its number until it is removed', () => {
   const table = new InFlight<{ name: string }>();
