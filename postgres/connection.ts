@@ -67,14 +67,14 @@ export interface ConnectionOptions {
  * back in a moment.
  */
 const [awayMsLeast, awayMsMax] = [10, 320];
-const keepAliveMs = 60_000;
-const idleMs = 300_000;
-const closeMsMax = 5000;
+const KEEP_ALIVE_MS = 60_000;
+const IDLE_MS = 300_000;
+const CLOSE_MS_MAX = 5000;
 /** Statements that wait for a connection; beyond, they are refused. */
-const waitingMax = 20_000;
+const WAITING_MAX = 20_000;
 /** Texts that are kept prepared; those of stores are few, and never vary. */
-const namesMax = 400;
-const int8 = 20;
+const NAMES_MAX = 400;
+const INT8 = 20;
 
 /** A connection that leaves nothing of a server's death to the process. */
 export class Connection extends pg.Client {
@@ -87,10 +87,10 @@ export class Connection extends pg.Client {
       application_name: name,
       connectionTimeoutMillis: connectMs,
       keepAlive: true,
-      keepAliveInitialDelayMillis: keepAliveMs,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
       types: {
         getTypeParser: ((type: number, format: 'text') =>
-          type === int8 ? Number : pg.types.getTypeParser(type, format)) as never,
+          type === INT8 ? Number : pg.types.getTypeParser(type, format)) as never,
       },
     });
     this.on('error', () => (this.isLost = true));
@@ -141,7 +141,7 @@ export function openPostgres(options: ConnectionOptions): Postgres {
   let away: Error | null = null;
   const pool = new pg.Pool({
     max: options.connectionsMax ?? 10,
-    idleTimeoutMillis: idleMs,
+    idleTimeoutMillis: IDLE_MS,
     Client: class extends Connection {
       constructor() {
         super(address, options);
@@ -194,9 +194,9 @@ export function openPostgres(options: ConnectionOptions): Postgres {
     reject: (error: unknown) => void,
   ): void {
     if (isClosing) return reject(over());
-    if (pool.waitingCount >= waitingMax)
+    if (pool.waitingCount >= WAITING_MAX)
       return reject(
-        new PostgresError('53300', `More than ${waitingMax} statements wait for a connection to the database`),
+        new PostgresError('53300', `More than ${WAITING_MAX} statements wait for a connection to the database`),
       );
     running++;
     connect();
@@ -216,7 +216,7 @@ export function openPostgres(options: ConnectionOptions): Postgres {
   /** What is prepared once is found by its name. */
   function nameOf(text: string): string | undefined {
     let name = names.get(text);
-    if (name === undefined && names.size < namesMax) names.set(text, (name = `s${names.size + 1}`));
+    if (name === undefined && names.size < NAMES_MAX) names.set(text, (name = `s${names.size + 1}`));
     return name;
   }
 
@@ -308,7 +308,7 @@ export function openPostgres(options: ConnectionOptions): Postgres {
           throw new PostgresError('25P02', 'A statement of the transaction had failed');
         return result;
       }),
-    async close(msMax = closeMsMax) {
+    async close(msMax = CLOSE_MS_MAX) {
       if (isClosing) return;
       isClosing = true;
       if (running > 0) {

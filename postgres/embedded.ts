@@ -27,12 +27,12 @@ import { canEnter, placeBinaries, sharedFolder, unprivileged, type RunAs } from 
 
 /** Name of the owner of everything, and of the database. */
 const owner = 'platform';
-const startMsMax = 60_000;
-const stopMsMax = 15_000;
-const logBytesMax = 10 * 1024 * 1024;
+const START_MS_MAX = 60_000;
+const STOP_MS_MAX = 15_000;
+const LOG_BYTES_MAX = 10 * 1024 * 1024;
 /** A socket's path has at most 107 bytes; Postgres adds `/.s.PGSQL.5432`. */
-const socketFolderBytesMax = 90;
-const restartMsMax = 5000;
+const SOCKET_FOLDER_BYTES_MAX = 90;
+const RESTART_MS_MAX = 5000;
 
 /** A running embedded Postgres. */
 export interface EmbeddedPostgres {
@@ -123,7 +123,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   let deaths = 0;
 
   async function start(): Promise<void> {
-    if (existsSync(log) && statSync(log).size > logBytesMax) renameSync(log, `${log}.1`);
+    if (existsSync(log) && statSync(log).size > LOG_BYTES_MAX) renameSync(log, `${log}.1`);
     const began = performance.now();
     child = run(path.join(bin, 'postgres'), args, { user, log, seen, signal });
     await ready(child, dataFolder, log);
@@ -136,7 +136,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   }
 
   async function again(): Promise<void> {
-    for (let delayMs = Math.min(restartMsMax, 50 * deaths); stopping === null; delayMs = restartMsMax) {
+    for (let delayMs = Math.min(RESTART_MS_MAX, 50 * deaths); stopping === null; delayMs = RESTART_MS_MAX) {
       await new Promise((resolve) => setTimeout(resolve, delayMs));
       if (stopping !== null) return;
       try {
@@ -174,7 +174,7 @@ interface Seen {
 }
 
 /** The number that the descriptor has in the server and its programs. */
-const inheritedFd = 3;
+const INHERITED_FD = 3;
 
 /**
  * As root, the server runs as a user who may not be able to enter the folders above its own, such as `/root`. It is
@@ -191,7 +191,7 @@ function placeFor(folder: string, user: RunAs | null): Seen {
       `Postgres does not run as root, and the user it runs as cannot enter ${path.dirname(folder)}. ` +
         'Start the platform as another user, name a data folder that all may enter (FS_PATH), or set DATABASE_URL to a Postgres of your own',
     );
-  return { folder: `/proc/self/fd/${inheritedFd}`, fd: openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY) };
+  return { folder: `/proc/self/fd/${INHERITED_FD}`, fd: openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY) };
 }
 
 /** Earlier versions put the data elsewhere, and left a note: it comes back into the data folder. */
@@ -226,7 +226,7 @@ function passwordOf(folder: string): string {
 /** Clients find it by its path, so it is elsewhere where that is too long; nothing is kept in it. */
 function socketFolder(place: string, user: RunAs | null): string {
   let folder = path.join(place, 'socket');
-  if (Buffer.byteLength(folder) > socketFolderBytesMax) {
+  if (Buffer.byteLength(folder) > SOCKET_FOLDER_BYTES_MAX) {
     const hash = createHash('sha256').update(place).digest('hex').slice(0, 16);
     folder = path.join(Buffer.byteLength(tmpdir()) > 40 ? '/tmp' : tmpdir(), `platform-pg-${hash}`);
   }
@@ -239,13 +239,13 @@ function socketFolder(place: string, user: RunAs | null): string {
 }
 
 /** What a new server takes before anybody writes to it. */
-const newDataBytes = 64 * 1024 * 1024;
+const NEW_DATA_BYTES = 64 * 1024 * 1024;
 
 function checkSpace(folder: string, keepsFreeBytes: number): void {
   const { bavail, bsize } = statfsSync(folder);
-  if (keepsFreeBytes > 0 && bavail * bsize < newDataBytes + keepsFreeBytes)
+  if (keepsFreeBytes > 0 && bavail * bsize < NEW_DATA_BYTES + keepsFreeBytes)
     throw new Error(
-      `The disk of ${folder} has ${bavail * bsize} bytes free: an embedded Postgres needs ${newDataBytes}, and ${keepsFreeBytes} stay free (DISK_FREE_BYTES_MIN)`,
+      `The disk of ${folder} has ${bavail * bsize} bytes free: an embedded Postgres needs ${NEW_DATA_BYTES}, and ${keepsFreeBytes} stay free (DISK_FREE_BYTES_MIN)`,
     );
 }
 
@@ -308,7 +308,7 @@ async function stopOrphan(dataFolder: string, own: string): Promise<void> {
     return;
   }
   for (const [signal, waitMs] of [
-    ['SIGINT', stopMsMax] as const,
+    ['SIGINT', STOP_MS_MAX] as const,
     ['SIGQUIT', 5000] as const,
     ['SIGKILL', 5000] as const,
   ]) {
@@ -414,7 +414,7 @@ async function ready(child: ChildProcess, dataFolder: string, log: string): Prom
   void exitOf(child).then((code) => (ended = code));
   const file = path.join(dataFolder, 'postmaster.pid');
   for (
-    const until = performance.now() + startMsMax;
+    const until = performance.now() + START_MS_MAX;
     performance.now() < until;
     await new Promise((resolve) => setTimeout(resolve, 5))
   ) {
@@ -423,13 +423,13 @@ async function ready(child: ChildProcess, dataFolder: string, log: string): Prom
     if (Number(lines[0]) === child.pid && lines[7]?.trim() === 'ready') return;
   }
   child.kill('SIGQUIT');
-  throw new Error(`The embedded Postgres is not ready after ${startMsMax / 1000} s:\n${endOf(log)}`);
+  throw new Error(`The embedded Postgres is not ready after ${START_MS_MAX / 1000} s:\n${endOf(log)}`);
 }
 
 async function end(child: ChildProcess): Promise<void> {
   const ended = exitOf(child);
   child.kill('SIGINT');
-  const impatient = setTimeout(() => child.kill('SIGQUIT'), stopMsMax);
+  const impatient = setTimeout(() => child.kill('SIGQUIT'), STOP_MS_MAX);
   await ended;
   clearTimeout(impatient);
 }

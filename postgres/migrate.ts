@@ -19,7 +19,7 @@ export interface Migration {
 
 const folder = path.join(import.meta.dirname, 'migrations');
 /** Any number will do that nobody else locks. */
-const lockKey = 7_528_341_001;
+const LOCK_KEY = 7_528_341_001;
 
 /** The migrations of this version of the platform. @throws {Error} when their numbers are not 1, 2, 3... */
 export function readMigrations(from: string = folder): Migration[] {
@@ -47,10 +47,10 @@ export function migrate(sql: Postgres, migrations: readonly Migration[] = readMi
     try {
       // Whoever comes second waits as long as the first one takes.
       await session.all(`SELECT set_config('statement_timeout', '0', false)`);
-      await session.all('SELECT pg_advisory_lock($1::bigint)', lockKey);
+      await session.all('SELECT pg_advisory_lock($1::bigint)', LOCK_KEY);
       return await apply(session, migrations);
     } finally {
-      await session.all('SELECT pg_advisory_unlock($1::bigint)', lockKey).catch(() => {});
+      await session.all('SELECT pg_advisory_unlock($1::bigint)', LOCK_KEY).catch(() => {});
       await session.all(`SELECT set_config('statement_timeout', '30000', false)`).catch(() => {});
     }
   });

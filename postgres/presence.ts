@@ -15,12 +15,12 @@ export interface Presence {
 }
 
 /** First half of the lock's key: any number that nobody else uses. */
-const lockClass = 752_834_100;
-const lookMs = 2000;
+const LOCK_CLASS = 752_834_100;
+const LOOK_MS = 2000;
 /** A server that is away is not waited for. */
-const closeMsMax = 1000;
+const CLOSE_MS_MAX = 1000;
 /** The unseen are forgotten after so many looks, by when nobody can hold a lease of theirs. */
-const looksKept = 200;
+const LOOKS_KEPT = 200;
 
 /** @param onTrouble told of what goes wrong meanwhile; it goes on trying. */
 export async function joinPresence(url: string, onTrouble: (error: unknown) => void): Promise<Presence> {
@@ -43,7 +43,7 @@ export async function joinPresence(url: string, onTrouble: (error: unknown) => v
     await sql.all(
       `SELECT pg_try_advisory_lock($1::int4, $2::int4) WHERE NOT EXISTS (
         SELECT FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND classid::bigint = $1)`,
-      lockClass,
+      LOCK_CLASS,
       key,
     );
   }
@@ -54,12 +54,12 @@ export async function joinPresence(url: string, onTrouble: (error: unknown) => v
       const rows = await sql.all<{ key: number }>(
         `SELECT objid::bigint AS key FROM pg_locks WHERE locktype = 'advisory' AND classid::bigint = $1 AND granted
           AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
-        lockClass,
+        LOCK_CLASS,
       );
       // The server shows the key without its sign.
       const seen = new Set(rows.map((row) => row.key | 0));
       for (const [other, looks] of unseen) {
-        if (seen.has(keyOf(other)!) || looks > looksKept) unseen.delete(other);
+        if (seen.has(keyOf(other)!) || looks > LOOKS_KEPT) unseen.delete(other);
         else unseen.set(other, looks + 1);
       }
     } catch (error) {
@@ -67,7 +67,7 @@ export async function joinPresence(url: string, onTrouble: (error: unknown) => v
       for (const other of unseen.keys()) unseen.set(other, 0);
       if (!closed) onTrouble(error);
     }
-    if (!closed) timer = setTimeout(() => (looking = look()), lookMs);
+    if (!closed) timer = setTimeout(() => (looking = look()), LOOK_MS);
   }
 
   await hold();
@@ -83,8 +83,8 @@ export async function joinPresence(url: string, onTrouble: (error: unknown) => v
     async close() {
       closed = true;
       if (timer !== null) clearTimeout(timer);
-      await atMost(closeMsMax, looking);
-      await atMost(closeMsMax, sql.close(closeMsMax));
+      await atMost(CLOSE_MS_MAX, looking);
+      await atMost(CLOSE_MS_MAX, sql.close(CLOSE_MS_MAX));
     },
   };
 }

@@ -15,21 +15,21 @@ export interface Wake {
 
 const channel = 'platform_wake';
 /** A payload has less than 8,000 bytes. */
-const wordsMax = 150;
+const WORDS_MAX = 150;
 /**
  * The first word goes out at once, those of this long after it together: what is sent all the time is taken by the
  * dozen.
  */
-const gatherMs = 10;
+const GATHER_MS = 10;
 /**
  * What is due later than this is said once: whoever wakes then looks for what comes next. Longer than clocks go apart.
  */
-const aheadMs = 2000;
+const AHEAD_MS = 2000;
 /** Lanes whose next time is remembered as said; beyond, all are forgotten. */
-const saidMax = 10_000;
+const SAID_MAX = 10_000;
 
 /** A server that is away is not waited for. */
-const closeMsMax = 1000;
+const CLOSE_MS_MAX = 1000;
 
 /** Resolves when the work is done, has failed, or takes too long. */
 export function atMost(ms: number, work: Promise<unknown>): Promise<void> {
@@ -71,9 +71,9 @@ export function createPostgresWake(
     sentAt = performance.now();
     const words = [...waiting];
     waiting = new Set();
-    for (let at = 0; at < words.length; at += wordsMax) {
+    for (let at = 0; at < words.length; at += WORDS_MAX) {
       try {
-        await notify(channel, words.slice(at, at + wordsMax).join(','));
+        await notify(channel, words.slice(at, at + WORDS_MAX).join(','));
       } catch {
         // The poll finds it.
       }
@@ -87,8 +87,8 @@ export function createPostgresWake(
   /** Whether somebody who was told of an earlier time will look at the lane by then anyway. */
   function isSaid(lane: string, dueAt: number, now: number): boolean {
     const before = said.get(lane);
-    if (before !== undefined && before > now + aheadMs && before <= dueAt) return true;
-    if (said.size >= saidMax) said.clear();
+    if (before !== undefined && before > now + AHEAD_MS && before <= dueAt) return true;
+    if (said.size >= SAID_MAX) said.clear();
     said.set(lane, dueAt);
     return false;
   }
@@ -103,7 +103,7 @@ export function createPostgresWake(
   return {
     notify(kind, lane, dueAt) {
       const now = Date.now();
-      if (dueAt > now + aheadMs) {
+      if (dueAt > now + AHEAD_MS) {
         // Others find it with their poll, should this process be gone by then.
         if (listeners > 0) return here.notify(kind, lane, dueAt);
         if (isSaid(`${kind}:${lane}`, dueAt, now)) return;
@@ -112,7 +112,7 @@ export function createPostgresWake(
       waiting.add(`${kind}:${lane}:${dueAt <= now ? 0 : dueAt}`);
       if (isPending) return;
       isPending = true;
-      const waitMs = sentAt + gatherMs - performance.now();
+      const waitMs = sentAt + GATHER_MS - performance.now();
       if (waitMs > 0) timer = setTimeout(sendSoon, waitMs);
       else setImmediate(sendSoon);
     },
@@ -135,11 +135,11 @@ export function createPostgresWake(
     async close() {
       if (timer !== null) clearTimeout(timer);
       if (isPending) sendSoon();
-      await atMost(closeMsMax, sending);
+      await atMost(CLOSE_MS_MAX, sending);
       await here.close();
       if (ear !== null)
         await atMost(
-          closeMsMax,
+          CLOSE_MS_MAX,
           ear.then((listener) => listener.close()),
         );
     },

@@ -21,7 +21,7 @@ interface MemoryCache extends CacheStore {
 }
 
 /** What an entry costs beside its texts and bytes. */
-const overheadBytes = 300;
+const OVERHEAD_BYTES = 300;
 
 /** @param options.bytesMax of all projects together */
 export function createMemoryCache(options: { readonly bytesMax: number; readonly now?: () => number }): MemoryCache {
@@ -66,7 +66,7 @@ export function createMemoryCache(options: { readonly bytesMax: number; readonly
     async set(project, key, record, lifeMs) {
       const found = live(project, key);
       if (found !== null) remove(project, found.shelf, key, found.entry);
-      const bytes = overheadBytes + 2 * (key.length + record.head.length) + (record.body?.byteLength ?? 0);
+      const bytes = OVERHEAD_BYTES + 2 * (key.length + record.head.length) + (record.body?.byteLength ?? 0);
       if (bytes > options.bytesMax) return;
       let shelf = shelves.get(project);
       if (shelf === undefined) shelves.set(project, (shelf = { entries: new Map(), bytes: 0 }));

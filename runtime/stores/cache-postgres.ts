@@ -5,8 +5,8 @@ import type { CacheStore } from '../engine/bindings/cache.ts';
 import type { PostgresSql } from './sql-postgres.ts';
 
 /** One in so many writes takes expired records away, and what exceeds the bound, the soonest to expire first. */
-const sweepEvery = 200;
-const sweepRows = 2000;
+const SWEEP_EVERY = 200;
+const SWEEP_ROWS = 2000;
 
 /** @param sql the tables of bindings; closed by who opened it. */
 export function createCachePostgres(
@@ -19,11 +19,11 @@ export function createCachePostgres(
 
   async function sweep(): Promise<void> {
     await sql.all(
-      `DELETE FROM cache_record WHERE ctid IN (SELECT ctid FROM cache_record WHERE expires_at <= $1 LIMIT ${sweepRows})`,
+      `DELETE FROM cache_record WHERE ctid IN (SELECT ctid FROM cache_record WHERE expires_at <= $1 LIMIT ${SWEEP_ROWS})`,
       now(),
     );
     const [count] = await sql.all<{ records: number }>('SELECT count(*)::int AS records FROM cache_record');
-    const excess = Math.min((count?.records ?? 0) - options.recordsMax, sweepRows);
+    const excess = Math.min((count?.records ?? 0) - options.recordsMax, SWEEP_ROWS);
     if (excess > 0)
       await sql.all(
         'DELETE FROM cache_record WHERE ctid IN (SELECT ctid FROM cache_record ORDER BY expires_at LIMIT $1)',
@@ -51,7 +51,7 @@ export function createCachePostgres(
         body,
         Math.ceil(now() + lifeMs),
       );
-      if (++writes % sweepEvery === 0) await sweep();
+      if (++writes % SWEEP_EVERY === 0) await sweep();
     },
     async delete(project, key) {
       const deleted = await sql.all(

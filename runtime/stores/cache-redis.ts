@@ -5,7 +5,7 @@ import { createClient, RESP_TYPES } from 'redis';
 import { PlatformError } from '#core/errors.ts';
 import type { CacheStore } from '../engine/bindings/cache.ts';
 
-const connectMs = 5000;
+const CONNECT_MS = 5000;
 
 /** Connects; afterwards a server that goes away is connected again, and calls meanwhile fail at once. */
 export async function openCacheRedis(
@@ -18,7 +18,7 @@ export async function openCacheRedis(
     // Not among the rights of the engines' user.
     disableClientInfo: true,
     socket: {
-      connectTimeout: connectMs,
+      connectTimeout: CONNECT_MS,
       reconnectStrategy: (retries) => Math.min(50 * 2 ** Math.min(retries, 7), 2000),
     },
   });

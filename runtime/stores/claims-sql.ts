@@ -27,7 +27,7 @@ export interface Lanes {
 }
 
 /** Numbers of lanes that a process remembers; beyond, it forgets all and asks again. */
-const rememberedMax = 100_000;
+const REMEMBERED_MAX = 100_000;
 
 export function createLanes(sql: Sql, kind: EventKind): Lanes {
   const known = new Map<string, number>();
@@ -44,7 +44,7 @@ export function createLanes(sql: Sql, kind: EventKind): Lanes {
       resource,
     );
     if (row === undefined) return null;
-    if (known.size >= rememberedMax) known.clear();
+    if (known.size >= REMEMBERED_MAX) known.clear();
     known.set(key, row.id);
     return row.id;
   }

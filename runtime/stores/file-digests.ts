@@ -5,7 +5,7 @@ import { PlatformError } from '#core/errors.ts';
 import type { FileDigests } from '../engine/bindings/files.ts';
 
 /** A fraction of a millisecond for each digest. */
-const turnBytes = 256 * 1024;
+const TURN_BYTES = 256 * 1024;
 
 /** Digests under way. */
 interface Digests {
@@ -28,9 +28,9 @@ export function createDigests(expected: FileDigests, ownMd5 = true): Digests {
   return {
     update,
     async updateInTurns(bytes) {
-      for (let at = 0; sums.length > 0 && at < bytes.byteLength; at += turnBytes) {
+      for (let at = 0; sums.length > 0 && at < bytes.byteLength; at += TURN_BYTES) {
         if (at > 0) await new Promise((resolve) => setImmediate(resolve));
-        update(bytes.subarray(at, at + turnBytes));
+        update(bytes.subarray(at, at + TURN_BYTES));
       }
     },
     check(known = {}) {

@@ -23,11 +23,11 @@ export interface Content {
  * Contents of one body that are open before it is read; the names of the others have to stay for a while after the file
  * is gone.
  */
-export const openAtOnce = 64;
-const chunkBytes = 256 * 1024;
+export const OPEN_AT_ONCE = 64;
+const CHUNK_BYTES = 256 * 1024;
 /** Small chunks of a stream are written together: each write is a hand-over to another thread. */
-const gatheredBytesMin = 512 * 1024;
-const orphanMs = 24 * 60 * 60 * 1000;
+const GATHERED_BYTES_MIN = 512 * 1024;
+const ORPHAN_MS = 24 * 60 * 60 * 1000;
 
 /** Files below a folder. */
 interface Contents {
@@ -102,13 +102,13 @@ export function openContents(folder: string, now: () => number, space: FreeSpace
             writing = writeAll(file, [whole]);
             writing.catch(() => {});
           }
-          for (let at = 0; at < chunk.byteLength; at += chunkBytes) {
+          for (let at = 0; at < chunk.byteLength; at += CHUNK_BYTES) {
             if (at > 0) await new Promise((resolve) => setImmediate(resolve));
-            const piece = chunk.byteLength > chunkBytes ? chunk.subarray(at, at + chunkBytes) : chunk;
+            const piece = chunk.byteLength > CHUNK_BYTES ? chunk.subarray(at, at + CHUNK_BYTES) : chunk;
             md5.update(piece);
             others.update(piece);
           }
-          if (gatheredBytes >= gatheredBytesMin) await writeGathered();
+          if (gatheredBytes >= GATHERED_BYTES_MIN) await writeGathered();
         }
         if (gatheredBytes > 0) await writeGathered();
         await writing;
@@ -143,7 +143,7 @@ export function openContents(folder: string, now: () => number, space: FreeSpace
       }
       const body = new DiskBody(slices, length);
       try {
-        for (const slice of slices.slice(0, openAtOnce))
+        for (const slice of slices.slice(0, OPEN_AT_ONCE))
           slice.file = isKept ? await kept.open(slice.path) : await openAlone(slice.path);
       } catch (error) {
         body.destroy();
@@ -164,7 +164,7 @@ export function openContents(folder: string, now: () => number, space: FreeSpace
         for (const name of readdirSync(join(folder, group))) {
           if (known.has(name)) continue;
           const found = statSync(pathOf(name), { throwIfNoEntry: false });
-          if (found !== undefined && now() - found.mtimeMs > orphanMs) rmSync(pathOf(name), { force: true });
+          if (found !== undefined && now() - found.mtimeMs > ORPHAN_MS) rmSync(pathOf(name), { force: true });
         }
       }
     },
@@ -195,7 +195,7 @@ class DiskBody extends Readable implements FileBody {
   #bytes: number;
 
   constructor(slices: Slice[], bytes: number) {
-    super({ highWaterMark: chunkBytes });
+    super({ highWaterMark: CHUNK_BYTES });
     this.#slices = slices;
     this.#bytes = bytes;
   }
@@ -219,7 +219,7 @@ class DiskBody extends Readable implements FileBody {
       this.push(null);
       return;
     }
-    const bytes = Buffer.allocUnsafeSlow(Math.min(chunkBytes, slice.left));
+    const bytes = Buffer.allocUnsafeSlow(Math.min(CHUNK_BYTES, slice.left));
     Promise.resolve(this.#fill(bytes, 0)).then(
       (count) => {
         if (!this.destroyed) this.push(count < bytes.byteLength ? bytes.subarray(0, count) : bytes);

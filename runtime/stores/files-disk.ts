@@ -10,7 +10,7 @@ import { PlatformError } from '#core/errors.ts';
 import { FreeSpace } from '#core/process/free-space.ts';
 import type { FileBody, FileHead, FilePlace, FileStore, FileWrite } from '../engine/bindings/files.ts';
 import { holds, resolveRange } from './file-conditions.ts';
-import { full, openAtOnce, openContents, type Content } from './files-disk-contents.ts';
+import { full, OPEN_AT_ONCE, openContents, type Content } from './files-disk-contents.ts';
 import { openSqliteFile } from './sqlite-file.ts';
 
 interface Row {
@@ -43,9 +43,9 @@ CREATE TABLE IF NOT EXISTS dropped (name TEXT PRIMARY KEY, at INTEGER NOT NULL) 
 CREATE TABLE IF NOT EXISTS used (namespace TEXT PRIMARY KEY, bytes INTEGER NOT NULL) WITHOUT ROWID, STRICT`;
 
 /** How long contents that a reader opens one after the other stay once their file is gone. */
-const droppedMs = 60 * 60 * 1000;
+const DROPPED_MS = 60 * 60 * 1000;
 /** A reader that finds its contents gone asks for the row again, as often as it has changed meanwhile. */
-const attemptsMax = 100;
+const ATTEMPTS_MAX = 100;
 const at = 'namespace = ? AND resource = ? AND key = ?';
 
 /** How {@link openFilesDisk} keeps files. */
@@ -254,14 +254,14 @@ export function openFilesDisk(folder: string, options: FilesDiskOptions = {}): F
 
   /** To be called once the row that no longer names them is on the disk. */
   async function drop(contents: readonly Content[]): Promise<void> {
-    if (contents.length <= openAtOnce) {
+    if (contents.length <= OPEN_AT_ONCE) {
       await content.drop(contents);
       return;
     }
     // Somebody may be reading them, here or in another process, and has not opened all of them.
     const due = db.transaction(() => {
       for (const { name } of contents) dropLater.run(name, now());
-      return dropDue.all(now() - droppedMs);
+      return dropDue.all(now() - DROPPED_MS);
     })();
     await content.drop(due.map(({ name }) => ({ name, size: 0 })));
   }
@@ -315,7 +315,7 @@ export function openFilesDisk(folder: string, options: FilesDiskOptions = {}): F
         } catch (error) {
           // Replaced, or deleted, between a look at its row and the opening of its contents.
           const isReplaced = (error as NodeJS.ErrnoException).code === 'ENOENT' && row.version !== last?.version;
-          if (!isReplaced || attempt === attemptsMax) throw error;
+          if (!isReplaced || attempt === ATTEMPTS_MAX) throw error;
           last = row;
         }
       }

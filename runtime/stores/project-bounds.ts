@@ -16,13 +16,13 @@ interface Estimate {
   counting: Promise<void> | null;
 }
 
-const recountMs = 60 * 60 * 1000;
+const RECOUNT_MS = 60 * 60 * 1000;
 /** A project at its bound is counted again so often at most, and the counts take a tenth of the time at most. */
-const recountMsLeast = 2000;
-const pausesACount = 9;
-const projectsMax = 10_000;
+const RECOUNT_MS_LEAST = 2000;
+const PAUSES_ACOUNT = 9;
+const PROJECTS_MAX = 10_000;
 /** What a row takes beside its text. */
-export const rowBytes = 100;
+export const ROW_BYTES = 100;
 
 /** What projects keep in one kind of store. */
 export class ProjectBounds {
@@ -78,10 +78,10 @@ export class ProjectBounds {
     let estimate = this.#estimates.get(namespace);
     if (estimate === undefined) {
       estimate = { bytes: 0, countedAt: -Infinity, pauseMs: 0, counting: null };
-      if (this.#estimates.size >= projectsMax) this.#estimates.delete(this.#estimates.keys().next().value as string);
+      if (this.#estimates.size >= PROJECTS_MAX) this.#estimates.delete(this.#estimates.keys().next().value as string);
       this.#estimates.set(namespace, estimate);
     }
-    if (this.#now() - estimate.countedAt > recountMs) void this.#counted(namespace, estimate);
+    if (this.#now() - estimate.countedAt > RECOUNT_MS) void this.#counted(namespace, estimate);
     return estimate;
   }
 
@@ -102,7 +102,7 @@ export class ProjectBounds {
       // The store is away: what it answers to the write says so.
     }
     estimate.countedAt = this.#now();
-    estimate.pauseMs = Math.max(recountMsLeast, pausesACount * (estimate.countedAt - began));
+    estimate.pauseMs = Math.max(RECOUNT_MS_LEAST, PAUSES_ACOUNT * (estimate.countedAt - began));
     estimate.counting = null;
   }
 }
@@ -118,13 +118,13 @@ export function boundState(store: StateStore, bounds: ProjectBounds): StateStore
     delete: (...call) => store.delete(...call),
     list: (...call) => store.list(...call),
     put(place, key, record, ...rest) {
-      const bytes = key.length + record.value.length + (record.metadata?.length ?? 0) + rowBytes;
+      const bytes = key.length + record.value.length + (record.metadata?.length ?? 0) + ROW_BYTES;
       return within(bounds.admit(place.namespace, bytes), () => store.put(place, key, record, ...rest));
     },
     update(place, key, change, now) {
       const changed = (before: string | undefined): string => {
         const after = change(before);
-        bounds.add(place.namespace, after.length - (before === undefined ? -key.length - rowBytes : before.length));
+        bounds.add(place.namespace, after.length - (before === undefined ? -key.length - ROW_BYTES : before.length));
         return after;
       };
       return within(bounds.settled(place.namespace), () => store.update(place, key, changed, now));
@@ -138,7 +138,7 @@ export function boundQueue(store: QueueStore, bounds: ProjectBounds): QueueStore
     ...store,
     async send(place, sender, messages, now) {
       let bytes = 0;
-      for (const { payload } of messages) bytes += payload.length + rowBytes;
+      for (const { payload } of messages) bytes += payload.length + ROW_BYTES;
       // Those of previews are the project's.
       await bounds.admit(withoutPreview(place.namespace), bytes);
       return store.send(place, sender, messages, now);
@@ -153,14 +153,14 @@ export function stateBounds(count: (namespace: string) => Promise<number>, bytes
 
 /** Bytes in the table of state that a namespace keeps. */
 export function stateBytesOf(sql: Sql, namespace: string): Promise<number> {
-  const text = `SELECT coalesce(sum(octet_length(key) + octet_length(value) + coalesce(octet_length(metadata), 0) + ${rowBytes}), 0) AS bytes
+  const text = `SELECT coalesce(sum(octet_length(key) + octet_length(value) + coalesce(octet_length(metadata), 0) + ${ROW_BYTES}), 0) AS bytes
     FROM state WHERE namespace = $1`;
   return bytesOf(sql, text, namespace);
 }
 
 /** What projects keep in the table of messages. */
 export function queueBounds(sql: Sql, bytesMax: number): ProjectBounds {
-  const text = `SELECT coalesce(sum(octet_length(payload) + ${rowBytes}), 0) AS bytes
+  const text = `SELECT coalesce(sum(octet_length(payload) + ${ROW_BYTES}), 0) AS bytes
     FROM queue_message WHERE lane_id IN (SELECT id FROM lane WHERE kind = 'queue' AND (namespace = $1 OR namespace LIKE $2 ESCAPE '!'))`;
   return new ProjectBounds('The messages of this project', bytesMax, (project) =>
     bytesOf(sql, text, project, likePrefix(ofPreview(project, ''))),

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import type Database from 'better-sqlite3';
 import type { StateStore, StoredState } from '../engine/bindings/state.ts';
-import { rowBytes } from './project-bounds.ts';
+import { ROW_BYTES } from './project-bounds.ts';
 import { migrateSqliteFile, openSqliteFile } from './sqlite-file.ts';
 import { checkValueBytes } from './state-value-bytes.ts';
 
@@ -48,7 +48,7 @@ export function openStateSqlite(file: string): StateStore & { bytes(namespace: s
     `SELECT key, metadata, expires_at FROM state WHERE namespace = ? AND resource = ? AND key > ? AND key >= ? AND ${alive} ORDER BY key LIMIT ?`,
   );
   const kept = db.prepare<unknown[], { bytes: number }>(
-    `SELECT coalesce(sum(octet_length(key) + octet_length(value) + coalesce(octet_length(metadata), 0) + ${rowBytes}), 0) AS bytes
+    `SELECT coalesce(sum(octet_length(key) + octet_length(value) + coalesce(octet_length(metadata), 0) + ${ROW_BYTES}), 0) AS bytes
      FROM state WHERE namespace = ?`,
   );
   const newVersion = (): string => randomBytes(9).toString('base64url');

@@ -69,9 +69,9 @@ interface CronStore extends TimerDeliveries {
 
 const select = `timer_id AS id, scheduled_at AS "scheduledTime", coalesce(payload, 'null') AS payload, interval_ms AS "intervalMs", cron, timezone`;
 /** Payloads of a page of timers, beyond which it ends; one timer is on it however large. */
-const pageBytesMax = 4 * 1024 * 1024;
+const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 /** How long a count of a lane's timers is trusted. */
-const countMs = 60_000;
+const COUNT_MS = 60_000;
 
 export function createTimerStore(sql: Sql, wake: Wake, limits: DeliveryLimits): TimerStore & TimerDeliveries {
   const base = createBase(sql, 'timer', limits);
@@ -79,7 +79,7 @@ export function createTimerStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
 
   async function checkCount(lane: number, now: number): Promise<void> {
     let known = counts.get(lane);
-    if (known === undefined || now - known.at > countMs || known.count >= limits.timersMax) {
+    if (known === undefined || now - known.at > COUNT_MS || known.count >= limits.timersMax) {
       const [row] = await sql.all<{ n: number }>('SELECT count(*) AS n FROM timer WHERE lane_id = $1', lane);
       if (counts.size > 10_000) counts.clear();
       counts.set(lane, (known = { count: row!.n, at: now }));
@@ -135,7 +135,7 @@ export function createTimerStore(sql: Sql, wake: Wake, limits: DeliveryLimits): 
            SELECT y.*, count(*) OVER () AS found, sum(y.bytes) OVER (ORDER BY y.id) AS total FROM (
              SELECT ${select}, coalesce(octet_length(payload), 0) AS bytes FROM timer
              WHERE lane_id = $1 AND timer_id > $2 AND timer_id >= $3 AND timer_id < $5 ORDER BY timer_id LIMIT $4) y) z
-         WHERE total - bytes < ${pageBytesMax} ORDER BY id`,
+         WHERE total - bytes < ${PAGE_BYTES_MAX} ORDER BY id`,
         lane,
         after,
         prefix,

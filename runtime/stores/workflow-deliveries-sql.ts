@@ -39,7 +39,7 @@ export interface WorkflowDeliveries {
 /** A step as the bindings read it. */
 export const stepShown = `name, kind, status, attempts, result, error, wake_at AS "wakeAt", event_type AS "eventType",
   started_at AS "startedAt", ended_at AS "endedAt"`;
-const sweepRows = 500;
+const SWEEP_ROWS = 500;
 
 /** Claims and settles the runs in these lanes. */
 export function createWorkflowDeliveries(
@@ -127,7 +127,7 @@ export function createWorkflowDeliveries(
     async sweep(now) {
       await sql.all(
         `DELETE FROM workflow_execution WHERE seq IN
-           (SELECT seq FROM workflow_execution WHERE completed_at IS NOT NULL AND completed_at <= $1 LIMIT ${sweepRows})`,
+           (SELECT seq FROM workflow_execution WHERE completed_at IS NOT NULL AND completed_at <= $1 LIMIT ${SWEEP_ROWS})`,
         now - limits.workflowRetentionMs,
       );
     },

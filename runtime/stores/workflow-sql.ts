@@ -13,7 +13,7 @@ const active = `status IN ('pending', 'running')`;
 const shown = `execution_id AS id, CASE WHEN paused = 1 AND ${active} THEN 'paused' ELSE status END AS status, input, output, error,
   deployment, created_at AS "createdAt", started_at AS "startedAt", completed_at AS "completedAt"`;
 /** JSON of a page of runs, beyond which it ends; one run is on it however large. */
-const pageBytesMax = 8 * 1024 * 1024;
+const PAGE_BYTES_MAX = 8 * 1024 * 1024;
 
 interface Found {
   readonly seq: number;
@@ -101,7 +101,7 @@ export function createWorkflowStore(sql: Sql, wake: Wake, limits: DeliveryLimits
                SELECT seq, ${shown}, octet_length(input) + coalesce(octet_length(output), 0) AS bytes
                FROM workflow_execution WHERE lane_id = $1 AND seq < $2) x
              WHERE CAST($3 AS text) IS NULL OR status = $3 ORDER BY seq DESC LIMIT $4) y) z
-         WHERE total - bytes < ${pageBytesMax} ORDER BY seq DESC`,
+         WHERE total - bytes < ${PAGE_BYTES_MAX} ORDER BY seq DESC`,
         await find(place),
         before ?? Number.MAX_SAFE_INTEGER,
         status,

@@ -1,7 +1,7 @@
 // `/auth/*` on an app's host (features of `auth` in platform.yaml): the short routes that the binding promises, each
 // done by a route of better-auth, and everything better-auth has besides. No isolate is entered. Called by handler.ts.
 import { setTimeout as wait } from 'node:timers/promises';
-import { metadataBytesMax } from '../bindings/auth.ts';
+import { METADATA_BYTES_MAX } from '../bindings/auth.ts';
 import type { Exchange } from '../http/listener.ts';
 import { toUser, type AuthSite, type Users } from './users.ts';
 
@@ -65,7 +65,8 @@ export function createAuthRoutes(users: Users): AuthRoutes {
         return refusal(400, 'email and password are required');
       if (metadata !== undefined && (typeof metadata !== 'object' || Array.isArray(metadata)))
         return refusal(400, 'metadata must be an object');
-      if (text.length > metadataBytesMax) return refusal(400, `metadata may have ${metadataBytesMax} bytes as JSON`);
+      if (text.length > METADATA_BYTES_MAX)
+        return refusal(400, `metadata may have ${METADATA_BYTES_MAX} bytes as JSON`);
       const answered = await signIn(site, request, '/sign-up/email', {
         email,
         password,

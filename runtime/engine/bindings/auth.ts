@@ -53,9 +53,9 @@ export interface AuthStore {
 export const usersResource = 'auth~users';
 
 /** JSON of a user's own fields. */
-export const metadataBytesMax = 4096;
-const tokenBytesMax = 4096;
-const pageMax = 1000;
+export const METADATA_BYTES_MAX = 4096;
+const TOKEN_BYTES_MAX = 4096;
+const PAGE_MAX = 1000;
 
 /** The call that users are asked for: passwords and statements are on its account. */
 export const callOfUsers = new AsyncLocalStorage<HostCall>();
@@ -67,7 +67,7 @@ export function createAuthCalls(namespace: string, store: AuthStore): Readonly<R
     return toRecord(call.args);
   };
   const toToken = (value: unknown): string | null =>
-    typeof value === 'string' && value !== '' && value.length <= tokenBytesMax ? value : null;
+    typeof value === 'string' && value !== '' && value.length <= TOKEN_BYTES_MAX ? value : null;
 
   const calls: Readonly<Record<string, HostFunction>> = {
     /** `{token}` -> the user or null: a token that cannot be one belongs to nobody. */
@@ -104,7 +104,7 @@ export function createAuthCalls(namespace: string, store: AuthStore): Readonly<R
     /** `{limit, cursor, email}` -> `{users, cursor}`. */
     async 'auth.listUsers'(call) {
       const { limit, cursor, email } = parse(call);
-      const most = toWhole(limit, 'limit', { least: 1, most: pageMax, otherwise: 100 });
+      const most = toWhole(limit, 'limit', { least: 1, most: PAGE_MAX, otherwise: 100 });
       const text = cursor === undefined || cursor === null ? '0' : cursor;
       if (typeof text !== 'string' || !/^\d{1,12}$/.test(text)) throw invalid('The cursor is not valid');
       const offset = Number(text);
@@ -137,7 +137,7 @@ export function createAuthCalls(namespace: string, store: AuthStore): Readonly<R
 /** JSON of the fields an app keeps with a user. @throws {PlatformError} `invalid_argument`. */
 function toMetadata(value: unknown): string {
   const text = JSON.stringify(value === undefined || value === null ? {} : toRecord(value));
-  if (Buffer.byteLength(text) > metadataBytesMax)
-    throw invalid(`metadata has ${Buffer.byteLength(text)} bytes as JSON, and may have ${metadataBytesMax}`);
+  if (Buffer.byteLength(text) > METADATA_BYTES_MAX)
+    throw invalid(`metadata has ${Buffer.byteLength(text)} bytes as JSON, and may have ${METADATA_BYTES_MAX}`);
   return text;
 }

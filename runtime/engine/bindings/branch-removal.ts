@@ -55,12 +55,12 @@ export async function removeBranch(
   if (state !== null) for (const place of placesOf('state')) await clearState(state, place);
 }
 
-const keysTogether = 1000;
+const KEYS_TOGETHER = 1000;
 
 async function clearState(state: Pick<StateStore, 'list' | 'delete'>, place: DatabasePlace): Promise<void> {
   for (let after: string | null = null; ;) {
     // At the beginning of time nothing has expired: all is there.
-    const { keys, more } = await state.list(place, { prefix: '', after, limit: keysTogether }, 0);
+    const { keys, more } = await state.list(place, { prefix: '', after, limit: KEYS_TOGETHER }, 0);
     await Promise.all(keys.map(({ name }) => state.delete(place, name)));
     if (!more) return;
     after = keys.at(-1)!.name;

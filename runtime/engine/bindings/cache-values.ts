@@ -6,8 +6,8 @@ import type { CacheStore } from './cache.ts';
 import type { BindingScope } from './scope.ts';
 
 /** Without a `ttl`, as long as there is room; at most this. */
-const lifeMsMax = 30 * 24 * 60 * 60 * 1000;
-const keyBytesMax = 512;
+const LIFE_MS_MAX = 30 * 24 * 60 * 60 * 1000;
+const KEY_BYTES_MAX = 512;
 
 /** The calls of a deployment's cache bindings. Arguments: `{binding, key, ...}`. */
 export function createCacheValueCalls(
@@ -18,7 +18,7 @@ export function createCacheValueCalls(
   const keyOf = (call: HostCall): string => {
     const { binding, key } = toRecord(call.args);
     call.owner.countSubrequest();
-    return `value ${JSON.stringify([scope.resource(binding), toName(key, 'The key', keyBytesMax)])}`;
+    return `value ${JSON.stringify([scope.resource(binding), toName(key, 'The key', KEY_BYTES_MAX)])}`;
   };
   return {
     /** -> the value as a part; none when it is not there. */
@@ -41,7 +41,7 @@ export function createCacheValueCalls(
         scope.namespace,
         key,
         { head: '', body },
-        Math.min(ttl === undefined ? lifeMsMax : ttl * 1000, lifeMsMax),
+        Math.min(ttl === undefined ? LIFE_MS_MAX : ttl * 1000, LIFE_MS_MAX),
       );
       return {};
     },

@@ -24,13 +24,13 @@ export interface CacheStore {
 }
 
 /** Bodies up to this size are handed over with their response. */
-const partBytesMax = 64 * 1024;
+const PART_BYTES_MAX = 64 * 1024;
 /** Bodies that are on their way into a cache at a time, in entries of full size: beyond, a response is not kept. */
-const entriesAtOnce = 4;
-const nameCharsMax = 1024;
-const urlCharsMax = 16 * 1024;
+const ENTRIES_AT_ONCE = 4;
+const NAME_CHARS_MAX = 1024;
+const URL_CHARS_MAX = 16 * 1024;
 /** How long it is remembered which headers the variants of a URL differ in. */
-const variantsLifeMs = 24 * 60 * 60 * 1000;
+const VARIANTS_LIFE_MS = 24 * 60 * 60 * 1000;
 
 /** A kept response. */
 interface Head {
@@ -110,7 +110,7 @@ export function createCacheCalls(
         ? { vary, generation: known.generation }
         : { vary, generation: crypto.randomUUID() };
     await store.set(project, variantKey(key, variants, headers), record, life.ms);
-    await store.set(project, key, { head: JSON.stringify(variants), body: null }, Math.max(life.ms, variantsLifeMs));
+    await store.set(project, key, { head: JSON.stringify(variants), body: null }, Math.max(life.ms, VARIANTS_LIFE_MS));
     return {};
   }
 
@@ -136,7 +136,7 @@ export function createCacheCalls(
           bytes += part.byteLength;
           buffered += part.byteLength;
           chunks.push(part);
-          if (bytes > limits.entryBytesMax || buffered > limits.entryBytesMax * entriesAtOnce)
+          if (bytes > limits.entryBytesMax || buffered > limits.entryBytesMax * ENTRIES_AT_ONCE)
             finish(() => resolve(undefined));
           try {
             hold.grow(2 * bytes);
@@ -165,14 +165,14 @@ export function createCacheCalls(
 
 function parse({ args }: HostCall): { key: string; headers: readonly (readonly [string, string])[] } {
   const { cache, url, headers } = (args ?? {}) as Record<string, unknown>;
-  if ((cache !== null && typeof cache !== 'string') || (cache?.length ?? 0) > nameCharsMax)
+  if ((cache !== null && typeof cache !== 'string') || (cache?.length ?? 0) > NAME_CHARS_MAX)
     throw new PlatformError('invalid_argument', {
-      reason: `The name of a cache must be a text of at most ${nameCharsMax} characters`,
+      reason: `The name of a cache must be a text of at most ${NAME_CHARS_MAX} characters`,
     });
   const target = typeof url === 'string' ? URL.parse(url) : null;
-  if (target === null || !/^https?:$/.test(target.protocol) || target.href.length > urlCharsMax)
+  if (target === null || !/^https?:$/.test(target.protocol) || target.href.length > URL_CHARS_MAX)
     throw new PlatformError('invalid_argument', {
-      reason: `The URL must be an http(s) URL of at most ${urlCharsMax} characters`,
+      reason: `The URL must be an http(s) URL of at most ${URL_CHARS_MAX} characters`,
     });
   target.hash = '';
   return { key: JSON.stringify([cache, target.href]), headers: typeof headers === 'string' ? toFields(headers) : [] };
@@ -282,13 +282,13 @@ function openStream({ isolate }: HostCall, source: ByteSource): GuestStream {
 function reply(call: HostCall, head: Head, body: Uint8Array | null): HostReply {
   const value = { status: head.status, statusText: head.statusText, headers: head.headers };
   if (body === null) return { value: { ...value, stream: null, part: false } };
-  if (body.byteLength <= partBytesMax) return { value: { ...value, stream: null, part: true }, parts: [body] };
+  if (body.byteLength <= PART_BYTES_MAX) return { value: { ...value, stream: null, part: true }, parts: [body] };
   let at = 0;
   let cancelled = false;
   const hold = call.isolate.memory.hold(body.byteLength, 'A body of the cache');
   const send = (): void => {
     while (!cancelled && at < body.byteLength) {
-      const chunk = body.subarray(at, (at += partBytesMax));
+      const chunk = body.subarray(at, (at += PART_BYTES_MAX));
       if (!stream.write(chunk)) return;
     }
     if (!cancelled) stream.end();

@@ -80,7 +80,7 @@ export function createOwnAddresses(
   let list = new BlockList();
   let readAt = -Infinity;
   return (address, family) => {
-    if (now() - readAt >= ownAddressesMs) {
+    if (now() - readAt >= OWN_ADDRESSES_MS) {
       list = new BlockList();
       for (const each of Object.values(read()).flat())
         if (each !== undefined)
@@ -91,4 +91,4 @@ export function createOwnAddresses(
   };
 }
 
-const ownAddressesMs = 5000;
+const OWN_ADDRESSES_MS = 5000;

@@ -188,8 +188,8 @@ export function createFileCalls(
       const { head, range, body } = found;
       if (body === null) return { value: { head, range, stream: null } };
       if (
-        range.length > wholeBytesMax ||
-        wholeBytes + range.length > wholeBytesAtOnceMax ||
+        range.length > WHOLE_BYTES_MAX ||
+        wholeBytes + range.length > WHOLE_BYTES_AT_ONCE_MAX ||
         !call.isolate.hasRoom(range.length)
       )
         return { value: { head, range, stream: sendBody(call, body, 'The file cannot be read') } };
@@ -295,9 +295,9 @@ export function createFileCalls(
 }
 
 /** Bodies up to this size come with their head: one entry for all of it, and no copy. */
-const wholeBytesMax = 1024 * 1024;
+const WHOLE_BYTES_MAX = 1024 * 1024;
 /** What of them is being read for a deployment at a time; others come as streams. */
-const wholeBytesAtOnceMax = 16 * 1024 * 1024;
+const WHOLE_BYTES_AT_ONCE_MAX = 16 * 1024 * 1024;
 
 async function wholeOf(body: FileBody): Promise<Uint8Array> {
   if (body.whole !== undefined) return body.whole();

@@ -55,7 +55,7 @@ export interface TimerStore {
 }
 
 const { timerIdBytesMax, pageMax } = fixedLimits.events;
-const dateMax = 8.64e15;
+const DATE_MAX = 8.64e15;
 
 /** The calls of a deployment's timer bindings. Arguments: `{binding, ...}`. */
 export function createTimerCalls(
@@ -87,7 +87,7 @@ export function createTimerCalls(
       const intervalMs =
         args['intervalMs'] == null
           ? null
-          : toWhole(args['intervalMs'], 'intervalMs', { least: limits.intervalMsLeast, most: dateMax });
+          : toWhole(args['intervalMs'], 'intervalMs', { least: limits.intervalMsLeast, most: DATE_MAX });
       const { cron, timezone } = toSchedule(args['cron'], args['timezone'], intervalMs);
       const timer = {
         id: toId(args['id']),
@@ -140,7 +140,7 @@ function toSchedule(
 }
 
 function toTime(at: unknown): number {
-  if (typeof at !== 'number' || !(Math.abs(at) <= dateMax)) throw invalid('The time must be a valid date');
+  if (typeof at !== 'number' || !(Math.abs(at) <= DATE_MAX)) throw invalid('The time must be a valid date');
   return Math.floor(at);
 }
 

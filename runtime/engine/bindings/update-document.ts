@@ -12,10 +12,10 @@ type UpdateDocument = readonly {
 const operators = ['$set', '$unset', '$inc', '$push', '$pop'] as const;
 type Operator = (typeof operators)[number];
 
-const pathsMax = 1000;
-const depthMax = 100;
+const PATHS_MAX = 1000;
+const DEPTH_MAX = 100;
 /** Elements that an index may leave out: a large one alone would make an array of millions. */
-const gapMax = 1000;
+const GAP_MAX = 1000;
 
 /** Checks a worker's update document. @throws {PlatformError} `invalid_argument` naming the operator and field. */
 export function parseUpdate(document: unknown): UpdateDocument {
@@ -32,7 +32,7 @@ export function parseUpdate(document: unknown): UpdateDocument {
       throw invalid(`${operator} must be an object of fields`);
     for (const [field, value] of Object.entries(fields)) {
       const path = field.split('.');
-      if (path.some((step) => step === '' || step === '__proto__') || path.length > depthMax)
+      if (path.some((step) => step === '' || step === '__proto__') || path.length > DEPTH_MAX)
         throw invalid(`${operator} has the field "${field.slice(0, 100)}", which is no path`);
       if (operator === '$inc' && (typeof value !== 'number' || !Number.isFinite(value)))
         throw invalid(`$inc.${field} must be a finite number`);
@@ -41,8 +41,8 @@ export function parseUpdate(document: unknown): UpdateDocument {
       update.push({ operator, path, value });
     }
   }
-  if (update.length > pathsMax)
-    throw invalid(`The update document has ${update.length} fields, and may have ${pathsMax}`);
+  if (update.length > PATHS_MAX)
+    throw invalid(`The update document has ${update.length} fields, and may have ${PATHS_MAX}`);
   return update;
 }
 
@@ -110,8 +110,8 @@ function copied(value: unknown): unknown {
 /** Makes what an index leaves out null. */
 function fill(array: unknown[], index: string, name: string): void {
   const gap = Number(index) - array.length;
-  if (gap > gapMax)
-    throw invalid(`${name}: the array has ${array.length} elements, and an index may leave out ${gapMax}`);
+  if (gap > GAP_MAX)
+    throw invalid(`${name}: the array has ${array.length} elements, and an index may leave out ${GAP_MAX}`);
   for (let left = gap; left > 0; left--) array.push(null);
 }
 

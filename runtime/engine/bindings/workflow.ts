@@ -101,7 +101,7 @@ export interface WorkflowStore {
 
 const { runIdBytesMax, stepNameBytesMax, eventTypeBytesMax, pageMax } = fixedLimits.events;
 const statuses: readonly string[] = ['pending', 'running', 'paused', 'completed', 'failed', 'cancelled'];
-const dateMax = 8.64e15;
+const DATE_MAX = 8.64e15;
 
 /**
  * The calls of a deployment's workflow bindings and of its runs. Arguments: `{binding, ...}`, or `{lease, name, ...}`.
@@ -205,7 +205,7 @@ export function createWorkflowCalls(
       const wait = {
         name: toStep(args['name']),
         type: toName(args['type'], 'The type of the event', eventTypeBytesMax),
-        timeoutAt: args['timeoutAt'] == null ? null : toTime(args['timeoutAt'], dateMax),
+        timeoutAt: args['timeoutAt'] == null ? null : toTime(args['timeoutAt'], DATE_MAX),
       };
       const event = await store.waitForEvent(scope.namespace, lease, wait, now());
       if (event === false) return lost;
@@ -231,7 +231,7 @@ export function createWorkflowCalls(
 function toTime(value: unknown, most: number): number {
   if (typeof value !== 'number' || !Number.isFinite(value)) throw invalid('The time must be milliseconds since 1970');
   if (value > most)
-    throw invalid(`The time lies too far ahead: at most ${new Date(Math.min(most, dateMax)).toISOString()}`);
+    throw invalid(`The time lies too far ahead: at most ${new Date(Math.min(most, DATE_MAX)).toISOString()}`);
   return Math.max(0, Math.floor(value));
 }
 

@@ -17,7 +17,7 @@ const transfer = Function.prototype.call.bind(ArrayBuffer.prototype.transfer) as
 /** Bytes of a view, whatever a tenant has made of the getter. @throws {TypeError} when it is no view. */
 export const byteLengthOf = viewLength as (view: Uint8Array) => number;
 /** Below it the garbage collector is cheaper. */
-const bytesLeast = 64 * 1024;
+const BYTES_LEAST = 64 * 1024;
 
 /** Whether a view shows all of a plain ArrayBuffer. @throws {TypeError} when it is no view. */
 export function isWhole(view: Uint8Array): boolean {
@@ -33,7 +33,7 @@ export function isWhole(view: Uint8Array): boolean {
  * Whether giving a view's memory back is worth it, and nothing else shows it. @throws {TypeError} when it is no view.
  */
 export function isWorthGivingBack(view: Uint8Array): boolean {
-  return (viewLength(view) as number) >= bytesLeast && isWhole(view);
+  return (viewLength(view) as number) >= BYTES_LEAST && isWhole(view);
 }
 
 /**

@@ -37,10 +37,10 @@ interface StepOptions {
 
 type Handler = (context: object) => unknown;
 
-const retriesDefault = 3;
-const timeoutMsDefault = 120_000;
-const backoffMsDefault = 1000;
-const backoffMsMax = 300_000;
+const RETRIES_DEFAULT = 3;
+const TIMEOUT_MS_DEFAULT = 120_000;
+const BACKOFF_MS_DEFAULT = 1000;
+const BACKOFF_MS_MAX = 300_000;
 
 export default function createWorkflowEvents(parts: LazyParts): { handle: EventHandler } {
   const { callHost, fromJson, noHandler, setTimeout, clearTimeout, setImmediate } = parts;
@@ -134,7 +134,7 @@ export default function createWorkflowEvents(parts: LazyParts): { handle: EventH
         options: StepOptions,
         attempts: number,
       ): Promise<unknown> => {
-        const { timeoutMs = timeoutMsDefault, retries = retriesDefault } = options;
+        const { timeoutMs = TIMEOUT_MS_DEFAULT, retries = RETRIES_DEFAULT } = options;
         let result: unknown;
         let timer: unknown;
         running++;
@@ -307,9 +307,9 @@ function wholeNumber(value: unknown, what: string): number {
 /** Time before the next attempt: exponential by default, from a second to five minutes, spread by a quarter. */
 function backoffMs({ backoff }: StepOptions, attempts: number): number {
   const type = (typeof backoff === 'string' ? backoff : backoff?.type) ?? 'exponential';
-  const base = (typeof backoff === 'object' ? backoff.delayMs : undefined) ?? backoffMsDefault;
+  const base = (typeof backoff === 'object' ? backoff.delayMs : undefined) ?? BACKOFF_MS_DEFAULT;
   const factor = type === 'constant' ? 1 : type === 'linear' ? attempts + 1 : 2 ** attempts;
-  return Math.round(Math.min(base * factor, Math.max(base, backoffMsMax)) * (1 + Math.random() / 4));
+  return Math.round(Math.min(base * factor, Math.max(base, BACKOFF_MS_MAX)) * (1 + Math.random() / 4));
 }
 
 const units: Readonly<Record<string, number>> = {

@@ -9,7 +9,7 @@ import { SubtleCrypto } from './crypto/subtle.ts';
 
 export { CryptoKey, SubtleCrypto };
 
-const uuidBatch = 64;
+const UUID_BATCH = 64;
 let pool: Uint8Array | null = null;
 let poolAt = 0;
 let hex: string[] | null = null;
@@ -57,7 +57,7 @@ export class Crypto {
     void this.#subtle;
     hex ??= Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
     if (pool === null || poolAt >= pool.length) {
-      pool ??= new Uint8Array(16 * uuidBatch);
+      pool ??= new Uint8Array(16 * UUID_BATCH);
       host.randomFill(pool);
       poolAt = 0;
     }

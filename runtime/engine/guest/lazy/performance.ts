@@ -6,7 +6,7 @@ import { DOMException } from '../web/dom-exception.ts';
 import { EventTarget } from '../web/events.ts';
 import { finishInterface, internal, requireArguments, toDictionary, toDomString } from '../web/webidl.ts';
 
-const entriesMax = 1000;
+const ENTRIES_MAX = 1000;
 
 interface EntryValues {
   readonly name: string;
@@ -92,7 +92,7 @@ function now(): number {
 let entries: PerformanceEntry[] = [];
 
 function add(entry: PerformanceEntry): void {
-  if (entries.length >= entriesMax) entries.shift();
+  if (entries.length >= ENTRIES_MAX) entries.shift();
   entries.push(entry);
   tellObservers(entry);
 }

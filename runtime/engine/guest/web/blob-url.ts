@@ -4,14 +4,14 @@ import { SafeMap } from '../safe.ts';
 import { useModule } from '../modules.ts';
 import { isBlob, type Blob } from './blob.ts';
 
-const blobUrlsMax = 10_000;
+const BLOB_URLS_MAX = 10_000;
 const blobs = new SafeMap<string, Blob>();
 
 /** A URL for a blob; its origin is opaque, as a worker's own is. @throws {TypeError} for anything but a Blob. */
 export function createBlobUrl(blob: unknown): string {
   if (!isBlob(blob)) throw new TypeError('URL.createObjectURL needs a Blob');
-  if (blobs.size >= blobUrlsMax)
-    throw new TypeError(`An isolate holds at most ${blobUrlsMax} blob URLs: revoke those that are done with`);
+  if (blobs.size >= BLOB_URLS_MAX)
+    throw new TypeError(`An isolate holds at most ${BLOB_URLS_MAX} blob URLs: revoke those that are done with`);
   const url = `blob:null/${useModule('crypto').crypto.randomUUID()}`;
   blobs.set(url, blob);
   return url;

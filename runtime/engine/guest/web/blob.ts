@@ -31,7 +31,7 @@ function clampIndex(value: unknown, size: number): number {
   return index < 0 ? Math.max(size + index, 0) : Math.min(index, size);
 }
 
-const streamChunkBytes = 64 * 1024;
+const STREAM_CHUNK_BYTES = 64 * 1024;
 
 export class Blob {
   #bytes: Uint8Array = new Uint8Array(0);
@@ -69,7 +69,7 @@ export class Blob {
       type: 'bytes',
       pull(controller) {
         if (at < bytes.byteLength)
-          controller.enqueue(bytes.slice(at, (at += streamChunkBytes)) as Uint8Array<ArrayBuffer>);
+          controller.enqueue(bytes.slice(at, (at += STREAM_CHUNK_BYTES)) as Uint8Array<ArrayBuffer>);
         if (at < bytes.byteLength) return;
         controller.close();
         controller.byobRequest?.respond(0);

@@ -28,7 +28,7 @@ interface KnownName {
 
 // Workers send the same few headers with every response: both their checks and their serialisation are done once.
 const knownNames = new Map<string, KnownName>();
-const knownNamesMax = 500;
+const KNOWN_NAMES_MAX = 500;
 
 function knownName(name: string): KnownName {
   const known = knownNames.get(name);
@@ -36,7 +36,7 @@ function knownName(name: string): KnownName {
   if (!token.test(name)) throw new TypeError(`"${toByteString(name)}" is not a valid header name`);
   const lower = name.toLowerCase();
   const fresh: KnownName = { lower, value: '', piece: `${lower}\0\0` };
-  if (knownNames.size >= knownNamesMax) knownNames.clear();
+  if (knownNames.size >= KNOWN_NAMES_MAX) knownNames.clear();
   if (name.length <= 100) knownNames.set(name, fresh);
   return fresh;
 }
@@ -84,7 +84,7 @@ function parseBlock(block: string): string[] {
 }
 
 // Looking names up one by one is fastest in a short list; past this length it is indexed.
-const shortList = 128;
+const SHORT_LIST = 128;
 
 let listOf: (headers: Headers) => string[];
 let sortedOf: (headers: Headers) => string[];
@@ -204,7 +204,7 @@ export class Headers {
   }
 
   #find(list: string[], lower: string): number {
-    if (list.length <= shortList) {
+    if (list.length <= SHORT_LIST) {
       for (let at = 0; at < list.length; at += 2) if (list[at] === lower) return at;
       return -1;
     }

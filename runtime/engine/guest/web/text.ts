@@ -9,7 +9,7 @@ import { finishInterface, toDictionary, toDomString, toUsvString } from './webid
 const replacement = fromUnits(new Uint16Array([0xfffd]), 1);
 
 // Below this V8's decoder costs more to reach than the loop in utf8.ts takes.
-const nativeBytesMin = 16;
+const NATIVE_BYTES_MIN = 16;
 
 export class TextEncoder {
   #brand = true;
@@ -73,15 +73,15 @@ export function decodeBody(bytes: Uint8Array): string {
 
 /** Decodes UTF-8 that is complete; a byte order mark stays. */
 export function decodeWhole(bytes: Uint8Array, fatal: boolean): string {
-  if (bytes.length < nativeBytesMin) return decodeUtf8(bytes, fatal);
+  if (bytes.length < NATIVE_BYTES_MIN) return decodeUtf8(bytes, fatal);
   const text = host.utf8Decode(bytes);
   // The native decoder only replaces; whether a U+FFFD was there before is for the slow one to say.
   return fatal && text.includes(replacement) ? decodeUtf8(bytes, true) : text;
 }
 
 /** Up to here the host decodes at once, and in pieces of that many bytes what is longer (bindings/text.ts). */
-const shortBytesMax = 4096;
-const pieceBytesMax = 256 * 1024;
+const SHORT_BYTES_MAX = 4096;
+const PIECE_BYTES_MAX = 256 * 1024;
 
 /**
  * Decodes what a legacy encoding's decoder on the host has not seen yet. @param handle of that decoder; 0 opens one.
@@ -95,10 +95,10 @@ function convertOnHost(
 ): { handle: number; text: string } {
   let text = '';
   let open = handle;
-  for (let at = 0; at === 0 || at < bytes.length; at += pieceBytesMax) {
-    const isLast = last && at + pieceBytesMax >= bytes.length;
+  for (let at = 0; at === 0 || at < bytes.length; at += PIECE_BYTES_MAX) {
+    const isLast = last && at + PIECE_BYTES_MAX >= bytes.length;
     const { value, parts } = host.callWaiting('text.convert', { handle: open, label, fatal, last: isLast }, [
-      bytes.slice(at, at + pieceBytesMax),
+      bytes.slice(at, at + PIECE_BYTES_MAX),
     ]);
     open = (value as { handle: number }).handle;
     text += host.utf8Decode(parts[0] as Uint8Array);
@@ -207,7 +207,7 @@ export class TextDecoder {
     const label = this.#encoding;
     const fatal = this.#fatal;
     const before = this.#hostDecoder ?? 0;
-    if (!stream && before === 0 && bytes.length <= shortBytesMax)
+    if (!stream && before === 0 && bytes.length <= SHORT_BYTES_MAX)
       return host.callSync('text.decode', { label, fatal }, bytes) as string;
     // The host forgets a decoder that is done or has failed.
     this.#hostDecoder = null;

@@ -4,12 +4,12 @@ import { host } from '../host.ts';
 
 // Below the first, and with characters beyond ASCII below the second, a call of the native half costs more than the
 // loop here.
-const asciiUnitsMax = 16;
-const shortUnitsMax = 12;
+const ASCII_UNITS_MAX = 16;
+const SHORT_UNITS_MAX = 12;
 
 // What shorter texts are encoded into first: an array of up to 64 bytes lies on V8's heap, for which only its own code
 // can make one, and costs a quarter of one that does not.
-const scratchUnitsMax = 64;
+const SCRATCH_UNITS_MAX = 64;
 let scratch: Uint8Array<ArrayBuffer> | null = null;
 
 // Taken before any tenant code can replace it.
@@ -18,26 +18,26 @@ const Bytes = Uint8Array;
 /** The UTF-8 of a string, lone surrogates as U+FFFD, in a buffer of its own. */
 export function encodeUtf8(text: string): Uint8Array<ArrayBuffer> {
   const { length } = text;
-  if (length > scratchUnitsMax) return host.utf8Encode(text) as Uint8Array<ArrayBuffer>;
-  if (length > asciiUnitsMax) return encodeByHost(text);
+  if (length > SCRATCH_UNITS_MAX) return host.utf8Encode(text) as Uint8Array<ArrayBuffer>;
+  if (length > ASCII_UNITS_MAX) return encodeByHost(text);
   const ascii = new Bytes(length);
   for (let at = 0; at < length; at++) {
     const unit = text.charCodeAt(at);
-    if (unit > 0x7f) return length > shortUnitsMax ? encodeByHost(text) : encodeShort(text);
+    if (unit > 0x7f) return length > SHORT_UNITS_MAX ? encodeByHost(text) : encodeShort(text);
     ascii[at] = unit;
   }
   return ascii;
 }
 
 function encodeByHost(text: string): Uint8Array<ArrayBuffer> {
-  scratch ??= new Bytes(scratchUnitsMax * 3 + 64);
+  scratch ??= new Bytes(SCRATCH_UNITS_MAX * 3 + 64);
   const written = host.utf8EncodeInto(text, scratch);
   // A view that is copied, since `slice` would ask the array's constructor, which a worker may replace.
   return new Bytes(new Bytes(scratch.buffer, 0, written));
 }
 
 function encodeShort(text: string): Uint8Array<ArrayBuffer> {
-  scratch ??= new Bytes(scratchUnitsMax * 3 + 64);
+  scratch ??= new Bytes(SCRATCH_UNITS_MAX * 3 + 64);
   const { written } = encodeInto(text, scratch);
   const bytes = new Bytes(written);
   for (let at = 0; at < written; at++) bytes[at] = scratch[at]!;
@@ -88,16 +88,16 @@ export function encodeInto(text: string, target: Uint8Array): { read: number; wr
   return { read, written };
 }
 
-const chunkUnits = 4096;
+const CHUNK_UNITS = 4096;
 
 /** Code units to a string, in pieces that fit the argument list of a call. */
 export function fromUnits(units: Uint8Array | Uint16Array, length: number): string {
   const apply = String.fromCharCode.apply as (self: null, units: unknown) => string;
-  if (length <= chunkUnits)
+  if (length <= CHUNK_UNITS)
     return apply.call(String.fromCharCode, null, length === units.length ? units : units.subarray(0, length));
   let text = '';
-  for (let at = 0; at < length; at += chunkUnits)
-    text += apply.call(String.fromCharCode, null, units.subarray(at, Math.min(at + chunkUnits, length)));
+  for (let at = 0; at < length; at += CHUNK_UNITS)
+    text += apply.call(String.fromCharCode, null, units.subarray(at, Math.min(at + CHUNK_UNITS, length)));
   return text;
 }
 

@@ -123,7 +123,7 @@ const digestBits: Readonly<Record<string, number>> = {
   'SHA-512': 512,
 };
 // Longer ones are the host's: nothing can end a digest before its end.
-const ownDigestBytesMax = 1_048_576;
+const OWN_DIGEST_BYTES_MAX = 1_048_576;
 
 let brand: (subtle: SubtleCrypto) => void;
 
@@ -138,13 +138,13 @@ export class SubtleCrypto {
     requireArguments(arguments.length, 2, 'subtle.digest');
     if (typeof algorithm === 'string' && digestBits[algorithm] !== undefined) {
       const bytes = toBytes(data, 'The data');
-      if (bytes.byteLength <= ownDigestBytesMax) return host.digest(bytes, digestBits[algorithm]);
+      if (bytes.byteLength <= OWN_DIGEST_BYTES_MAX) return host.digest(bytes, digestBits[algorithm]);
     }
     const operation = new Operation();
     operation.bytes(data, 'The data');
     const { name } = (operation.args['algorithm'] = operation.algorithm(algorithm));
     const [bytes] = operation.parts as [Uint8Array];
-    const bits = bytes.byteLength <= ownDigestBytesMax ? digestBits[(name as string).toUpperCase()] : undefined;
+    const bits = bytes.byteLength <= OWN_DIGEST_BYTES_MAX ? digestBits[(name as string).toUpperCase()] : undefined;
     return bits === undefined ? bufferOf(await operation.send('crypto.digest')) : host.digest(bytes, bits);
   }
 
