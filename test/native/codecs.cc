@@ -1,17 +1,24 @@
-// Fuzzes the native half's codecs under AddressSanitizer and UndefinedBehaviorSanitizer: `codecs <seed> <milliseconds>`. Buffers are as
-// large as the native half makes them, so that a byte too far is seen; answers are compared with a plain way where there is one.
+// Fuzzes the parts of the native half that work without V8 under AddressSanitizer and UndefinedBehaviorSanitizer:
+// `codecs <seed> <milliseconds>`. Buffers are as large as the native half makes them, so that a byte too far is seen;
+// answers are compared with a plain way where there is one.
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include <memory>
 #include <vector>
 
-#include "../../runtime/engine/isolates/native/base64.h"
-#include "../../runtime/engine/isolates/native/sha.h"
-#include "../../runtime/engine/isolates/native/url.h"
-#include "../../runtime/engine/isolates/native/utf8.h"
-#include "../../runtime/engine/isolates/native/wasm-memory.h"
+#include "../../runtime/engine/isolates/native/codecs/base64.h"
+#include "../../runtime/engine/isolates/native/codecs/sha.h"
+#include "../../runtime/engine/isolates/native/codecs/url.h"
+#include "../../runtime/engine/isolates/native/codecs/utf8.h"
+#include "../../runtime/engine/isolates/native/codecs/wasm-memory.h"
+#include "../../runtime/engine/isolates/native/guest/checked-numbers.h"
+#include "../../runtime/engine/isolates/native/guest/crash-format.h"
+#include "../../runtime/engine/isolates/native/guest/script-table.h"
+#include "../../runtime/engine/isolates/native/guest/shared-memories.h"
 
 namespace {
 
@@ -35,7 +42,12 @@ void Expect(bool holds, const char* what) {
 // Of its own allocation each, without a byte to spare.
 std::vector<uint8_t> Bytes(size_t size, int kind) {
   std::vector<uint8_t> bytes(size);
-  for (auto& byte : bytes) byte = static_cast<uint8_t>(kind == 0 ? Random() : kind == 1 ? 'a' + Below(26) : kind == 2 ? "\xe2\x82\xac\xf0\x9f\x98\x80\xc3\xa9z"[Below(10)] : Below(2) ? Random() : 'x');
+  for (auto& byte : bytes)
+    byte = static_cast<uint8_t>(kind == 0   ? Random()
+                                : kind == 1 ? 'a' + Below(26)
+                                : kind == 2 ? "\xe2\x82\xac\xf0\x9f\x98\x80\xc3\xa9z"[Below(10)]
+                                : Below(2)  ? Random()
+                                            : 'x');
   return bytes;
 }
 
@@ -50,7 +62,8 @@ void Utf8() {
   codecs::Decoding slow;
   std::vector<uint16_t> others(in.size());
   bool also = codecs::DecodeOneByOne(in.data(), in.size(), in.size(), others.data(), &slow);
-  Expect(valid == also && (!valid || (slow.to == count && Same(units.data(), others.data(), count * 2))), "UTF-8 is decoded otherwise");
+  Expect(valid == also && (!valid || (slow.to == count && Same(units.data(), others.data(), count * 2))),
+         "UTF-8 is decoded otherwise");
   if (!valid) return;
   std::vector<uint8_t> out(count * 3 + codecs::kEncodeSpare);
   size_t length = codecs::FromUtf16(units.data(), count, out.data());
@@ -80,7 +93,9 @@ void Base64() {
   codecs::ToBase64(in.data(), in.size(), text.data());
   // As much as the native half gives it: the length of the input and four.
   std::vector<uint8_t> back(size + 4);
-  Expect(codecs::FromBase64(text.data(), size, back.data(), &length) && length == in.size() && Same(back.data(), in.data(), length), "base64");
+  Expect(codecs::FromBase64(text.data(), size, back.data(), &length) && length == in.size() &&
+             Same(back.data(), in.data(), length),
+         "base64");
   auto any = Bytes(Below(300), static_cast<int>(Below(4)));
   if (Below(2) && !text.empty()) any = text, any[Below(any.size())] = static_cast<uint8_t>(Random());
   std::vector<uint8_t> room(any.size() + 4);
@@ -93,23 +108,29 @@ void Sha() {
   const int sizes[] = {160, 256, 384, 512, 0, -1, 224};
   int bits = sizes[Below(7)];
   size_t length = codecs::Digest(bits, in.data(), in.size(), digest);
-  Expect(length <= 64 && length == codecs::Digest(bits, in.data(), in.size(), again) && Same(digest, again, length), "a digest");
+  Expect(length <= 64 && length == codecs::Digest(bits, in.data(), in.size(), again) && Same(digest, again, length),
+         "a digest");
 }
 
 void Url() {
-  const char* pieces[] = {"http", "https", "://", "host", ".", "..", "/", "?", "#", ":80", ":", "xn--", "%2e", "a", "1", "\\", "\xff", "example.com", "/./", "/../"};
+  const char* pieces[] = {"http", "https", "://", "host", ".", "..", "/",    "?",           "#",   ":80",
+                          ":",    "xn--",  "%2e", "a",    "1", "\\", "\xff", "example.com", "/./", "/../"};
   auto make = [&](bool isBase) {
     std::vector<uint8_t> text;
-    if (isBase || Below(2)) for (const char* at = "https://example.com/"; *at != 0; at++) text.push_back(static_cast<uint8_t>(*at));
-    for (size_t left = Below(12); left > 0; left--) for (const char* at = pieces[Below(20)]; *at != 0; at++) text.push_back(static_cast<uint8_t>(*at));
+    if (isBase || Below(2))
+      for (const char* at = "https://example.com/"; *at != 0; at++) text.push_back(static_cast<uint8_t>(*at));
+    for (size_t left = Below(12); left > 0; left--)
+      for (const char* at = pieces[Below(20)]; *at != 0; at++) text.push_back(static_cast<uint8_t>(*at));
     text.shrink_to_fit();
     return text;
   };
   auto base = make(true), text = make(false);
   url::Places places, joined_places;
   if (!url::Scan(base.data(), base.size(), &places)) return;
-  Expect(places.host_start <= places.host_end && places.host_end <= places.path_start && places.path_start <= places.query_start &&
-         places.query_start <= places.hash_start && places.hash_start <= base.size(), "places in their order");
+  Expect(places.host_start <= places.host_end && places.host_end <= places.path_start &&
+             places.path_start <= places.query_start && places.query_start <= places.hash_start &&
+             places.hash_start <= base.size(),
+         "places in their order");
   std::vector<uint8_t> out(base.size() + text.size());
   size_t joined = url::Join(base.data(), places, text.data(), text.size(), out.data());
   Expect(joined <= out.size(), "a joined URL is longer than both");
@@ -132,10 +153,135 @@ void Wasm() {
     module[Below(module.size())] = static_cast<uint8_t>(Random());
     module.resize(Below(module.size() + 1));
   } else {
-    for (size_t left = Below(60); left > 0; left--) module.push_back(static_cast<uint8_t>(Below(3) ? Below(8) : Random()));
+    for (size_t left = Below(60); left > 0; left--)
+      module.push_back(static_cast<uint8_t>(Below(3) ? Below(8) : Random()));
   }
   std::vector<uint8_t> exact(module);
   wasm::MakesSharedMemory(exact.data(), exact.size());
+}
+
+// Doubles of every kind: any bits, near bounds that matter, and what is no number.
+double AnyNumber() {
+  const double bounds[] = {0,
+                           1,
+                           -1,
+                           64,
+                           65536,
+                           1e12,
+                           1e15,
+                           9007199254740992.0,
+                           9223372036854775808.0,
+                           18446744073709551616.0,
+                           NAN,
+                           INFINITY,
+                           -INFINITY,
+                           0.5};
+  double number;
+  uint64_t bits = static_cast<uint64_t>(Random()) << 32 | Random();
+  switch (Below(3)) {
+    case 0:
+      memcpy(&number, &bits, 8);
+      return number;
+    case 1:
+      return bounds[Below(14)] + static_cast<double>(Below(3)) - 1;
+    default:
+      return static_cast<double>(bits >> Below(64));
+  }
+}
+
+void Numbers() {
+  double number = AnyNumber();
+  size_t limit = native::ToByteLimit(number);
+  Expect(limit < 1000000000000000ULL && (limit == 0) == !(number >= 1 && number < 1e15), "a limit in bytes");
+  int64_t ns = -7;
+  bool is_time = native::MillisecondsToNs(number, &ns);
+  Expect(is_time ? ns >= 0 && ns <= 1000000000000000000LL : ns == -7, "milliseconds");
+  size_t max = Random() >> Below(31), current = Below(max + 1), growth = native::GrowthInBytes(number, current, max);
+  Expect(growth <= max - current, "growth beyond the largest size");
+  if (number == static_cast<double>(max) && max > current)
+    Expect(growth == max - current, "growth to the largest size");
+}
+
+void CrashReport() {
+  char owner[96], report[112];
+  size_t length = Below(sizeof owner + 1), out_max = Below(3) ? sizeof report : Below(sizeof report);
+  memset(owner, 'o', sizeof owner);
+  if (length < sizeof owner) owner[length] = 0;
+  std::vector<char> out(out_max);
+  int signal = static_cast<int>(Below(65));
+  size_t size = native::FormatCrashReport(signal, owner, sizeof owner, out.data(), out_max);
+  snprintf(report, sizeof report, "%d %.*s\n", signal, static_cast<int>(length), owner);
+  size_t whole = strlen(report);
+  Expect(size == (whole < out_max ? whole : out_max) && Same(out.data(), report, size), "a crash report");
+}
+
+struct Text {};
+using Table = native::ScriptTable<Text>;
+
+// A text of the fuzzer in a place of fixed size; false where it does not fit.
+template <typename Fixed>
+bool Put(Fixed* fixed, size_t length, char character) {
+  char* to = fixed->Reserve(length);
+  if (to == nullptr) return false;
+  memset(to, character, length);
+  return true;
+}
+
+void Scripts() {
+  Text texts[2];
+  auto table = std::make_unique<Table>();
+  Table::Key key, other;
+  Expect(Put(&key, Below(80), 'k') && Put(&other, 79, 'x') && !Put(&key, 80 + Below(100), 'k'), "a key of a snapshot");
+  size_t added = Below(70), first = 0;
+  for (size_t at = 0; at < added; at++) {
+    Table::Script script{};
+    size_t length = Below(60);
+    if (!Put(&script.name, length, 'n')) continue;
+    script.text = &texts[at % 2];
+    if (table->Accepts(key)) table->Add(key, script);
+    if (at == 0) first = length + 1;
+    Expect(!table->Accepts(other), "scripts of two snapshots");
+  }
+  Table::Name name;
+  if (first > 0) Put(&name, first - 1, 'n');
+  Expect(table->Find(key, name) == nullptr, "a script before all are provided");
+  table->Seal(key);
+  table->Seal(other);
+  Expect(!table->Accepts(key) && table->Find(other, name) == nullptr, "a table that is complete changes");
+  if (first > 0)
+    Expect(table->Find(key, name) != nullptr && table->Find(key, name)->text == &texts[0], "a script by its name");
+}
+
+void FreedPages() {
+  uintptr_t page = static_cast<uintptr_t>(4096) << Below(5),
+            begin = 0x10000 + (static_cast<uintptr_t>(Random()) << 12 | Below(4096));
+  size_t length = Random() >> Below(31);
+  native::Pages free = native::FreePages(begin, length, page);
+  Expect(free.from % page == 0 && free.to % page == 0, "pages that are not whole");
+  if (free.from < free.to) Expect(free.from >= begin + 64 && free.to <= begin + length, "pages beyond a text");
+}
+
+void Shared() {
+  native::SharedMemories memories;
+  std::vector<std::shared_ptr<int>> held;
+  size_t bytes = 0;
+  std::vector<size_t> sizes;
+  for (size_t left = Below(60); left > 0; left--) {
+    if (Below(3) || held.empty()) {
+      size_t size = Random();
+      held.push_back(std::make_shared<int>(0));
+      sizes.push_back(size > 65536 ? size : 65536);
+      Expect(memories.Add(held.back(), size), "a shared memory is not counted");
+      bytes += sizes.back();
+    } else {
+      size_t at = Below(held.size());
+      bytes -= sizes[at];
+      held.erase(held.begin() + static_cast<long>(at));
+      sizes.erase(sizes.begin() + static_cast<long>(at));
+    }
+    if (Below(2)) Expect(memories.Bytes() == bytes, "the sum of shared memories");
+  }
+  Expect(memories.Bytes() == bytes, "the sum of shared memories at the end");
 }
 
 }  // namespace
@@ -154,8 +300,13 @@ int main(int count, char** words) {
       Sha();
       Url();
       Wasm();
+      Numbers();
+      CrashReport();
+      Scripts();
+      FreedPages();
+      Shared();
     }
     clock_gettime(CLOCK_MONOTONIC, &now);
   } while (static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9 < until);
-  printf("%llu rounds of each codec\n", static_cast<unsigned long long>(rounds));
+  printf("%llu rounds of each part\n", static_cast<unsigned long long>(rounds));
 }

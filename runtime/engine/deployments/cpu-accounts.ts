@@ -1,6 +1,6 @@
 // The CPU of the invocations in one isolate: what each has used of its budget, in its own code and by work of the host.
-// Made by serving.ts. A budget that its own code breaks is found in the isolate (isolates/native/guest.cc); one that
-// the host's work uses up, here.
+// Made by serving.ts. A budget that its own code breaks is found in the isolate (isolates/native/guest/cpu-watch.cc);
+// one that the host's work uses up, here.
 import { PlatformError } from '#core/errors.ts';
 import type { Link } from '../bridge/link.ts';
 import type { AnyInvocation, CpuMeter } from '../invocation/invocation.ts';

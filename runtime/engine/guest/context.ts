@@ -18,7 +18,7 @@ export interface Native {
    */
   stretch(ms: number): void;
   readonly run: unknown;
-  /** Compiles a worker, runs its top level: `[state, error or specifier, line, column]` (isolates/native/guest.cc). */
+  /** Compiles a worker, runs its top level: `[state, error or specifier, line, column]` (native/guest/guest.cc). */
   load(
     code: string,
     form: unknown,

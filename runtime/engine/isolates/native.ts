@@ -1,5 +1,5 @@
-// Finds the compiled code for this machine: the native half of the guest (native/guest.cc), and what its snapshot is
-// made with (native/snapshot.cc).
+// Finds the compiled code for this machine: the native half of the guest (native/guest/guest.cc), and what its snapshot
+// is made with (native/snapshot.cc).
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import ivm from 'isolated-vm';

@@ -1,6 +1,6 @@
 // From a string to a serialised URL with the places of its components: the URL class and Request use nothing else of a
-// URL. Ordinary URLs are found to be in serialised form already by the native half (isolates/native/url.h), in one pass
-// over their characters; all others go through the parser in url-record.ts.
+// URL. Ordinary URLs are found to be in serialised form already by the native half (isolates/native/codecs/url.h), in
+// one pass over their characters; all others go through the parser in url-record.ts.
 import { host } from '../host.ts';
 import { parseRecord, type UrlRecord } from './url-record.ts';
 

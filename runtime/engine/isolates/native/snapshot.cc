@@ -1,8 +1,7 @@
-// Makes the guest's snapshot: an addon for the child process that builds it (../snapshot-build.ts), never loaded by an engine.
-// isolated-vm gives each isolate a context of its own beside the one that is asked for, and its createSnapshot would put the
-// guest into both. This one holds two contexts: the default, which is bare, and the guest's (../snapshot.ts says who gets which).
-//
-// Built by build.ts like guest.cc.
+// Makes the guest's snapshot: an addon for the child process that builds it (../snapshot-build.ts), never loaded by an
+// engine. isolated-vm makes a context of its own in each isolate beside the one that is requested, and its
+// createSnapshot would put the guest into both. This snapshot has two contexts: the default, which is bare, and the
+// guest's (../snapshot.ts says which is used for what).
 #include <node.h>
 #include <uv.h>
 
@@ -20,7 +19,7 @@ void Throw(Isolate* isolate, const char* text) {
   isolate->ThrowException(Exception::Error(String::NewFromUtf8(isolate, text).ToLocalChecked()));
 }
 
-// A script, as bytes of the isolate that asks.
+// A script, as bytes of the calling isolate.
 struct Source {
   const char* bytes;
   int length;
@@ -31,7 +30,8 @@ struct Source {
   }
 };
 
-bool Compile(Local<Context> context, const Source& source, const char* name, Local<UnboundScript>* unbound, Local<String>* text = nullptr) {
+bool Compile(Local<Context> context, const Source& source, const char* name, Local<UnboundScript>* unbound,
+             Local<String>* text = nullptr) {
   Isolate* isolate = context->GetIsolate();
   Local<String> code, label;
   if (!String::NewFromUtf8(isolate, source.bytes, NewStringType::kNormal, source.length).ToLocal(&code)) return false;
@@ -44,14 +44,14 @@ bool Compile(Local<Context> context, const Source& source, const char* name, Loc
   return true;
 }
 
-// The guest in its context, and once more in another for the warm-up: both share the functions' bytecode.
+// Runs the guest in its context, and again in another with the warm-up: both share the functions' bytecode.
 bool Run(Local<Context> guest, Local<Context> other, const Source& code, const Source& warm_up) {
   Isolate* isolate = guest->GetIsolate();
   Local<UnboundScript> script, warming;
   Local<Value> result;
   {
     Context::Scope scope(guest);
-    // The guest's own text, for guest.cc to share between isolates: shareSource.
+    // The guest's own text, which `shareSource` of guest/scripts.cc shares between isolates.
     Local<String> text;
     if (!Compile(guest, code, "platform:guest", &script, &text)) return false;
     if (guest->Global()->Set(guest, String::NewFromUtf8Literal(isolate, "source"), text).IsNothing()) return false;
@@ -59,7 +59,9 @@ bool Run(Local<Context> guest, Local<Context> other, const Source& code, const S
   }
   Context::Scope scope(other);
   if (!script->BindToCurrentContext()->Run(other).ToLocal(&result)) return false;
-  if (!Compile(other, warm_up, "platform:warm-up", &warming) || !warming->BindToCurrentContext()->Run(other).ToLocal(&result)) return false;
+  if (!Compile(other, warm_up, "platform:warm-up", &warming) ||
+      !warming->BindToCurrentContext()->Run(other).ToLocal(&result))
+    return false;
   isolate->PerformMicrotaskCheckpoint();
   return result->IsFunction() && result.As<Function>()->Call(other, Undefined(isolate), 0, nullptr).ToLocal(&result);
 }
@@ -67,7 +69,8 @@ bool Run(Local<Context> guest, Local<Context> other, const Source& code, const S
 // createSnapshot(utf8 code, utf8 warm-up): ArrayBuffer.
 void CreateSnapshot(const FunctionCallbackInfo<Value>& info) {
   Isolate* caller = info.GetIsolate();
-  if (!info[0]->IsUint8Array() || !info[1]->IsUint8Array()) return Throw(caller, "createSnapshot needs the bytes of two scripts");
+  if (!info[0]->IsUint8Array() || !info[1]->IsUint8Array())
+    return Throw(caller, "createSnapshot needs the bytes of two scripts");
   Source code(info[0]), warm_up(info[1]);
   auto* platform = node::GetMultiIsolatePlatform(node::GetCurrentEnvironment(caller->GetCurrentContext()));
   char error[2000] = {};
@@ -95,7 +98,7 @@ void CreateSnapshot(const FunctionCallbackInfo<Value>& info) {
       creator.AddContext(guest, fields);
     }
     platform->DrainTasks(isolate);
-    // Also after an error: a creator that made no blob ends the process.
+    // Also after an error: a SnapshotCreator that makes no blob ends the process.
     blob = creator.CreateBlob(SnapshotCreator::FunctionCodeHandling::kKeep);
   }
   platform->UnregisterIsolate(isolate);
@@ -109,7 +112,10 @@ void CreateSnapshot(const FunctionCallbackInfo<Value>& info) {
 
 }  // namespace
 
-extern "C" NODE_MODULE_EXPORT void NODE_MODULE_INITIALIZER(Local<Object> exports, Local<Value>, Local<Context> context) {
-  exports->Set(context, String::NewFromUtf8Literal(Isolate::GetCurrent(), "createSnapshot"), Function::New(context, CreateSnapshot).ToLocalChecked())
+extern "C" NODE_MODULE_EXPORT void NODE_MODULE_INITIALIZER(Local<Object> exports, Local<Value>,
+                                                           Local<Context> context) {
+  exports
+      ->Set(context, String::NewFromUtf8Literal(Isolate::GetCurrent(), "createSnapshot"),
+            Function::New(context, CreateSnapshot).ToLocalChecked())
       .Check();
 }

@@ -11,13 +11,22 @@ const folder = join(import.meta.dirname, '../../../../../runtime/engine/isolates
 
 test('the prebuilt binaries are built from the source beside them', () => {
   const hash = createHash('sha256');
-  for (const name of readdirSync(folder).toSorted())
-    if (/\.(cc|h)$/.test(name)) hash.update(readFileSync(join(folder, name)));
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => /\.(?:cc|h)$/.test(name));
+  for (const name of files.toSorted()) hash.update(readFileSync(join(folder, name)));
   assert.equal(
     readFileSync(join(folder, 'prebuilt/source.sha256'), 'utf8').trim(),
     hash.digest('hex'),
     'run `node runtime/engine/isolates/native/build.ts`',
   );
+});
+
+test("the binaries need no function of the compiler's own library, which is not linked", () => {
+  for (const name of readdirSync(join(folder, 'prebuilt')).filter((file) => file.endsWith('.node')))
+    assert.equal(
+      readFileSync(join(folder, 'prebuilt', name), 'latin1').match(/__aarch64_[a-z]+\d\w*/)?.[0],
+      undefined,
+      name,
+    );
 });
 
 /** Calls a function of the native half inside an isolate with a string. */

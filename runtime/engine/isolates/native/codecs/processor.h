@@ -1,5 +1,5 @@
-// What the processor can do beside what every x64 machine can, asked once. Included by the codecs that have a faster way for it;
-// on other machines they take the portable one.
+// Which instructions the processor has beside those of every x64 machine, detected once. The codecs have faster code
+// for these, and portable code for all other machines.
 #pragma once
 
 #if defined(__x86_64__)
@@ -18,15 +18,16 @@ struct Features {
     if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return;
     sha = sse41 && (b & bit_SHA) != 0;
     if (!saves || !popcnt) return;
-    // Which registers the system keeps for a thread: without that the instructions must not be used.
+    // Which registers the system saves for a thread: without that the instructions must not be used.
     uint32_t kept, upper;
     __asm__ volatile("xgetbv" : "=a"(kept), "=d"(upper) : "c"(0));
     avx2 = (kept & 0x06) == 0x06 && (b & bit_AVX2) != 0 && (b & bit_BMI2) != 0;
-    vbmi2 = avx2 && (kept & 0xe6) == 0xe6 && (b & bit_AVX512BW) != 0 && (b & bit_AVX512VL) != 0 && (c & bit_AVX512VBMI2) != 0;
+    vbmi2 = avx2 && (kept & 0xe6) == 0xe6 && (b & bit_AVX512BW) != 0 && (b & bit_AVX512VL) != 0 &&
+            (c & bit_AVX512VBMI2) != 0;
   }
 };
 
-// Loaded while no thread but the loader's can see it.
+// Initialized when the addon is loaded, before another thread can read it.
 inline const Features kFeatures;
 
 }  // namespace processor

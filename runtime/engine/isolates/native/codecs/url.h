@@ -1,5 +1,5 @@
-// Ordinary URLs for the native half: http and https in serialised form, and paths on them. Plain bytes in, places out, nothing of
-// V8. What it does not know for certain to be ordinary it leaves to the whole parser, guest/web/url-record.ts.
+// Ordinary URLs: http and https in serialised form, and paths on them. Bytes in, positions out, nothing of V8. All
+// other URLs are left to the whole parser, guest/web/url-record.ts.
 #pragma once
 
 #include <stdint.h>
@@ -14,14 +14,15 @@ struct Places {
 
 enum Class : uint8_t { kHost = 1, kDigit = 2, kPathStop = 4, kQueryStop = 8, kFragmentStop = 16 };
 
-// The sets of the URL Standard, section 1.3; everything beyond ASCII is in all that stop.
+// The percent-encode sets of the URL Standard, section 1.3; everything beyond ASCII is in all of them.
 struct Classes {
   uint8_t of[256];
   constexpr void Mark(const char* characters, uint8_t as) {
     for (; *characters != 0; characters++) of[static_cast<uint8_t>(*characters)] |= as;
   }
   constexpr Classes() : of() {
-    for (int unit = 0; unit < 256; unit++) of[unit] = unit < 32 || unit > 126 ? kPathStop | kQueryStop | kFragmentStop : 0;
+    for (int unit = 0; unit < 256; unit++)
+      of[unit] = unit < 32 || unit > 126 ? kPathStop | kQueryStop | kFragmentStop : 0;
     Mark("abcdefghijklmnopqrstuvwxyz0123456789.-", kHost);
     Mark("0123456789", kDigit);
     Mark(" \"#<>?^`{}\\", kPathStop);
@@ -33,7 +34,7 @@ constexpr Classes kClasses;
 
 inline bool Is(uint8_t unit, uint8_t what) { return (kClasses.of[unit] & what) != 0; }
 
-// Whether a path segment begins with what may be a dot segment; ".well-known" and the like are names.
+// Whether a path segment begins with what may be a dot segment; ".well-known" is not one.
 inline bool IsDot(const uint8_t* text, size_t length, size_t at) {
   auto unit = [&](size_t place) -> uint8_t { return place < length ? text[place] : 0; };
   if (unit(at) == '%') return unit(at + 1) == '2' && (unit(at + 2) | 32) == 'e';
@@ -54,8 +55,9 @@ inline bool Scan(const uint8_t* text, size_t length, Places* places) {
   size_t label = at;
   for (; at < length && Is(text[at], kHost); at++) {
     if (text[at] == '.') label = at + 1;
-    // "xn--" needs the tables on the host.
-    else if (text[at] == '-' && text[at - 1] == '-' && text[at - 2] == 'n') return false;
+    // "xn--": the host of the platform has the tables for it.
+    else if (text[at] == '-' && text[at - 1] == '-' && text[at - 2] == 'n')
+      return false;
   }
   places->host_end = static_cast<uint32_t>(at);
   // A last label that starts with a digit or is empty may be an IPv4 address.
@@ -87,8 +89,9 @@ inline bool Scan(const uint8_t* text, size_t length, Places* places) {
   return at == length;
 }
 
-// A reference on a base whose places Scan has found: a path with its segments `.` and `..` resolved, a query or a fragment. `out`
-// has room for both together. Returns the length of what Scan must still agree to, 0 where it takes the whole parser to tell.
+// Resolves a reference (a path with segments `.` and `..`, a query or a fragment) against a base that Scan accepted.
+// `out` must have room for both together. Returns the length of the result, which Scan must still accept, or 0 where
+// the whole parser has to resolve it.
 inline size_t Join(const uint8_t* base, const Places& places, const uint8_t* text, size_t length, uint8_t* out) {
   if (length == 0) return 0;
   auto with = [&](size_t kept, size_t to, size_t from) -> size_t {

@@ -1,5 +1,5 @@
-// Finds WebAssembly modules that make a shared memory of their own: V8 counts such a memory nowhere, and what is grown from inside a
-// module no function of ours sees. Plain bytes in, nothing of V8. Included by guest.cc alone.
+// Finds WebAssembly modules that make a shared memory of their own: V8 counts such a memory for no isolate, and a
+// module grows it without a call that we could check. Bytes in, nothing of V8.
 #pragma once
 
 #include <stddef.h>
@@ -31,7 +31,7 @@ struct Reader {
 
 constexpr uint8_t kMemorySection = 5, kHasMaximum = 1, kShared = 2, kHasPageSize = 8;
 
-// Whether a memory section declares a shared memory. Of what is no module V8 itself says so.
+// Whether a memory section declares a shared memory. Malformed modules are V8's to reject.
 inline bool MakesSharedMemory(const uint8_t* bytes, size_t size) {
   Reader module{bytes, size, 8};
   while (module.at < size && !module.past) {

@@ -1,4 +1,4 @@
-// UTF-8 of the native half: plain bytes in, plain units out, nothing of V8. Included by guest.cc alone.
+// UTF-8: bytes in, UTF-16 units out, and back; nothing of V8.
 #pragma once
 
 #include <stdint.h>
@@ -29,7 +29,7 @@ inline size_t AsciiPrefix(const uint8_t* at, size_t size) {
 #if defined(__x86_64__)
   if (size >= 256 && processor::kFeatures.avx2) done = AsciiBlocksAvx2(at, size);
 #endif
-  // Of 16 bytes each, so that every machine has instructions for them.
+  // Vectors of 16 bytes, for which every machine has instructions.
   typedef uint64_t Words __attribute__((vector_size(16)));
   for (Words words[4]; done + 64 <= size; done += 64) {
     memcpy(words, at + done, 64);
@@ -47,13 +47,13 @@ inline size_t AsciiPrefix(const uint8_t* at, size_t size) {
 typedef uint8_t Bytes8 __attribute__((vector_size(8)));
 typedef uint16_t Units8 __attribute__((vector_size(16)));
 
-// Where a decoding stands: bytes read, units written, and all of those or-ed.
+// The state of a decoding: bytes read, units written, and the bitwise or of all units.
 struct Decoding {
   size_t at = 0, to = 0;
   uint32_t all = 0;
 };
 
-// Characters from where it stands on, until `end` is reached or passed. False where they are malformed.
+// Decodes one character after the other until `end` is reached or passed. False where one is malformed.
 inline bool DecodeOneByOne(const uint8_t* in, size_t size, size_t end, uint16_t* out, Decoding* decoding) {
   size_t to = decoding->to, at = decoding->at;
   uint32_t all = decoding->all;
@@ -90,7 +90,9 @@ inline bool DecodeOneByOne(const uint8_t* in, size_t size, size_t end, uint16_t*
       if (lead > 0xf4 || at + 3 >= size) return false;
       uint32_t second = in[at + 1], third = in[at + 2], fourth = in[at + 3];
       uint32_t code = (lead & 0x07) << 18 | (second & 0x3f) << 12 | (third & 0x3f) << 6 | (fourth & 0x3f);
-      if (((second & 0xc0) ^ 0x80) | ((third & 0xc0) ^ 0x80) | ((fourth & 0xc0) ^ 0x80) || code < 0x10000 || code > 0x10ffff) return false;
+      if (((second & 0xc0) ^ 0x80) | ((third & 0xc0) ^ 0x80) | ((fourth & 0xc0) ^ 0x80) || code < 0x10000 ||
+          code > 0x10ffff)
+        return false;
       all |= 0xffff;
       out[to++] = static_cast<uint16_t>(0xd7c0 + (code >> 10));
       out[to++] = static_cast<uint16_t>(0xdc00 + (code & 0x3ff));
@@ -102,9 +104,10 @@ inline bool DecodeOneByOne(const uint8_t* in, size_t size, size_t end, uint16_t*
 }
 
 #if defined(__x86_64__)
-// The blocks below look at every byte as if it were the last of its unit, with the three before it, and then keep those that are.
-// A character of four bytes gives its high surrogate at its third byte and the low one at its fourth. They begin three bytes or more
-// into the text, between two characters, and so does what is left to do behind them: StepBack.
+// The functions for blocks compute a unit for every byte, as if it were the last byte of a character, from it and the
+// three before it, and then keep the units of bytes that are. A character of four bytes gives its high surrogate at its
+// third byte and the low one at its fourth. A block begins at least three bytes into the text, between two characters;
+// StepBack moves the end of the last block back to the end of a character.
 inline void StepBack(const uint8_t* in, Decoding* decoding) {
   const uint8_t* at = in + decoding->at;
   if (at[-1] >= 0xc0) {
@@ -117,7 +120,7 @@ inline void StepBack(const uint8_t* in, Decoding* decoding) {
   }
 }
 
-// For each of the sets of eight: how they are moved together.
+// For each set of eight units: the shuffle that moves the units in the set together.
 struct Gatherings {
   uint8_t of[256][16];
   constexpr Gatherings() : of() {
@@ -169,20 +172,23 @@ AVX2_TARGET inline bool DecodeBlocksAvx2(const uint8_t* in, size_t size, uint16_
     __m256i middle = _mm256_slli_epi16(_mm256_and_si256(_mm256_cvtepu8_epi16(one), _mm256_set1_epi16(0x3f)), 6);
     __m256i high = _mm256_and_si256(_mm256_slli_epi16(_mm256_cvtepu8_epi16(two), 12), third);
     __m256i units = _mm256_or_si256(_mm256_or_si256(low, _mm256_and_si256(middle, inside)), high);
-    // What a unit of so many bytes must be at least; beginnings of characters are no units, and never too small.
-    __m256i least = _mm256_blendv_epi8(_mm256_and_si256(inside, _mm256_set1_epi16(0x80)), _mm256_set1_epi16(0x800), third);
+    // The smallest valid unit for a character of so many bytes. First bytes of characters give no unit, so 0 is right.
+    __m256i least =
+        _mm256_blendv_epi8(_mm256_and_si256(inside, _mm256_set1_epi16(0x80)), _mm256_set1_epi16(0x800), third);
     wrong = _mm256_or_si256(wrong, _mm256_cvtepi8_epi16(misplaced));
-    __m256i surrogates = _mm256_cmpeq_epi16(_mm256_and_si256(units, _mm256_set1_epi16(static_cast<short>(0xf800))), _mm256_set1_epi16(static_cast<short>(0xd800)));
+    __m256i surrogates = _mm256_cmpeq_epi16(_mm256_and_si256(units, _mm256_set1_epi16(static_cast<short>(0xf800))),
+                                            _mm256_set1_epi16(static_cast<short>(0xd800)));
     wrong = _mm256_or_si256(wrong, surrogates);
     __m128i beyond = _mm_or_si128(AtLeast(two, 0xf0), follows3);
     if (_mm_movemask_epi8(beyond) != 0) {
       __m256i upper = _mm256_cvtepi8_epi16(AtLeast(two, 0xf0)), lower = _mm256_cvtepi8_epi16(follows3);
-      // In a high half's place are by now the upper 16 bits of the 22: from U+10000 to U+10FFFF.
+      // The unit of a high surrogate has the upper 16 of 22 bits here: from U+10000 to U+10FFFF.
       least = _mm256_blendv_epi8(_mm256_andnot_si256(lower, least), _mm256_set1_epi16(0x400), upper);
       wrong = _mm256_or_si256(wrong, _mm256_and_si256(upper, _mm256_subs_epu16(units, _mm256_set1_epi16(0x43ff))));
       wrong = _mm256_or_si256(wrong, _mm256_subs_epu16(least, units));
       __m256i first = _mm256_add_epi16(_mm256_srli_epi16(units, 4), _mm256_set1_epi16(static_cast<short>(0xd7c0)));
-      __m256i second = _mm256_or_si256(_mm256_and_si256(units, _mm256_set1_epi16(0x3ff)), _mm256_set1_epi16(static_cast<short>(0xdc00)));
+      __m256i second = _mm256_or_si256(_mm256_and_si256(units, _mm256_set1_epi16(0x3ff)),
+                                       _mm256_set1_epi16(static_cast<short>(0xdc00)));
       units = _mm256_blendv_epi8(_mm256_blendv_epi8(units, first, upper), second, lower);
     } else {
       wrong = _mm256_or_si256(wrong, _mm256_subs_epu16(least, units));
@@ -225,14 +231,18 @@ VBMI2_TARGET inline bool DecodeBlocksVbmi2(const uint8_t* in, size_t size, uint1
     __m512i middle = _mm512_slli_epi16(_mm512_and_si512(_mm512_cvtepu8_epi16(one), _mm512_set1_epi16(0x3f)), 6);
     __m512i high = _mm512_maskz_slli_epi16(third, _mm512_cvtepu8_epi16(two), 12);
     __m512i units = _mm512_or_si512(_mm512_or_si512(low, _mm512_maskz_mov_epi16(continues, middle)), high);
-    __m512i least = _mm512_mask_blend_epi16(third, _mm512_maskz_set1_epi16(continues & ~lower, 0x80), _mm512_set1_epi16(0x800));
-    wrong |= _mm512_cmpeq_epi16_mask(_mm512_and_si512(units, _mm512_set1_epi16(static_cast<short>(0xf800))), _mm512_set1_epi16(static_cast<short>(0xd800)));
+    __m512i least =
+        _mm512_mask_blend_epi16(third, _mm512_maskz_set1_epi16(continues & ~lower, 0x80), _mm512_set1_epi16(0x800));
+    wrong |= _mm512_cmpeq_epi16_mask(_mm512_and_si512(units, _mm512_set1_epi16(static_cast<short>(0xf800))),
+                                     _mm512_set1_epi16(static_cast<short>(0xd800)));
     __mmask32 upper = _mm256_cmpge_epu8_mask(two, lead4);
     if ((upper | lower) != 0) {
       least = _mm512_mask_mov_epi16(least, upper, _mm512_set1_epi16(0x400));
-      wrong |= _mm512_mask_cmpgt_epu16_mask(upper, units, _mm512_set1_epi16(0x43ff)) | _mm512_cmplt_epu16_mask(units, least);
+      wrong |=
+          _mm512_mask_cmpgt_epu16_mask(upper, units, _mm512_set1_epi16(0x43ff)) | _mm512_cmplt_epu16_mask(units, least);
       __m512i first = _mm512_add_epi16(_mm512_srli_epi16(units, 4), _mm512_set1_epi16(static_cast<short>(0xd7c0)));
-      __m512i second = _mm512_or_si512(_mm512_and_si512(units, _mm512_set1_epi16(0x3ff)), _mm512_set1_epi16(static_cast<short>(0xdc00)));
+      __m512i second = _mm512_or_si512(_mm512_and_si512(units, _mm512_set1_epi16(0x3ff)),
+                                       _mm512_set1_epi16(static_cast<short>(0xdc00)));
       units = _mm512_mask_mov_epi16(_mm512_mask_mov_epi16(units, upper, first), lower, second);
     } else {
       wrong |= _mm512_cmplt_epu16_mask(units, least);
@@ -250,7 +260,8 @@ VBMI2_TARGET inline bool DecodeBlocksVbmi2(const uint8_t* in, size_t size, uint1
 }
 #endif
 
-// Well-formed UTF-8 as UTF-16, never more units than bytes. `seen`: all units or-ed. False where it is malformed.
+// Well-formed UTF-8 as UTF-16, never more units than bytes. `seen`: the bitwise or of all units. False where it is
+// malformed.
 inline bool ToUtf16(const uint8_t* in, size_t size, uint16_t* out, size_t* length, uint16_t* seen) {
   Decoding decoding;
 #if defined(__x86_64__)
@@ -267,7 +278,7 @@ inline bool ToUtf16(const uint8_t* in, size_t size, uint16_t* out, size_t* lengt
   return true;
 }
 
-// Room that the encoders below write beyond what they need.
+// How many bytes the encoders may write beyond the result.
 constexpr size_t kEncodeSpare = 64;
 
 // Latin-1 as UTF-8: at most two bytes for each. Returns the bytes written.
@@ -283,7 +294,7 @@ inline size_t FromLatin1(const uint8_t* in, size_t size, uint8_t* out) {
     }
     size_t end = at + 8 < size ? at + 8 : size;
     for (; at < end; at++) {
-      // The first of the two is written over where it is not wanted.
+      // Writes two bytes; the next character overwrites the first where one is enough.
       uint8_t unit = in[at];
       out[to] = static_cast<uint8_t>(0xc0 | unit >> 6);
       to += unit >> 7;
@@ -293,12 +304,12 @@ inline size_t FromLatin1(const uint8_t* in, size_t size, uint8_t* out) {
   return to;
 }
 
-// Where an encoding stands: units read, bytes written.
+// The state of an encoding: units read, bytes written.
 struct Encoding {
   size_t at = 0, to = 0;
 };
 
-// Characters from where it stands on, until `end` is reached or passed; half of a surrogate pair becomes U+FFFD.
+// Encodes one character after the other until `end` is reached or passed; lone surrogates become U+FFFD.
 inline void EncodeOneByOne(const uint16_t* in, size_t size, size_t end, uint8_t* out, Encoding* encoding) {
   size_t at = encoding->at, to = encoding->to;
   while (at < end) {
@@ -331,8 +342,8 @@ inline void EncodeOneByOne(const uint16_t* in, size_t size, size_t end, uint8_t*
 }
 
 #if defined(__x86_64__)
-// Sixteen units at a time, each in a lane of four bytes of which some are kept. A pair is written by its low half. Begins behind the
-// first unit, and leaves at least one to look at.
+// Sixteen units at a time, each in a lane of four bytes of which some are kept. A surrogate pair is written by its low
+// half. Begins after the first unit, and leaves at least one unit unread.
 VBMI2_TARGET inline void EncodeBlocks(const uint16_t* in, size_t size, uint8_t* out, Encoding* encoding) {
   size_t at = encoding->at, to = encoding->to;
   const __m512i low6 = _mm512_set1_epi32(0x3f);
@@ -344,33 +355,45 @@ VBMI2_TARGET inline void EncodeBlocks(const uint16_t* in, size_t size, uint8_t* 
       continue;
     }
     __m512i units = _mm512_cvtepu16_epi32(narrow);
-    __mmask16 three = _mm512_cmpge_epu32_mask(units, _mm512_set1_epi32(0x800)), two = _mm512_cmpge_epu32_mask(units, _mm512_set1_epi32(0x80));
-    const __m512i kind = _mm512_set1_epi32(0xfc00), isHigh = _mm512_set1_epi32(0xd800), isLow = _mm512_set1_epi32(0xdc00);
-    __mmask16 high = _mm512_cmpeq_epi32_mask(_mm512_and_si512(units, kind), isHigh), low = _mm512_cmpeq_epi32_mask(_mm512_and_si512(units, kind), isLow);
+    __mmask16 three = _mm512_cmpge_epu32_mask(units, _mm512_set1_epi32(0x800)),
+              two = _mm512_cmpge_epu32_mask(units, _mm512_set1_epi32(0x80));
+    const __m512i kind = _mm512_set1_epi32(0xfc00), isHigh = _mm512_set1_epi32(0xd800),
+                  isLow = _mm512_set1_epi32(0xdc00);
+    __mmask16 high = _mm512_cmpeq_epi32_mask(_mm512_and_si512(units, kind), isHigh),
+              low = _mm512_cmpeq_epi32_mask(_mm512_and_si512(units, kind), isLow);
     __mmask16 paired = 0;
     __m512i code = units;
     if ((high | low) != 0) {
-      __m512i before = _mm512_cvtepu16_epi32(_mm256_loadu_epi16(in + at - 1)), after = _mm512_cvtepu16_epi32(_mm256_loadu_epi16(in + at + 1));
+      __m512i before = _mm512_cvtepu16_epi32(_mm256_loadu_epi16(in + at - 1)),
+              after = _mm512_cvtepu16_epi32(_mm256_loadu_epi16(in + at + 1));
       paired = low & _mm512_cmpeq_epi32_mask(_mm512_and_si512(before, kind), isHigh);
       high &= _mm512_cmpeq_epi32_mask(_mm512_and_si512(after, kind), isLow);
-      __mmask16 alone = (_mm512_cmpeq_epi32_mask(_mm512_and_si512(units, _mm512_set1_epi32(0xf800)), isHigh)) & ~paired & ~high;
+      __mmask16 alone =
+          (_mm512_cmpeq_epi32_mask(_mm512_and_si512(units, _mm512_set1_epi32(0xf800)), isHigh)) & ~paired & ~high;
       code = _mm512_mask_mov_epi32(code, alone, _mm512_set1_epi32(0xfffd));
       // 0x10000 + (before - 0xd800) * 0x400 + unit - 0xdc00.
-      __m512i pair = _mm512_add_epi32(_mm512_add_epi32(_mm512_slli_epi32(before, 10), units), _mm512_set1_epi32(0x10000 - 0xd800 * 0x400 - 0xdc00));
+      __m512i pair = _mm512_add_epi32(_mm512_add_epi32(_mm512_slli_epi32(before, 10), units),
+                                      _mm512_set1_epi32(0x10000 - 0xd800 * 0x400 - 0xdc00));
       code = _mm512_mask_mov_epi32(code, paired, pair);
     } else {
       high = 0;
     }
-    // The last byte of each, the one before it, and so on, the first of them at the bottom.
+    // The bytes of each character, its first byte in the lowest place.
     __m512i last = _mm512_or_si512(_mm512_and_si512(code, low6), _mm512_set1_epi32(0x80));
     __m512i second = _mm512_or_si512(_mm512_and_si512(_mm512_srli_epi32(code, 6), low6), _mm512_set1_epi32(0x80));
-    __m512i bytes = _mm512_mask_mov_epi32(code, two, _mm512_or_si512(_mm512_or_si512(_mm512_srli_epi32(code, 6), _mm512_set1_epi32(0xc0)), _mm512_slli_epi32(last, 8)));
-    __m512i of3 = _mm512_or_si512(_mm512_or_si512(_mm512_srli_epi32(code, 12), _mm512_set1_epi32(0xe0)), _mm512_or_si512(_mm512_slli_epi32(second, 8), _mm512_slli_epi32(last, 16)));
+    __m512i bytes =
+        _mm512_mask_mov_epi32(code, two,
+                              _mm512_or_si512(_mm512_or_si512(_mm512_srli_epi32(code, 6), _mm512_set1_epi32(0xc0)),
+                                              _mm512_slli_epi32(last, 8)));
+    __m512i of3 = _mm512_or_si512(_mm512_or_si512(_mm512_srli_epi32(code, 12), _mm512_set1_epi32(0xe0)),
+                                  _mm512_or_si512(_mm512_slli_epi32(second, 8), _mm512_slli_epi32(last, 16)));
     bytes = _mm512_mask_mov_epi32(bytes, three, of3);
-    __m512i kept = _mm512_mask_mov_epi32(_mm512_mask_mov_epi32(_mm512_set1_epi32(0xff), two, _mm512_set1_epi32(0xffff)), three, _mm512_set1_epi32(0xffffff));
+    __m512i kept = _mm512_mask_mov_epi32(_mm512_mask_mov_epi32(_mm512_set1_epi32(0xff), two, _mm512_set1_epi32(0xffff)),
+                                         three, _mm512_set1_epi32(0xffffff));
     if (paired != 0) {
       __m512i third = _mm512_or_si512(_mm512_and_si512(_mm512_srli_epi32(code, 12), low6), _mm512_set1_epi32(0x80));
-      __m512i of4 = _mm512_or_si512(_mm512_or_si512(_mm512_srli_epi32(code, 18), _mm512_set1_epi32(0xf0)), _mm512_slli_epi32(third, 8));
+      __m512i of4 = _mm512_or_si512(_mm512_or_si512(_mm512_srli_epi32(code, 18), _mm512_set1_epi32(0xf0)),
+                                    _mm512_slli_epi32(third, 8));
       of4 = _mm512_or_si512(of4, _mm512_or_si512(_mm512_slli_epi32(second, 16), _mm512_slli_epi32(last, 24)));
       bytes = _mm512_mask_mov_epi32(bytes, paired, of4);
       kept = _mm512_mask_mov_epi32(kept, paired, _mm512_set1_epi32(-1));
@@ -380,7 +403,7 @@ VBMI2_TARGET inline void EncodeBlocks(const uint16_t* in, size_t size, uint8_t* 
     _mm512_storeu_epi8(out + to, _mm512_maskz_compress_epi8(set, bytes));
     to += static_cast<size_t>(_mm_popcnt_u64(set));
   }
-  // Its high half has written nothing yet.
+  // The pair's high half has written nothing yet.
   if ((in[at] & 0xfc00) == 0xdc00 && (in[at - 1] & 0xfc00) == 0xd800) at--;
   *encoding = {at, to};
 }
