@@ -213,7 +213,7 @@ export function createDatabaseClient(
     try {
       verdict = await ask<Verdict>(ops.verdict, '', { shard, key: gone.key, names });
     } catch {
-      // The service itself is gone: nobody knows.
+      // The service itself is gone: the outcome is unknown.
     }
     for (const request of unanswered) {
       // Where a process is ended for a statement, nobody is left who could say what it took.

@@ -32,7 +32,7 @@ interface QueueDeliveries {
    * @param deadLetter default `<queue>_dlq`; null: it stays where it is, and is not delivered again.
    */
   deadLetter(row: MessageRow, reason: string, now: number, deadLetter?: string | null): Promise<void>;
-  /** Drops what has been kept too long where nobody claims. */
+  /** Drops expired messages of lanes that have no consumer. */
   sweep(now: number): Promise<void>;
 }
 

@@ -62,10 +62,7 @@ const readAny = `SELECT ${small} FROM state
   WHERE namespace = $1 AND resource = $2 AND key = ANY($3::text[]) AND (expires_at IS NULL OR expires_at > $4)`;
 const readAnywhere = `SELECT namespace, resource, ${small} FROM unnest($1::text[], $2::text[], $3::text[]) AS w (namespace, resource, key)
   JOIN state USING (namespace, resource, key) WHERE (expires_at IS NULL OR expires_at > $4)`;
-/**
- * Reads that go to the database batch, writes, and how long others wait for a trip before they make one of their
- * own.
- */
+/** Reads of one flush, writes, flushes at a time, and how long an item waits for a running flush. */
 const READS_MAX = 32;
 const WRITES_MAX = 100;
 const FLUSHES_MAX = 4;

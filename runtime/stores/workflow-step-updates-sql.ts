@@ -17,10 +17,7 @@ interface PendingUpdate {
 }
 
 const [nameColumn, resultColumn] = [3, 7];
-/**
- * Words of runs that go to the database batch, trips at a time, and how long others wait for one before they make
- * their own.
- */
+/** Updates of one flush, flushes at a time, and how long an update waits for a running flush. */
 const UPDATES_MAX = 100;
 const UPDATE_CHARS_MAX = 1024 * 1024;
 const FLUSHES_MAX = 4;
