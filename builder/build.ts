@@ -21,7 +21,7 @@ import { outputFolder } from './frameworks/output-folder.ts';
 import { hasNodeCompat, type BuildConfig } from './project.ts';
 
 /** Behaviour of a worker that names no date: fixed, so that old sources keep their artifact id. */
-const defaultCompatibilityDate = '2025-04-02';
+const DEFAULT_COMPATIBILITY_DATE = '2025-04-02';
 
 const defaultAssets: AssetsConfig = { binding: null, notFoundHandling: 'none', runWorkerFirst: false };
 
@@ -157,7 +157,7 @@ function toManifest(
     version: 1,
     kind,
     worker: worker && { hash: hashOf(worker.code), bytes: Buffer.byteLength(worker.code), mapHash: hashOf(worker.map) },
-    compatibilityDate: config.compatibilityDate ?? defaultCompatibilityDate,
+    compatibilityDate: config.compatibilityDate ?? DEFAULT_COMPATIBILITY_DATE,
     compatibilityFlags: config.compatibilityFlags,
     assets: assets && {
       ...(config.assets ?? defaultAssets),

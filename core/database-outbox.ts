@@ -41,7 +41,7 @@ export const readOutbox = `SELECT id, message FROM ${outboxTable} ORDER BY seq L
 export const removeOutbox = `DELETE FROM ${outboxTable} WHERE id IN (SELECT value FROM json_each(?))`;
 
 /** Bytes of one page of rows, more only when the first row has more. */
-const outboxPageBytesMax = 1024 * 1024;
+const OUTBOX_PAGE_BYTES_MAX = 1024 * 1024;
 
 /** A message as its row holds it, as JSON. The row's id is the message's. */
 export interface OutboxMessage {
@@ -66,7 +66,7 @@ export function outboxPage(
   let count = 0;
   for (const [, message] of rows) {
     bytes += message.length;
-    if (count > 0 && bytes > outboxPageBytesMax) break;
+    if (count > 0 && bytes > OUTBOX_PAGE_BYTES_MAX) break;
     count++;
   }
   return rows.slice(0, count);

@@ -3,7 +3,7 @@
 // of 1 MB. Pure.
 
 /** Below it a collection that frees many at once is cheaper. */
-const bytesLeast = 64 * 1024;
+const BYTES_LEAST = 64 * 1024;
 
 /**
  * Frees a chunk that nobody reads any more; afterwards it has no bytes. Left alone: a small one, and one that shares
@@ -13,7 +13,7 @@ const bytesLeast = 64 * 1024;
  * giveBack(chunk); // chunk.byteLength is 0
  */
 export function giveBack(chunk: Uint8Array): void {
-  if (chunk.byteLength >= bytesLeast && isWhole(chunk)) chunk.buffer.transfer(0);
+  if (chunk.byteLength >= BYTES_LEAST && isWhole(chunk)) chunk.buffer.transfer(0);
 }
 
 /** Whether a view shows all of a buffer that no other thread sees. */

@@ -1,7 +1,7 @@
 // Finds the word somebody probably meant, for "did you mean" hints. Pure; short words only.
 
 /** Words longer than this are never compared: the cost grows with the product of both lengths. */
-const lengthMax = 40;
+const LENGTH_MAX = 40;
 
 /**
  * The candidate nearest to a misspelt word, or undefined when none is near. Case, `-` and `_` do not count.
@@ -9,7 +9,7 @@ const lengthMax = 40;
  * @example nearestWord('compatabilityDate', ['kind', 'compatibility_date']) // 'compatibility_date'
  */
 export function nearestWord(word: string, candidates: Iterable<string>): string | undefined {
-  if (word.length > lengthMax) return undefined;
+  if (word.length > LENGTH_MAX) return undefined;
   const plain = plainWord(word);
   let nearest: string | undefined;
   let least = Math.max(1, Math.floor(plain.length / 3)) + 1;

@@ -9,17 +9,17 @@ import { assetEncodings, type AssetEncoding, type AssetFile } from '#core/manife
 import type { Assets } from './assets.ts';
 
 /** Below this, headers and packets outweigh what is saved. */
-const bytesMin = 1024;
+const BYTES_MIN = 1024;
 /** Above this, the build would need too much memory and time. */
-const bytesMax = 32 * 1024 * 1024;
+const BYTES_MAX = 32 * 1024 * 1024;
 /**
  * Up to this size Brotli may take its time (about 1 MB/s); above, it works ten times as fast for a few percent more.
  */
-const thoroughBytesMax = 2 * 1024 * 1024;
+const THOROUGH_BYTES_MAX = 2 * 1024 * 1024;
 /** Files compressed at a time: as many as there are threads to do it. */
-const filesAtOnce = 4;
+const FILES_AT_ONCE = 4;
 
-const compressible =
+const COMPRESSIBLE =
   /^(?:text\/|application\/(?:json|javascript|wasm|rtf|xml|vnd\.ms-fontobject|vnd\.apple\.mpegurl)|image\/(?:svg|bmp|x-icon)|font\/(?:ttf|otf)|model\/gltf)|\+(?:json|xml)\b/;
 
 /** Files with the compressed forms that are worth it, and where those lie. */
@@ -43,14 +43,14 @@ export async function encodeAssets({ files, sources }: Assets, folder: string): 
   const encodeSome = async (): Promise<void> => {
     for (const index of waiting) {
       const [path, file] = results[index]!;
-      if (file.bytes < bytesMin || file.bytes > bytesMax || !compressible.test(file.type)) continue;
+      if (file.bytes < BYTES_MIN || file.bytes > BYTES_MAX || !COMPRESSIBLE.test(file.type)) continue;
       let forms = known.get(file.hash);
       if (forms === undefined) known.set(file.hash, (forms = encode(sources.get(path)!, folder, encoded)));
       const found = await forms;
       if (found !== undefined) results[index] = [path, { ...file, encoded: found }];
     }
   };
-  await Promise.all(Array.from({ length: filesAtOnce }, encodeSome));
+  await Promise.all(Array.from({ length: FILES_AT_ONCE }, encodeSome));
   return { files: Object.fromEntries(results), sources: encoded };
 }
 
@@ -75,7 +75,7 @@ const compress: Readonly<Record<AssetEncoding, (plain: Buffer) => Promise<Buffer
   br: (plain) =>
     promisify(brotliCompress)(plain, {
       params: {
-        [constants.BROTLI_PARAM_QUALITY]: plain.byteLength <= thoroughBytesMax ? 11 : 9,
+        [constants.BROTLI_PARAM_QUALITY]: plain.byteLength <= THOROUGH_BYTES_MAX ? 11 : 9,
         [constants.BROTLI_PARAM_SIZE_HINT]: plain.byteLength,
       },
     }),

@@ -5,12 +5,12 @@ import { parsePathPattern, splitHostPattern } from '#core/path-pattern.ts';
 import { readRuleLines, type RuleFile } from './asset-rule-lines.ts';
 
 /** Rules in one file. */
-const rulesMax = 100;
+const RULES_MAX = 100;
 /** Characters in one line. */
-const lineCharsMax = 2000;
+const LINE_CHARS_MAX = 2000;
 
 /** Headers that say how the bytes are framed or which bytes they are: only the server knows. */
-const ownedByServer = new Set([
+const OWNED_BY_SERVER = new Set([
   'connection',
   'content-encoding',
   'content-length',
@@ -34,11 +34,11 @@ const ownedByServer = new Set([
  */
 export function parseHeaders(file: RuleFile): AssetHeaderRule[] {
   const rules: { readonly pattern: string; readonly set: [string, string][]; readonly remove: string[] }[] = [];
-  readRuleLines(file, lineCharsMax, (line, fail) => {
+  readRuleLines(file, LINE_CHARS_MAX, (line, fail) => {
     if (/^(?:\/|https?:)/.test(line)) {
       const reason = patternProblem(line);
       if (reason !== null) return fail(`"${line}" is no pattern: ${reason}`);
-      if (rules.length === rulesMax) return fail(`There are more than ${rulesMax} header rules`);
+      if (rules.length === RULES_MAX) return fail(`There are more than ${RULES_MAX} header rules`);
       rules.push({ pattern: line, set: [], remove: [] });
       return;
     }
@@ -50,7 +50,7 @@ export function parseHeaders(file: RuleFile): AssetHeaderRule[] {
       return fail(`"${line}" is neither a path nor a header: write Name: value, or ! Name`);
     const name = (removed?.[1] ?? line.slice(0, colon)).trim().toLowerCase();
     if (!/^[a-z0-9!#$%&'*+\-.^_`|~]+$/.test(name)) return fail(`"${name}" is no header name`);
-    if (ownedByServer.has(name)) return fail(`The header ${name} is set by the server and cannot be changed`);
+    if (OWNED_BY_SERVER.has(name)) return fail(`The header ${name} is set by the server and cannot be changed`);
     if (removed !== null) {
       if (name === 'vary')
         return fail('The header vary cannot be removed: caches would mix compressed and plain answers');

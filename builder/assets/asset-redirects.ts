@@ -5,10 +5,10 @@ import { parsePathPattern, type PathPattern } from '#core/path-pattern.ts';
 import { readRuleLines, type RuleFile } from './asset-rule-lines.ts';
 
 /** Rules without wildcards, and with them, in one file. */
-const staticMax = 2000;
-const dynamicMax = 100;
+const STATIC_MAX = 2000;
+const DYNAMIC_MAX = 100;
 /** Characters in one line. */
-const lineCharsMax = 1000;
+const LINE_CHARS_MAX = 1000;
 
 /**
  * Reads `_redirects`.
@@ -20,7 +20,7 @@ const lineCharsMax = 1000;
 export function parseRedirects(file: RuleFile): AssetRedirectRule[] {
   const rules: AssetRedirectRule[] = [];
   let dynamic = 0;
-  readRuleLines(file, lineCharsMax, (line, fail) => {
+  readRuleLines(file, LINE_CHARS_MAX, (line, fail) => {
     const [from, to, code = '302', ...more] = line.split(/\s+#/)[0]!.trim().split(/\s+/);
     if (from === undefined || to === undefined)
       return fail('A redirect needs two fields: from and to, with a status after them if need be');
@@ -40,10 +40,10 @@ export function parseRedirects(file: RuleFile): AssetRedirectRule[] {
     }
     const reason = targetProblem(to, pattern, status[1] === '200');
     if (reason !== null) return fail(`The target "${to}" ${reason}`);
-    if (pattern.literal === null && ++dynamic > dynamicMax)
-      return fail(`There are more than ${dynamicMax} redirects with placeholders or *`);
-    if (rules.length + 1 - dynamic > staticMax)
-      return fail(`There are more than ${staticMax} redirects without placeholders`);
+    if (pattern.literal === null && ++dynamic > DYNAMIC_MAX)
+      return fail(`There are more than ${DYNAMIC_MAX} redirects with placeholders or *`);
+    if (rules.length + 1 - dynamic > STATIC_MAX)
+      return fail(`There are more than ${STATIC_MAX} redirects without placeholders`);
     if (pattern.literal !== null && pattern.literal === to) return fail(`"${from}" redirects to itself`);
     rules.push({ from, to, status: Number(status[1]) as AssetRedirectRule['status'], force: status[2] === '!' });
   });

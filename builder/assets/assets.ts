@@ -39,7 +39,7 @@ interface AssetOptions {
 }
 
 /** Files hashed at a time. */
-const hashesAtOnce = 8;
+const HASHES_AT_ONCE = 8;
 
 /**
  * Collects what a folder serves: every file, without dotfiles (but with `.well-known`), `node_modules`, keys,
@@ -71,7 +71,7 @@ export async function collectAssets(
       files.push([path, { hash: await hashFile(file), bytes: size, type: contentType(path) }]);
     }
   };
-  await Promise.all(Array.from({ length: hashesAtOnce }, hashSome));
+  await Promise.all(Array.from({ length: HASHES_AT_ONCE }, hashSome));
   files.sort(([a], [b]) => (a < b ? -1 : 1));
   return {
     files: Object.fromEntries(files),

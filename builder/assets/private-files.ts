@@ -7,7 +7,7 @@ const keyNames =
   /^(?:id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?|.*\.(?:pem|key|p12|pfx|p8|jks|keystore|ppk|kdbx)|(?:service-?account(?:-?key)?|credentials?|secrets?)\.(?:json|ya?ml|toml)|.*\.env)$/i;
 
 /** Lockfiles, manifests and configuration of tools, in any folder of a project. */
-const projectNames = new Set(
+const PROJECT_NAMES = new Set(
   `platform.yaml platform.yml platform-workspace.yaml package.json package-lock.json npm-shrinkwrap.json pnpm-lock.yaml
   pnpm-workspace.yaml yarn.lock bun.lock bun.lockb bunfig.toml deno.json deno.jsonc deno.lock composer.json composer.lock gemfile
   gemfile.lock cargo.toml cargo.lock go.mod go.sum poetry.lock pyproject.toml requirements.txt pipfile pipfile.lock uv.lock jsconfig.json
@@ -17,11 +17,11 @@ const projectNames = new Set(
 );
 
 /** Sources, databases and logs by their endings. */
-const projectEndings =
+const PROJECT_ENDINGS =
   /\.(?:[cm]?tsx?|jsx|vue|svelte|astro|php|sql|sqlite3?|db|log|bak|tsbuildinfo|lock|orig|swp|tfstate|tfvars)$/i;
 
 /** Configuration of tools that lies in the root of a project; deeper, such a name may be a script of the page. */
-const rootNames =
+const ROOT_NAMES =
   /^(?:.*\.(?:config|conf|setup|workspace)\.[cm]?[jt]sx?(?:on)?|tsconfig.*\.json|docker-compose.*|compose\.ya?ml|dockerfile\..*|gulpfile\..*|gruntfile\..*|babel\.config\..*)$/i;
 
 /** Why a file or folder is not published; null: it is. */
@@ -37,7 +37,7 @@ export function withheldBy(name: string, atTop: boolean, isProject: boolean): Wi
   if (keyNames.test(name)) return 'key';
   if (!isProject) return null;
   const isOfProject =
-    projectNames.has(name.toLowerCase()) || projectEndings.test(name) || (atTop && rootNames.test(name));
+    PROJECT_NAMES.has(name.toLowerCase()) || PROJECT_ENDINGS.test(name) || (atTop && ROOT_NAMES.test(name));
   return isOfProject ? 'project' : null;
 }
 

@@ -40,12 +40,12 @@ export interface Bundle {
  * Exports that are handlers, of the module or of its default export (docs/workers.md; `scheduled`, `queue`: existing
  * workers).
  */
-const handlerNames = ['fetch', 'message', 'queue', 'timer', 'scheduled', 'cron', 'workflows', 'email', 'tail'];
+const HANDLER_NAMES = ['fetch', 'message', 'queue', 'timer', 'scheduled', 'cron', 'workflows', 'email', 'tail'];
 
 /** The modules of builder/node/ and builder/shims/. */
 const ownModules = new RegExp(`^${builderFolder.replace(/[^\w]/g, '\\$&')}.(?:node|shims).`);
 
-const entryId = '\0platform:entry';
+const ENTRY_ID = '\0platform:entry';
 
 /**
  * Bundles a worker.
@@ -102,7 +102,7 @@ function inputOptions(
 ): InputOptions {
   return {
     cwd: options.root,
-    input: entryId,
+    input: ENTRY_ID,
     platform: 'neutral',
     resolve: {
       // `import` or `require` is added by the way a package is asked for, `default` always.
@@ -145,13 +145,13 @@ function entryPlugin(
 ): NonNullable<Extract<InputOptions['plugins'], { name: string }>> {
   return {
     name: 'platform:entry',
-    resolveId: { filter: { id: /^\0platform:entry$/ }, handler: () => entryId },
+    resolveId: { filter: { id: /^\0platform:entry$/ }, handler: () => ENTRY_ID },
     load: {
       filter: { id: /^\0platform:entry$/ },
       handler: () =>
         `import * as worker from ${JSON.stringify(entry)};
 import { toHandler } from ${JSON.stringify(ownPath('shims/handler'))};
-export default toHandler(worker.default, { ${handlerNames.map((name) => `${name}: worker.${name}`).join(', ')} });`,
+export default toHandler(worker.default, { ${HANDLER_NAMES.map((name) => `${name}: worker.${name}`).join(', ')} });`,
     },
     buildEnd() {
       for (const id of this.getModuleIds()) {

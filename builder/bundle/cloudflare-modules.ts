@@ -6,7 +6,7 @@ import { ownPath } from './node-compat.ts';
 /** Modules with a file in shims/, named `cloudflare-<name>`. */
 export const cloudflareModules: readonly string[] = ['email', 'node', 'sockets', 'workers', 'workflows'];
 
-const missingPrefix = '\0platform:missing/';
+const MISSING_PREFIX = '\0platform:missing/';
 
 /**
  * An import statement of an unknown module is left to fail: what it would bind is not known. `import()` and `require`
@@ -22,7 +22,7 @@ export function cloudflarePlugin(): Plugin {
         if (cloudflareModules.includes(name))
           return { id: ownPath(`shims/cloudflare-${name}`), moduleSideEffects: false };
         return kind === 'dynamic-import' || kind === 'require-call'
-          ? { id: missingPrefix + source, moduleSideEffects: true }
+          ? { id: MISSING_PREFIX + source, moduleSideEffects: true }
           : null;
       },
     },
@@ -30,7 +30,7 @@ export function cloudflarePlugin(): Plugin {
       filter: { id: /^\0platform:missing\// },
       // CommonJS, since that is evaluated where it is asked for and not with the bundle.
       handler: (id) => ({
-        code: `throw new Error(${JSON.stringify(missingMessage(id.slice(missingPrefix.length)))});\nmodule.exports = {};`,
+        code: `throw new Error(${JSON.stringify(missingMessage(id.slice(MISSING_PREFIX.length)))});\nmodule.exports = {};`,
         moduleType: 'js',
       }),
     },

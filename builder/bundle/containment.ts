@@ -18,7 +18,7 @@ export interface Containment {
 }
 
 /** Links that are followed in search of a package: a bound, since the project decides on them. */
-const linksMax = 20_000;
+const LINKS_MAX = 20_000;
 
 /**
  * The bounds of a project.
@@ -84,7 +84,7 @@ function linkedPackages(installed: readonly string[], root: string): string[] {
   let links = 0;
   for (const folder of folders) {
     for (const link of linksIn(folder)) {
-      if (++links > linksMax) return [...packages];
+      if (++links > LINKS_MAX) return [...packages];
       const target = realPath(link);
       if (target === null || packages.has(target) || isInside(target, root) || !isPackage(target)) continue;
       packages.add(target);

@@ -15,8 +15,8 @@ const basesOf: Readonly<Record<string, { readonly file: string; readonly importe
 };
 
 /** Ids of the modules written here; the rest of the id is the name of a Node module. */
-const unavailablePrefix = '\0platform:unavailable/';
-const requirePrefix = '\0platform:require/';
+const UNAVAILABLE_PREFIX = '\0platform:unavailable/';
+const REQUIRE_PREFIX = '\0platform:require/';
 
 /** Absolute path of a module of builder/node/ or builder/shims/; these stay TypeScript when the program is packed. */
 export function ownPath(name: string): string {
@@ -53,17 +53,17 @@ export function nodeCompatPlugin(nodeCompat: boolean): Plugin {
         // readable-stream asks for packages where Node has modules; ours do the same and are there already.
         const name = importer?.includes('/readable-stream/') ? source.replace(/\/$/, '') : source.replace(/^node:/, '');
         if (!nodeCompat || !isNodeBuiltin(name) || (source === name && needsPrefix(name))) return null;
-        if (kind === 'require-call') return { id: requirePrefix + name };
+        if (kind === 'require-call') return { id: REQUIRE_PREFIX + name };
         if (ownModules.includes(name)) return { id: ownPath(`node/${ownFile(name)}`), moduleSideEffects: false };
         if (unenvModules.includes(name)) return { id: unenvPath(name), moduleSideEffects: false };
-        return { id: unavailablePrefix + name, moduleSideEffects: false };
+        return { id: UNAVAILABLE_PREFIX + name, moduleSideEffects: false };
       },
     },
     load: {
       filter: { id: /^\0platform:(?:unavailable|require)\// },
       handler(id) {
-        if (id.startsWith(requirePrefix)) return mutableModule(id.slice(requirePrefix.length));
-        return unavailableModule(id.slice(unavailablePrefix.length));
+        if (id.startsWith(REQUIRE_PREFIX)) return mutableModule(id.slice(REQUIRE_PREFIX.length));
+        return unavailableModule(id.slice(UNAVAILABLE_PREFIX.length));
       },
     },
   };

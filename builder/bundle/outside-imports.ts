@@ -7,7 +7,7 @@ import { BuildError, joinBuildErrors, projectPath, sourceFile } from '../build-e
 import type { Containment } from './containment.ts';
 
 /** Thrown while bundling; {@link outsideErrors} then finds out which imports led there. */
-const outsideMark = 'platform: a file outside of the project';
+const OUTSIDE_MARK = 'platform: a file outside of the project';
 
 /** An import that leads out. */
 interface OutsideImport {
@@ -26,7 +26,7 @@ export function containmentPlugin(bounds: Containment): Plugin {
     load: {
       filter: { id: { include: [/^[/\\]|^[A-Za-z]:/], exclude: bounds.folders.map(insidePattern) } },
       handler(id) {
-        if (!bounds.holds(sourceFile(id))) throw new Error(outsideMark);
+        if (!bounds.holds(sourceFile(id))) throw new Error(OUTSIDE_MARK);
       },
     },
   };
@@ -37,7 +37,7 @@ export function isOutside(error: unknown): boolean {
   const logs = (error as { errors?: readonly { message?: string }[] } | null)?.errors ?? [
     error as { message?: string } | null,
   ];
-  return logs.some((log) => log?.message?.includes(outsideMark));
+  return logs.some((log) => log?.message?.includes(OUTSIDE_MARK));
 }
 
 /** Every import that leads out of the bounds, with its place. A second run of the bundler, so only after a failure. */

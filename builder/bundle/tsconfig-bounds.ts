@@ -8,7 +8,7 @@ import { BuildError, projectPath } from '../build-error.ts';
 import { isInside, realPath, type Containment } from './containment.ts';
 
 /** Files of one chain that are looked at. */
-const filesMax = 50;
+const FILES_MAX = 50;
 
 /**
  * Follows the tsconfig.json of the entry's folder, and of those around it in the project, to every file that they name
@@ -21,7 +21,7 @@ export function checkTsconfigs(bounds: Containment, entry: string): void {
   for (let folder = dirname(entry); isInside(bounds.root, folder); folder = dirname(folder))
     waiting.push(join(folder, 'tsconfig.json'));
   const seen = new Set<string>();
-  for (let file = waiting.pop(); file !== undefined && seen.size < filesMax; file = waiting.pop()) {
+  for (let file = waiting.pop(); file !== undefined && seen.size < FILES_MAX; file = waiting.pop()) {
     const real = realPath(file);
     if (real === null || seen.has(real)) continue;
     seen.add(real);

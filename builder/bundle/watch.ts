@@ -21,7 +21,7 @@ export interface Watch {
 }
 
 /** Editors write a file in several steps; a bundle made between two of them would be of half a file. */
-const settleMs = 4;
+const SETTLE_MS = 4;
 
 /**
  * Bundles at once and after each change. `onResult` gets the first result, then every one that differs from the last;
@@ -65,7 +65,7 @@ export function watch(options: BundleOptions, onResult: (result: WatchResult) =>
 
   function soon(): void {
     clearTimeout(timer);
-    timer = setTimeout(start, settleMs);
+    timer = setTimeout(start, SETTLE_MS);
   }
 
   /** Any change counts while the last run failed: the missing file may have just been created. */

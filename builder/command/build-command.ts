@@ -19,10 +19,10 @@ const managers: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** What a command has to end in once it is asked to. */
-const killMs = 2000;
+const KILL_MS = 2000;
 
 /** Output kept for the error message. */
-const tailCharsMax = 4000;
+const TAIL_CHARS_MAX = 4000;
 
 /** What a build command gets besides its folder. */
 export interface CommandOptions {
@@ -65,12 +65,12 @@ export async function runBuildCommand(
   let late: NodeJS.Timeout | undefined;
   const end = (): void => {
     kill('SIGTERM');
-    late = setTimeout(() => kill('SIGKILL'), killMs);
+    late = setTimeout(() => kill('SIGKILL'), KILL_MS);
   };
   ending?.addEventListener('abort', end);
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
-      tail = (tail + text).slice(-tailCharsMax);
+      tail = (tail + text).slice(-TAIL_CHARS_MAX);
       onOutput?.(text);
     });
   }

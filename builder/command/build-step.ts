@@ -9,10 +9,10 @@ import { isOutputName, outputCandidates } from '../frameworks/output-folder.ts';
 import type { EntryConfig } from '../project.ts';
 
 /** Files of one folder that are compared. */
-const filesMax = 200_000;
+const FILES_MAX = 200_000;
 
 /** Commands by which a project says that there is nothing to build; `kind: static` needs some command. */
-const noCommands = new Set(['true', ':']);
+const NO_COMMANDS = new Set(['true', ':']);
 
 /**
  * Runs the build command of a project, if it has one.
@@ -27,7 +27,7 @@ export async function runBuild(
   options: CommandOptions,
 ): Promise<readonly string[] | null> {
   const command = config.build;
-  if (command === null || noCommands.has(command.trim())) return null;
+  if (command === null || NO_COMMANDS.has(command.trim())) return null;
   const before = stampsOf(root, config);
   await runBuildCommand(command, root, options);
   const made = changed(before, stampsOf(root, config));
@@ -102,7 +102,7 @@ function stampOf(folder: string): string | null {
   let sum = 0n;
   let files = 0;
   const waiting = [folder];
-  for (let path = waiting.pop(); path !== undefined && files < filesMax; path = waiting.pop()) {
+  for (let path = waiting.pop(); path !== undefined && files < FILES_MAX; path = waiting.pop()) {
     const info = lstatSync(path, { bigint: true, throwIfNoEntry: false });
     if (info === undefined) continue;
     files++;

@@ -22,7 +22,7 @@ export const entryCandidates: readonly string[] = [
  * Where frameworks put the worker that they make, in their output folder. The first two are a worker whatever else
  * there is.
  */
-const madeWorkers: readonly string[] = [
+const MADE_WORKERS: readonly string[] = [
   '_worker.js',
   '_worker.js/index.js',
   'worker.js',
@@ -86,7 +86,7 @@ function isSite(root: string, config: EntryConfig): boolean {
 }
 
 function usualEntry(root: string, config: EntryConfig): string | null {
-  const made = config.out === null ? [] : madeWorkers.map((name) => join(config.out!, name));
+  const made = config.out === null ? [] : MADE_WORKERS.map((name) => join(config.out!, name));
   const sources = entryCandidates.filter((path) => !isBrowserEntry(root, path));
   // What else lies in the output folder may be for browsers: it counts where the project says that it has a worker.
   return firstFile(root, [

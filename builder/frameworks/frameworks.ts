@@ -14,7 +14,7 @@ interface Framework {
 }
 
 /** The first that fits counts: those that are built on another one stand before it. */
-const frameworks: readonly Framework[] = [
+const FRAMEWORKS: readonly Framework[] = [
   { name: 'Next.js', packages: ['next'], out: ['out'] },
   { name: 'Nuxt', packages: ['nuxt', 'nuxt3'], out: ['.output/public', 'dist'] },
   { name: 'SvelteKit', packages: ['@sveltejs/kit'], out: ['build', '.svelte-kit/cloudflare'] },
@@ -59,7 +59,7 @@ interface Detected {
 /** Looks at a project's folder; a package.json that is broken says nothing. */
 export function detect(root: string): Detected {
   const manifest = readManifest(root);
-  const framework = frameworks.find(
+  const framework = FRAMEWORKS.find(
     ({ packages, files = [] }) =>
       packages.some((name) => manifest.packages.has(name)) || files.some((file) => existsSync(join(root, file))),
   );
@@ -93,12 +93,12 @@ function pageNeedsBuild(root: string): boolean {
 }
 
 /** Scripts of the page are within its first part; a bound, for it is not ours. */
-const pageCharsMax = 200_000;
+const PAGE_CHARS_MAX = 200_000;
 
 function scriptsOf(root: string): string[] {
   const file = join(root, 'index.html');
   if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return [];
-  const text = readFileSync(file, 'utf8').slice(0, pageCharsMax);
+  const text = readFileSync(file, 'utf8').slice(0, PAGE_CHARS_MAX);
   return [...text.matchAll(/<script\b[^>]{0,500}?\bsrc\s{0,9}=\s{0,9}["']?([^"'\s>]{1,300})/gi)].map(
     ([, source]) => source!.split(/[?#]/)[0]!,
   );

@@ -8,7 +8,7 @@ import { detect } from './frameworks.ts';
 import type { EntryConfig } from '../project.ts';
 
 /** Folders that tools write by convention, in the order in which they are looked for. */
-const conventional = [
+const CONVENTIONAL = [
   'dist/client',
   'build/client',
   '.output/public',
@@ -27,7 +27,7 @@ export function isOutputName(path: string): boolean {
 
 /** Folders that may be the output of a project without `out`, relative to its root: those of its framework first. */
 export function outputCandidates(root: string): string[] {
-  const candidates = [...detect(root).out, ...conventional].flatMap((path) => withStars(root, path));
+  const candidates = [...detect(root).out, ...CONVENTIONAL].flatMap((path) => withStars(root, path));
   return [...new Set(candidates)];
 }
 
@@ -54,7 +54,7 @@ export function outputFolder(
     const found = made === null ? outputCandidates(root).find((path) => hasPage(root, path)) : undefined;
     if (found !== undefined) return inside(root, found);
   }
-  const looked = [...new Set([...detected.out, ...conventional])].join(', ');
+  const looked = [...new Set([...detected.out, ...CONVENTIONAL])].join(', ');
   const what =
     made === null
       ? 'No folder has an index.html'

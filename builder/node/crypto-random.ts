@@ -4,7 +4,7 @@ import { Buffer } from './buffer.ts';
 type Callback<T> = (error: Error | null, value: T) => void;
 
 /** The most that one call of getRandomValues fills. */
-const fillBytesMax = 65_536;
+const FILL_BYTES_MAX = 65_536;
 
 export const webcrypto = /* @__PURE__ */ (() => globalThis.crypto)();
 export const subtle = /* @__PURE__ */ (() => globalThis.crypto?.subtle)();
@@ -35,8 +35,8 @@ export function randomFillSync<T extends ArrayBufferView<ArrayBuffer>>(
   size = target.byteLength - offset,
 ): T {
   const bytes = new Uint8Array(target.buffer, target.byteOffset + offset, size);
-  for (let at = 0; at < size; at += fillBytesMax)
-    crypto.getRandomValues(bytes.subarray(at, Math.min(size, at + fillBytesMax)));
+  for (let at = 0; at < size; at += FILL_BYTES_MAX)
+    crypto.getRandomValues(bytes.subarray(at, Math.min(size, at + FILL_BYTES_MAX)));
   return target;
 }
 

@@ -19,7 +19,7 @@ interface State {
 }
 
 /** Lines longer than this are broken. */
-const lineCharsMax = 72;
+const LINE_CHARS_MAX = 72;
 
 function inspectValue(value: unknown, options: InspectOptions = {}): string {
   return show(value, {
@@ -83,7 +83,7 @@ function showObject(value: object, state: State): string {
   const [open, close] = isList ? ['[', ']'] : ['{', '}'];
   if (parts.length === 0) return `${prefix}${open}${close}`;
   const line = `${prefix}${open} ${parts.join(', ')} ${close}`;
-  if (line.length <= lineCharsMax && !line.includes('\n')) return line;
+  if (line.length <= LINE_CHARS_MAX && !line.includes('\n')) return line;
   return `${prefix}${open}\n${parts.map((part) => `  ${part.replaceAll('\n', '\n  ')}`).join(',\n')}\n${close}`;
 }
 

@@ -3,7 +3,7 @@
 import { nearestWord } from '../spelling.ts';
 
 /** Flags that decide something. */
-const effective = new Set(['nodejs_compat', 'no_nodejs_compat']);
+const EFFECTIVE = new Set(['nodejs_compat', 'no_nodejs_compat']);
 
 /** Flags for behaviour of the standards, which workers have here whatever their date. */
 const met = new Set(
@@ -16,7 +16,7 @@ const met = new Set(
 );
 
 /** Flags of other platforms whose wish is not met: old behaviour, or something that is not here. */
-const unmet = new Set(
+const UNMET = new Set(
   `formdata_parser_converts_files_to_strings fetch_treats_unknown_protocols_as_http html_rewriter_treats_esi_include_as_void_tag
   durable_object_fetch_requires_full_url durable_object_fetch_allows_relative_url streams_byob_reader_does_not_detach_buffer
   streams_disable_constructors workers_api_getters_setters_on_instance minimal_subrequests no_minimal_subrequests
@@ -46,10 +46,10 @@ const unmet = new Set(
 
 /** What should be said of a flag; null where it is as its author expects. */
 export function flagWarning(flag: string): { readonly message: string; readonly hint?: string } | null {
-  if (effective.has(flag) || met.has(flag)) return null;
+  if (EFFECTIVE.has(flag) || met.has(flag)) return null;
   const hint = 'Flags with an effect here: nodejs_compat (on by default), no_nodejs_compat.';
-  if (unmet.has(flag)) return { message: `The flag "${flag}" is known, but has no effect on this platform`, hint };
-  const near = nearestWord(flag, [...effective, ...met, ...unmet]);
+  if (UNMET.has(flag)) return { message: `The flag "${flag}" is known, but has no effect on this platform`, hint };
+  const near = nearestWord(flag, [...EFFECTIVE, ...met, ...UNMET]);
   return {
     message: `Unknown flag "${flag}": it has no effect`,
     hint: near === undefined ? hint : `Did you mean "${near}"?`,

@@ -229,7 +229,7 @@ export const bindingKinds = ['db', 'queue', 'workflow', 'state', 'fs', 'timer', 
 export type BindingKind = (typeof bindingKinds)[number];
 
 /** What only our parser understands: the phrase after "must be" in its messages. */
-const parserOnly = new Set(['expects', 'expectsNames']);
+const PARSER_ONLY = new Set(['expects', 'expectsNames']);
 
 /**
  * The JSON Schema of platform.yaml for editors, as docs/platform.schema.json holds it.
@@ -238,7 +238,7 @@ const parserOnly = new Set(['expects', 'expectsNames']);
  */
 export function projectConfigSchema(): Record<string, unknown> {
   const published = JSON.parse(
-    JSON.stringify(schema, (key, value) => (parserOnly.has(key) ? undefined : value)),
+    JSON.stringify(schema, (key, value) => (PARSER_ONLY.has(key) ? undefined : value)),
   ) as object;
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',

@@ -74,7 +74,7 @@ export const agentBindings = {
 } as const satisfies Partial<Record<BindingKind, Record<string, string>>>;
 
 /** Earliest `compatibility_date`. */
-const earliestDate = '2023-01-01';
+const EARLIEST_DATE = '2023-01-01';
 
 /** Keys that older files have, and what took their place. */
 const removedKeys: Readonly<Record<string, { message: string; hint: string }>> = {
@@ -269,8 +269,8 @@ function rulesOf(source: YamlSource, { entries }: Checked) {
       const time = Date.parse(`${date}T00:00:00Z`);
       if (Number.isNaN(time) || new Date(time).toISOString().slice(0, 10) !== date) {
         fail(`compatibility_date ${quoted(date)} is not a day of the calendar`, 'compatibility_date');
-      } else if (date < earliestDate) {
-        fail(`compatibility_date must be ${earliestDate} or later, not ${date}`, 'compatibility_date');
+      } else if (date < EARLIEST_DATE) {
+        fail(`compatibility_date must be ${EARLIEST_DATE} or later, not ${date}`, 'compatibility_date');
       } else if (date > today) {
         fail(
           `compatibility_date must not be in the future: ${date} is after today, ${today} (UTC)`,

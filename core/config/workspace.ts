@@ -26,7 +26,7 @@ const workspaceFileSchema = {
 export const workspaceFileName = 'platform-workspace.yaml';
 
 /** Files at the root that make a repository a monorepo: workspace manifests and configurations of task runners. */
-const indicatorFiles: readonly string[] = [
+const INDICATOR_FILES: readonly string[] = [
   'pnpm-workspace.yaml',
   'lerna.json',
   'rush.json',
@@ -84,7 +84,7 @@ export function inspectRepository(repository: {
   const { paths, texts } = repository;
   const { exclude, problems } = parseWorkspaceFile(texts[workspaceFileName] ?? '', { file: workspaceFileName });
   const projectFiles = paths.filter((path) => isProjectFile(path) && !isExcluded(folderOf(path), exclude)).sort();
-  const indicators: string[] = indicatorFiles.filter((file) => paths.includes(file));
+  const indicators: string[] = INDICATOR_FILES.filter((file) => paths.includes(file));
   if (hasWorkspaces(texts['package.json'])) indicators.push('package.json');
   if (projectFiles.length > 1) indicators.push(...projectFiles);
   return { monorepo: indicators.length > 0, indicators: [...indicators].sort(), projectFiles, problems };

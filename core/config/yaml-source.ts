@@ -6,11 +6,11 @@ import { fixedLimits } from '../limits.ts';
 import { printable, type Problem } from '../problem.ts';
 
 /** Aliases followed in one file; resolving one walks the whole document. */
-const aliasesMax = 100;
+const ALIASES_MAX = 100;
 /** Problems kept of one file. */
-const problemsMax = 100;
+const PROBLEMS_MAX = 100;
 /** Syntax errors shown: later ones mostly follow from the first. */
-const syntaxErrorsMax = 3;
+const SYNTAX_ERRORS_MAX = 3;
 
 /** Errors of the library that need words of our own. */
 const plainMessages: Partial<Record<ErrorCode, string>> = {
@@ -51,11 +51,11 @@ export function readYaml(text: string, file: string): YamlSource {
     path: string,
     more: { severity?: Problem['severity']; hint?: string | undefined } = {},
   ) {
-    if (problems.length > problemsMax) return;
+    if (problems.length > PROBLEMS_MAX) return;
     const offset = typeof place === 'number' ? place : (place?.range?.[0] ?? 0);
     const where = { file, ...positionIn(plain, offset), path: printable(path) };
     const { severity = 'error', hint } = more;
-    if (problems.length < problemsMax) {
+    if (problems.length < PROBLEMS_MAX) {
       problems.push({
         message: printable(message),
         severity,
@@ -64,7 +64,7 @@ export function readYaml(text: string, file: string): YamlSource {
       });
     } else {
       problems.push({
-        message: `More than ${problemsMax} problems; the others are left out`,
+        message: `More than ${PROBLEMS_MAX} problems; the others are left out`,
         severity: 'error',
         ...where,
       });
@@ -74,8 +74,8 @@ export function readYaml(text: string, file: string): YamlSource {
   function follow(node: Node, path: string): Node | undefined {
     let target: Node | undefined = node;
     if (!isAlias(node)) return node;
-    if (++aliases > aliasesMax) {
-      report(`More than ${aliasesMax} aliases`, node, path, { hint: 'Write the values out.' });
+    if (++aliases > ALIASES_MAX) {
+      report(`More than ${ALIASES_MAX} aliases`, node, path, { hint: 'Write the values out.' });
       return undefined;
     }
     target = document ? node.resolve(document) : undefined;
@@ -90,13 +90,13 @@ export function readYaml(text: string, file: string): YamlSource {
   }
   // Duplicate keys are found by schema-check.ts: the library compares every key with every other.
   document = parseDocument(plain, { schema: 'core', uniqueKeys: false, prettyErrors: false, logLevel: 'error' });
-  for (const error of document.errors.slice(0, syntaxErrorsMax)) {
+  for (const error of document.errors.slice(0, SYNTAX_ERRORS_MAX)) {
     const message = plainMessages[error.code] ?? `Invalid YAML: ${error.message}`;
     report(message, error.pos[0], '');
     if (error.code === 'RESOURCE_EXHAUSTION') break;
   }
   if (document.errors.length > 0) return { root: null, readable: false, problems, report, follow };
-  for (const warning of document.warnings.slice(0, syntaxErrorsMax)) {
+  for (const warning of document.warnings.slice(0, SYNTAX_ERRORS_MAX)) {
     report(`YAML: ${warning.message}`, warning.pos[0], '', { severity: 'warning' });
   }
   return { root: document.contents, readable: true, problems, report, follow };

@@ -12,9 +12,9 @@ const levels: Readonly<Record<number, readonly [name: string, style: 'dim' | 'gr
 };
 
 /** Said by the line itself, or of no use on a screen. */
-const said = new Set(['level', 'time', 'pid', 'hostname', 'name', 'msg', 'project', 'err']);
+const SAID = new Set(['level', 'time', 'pid', 'hostname', 'name', 'msg', 'project', 'err']);
 /** Said by a line about an invocation. */
-const saidOfInvocation = new Set(['kind', 'method', 'path', 'status', 'outcome', 'cpuMs', 'wallMs']);
+const SAID_OF_INVOCATION = new Set(['kind', 'method', 'path', 'status', 'outcome', 'cpuMs', 'wallMs']);
 
 /**
  * A line of JSON as text.
@@ -33,7 +33,7 @@ export function logText(json: string, colours: boolean): string {
     ? `${fields['kind'] === 'http' ? `${text('method')} ${text('path')} ${text('status')}` : text('kind')} ${text('outcome')}, CPU ${text('cpuMs')} ms, wall ${text('wallMs')} ms`
     : text('msg');
   const others = Object.entries(fields).filter(
-    ([name]) => !said.has(name) && !(isInvocation && saidOfInvocation.has(name)),
+    ([name]) => !SAID.has(name) && !(isInvocation && SAID_OF_INVOCATION.has(name)),
   );
   const rest = others.map(([name, value]) => `${name}=${shown(value)}`).join(' ');
   const { stack } = (fields['err'] ?? {}) as { stack?: unknown };

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 
 /** The options of the loader that stand before a value of theirs. */
-const withValue = new Set([
+const WITH_VALUE = new Set([
   '--library-path',
   '--preload',
   '--audit',
@@ -28,6 +28,6 @@ export function isLoader(program: string): boolean {
 /** The loader's own arguments and the program, out of all that a process was started with. */
 export function loaderArguments(words: readonly string[]): string[] {
   let at = 0;
-  while (words[at]?.startsWith('--') === true) at += withValue.has(words[at]!) ? 2 : 1;
+  while (words[at]?.startsWith('--') === true) at += WITH_VALUE.has(words[at]!) ? 2 : 1;
   return words.slice(0, at + 1);
 }

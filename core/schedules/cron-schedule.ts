@@ -40,7 +40,7 @@ const fields: readonly [Field, Field, Field, Field, Field, Field] = [
   { name: 'weekday', least: 0, most: 7, words: weekdays },
 ];
 
-const daysOfMonth = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+const DAYS_OF_MONTH = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 /**
  * Reads a cron expression.
@@ -74,7 +74,7 @@ export function parseCronSchedule(text: string): { schedule: CronSchedule } | { 
   ];
   const daysFree = isFree(all[3]!);
   const weekdaysFree = isFree(all[5]!);
-  if (!daysFree && weekdaysFree && !monthList.some((month) => days[0]! <= daysOfMonth[month - 1]!)) {
+  if (!daysFree && weekdaysFree && !monthList.some((month) => days[0]! <= DAYS_OF_MONTH[month - 1]!)) {
     return { problem: `No month of the schedule has a day ${days[0]}, so it never fires` };
   }
   return {

@@ -1,13 +1,13 @@
 // The values of `format` that json-schema.ts checks; others are remarks, as the draft has it. Expressions without
 // nested repeats, so that no text takes long.
 
-const days = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+const DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 function isDate(text: string): boolean {
   const found = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text);
   if (found === null) return false;
   const [year, month, day] = found.slice(1).map(Number) as [number, number, number];
-  if (month < 1 || month > 12 || day < 1 || day > days[month - 1]!) return false;
+  if (month < 1 || month > 12 || day < 1 || day > DAYS[month - 1]!) return false;
   return !(month === 2 && day === 29) || (year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0));
 }
 

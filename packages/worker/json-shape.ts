@@ -65,14 +65,14 @@ export function declaredPart(root: JsonSchema): (value: unknown) => unknown {
 
 type Strip = (value: unknown) => unknown;
 
-const combining = ['$ref', 'allOf', 'anyOf', 'oneOf', 'if', 'patternProperties', 'prefixItems'];
-const scalars = new Set(['string', 'number', 'integer', 'boolean', 'null']);
+const COMBINING = ['$ref', 'allOf', 'anyOf', 'oneOf', 'if', 'patternProperties', 'prefixItems'];
+const SCALARS = new Set(['string', 'number', 'integer', 'boolean', 'null']);
 
 /** The quick way for a schema whose parts do not depend on the value; null where they do. */
 function plainStrip(schema: JsonSchema, stripper: (schema: JsonSchema) => Strip): Strip | null {
-  if (scalars.has(schema['type'] as string)) return (value) => value;
+  if (SCALARS.has(schema['type'] as string)) return (value) => value;
   const { properties, additionalProperties, items } = schema;
-  if (combining.some((keyword) => schema[keyword] !== undefined) || Array.isArray(items)) return null;
+  if (COMBINING.some((keyword) => schema[keyword] !== undefined) || Array.isArray(items)) return null;
   const isClosed = additionalProperties === undefined || additionalProperties === false;
   if (schema['type'] === 'object' && properties !== undefined && isClosed) {
     const names = Object.keys(properties as object);
@@ -94,7 +94,7 @@ function plainStrip(schema: JsonSchema, stripper: (schema: JsonSchema) => Strip)
     };
   }
   if (schema['type'] === 'array' && isObject(items)) {
-    if (scalars.has(items['type'] as string)) return (value) => value;
+    if (SCALARS.has(items['type'] as string)) return (value) => value;
     let each: Strip | null = null;
     return (value) =>
       Array.isArray(value) ? value.map((item) => (each ??= stripper(items as JsonSchema))(item)) : value;

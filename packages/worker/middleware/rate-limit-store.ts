@@ -27,7 +27,7 @@ export interface CountingBinding {
   ): Promise<boolean>;
 }
 
-const keysMax = 10_000;
+const KEYS_MAX = 10_000;
 
 /** Counts in memory: for one isolate, and at most 10,000 keys, of which the oldest are forgotten. */
 export function memoryStore(): RateLimitStore {
@@ -36,8 +36,8 @@ export function memoryStore(): RateLimitStore {
     count(key, window) {
       let entry = entries.get(key);
       if (entry === undefined) {
-        if (entries.size >= keysMax)
-          for (const oldest of entries.keys()) if (entries.size < keysMax || !entries.delete(oldest)) break;
+        if (entries.size >= KEYS_MAX)
+          for (const oldest of entries.keys()) if (entries.size < KEYS_MAX || !entries.delete(oldest)) break;
         entries.set(key, (entry = { window, current: 0, previous: 0 }));
       } else if (entry.window !== window) {
         entry.previous = entry.window === window - 1 ? entry.current : 0;
@@ -68,14 +68,14 @@ export function bindingStore(binding: CountingBinding): RateLimitStore {
   };
 }
 
-const attemptsMax = 5;
+const ATTEMPTS_MAX = 5;
 
 /**
  * Gives a count that was just created its end, without losing what others have counted meanwhile. `$inc` keeps it
  * afterwards.
  */
 async function expire(binding: CountingBinding, key: string, expirationTtl: number): Promise<void> {
-  for (let attempt = 0; attempt < attemptsMax; attempt++) {
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
     const found = await binding.getWithMetadata?.(key, 'json');
     if (found?.version == null || found.value === null) return;
     const isSet = await binding.compareAndSet?.(key, found.version, JSON.stringify(found.value), { expirationTtl });

@@ -11,7 +11,7 @@ import { databaseDialect } from './database-dialect.ts';
 import { createPasswords } from './passwords.ts';
 import { cookiePrefix, providersOf, type AuthSite, type Mail, type PasswordQueue, type UsersParts } from './users.ts';
 
-const sessionSeconds = 7 * 24 * 60 * 60;
+const SESSION_SECONDS = 7 * 24 * 60 * 60;
 
 /** An app's sign-in. */
 export type Auth = Pick<ReturnType<typeof betterAuth>, 'handler' | '$context'> & {
@@ -116,7 +116,7 @@ function optionsOf(
     socialProviders: providersOf(vars) as NonNullable<BetterAuthOptions['socialProviders']>,
     // What an app says of a user: no client's route takes it; signing up does, once (routes.ts).
     user: { additionalFields: { metadata: { type: 'string', required: false, input: false, defaultValue: '{}' } } },
-    session: { expiresIn: sessionSeconds, updateAge: 24 * 60 * 60 },
+    session: { expiresIn: SESSION_SECONDS, updateAge: 24 * 60 * 60 },
     // In the database: every engine counts the same guesses.
     rateLimit: { enabled: true, storage: 'database', window: 60, max: 100 },
     advanced: {

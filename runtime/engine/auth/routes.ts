@@ -8,7 +8,7 @@ import { toUser, type AuthSite, type Users } from './users.ts';
 /** Where they lie; a worker whose deployment declares `auth` gets no requests below it. */
 export const authPath = '/auth/';
 /** What gives a letter to the owner of an address, if there is one. */
-const lettered = new Set([
+const LETTERED = new Set([
   'signup',
   'sign-up/email',
   'reset-password',
@@ -16,7 +16,7 @@ const lettered = new Set([
   'verify-email',
   'send-verification-email',
 ]);
-const bodyBytesMax = 16 * 1024;
+const BODY_BYTES_MAX = 16 * 1024;
 
 /** What a short route does. */
 type Short = (site: AuthSite, request: Request) => Promise<Response>;
@@ -123,7 +123,7 @@ export function createAuthRoutes(users: Users): AuthRoutes {
   async function answer(site: AuthSite, request: Request): Promise<Response> {
     const name = new URL(request.url).pathname.slice(authPath.length);
     const answered = answerOf(site, request, name);
-    if (users.answersAfterMs === 0 || !lettered.has(name)) return answered;
+    if (users.answersAfterMs === 0 || !LETTERED.has(name)) return answered;
     return (await Promise.all([answered, wait(users.answersAfterMs)]))[0];
   }
 
@@ -140,7 +140,7 @@ export function createAuthRoutes(users: Users): AuthRoutes {
       exchange.onAbort = nothing;
       receive(exchange, (body) => {
         if (body === null) {
-          send(exchange, refusal(413, `The body may have ${bodyBytesMax} bytes`));
+          send(exchange, refusal(413, `The body may have ${BODY_BYTES_MAX} bytes`));
           return;
         }
         let request: Request;
@@ -200,7 +200,7 @@ function reply(response: Response, body: object, status = 200): Response {
 
 /** The whole body; null when it is too large. */
 function receive(exchange: Exchange, then: (body: Buffer | null) => void): void {
-  if (exchange.bodyBytes === 0 || exchange.bodyBytes > bodyBytesMax) {
+  if (exchange.bodyBytes === 0 || exchange.bodyBytes > BODY_BYTES_MAX) {
     then(exchange.bodyBytes === 0 ? Buffer.alloc(0) : null);
     return;
   }
@@ -209,10 +209,10 @@ function receive(exchange: Exchange, then: (body: Buffer | null) => void): void 
   exchange.readBody({
     chunk(chunk) {
       bytes += chunk.byteLength;
-      if (bytes <= bodyBytesMax) chunks.push(chunk);
+      if (bytes <= BODY_BYTES_MAX) chunks.push(chunk);
       return true;
     },
-    end: () => then(bytes > bodyBytesMax ? null : Buffer.concat(chunks)),
+    end: () => then(bytes > BODY_BYTES_MAX ? null : Buffer.concat(chunks)),
   });
 }
 

@@ -4,10 +4,10 @@
 
 /** A project opens so many at once, then one in so many ms. */
 const [opensAtOnce, openMs] = [8, 2000];
-const sitesOfOneMax = 8;
-const projectsMax = 200;
+const SITES_OF_ONE_MAX = 8;
+const PROJECTS_MAX = 200;
 /** Sites without such a port: there are no more than hosts that lead somewhere. */
-const plainMax = 500;
+const PLAIN_MAX = 500;
 
 interface Project<Site> {
   readonly sites: Map<string, Site>;
@@ -34,7 +34,7 @@ export class Sites<Site> {
       const known = this.#plain.get(key) ?? open();
       this.#plain.delete(key);
       this.#plain.set(key, known);
-      dropOldest(this.#plain, plainMax);
+      dropOldest(this.#plain, PLAIN_MAX);
       return known;
     }
     const found = this.#projectOf(project);
@@ -48,7 +48,7 @@ export class Sites<Site> {
       site = open();
     } else found.sites.delete(key);
     found.sites.set(key, site);
-    dropOldest(found.sites, sitesOfOneMax);
+    dropOldest(found.sites, SITES_OF_ONE_MAX);
     return site;
   }
 
@@ -61,7 +61,7 @@ export class Sites<Site> {
     const found = this.#projects.get(name) ?? { sites: new Map(), opens: opensAtOnce, at: this.#now() };
     this.#projects.delete(name);
     this.#projects.set(name, found);
-    dropOldest(this.#projects, projectsMax);
+    dropOldest(this.#projects, PROJECTS_MAX);
     return found;
   }
 }

@@ -65,7 +65,7 @@ export interface Users extends AuthStore {
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** More than hashing a password and writing a user take. */
-const lettersMs = 400;
+const LETTERS_MS = 400;
 
 /**
  * What the names of a site's cookies begin with. Over https browsers take such a cookie from its own host alone: no
@@ -131,7 +131,7 @@ export function createUsers(parts: UsersParts): Users {
   const contextOf = async (namespace: string) => (await ofNoSite(namespace)).$context;
 
   return {
-    answersAfterMs: parts.sendsLetters ? lettersMs : 0,
+    answersAfterMs: parts.sendsLetters ? LETTERS_MS : 0,
     async handle(site, request) {
       try {
         return await (await authOf(site)).handler(request);
