@@ -115,8 +115,8 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
     work,
     secret,
     protocol: 'http',
-    sendsLetters: false,
-    // Nobody gets letters of a program in the making: they are for its author to read.
+    deliversMail: false,
+    // Nobody gets e-mails of a program in the making: they are for its author to read.
     sendMail: async ({ to, subject, text }) => log('info', `Mail to ${to}: ${subject}\n${text}`),
     log,
   });

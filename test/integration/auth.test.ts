@@ -36,7 +36,7 @@ before(async () => {
     work,
     secret: Buffer.alloc(32, 9),
     protocol: 'http',
-    sendsLetters: false,
+    deliversMail: false,
     sendMail: async (mail) => void mails.push(mail),
     log: () => {},
   });
@@ -69,7 +69,7 @@ before(async () => {
     work,
     secret: Buffer.alloc(32, 9),
     protocol: 'http',
-    sendsLetters: true,
+    deliversMail: true,
     sendMail: (mail) => {
       mails.push(mail);
       // It fails later, which nobody who asked hears of.
@@ -384,7 +384,7 @@ test('over https sessions have cookies that no other host can set, and only thes
     work,
     secret: Buffer.alloc(32, 9),
     protocol: 'https',
-    sendsLetters: false,
+    deliversMail: false,
     sendMail: async () => {},
     log: () => {},
   });
@@ -494,7 +494,7 @@ test('nothing of sign-in is printed past the log, and what goes wrong is in it w
     work,
     secret: Buffer.alloc(32, 9),
     protocol: 'http',
-    sendsLetters: false,
+    deliversMail: false,
     sendMail: () => Promise.reject(new Error('no postman')),
     log: (level, message) => logged.push(`${level} ${message}`),
   });

@@ -52,17 +52,17 @@ export async function openAuth(
 }
 
 function optionsOf(
-  { databases, work, secret, sendsLetters, sendMail, log }: UsersParts,
+  { databases, work, secret, deliversMail, sendMail, log }: UsersParts,
   { namespace, origin, askedAt = origin, vars }: AuthSite,
   queue: PasswordQueue,
 ): BetterAuthOptions {
-  // Nobody waits for it: who asked must not learn from the time it takes, or from its failure, whether there is a
-  // letter to send.
+  // Nobody waits for it: who asked must not learn from the time it takes, or from its failure, whether there is
+  // an e-mail to send.
   const post = async (mail: Mail): Promise<void> => {
     sendMail(mail).catch((error: Error) => log('error', `auth: ${error.message}`));
   };
-  // With it, signing up says nothing of who there is: the letter does, to whom it concerns.
-  const requireEmailVerification = (vars['AUTH_REQUIRE_VERIFICATION'] ?? String(sendsLetters)) === 'true';
+  // With it, signing up says nothing of who there is: the e-mail does, to whom it concerns.
+  const requireEmailVerification = (vars['AUTH_REQUIRE_VERIFICATION'] ?? String(deliversMail)) === 'true';
   return {
     database: {
       db: new Kysely({ dialect: databaseDialect(databases, { namespace, resource: usersResource }) }),

@@ -7,8 +7,8 @@ import { toUser, type AuthSite, type Users } from './users.ts';
 
 /** Where they lie; a worker whose deployment declares `auth` gets no requests below it. */
 export const authPath = '/auth/';
-/** What gives a letter to the owner of an address, if there is one. */
-const LETTERED = new Set([
+/** What sends an e-mail to the owner of an address, if there is one. */
+const SENDS_MAIL = new Set([
   'signup',
   'sign-up/email',
   'reset-password',
@@ -123,7 +123,7 @@ export function createAuthRoutes(users: Users): AuthRoutes {
   async function answer(site: AuthSite, request: Request): Promise<Response> {
     const name = new URL(request.url).pathname.slice(authPath.length);
     const answered = answerOf(site, request, name);
-    if (users.answersAfterMs === 0 || !LETTERED.has(name)) return answered;
+    if (users.answersAfterMs === 0 || !SENDS_MAIL.has(name)) return answered;
     return (await Promise.all([answered, wait(users.answersAfterMs)]))[0];
   }
 

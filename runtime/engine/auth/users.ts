@@ -7,7 +7,7 @@ import type { HostWork } from '../work/host-work.ts';
 import type { Auth } from './better-auth.ts';
 import { Sites } from './sites.ts';
 
-/** A letter to a user. */
+/** An e-mail to a user. */
 export interface Mail {
   readonly to: string;
   readonly subject: string;
@@ -24,15 +24,15 @@ export interface UsersParts {
   /** Of all sites. */
   readonly protocol: 'http' | 'https';
   readonly sendMail: (mail: Mail) => Promise<void>;
-  /** Letters reach people: then addresses are confirmed by them, unless a project says otherwise. */
-  readonly sendsLetters: boolean;
+  /** E-mails reach people: then addresses are confirmed by them, unless a project says otherwise. */
+  readonly deliversMail: boolean;
   readonly log: (level: 'warn' | 'error', message: string) => void;
 }
 
 /** An app as its visitors see it. */
 export interface AuthSite {
   readonly namespace: string;
-  /** Such as `https://shop.example.org`: in letters, and where providers send visitors back to. */
+  /** Such as `https://shop.example.org`: in e-mails, and where providers send visitors back to. */
   readonly origin: string;
   /** Where the request says it was sent to, when that is another: its pages may ask as well. */
   readonly askedAt?: string;
@@ -51,7 +51,7 @@ export interface PasswordQueue {
 /** Users of all projects. */
 export interface Users extends AuthStore {
   /**
-   * Before it, nothing is answered that concerns an address whose owner gets a letter: how long it takes would tell
+   * Before it, nothing is answered that concerns an address whose owner gets an e-mail: how long it takes would tell
    * whether there is one.
    */
   readonly answersAfterMs: number;
@@ -65,7 +65,7 @@ export interface Users extends AuthStore {
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** More than hashing a password and writing a user take. */
-const LETTERS_MS = 400;
+const MAIL_MS = 400;
 
 /**
  * What the names of a site's cookies begin with. Over https browsers take such a cookie from its own host alone: no
@@ -131,7 +131,7 @@ export function createUsers(parts: UsersParts): Users {
   const contextOf = async (namespace: string) => (await ofNoSite(namespace)).$context;
 
   return {
-    answersAfterMs: parts.sendsLetters ? LETTERS_MS : 0,
+    answersAfterMs: parts.deliversMail ? MAIL_MS : 0,
     async handle(site, request) {
       try {
         return await (await authOf(site)).handler(request);

@@ -88,7 +88,7 @@ export async function openEngineStores({
           work,
           secret: keyFor('auth'),
           protocol,
-          sendsLetters: get('AUTH_MAIL_URL') !== '',
+          deliversMail: get('AUTH_MAIL_URL') !== '',
           sendMail: (mail) => sendMail(get('AUTH_MAIL_URL'), mail, log),
           log,
         });
@@ -206,7 +206,7 @@ async function openFiles(
   });
 }
 
-/** Hands a letter to whoever sends letters here: `POST` of JSON `{to, subject, text}`. */
+/** Hands an e-mail to whoever sends them here: `POST` of JSON `{to, subject, text}`. */
 async function sendMail(address: string, mail: Mail, log: EngineStoresParts['log']): Promise<void> {
   if (address === '') {
     // Not what it says: whoever reads logs must not be able to sign in with it.
