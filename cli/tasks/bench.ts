@@ -2,6 +2,7 @@
 // its own. Words after it pick scenarios by a part of their name; `-- --save` writes what each prints to
 // bench/results/<scenario>.md. What they measure against is installed on the first run. Not packed.
 import { existsSync, globSync, writeFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
 import path from 'node:path';
 import { nodeFlags } from '#core/node-flags.mjs';
 import { describeCommit, describeMachine, describeTime } from './machine.ts';
@@ -15,6 +16,8 @@ interface Result {
   readonly date: string;
   readonly commit: string;
   readonly machine: string;
+  /** Load average of the minute before: what else the machine did. */
+  readonly load: number;
   readonly output: string;
 }
 
@@ -40,10 +43,11 @@ export async function run(options: readonly string[]): Promise<number> {
   for (const file of files) {
     const name = path.basename(file, '.bench.ts');
     process.stdout.write(`\n${name}\n`);
+    const load = loadavg()[0]!;
     const ended = await runProgram(process.execPath, [...nodeFlags, file], { show: true, keep: save });
     code ||= ended.code;
     if (!save || ended.code !== 0) continue;
-    const made = { date: describeTime(), commit: describeCommit(root), machine: describeMachine() };
+    const made = { date: describeTime(), commit: describeCommit(root), machine: describeMachine(), load };
     const text = formatResult({ name, command: commandOf(name, process.env), ...made, output: ended.output });
     writeFileSync(path.join(bench, `results/${name}.md`), text);
   }
@@ -59,7 +63,7 @@ export function commandOf(name: string, environment: NodeJS.ProcessEnv): string 
 }
 
 /** The file of a result. */
-export function formatResult({ name, command, date, commit, machine, output }: Result): string {
+export function formatResult({ name, command, date, commit, machine, load, output }: Result): string {
   return `# \`${name}\`
 
 Written by \`${command} -- --save\`.
@@ -67,6 +71,7 @@ Written by \`${command} -- --save\`.
 - Date: ${date}
 - Commit: ${commit}
 - Machine: ${machine}
+- Load average before it began: ${load.toFixed(1)}
 
 \`\`\`
 ${output.trim()}

@@ -16,6 +16,7 @@ test('a result names command, date, commit and machine, and holds what was print
     date: '2026-11-23 04:00 UTC',
     commit: 'abc1234',
     machine: '2 cores of Some CPU, 24 GB of memory, Linux 6.18.0, Node 24.21.0',
+    load: 0.42,
     output: '\n64 connections  CPU us\nours              26.1\n',
   };
   assert.equal(
@@ -28,6 +29,7 @@ test('a result names command, date, commit and machine, and holds what was print
       '- Date: 2026-11-23 04:00 UTC',
       '- Commit: abc1234',
       '- Machine: 2 cores of Some CPU, 24 GB of memory, Linux 6.18.0, Node 24.21.0',
+      '- Load average before it began: 0.4',
       '',
       '```',
       '64 connections  CPU us',
