@@ -104,6 +104,8 @@ test('a server that dies is started again under the same address, with all that 
         // Not acknowledged: may be there or not.
       }
     }
+    // Connections of the killed server answer for a while, whether or not it has been replaced.
+    await until(() => postgres.pid !== first);
     const rows = await until(() => sql.all<{ n: number }>('SELECT n FROM ledger').catch(() => null));
     const found = rows.map(({ n }) => n);
     assert.ok(acknowledged.length >= 100);
