@@ -1,5 +1,6 @@
 // Runs test files with node:test, the longest first: how long each took last time is in node_modules/.cache, and where
-// that is not known folder and size decide. Started by test.ts: `--test-concurrency=N`, `--test-reporter=NAME`, files.
+// that is not known folder and size decide. Started by test.ts: `--test-concurrency=N`, `--test-reporter=NAME`,
+// `--group-units`, files.
 import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { run } from 'node:test';
@@ -11,6 +12,9 @@ import { root } from './processes.ts';
 const timeoutMs = 180_000;
 const place = path.join(root, 'node_modules/.cache/test-durations.json');
 
+/** Unit tests that look at the state of their process: what is loaded, and what all isolates of it share. */
+const OWN_PROCESS = ['test/unit/runtime/engine/bindings/fetch-agent.test.ts', 'test/unit/runtime/engine/isolates/'];
+
 type Durations = Readonly<Record<string, number>>;
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await main(process.argv.slice(2));
@@ -20,12 +24,12 @@ async function main(words: readonly string[]): Promise<void> {
     words.findLast((word) => word.startsWith(`--${name}=`))?.slice(name.length + 3);
   const known = readDurations();
   const took: Record<string, number> = {};
+  const chosen = words.filter((word) => !word.startsWith('--'));
+  const files = words.includes('--group-units') ? grouped(chosen) : chosen;
   const stream = run({
-    files: longestFirst(
-      words.filter((word) => !word.startsWith('--')),
-      known,
-      (file) => statSync(path.join(root, file)).size,
-    ).map((file) => path.join(root, file)),
+    files: longestFirst(files, known, (file) => statSync(path.join(root, file)).size).map((file) =>
+      path.join(root, file),
+    ),
     cwd: root,
     concurrency: Number(option('test-concurrency') ?? 1),
     timeout: timeoutMs,
@@ -41,6 +45,24 @@ async function main(words: readonly string[]): Promise<void> {
   stream.compose(reporter).pipe(process.stdout);
 }
 
+/**
+ * The files with unit tests put together, a process for those of a top-level folder each: starting a process for each
+ * file takes twice the CPU of all the tests in them. Each is written to node_modules/.cache and imports its tests.
+ */
+function grouped(files: readonly string[]): readonly string[] {
+  const isShared = (file: string): boolean =>
+    file.startsWith('test/unit/') && !OWN_PROCESS.some((prefix) => file.startsWith(prefix));
+  const groups = Object.groupBy(files.filter(isShared), (file) => file.split('/')[2]!);
+  const written = Object.entries(groups).map(([name, members]) => {
+    const group = `node_modules/.cache/unit-tests/${name}.test.mjs`;
+    mkdirSync(path.join(root, path.dirname(group)), { recursive: true });
+    const imports = members!.map((file) => `import ${JSON.stringify(pathToFileURL(path.join(root, file)).href)};\n`);
+    writeFileSync(path.join(root, group), imports.join(''));
+    return group;
+  });
+  return [...files.filter((file) => !isShared(file)), ...written];
+}
+
 /** Test files in the order in which they are best started. */
 export function longestFirst(
   files: readonly string[],
@@ -53,6 +75,7 @@ export function longestFirst(
 
 /** Files that start processes take seconds, others a fraction of one. */
 function guessMs(file: string, size: number): number {
+  if (file.startsWith('node_modules/')) return 20_000;
   const base = file.startsWith('test/unit/') ? 0 : file.startsWith('test/contract/') ? 2000 : 4000;
   return base + size / 10;
 }

@@ -35,7 +35,7 @@ export async function run(words: readonly string[]): Promise<number> {
     const others = Object.entries(elsewhere).map(([folder, command]) => `${folder} by ${command}`);
     process.stdout.write(`Run elsewhere: ${others.join(', ')}, all attacks by npm run test:hostile\n`);
   }
-  const code = await runTestFiles(files, options);
+  const code = await runTestFiles(files, parts.length === 0 ? [...options, '--group-units'] : options);
   if (parts.length === 0 && code === 0) recordTime('npm test', performance.now());
   return code;
 }
@@ -51,7 +51,7 @@ export async function runTestFiles(files: readonly string[], options: readonly s
   await rm(compiled, { recursive: true, force: true, maxRetries: 5 });
   const env = { ...process.env, NODE_COMPILE_CACHE: compiled };
   const runner = path.join(root, 'cli/tasks/run-tests.ts');
-  const forNode = options.filter((option) => !/^--test-(?:reporter|concurrency)=/.test(option));
+  const forNode = options.filter((option) => !/^--(?:test-(?:reporter|concurrency)=|group-units$)/.test(option));
   const forRunner = options.filter((option) => !forNode.includes(option));
   let code = 0;
   for (const [batch, many] of [[others, concurrency] as const, [hostile, 2] as const]) {

@@ -47,6 +47,8 @@ before(async () => {
   // Below the checkout's own node_modules, where zod and drizzle are.
   folder = await mkdtemp(join(root, 'node_modules/.test-'));
   const files = {
+    // A repository of its own, so that what it stores lies in its folder and goes with it.
+    '.git/HEAD': 'ref: refs/heads/main\n',
     'platform.yaml': yaml,
     'package.json': '{"type":"module"}',
     'src/index.ts': worker,
