@@ -104,6 +104,23 @@ test('what is put is what it was at that moment, whatever its size and whatever 
   );
 });
 
+test('bodies come whole whose calls wait for their turn', async () => {
+  assert.deepEqual(
+    await run(`
+      const heads = Array.from({ length: 200 }, () => FILES.head('none'));
+      const puts = [1_048_577, 3_000_000].map((size) => FILES.put('late ' + size, new Uint8Array(size).fill(5)));
+      const short = FILES.put('late stream', new Blob([new Uint8Array(300_000).fill(5)]).stream());
+      const refused = FILES.put('', new Uint8Array(2_000_000)).catch((error) => error.name);
+      await Promise.all([...heads, ...puts, short]);
+      const read = await Promise.all(['1048577', '3000000', 'stream'].map(async (name) => {
+        const bytes = await (await FILES.get('late ' + name)).bytes();
+        return bytes.every((byte) => byte === 5) ? bytes.length : 'other bytes';
+      }));
+      return [...read, await refused];`),
+    [1_048_577, 3_000_000, 300_000, 'TypeError'],
+  );
+});
+
 test('a hundred files at once come whole', async () => {
   assert.deepEqual(
     await run(`

@@ -21,6 +21,8 @@ interface GuestCallsParts {
   readonly isolate: CallScope;
   readonly answered: (id: number, reply: HostReply) => void;
   readonly failed: (id: number, failure: Failure) => void;
+  /** No call waits for its turn any more. */
+  readonly allBegun: () => void;
 }
 
 /**
@@ -132,6 +134,7 @@ export class GuestCalls {
   #parts: GuestCallsParts;
   #underWay = new Map<number, Call>();
   #begunInTurn = 0;
+  #deferred = 0;
   #gone = new AbortController();
 
   constructor(parts: GuestCallsParts) {
@@ -167,7 +170,18 @@ export class GuestCalls {
     this.#underWay.set(id, call);
     if (hostFunctions.turns.mayBegin(isolate.memory.whole) && ++this.#begunInTurn <= CALLS_A_TURN)
       this.#run(id, call, hostFunction, args, bytes);
-    else hostFunctions.turns.defer(isolate.memory.whole, () => this.#run(id, call, hostFunction, args, bytes));
+    else {
+      this.#deferred++;
+      hostFunctions.turns.defer(isolate.memory.whole, () => {
+        this.#run(id, call, hostFunction, args, bytes);
+        if (--this.#deferred === 0) this.#parts.allBegun();
+      });
+    }
+  }
+
+  /** Whether calls wait for their turn: streams that they name may come before they begin. */
+  get hasDeferred(): boolean {
+    return this.#deferred > 0;
   }
 
   #run(id: number, call: Call, hostFunction: HostFunction, args: string, bytes: number): void {

@@ -71,12 +71,14 @@ export class Link implements CallScope {
       isolate: this,
       answered: (id, reply) => this.#answer(id, reply),
       failed: (id, failure) => this.#send(toGuest.failure, id, JSON.stringify(failure)),
+      allBegun: () => this.#streams.allBegun(),
     });
     this.#streams = new StreamTable({
       memory: parts.memory,
       records: this.records,
       limits: parts.limits,
       hasRoom: () => this.hasRoom(0),
+      mayComeEarly: () => this.calls.hasDeferred,
       send: (letter, ...fields) => this.#send(letter, ...fields),
     });
     const { owner } = parts;

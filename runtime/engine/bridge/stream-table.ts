@@ -21,8 +21,19 @@ interface StreamTableParts {
   readonly limits: { readonly streamWindowBytes: number; readonly streamsMax: number };
   /** Whether more may wait outside of the isolate. */
   readonly hasRoom: () => boolean;
+  /** Whether a stream that nobody receives yet may still be named by a call that has not begun. */
+  readonly mayComeEarly: () => boolean;
   /** Puts a record into the next entry. */
   readonly send: (letter: string, ...fields: (string | number)[]) => void;
+}
+
+/** What came of a stream before the call that names it began: at most a window, and its end. */
+interface EarlyStream {
+  readonly chunks: Part[];
+  bytes: number;
+  isEnded: boolean;
+  /** Why it broke; null: it did not. */
+  failure: string | null;
 }
 
 export class StreamTable {
@@ -32,6 +43,7 @@ export class StreamTable {
   #toGuest = new InFlight<StreamToGuest>(FIRST_STREAM);
   // A Map: the numbers are the guest's.
   #toHost = new Map<number, StreamToHost>();
+  #early = new Map<number, EarlyStream>();
   #closed = false;
 
   constructor(parts: StreamTableParts) {
@@ -98,7 +110,55 @@ export class StreamTable {
       this.#parts.send(toGuest.credit, id, bytes),
     );
     this.#toHost.set(id, stream);
+    const early = this.#early.get(id);
+    if (early !== undefined) {
+      this.#dropEarly(id, early);
+      // Whoever receives it has its stream only after this returns.
+      queueMicrotask(() => this.#replay(id, stream, early));
+    }
     return stream;
+  }
+
+  #replay(id: number, stream: StreamToHost, { chunks, isEnded, failure }: EarlyStream): void {
+    for (const chunk of chunks) if (this.#toHost.get(id) === stream) stream.chunk(chunk);
+    if (this.#toHost.get(id) !== stream || (!isEnded && failure === null)) return;
+    this.#toHost.delete(id);
+    if (failure === null) stream.sink.end();
+    else stream.sink.destroy(failure);
+  }
+
+  /** What there is early of a stream; undefined where no call that waits can name it. */
+  #earlyStream(id: number): EarlyStream | undefined {
+    if (this.#toHost.has(id) || !this.#parts.mayComeEarly()) return undefined;
+    const known = this.#early.get(id);
+    if (known !== undefined) return known;
+    const early: EarlyStream = { chunks: [], bytes: 0, isEnded: false, failure: null };
+    this.#early.set(id, early);
+    return early;
+  }
+
+  #keepEarly(early: EarlyStream, chunk: Part): void {
+    if (early.failure !== null || early.isEnded) return;
+    try {
+      if (early.bytes >= this.#parts.limits.streamWindowBytes)
+        throw new PlatformError('quota_exceeded', { what: 'A stream', limit: this.#parts.limits.streamWindowBytes });
+      this.#parts.memory.reserve(chunk.length, 'A body that is sent');
+    } catch (error) {
+      early.failure = (error as Error).message;
+      return;
+    }
+    early.bytes += chunk.length;
+    early.chunks.push(chunk);
+  }
+
+  #dropEarly(id: number, { bytes }: EarlyStream): void {
+    this.#early.delete(id);
+    this.#parts.memory.release(bytes);
+  }
+
+  /** No call waits for its turn: nobody receives what came early and is still here. */
+  allBegun(): void {
+    for (const [id, early] of this.#early) this.#dropEarly(id, early);
   }
 
   /** Whether a stream from the guest is still open. */
@@ -117,16 +177,27 @@ export class StreamTable {
       case toHost.chunk: {
         const id = reader.number();
         const chunk = reader.part(reader.field()) as Part;
-        this.#toHost.get(id)?.chunk(chunk);
+        const stream = this.#toHost.get(id);
+        if (stream !== undefined) stream.chunk(chunk);
+        else {
+          const early = this.#earlyStream(id);
+          if (early !== undefined) this.#keepEarly(early, chunk);
+        }
         break;
       }
-      case toHost.end:
-        this.#takeStream(reader.number())?.sink.end();
+      case toHost.end: {
+        const id = reader.number();
+        const early = this.#earlyStream(id);
+        if (early === undefined) this.#takeStream(id)?.sink.end();
+        else early.isEnded = true;
         break;
+      }
       case toHost.broken: {
         const id = reader.number();
         const failure = reader.json() as Failure;
-        this.#takeStream(id)?.sink.destroy(failure.message);
+        const early = this.#earlyStream(id);
+        if (early === undefined) this.#takeStream(id)?.sink.destroy(failure.message);
+        else early.failure ??= failure.message;
         break;
       }
       case toHost.credit: {
@@ -183,5 +254,6 @@ export class StreamTable {
     this.#toGuest = new InFlight(FIRST_STREAM);
     for (const stream of this.#toHost.values()) stream.sink.destroy('isolate disposed');
     this.#toHost.clear();
+    this.allBegun();
   }
 }
