@@ -13,23 +13,23 @@ interface BareQueue {
   stop(): Promise<void>;
 }
 
-const sentTogether = 100;
-const claimedTogether = 10;
+const SENT_TOGETHER = 100;
+const CLAIMED_TOGETHER = 10;
 /** Claims at a time. */
-const workers = 8;
+const WORKERS = 8;
 
 export async function startBareQueue(): Promise<BareQueue> {
   const folder = temporaryFolder();
   const postgres = await startEmbeddedPostgres({ folder: path.join(folder, 'postgres') });
-  const sql = openPostgres({ url: postgres.url, name: 'bench', connectionsMax: workers + 1 });
+  const sql = openPostgres({ url: postgres.url, name: 'bench', connectionsMax: WORKERS + 1 });
   await sql.all(
     'CREATE TABLE message (seq bigserial PRIMARY KEY, payload text NOT NULL, due_at bigint NOT NULL, lease text)',
   );
   await sql.all('CREATE INDEX ON message (due_at)');
 
   async function send(count: number): Promise<void> {
-    for (let at = 0; at < count; at += sentTogether) {
-      const payloads = Array.from({ length: Math.min(sentTogether, count - at) }, (_, i) =>
+    for (let at = 0; at < count; at += SENT_TOGETHER) {
+      const payloads = Array.from({ length: Math.min(SENT_TOGETHER, count - at) }, (_, i) =>
         JSON.stringify({ n: at + i }),
       );
       await sql.all(
@@ -49,7 +49,7 @@ export async function startBareQueue(): Promise<BareQueue> {
         while (done < count) {
           const rows = await sql.all<{ seq: number }>(
             `WITH picked AS MATERIALIZED (
-              SELECT seq FROM message WHERE due_at <= $1 ORDER BY due_at, seq LIMIT ${claimedTogether} FOR UPDATE SKIP LOCKED)
+              SELECT seq FROM message WHERE due_at <= $1 ORDER BY due_at, seq LIMIT ${CLAIMED_TOGETHER} FOR UPDATE SKIP LOCKED)
             UPDATE message m SET due_at = $2, lease = 'bench' FROM picked WHERE m.seq = picked.seq
             RETURNING m.seq, m.payload`,
             Date.now(),
@@ -63,7 +63,7 @@ export async function startBareQueue(): Promise<BareQueue> {
           done += rows.length;
         }
       };
-      await Promise.all([sending, ...Array.from({ length: workers }, work)]);
+      await Promise.all([sending, ...Array.from({ length: WORKERS }, work)]);
       return { wallMs: performance.now() - startedAt, cpuMs: cpuMs(process.pid) - cpuBefore };
     },
     async stop() {

@@ -4,12 +4,12 @@
 import { startHandler } from '../test/setup/handler.ts';
 import { formatTable } from './statistics.ts';
 
-const limitMs = 300;
-const rounds = 5;
+const LIMIT_MS = 300;
+const ROUNDS = 5;
 const spinners = ['spin0', 'spin1', 'spin2'];
 const honest = ['work0', 'work1', 'work2'];
 
-const plans = { free: limitMs, pro: limitMs, enterprise: limitMs };
+const plans = { free: LIMIT_MS, pro: LIMIT_MS, enterprise: LIMIT_MS };
 const limits = { cpu: { http: plans, queue: plans, timer: plans, cron: plans, workflow: plans } };
 const work = `export default { async fetch() { let x = 1; for (let i = 0; i < 5e6; i++) x = (x * 48271) % 2147483647; await null; return new Response(String(x)); } };`;
 const handler = await startHandler(
@@ -22,7 +22,7 @@ const handler = await startHandler(
 for (const name of honest) await handler.fetch(name);
 handler.requests.length = 0;
 const used: number[] = [];
-for (let round = 0; round < rounds; round++) {
+for (let round = 0; round < ROUNDS; round++) {
   await Promise.all([
     ...spinners.map(async (name) => used.push(((await handler.fetch(name)).json() as { usedMs: number }).usedMs)),
     ...honest.map((name) => handler.fetch(name)),
@@ -40,7 +40,7 @@ const row = (what: string, names: string[], cpu: number[]): string[] => [
 ];
 process.stdout.write(
   `${formatTable(
-    [`budget ${limitMs} ms`, 'requests', 'answered 200', 'CPU ms', 'wall ms'],
+    [`budget ${LIMIT_MS} ms`, 'requests', 'answered 200', 'CPU ms', 'wall ms'],
     [
       row('spinners', spinners, used),
       row(
@@ -89,6 +89,8 @@ async function overshoots(): Promise<void> {
     const { cpuMs } = other.requests.findLast(({ project }) => project === `call${at}`)!;
     rows.push([name, String(answer.headers['x-platform-error'] ?? `${answer.status} ${answer.text}`), cpuMs, wallMs]);
   }
-  process.stdout.write(`\n${formatTable([`one call, budget ${limitMs} ms`, 'ended as', 'CPU ms', 'wall ms'], rows)}\n`);
+  process.stdout.write(
+    `\n${formatTable([`one call, budget ${LIMIT_MS} ms`, 'ended as', 'CPU ms', 'wall ms'], rows)}\n`,
+  );
   await other.close();
 }

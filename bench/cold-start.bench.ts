@@ -10,9 +10,9 @@ import { startEngine, uwsMissing, type Server } from './servers.ts';
 import { digits, formatTable, median, percentile } from './statistics.ts';
 import { tally, visit } from './visits.ts';
 
-const warmUps = 20;
-const firsts = 200;
-const everyMs = 20;
+const WARM_UPS = 20;
+const FIRSTS = 200;
+const EVERY_MS = 20;
 const settleMs = Number(process.env['BENCH_SETTLE_MS'] ?? 10_000);
 const head = ['p50 ms', 'p99 ms', 'worst ms', 'CPU ms', 'warm p50 ms'];
 
@@ -20,13 +20,13 @@ const head = ['p50 ms', 'p99 ms', 'worst ms', 'CPU ms', 'warm p50 ms'];
 const aims: Readonly<Record<string, readonly [number, number?]>> = { hello: [2.5, 6], 'hono-zod': [10] };
 
 process.stdout.write(
-  `first requests, ${firsts} a round, one every ${everyMs} ms; medians of ${rounds} rounds, in turn`,
+  `first requests, ${FIRSTS} a round, one every ${EVERY_MS} ms; medians of ${rounds} rounds, in turn`,
 );
 process.stdout.write(`; about ${rounds * 2 * (3 * 8 + (2 * settleMs) / 1000)} s\n`);
 for (const name of Object.keys(aims)) await measure(await bundleWorker(name));
 
 async function measure(bundle: Bundle): Promise<void> {
-  const projects = { first: ['first'], warm: names('warm', warmUps), fresh: names('fresh', firsts) };
+  const projects = { first: ['first'], warm: names('warm', WARM_UPS), fresh: names('fresh', FIRSTS) };
   const folder = await publishCopies(bundle, Object.values(projects).flat());
   const starts: Record<string, (name: string) => Promise<Server> | string> = {
     'ours, node:http': (name) => startEngine(name, folder, 'node', 'first', '/'),
@@ -69,9 +69,9 @@ async function measure(bundle: Bundle): Promise<void> {
 
 /** @throws {Error} when a deployment does not answer. */
 async function coldStarts(server: Server, projects: Record<'warm' | 'fresh', readonly string[]>): Promise<number[]> {
-  await visit(server.url, projects.warm, { everyMs });
+  await visit(server.url, projects.warm, { everyMs: EVERY_MS });
   const before = cpuMs(server.pid);
-  const { times, failures } = await visit(server.url, projects.fresh, { everyMs });
+  const { times, failures } = await visit(server.url, projects.fresh, { everyMs: EVERY_MS });
   const usedMs = cpuMs(server.pid) - before;
   if (failures.length > 0) throw new Error(`${server.name}: ${tally(failures)}`);
   const again = await visit(server.url, projects.fresh, { everyMs: 2 });
@@ -79,7 +79,7 @@ async function coldStarts(server: Server, projects: Record<'warm' | 'fresh', rea
     percentile(times, 0.5),
     percentile(times, 0.99),
     Math.max(...times),
-    usedMs / firsts,
+    usedMs / FIRSTS,
     percentile(again.times, 0.5),
   ];
 }

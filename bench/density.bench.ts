@@ -10,11 +10,11 @@ import { startEngine, type Server } from './servers.ts';
 import { digits, formatTable, percentile } from './statistics.ts';
 import { tally, visit } from './visits.ts';
 
-const warmUps = 20;
+const WARM_UPS = 20;
 const live = Number(process.env['BENCH_LIVE'] ?? 1000);
 const deployments = Number(process.env['BENCH_DEPLOYMENTS'] ?? 10 * live);
 const visits = 2 * deployments;
-const atATime = 4;
+const AT_ATIME = 4;
 /** Between two looks at memory that may still fall, and how long it may take. */
 const [lookMs, lookMsMax] = [5000, 60_000];
 const aimMb: Readonly<Record<string, number>> = { hello: 1.5, 'hono-zod': 4 };
@@ -26,9 +26,9 @@ process.stdout.write(`${formatTable([`${live} live, idle`, 'MB each', 'aim', 'MB
 await randomVisits();
 
 async function idleMemory(bundle: Bundle): Promise<(string | number)[][]> {
-  const [warm, idle] = [names('warm', warmUps), names('idle', live)];
+  const [warm, idle] = [names('warm', WARM_UPS), names('idle', live)];
   const folder = await publishCopies(bundle, ['first', ...warm, ...idle]);
-  const settings = { WORKER_ISOLATES_MAX: String(live + 2 * warmUps), ENGINE_MEMORY_MB: '65536' };
+  const settings = { WORKER_ISOLATES_MAX: String(live + 2 * WARM_UPS), ENGINE_MEMORY_MB: '65536' };
   const starts: Record<string, () => Promise<Server> | string> = {
     ours: () => startEngine('ours', folder, 'node', 'first', '/', settings),
     'workerd, Worker Loader': () => startWorkerLoader('workerd', bundle),
@@ -40,9 +40,9 @@ async function idleMemory(bundle: Bundle): Promise<(string | number)[][]> {
       process.stdout.write(`${name} is left out: ${server}\n`);
       continue;
     }
-    await visit(server.url, warm, { atATime });
+    await visit(server.url, warm, { atATime: AT_ATIME });
     const before = await settledBytes(server.pid);
-    const { failures } = await visit(server.url, idle, { atATime });
+    const { failures } = await visit(server.url, idle, { atATime: AT_ATIME });
     if (failures.length > 0) throw new Error(`${name}: ${tally(failures)}`);
     const after = await settledBytes(server.pid);
     found.push([
@@ -76,7 +76,7 @@ async function randomVisits(): Promise<void> {
   const random = createSeededRandom();
   const list = Array.from({ length: visits }, () => random.pick(projects));
   const began = performance.now();
-  const { times, failures } = await visit(engine.url, list, { atATime });
+  const { times, failures } = await visit(engine.url, list, { atATime: AT_ATIME });
   const tookS = (performance.now() - began) / 1000;
   const row = [
     digits(visits / tookS),
@@ -87,7 +87,7 @@ async function randomVisits(): Promise<void> {
     residentBytes(engine.pid) / 1e6,
   ];
   const head = ['visits/s', 'errors', 'p50 ms', 'p99 ms', 'worst ms', 'MB in all'];
-  process.stdout.write(`${visits} visits at random, ${atATime} at a time (FUZZ_SEED=${random.seed})\n`);
+  process.stdout.write(`${visits} visits at random, ${AT_ATIME} at a time (FUZZ_SEED=${random.seed})\n`);
   process.stdout.write(`${formatTable(['routable / live', ...head], [[`${deployments} / ${live}`, ...row]])}\n`);
   await engine.stop();
   rmSync(folder, { recursive: true });

@@ -13,10 +13,10 @@ import { freePort } from '../test/setup/free-port.ts';
 import { temporaryFolder } from './endings.ts';
 import { formatTable, median } from './statistics.ts';
 
-const starts = 5;
-const edits = 10;
-const pollMs = 1;
-const waitMsMax = 20_000;
+const STARTS = 5;
+const EDITS = 10;
+const POLL_MS = 1;
+const WAIT_MS_MAX = 20_000;
 
 const folder = temporaryFolder('platform-bench-dev-');
 const app = path.join(folder, 'app');
@@ -26,15 +26,15 @@ try {
   // The first start of all builds the guest's snapshot; a user meets it once.
   const first = await firstAnswerMs();
   const again: number[] = [];
-  for (let i = 0; i < starts; i++) again.push(await firstAnswerMs());
+  for (let i = 0; i < STARTS; i++) again.push(await firstAnswerMs());
   const saves = await saveMs();
   process.stdout.write(
     `\n${formatTable(
       ['platform dev, Hono app', 'ms', 'aim'],
       [
         ['first start of all, to the first answer', Math.round(first), ''],
-        [`later start, to the first answer (median of ${starts})`, Math.round(median(again)), 500],
-        [`save, to an answer with the new text (median of ${edits})`, Math.round(median(saves)), 50],
+        [`later start, to the first answer (median of ${STARTS})`, Math.round(median(again)), 500],
+        [`save, to an answer with the new text (median of ${EDITS})`, Math.round(median(saves)), 50],
       ],
     )}\n`,
   );
@@ -73,7 +73,7 @@ async function saveMs(): Promise<number[]> {
   const original = readFileSync(source, 'utf8');
   const times: number[] = [];
   try {
-    for (let i = 0; i < edits; i++) {
+    for (let i = 0; i < EDITS; i++) {
       await delay(300);
       const began = performance.now();
       writeFileSync(source, original.replace('Hello from', `Edit ${i} from`));
@@ -119,10 +119,10 @@ async function startDev(): Promise<Dev> {
 
 /** Asks again and again until an answer is as wanted. @throws {Error} after 20 s. */
 async function answered(port: number, wanted: (text: string) => boolean): Promise<void> {
-  const deadline = performance.now() + waitMsMax;
+  const deadline = performance.now() + WAIT_MS_MAX;
   while (performance.now() < deadline) {
     if (wanted(await get(port))) return;
-    await delay(pollMs);
+    await delay(POLL_MS);
   }
   throw new Error('platform dev does not answer as expected');
 }

@@ -7,9 +7,9 @@ import { cpuMs, rounds } from './load.ts';
 import { ask, type Server } from './servers.ts';
 import { digits, formatTable, median, percentile } from './statistics.ts';
 
-const messages = 5000;
-const timers = 300;
-const timersMs = 3000;
+const MESSAGES = 5000;
+const TIMERS = 300;
+const TIMERS_MS = 3000;
 const [fewSteps, manySteps] = [1, 41];
 
 interface Reading {
@@ -40,15 +40,15 @@ async function measure(server: Server, work: () => Promise<void>): Promise<Readi
 
 async function sendAndDeliver(): Promise<void> {
   const before = Number(await ask(handler, '/delivered'));
-  await ask(handler, `/send?n=${messages}`);
-  while (Number(await ask(handler, '/delivered')) < before + messages) await delay(10);
+  await ask(handler, `/send?n=${MESSAGES}`);
+  while (Number(await ask(handler, '/delivered')) < before + MESSAGES) await delay(10);
 }
 
 async function queues(): Promise<void> {
   const readings = { handler: [] as Reading[], 'bare SQL': [] as Reading[] };
   for (let round = 0; round <= rounds; round++) {
     const ours = await measure(handler, sendAndDeliver);
-    const theirs = await bare.measure(messages);
+    const theirs = await bare.measure(MESSAGES);
     if (round === 0) continue;
     readings.handler.push(ours);
     readings['bare SQL'].push(theirs);
@@ -57,10 +57,10 @@ async function queues(): Promise<void> {
     median(readings[name].map((reading) => reading[key]));
   const rows = (['handler', 'bare SQL'] as const).map((name) => [
     name,
-    (messages * 1000) / of(name, 'wallMs'),
-    (of(name, 'cpuMs') * 1000) / messages,
+    (MESSAGES * 1000) / of(name, 'wallMs'),
+    (of(name, 'cpuMs') * 1000) / MESSAGES,
   ]);
-  const head = [`${messages} messages sent by the hundred, delivered by tens`, 'messages/s', 'CPU us a message'];
+  const head = [`${MESSAGES} messages sent by the hundred, delivered by tens`, 'messages/s', 'CPU us a message'];
   process.stdout.write(`${formatTable(head, rows)}\n`);
   const share = of('bare SQL', 'wallMs') / of('handler', 'wallMs');
   process.stdout.write(`  throughput: handler / bare SQL = ${digits(share)}\n\n`);
@@ -89,19 +89,19 @@ async function workflows(): Promise<void> {
 async function lateness(): Promise<void> {
   const late: number[] = [];
   for (let round = 0; round < rounds; round++) {
-    await ask(handler, `/timers?n=${timers}&ms=${timersMs}`);
+    await ask(handler, `/timers?n=${TIMERS}&ms=${TIMERS_MS}`);
     let seen: number[] = [];
     const deadline = performance.now() + 60_000;
-    while (seen.length < timers && performance.now() < deadline) {
+    while (seen.length < TIMERS && performance.now() < deadline) {
       await delay(100);
       seen = JSON.parse(await ask(handler, '/lateness')) as number[];
     }
-    if (seen.length < timers) process.stdout.write(`  ${timers - seen.length} timers did not come within a minute\n`);
+    if (seen.length < TIMERS) process.stdout.write(`  ${TIMERS - seen.length} timers did not come within a minute\n`);
     late.push(...seen);
   }
   const rows = [
     [
-      `${timers} timers over ${timersMs} ms, ${rounds} times`,
+      `${TIMERS} timers over ${TIMERS_MS} ms, ${rounds} times`,
       percentile(late, 0.5),
       percentile(late, 0.99),
       Math.max(...late),

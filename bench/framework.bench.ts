@@ -10,7 +10,7 @@ import { ask, cpuLimitOff, publishFolder, startEngine, type Server } from './ser
 import { formatTable } from './statistics.ts';
 
 const root = path.join(import.meta.dirname, '..');
-const loopMs = 20;
+const LOOP_MS = 20;
 const rounds = Number(process.env['BENCH_ROUNDS'] ?? 15);
 /** Microseconds that checking may add to a request, and times of the bare handler where nothing is checked. */
 const aims = { addedUsMax: 30, plainTimesMax: 1.15 };
@@ -31,7 +31,7 @@ let server: Server | null = null;
 try {
   server = await startEngine('ours', folder, 'node', 'framework', '/users/7', cpuLimitOff);
   process.stdout.write(
-    `microseconds of a request inside the isolate; the best of ${rounds} rounds of ${loopMs} ms, in turn\n\n`,
+    `microseconds of a request inside the isolate; the best of ${rounds} rounds of ${LOOP_MS} ms, in turn\n\n`,
   );
   const readings = new Map<string, number[]>();
   for (let round = -3; round < rounds; round++) {
@@ -98,7 +98,7 @@ async function measureWhole(target: Server): Promise<void> {
 
 /** One round of an app's loop. @throws {Error} when it answers something else. */
 async function loop(target: Server, app: string, route: string): Promise<{ readonly ns: number }> {
-  const text = await ask(target, `/?app=${app}&route=${route}&ms=${loopMs}`);
+  const text = await ask(target, `/?app=${app}&route=${route}&ms=${LOOP_MS}`);
   const answer = JSON.parse(text) as { ns: number; sample: string };
   if (!answer.sample.includes('"name":"Ada"')) throw new Error(`${app} answers ${answer.sample}`);
   return answer;

@@ -11,8 +11,8 @@ import { processTree } from './load.ts';
 import { formatTable } from './statistics.ts';
 
 /** Idle isolates are trimmed three seconds after their last request, and what was compiled is written. */
-const settleMs = 15_000;
-const totalMbMax = 450;
+const SETTLE_MS = 15_000;
+const TOTAL_MB_MAX = 450;
 
 const root = path.join(import.meta.dirname, '..');
 const folder = temporaryFolder();
@@ -36,7 +36,7 @@ async function measure(): Promise<Map<string, Row>> {
   const npm = spawn('npm', ['start'], { cwd: root, env: environment, stdio: ['ignore', 'pipe', 'inherit'] });
   try {
     for await (const line of createInterface({ input: npm.stdout })) if (line.startsWith('Ctrl-C')) break;
-    await delay(settleMs);
+    await delay(SETTLE_MS);
     const rows = new Map<string, Row>();
     const together = { count: 0, megabytes: 0 };
     for (const pid of processTree(npm.pid!)) {
@@ -68,7 +68,7 @@ try {
   ]);
   process.stdout.write(`${formatTable(['MB, proportional', 'processes', 'first start', 'every other'], rows)}\n`);
   const total = again.get('together')!.megabytes;
-  if (total > totalMbMax) process.stdout.write(`  together: aim at most ${totalMbMax}, missed\n`);
+  if (total > TOTAL_MB_MAX) process.stdout.write(`  together: aim at most ${TOTAL_MB_MAX}, missed\n`);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -17,11 +17,11 @@ import { publishWorkers, startEngine } from './servers.ts';
 import { formatTable, median, percentile } from './statistics.ts';
 import { visitOnce } from './visits.ts';
 
-const starts = 50;
-const warmUps = 20;
-const idle = 200;
-const firsts = 100;
-const firstEveryMs = 20;
+const STARTS = 50;
+const WARM_UPS = 20;
+const IDLE = 200;
+const FIRSTS = 100;
+const FIRST_EVERY_MS = 20;
 
 await isolateTimes();
 await engineFigures();
@@ -42,7 +42,7 @@ async function isolateTimes(): Promise<void> {
   };
   const ours: number[] = [];
   const bare: number[] = [];
-  for (let i = -10; i < starts; i++) {
+  for (let i = -10; i < STARTS; i++) {
     let began = performance.now();
     const isolate = new WorkerIsolate(parts);
     const oursMs = performance.now() - began;
@@ -60,12 +60,12 @@ async function isolateTimes(): Promise<void> {
     [
       'isolate, context and guest connected',
       median(ours),
-      `ms, median of ${starts}; the fastest ${Math.min(...ours).toFixed(2)}`,
+      `ms, median of ${STARTS}; the fastest ${Math.min(...ours).toFixed(2)}`,
     ],
     [
       'bare isolated-vm isolate and context',
       median(bare),
-      `ms, median of ${starts}; the fastest ${Math.min(...bare).toFixed(2)}`,
+      `ms, median of ${STARTS}; the fastest ${Math.min(...bare).toFixed(2)}`,
     ],
     ['snapshot', snapshot.bytes / 1000, 'KB'],
   ]);
@@ -73,7 +73,7 @@ async function isolateTimes(): Promise<void> {
 
 /** In a real engine process, over HTTP. */
 async function engineFigures(): Promise<void> {
-  const [warm, live, fresh] = [names('warm', warmUps), names('live', idle), names('fresh', firsts)];
+  const [warm, live, fresh] = [names('warm', WARM_UPS), names('live', IDLE), names('fresh', FIRSTS)];
   const folder = await publishWorkers('hello', ['first', ...warm, ...live, ...fresh]);
   const engine = await startEngine('engine', folder, 'node', 'first', '/');
   const agent = new Agent({ keepAlive: true });
@@ -83,19 +83,19 @@ async function engineFigures(): Promise<void> {
     const before = residentBytes(engine.pid);
     for (const name of live) await visitMs(engine.url, name, agent);
     await delay(500);
-    const perIsolate = (residentBytes(engine.pid) - before) / idle;
+    const perIsolate = (residentBytes(engine.pid) - before) / IDLE;
     const times: number[] = [];
     for (const [at, name] of fresh.entries()) {
       const began = performance.now();
       times.push(await visitMs(engine.url, name, agent));
-      if (at + 1 < fresh.length) await delay(Math.max(0, firstEveryMs - (performance.now() - began)));
+      if (at + 1 < fresh.length) await delay(Math.max(0, FIRST_EVERY_MS - (performance.now() - began)));
     }
     print([
-      ['resident memory of an idle isolate', perIsolate / 1e6, `MB, growth over ${idle} live hello workers`],
+      ['resident memory of an idle isolate', perIsolate / 1e6, `MB, growth over ${IDLE} live hello workers`],
       [
         'first request, p50',
         percentile(times, 0.5),
-        `ms, ${firsts} untouched deployments, one every ${firstEveryMs} ms`,
+        `ms, ${FIRSTS} untouched deployments, one every ${FIRST_EVERY_MS} ms`,
       ],
       ['first request, p99', percentile(times, 0.99), 'ms'],
       ['request to a live one', await repeated(engine.url, agent), 'ms, p50, same client'],
@@ -109,9 +109,9 @@ async function engineFigures(): Promise<void> {
 
 async function repeated(url: string, agent: Agent): Promise<number> {
   const times: number[] = [];
-  for (let i = 0; i < firsts; i++) {
+  for (let i = 0; i < FIRSTS; i++) {
     times.push(await visitMs(url, 'first', agent));
-    await delay(firstEveryMs / 4);
+    await delay(FIRST_EVERY_MS / 4);
   }
   return percentile(times, 0.5);
 }

@@ -61,7 +61,7 @@ export function plannedSeconds(servers: number, tables: number): number {
  * A round counts where the host of a virtual machine took no more of it: what it takes is in the CPU time of whoever it
  * was taken from.
  */
-const takenShareMax = 0.03;
+const TAKEN_SHARE_MAX = 0.03;
 /** Times that one round is measured at most, and all that are measured again. */
 const [roundTriesMax, againMax] = [8, 100];
 
@@ -84,7 +84,7 @@ export async function loadInTurn<T extends Target>(
       const before = processorTicks();
       const reading = await measure(target);
       const after = processorTicks();
-      if (after.taken - before.taken <= takenShareMax * (after.all - before.all)) return reading;
+      if (after.taken - before.taken <= TAKEN_SHARE_MAX * (after.all - before.all)) return reading;
       if (tries === roundTriesMax || again === againMax) {
         disturbed++;
         return reading;
@@ -100,7 +100,9 @@ export async function loadInTurn<T extends Target>(
   }
   if (again + disturbed > 0) {
     const count = `${again} rounds were measured again and ${disturbed} of ${rounds * targets.length} count although they were disturbed`;
-    process.stdout.write(`\nThe machine's host took more than ${takenShareMax * 100}% of it now and then: ${count}.\n`);
+    process.stdout.write(
+      `\nThe machine's host took more than ${TAKEN_SHARE_MAX * 100}% of it now and then: ${count}.\n`,
+    );
   }
   return new Map([...readings].map(([name, all]) => [name, summary(all)]));
 }
@@ -191,7 +193,7 @@ function toMs(time: string | undefined): number {
 }
 
 /** Linux counts a process's CPU time in ticks of 10 ms: over a round of seconds the error is below one percent. */
-const tickMs = 10;
+const TICK_MS = 10;
 
 /** User and system time in ms of a process and of all below it, those that have ended included. */
 export function cpuMs(pid: number): number {
@@ -200,7 +202,7 @@ export function cpuMs(pid: number): number {
     const stat = readOr(`/proc/${member}/stat`);
     // The name, in parentheses, may hold anything; then come utime, stime and those of children that were waited for.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    if (stat !== '') total += fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0) * tickMs;
+    if (stat !== '') total += fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0) * TICK_MS;
   }
   return total;
 }

@@ -32,16 +32,16 @@ interface Asked {
 }
 
 const attackSeconds = Number(process.env['BENCH_ATTACK_SECONDS'] ?? 12);
-const perSecond = 50;
-const burnMs = 200;
+const PER_SECOND = 50;
+const BURN_MS = 200;
 /** A client that waits longer has failed. */
-const waitMs = 5000;
-const victimMsMax = 50;
-const ownSiteMsMax = 250;
+const WAIT_MS = 5000;
+const VICTIM_MS_MAX = 50;
+const OWN_SITE_MS_MAX = 250;
 
 const attacks: readonly Attack[] = [
   { ...requests('does nothing', '/'), atATime: 0 },
-  requests(`burns ${burnMs} ms a request`, `/burn?loops=${loopsOf(burnMs)}`),
+  requests(`burns ${BURN_MS} ms a request`, `/burn?loops=${loopsOf(BURN_MS)}`),
   requests('spins', '/spin'),
   requests('allocates 64 MB a request', '/allocate'),
   { ...requests('overflows its heap', '/overflow'), kills: true },
@@ -81,7 +81,7 @@ function spinningEvent(kind: EventKind, what: string): Attack {
 const words = (process.env['BENCH_NEIGHBOURS'] ?? '').split(',');
 const chosen = attacks.filter(({ name }) => words.some((word) => name.includes(word)));
 const seconds = chosen.reduce((sum, attack) => sum + (attack.seconds + 3) * (attack.isAgainstOwnSite ? 1 : 2), 0);
-process.stdout.write(`sites are asked ${perSecond} times a second; about ${Math.round(seconds)} s\n`);
+process.stdout.write(`sites are asked ${PER_SECOND} times a second; about ${Math.round(seconds)} s\n`);
 for (const attack of chosen) await (attack.isAgainstOwnSite ? besideOwnSite(attack) : besideWorkerd(attack));
 
 async function besideWorkerd(attack: Attack): Promise<void> {
@@ -94,7 +94,7 @@ async function besideWorkerd(attack: Attack): Promise<void> {
       rows.push([server, ...figures(victim), ...rest]);
     }
   }
-  print(attack, rows, [victimMsMax]);
+  print(attack, rows, [VICTIM_MS_MAX]);
 }
 
 async function besideOwnSite(attack: Attack): Promise<void> {
@@ -105,7 +105,7 @@ async function besideOwnSite(attack: Attack): Promise<void> {
       ['victim', ...figures(victim), ...rest],
       ['its own site', ...figures(own!), '', ''],
     ],
-    [victimMsMax, ownSiteMsMax],
+    [VICTIM_MS_MAX, OWN_SITE_MS_MAX],
   );
 }
 
@@ -174,13 +174,13 @@ async function ask(url: string, project: string, forSeconds: number, goesOn: () 
   const asked: Promise<void>[] = [];
   const once = async (): Promise<void> => {
     const began = performance.now();
-    const answer = await visitOnce(url, project, agent, waitMs);
+    const answer = await visitOnce(url, project, agent, WAIT_MS);
     if (answer === '200') times.push(performance.now() - began);
     else failures.push(answer);
   };
   const began = performance.now();
-  for (let at = 0; at < perSecond * forSeconds || goesOn(); at++) {
-    await delay(Math.max(0, began + (at * 1000) / perSecond - performance.now()));
+  for (let at = 0; at < PER_SECOND * forSeconds || goesOn(); at++) {
+    await delay(Math.max(0, began + (at * 1000) / PER_SECOND - performance.now()));
     asked.push(once());
   }
   await Promise.all(asked);

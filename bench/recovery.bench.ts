@@ -3,11 +3,11 @@
 import { startPlatform } from '../test/setup/platform.ts';
 import { formatTable, median, percentile } from './statistics.ts';
 
-const kills = 5;
-const spins = 5;
+const KILLS = 5;
+const SPINS = 5;
 
 // Each kills once: after that it is served by an engine of its own.
-const killers = Array.from({ length: kills }, (_, index) => `killer${index}`);
+const killers = Array.from({ length: KILLS }, (_, index) => `killer${index}`);
 const killer = `export default { fetch(request) { if (new URL(request.url).pathname === '/kill') return new Response(String('x'.repeat(2 ** 28).split('').length)); return new Response('killer'); } };`;
 const platform = await startPlatform({
   ...Object.fromEntries(killers.map((name) => [name, killer])),
@@ -33,7 +33,7 @@ for (const name of killers) {
 
 const gaps: number[] = [];
 const answers: string[] = [];
-for (let i = 0; i < spins; i++) {
+for (let i = 0; i < SPINS; i++) {
   let spinning = true;
   const spin = platform.fetch('spinner').then((response) => {
     spinning = false;
@@ -57,13 +57,13 @@ process.stdout.write(
         'killer answers again after its engine died',
         median(away[0] as number[]).toFixed(0),
         Math.max(...(away[0] as number[])).toFixed(0),
-        kills,
+        KILLS,
       ],
       [
         'neighbour answers again',
         median(away[1] as number[]).toFixed(0),
         Math.max(...(away[1] as number[])).toFixed(0),
-        kills,
+        KILLS,
       ],
       [
         "neighbour's answer while for(;;) runs, p50 and worst",

@@ -12,7 +12,7 @@ import { loadInTurn, missingWrk, rounds, runWrk, seconds, type Reading, type Tar
 import { startServer, type Server } from './servers.ts';
 import { digits, formatTable, median } from './statistics.ts';
 
-const connections = 64;
+const CONNECTIONS = 64;
 const code = readFileSync(join(import.meta.dirname, 'workers/hello.js'), 'utf8');
 const variants: readonly [name: string, environment: Record<string, string>][] = [
   ['1 engine', { HANDLER_PROCESSES: '1' }],
@@ -41,7 +41,7 @@ async function start(name: string, environment: Record<string, string>): Promise
 
 /** One round; the share of requests that were forwarded in it goes to `shares`. */
 async function measure(target: Running): Promise<Reading> {
-  const reading = await runWrk(target, { connections });
+  const reading = await runWrk(target, { connections: CONNECTIONS });
   // Engines report once a second.
   await delay(1200);
   const { engines } = await target.platform.state();
@@ -57,7 +57,7 @@ if (missing !== null) {
   process.exit(1);
 }
 process.stdout.write(
-  `CPU time of supervisor and engines per request at ${connections} connections; medians of ${rounds} rounds of ${seconds} s, in turn\n`,
+  `CPU time of supervisor and engines per request at ${CONNECTIONS} connections; medians of ${rounds} rounds of ${seconds} s, in turn\n`,
 );
 const running = await Promise.all(variants.map(([name, environment]) => start(name, environment)));
 process.stdout.write(`${pinned ? 'each engine is pinned to a core' : 'engines are not pinned: there is no taskset'}\n`);

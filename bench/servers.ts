@@ -31,7 +31,7 @@ export const cpuLimitOff: Readonly<Record<string, string>> = {
 };
 
 const here = import.meta.dirname;
-const startMsMax = 60_000;
+const START_MS_MAX = 60_000;
 /** Runs a command with a C library that uWebSockets.js loads under. */
 export const newGlibc = path.join(here, '../.ci/with-new-glibc');
 
@@ -183,7 +183,7 @@ export async function startServer(name: string, host: string, target: string, la
   for (const stream of [child.stdout!, child.stderr!])
     stream.on('data', (chunk: Buffer) => (printed = (printed + chunk.toString()).slice(-2000)));
   const url = `http://127.0.0.1:${port}${target}`;
-  const deadline = performance.now() + startMsMax;
+  const deadline = performance.now() + START_MS_MAX;
   while ((await status(url, host)) !== 200) {
     if (child.exitCode !== null || performance.now() > deadline) {
       child.kill('SIGKILL');

@@ -13,13 +13,13 @@ import { tally, visit } from './visits.ts';
 
 const requests = Number(process.env['BENCH_REQUESTS'] ?? 1e6);
 const replacements = Number(process.env['BENCH_REPLACEMENTS'] ?? 1e4);
-const live = 32;
+const LIVE = 32;
 const projects = names('soak', 4);
-const settings = { WORKER_ISOLATES_MAX: String(live) };
+const settings = { WORKER_ISOLATES_MAX: String(LIVE) };
 
 const missing = missingWrk();
 if (missing === null) {
-  process.stdout.write(`at most ${live} live isolates; about ${Math.round(requests / 3e4 + replacements / 60)} s\n\n`);
+  process.stdout.write(`at most ${LIVE} live isolates; about ${Math.round(requests / 3e4 + replacements / 60)} s\n\n`);
   await redeployments();
   await replaced();
 } else {
@@ -76,7 +76,7 @@ async function redeployments(): Promise<void> {
 }
 
 async function replaced(): Promise<void> {
-  const all = names('app', 2 * live);
+  const all = names('app', 2 * LIVE);
   const folder = await publishCopies(await bundleWorker('hello'), all);
   const engine = await startEngine('ours', folder, 'node', all[0]!, '/', settings);
   const samples: [number, number][] = [];

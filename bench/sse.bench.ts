@@ -3,11 +3,11 @@
 import { get, type Server } from './servers.ts';
 import { both, latencies, measureTables, type Column } from './requests.ts';
 
-const events = 1000;
-const perCpu: Column = ['k events/CPU s', ({ cpuUs }) => (events * 1e3) / cpuUs];
+const EVENTS = 1000;
+const perCpu: Column = ['k events/CPU s', ({ cpuUs }) => (EVENTS * 1e3) / cpuUs];
 const table = {
   title: '1,000 events, 8 connections',
-  columns: [perCpu, ['k events/s', ({ perSecond }) => (perSecond * events) / 1e3] satisfies Column, ...latencies],
+  columns: [perCpu, ['k events/s', ({ perSecond }) => (perSecond * EVENTS) / 1e3] satisfies Column, ...latencies],
   aims: [
     ...['ours, node:http', 'ours, uWebSockets.js'].map((ours) => ({ figure: perCpu, ours, atLeast: 500 })),
     ...both(perCpu, 'workerd'),
@@ -20,7 +20,7 @@ const table = {
 async function check(server: Server): Promise<void> {
   const text = (await get(server.url, server.host)).body.toString();
   const count = text.split('\n\n').length - 1;
-  if (count !== events || !text.startsWith('data: {"number":0,'))
+  if (count !== EVENTS || !text.startsWith('data: {"number":0,'))
     throw new Error(`it sends ${count} events: ${text.slice(0, 60)}`);
 }
 

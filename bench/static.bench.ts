@@ -17,10 +17,10 @@ import {
 } from './servers.ts';
 import { formatTable, ratio } from './statistics.ts';
 
-const fileBytes = 10 * 1024;
+const FILE_BYTES = 10 * 1024;
 const target = '/file.txt';
 const host = 'static.localhost';
-const connections = 64;
+const CONNECTIONS = 64;
 
 const missing = missingWrk();
 if (missing === null) await measure();
@@ -33,7 +33,10 @@ async function measure(): Promise<void> {
   const folder = temporaryFolder('platform-bench-static-');
   const site = path.join(folder, 'site');
   mkdirSync(site);
-  writeFileSync(path.join(site, 'file.txt'), 'The quick brown fox, 0123456789. '.repeat(fileBytes).slice(0, fileBytes));
+  writeFileSync(
+    path.join(site, 'file.txt'),
+    'The quick brown fox, 0123456789. '.repeat(FILE_BYTES).slice(0, FILE_BYTES),
+  );
   const data = await publishFolder(folder, "kind: static\nbuild: 'true'\nout: site\n", ['static']);
   const servers: Server[] = [];
   try {
@@ -54,7 +57,7 @@ async function measure(): Promise<void> {
       servers.push(started);
       await checkFile(started);
     }
-    const readings = await loadInTurn(servers, connections);
+    const readings = await loadInTurn(servers, CONNECTIONS);
     const rows = [...readings].map(([name, { cpuUs, perSecond, p50Ms, p99Ms, bad }]) => [
       name,
       cpuUs,
@@ -67,7 +70,7 @@ async function measure(): Promise<void> {
     const ratios = ['nginx', 'workerd', 'Caddy'].flatMap((other) =>
       ['ours, node:http', 'ours, uWebSockets.js'].flatMap((ours) => ratio(cpu, ours, other) ?? []),
     );
-    const head = [`${connections} connections`, 'CPU us', 'requests/s', 'p50 ms', 'p99 ms', 'non-2xx'];
+    const head = [`${CONNECTIONS} connections`, 'CPU us', 'requests/s', 'p50 ms', 'p99 ms', 'non-2xx'];
     process.stdout.write(`\n${formatTable(head, rows)}\n${ratios.map((line) => `  ${line}`).join('\n')}\n`);
   } finally {
     await Promise.all(servers.map((server) => server.stop()));
@@ -135,5 +138,5 @@ const config :Workerd.Config = (
 /** @throws {Error} when a server gives another body than the file: the rows would not compare. */
 async function checkFile(server: Server): Promise<void> {
   const { byteLength } = (await get(server.url, server.host)).body;
-  if (byteLength !== fileBytes) throw new Error(`${server.name} answers ${byteLength} bytes instead of ${fileBytes}`);
+  if (byteLength !== FILE_BYTES) throw new Error(`${server.name} answers ${byteLength} bytes instead of ${FILE_BYTES}`);
 }

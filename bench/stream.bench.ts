@@ -3,7 +3,7 @@
 import { get, type Server } from './servers.ts';
 import { both, latencies, measureTables, type Column } from './requests.ts';
 
-const bytes = 10 * 1024 * 1024;
+const BYTES = 10 * 1024 * 1024;
 const throughput: Column = ['MB/CPU s', ({ mbPerCpuSecond }) => mbPerCpuSecond];
 const table = {
   title: '10 MB, 8 connections',
@@ -15,7 +15,7 @@ const table = {
 /** @throws {Error} when a server gives another body: the rows would not compare. */
 async function check(server: Server): Promise<void> {
   const { byteLength } = (await get(server.url, server.host)).body;
-  if (byteLength !== bytes) throw new Error(`it answers ${byteLength} bytes instead of ${bytes}`);
+  if (byteLength !== BYTES) throw new Error(`it answers ${byteLength} bytes instead of ${BYTES}`);
 }
 
 await measureTables('stream', '/', [table], { check });

@@ -7,7 +7,7 @@ import { formatTable, median } from './statistics.ts';
 import { loops } from './workers/web-api-loops.ts';
 
 /** How long one measurement takes at least. */
-const loopMs = 40;
+const LOOP_MS = 40;
 /** The aim: on the request path at least Node's speed, nowhere below a third of it. */
 const timesMax = { path: 1, other: 3 };
 
@@ -19,7 +19,7 @@ try {
   servers.push(await startPeer('Node', process.execPath, ['web-api.mjs'], 'web-api', '/?loop=0'));
   const [ours, node] = servers as [Server, Server];
   process.stdout.write(
-    `ns per operation; medians of ${rounds} rounds of ${loopMs} ms, in turn; * = on the request path\n\n`,
+    `ns per operation; medians of ${rounds} rounds of ${LOOP_MS} ms, in turn; * = on the request path\n\n`,
   );
   const rows: (string | number)[][] = [];
   const missed: string[] = [];
@@ -48,7 +48,7 @@ async function inTurn(ours: Server, node: Server, index: number): Promise<[numbe
   const readings: [number[], number[]] = [[], []];
   for (let round = -2; round < rounds; round++) {
     for (const [at, server] of [ours, node].entries()) {
-      const { ns } = await loop(server, `loop=${index}&ms=${loopMs}`);
+      const { ns } = await loop(server, `loop=${index}&ms=${LOOP_MS}`);
       if (round >= 0) readings[at]!.push(ns);
     }
   }

@@ -26,7 +26,7 @@ export interface Followed {
   listen(listener: (event: ActivityEvent) => void, signal?: AbortSignal): void;
 }
 
-const keptMax = 2000;
+const KEPT_MAX = 2000;
 
 export function followActivity(onConnection: (isOpen: boolean) => void): Followed {
   const all: ActivityEvent[] = [];
@@ -43,7 +43,7 @@ export function followActivity(onConnection: (isOpen: boolean) => void): Followe
   source.addEventListener('message', ({ data }) => {
     const event = JSON.parse(data as string) as ActivityEvent;
     all.push(event);
-    if (all.length > keptMax) all.splice(0, all.length - keptMax);
+    if (all.length > KEPT_MAX) all.splice(0, all.length - KEPT_MAX);
     for (const listener of listeners) listener(event);
   });
   return {

@@ -35,7 +35,7 @@ interface Published {
 }
 
 /** Former production deployments that are remembered for `rollback`. */
-const historyMax = 100;
+const HISTORY_MAX = 100;
 
 /**
  * Publishes an artifact; the handler sees either the old state or the new one.
@@ -89,7 +89,7 @@ export function asProduction(record: RouteRecord, id: string): RouteRecord {
     ...record,
     production: id,
     branches: { ...record.branches, [branch]: id },
-    ...(history.length > 0 && { productionHistory: history.slice(-historyMax) }),
+    ...(history.length > 0 && { productionHistory: history.slice(-HISTORY_MAX) }),
   };
 }
 

@@ -21,7 +21,7 @@ import { parseRouteRecord } from './route-record.ts';
 import { PublishError } from './publish-error.ts';
 import { takeLock } from './file-lock.ts';
 
-const lockWaitMs = 10_000;
+const LOCK_WAIT_MS = 10_000;
 
 /** Every record in a data folder that can be read, by project; the handler reports the others. */
 export function readRoutes(dataFolder: string): RouteRecord[] {
@@ -75,9 +75,9 @@ export function changeRoute(
   change: (before: RouteRecord) => RouteRecord,
 ): RouteRecord {
   return writable(dataFolder, () => {
-    const lock = takeLock(path.join(dataFolder, 'locks', 'routes'), lockWaitMs);
+    const lock = takeLock(path.join(dataFolder, 'locks', 'routes'), LOCK_WAIT_MS);
     if (lock === null)
-      throw new PublishError(`Another deploy holds ${dataFolder} for more than ${lockWaitMs / 1000} s`, {
+      throw new PublishError(`Another deploy holds ${dataFolder} for more than ${LOCK_WAIT_MS / 1000} s`, {
         advice: 'Try again.',
       });
     try {

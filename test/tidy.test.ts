@@ -9,6 +9,7 @@ import { readSources } from '#cli/tasks/sources.ts';
 import { commentFindings, documentFindings } from './tidy/document-rules.ts';
 import { importFindings } from './tidy/import-rules.ts';
 import { sourceFindings } from './tidy/source-rules.ts';
+import { wordFindings } from './tidy/word-rules.ts';
 import { formatFinding, type Finding } from './tidy/findings.ts';
 
 const root = process.env['TIDY_ROOT'] ?? fileURLToPath(new URL('..', import.meta.url));
@@ -31,6 +32,10 @@ const exists = (file: string): boolean =>
 
 test('every file that a comment names exists', () => {
   expectNone(commentFindings(sources, exists));
+});
+
+test('no word of the banned list is used', () => {
+  expectNone(wordFindings(sources));
 });
 
 test('every path, link and command in the documents leads somewhere', () => {

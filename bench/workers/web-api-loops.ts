@@ -253,7 +253,7 @@ export const loops: readonly Loop[] = [
 ];
 
 /** How many operations the sum that both sides must agree on is of: fits the tables above. */
-const checked = 256;
+const CHECKED = 256;
 const ready = new Map<number, { run(count: number): number | Promise<number>; count: number }>();
 
 /**
@@ -268,7 +268,7 @@ export async function answer(query: URLSearchParams): Promise<{ sum: number; ns?
     const run = operation(0) instanceof Promise ? runAsync : runSync;
     ready.set(index, (loop = { run: (count) => run(operation, count), count: 1 }));
   }
-  if (!query.has('ms')) return { sum: await loop.run(checked) };
+  if (!query.has('ms')) return { sum: await loop.run(CHECKED) };
   const msMin = Number(query.get('ms'));
   for (;;) {
     const began = performance.now();

@@ -75,8 +75,8 @@ export const Blob = globalThis.Blob;
 export const File = (globalThis as Record<string, unknown>)['File'];
 export const atob = (text: string): string => globalThis.atob(text);
 export const btoa = (text: string): string => globalThis.btoa(text);
-export const kStringMaxLength = 2 ** 29 - 24;
-export const constants = { MAX_LENGTH: kMaxLength, MAX_STRING_LENGTH: kStringMaxLength };
+export const K_STRING_MAX_LENGTH = 2 ** 29 - 24;
+export const constants = { MAX_LENGTH: kMaxLength, MAX_STRING_LENGTH: K_STRING_MAX_LENGTH };
 
 /** Bytes of one encoding as those of another; what it cannot write becomes `?`. */
 export function transcode(source: Uint8Array, from: string, to: string): Buffer {
@@ -95,7 +95,7 @@ export default {
   SlowBuffer,
   INSPECT_MAX_BYTES,
   kMaxLength,
-  kStringMaxLength,
+  kStringMaxLength: K_STRING_MAX_LENGTH,
   constants,
   Blob,
   File,

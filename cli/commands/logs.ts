@@ -21,7 +21,7 @@ interface Answer {
   readonly error?: string;
 }
 
-const followMs = 400;
+const FOLLOW_MS = 400;
 const styles: Readonly<Record<Line['level'], Style>> = { debug: 'dim', info: 'cyan', warn: 'yellow', error: 'red' };
 
 export const command = defineCommand({
@@ -60,7 +60,7 @@ export const command = defineCommand({
     let stopped = false;
     const end = shell.untilStopped().then(() => (stopped = true));
     while (!stopped) {
-      await Promise.race([end, new Promise((resolve) => setTimeout(resolve, followMs))]);
+      await Promise.race([end, new Promise((resolve) => setTimeout(resolve, FOLLOW_MS))]);
       if (!stopped) for (const line of await read()) show(line);
     }
     return 0;

@@ -42,8 +42,8 @@ interface Listening {
   readonly pid: number;
 }
 
-const probeMs = 10_000;
-const stopMs = 15_000;
+const PROBE_MS = 10_000;
+const STOP_MS = 15_000;
 
 /** What `start` starts. */
 export interface StartParts {
@@ -154,12 +154,12 @@ async function printAddresses(routes: readonly RouteRecord[], address: HandlerAd
  */
 function probe(host: string, port: number): Promise<number | string> {
   return new Promise((resolve) => {
-    const sent = request({ host: '127.0.0.1', port, path: '/', headers: { host }, timeout: probeMs }, (response) => {
+    const sent = request({ host: '127.0.0.1', port, path: '/', headers: { host }, timeout: PROBE_MS }, (response) => {
       response.resume();
       response.on('end', () => resolve(response.statusCode ?? 0));
       response.on('error', (error) => resolve(error.message));
     });
-    sent.on('timeout', () => sent.destroy(new Error(`no answer within ${probeMs / 1000} s`)));
+    sent.on('timeout', () => sent.destroy(new Error(`no answer within ${PROBE_MS / 1000} s`)));
     sent.on('error', (error) => resolve(error.message));
     sent.end();
   });
@@ -167,7 +167,7 @@ function probe(host: string, port: number): Promise<number | string> {
 
 async function stop(child: ChildProcess, ended: Promise<number>): Promise<void> {
   child.kill('SIGTERM');
-  const late = setTimeout(() => child.kill('SIGKILL'), stopMs);
+  const late = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
   await ended;
   clearTimeout(late);
 }

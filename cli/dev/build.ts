@@ -30,11 +30,11 @@ interface DevBuildEvents {
 }
 
 /** A save is served by the watch of the sources first, where that is enough; many saves make one build. */
-const settleMs = 60;
+const SETTLE_MS = 60;
 /** The system may tell of the last files a little after the command has ended. */
-const lateMs = 100;
+const LATE_MS = 100;
 /** Builds in a row that follow from files which changed while the one before ran. */
-const ownRunsMax = 2;
+const OWN_RUNS_MAX = 2;
 
 export function createDevBuild({ again, output, warn }: DevBuildEvents): DevBuild {
   let running = false;
@@ -57,7 +57,7 @@ export function createDevBuild({ again, output, warn }: DevBuildEvents): DevBuil
 
   const schedule = (cause: string): void => {
     clearTimeout(pending);
-    pending = setTimeout(() => again(cause), settleMs);
+    pending = setTimeout(() => again(cause), SETTLE_MS);
   };
 
   /** Looks at what changed while the command ran. */
@@ -73,7 +73,7 @@ export function createDevBuild({ again, output, warn }: DevBuildEvents): DevBuil
     during.clear();
     const [first] = changed.sort();
     if (first === undefined) ownRuns = 0;
-    else if (++ownRuns <= ownRunsMax) schedule(first);
+    else if (++ownRuns <= OWN_RUNS_MAX) schedule(first);
     else {
       ownRuns = 0;
       for (const file of changed) generated.add(file);
@@ -96,7 +96,7 @@ export function createDevBuild({ again, output, warn }: DevBuildEvents): DevBuil
         for (const folder of folders ?? []) made.add(path.relative(project.folder, path.join(root, folder)));
         return folders;
       } finally {
-        late = setTimeout(() => settle(project.folder), lateMs);
+        late = setTimeout(() => settle(project.folder), LATE_MS);
       }
     },
     takes(project, paths) {

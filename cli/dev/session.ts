@@ -1,4 +1,4 @@
-// The heart of `platform dev`: keeps an engine on the newest good build of a project. Sources are followed by the
+// The main part of `platform dev`: keeps an engine on the newest good build of a project. Sources are followed by the
 // builder's watch, everything else (platform.yaml, variables, assets) by ours. A failed build leaves the last good one
 // serving.
 import { mkdtemp, realpath, rm } from 'node:fs/promises';

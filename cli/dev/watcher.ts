@@ -12,9 +12,9 @@ export interface Watcher {
 const skipped = new Set(['node_modules', '.git', '.platform', '.cache', '.wrangler', '.DS_Store']);
 // Logs neither: what is written into one because of a change would be a change again.
 /** Editors write a file in several steps; what comes within this time is one change. */
-const settleMs = 8;
+const SETTLE_MS = 8;
 /** A bound on watched folders: the kernel's is shared by all programs. */
-const foldersMax = 5000;
+const FOLDERS_MAX = 5000;
 
 /** What a watch is made of; tests hand in a system that has no more. */
 interface WatchParts {
@@ -37,7 +37,7 @@ export function watchFolder(
   onChange: (paths: readonly string[]) => void,
   parts: WatchParts = {},
 ): Watcher {
-  const { watch: open = watch, foldersMax: most = foldersMax, onLimit = () => {} } = parts;
+  const { watch: open = watch, foldersMax: most = FOLDERS_MAX, onLimit = () => {} } = parts;
   let isLimited = false;
   const watched = new Map<string, FSWatcher>();
   const changed = new Set<string>();
@@ -56,7 +56,7 @@ export function watchFolder(
   const note = (relative: string): void => {
     changed.add(relative);
     if (timer !== null) clearTimeout(timer);
-    timer = setTimeout(settle, settleMs);
+    timer = setTimeout(settle, SETTLE_MS);
   };
   /** What is made again under a name that was watched is another folder: the old watch would stay silent. */
   const forget = (relative: string): void => {

@@ -30,7 +30,7 @@ interface LocalRecord extends Running {
   readonly domain: string;
 }
 
-const answerMsMax = 3000;
+const ANSWER_MS_MAX = 3000;
 
 /** Folder of what is the user's on this machine: `PLATFORM_HOME`, else `~/.platform`. */
 function userFolder({ env }: Shell): string {
@@ -112,7 +112,7 @@ async function answers({ pid, port, privateOrigin, token }: LocalRecord): Promis
     const answer = await fetch(url, {
       headers: { authorization: `Bearer ${token}` },
       redirect: 'manual',
-      signal: AbortSignal.timeout(answerMsMax),
+      signal: AbortSignal.timeout(ANSWER_MS_MAX),
     });
     const text = await answer.text();
     return privateOrigin === null || (JSON.parse(text) as { pid?: unknown }).pid === pid;

@@ -3,8 +3,8 @@ import { CliError } from '../terminal/failure.ts';
 import { askPlatform, type LocalPlatform } from './local-platform.ts';
 import { recordHash } from '#deployments/route-records.ts';
 
-const routedMsMax = 10_000;
-const lookMs = 25;
+const ROUTED_MS_MAX = 10_000;
+const LOOK_MS = 25;
 
 /**
  * Until all engines have read the record: what it says holds from then on. Returns at once where nobody can be asked.
@@ -12,9 +12,9 @@ const lookMs = 25;
 export async function untilRouted(platform: LocalPlatform, project: string): Promise<void> {
   if (platform.running?.privateOrigin == null) return;
   for (
-    const until = performance.now() + routedMsMax;
+    const until = performance.now() + ROUTED_MS_MAX;
     performance.now() < until;
-    await new Promise((resolve) => setTimeout(resolve, lookMs))
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
   ) {
     // Somebody else's change may have come after ours: it holds that one, too.
     const record = recordHash(platform.folder, project);
@@ -23,7 +23,7 @@ export async function untilRouted(platform: LocalPlatform, project: string): Pro
     });
     if (body.routed === true) return;
   }
-  throw new CliError(`The platform did not take the route record of ${project} within ${routedMsMax / 1000} s`, {
+  throw new CliError(`The platform did not take the route record of ${project} within ${ROUTED_MS_MAX / 1000} s`, {
     advice: 'Its log says what is wrong with the route record: look at what `npm start` prints.',
   });
 }

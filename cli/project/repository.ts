@@ -5,8 +5,8 @@ import path from 'node:path';
 import { inspectRepository, parseWorkspaceFile, workspaceFileName, type Workspace } from '#core/config/workspace.ts';
 
 /** Folders that are searched for projects, and how deep: a home folder may be a repository as well. */
-const foldersMax = 5000;
-const depthMax = 8;
+const FOLDERS_MAX = 5000;
+const DEPTH_MAX = 8;
 
 /** Where a folder stands. */
 interface Place {
@@ -53,11 +53,11 @@ export function readRepository(root: string): Workspace {
   const paths: string[] = [];
   const waiting: { folder: string; depth: number }[] = [{ folder: '', depth: 0 }];
   let folders = 0;
-  for (let next = waiting.shift(); next !== undefined && ++folders <= foldersMax; next = waiting.shift()) {
+  for (let next = waiting.shift(); next !== undefined && ++folders <= FOLDERS_MAX; next = waiting.shift()) {
     for (const entry of entriesIn(path.join(root, next.folder))) {
       const name = path.posix.join(next.folder, entry.name);
       if (!entry.isDirectory()) paths.push(name);
-      else if (next.depth < depthMax && entry.name !== 'node_modules' && !entry.name.startsWith('.'))
+      else if (next.depth < DEPTH_MAX && entry.name !== 'node_modules' && !entry.name.startsWith('.'))
         waiting.push({ folder: name, depth: next.depth + 1 });
     }
   }

@@ -19,8 +19,8 @@ interface BannedWord {
   readonly instead: string;
 }
 
-const columnsMax = 120;
-const longestShown = 10;
+const COLUMNS_MAX = 120;
+const LONGEST_SHOWN = 10;
 /**
  * Modules that workers or the guest load by names of Node, of Cloudflare or of globals, so that no import names what
  * they export.
@@ -69,7 +69,7 @@ function sizeFigures(sources: Sources): Figure[] {
       )
       .filter((one) => one.value !== 0),
     { name: 'longest source files, lines', value: lines[0]?.count ?? 0, list: [] },
-    ...lines.slice(0, longestShown).map(({ file, count }) => ({ name: `  ${file}`, value: count, list: [] })),
+    ...lines.slice(0, LONGEST_SHOWN).map(({ file, count }) => ({ name: `  ${file}`, value: count, list: [] })),
   ];
 }
 
@@ -166,15 +166,15 @@ function textFigures(sources: Sources, banned: readonly BannedWord[]): Figure[] 
       // A fence without a language is what a program printed.
       if (markdown && line.startsWith('```')) fence = fence === null ? line : null;
       const mayBeLong = markdown && (fence === '```' || /^\s*\||https?:\/\//.test(line));
-      if (line.length > columnsMax && !mayBeLong) (markdown ? longTexts : longSources).push(place);
+      if (line.length > COLUMNS_MAX && !mayBeLong) (markdown ? longTexts : longSources).push(place);
       if (file === 'docs/glossary.md') continue;
       for (const { pattern } of banned) for (const [word] of line.matchAll(pattern)) words.push(`${place} ${word}`);
     }
   }
   return [
     { ...figure('banned words', words), value: banned.length === 0 ? 'no list' : words.length },
-    figure(`lines over ${columnsMax} columns in sources`, longSources),
-    figure(`lines over ${columnsMax} columns in Markdown`, longTexts),
+    figure(`lines over ${COLUMNS_MAX} columns in sources`, longSources),
+    figure(`lines over ${COLUMNS_MAX} columns in Markdown`, longTexts),
   ];
 }
 

@@ -9,7 +9,7 @@ import * as reporters from 'node:test/reporters';
 import { root } from './processes.ts';
 
 /** No test waits for ever. Not a forced exit: a file that is made to exit loses what it had not said of its tests. */
-const timeoutMs = 180_000;
+const TIMEOUT_MS = 180_000;
 const place = path.join(root, 'node_modules/.cache/test-durations.json');
 
 /** Unit tests that look at the state of their process: what is loaded, and what all isolates of it share. */
@@ -32,7 +32,7 @@ async function main(words: readonly string[]): Promise<void> {
     ),
     cwd: root,
     concurrency: Number(option('test-concurrency') ?? 1),
-    timeout: timeoutMs,
+    timeout: TIMEOUT_MS,
     // One Postgres for the whole run, where a file wants it. The types do not know it yet.
     ...({ globalSetupPath: path.join(root, 'test/setup/global.ts') } as object),
   });

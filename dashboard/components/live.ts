@@ -19,8 +19,8 @@ export interface Live {
   refresh(): Promise<void>;
 }
 
-const everyMs = 3000;
-const settleMs = 150;
+const EVERY_MS = 3000;
+const SETTLE_MS = 150;
 
 export function live<Answer>(stage: Stage, load: () => Promise<Answer>, draw: (answer: Answer) => Child): Live {
   const node = element('div');
@@ -47,10 +47,10 @@ export function live<Answer>(stage: Stage, load: () => Promise<Answer>, draw: (a
 
   const timer = setInterval(() => {
     if (!document.hidden) void refresh();
-  }, everyMs);
+  }, EVERY_MS);
   stage.onChange(() => {
     clearTimeout(soon);
-    soon = setTimeout(() => void refresh(), settleMs);
+    soon = setTimeout(() => void refresh(), SETTLE_MS);
   });
   stage.signal.addEventListener('abort', () => {
     clearInterval(timer);

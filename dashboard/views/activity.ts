@@ -5,7 +5,7 @@ import { button, field } from '../components/controls.ts';
 import { element, fill } from '../components/element.ts';
 import type { Place, View } from './view.ts';
 
-const shownMax = 500;
+const SHOWN_MAX = 500;
 
 const columns: readonly Column<ActivityEvent>[] = [
   { title: 'Time', cell: ({ at }) => moment(at) },
@@ -39,7 +39,7 @@ function listing(
     scheduled = false;
     const text = filter.value.toLowerCase();
     const found = place.activity.all.filter((event) => event.seq > from && matches(event, text));
-    fill(list, draw(found.slice(-shownMax).toReversed()));
+    fill(list, draw(found.slice(-SHOWN_MAX).toReversed()));
   };
   const schedule = (): void => {
     if (scheduled || place.signal.aborted) return;

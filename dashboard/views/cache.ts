@@ -12,13 +12,13 @@ interface Entry {
   readonly expiresAt: number;
 }
 
-const shownMax = 500;
+const SHOWN_MAX = 500;
 
 export const cacheView: View = (place) => {
   const base = path`/api/cache/${place.binding}/entries`;
   const shown: Live = live(
     place,
-    () => get<{ entries: Entry[] }>(`${base}?limit=${shownMax}`),
+    () => get<{ entries: Entry[] }>(`${base}?limit=${SHOWN_MAX}`),
     ({ entries }) => [
       table<Entry>(
         'Entries',
@@ -41,7 +41,7 @@ export const cacheView: View = (place) => {
         entries,
         'The cache is empty',
       ),
-      entries.length === shownMax && element('p', { class: 'faint' }, `Only ${shownMax} are shown.`),
+      entries.length === SHOWN_MAX && element('p', { class: 'faint' }, `Only ${SHOWN_MAX} are shown.`),
     ],
   );
   async function show(key: string): Promise<void> {

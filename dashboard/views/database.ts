@@ -18,7 +18,7 @@ interface Answer {
   readonly durationMs?: number;
 }
 
-const pageRows = 100;
+const PAGE_ROWS = 100;
 
 function shown(value: Value): Child {
   if (value === null) return element('span', { class: 'faint' }, 'NULL');
@@ -112,18 +112,18 @@ export const databaseView: View = (place) => {
         { ...place, signal: browserEnds.signal },
         () =>
           get<Answer & { total: number }>(
-            `${base}/tables/${encodeURIComponent(tables[chosen]!.name)}?limit=${pageRows}&offset=${offset}`,
+            `${base}/tables/${encodeURIComponent(tables[chosen]!.name)}?limit=${PAGE_ROWS}&offset=${offset}`,
           ),
         (page) => {
           const turn = (by: number) => () => {
             offset = Math.max(0, offset + by);
             return browser?.refresh();
           };
-          const back = button('Previous', turn(-pageRows));
-          const on = button('Next', turn(pageRows));
+          const back = button('Previous', turn(-PAGE_ROWS));
+          const on = button('Next', turn(PAGE_ROWS));
           back.disabled = offset === 0;
-          on.disabled = offset + pageRows >= page.total;
-          const last = Math.min(page.total, offset + pageRows);
+          on.disabled = offset + PAGE_ROWS >= page.total;
+          const last = Math.min(page.total, offset + PAGE_ROWS);
           return [
             rowsOf(tables[chosen]!.name, page),
             element(

@@ -85,7 +85,7 @@ export interface WorkflowStepOptions {
 /** A time in milliseconds, or a text such as `5 minutes`. */
 export type WorkflowDuration = number | `${number} ${'second' | 'minute' | 'hour' | 'day' | 'week'}${'s' | ''}`;
 
-/** The durable steps of a run. What a step returned is stored; when the run goes on elsewhere it is not run again. */
+/** The durable steps of a run. A step that returned is not run again, whichever engine resumes the run. */
 export interface WorkflowStep {
   /**
    * Runs a function once and stores what it returns (JSON). A name stands for one step: give each its own; one that

@@ -84,7 +84,7 @@ export function testCacheStore(name: string, open: () => Promise<CacheStoreCase>
     assert.notEqual(await store.get('a', 'long'), null);
   });
 
-  fact('long keys are kept apart', async ({ store }) => {
+  fact('long keys do not collide', async ({ store }) => {
     const key = 'x'.repeat(20_000);
     await store.set('a', `${key}1`, record('1'), 1000);
     await store.set('a', `${key}2`, record('2'), 1000);

@@ -3,8 +3,8 @@
 import type { DeliveryLimits } from '#core/limits.ts';
 import type { EventStores } from '#runtime/stores/event-stores.ts';
 
-export const t0 = 1_700_000_000_000;
-export const day = 86_400_000;
+export const T0 = 1_700_000_000_000;
+export const DAY = 86_400_000;
 export const sender = { project: 'shop', branch: 'main', binding: 'MAIL' };
 export const owner = { project: 'shop', branch: 'main', deployment: 'd000000000001' };
 

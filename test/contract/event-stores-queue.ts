@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import type { NewMessage } from '#runtime/engine/bindings/queue.ts';
 import type { EventStores } from '#runtime/stores/event-stores.ts';
-import { day, sender, t0, type Fact } from './event-stores-case.ts';
+import { DAY, sender, T0, type Fact } from './event-stores-case.ts';
 
 const place = { namespace: 'shop', resource: 'mail' };
 
 function message(id: string, fields: Partial<NewMessage> = {}): NewMessage {
-  return { id, payload: JSON.stringify({ id }), dueAt: t0, dedupeId: null, orderingKey: null, ...fields };
+  return { id, payload: JSON.stringify({ id }), dueAt: T0, dedupeId: null, orderingKey: null, ...fields };
 }
 
 const claim = async (
@@ -20,12 +20,12 @@ const claim = async (
 
 export function queueCases(fact: Fact): void {
   fact('messages are claimed in the order they were sent, each by one only', async ({ queue }) => {
-    assert.deepEqual(await queue.send(place, sender, [message('a'), message('b')], t0), ['a', 'b']);
-    await queue.send(place, sender, [message('c', { payload: '"\\u0000\\ud800 grüße"' })], t0 + 1);
+    assert.deepEqual(await queue.send(place, sender, [message('a'), message('b')], T0), ['a', 'b']);
+    await queue.send(place, sender, [message('c', { payload: '"\\u0000\\ud800 grüße"' })], T0 + 1);
     const lane = await queue.lanes.open(place.namespace, place.resource);
     const [first, second] = await Promise.all([
-      claim(queue, [lane], t0 + 1, { lease: 'one', perLane: 2 }),
-      claim(queue, [lane], t0 + 1, { lease: 'two', perLane: 2 }),
+      claim(queue, [lane], T0 + 1, { lease: 'one', perLane: 2 }),
+      claim(queue, [lane], T0 + 1, { lease: 'two', perLane: 2 }),
     ]);
     const all = [...first, ...second].toSorted((a, b) => a.seq - b.seq);
     assert.deepEqual(
@@ -33,43 +33,43 @@ export function queueCases(fact: Fact): void {
       ['a', 'b', 'c'].map((id) => [id, 1, 'shop', 'MAIL', 'shop', 'mail']),
     );
     assert.equal(all[2]!.payload, '"\\u0000\\ud800 grüße"');
-    assert.deepEqual(await claim(queue, [lane], t0 + 2), []);
+    assert.deepEqual(await claim(queue, [lane], T0 + 2), []);
   });
 
   fact('a message is not there before its delay is over', async ({ queue }) => {
-    await queue.send(place, sender, [message('later', { dueAt: t0 + 5000 })], t0);
+    await queue.send(place, sender, [message('later', { dueAt: T0 + 5000 })], T0);
     const lane = await queue.lanes.open('shop', 'mail');
-    assert.deepEqual(await claim(queue, [lane], t0 + 4999), []);
-    assert.deepEqual(await queue.claims.scan(), [{ lane, namespace: 'shop', due_at: t0 + 5000 }]);
-    assert.equal((await claim(queue, [lane], t0 + 5000)).length, 1);
+    assert.deepEqual(await claim(queue, [lane], T0 + 4999), []);
+    assert.deepEqual(await queue.claims.scan(), [{ lane, namespace: 'shop', due_at: T0 + 5000 }]);
+    assert.equal((await claim(queue, [lane], T0 + 5000)).length, 1);
   });
 
   fact('a lease that ends makes a message due again; one that is renewed does not', async ({ queue }) => {
-    await queue.send(place, sender, [message('a'), message('b')], t0);
+    await queue.send(place, sender, [message('a'), message('b')], T0);
     const lane = await queue.lanes.open('shop', 'mail');
-    const [a, b] = await claim(queue, [lane], t0, { lease: 'dead' });
-    assert.deepEqual(await queue.claims.renew([b!.seq], 'dead', t0 + 120_000), [b!.seq]);
-    assert.deepEqual(await queue.claims.renew([a!.seq], 'other', t0 + 120_000), []);
-    const again = await claim(queue, [lane], t0 + 60_000, { lease: 'next' });
+    const [a, b] = await claim(queue, [lane], T0, { lease: 'dead' });
+    assert.deepEqual(await queue.claims.renew([b!.seq], 'dead', T0 + 120_000), [b!.seq]);
+    assert.deepEqual(await queue.claims.renew([a!.seq], 'other', T0 + 120_000), []);
+    const again = await claim(queue, [lane], T0 + 60_000, { lease: 'next' });
     assert.deepEqual(
       again.map((row) => [row.message_id, row.attempt]),
       [['a', 2]],
     );
-    assert.equal(await queue.claims.release(a!, t0, true), false);
+    assert.equal(await queue.claims.release(a!, T0, true), false);
     assert.deepEqual((await queue.claims.members()).toSorted(), ['dead', 'next']);
-    await queue.claims.takeOver('dead', t0 + 61_000);
-    assert.equal((await claim(queue, [lane], t0 + 61_000))[0]!.message_id, 'b');
+    await queue.claims.takeOver('dead', T0 + 61_000);
+    assert.equal((await claim(queue, [lane], T0 + 61_000))[0]!.message_id, 'b');
   });
 
   fact('what was acknowledged is gone; what was let go is due when it was said, counted or not', async ({ queue }) => {
-    await queue.send(place, sender, [message('a'), message('b'), message('c')], t0);
+    await queue.send(place, sender, [message('a'), message('b'), message('c')], T0);
     const lane = await queue.lanes.open('shop', 'mail');
-    const [a, b, c] = await claim(queue, [lane], t0);
+    const [a, b, c] = await claim(queue, [lane], T0);
     await queue.acknowledge([a!]);
-    assert.equal(await queue.claims.release(b!, t0 + 10, true), true);
-    assert.equal(await queue.claims.release(c!, t0 + 20, false), true);
+    assert.equal(await queue.claims.release(b!, T0 + 10, true), true);
+    assert.equal(await queue.claims.release(c!, T0 + 20, false), true);
     assert.deepEqual(
-      (await claim(queue, [lane], t0 + 20)).map((row) => [row.message_id, row.attempt]),
+      (await claim(queue, [lane], T0 + 20)).map((row) => [row.message_id, row.attempt]),
       [
         ['b', 2],
         ['c', 1],
@@ -80,42 +80,42 @@ export function queueCases(fact: Fact): void {
   fact('a dedupe id that is remembered gives the id it had first, also within one batch', async ({ queue }) => {
     const send = (id: string, at: number): Promise<string[]> =>
       queue.send(place, sender, [message(id, { dedupeId: 'order 7' })], at);
-    assert.deepEqual(await send('first', t0), ['first']);
-    assert.deepEqual(await send('second', t0 + 1), ['first']);
+    assert.deepEqual(await send('first', T0), ['first']);
+    assert.deepEqual(await send('second', T0 + 1), ['first']);
     const batch = [message('x', { dedupeId: 'x' }), message('plain'), message('y', { dedupeId: 'x' })];
-    const [x, plain, y] = await queue.send(place, sender, batch, t0);
+    const [x, plain, y] = await queue.send(place, sender, batch, T0);
     assert.deepEqual([x === y, plain], [true, 'plain']);
     assert.deepEqual(
-      await queue.send({ ...place, resource: 'other' }, sender, [message('o', { dedupeId: 'order 7' })], t0),
+      await queue.send({ ...place, resource: 'other' }, sender, [message('o', { dedupeId: 'order 7' })], T0),
       ['o'],
     );
-    assert.equal((await queue.metrics(place, t0)).backlogCount, 3);
-    assert.deepEqual(await send('much later', t0 + 4 * day), ['much later']);
+    assert.equal((await queue.metrics(place, T0)).backlogCount, 3);
+    assert.deepEqual(await send('much later', T0 + 4 * DAY), ['much later']);
   });
 
   fact('many who send one dedupe id at once store one message', async ({ queue }) => {
     const all = Array.from({ length: 30 }, (_, n) =>
-      queue.send(place, sender, [message(`m${n}`, { dedupeId: 'one' })], t0),
+      queue.send(place, sender, [message(`m${n}`, { dedupeId: 'one' })], T0),
     );
     assert.equal(new Set((await Promise.all(all)).flat()).size, 1);
-    assert.equal((await queue.metrics(place, t0)).backlogCount, 1);
+    assert.equal((await queue.metrics(place, T0)).backlogCount, 1);
   });
 
   fact('messages with one ordering key come one after the other, others beside them', async ({ queue }) => {
     const keyed = ['k1', 'k2', 'k3'].map((id) => message(id, { orderingKey: 'user 1' }));
-    await queue.send(place, sender, [...keyed, message('free'), message('z1', { orderingKey: 'user 2' })], t0);
+    await queue.send(place, sender, [...keyed, message('free'), message('z1', { orderingKey: 'user 2' })], T0);
     const lane = await queue.lanes.open('shop', 'mail');
-    const rows = await claim(queue, [lane], t0);
+    const rows = await claim(queue, [lane], T0);
     assert.deepEqual(
       rows.map((row) => row.message_id),
       ['k1', 'free', 'z1'],
     );
-    assert.deepEqual(await claim(queue, [lane], t0), []);
-    await queue.claims.release(rows[0]!, t0 + 1000, true);
-    assert.deepEqual(await claim(queue, [lane], t0 + 999), []);
-    const [again] = await claim(queue, [lane], t0 + 1000);
+    assert.deepEqual(await claim(queue, [lane], T0), []);
+    await queue.claims.release(rows[0]!, T0 + 1000, true);
+    assert.deepEqual(await claim(queue, [lane], T0 + 999), []);
+    const [again] = await claim(queue, [lane], T0 + 1000);
     await queue.acknowledge([again!]);
-    assert.equal((await claim(queue, [lane], t0 + 1000))[0]!.message_id, 'k2');
+    assert.equal((await claim(queue, [lane], T0 + 1000))[0]!.message_id, 'k2');
   });
 
   fact('a lane has room for so many at a time, and none while it is paused', async ({ queue }) => {
@@ -123,11 +123,11 @@ export function queueCases(fact: Fact): void {
       place,
       sender,
       ['a', 'b', 'c'].map((id) => message(id)),
-      t0,
+      T0,
     );
     const lane = await queue.lanes.open('shop', 'mail');
     await queue.lanes.set(lane, { concurrency: 2 });
-    const rows = await claim(queue, [lane], t0);
+    const rows = await claim(queue, [lane], T0);
     assert.deepEqual(
       rows.map((row) => [row.message_id, row.room]),
       [
@@ -135,38 +135,38 @@ export function queueCases(fact: Fact): void {
         ['b', 2],
       ],
     );
-    assert.deepEqual(await claim(queue, [lane], t0), []);
+    assert.deepEqual(await claim(queue, [lane], T0), []);
     await queue.acknowledge([rows[0]!]);
     await queue.lanes.set(lane, { paused: true });
-    assert.deepEqual(await claim(queue, [lane], t0), []);
+    assert.deepEqual(await claim(queue, [lane], T0), []);
     assert.deepEqual(await queue.claims.scan(), []);
     await queue.lanes.set(lane, { paused: false });
-    assert.equal((await claim(queue, [lane], t0))[0]!.message_id, 'c');
+    assert.equal((await claim(queue, [lane], T0))[0]!.message_id, 'c');
   });
 
   fact('dead letters are kept aside with their reason, and come back when they are redriven', async ({ queue }) => {
-    await queue.send(place, sender, [message('bad')], t0);
+    await queue.send(place, sender, [message('bad')], T0);
     const lane = await queue.lanes.open('shop', 'mail');
-    const [row] = await claim(queue, [lane], t0);
-    await queue.deadLetter(row!, 'it threw: \0\ud800', t0 + 5);
+    const [row] = await claim(queue, [lane], T0);
+    await queue.deadLetter(row!, 'it threw: \0\ud800', T0 + 5);
     const dead = await queue.lanes.open('shop', 'mail_dlq');
-    assert.deepEqual(await claim(queue, [lane, dead], t0 + 10), []);
+    assert.deepEqual(await claim(queue, [lane, dead], T0 + 10), []);
     const { messages } = await queue.list({ ...place, resource: 'mail_dlq' }, { limit: 10, after: 0 });
     assert.deepEqual(
       messages.map(({ id, deadReason, attempt }) => [id, deadReason, attempt]),
       [['bad', 'it threw: \ufffd', 1]],
     );
-    assert.equal((await queue.metrics(place, t0)).deadCount, 1);
-    assert.equal(await queue.redrive(place, t0 + 20), 1);
-    const [again] = await claim(queue, [lane], t0 + 20);
+    assert.equal((await queue.metrics(place, T0)).deadCount, 1);
+    assert.equal(await queue.redrive(place, T0 + 20), 1);
+    const [again] = await claim(queue, [lane], T0 + 20);
     assert.deepEqual([again!.message_id, again!.attempt], ['bad', 1]);
-    assert.equal((await queue.metrics(place, t0)).deadCount, 0);
+    assert.equal((await queue.metrics(place, T0)).deadCount, 0);
   });
 
   fact('a single message is dropped, unless it is being delivered', async ({ queue }) => {
-    await queue.send(place, sender, [message('a'), message('b')], t0);
+    await queue.send(place, sender, [message('a'), message('b')], T0);
     const lane = await queue.lanes.open('shop', 'mail');
-    const [flying] = await claim(queue, [lane], t0, { perLane: 1 });
+    const [flying] = await claim(queue, [lane], T0, { perLane: 1 });
     assert.equal(await queue.remove(place, flying!.message_id), false);
     assert.equal(await queue.remove({ ...place, namespace: 'other' }, 'b'), false);
     assert.equal(await queue.remove(place, 'b'), true);
@@ -181,40 +181,40 @@ export function queueCases(fact: Fact): void {
   fact(
     'dead letters are delivered where a deployment declares their queue, and stay when they fail there too',
     async ({ queue }) => {
-      await queue.send(place, sender, [message('bad')], t0);
+      await queue.send(place, sender, [message('bad')], T0);
       const lane = await queue.lanes.open('shop', 'mail');
-      const [row] = await claim(queue, [lane], t0);
-      await queue.deadLetter(row!, 'once', t0);
+      const [row] = await claim(queue, [lane], T0);
+      await queue.deadLetter(row!, 'once', T0);
       await queue.lanes.consume('shop', ['mail_dlq']);
       const dead = await queue.lanes.open('shop', 'mail_dlq');
-      const [letter] = await claim(queue, [dead], t0);
+      const [letter] = await claim(queue, [dead], T0);
       assert.deepEqual([letter!.message_id, letter!.attempt], ['bad', 1], 'where it lies its attempts begin anew');
-      await queue.deadLetter(letter!, 'twice', t0);
-      assert.deepEqual(await claim(queue, [dead], t0 + day), []);
+      await queue.deadLetter(letter!, 'twice', T0);
+      assert.deepEqual(await claim(queue, [dead], T0 + DAY), []);
       const { messages } = await queue.list({ ...place, resource: 'mail_dlq' }, { limit: 10, after: 0 });
       assert.deepEqual([messages[0]!.deadReason, messages[0]!.dueAt, messages[0]!.attempt], ['twice', null, 2]);
     },
   );
 
   fact('dead letters that are too old are swept, and dedupe ids with them', async ({ queue }) => {
-    await queue.send(place, sender, [message('bad', { dedupeId: 'one' }), message('good')], t0);
+    await queue.send(place, sender, [message('bad', { dedupeId: 'one' }), message('good')], T0);
     const lane = await queue.lanes.open('shop', 'mail');
-    const [row] = await claim(queue, [lane], t0);
-    await queue.deadLetter(row!, 'why', t0);
-    await queue.sweep(t0 + 4 * day - 1);
-    assert.equal((await queue.metrics(place, t0)).deadCount, 1);
-    await queue.sweep(t0 + 4 * day);
-    assert.equal((await queue.metrics(place, t0)).deadCount, 0);
+    const [row] = await claim(queue, [lane], T0);
+    await queue.deadLetter(row!, 'why', T0);
+    await queue.sweep(T0 + 4 * DAY - 1);
+    assert.equal((await queue.metrics(place, T0)).deadCount, 1);
+    await queue.sweep(T0 + 4 * DAY);
+    assert.equal((await queue.metrics(place, T0)).deadCount, 0);
   });
 
   fact('metrics count what waits and what is being delivered', async ({ queue }) => {
-    await queue.send(place, sender, [message('a'), message('b')], t0);
-    await queue.send({ namespace: 'other', resource: 'mail' }, sender, [message('c')], t0);
+    await queue.send(place, sender, [message('a'), message('b')], T0);
+    await queue.send({ namespace: 'other', resource: 'mail' }, sender, [message('c')], T0);
     const lane = await queue.lanes.open('shop', 'mail');
-    await claim(queue, [lane], t0, { perLane: 1 });
-    const metrics = { backlogCount: 2, backlogBytes: 20, inFlightCount: 1, oldestMessageTimestamp: t0, deadCount: 0 };
-    assert.deepEqual(await queue.metrics(place, t0), metrics);
-    assert.deepEqual(await queue.metrics({ namespace: 'nobody', resource: 'none' }, t0), {
+    await claim(queue, [lane], T0, { perLane: 1 });
+    const metrics = { backlogCount: 2, backlogBytes: 20, inFlightCount: 1, oldestMessageTimestamp: T0, deadCount: 0 };
+    assert.deepEqual(await queue.metrics(place, T0), metrics);
+    assert.deepEqual(await queue.metrics({ namespace: 'nobody', resource: 'none' }, T0), {
       backlogCount: 0,
       backlogBytes: 0,
       inFlightCount: 0,
@@ -225,14 +225,14 @@ export function queueCases(fact: Fact): void {
   });
 
   fact('a thousand messages sent at once are all there, each once', async ({ queue }) => {
-    await Promise.all(Array.from({ length: 1000 }, (_, n) => queue.send(place, sender, [message(`m${n}`)], t0)));
+    await Promise.all(Array.from({ length: 1000 }, (_, n) => queue.send(place, sender, [message(`m${n}`)], T0)));
     const lane = await queue.lanes.open('shop', 'mail');
     await queue.lanes.set(lane, { concurrency: 2000 });
     const batches = await Promise.all(
       Array.from({ length: 4 }, async (_, n) => {
         const rows: string[] = [];
         for (;;) {
-          const claimed = await claim(queue, [lane], t0, { lease: `l${n}`, perLane: 50 });
+          const claimed = await claim(queue, [lane], T0, { lease: `l${n}`, perLane: 50 });
           if (claimed.length === 0) return rows;
           rows.push(...claimed.map((row) => row.message_id));
         }

@@ -1,17 +1,17 @@
 // The cases of the event stores' contract about timers and schedules. Run by event-stores.ts.
 import assert from 'node:assert/strict';
-import { sender, t0, type Fact } from './event-stores-case.ts';
+import { sender, T0, type Fact } from './event-stores-case.ts';
 
 export function timerCases(fact: Fact): void {
-  const timer = { dueAt: t0 + 1000, payload: '{"a":1}', intervalMs: null, cron: null, timezone: null };
+  const timer = { dueAt: T0 + 1000, payload: '{"a":1}', intervalMs: null, cron: null, timezone: null };
 
   fact('a timer is what it was set to last, and listed in the order of ids', async ({ timer: timers }) => {
     const at = { namespace: 'shop', resource: 'reminders' };
-    for (const id of ['b', 'a/2', 'a/1', 'Z', 'a%']) await timers.set(at, sender, { ...timer, id }, t0);
-    await timers.set(at, sender, { ...timer, id: 'b', dueAt: t0 + 9, intervalMs: 5000, payload: '2' }, t0);
+    for (const id of ['b', 'a/2', 'a/1', 'Z', 'a%']) await timers.set(at, sender, { ...timer, id }, T0);
+    await timers.set(at, sender, { ...timer, id: 'b', dueAt: T0 + 9, intervalMs: 5000, payload: '2' }, T0);
     assert.deepEqual(await timers.get(at, 'b'), {
       id: 'b',
-      scheduledTime: t0 + 9,
+      scheduledTime: T0 + 9,
       payload: '2',
       intervalMs: 5000,
       cron: null,
@@ -34,7 +34,7 @@ export function timerCases(fact: Fact): void {
     const at = { namespace: 'shop', resource: 'large' };
     const payload = JSON.stringify('x'.repeat(120_000));
     const ids = Array.from({ length: 80 }, (_, index) => `t${String(index).padStart(2, '0')}`);
-    for (const id of ids) await timers.set(at, sender, { ...timer, id, payload }, t0);
+    for (const id of ids) await timers.set(at, sender, { ...timer, id, payload }, T0);
     const seen: string[] = [];
     const pages: number[] = [];
     for (let more = true, after = ''; more;) {
@@ -50,15 +50,15 @@ export function timerCases(fact: Fact): void {
 
   fact('a timer that is set anew while it fires stays as it was set', async ({ timer: timers }) => {
     const at = { namespace: 'shop', resource: 'reminders' };
-    await timers.set(at, sender, { ...timer, id: 'a' }, t0);
+    await timers.set(at, sender, { ...timer, id: 'a' }, T0);
     const lane = await timers.lanes.open('shop', 'reminders');
-    const [row] = await timers.claims.claim([lane], 5, 'me.1', t0 + 1000, t0 + 9000);
-    await timers.set(at, sender, { ...timer, id: 'a', dueAt: t0 + 5000 }, t0);
-    await timers.settle(row!, null, 'ok', t0 + 1001);
-    assert.equal((await timers.get(at, 'a'))?.scheduledTime, t0 + 5000);
-    const [again] = await timers.claims.claim([lane], 5, 'me.1', t0 + 5000, t0 + 9000);
-    assert.deepEqual([again!.attempt, again!.scheduled_at], [1, t0 + 5000]);
-    await timers.settle(again!, null, 'ok', t0 + 5001);
+    const [row] = await timers.claims.claim([lane], 5, 'me.1', T0 + 1000, T0 + 9000);
+    await timers.set(at, sender, { ...timer, id: 'a', dueAt: T0 + 5000 }, T0);
+    await timers.settle(row!, null, 'ok', T0 + 1001);
+    assert.equal((await timers.get(at, 'a'))?.scheduledTime, T0 + 5000);
+    const [again] = await timers.claims.claim([lane], 5, 'me.1', T0 + 5000, T0 + 9000);
+    assert.deepEqual([again!.attempt, again!.scheduled_at], [1, T0 + 5000]);
+    await timers.settle(again!, null, 'ok', T0 + 5001);
     assert.equal(await timers.get(at, 'a'), null);
   });
 
@@ -66,10 +66,10 @@ export function timerCases(fact: Fact): void {
     'there are at most so many timers of a resource',
     async ({ timer: timers }) => {
       const at = { namespace: 'shop', resource: 'reminders' };
-      for (const id of ['a', 'b', 'c']) await timers.set(at, sender, { ...timer, id }, t0);
-      await assert.rejects(timers.set(at, sender, { ...timer, id: 'd' }, t0), /There are 3 timers, and may be 3/);
+      for (const id of ['a', 'b', 'c']) await timers.set(at, sender, { ...timer, id }, T0);
+      await assert.rejects(timers.set(at, sender, { ...timer, id: 'd' }, T0), /There are 3 timers, and may be 3/);
       await timers.delete(at, 'a');
-      await timers.set(at, sender, { ...timer, id: 'd' }, t0);
+      await timers.set(at, sender, { ...timer, id: 'd' }, T0);
     },
     { timersMax: 3 },
   );

@@ -15,7 +15,7 @@ import { until } from '#test/setup/until.ts';
 
 const sender = { project: 'shop', branch: 'main', binding: 'MAIL' };
 const mail = { namespace: 'shop', resource: 'mail' };
-const minute = 60_000;
+const MINUTE = 60_000;
 
 /** Registers the suite's tests. */
 export function outboxContract(
@@ -172,7 +172,7 @@ export function outboxContract(
     await commit(outbox, 'a');
     await outbox.sweep(true);
     assert.deepEqual(await indexed(), [place.resource]);
-    const later = outboxOf({ now: () => Date.now() + 6 * minute });
+    const later = outboxOf({ now: () => Date.now() + 6 * MINUTE });
     await later.sweep(true);
     assert.deepEqual(await indexed(), []);
   });

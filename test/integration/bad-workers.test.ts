@@ -163,7 +163,7 @@ test('a rejection nobody handles is logged, one that is handled late is not', as
   assert.equal(handler.logs.filter(({ text }) => text.includes('somebody cares')).length, 0);
 });
 
-test('a response stream that fails cuts the connection, so that nobody takes it for complete', async () => {
+test('a response stream that fails cuts the connection, so that it does not look complete', async () => {
   await assert.rejects(handler.fetch('bad', '/stream-throws'), { code: 'ECONNRESET' });
   await assert.rejects(handler.fetch('bad', '/stream-string'), { code: 'ECONNRESET' });
   await good();

@@ -12,14 +12,14 @@ import { noStores } from '#runtime/engine/bindings/bindings.ts';
 import { openFilesDisk } from '#runtime/stores/files-disk.ts';
 import { startHandler, type TestHandler } from '#test/setup/handler.ts';
 
-const megabyte = 1024 * 1024;
+const MEGABYTE = 1024 * 1024;
 const megabytes = Number(process.env['LARGE_FILE_MB'] ?? 192);
-const partMegabytes = 32;
+const PART_MEGABYTES = 32;
 /**
  * What the process may grow by, whatever the size of the file: buffers on their way, and garbage that is not collected
  * yet.
  */
-const growthMegabytesMax = 128;
+const GROWTH_MEGABYTES_MAX = 128;
 
 const worker = `
 export default {
@@ -43,7 +43,7 @@ let fs: ReturnType<typeof openFilesDisk>;
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'platform-large-'));
   fs = openFilesDisk(folder);
-  const limits = { bodyBytesMax: 2 * 1024 * megabyte };
+  const limits = { bodyBytesMax: 2 * 1024 * MEGABYTE };
   handler = await startHandler({ app: { files: worker, yaml: 'fs:\n  FILES: large\n' } }, limits, {
     stores: { ...noStores, files: fs },
   });
@@ -56,13 +56,13 @@ after(async () => {
 
 /** The megabyte at a place of the file: no two are alike. */
 function chunk(at: number): Buffer {
-  const bytes = Buffer.alloc(megabyte, 'platform');
+  const bytes = Buffer.alloc(MEGABYTE, 'platform');
   bytes.writeUInt32BE(at);
   return bytes;
 }
 
 async function send(method: string, path: string, from: number, count: number): Promise<IncomingMessage> {
-  const headers = { host: 'app.localhost', 'content-length': count * megabyte };
+  const headers = { host: 'app.localhost', 'content-length': count * MEGABYTE };
   // A connection of its own: one that was kept may end while a gigabyte is hashed here.
   const outgoing = request({ host: '127.0.0.1', port: handler.port, method, path, headers, agent: false });
   const answered = once(outgoing, 'response') as Promise<[IncomingMessage]>;
@@ -97,28 +97,28 @@ async function growth(work: () => Promise<void>): Promise<number> {
   const watch = setInterval(() => (most = Math.max(most, process.memoryUsage.rss())), 20);
   await work();
   clearInterval(watch);
-  return Math.round((most - before) / megabyte);
+  return Math.round((most - before) / MEGABYTE);
 }
 
 test('a large file goes through a worker in parts, and back, in little memory', async (t) => {
   // Buffers of the first bytes are there to stay.
   const warm = await textOf(await send('POST', '/begin', 0, 0));
-  await textOf(await send('PUT', `/part?id=${warm}&n=1`, 0, partMegabytes));
+  await textOf(await send('PUT', `/part?id=${warm}&n=1`, 0, PART_MEGABYTES));
   const grown = await growth(async () => {
     const id = await textOf(await send('POST', '/begin', 0, 0));
     const parts: unknown[] = [];
-    for (let from = 0, n = 1; from < megabytes; from += partMegabytes, n++)
+    for (let from = 0, n = 1; from < megabytes; from += PART_MEGABYTES, n++)
       parts.push(
         JSON.parse(
-          await textOf(await send('PUT', `/part?id=${id}&n=${n}`, from, Math.min(partMegabytes, megabytes - from))),
+          await textOf(await send('PUT', `/part?id=${id}&n=${n}`, from, Math.min(PART_MEGABYTES, megabytes - from))),
         ),
       );
     const completed = await handler.fetch('app', `/complete?id=${id}`, { method: 'POST', body: JSON.stringify(parts) });
-    assert.equal(completed.text, String(megabytes * megabyte));
+    assert.equal(completed.text, String(megabytes * MEGABYTE));
     assert.equal(await hashOf('/file?key=large'), expectedHash());
   });
   t.diagnostic(`${megabytes} MB up and down: the process grew by ${grown} MB at most`);
-  assert.ok(grown < growthMegabytesMax, `${grown} MB`);
+  assert.ok(grown < GROWTH_MEGABYTES_MAX, `${grown} MB`);
 });
 
 test('a large file goes past the worker by signed addresses, in little memory', async (t) => {
@@ -126,9 +126,9 @@ test('a large file goes past the worker by signed addresses, in little memory', 
     new URL(await textOf(await send('GET', `/address?method=${method}`, 0, 0))).pathname;
   const grown = await growth(async () => {
     const stored = await textOf(await send('PUT', await address('PUT'), 0, megabytes));
-    assert.equal((JSON.parse(stored) as { size: number }).size, megabytes * megabyte);
+    assert.equal((JSON.parse(stored) as { size: number }).size, megabytes * MEGABYTE);
     assert.equal(await hashOf(await address('GET')), expectedHash());
   });
   t.diagnostic(`${megabytes} MB up and down: the process grew by ${grown} MB at most`);
-  assert.ok(grown < growthMegabytesMax, `${grown} MB`);
+  assert.ok(grown < GROWTH_MEGABYTES_MAX, `${grown} MB`);
 });

@@ -90,10 +90,10 @@ export default {
   },
 };`;
 
-const lanes = 8;
+const LANES = 8;
 /** Acknowledgements between two kills. */
-const acknowledgedBetween = 50;
-const page = 40;
+const ACKNOWLEDGED_BETWEEN = 50;
+const PAGE = 40;
 
 type Row = { readonly kind: string; readonly id: string; readonly n: number };
 
@@ -145,7 +145,7 @@ export async function runDurability(rounds: number, tell: (line: string) => void
   }
 
   const progress = (): Promise<void> =>
-    new Promise((resolve) => (waiting = { at: total + acknowledgedBetween, resolve }));
+    new Promise((resolve) => (waiting = { at: total + ACKNOWLEDGED_BETWEEN, resolve }));
 
   async function kill(what: 'engine' | 'Postgres' | 'broker' | 'database service'): Promise<void> {
     process.kill(await until(async () => victim(what, await platform.state())), 'SIGKILL');
@@ -154,8 +154,8 @@ export async function runDurability(rounds: number, tell: (line: string) => void
 
   async function all<T>(ids: readonly string[], path: string): Promise<(T | null)[]> {
     const found: (T | null)[] = [];
-    for (let at = 0; at < ids.length; at += page)
-      found.push(...((await insist(`${path}?ids=${ids.slice(at, at + page).join(',')}`)) as (T | null)[]));
+    for (let at = 0; at < ids.length; at += PAGE)
+      found.push(...((await insist(`${path}?ids=${ids.slice(at, at + PAGE).join(',')}`)) as (T | null)[]));
     return found;
   }
 
@@ -180,7 +180,7 @@ export async function runDurability(rounds: number, tell: (line: string) => void
   try {
     await platform.deploy('shop', worker, yaml);
     await insist('/prepare');
-    const loading = Array.from({ length: lanes }, load);
+    const loading = Array.from({ length: LANES }, load);
     for (let round = 1; round <= rounds; round++) {
       await progress();
       await kill('engine');

@@ -1,7 +1,7 @@
 // Waits for what nobody tells of: looks again and again, with pauses in which the machine works on what is waited for.
 import { setTimeout as pause } from 'node:timers/promises';
 
-const pauseMs = 5;
+const PAUSE_MS = 5;
 
 /** Resolves with what a look finds, once that is neither null, undefined nor false. */
 export async function until<Found>(
@@ -11,6 +11,6 @@ export async function until<Found>(
     const found = await look();
     if (found !== null && found !== undefined && found !== false)
       return found as Exclude<Found, null | undefined | false>;
-    await pause(pauseMs);
+    await pause(PAUSE_MS);
   }
 }

@@ -57,7 +57,7 @@ export interface Walk {
   end(): Promise<void>;
 }
 
-const lineMsMax = 150_000;
+const LINE_MS_MAX = 150_000;
 
 export async function startWalk({ uid, node, installed, environment }: WalkOptions): Promise<Walk> {
   const base = mkdtempSync(path.join(tmpdir(), 'walk-'));
@@ -125,7 +125,7 @@ export async function startWalk({ uid, node, installed, environment }: WalkOptio
       let output = '';
       for (const stream of [child.stdout!, child.stderr!])
         stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
-      const late = setTimeout(() => child.kill('SIGKILL'), lineMsMax);
+      const late = setTimeout(() => child.kill('SIGKILL'), LINE_MS_MAX);
       const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
       clearTimeout(late);
       going.delete(child);
@@ -147,7 +147,7 @@ export async function startWalk({ uid, node, installed, environment }: WalkOptio
           if (found !== null) read += found.index + found[0].length;
           else if (code !== null) throw new Error(`${line} ended with ${code}:\n${output}`);
           return found;
-        }, lineMsMax);
+        }, LINE_MS_MAX);
       await printed(pattern);
       return {
         get output() {

@@ -6,7 +6,7 @@ import { lineAt, type Finding } from './findings.ts';
 const bannedWords = ['manager', 'helper', 'helpers', 'util', 'utils', 'common', 'misc', 'data', 'info'];
 /** Names of web standards that hold a banned word. */
 const standardNames = ['form-data'];
-const linesMax = 1000;
+const LINES_MAX = 1000;
 /** The modules that may lie in the folder of a process itself, rather than in a folder of it. */
 const rootModules: Readonly<Record<string, readonly string[]>> = {
   runtime: [],
@@ -83,8 +83,17 @@ function moduleFindings(file: string, text: string): Finding[] {
   if (!file.endsWith('.test.ts') && !/^\s*(?:\/\/|\/\*)/.test(body))
     findings.push({ file, line: 1, message: 'does not open with a comment that says what it is' });
   const lines = text.split('\n').length;
-  if (lines > linesMax)
-    findings.push({ file, line: 0, message: `has ${lines} lines (${linesMax} allowed): split it by concept` });
+  if (lines > LINES_MAX)
+    findings.push({ file, line: 0, message: `has ${lines} lines (${LINES_MAX} allowed): split it by concept` });
+  if (!file.startsWith('packages/') && !file.endsWith('.js'))
+    findings.push(
+      ...patternFindings(
+        file,
+        text,
+        /^(?:export )?const [a-z]\w* = -?\d[\d_.]*;$/gm,
+        'writes a fixed number in lower case',
+      ),
+    );
   findings.push(
     ...patternFindings(file, text, /^(?=.{121}) *(?:\/\/|\/?\*).*$/gm, 'has a comment beyond column 120'),
     ...patternFindings(

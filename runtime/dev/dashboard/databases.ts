@@ -7,7 +7,7 @@ import type { DatabasePlace } from '../../engine/bindings/database.ts';
 import { countOf, deploymentOf, notFound, opened, placeOf, type Asked, type Route } from './api.ts';
 
 /** Rows that an answer has at most: a page is for looking. */
-const rowsMax = 1000;
+const ROWS_MAX = 1000;
 
 interface Answer {
   readonly columns: readonly string[];
@@ -43,7 +43,7 @@ async function ask<Result>(
 }
 
 async function run(asked: Asked, place: DatabasePlace, sql: string, values: readonly unknown[] = []): Promise<Answer> {
-  const { c, r, m } = await ask<WireResult>(asked, place, databaseOps.query, [sql, values, rowsMax + 1]);
+  const { c, r, m } = await ask<WireResult>(asked, place, databaseOps.query, [sql, values, ROWS_MAX + 1]);
   const [durationMs, rowsRead, rowsWritten, changes] = m;
   return { columns: c, rows: r, meta: { durationMs, rowsRead, rowsWritten, changes } };
 }
@@ -59,7 +59,7 @@ async function query(asked: Asked, place: DatabasePlace): Promise<unknown> {
     return { count: n, durationMs: d };
   }
   const answer = await run(asked, place, sql, params);
-  return { ...answer, rows: answer.rows.slice(0, rowsMax), truncated: answer.rows.length > rowsMax };
+  return { ...answer, rows: answer.rows.slice(0, ROWS_MAX), truncated: answer.rows.length > ROWS_MAX };
 }
 
 const listed = `SELECT name, type, sql FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite@_%' ESCAPE '@'`;
@@ -72,7 +72,7 @@ async function tables(asked: Asked, place: DatabasePlace): Promise<unknown> {
 /** A page of a table's rows, with how many there are. */
 async function rows(asked: Asked, place: DatabasePlace): Promise<unknown> {
   const name = toName(asked.params['t'], 'The name of the table', 256);
-  const limit = countOf(asked.query, 'limit', { least: 1, most: rowsMax, otherwise: 100 });
+  const limit = countOf(asked.query, 'limit', { least: 1, most: ROWS_MAX, otherwise: 100 });
   const offset = countOf(asked.query, 'offset', { least: 0, most: Number.MAX_SAFE_INTEGER, otherwise: 0 });
   const [found] = (await run(asked, place, `${listed} AND name = ?1`, [name])).rows;
   if (found === undefined) throw notFound(`The database has no table ${name.slice(0, 100)}`);

@@ -4,8 +4,8 @@ import { answered, countOf, deploymentOf, notFound, type Asked, type DashboardPa
 import type { Noted } from './activity.ts';
 
 /** Bytes that a listener has not taken: above it, it is cut off and comes again. */
-const behindBytesMax = 4 * 1024 * 1024;
-const pingMs = 15_000;
+const BEHIND_BYTES_MAX = 4 * 1024 * 1024;
+const PING_MS = 15_000;
 
 function project({ parts }: Asked): object {
   return { name: nameOf(parts), url: parts.url() };
@@ -53,12 +53,12 @@ function stream(asked: Asked): typeof answered {
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' });
   response.flushHeaders();
   const send = (noted: Noted): void => {
-    if (response.writableLength > behindBytesMax) response.destroy();
+    if (response.writableLength > BEHIND_BYTES_MAX) response.destroy();
     else response.write(`id: ${noted.seq}\ndata: ${JSON.stringify(noted)}\n\n`);
   };
   for (const noted of parts.activity.since(after)) send(noted);
   const silence = parts.activity.listen(send);
-  const ping = setInterval(() => response.write(':\n\n'), pingMs).unref();
+  const ping = setInterval(() => response.write(':\n\n'), PING_MS).unref();
   response.on('close', () => {
     silence();
     clearInterval(ping);

@@ -8,7 +8,7 @@ export interface RpcAnswer {
   readonly body: string;
 }
 
-const chunkBytes = 64 * 1024;
+const CHUNK_BYTES = 64 * 1024;
 
 /** An exchange with a JSON body; `onAnswer` hears of its end once. */
 export function createRpcExchange(host: string, json: string, onAnswer: (answer: RpcAnswer) => void): Exchange {
@@ -34,7 +34,7 @@ export function createRpcExchange(host: string, json: string, onAnswer: (answer:
     while (sink !== null) {
       // A copy: the sink keeps what it gets, and others must not share its memory.
       const chunk = new Uint8Array(
-        body.subarray(at, at + (body.byteLength <= chunkBytes ? body.byteLength : chunkBytes)),
+        body.subarray(at, at + (body.byteLength <= CHUNK_BYTES ? body.byteLength : CHUNK_BYTES)),
       );
       at += chunk.byteLength;
       const goOn = sink.chunk(chunk);

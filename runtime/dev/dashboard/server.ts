@@ -27,7 +27,7 @@ const routes: readonly Route[] = [
   ...rpcRoutes,
 ];
 const split = routes.map(([method, path, answer]) => ({ method, segments: path.split('/'), answer }));
-const connectionsMax = 200;
+const CONNECTIONS_MAX = 200;
 
 /** Opens the port; rejects with the system's error when it cannot be had. */
 export async function openDashboard(
@@ -75,7 +75,7 @@ export async function openDashboard(
     response.on('error', () => {});
     serve(request, response).catch((error: unknown) => fail(error, response, parts));
   });
-  server.maxConnections = connectionsMax;
+  server.maxConnections = CONNECTIONS_MAX;
   server.listen(address.port, address.host);
   await once(server, 'listening');
   return {

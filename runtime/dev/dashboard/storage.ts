@@ -14,7 +14,7 @@ import {
   type Route,
 } from './api.ts';
 
-const pageMax = 1000;
+const PAGE_MAX = 1000;
 
 const textOf = (query: URLSearchParams, name: string): string | undefined => query.get(name) ?? undefined;
 
@@ -35,7 +35,7 @@ const stateRoutes: readonly Route[] = [
     'GET',
     '/api/state/:b/entries',
     (asked) => {
-      const limit = countOf(asked.query, 'limit', { least: 1, most: pageMax, otherwise: 100 });
+      const limit = countOf(asked.query, 'limit', { least: 1, most: PAGE_MAX, otherwise: 100 });
       return callBinding(asked, 'state.list', {
         prefix: textOf(asked.query, 'prefix'),
         cursor: textOf(asked.query, 'cursor'),
@@ -94,7 +94,7 @@ const cacheRoutes: readonly Route[] = [
     '/api/cache/:b/entries',
     (asked) => {
       const { namespace, resource } = placeOf(asked, 'cache');
-      const limit = countOf(asked.query, 'limit', { least: 1, most: pageMax, otherwise: 100 });
+      const limit = countOf(asked.query, 'limit', { least: 1, most: PAGE_MAX, otherwise: 100 });
       // As bindings/cache-values.ts names them.
       const entries = asked.parts.cache.list(namespace, `value [${JSON.stringify(resource)},`, limit);
       return {
@@ -142,7 +142,7 @@ const fileRoutes: readonly Route[] = [
         prefix: textOf(asked.query, 'prefix'),
         cursor: textOf(asked.query, 'cursor'),
         delimiter: asked.query.get('delimiter') ?? '/',
-        limit: countOf(asked.query, 'limit', { least: 1, most: pageMax, otherwise: 200 }),
+        limit: countOf(asked.query, 'limit', { least: 1, most: PAGE_MAX, otherwise: 200 }),
       }),
   ],
   [
@@ -194,7 +194,7 @@ const userRoutes: readonly Route[] = [
     'GET',
     '/api/auth/users',
     (asked) => {
-      const limit = countOf(asked.query, 'limit', { least: 1, most: pageMax, otherwise: 100 });
+      const limit = countOf(asked.query, 'limit', { least: 1, most: PAGE_MAX, otherwise: 100 });
       return callAuth(asked, 'listUsers', {
         limit,
         cursor: textOf(asked.query, 'cursor'),

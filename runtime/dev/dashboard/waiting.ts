@@ -5,8 +5,8 @@ import type { RunHistory, StoredRun } from '../../engine/bindings/workflow.ts';
 import type { QueuePlace } from '../../engine/bindings/queue.ts';
 import { callBinding, countOf, deploymentOf, notFound, placeOf, type Asked, type Route } from './api.ts';
 
-const pageMax = 200;
-const timersCounted = 1000;
+const PAGE_MAX = 200;
+const TIMERS_COUNTED = 1000;
 
 /** The queue `:b`, or with `?dead=true` the one that its dead letters go to. */
 function queueOf(asked: Asked): QueuePlace {
@@ -28,7 +28,7 @@ const queueRoutes: readonly Route[] = [
     'GET',
     '/api/queue/:b/messages',
     async (asked) => {
-      const limit = countOf(asked.query, 'limit', { least: 1, most: pageMax, otherwise: 50 });
+      const limit = countOf(asked.query, 'limit', { least: 1, most: PAGE_MAX, otherwise: 50 });
       const after = countOf(asked.query, 'after', { least: 0, most: Number.MAX_SAFE_INTEGER, otherwise: 0 });
       const { messages, next } = await asked.parts.events.queue.list(queueOf(asked), { limit, after });
       return { messages: messages.map(({ payload, ...rest }) => ({ ...rest, payload: fromJson(payload) })), next };
@@ -67,7 +67,7 @@ function ended(asked: Asked, kind: string, name: string): unknown[] {
   const found = asked.parts.activity
     .since(0)
     .filter((noted) => noted.type === 'event' && noted.kind === kind && noted.name === name);
-  return found.toReversed().slice(0, pageMax);
+  return found.toReversed().slice(0, PAGE_MAX);
 }
 
 const timerRoutes: readonly Route[] = [
@@ -78,7 +78,7 @@ const timerRoutes: readonly Route[] = [
       callBinding(asked, 'timer.list', {
         prefix: asked.query.get('prefix') ?? undefined,
         cursor: asked.query.get('cursor') ?? undefined,
-        limit: countOf(asked.query, 'limit', { least: 1, most: pageMax, otherwise: 100 }),
+        limit: countOf(asked.query, 'limit', { least: 1, most: PAGE_MAX, otherwise: 100 }),
       }),
   ],
   [
@@ -118,8 +118,8 @@ const timerRoutes: readonly Route[] = [
       let count = 0;
       let more = true;
       // A page ends early where payloads are large.
-      for (let after = ''; more && count < timersCounted;) {
-        const page = await asked.parts.events.timer.list(place, { prefix: '', after, limit: timersCounted - count });
+      for (let after = ''; more && count < TIMERS_COUNTED;) {
+        const page = await asked.parts.events.timer.list(place, { prefix: '', after, limit: TIMERS_COUNTED - count });
         count += page.timers.length;
         ({ more } = page);
         after = page.timers.at(-1)?.id ?? '';
@@ -205,7 +205,7 @@ const workflowRoutes: readonly Route[] = [
     async (asked) => {
       const status = asked.query.get('status') ?? undefined;
       const cursor = asked.query.get('cursor') ?? undefined;
-      const limit = countOf(asked.query, 'limit', { least: 1, most: pageMax, otherwise: 50 });
+      const limit = countOf(asked.query, 'limit', { least: 1, most: PAGE_MAX, otherwise: 50 });
       return callBinding(asked, 'workflow.list', { status, cursor, limit });
     },
   ],

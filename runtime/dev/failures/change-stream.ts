@@ -17,7 +17,7 @@ export interface ChangeStream {
 }
 
 /** A browser opens one a page; the oldest has to ask again. */
-const listenersMax = 64;
+const LISTENERS_MAX = 64;
 
 export function createChangeStream(): ChangeStream {
   const run = randomBytes(6).toString('hex');
@@ -46,7 +46,7 @@ export function createChangeStream(): ChangeStream {
       exchange.write(`retry: 500\ndata: ${version()}\n\n`);
       listeners.add(exchange);
       const [oldest] = listeners;
-      if (listeners.size <= listenersMax || oldest === undefined) return;
+      if (listeners.size <= LISTENERS_MAX || oldest === undefined) return;
       listeners.delete(oldest);
       oldest.end();
     },

@@ -46,11 +46,11 @@ interface LocalEventsOptions {
 }
 
 /** Another process's word is not heard here: its messages are found by looking. */
-const pollMs = 250;
-const drainMs = 2000;
+const POLL_MS = 250;
+const DRAIN_MS = 2000;
 
 export function openLocalEvents(options: LocalEventsOptions): LocalEvents {
-  const limits = { ...limitsFrom(options.environment).delivery, pollMs };
+  const limits = { ...limitsFrom(options.environment).delivery, pollMs: POLL_MS };
   mkdirSync(options.folder, { recursive: true, mode: 0o700 });
   const stores = openEventsSqlite({ file: join(options.folder, 'events.sqlite'), limits });
   const { namespace, project, branch } = options;
@@ -108,7 +108,7 @@ export function openLocalEvents(options: LocalEventsOptions): LocalEvents {
       await (broker ??= start());
     },
     async stop() {
-      await (await broker)?.close(drainMs);
+      await (await broker)?.close(DRAIN_MS);
       broker = null;
     },
     close: () => stores.close(),

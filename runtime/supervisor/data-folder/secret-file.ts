@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-const secretBytes = 32;
+const SECRET_BYTES = 32;
 
 /** The 32 bytes in a file; made with its folder where they are not there, and made anew where the file is cut short. */
 export function secretIn(file: string): Buffer {
@@ -13,7 +13,7 @@ export function secretIn(file: string): Buffer {
   mkdirSync(dirname(file), { recursive: true });
   // Whole or not at all: of an empty file, anybody could reckon the secret.
   const unfinished = `${file}.${randomBytes(4).toString('hex')}.unfinished`;
-  writeFileSync(unfinished, randomBytes(secretBytes), { flag: 'wx', mode: 0o600, flush: true });
+  writeFileSync(unfinished, randomBytes(SECRET_BYTES), { flag: 'wx', mode: 0o600, flush: true });
   try {
     // Another process on the same folder may have made it at the same moment: then it is that one.
     linkSync(unfinished, file);
@@ -29,7 +29,7 @@ export function secretIn(file: string): Buffer {
 function read(file: string): Buffer | null {
   try {
     const kept = readFileSync(file);
-    return kept.byteLength === secretBytes ? kept : null;
+    return kept.byteLength === SECRET_BYTES ? kept : null;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     return null;

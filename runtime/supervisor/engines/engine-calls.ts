@@ -26,11 +26,11 @@ interface EngineCall {
  * nobody alive.
  */
 export function createEngineConnections(): Agent {
-  return new http.Agent({ keepAlive: true, maxFreeSockets: keptMax });
+  return new http.Agent({ keepAlive: true, maxFreeSockets: KEPT_MAX });
 }
 
 /** Idle connections to one engine. */
-const keptMax = 64;
+const KEPT_MAX = 64;
 
 /** Its answer. */
 export interface EngineAnswer {
@@ -114,7 +114,7 @@ export function askEngine(call: EngineCall): Promise<EngineAnswer> {
 
 /** The JSON that an engine answers a GET with. @throws {EngineCallError} also when it is none. */
 export async function readFromEngine(socketPath: string, path: string): Promise<unknown> {
-  const { status, body } = await askEngine({ socketPath, path, timeoutMs: readMsMax, bytesMax: readBytesMax });
+  const { status, body } = await askEngine({ socketPath, path, timeoutMs: READ_MS_MAX, bytesMax: READ_BYTES_MAX });
   if (status !== 200) throw new EngineCallError('lost', `status ${status}`);
   try {
     return JSON.parse(body.toString('utf8')) as unknown;
@@ -124,5 +124,5 @@ export async function readFromEngine(socketPath: string, path: string): Promise<
 }
 
 /** An engine that does not answer by then is shown as such. */
-const readMsMax = 1000;
-const readBytesMax = 32 * 1024 * 1024;
+const READ_MS_MAX = 1000;
+const READ_BYTES_MAX = 32 * 1024 * 1024;

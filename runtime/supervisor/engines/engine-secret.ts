@@ -5,13 +5,13 @@ import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
 import { secretIn } from '../data-folder/secret-file.ts';
 
-const charsMin = 16;
+const CHARS_MIN = 16;
 
 /** @throws {Error} for an AUTH_SECRET that is too short. */
 export function engineSecret(environment: Readonly<Record<string, string | undefined>>, folder: string): string {
   const given = environment['AUTH_SECRET']?.trim() ?? '';
-  if (given !== '' && given.length < charsMin)
-    throw new Error(`AUTH_SECRET must have at least ${charsMin} characters: make one with \`openssl rand -hex 32\``);
+  if (given !== '' && given.length < CHARS_MIN)
+    throw new Error(`AUTH_SECRET must have at least ${CHARS_MIN} characters: make one with \`openssl rand -hex 32\``);
   return createHmac('sha256', given === '' ? secretIn(join(folder, 'secret')) : given)
     .update('engine')
     .digest('hex');

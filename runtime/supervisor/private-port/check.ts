@@ -7,8 +7,8 @@ import { readJsonBody } from './json-body.ts';
 import type { SupervisorState } from './state.ts';
 
 /** A worker's top level may wait for seconds, and its isolate for a place. */
-const checkMsMax = 60_000;
-const answerBytesMax = 1024 * 1024;
+const CHECK_MS_MAX = 60_000;
+const ANSWER_BYTES_MAX = 1024 * 1024;
 
 /**
  * What an engine answered, or `{routed}` over all of them. @throws {PlatformError} `bad_request`, `no_engine`,
@@ -28,8 +28,8 @@ export async function check(
         socketPath,
         path: '/_platform/check',
         body,
-        timeoutMs: checkMsMax,
-        bytesMax: answerBytesMax,
+        timeoutMs: CHECK_MS_MAX,
+        bytesMax: ANSWER_BYTES_MAX,
       });
     } catch (error) {
       throw new PlatformError('engine_lost', {}, { cause: error });

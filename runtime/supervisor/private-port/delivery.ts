@@ -37,9 +37,9 @@ interface DeliveryAnswer {
 }
 
 /** What an isolate may need to start, and an answer to travel, beside the wall time of the event. */
-const marginMs = 60_000;
+const MARGIN_MS = 60_000;
 /** What workers' handlers answer is small, but a workflow's output may be not. */
-const answerBytesMax = 64 * 1024 * 1024;
+const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 
 /** A function that takes deliveries; it never rejects: what went wrong is the answer. */
 export function createDelivery(
@@ -77,7 +77,7 @@ async function send(
   signal: AbortSignal,
   connections: Agent,
 ): Promise<EngineAnswer> {
-  const timeoutMs = parts.eventWallMs + marginMs;
+  const timeoutMs = parts.eventWallMs + MARGIN_MS;
   for (const { socketPath } of candidates(envelope, parts)) {
     try {
       return await askEngine({
@@ -90,7 +90,7 @@ async function send(
           [EVENT_HEADERS.kind]: envelope.kind,
         },
         timeoutMs,
-        bytesMax: answerBytesMax,
+        bytesMax: ANSWER_BYTES_MAX,
         signal,
         connections,
       });

@@ -6,7 +6,7 @@ import { readFromEngine } from '../engines/engine-calls.ts';
 import type { SupervisorState } from './state.ts';
 
 /** What a dead engine counted after its last report is lost: at most this long. */
-const intervalMs = 5000;
+const INTERVAL_MS = 5000;
 
 /** Collects until `close`. */
 export class MetricsCollector {
@@ -21,7 +21,7 @@ export class MetricsCollector {
   constructor(options: { readonly deploymentsMax: number; readonly state: () => SupervisorState }) {
     this.#state = options.state;
     this.#totals = new MetricsTotals(options);
-    this.#timer = setInterval(() => void this.#collect(), intervalMs).unref();
+    this.#timer = setInterval(() => void this.#collect(), INTERVAL_MS).unref();
   }
 
   /** Totals of all engines, and what the supervisor knows itself. */

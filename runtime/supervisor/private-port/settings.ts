@@ -11,8 +11,8 @@ export interface PrivatePortSettings {
   readonly token: string | null;
 }
 
-const defaultPort = 8081;
-const tokenCharsMin = 16;
+const DEFAULT_PORT = 8081;
+const TOKEN_CHARS_MIN = 16;
 
 const inside = new BlockList();
 for (const [network, bits] of [
@@ -40,18 +40,18 @@ export function privatePortSettings(
   const given = get('HANDLER_PRIVATE_PORT');
   if (given.toLowerCase() === 'off') return null;
   const what = '"off" or a port';
-  const port = given === '' ? defaultPort : parseInteger('HANDLER_PRIVATE_PORT', given, { most: 65_535, what });
+  const port = given === '' ? DEFAULT_PORT : parseInteger('HANDLER_PRIVATE_PORT', given, { most: 65_535, what });
   const host = get('HOST') || '127.0.0.1';
   const token = get('PRIVATE_PORT_TOKEN');
   if (token === '' && !isInside(host)) {
     throw new Error(
-      `HOST is ${host}, which others may reach, and PRIVATE_PORT_TOKEN is not set: set a token of at least ${tokenCharsMin} characters ` +
+      `HOST is ${host}, which others may reach, and PRIVATE_PORT_TOKEN is not set: set a token of at least ${TOKEN_CHARS_MIN} characters ` +
         '(`openssl rand -hex 32`), bind HOST to 127.0.0.1 or a private address, or switch the port off with HANDLER_PRIVATE_PORT=off',
     );
   }
   // The value itself stays out of the message.
-  if (token !== '' && (token.length < tokenCharsMin || !/^[\x21-\x7e]+$/.test(token)))
-    throw new Error(`PRIVATE_PORT_TOKEN must have at least ${tokenCharsMin} visible ASCII characters`);
+  if (token !== '' && (token.length < TOKEN_CHARS_MIN || !/^[\x21-\x7e]+$/.test(token)))
+    throw new Error(`PRIVATE_PORT_TOKEN must have at least ${TOKEN_CHARS_MIN} visible ASCII characters`);
   return { port, host, token: token === '' ? null : token };
 }
 

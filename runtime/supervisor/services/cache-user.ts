@@ -6,7 +6,7 @@ import { createClient } from 'redis';
 
 const user = 'platform_engine';
 const rights = ['~cache:*', '+get', '+set', '+del', '+ping', '+hello', '+auth', '+select'];
-const connectMs = 5000;
+const CONNECT_MS = 5000;
 
 /**
  * Lets engines sign in at the cache, and returns their URL. Their password follows from the owner's.
@@ -18,7 +18,7 @@ export async function openCacheUser(url: string): Promise<string> {
   const parsed = URL.parse(url);
   if (parsed === null || !/^rediss?:$/.test(parsed.protocol))
     throw new Error('CACHE_URL must have the form redis://user:password@host:port');
-  const client = createClient({ url, socket: { connectTimeout: connectMs, reconnectStrategy: false } });
+  const client = createClient({ url, socket: { connectTimeout: CONNECT_MS, reconnectStrategy: false } });
   client.on('error', () => {});
   try {
     await client.connect();

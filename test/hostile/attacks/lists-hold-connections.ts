@@ -33,7 +33,7 @@ const neighbour = `export default { async fetch(request, { KV }) {
 } };`;
 const yaml = 'state: { KV: kept }\nqueue: { JOBS: jobs }\n';
 /** The neighbour's put, list and update together, at the 90th percentile. */
-const neighbourMsMax = 250;
+const NEIGHBOUR_MS_MAX = 250;
 
 export default {
   kind: 'tenancy',
@@ -56,7 +56,7 @@ export default {
         waited.push(performance.now() - began);
       }
       const slow = waited.toSorted((a, b) => a - b)[Math.floor(waited.length * 0.9)]!;
-      seen.push(`${await over}${slow > neighbourMsMax ? ` while the neighbour waited ${Math.round(slow)} ms` : ''}`);
+      seen.push(`${await over}${slow > NEIGHBOUR_MS_MAX ? ` while the neighbour waited ${Math.round(slow)} ms` : ''}`);
     }
     return seen.join(', ');
   },

@@ -25,11 +25,17 @@ test('a file name holds no drawer words and is kebab-case', () => {
 });
 
 test('comments end at column 120, and a doc comment has lines of its own', () => {
-  assert.deepEqual(found({ 'core/a.ts': `// ${'x'.repeat(118)}\n/** A limit. */ export const limit = 1;\n` }), [
+  assert.deepEqual(found({ 'core/a.ts': `// ${'x'.repeat(118)}\n/** A limit. */ export const LIMIT = 1;\n` }), [
     `core/a.ts:1 has a comment beyond column 120: // ${'x'.repeat(118)}`,
-    'core/a.ts:2 has a doc comment and code on one line: /** A limit. */ export const limit = 1;',
+    'core/a.ts:2 has a doc comment and code on one line: /** A limit. */ export const LIMIT = 1;',
   ]);
-  assert.deepEqual(found({ 'core/a.ts': `// ${'x'.repeat(117)}\n/** A limit. */\nexport const limit = 1;\n` }), []);
+  assert.deepEqual(found({ 'core/a.ts': `// ${'x'.repeat(117)}\n/** A limit. */\nexport const LIMIT = 1;\n` }), []);
+});
+
+test('a fixed number of a module is in upper case', () => {
+  assert.deepEqual(found({ 'core/a.ts': '// x\nconst sizeMax = 10;\nconst SIZE = 1;\nconst half = SIZE / 2;\n' }), [
+    'core/a.ts:2 writes a fixed number in lower case: const sizeMax = 10;',
+  ]);
 });
 
 test('the folder of a process holds its entry and folders', () => {

@@ -5,15 +5,15 @@ import { DOMException } from './dom-exception.ts';
 import { reportException } from './report-error.ts';
 import { defineConstants, finishInterface, requireArguments, toDictionary, toDomString } from './webidl.ts';
 
-const stopImmediate = 1;
-const stop = 2;
-const canceled = 4;
-const passive = 8;
-const dispatching = 16;
-const bubbling = 32;
-const cancelable = 64;
-const composed = 128;
-const trusted = 256;
+const STOP_IMMEDIATE = 1;
+const STOP = 2;
+const CANCELED = 4;
+const PASSIVE = 8;
+const DISPATCHING = 16;
+const BUBBLING = 32;
+const CANCELABLE = 64;
+const COMPOSED = 128;
+const TRUSTED = 256;
 
 let beginDispatch: (event: Event, target: EventTarget, isTrusted: boolean) => void;
 let endDispatch: (event: Event) => boolean;
@@ -64,9 +64,9 @@ export class Event {
     let flags = 0;
     if (init !== undefined && init !== null) {
       const options = toDictionary(init, 'Event options');
-      if (options['bubbles']) flags |= bubbling;
-      if (options['cancelable']) flags |= cancelable;
-      if (options['composed']) flags |= composed;
+      if (options['bubbles']) flags |= BUBBLING;
+      if (options['cancelable']) flags |= CANCELABLE;
+      if (options['composed']) flags |= COMPOSED;
     }
     const from = new.target === Event ? pattern : new.target === derivedClass ? derivedPattern : null;
     const copy = from === null ? undefined : host.clone(from);
@@ -88,46 +88,46 @@ export class Event {
     return this.#target;
   }
   get currentTarget(): EventTarget | null {
-    return (this.#flags & dispatching) === 0 ? null : this.#target;
+    return (this.#flags & DISPATCHING) === 0 ? null : this.#target;
   }
   composedPath(): EventTarget[] {
-    return (this.#flags & dispatching) === 0 ? [] : [this.#target!];
+    return (this.#flags & DISPATCHING) === 0 ? [] : [this.#target!];
   }
   get eventPhase(): number {
-    return (this.#flags & dispatching) === 0 ? 0 : 2;
+    return (this.#flags & DISPATCHING) === 0 ? 0 : 2;
   }
   stopPropagation(): void {
-    this.#flags |= stop;
+    this.#flags |= STOP;
   }
   get cancelBubble(): boolean {
-    return (this.#flags & stop) !== 0;
+    return (this.#flags & STOP) !== 0;
   }
   set cancelBubble(value: unknown) {
-    if (value) this.#flags |= stop;
+    if (value) this.#flags |= STOP;
   }
   stopImmediatePropagation(): void {
-    this.#flags |= stop | stopImmediate;
+    this.#flags |= STOP | STOP_IMMEDIATE;
   }
   get bubbles(): boolean {
-    return (this.#flags & bubbling) !== 0;
+    return (this.#flags & BUBBLING) !== 0;
   }
   get cancelable(): boolean {
-    return (this.#flags & cancelable) !== 0;
+    return (this.#flags & CANCELABLE) !== 0;
   }
   get returnValue(): boolean {
-    return (this.#flags & canceled) === 0;
+    return (this.#flags & CANCELED) === 0;
   }
   set returnValue(value: unknown) {
     if (!value) this.preventDefault();
   }
   preventDefault(): void {
-    if ((this.#flags & (cancelable | passive)) === cancelable) this.#flags |= canceled;
+    if ((this.#flags & (CANCELABLE | PASSIVE)) === CANCELABLE) this.#flags |= CANCELED;
   }
   get defaultPrevented(): boolean {
-    return (this.#flags & canceled) !== 0;
+    return (this.#flags & CANCELED) !== 0;
   }
   get composed(): boolean {
-    return (this.#flags & composed) !== 0;
+    return (this.#flags & COMPOSED) !== 0;
   }
   /** Milliseconds since 1970: the guest has no finer clock that is free to read. */
   get timeStamp(): number {
@@ -136,32 +136,32 @@ export class Event {
   initEvent(type: string, bubbles = false, isCancelable = false): void {
     requireArguments(arguments.length, 1, 'initEvent');
     const name = toDomString(type);
-    if ((this.#flags & dispatching) !== 0) return;
-    this.#flags = (this.#flags & composed) | (bubbles ? bubbling : 0) | (isCancelable ? cancelable : 0);
+    if ((this.#flags & DISPATCHING) !== 0) return;
+    this.#flags = (this.#flags & COMPOSED) | (bubbles ? BUBBLING : 0) | (isCancelable ? CANCELABLE : 0);
     this.#target = null;
     this.#type = name;
   }
 
   static {
-    isTrustedEvent = (event) => (event.#flags & trusted) !== 0;
+    isTrustedEvent = (event) => (event.#flags & TRUSTED) !== 0;
     isDispatching = (event) => {
       if (typeof event !== 'object' || event === null || !(#type in event))
         throw new TypeError('dispatchEvent needs an Event');
-      return (event.#flags & dispatching) !== 0;
+      return (event.#flags & DISPATCHING) !== 0;
     };
     beginDispatch = (event, target, isTrusted) => {
-      event.#flags = (event.#flags & ~trusted) | dispatching | (isTrusted ? trusted : 0);
+      event.#flags = (event.#flags & ~TRUSTED) | DISPATCHING | (isTrusted ? TRUSTED : 0);
       event.#target = target;
     };
     endDispatch = (event) => {
-      event.#flags &= ~(dispatching | stop | stopImmediate);
-      return (event.#flags & canceled) === 0;
+      event.#flags &= ~(DISPATCHING | STOP | STOP_IMMEDIATE);
+      return (event.#flags & CANCELED) === 0;
     };
     setPassive = (event, on) => {
-      if (on) event.#flags |= passive;
-      else event.#flags &= ~passive;
+      if (on) event.#flags |= PASSIVE;
+      else event.#flags &= ~PASSIVE;
     };
-    stopped = (event) => (event.#flags & stopImmediate) !== 0;
+    stopped = (event) => (event.#flags & STOP_IMMEDIATE) !== 0;
     pattern = new Event('');
   }
 }

@@ -90,7 +90,7 @@ test('counts go on while the home stays where it is, and begin anew when it move
   assert.notEqual(placement.remoteOf(away, cold, first), first);
 });
 
-test('a deployment that is kept apart is refused while it waits, also at home', (t) => {
+test('a deployment that is quarantined is refused while it waits, also at home', (t) => {
   atTime(t, 10_000);
   const { placement, did } = setUp({ place: 0 });
   const apart = { deployment: away, strikes: 3, until: 12_500, link: null, returns: false };

@@ -39,10 +39,10 @@ test('three deaths by an unknown hand make those dangerous that ran at each of t
   );
 });
 
-test('a pardoned deployment is dangerous again after one more death', () => {
-  const pardoned = withRelease(exact(exact(exact(empty, 'a/d1'), 'a/d1'), 'a/d1'), 'a/d1');
-  assert.equal(isDangerous(pardoned, 'a/d1'), false);
-  assert.equal(isDangerous(exact(pardoned, 'a/d1'), 'a/d1'), true);
+test('a released deployment is dangerous again after one more death', () => {
+  const released = withRelease(exact(exact(exact(empty, 'a/d1'), 'a/d1'), 'a/d1'), 'a/d1');
+  assert.equal(isDangerous(released, 'a/d1'), false);
+  assert.equal(isDangerous(exact(released, 'a/d1'), 'a/d1'), true);
   assert.equal(withRelease(empty, 'a/d1'), empty);
 });
 

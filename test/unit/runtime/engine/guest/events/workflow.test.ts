@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import createWorkflowEvents from '#runtime/engine/guest/events/workflow.ts';
 
-/** One stretch of a run of three steps over a host that answers as told; resolves with its result and what was told. */
+/** One run of a run of three steps over a host that answers as told; resolves with its result and what was told. */
 async function attempt(
   answer: (name: string, args: { name?: string }) => unknown,
 ): Promise<{ told: string[]; result: Promise<unknown> }> {
