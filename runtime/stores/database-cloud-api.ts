@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { PlatformError } from '#core/errors.ts';
 import { parseInteger } from '#core/parse-integer.ts';
-import type { DatabasePlace } from '../engine/bindings/database.ts';
+import type { DatabasePlace } from '../engine/bindings/scope.ts';
 
 /** `DBCLOUD_*` (docs/database.md). */
 export interface DatabaseCloudSettings {

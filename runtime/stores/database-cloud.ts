@@ -17,7 +17,8 @@ import {
 } from '#core/database-outbox.ts';
 import { databaseOps, fromWire, outboxOps, SqlRefusal } from '#core/database-request.ts';
 import { PlatformError } from '#core/errors.ts';
-import type { DatabasePlace, DatabaseStore } from '../engine/bindings/database.ts';
+import type { DatabaseStore } from '../engine/bindings/database.ts';
+import type { DatabasePlace } from '../engine/bindings/scope.ts';
 import { limitedChange, refusesLimit, shapeOf, shapeSql } from '../databases/sqlite/limited-changes.ts';
 import { nextToken, oneStatement, splitStatements } from '../databases/sqlite/sql-text.ts';
 import { cloudName, createDatabaseCloudApi, type DatabaseCloudSettings } from './database-cloud-api.ts';

@@ -6,7 +6,8 @@ import { connect as connectTls } from 'node:tls';
 import { type DatabaseLimits, defaultLimits } from '#core/limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
 import { PlatformError } from '#core/errors.ts';
-import type { DatabasePlace, DatabaseStore, StatementOwner } from '../engine/bindings/database.ts';
+import type { DatabaseStore, StatementOwner } from '../engine/bindings/database.ts';
+import type { DatabasePlace } from '../engine/bindings/scope.ts';
 import { ops, type Verdict } from '../databases/protocol/frames.ts';
 import { DatabaseLink, type Sent } from './database-link.ts';
 

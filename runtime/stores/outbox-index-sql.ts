@@ -1,6 +1,6 @@
 // Which databases may have messages in their outbox, over `Sql`: written before a message goes in, asked by the sweep
 // of outbox.ts, so that no database is opened for nothing. Knows nothing of the outboxes themselves.
-import type { DatabasePlace } from '../engine/bindings/database.ts';
+import type { DatabasePlace } from '../engine/bindings/scope.ts';
 import type { Sql } from './sql.ts';
 
 /** A database that is to be looked at. */

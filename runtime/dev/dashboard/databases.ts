@@ -3,7 +3,7 @@ import { PlatformError } from '#core/errors.ts';
 import { databaseOps, type WireRefusal, type WireResult, type WireValue } from '#core/database-request.ts';
 import { invalid, toName } from '../../engine/bindings/arguments.ts';
 import { usersResource } from '../../engine/bindings/auth.ts';
-import type { DatabasePlace } from '../../engine/bindings/database.ts';
+import type { DatabasePlace } from '../../engine/bindings/scope.ts';
 import { countOf, deploymentOf, notFound, opened, placeOf, type Asked, type Route } from './api.ts';
 
 /** Rows that an answer has at most: a page is for looking. */

@@ -18,7 +18,8 @@ import {
   type WireResult,
 } from '#core/database-request.ts';
 import { callOfUsers } from '../bindings/auth.ts';
-import type { DatabasePlace, DatabaseStore } from '../bindings/database.ts';
+import type { DatabaseStore } from '../bindings/database.ts';
+import type { DatabasePlace } from '../bindings/scope.ts';
 
 /** Statements run one by one: none of what is kept needs a transaction over several. */
 export function databaseDialect(store: DatabaseStore, place: DatabasePlace): Dialect {

@@ -5,7 +5,7 @@ import type { Manifest } from '#core/manifest.ts';
 import { branchSlug } from '#core/names.ts';
 import { ofPreview } from '#core/preview.ts';
 import { usersResource } from './auth.ts';
-import type { DatabasePlace } from './database.ts';
+import type { DatabasePlace } from './scope.ts';
 import type { FileStore } from './files.ts';
 import type { StateStore } from './state.ts';
 

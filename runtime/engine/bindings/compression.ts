@@ -2,7 +2,8 @@
 // is handed over in bounded answers; the codec stands still until the guest asks for more.
 import type { Transform } from 'node:stream';
 import * as zlib from 'node:zlib';
-import type { CallOwner, CallScope, HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
+import type { CallScope, HostCall, HostFunction, HostReply } from '../bridge/host-calls.ts';
+import type { CallOwner } from '../bridge/call-owner.ts';
 import type { Hold, HostMemory } from '../bridge/host-memory.ts';
 import type { HostWork, WorkFor } from '../work/host-work.ts';
 import { codecCost, type CodecCost } from './codec-costs.ts';

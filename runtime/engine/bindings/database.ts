@@ -1,20 +1,16 @@
 // The host half of the db binding: turns a binding's name into a database and passes requests and answers on as text.
 // What is in them is the business of the guest half and of the database service (core/database-request.ts), not of this
 // process.
+import type { DatabasePlace } from './scope.ts';
 import { databaseOps } from '#core/database-request.ts';
 import type { DeliveryLimits } from '#core/limits.ts';
 import { PlatformError } from '#core/errors.ts';
-import type { CallOwner, HostFunction, HostReply } from '../bridge/host-calls.ts';
+import type { HostFunction, HostReply } from '../bridge/host-calls.ts';
+import type { CallOwner } from '../bridge/call-owner.ts';
 import { invalid, toRecord, toWhole } from './arguments.ts';
 import type { Outbox } from './outbox.ts';
 import { toNewMessages } from './queue.ts';
 import type { BindingScope } from './scope.ts';
-
-/** One database. */
-export interface DatabasePlace {
-  readonly namespace: string;
-  readonly resource: string;
-}
 
 /** Whose CPU budget statements use. */
 export type StatementOwner = Pick<CallOwner, 'cpuLeftMs' | 'isOver' | 'reserveCpu' | 'settleCpu'>;

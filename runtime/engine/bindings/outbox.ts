@@ -1,6 +1,6 @@
 // What the host half of the db binding asks of the outbox: messages that are sent if and only if a transaction commits.
 // runtime/stores/outbox.ts is the one that does it.
-import type { DatabasePlace } from './database.ts';
+import type { DatabasePlace } from './scope.ts';
 import type { EventSender, NewMessage, QueuePlace } from './queue.ts';
 
 /** Takes messages into transactions, and out of databases into their queues. */

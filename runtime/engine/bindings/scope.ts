@@ -40,3 +40,9 @@ export function createScope(
     },
   };
 }
+
+/** One database. */
+export interface DatabasePlace {
+  readonly namespace: string;
+  readonly resource: string;
+}

@@ -1,7 +1,8 @@
 // The host half of TextDecoder: the encodings whose tables the guest does not hold, through Node's decoder. Short texts
 // are decoded at once, while the guest's thread waits; longer ones and those that come in pieces on a thread of their
 // own (work/text-operations.ts).
-import type { CallOwner, HostFunction, SyncHostFunction } from '../bridge/host-calls.ts';
+import type { HostFunction, SyncHostFunction } from '../bridge/host-calls.ts';
+import type { CallOwner } from '../bridge/call-owner.ts';
 import type { HostWork } from '../work/host-work.ts';
 import { createTextDecoder } from '../work/text-operations.ts';
 

@@ -1,5 +1,5 @@
 // An owner of host calls that nobody charges: the dashboard of `platform dev`, and tests.
-import type { CallOwner } from './host-calls.ts';
+import type { CallOwner } from './call-owner.ts';
 
 export const freeOwner: CallOwner = {
   id: 0,

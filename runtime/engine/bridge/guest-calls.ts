@@ -4,13 +4,13 @@ import { PlatformError } from '#core/errors.ts';
 import { isWhole } from '#core/give-back.ts';
 import {
   toFailure,
-  type CallOwner,
   type CallScope,
   type HostCall,
   type HostFunction,
   type HostFunctions,
   type HostReply,
 } from './host-calls.ts';
+import type { CallOwner } from './call-owner.ts';
 import type { Failure, Part } from './protocol.ts';
 
 /** What the calls of an isolate need. */

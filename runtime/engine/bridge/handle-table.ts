@@ -1,7 +1,7 @@
 // Host objects that guest code names by number, such as crypto keys and compressors: one bounded table per isolate.
 // Numbers are never used twice, so a stale one names nothing.
 import { PlatformError } from '#core/errors.ts';
-import type { CallOwner } from './host-calls.ts';
+import type { CallOwner } from './call-owner.ts';
 import type { HostMemory } from './host-memory.ts';
 
 /** What a key, a cipher or a digest takes, with the objects around it. */

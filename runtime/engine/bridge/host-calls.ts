@@ -1,8 +1,8 @@
 // The host's end of host calls: what a host function gets and gives, the tables of all of them, and the way an error
 // takes back into the guest. Host functions live in runtime/engine/bindings; every argument they get is hostile.
+import type { CallOwner } from './call-owner.ts';
 import { isErrorCode, type ErrorCode, errorTable } from '#core/errors.ts';
 import type { MainTurns } from '../work/main-turns.ts';
-import type { TraceContext } from '../invocation/trace.ts';
 import type { HandleTable } from './handle-table.ts';
 import type { HostMemory } from './host-memory.ts';
 import type { Failure, Part } from './protocol.ts';
@@ -49,32 +49,6 @@ export interface CallScope {
   openSocket(id: number, owner: number): BridgedSocket;
   /** What a socket got from the guest, and what of it waits; null for a closed one. */
   socketState(id: number): { readonly received: number; readonly buffered: number } | null;
-}
-
-/** What the call is charged to. */
-export interface CallOwner {
-  /** Counts one subrequest. @throws {PlatformError} `subrequest_limit_exceeded`. */
-  countSubrequest(): void;
-  /** Nothing is to be done for it any more. */
-  readonly isOver: boolean;
-  /** CPU that its budget has left; infinite where there is no limit. */
-  readonly cpuLeftMs: number;
-  /**
-   * Sets CPU aside for work of the host before it begins: where the budget has no room for it, the invocation is over.
-   *
-   * @throws {PlatformError} `cpu_limit_exceeded`, `invocation_ended`.
-   */
-  reserveCpu(cpuMs: number): void;
-  /** The work has ended, or never began: what was set aside for it, and what it took. */
-  settleCpu(reservedMs: number, usedMs: number): void;
-  /** Has something run when the invocation is over, however it ended; at once where it is. */
-  atEnd(run: () => void): void;
-  /** Host that the request came to; null for other events. */
-  host(): string | null;
-  /** Number of the invocation; 0 for none. */
-  readonly id: number;
-  /** The trace that requests made for it continue. */
-  readonly trace: TraceContext | null;
 }
 
 /** One call. */

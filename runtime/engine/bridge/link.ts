@@ -4,7 +4,8 @@
 import type { EventContent } from '#core/event.ts';
 import { GuestCalls } from './guest-calls.ts';
 import { HandleTable } from './handle-table.ts';
-import type { CallOwner, CallScope, GuestStream, HostFunctions, HostReply } from './host-calls.ts';
+import type { CallScope, GuestStream, HostFunctions, HostReply } from './host-calls.ts';
+import type { CallOwner } from './call-owner.ts';
 import type { HostMemory } from './host-memory.ts';
 import { HostRecords } from './host-records.ts';
 import { FIELD, RECORD, STREAM, toGuest, toHost, type Failure, type Part, type RecordReader } from './protocol.ts';

@@ -2,7 +2,7 @@
 import { PlatformError } from '#core/errors.ts';
 import type { DatabaseMigrations } from '#core/manifest.ts';
 import { ofPreview } from '#core/preview.ts';
-import type { DatabasePlace } from '../bindings/database.ts';
+import type { DatabasePlace } from '../bindings/scope.ts';
 import type { OpenArtifact } from '#deployments/artifact-source.ts';
 import type { Route } from '../router/route-table.ts';
 import type { DeploymentConfig } from './config.ts';

@@ -1,7 +1,7 @@
 // One isolate that serves a deployment, from its start to its end: what state it is in, when it takes nothing new, and
 // what its death means. Its parts: worker-start.ts (start), dispatch.ts (requests in, answers out),
 // running-invocations.ts (their ends), cpu-accounts.ts. lane.ts makes one whenever it has none.
-import type { CallOwner } from '../bridge/host-calls.ts';
+import type { CallOwner } from '../bridge/call-owner.ts';
 import type { HostMemory } from '../bridge/host-memory.ts';
 import { Link, type LinkOwner } from '../bridge/link.ts';
 import type { Part } from '../bridge/protocol.ts';

@@ -1,7 +1,7 @@
 // Who is charged for work of the host that no running invocation asked for: a worker's top level, and code that goes on
 // after its invocation. It has a budget of its own, so that nothing is free. One per isolate, made by serving.ts.
 import { PlatformError } from '#core/errors.ts';
-import type { CallOwner } from '../bridge/host-calls.ts';
+import type { CallOwner } from '../bridge/call-owner.ts';
 
 /** How often it has a new budget. */
 const RENEWAL_MS = 10_000;

@@ -8,39 +8,9 @@ import { HeadCache, hostFrom, isHopByHop } from './header-block.ts';
 import type { Listener, ListenerOptions, OpenListener } from './listener.ts';
 import { ClientAddresses } from './uws-address.ts';
 import { openCorkHolder } from './uws-cork.ts';
-import { UwsExchange, type UwsListenerState, type UwsResponse } from './uws-exchange.ts';
-import { uwsBehavior, type UwsBehavior } from './uws-socket.ts';
-
-/** The request object: valid only while the native callback runs. */
-interface UwsRequest {
-  getCaseSensitiveMethod(): string;
-  getUrl(): string;
-  getHeader(name: string): string;
-  getQuery(): string | undefined;
-  forEach(callback: (name: string, value: string) => void): void;
-}
-
-type UwsUpgrade = (response: UwsResponse, request: UwsRequest, context: object) => void;
-
-interface UwsApp {
-  ws(pattern: string, behavior: UwsBehavior<UwsUpgrade>): UwsApp;
-  any(pattern: string, handler: (response: UwsResponse, request: UwsRequest) => void): UwsApp;
-  /** Called with each connection that opens (a positive count) or closes. */
-  filter(handler: (response: UwsResponse, count: number) => void): UwsApp;
-  listen(host: string, port: number, options: number, callback: (socket: object | false) => void): UwsApp;
-  close(): UwsApp;
-}
-
-/** The part of the module `uWebSockets.js` that is used. */
-export interface UwsModule {
-  App(): UwsApp;
-  us_listen_socket_close(socket: object): void;
-  us_socket_local_port(socket: object): number;
-  readonly LIBUS_LISTEN_EXCLUSIVE_PORT: number;
-  readonly SHARED_COMPRESSOR: number;
-  readonly SHARED_DECOMPRESSOR: number;
-  _cfg(key: string): void;
-}
+import { UwsExchange, type UwsListenerState } from './uws-exchange.ts';
+import type { UwsModule, UwsRequest, UwsResponse, UwsUpgrade } from './uws-module.ts';
+import { uwsBehavior } from './uws-socket.ts';
 
 /**
  * Loads uWebSockets.js from wherever it is installed: the root, or bench/, which keeps its 257 MB out of the root.

@@ -4,8 +4,8 @@
 // listener-uws.ts.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import type { UwsModule } from './listener-uws.ts';
-import type { UwsResponse } from './uws-exchange.ts';
+import type { UwsModule } from './uws-module.ts';
+import type { UwsResponse } from './uws-module.ts';
 
 /** Runs callbacks inside a cork that is nobody's. */
 export interface CorkHolder {

@@ -1,5 +1,6 @@
 // One request on uWebSockets.js and its response. Made by listener-uws.ts, used by the handler through `Exchange`.
 // The native response object dies with the response or the connection, and every write must happen inside a cork.
+import type { UwsResponse } from './uws-module.ts';
 import { giveBack } from '#core/give-back.ts';
 import { errorMessage, errorTable, PlatformError, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
 import type { HeldBytes, HostMemory } from '../bridge/host-memory.ts';
@@ -7,30 +8,11 @@ import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
 import { chosenProtocol, handshakeHeaders } from './handshake.ts';
 import { hasBody, headerIn, type HeadCache, type ResponseHead } from './header-block.ts';
 import type { BodySink, Exchange, ListenerOptions } from './listener.ts';
-import type { ClientAddresses, UwsAddressed } from './uws-address.ts';
+import type { ClientAddresses } from './uws-address.ts';
 import type { CorkHolder } from './uws-cork.ts';
 import { UwsRequestBody, type UwsBodyExchange } from './uws-request-body.ts';
-import { UwsWire, type UwsSocketOwner } from './uws-socket.ts';
+import { UwsWire } from './uws-socket.ts';
 import { latin1, utf8 } from './uws-text.ts';
-
-/** The part of the library's response object that is used. */
-export interface UwsResponse extends UwsAddressed {
-  writeStatus(status: string): unknown;
-  writeHeader(name: string, value: string | Uint8Array): unknown;
-  write(chunk: string | Uint8Array): boolean;
-  end(body?: string | Uint8Array, closeConnection?: boolean): unknown;
-  endWithoutBody(contentLength?: number, closeConnection?: boolean): unknown;
-  tryEnd(chunk: string | Uint8Array, totalBytes: number): [ok: boolean, done: boolean];
-  close(): unknown;
-  getWriteOffset(): number;
-  onWritable(handler: (offset: number) => boolean): unknown;
-  onAborted(handler: () => void): unknown;
-  onData(handler: (chunk: ArrayBuffer, isLast: boolean) => void): unknown;
-  pause(): unknown;
-  resume(): unknown;
-  cork(callback: () => void): unknown;
-  upgrade(owner: UwsSocketOwner, key: string, protocol: string, extensions: string, context: object): void;
-}
 
 /** What all exchanges of a listener share. */
 export interface UwsListenerState {

@@ -2,7 +2,8 @@
 // before it begins and corrected when it has ended (CallOwner). Made by engine.ts; the host halves of bindings do their
 // work with it.
 import { availableParallelism } from 'node:os';
-import type { CallOwner, HostReply } from '../bridge/host-calls.ts';
+import type { HostReply } from '../bridge/host-calls.ts';
+import type { CallOwner } from '../bridge/call-owner.ts';
 import { FairQueue } from './fair-queue.ts';
 import { MainTurns } from './main-turns.ts';
 import { Threads, type ThreadAnswer } from './threads.ts';

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { brotliCompressSync, constants } from 'node:zlib';
 import { codecBytes } from '#runtime/engine/bindings/codec-memory.ts';
 import { HandleTable } from '#runtime/engine/bridge/handle-table.ts';
-import type { CallOwner } from '#runtime/engine/bridge/host-calls.ts';
+import type { CallOwner } from '#runtime/engine/bridge/call-owner.ts';
 import { EngineMemory } from '#runtime/engine/bridge/host-memory.ts';
 
 const MB = 1024 * 1024;
