@@ -128,6 +128,9 @@ CREATE TABLE repository (
   default_branch text NOT NULL DEFAULT 'main',
   -- Of a remote: what it takes to read it, encrypted.
   credentials bytea,
+  -- Of a remote: SHA-256 of the token in the URL that tells of a push, and its branches as they were last seen.
+  webhook_hash bytea UNIQUE,
+  heads jsonb,
   disconnected_at timestamptz,
   disconnect_reason text,
   created_at timestamptz NOT NULL DEFAULT now()
@@ -329,14 +332,56 @@ CREATE UNLOGGED TABLE rate (
   PRIMARY KEY (key, window_start)
 );
 
--- Deliveries of the Git host that came: none is taken twice.
+-- Deliveries of the Git host that came: none is taken twice. They are worked on after the answer.
 CREATE TABLE webhook_received (
   delivery_id text PRIMARY KEY,
+  seq bigint GENERATED ALWAYS AS IDENTITY,
   event text NOT NULL,
+  -- What it is about: a branch, a repository, an installation.
+  subject text NOT NULL DEFAULT '',
+  -- The few fields of its body that count.
+  details jsonb NOT NULL DEFAULT '{}',
   received_at timestamptz NOT NULL DEFAULT now(),
+  attempt integer NOT NULL DEFAULT 0,
+  -- Null: it is done, with this outcome.
+  due_at timestamptz,
   outcome text
 );
 CREATE INDEX webhook_received_at ON webhook_received (received_at);
+CREATE INDEX webhook_received_due ON webhook_received (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX webhook_received_subject ON webhook_received (subject, seq DESC);
+
+-- Deployments whose state the Git host has to be told: as a commit status, and in the comment of a pull request.
+CREATE TABLE git_report (
+  deployment_id text PRIMARY KEY REFERENCES deployment ON DELETE CASCADE,
+  -- Null: it knows.
+  due_at timestamptz,
+  attempt integer NOT NULL DEFAULT 0,
+  error text
+);
+CREATE INDEX git_report_due ON git_report (due_at) WHERE due_at IS NOT NULL;
+
+-- The one comment of the platform under a pull request.
+CREATE TABLE pull_request_comment (
+  repository_id text NOT NULL REFERENCES repository ON DELETE CASCADE,
+  number integer NOT NULL,
+  -- The Git host's id of it; null while it is made.
+  comment_id bigint,
+  PRIMARY KEY (repository_id, number)
+);
+
+-- A trigger, so that no change of a state is lost, whoever makes it.
+CREATE FUNCTION report_deployment() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO control.git_report (deployment_id, due_at)
+  SELECT NEW.id, now() FROM control.project JOIN control.repository ON repository.id = project.repository_id
+   WHERE project.id = NEW.project_id AND repository.installation_id IS NOT NULL
+     AND repository.disconnected_at IS NULL AND NEW.commit_sha IS NOT NULL
+      ON CONFLICT (deployment_id) DO UPDATE SET due_at = now(), attempt = 0;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER deployment_report AFTER INSERT OR UPDATE OF status, commit_sha ON deployment
+  FOR EACH ROW EXECUTE FUNCTION report_deployment();
 
 -- Webhooks of ours to others.
 CREATE TABLE webhook (

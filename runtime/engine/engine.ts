@@ -1,8 +1,8 @@
 // What every handler of this process shares: the guest's snapshot, the native half, the scheduler, the pool of isolates
 // and the host calls. Made once by main.ts or dev.ts.
 import { availableParallelism } from 'node:os';
+import { createOwnAddresses, type EgressPolicy } from '#core/egress.ts';
 import type { Limits } from '#core/limits.ts';
-import { createOwnAddresses, type EgressPolicy } from './bindings/egress.ts';
 import { EgressMeter } from './bindings/egress-meter.ts';
 import { createCompressionCalls } from './bindings/compression.ts';
 import { createCryptoCalls } from './bindings/crypto.ts';

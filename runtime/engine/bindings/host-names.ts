@@ -7,8 +7,8 @@ import { Resolver } from 'node:dns/promises';
 import { readFile, stat } from 'node:fs/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { promisify } from 'node:util';
+import { mayConnect, type EgressPolicy } from '#core/egress.ts';
 import { PlatformError } from '#core/errors.ts';
-import { mayConnect, type EgressPolicy } from './egress.ts';
 
 /** Where names are looked up. */
 interface HostNameSources {

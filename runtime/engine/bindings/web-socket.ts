@@ -4,10 +4,10 @@ import type { IncomingMessage } from 'node:http';
 import type { LookupFunction } from 'node:net';
 import type { Dispatcher } from 'undici';
 import type { WebSocket } from 'ws';
+import type { EgressPolicy } from '#core/egress.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { HostCall, HostFunction, HostReply, SyncHostFunction } from '../bridge/host-calls.ts';
 import type { SocketEvents, SocketWire } from '../bridge/sockets.ts';
-import type { EgressPolicy } from './egress.ts';
 import { withTrace } from './trace-headers.ts';
 import { check, FORBIDDEN, redirectTarget, REDIRECTS_MAX, reply } from './fetch.ts';
 

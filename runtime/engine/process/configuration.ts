@@ -1,9 +1,9 @@
 // The engine's environment, read and checked once: what main.ts starts with.
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import type { EgressPolicy } from '#core/egress.ts';
 import { limitsFrom, type Limits } from '#core/limits.ts';
 import { parsePort } from '#core/parse-integer.ts';
-import type { EgressPolicy } from '../bindings/egress.ts';
 import { proxyProblem } from '../http/client-address.ts';
 
 /** A variable that cannot be used as it is: what, where and what to do. */

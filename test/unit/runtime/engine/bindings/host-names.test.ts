@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { guardedLookup, hostsOf } from '#runtime/engine/bindings/host-names.ts';
-import type { EgressPolicy } from '#runtime/engine/bindings/egress.ts';
+import type { EgressPolicy } from '#core/egress.ts';
 import { startDnsServer, type DnsAnswer, type DnsServer } from '#test/setup/dns-server.ts';
 
 const nothing: EgressPolicy = { loopback: false, private: false };

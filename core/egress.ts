@@ -1,6 +1,6 @@
-// Where a worker may connect to: no loopback, link-local, private or otherwise special address, and not the machine
-// itself, unless the operator allows it. Checked on literal addresses before connecting and on every address that DNS
-// gives, so that a name cannot lead inside.
+// Where tenants may make the platform connect to (`fetch` of workers, Git remotes, webhooks): no loopback, link-local,
+// private or otherwise special address, and not the machine itself, unless the operator allows it. Checked on literal
+// addresses before connecting and on every address that DNS gives, so that a name cannot lead inside.
 import { BlockList, isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 

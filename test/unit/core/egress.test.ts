@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { networkInterfaces } from 'node:os';
 import { test } from 'node:test';
-import { createOwnAddresses, mayConnect } from '#runtime/engine/bindings/egress.ts';
+import { createOwnAddresses, mayConnect } from '#core/egress.ts';
 
 const strict = { loopback: false, private: false };
 
