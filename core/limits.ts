@@ -1,11 +1,15 @@
-// Every bound in one place: its default, its variable, what it bounds. One schema in three sections (core/limits/), and
+// Every bound in one place: its default, its variable, what it bounds. One schema in four sections (core/limits/), and
 // the one reader of the environment. docs/limits.md says the same to operators, which a test holds together. Pure.
 import { KB, MB, readBounds, variablesOf, type Bound, type Environment, type Values } from './limits/bound.ts';
+import { buildBounds } from './limits/build.ts';
 import { databaseBounds } from './limits/database.ts';
 import { deliveryBounds } from './limits/delivery.ts';
 import { engineBounds } from './limits/engine.ts';
 import { parseInteger } from './parse-integer.ts';
 import { invocationKinds, plans, type InvocationKind, type Plan } from './plans.ts';
+
+/** Bounds of builds from Git: the builder's process keeps to them. */
+export type BuildLimits = Values<typeof buildBounds>;
 
 /** Bounds of project databases: the database service and the cloud store keep to them. */
 export type DatabaseLimits = Values<typeof databaseBounds>;
@@ -19,6 +23,7 @@ export type CpuLimits = Readonly<Record<InvocationKind, Readonly<Record<Plan, nu
 /** Bytes, milliseconds and counts as the names say. */
 export interface Limits extends Values<typeof engineBounds> {
   readonly cpu: CpuLimits;
+  readonly build: BuildLimits;
   readonly database: DatabaseLimits;
   readonly delivery: DeliveryLimits;
 }
@@ -56,6 +61,7 @@ export function limitsFrom(environment: Environment): Limits {
   return {
     ...readBounds(engineBounds, environment),
     cpu: Object.fromEntries(invocationKinds.map(ofKind)) as unknown as CpuLimits,
+    build: readBounds(buildBounds, environment),
     database: readBounds(databaseBounds, environment),
     delivery: readBounds(deliveryBounds, environment),
   };
@@ -65,13 +71,14 @@ export const defaultLimits: Limits = limitsFrom({});
 
 /** Every variable that overrides a bound. */
 export const limitVariables: readonly string[] = [
-  ...[engineBounds, databaseBounds, deliveryBounds].flatMap(variablesOf),
+  ...[engineBounds, buildBounds, databaseBounds, deliveryBounds].flatMap(variablesOf),
   ...invocationKinds.flatMap((kind) => plans.map((plan) => cpuLimitVariable(kind, plan))),
 ];
 
 /** Of each overridable bound: its variable, its default, and what it bounds. */
 export const limitRows: readonly (readonly [variable: string, value: number, what: string])[] = [
   engineBounds,
+  buildBounds,
   databaseBounds,
   deliveryBounds,
 ].flatMap((section) =>

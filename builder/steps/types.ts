@@ -1,0 +1,147 @@
+// What the builder's process asks for and gets back when it builds a deployment from Git: the border between
+// builder/service/ (jobs, logs, leases) and builder/steps/ (checkout, install, build). Types, and the one error.
+
+/** Where a build is, as its log names it. The process itself writes `queue` and `upload`. */
+export type BuildStep = 'queue' | 'clone' | 'install' | 'build' | 'artifact' | 'upload';
+
+/** Of a line of the build log. */
+export type LineLevel = 'info' | 'warn' | 'error';
+
+/** A repository to fetch over the network. Its credentials live for this clone only. */
+export interface RemoteSource {
+  /** `https://` or `ssh://`, without credentials. */
+  readonly url: string;
+  /** HTTP headers of the fetch, such as `Authorization`. Never on a command line, in `.git/config` or in a build. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Private key of an ssh remote, as text. */
+  readonly sshKey?: string;
+}
+
+/** A bare repository of this machine, read where it lies. */
+export interface LocalSource {
+  readonly folder: string;
+}
+
+export type BuildSource = RemoteSource | LocalSource;
+
+/** How code of strangers is fenced here; found out once, when the process starts. */
+export interface Confinement {
+  /**
+   * `namespaces`: user, process and mount namespaces; `user`: a user of its own, where we are root; `none`: neither
+   * works, so only the first admin's organization builds.
+   */
+  readonly kind: 'namespaces' | 'user' | 'none';
+  /** Why it is no better, in words for the operator; null for `namespaces`. */
+  readonly reason: string | null;
+}
+
+/** Bounds of one build, in the units of their names. */
+export interface BuildLimits {
+  /** Memory of all its processes together. */
+  readonly memoryMb: number;
+  /** What checkout, packages and output take together on the disk. */
+  readonly diskBytesMax: number;
+  readonly artifactBytesMax: number;
+  readonly artifactFilesMax: number;
+  readonly bundleBytesMax: number;
+  /** What of the disk stays free. */
+  readonly diskFreeBytesMin: number;
+}
+
+/** Settings of the project on the platform: below platform.yaml, above detection. Null: not set. */
+export interface BuildSettings {
+  readonly buildCommand: string | null;
+  readonly outputDirectory: string | null;
+  readonly installCommand: string | null;
+}
+
+/** One attempt at one deployment. */
+export interface BuildRequest {
+  readonly deploymentId: string;
+  /** Name in hosts. */
+  readonly project: string;
+  readonly branch: string;
+  /** Full hash; null: the branch's newest. */
+  readonly commit: string | null;
+  readonly source: BuildSource;
+  /** Folder of the project's platform.yaml in the repository; '' is the root. */
+  readonly configPath: string;
+  readonly settings: BuildSettings;
+  /** The project's own, for its commands. Of a fork: none. */
+  readonly variables: Readonly<Record<string, string>>;
+  /**
+   * `CI`, `PLATFORM_BRANCH`, `PLATFORM_COMMIT`, `PLATFORM_URL`, `PLATFORM_PR`; they go before the project's own. Where
+   * `commit` is null, the checkout says `PLATFORM_COMMIT`.
+   */
+  readonly platformVariables: Readonly<Record<string, string>>;
+  /** Empty, of this attempt alone, made and removed by the caller. Checkout, home and temporary files lie below. */
+  readonly workFolder: string;
+  /**
+   * Kept between builds of the project; null: nothing is kept or used (forks, "clear cache" makes it empty). Each entry
+   * is a folder or file directly below, whose modification time is set when it is used: the oldest go first.
+   */
+  readonly cacheFolder: string | null;
+  /** Where the artifact's folder is made; on the file system of the data folder. */
+  readonly artifactsFolder: string;
+  readonly limits: BuildLimits;
+  readonly confinement: Confinement;
+  readonly isFork: boolean;
+  /**
+   * Aborts when the build must end: canceled, out of time, lease lost. All processes are killed at once then, and
+   * `signal.reason` is thrown as it is.
+   */
+  readonly signal: AbortSignal;
+  /** Another step begins. */
+  readonly onStep: (step: BuildStep) => void;
+  /** A line of the platform's own. Secrets in it are masked. */
+  readonly onLine: (step: BuildStep, level: LineLevel, text: string) => void;
+  /**
+   * Bytes as a command wrote them, in chunks of any size: they are decoded, parted into lines, masked and bounded by
+   * the receiver..
+   */
+  readonly onOutput: (step: BuildStep, level: LineLevel, chunk: Uint8Array) => void;
+  /**
+   * A process group was started for this build: it is killed should the builder die. @returns what to call when it is
+   * gone.
+   */
+  readonly onProcessGroup: (group: number) => () => void;
+}
+
+/** What a build made. */
+export interface BuildResult {
+  readonly artifactId: string;
+  /** `<artifactsFolder>/<artifactId>`, complete, on the disk, and owned by the user of this process. */
+  readonly folder: string;
+  readonly kind: 'static' | 'ssr' | 'dynamic';
+  /** `name` of platform.yaml; null where it says none. */
+  readonly name: string | null;
+  readonly bytes: number;
+  readonly files: number;
+  readonly commit: { readonly sha: string; readonly message: string; readonly author: string };
+}
+
+/** Builds a deployment. @throws {BuildFailure}, or the reason of `signal`. */
+export type RunBuild = (request: BuildRequest) => Promise<BuildResult>;
+
+/**
+ * A build that ended without an artifact.
+ *
+ * @example
+ * throw new BuildFailure('repository_empty', 'The repository has no commit on branch main');
+ */
+export class BuildFailure extends Error {
+  /** For programs: `build_failed`, `artifact_too_large`, `repository_unavailable`, `skipped`, ... */
+  readonly reason: string;
+  readonly status: 'failure' | 'timeout' | 'canceled';
+
+  constructor(
+    reason: string,
+    message: string,
+    options: { readonly status?: BuildFailure['status']; readonly cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'BuildFailure';
+    this.reason = reason;
+    this.status = options.status ?? 'failure';
+  }
+}
