@@ -1,28 +1,34 @@
 // What the builder's process asks for and gets back when it builds a deployment from Git: the border between
 // builder/service/ (jobs, logs, leases) and builder/steps/ (checkout, install, build). Types, and the one error.
 
+import type { BuildLimits } from '#core/limits.ts';
+
 /** Where a build is, as its log names it. The process itself writes `queue` and `upload`. */
 export type BuildStep = 'queue' | 'clone' | 'install' | 'build' | 'artifact' | 'upload';
 
 /** Of a line of the build log. */
 export type LineLevel = 'info' | 'warn' | 'error';
 
-/** A repository to fetch over the network. Its credentials live for this clone only. */
-export interface RemoteSource {
-  /** `https://` or `ssh://`, without credentials. */
-  readonly url: string;
-  /** HTTP headers of the fetch, such as `Authorization`. Never on a command line, in `.git/config` or in a build. */
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Private key of an ssh remote, as text. */
-  readonly sshKey?: string;
-}
-
-/** A bare repository of this machine, read where it lies. */
-export interface LocalSource {
-  readonly folder: string;
-}
-
-export type BuildSource = RemoteSource | LocalSource;
+/** Where the sources come from. */
+export type BuildSource =
+  | {
+      /** `https://...`, `ssh://...` or `user@host:path`; without credentials. */
+      readonly url: string;
+      /** HTTP headers of the fetch, such as `Authorization`. Never on disk, on a command line or in a build. */
+      readonly headers?: Readonly<Record<string, string>>;
+      /** Private key of `ssh`, as OpenSSH writes it; on disk only while the fetch lasts. */
+      readonly sshKey?: string;
+      /** Lines of `known_hosts`; without them the host's key of the first connection is taken. */
+      readonly sshKnownHosts?: string;
+      /** Address that was checked for this host: Git connects to it whatever DNS says by then. */
+      readonly address?: string;
+      /** `http:` is allowed: the operator's own Git host in a private network. */
+      readonly isPlainHttp?: boolean;
+    }
+  | {
+      /** A folder of the platform's own: a bare repository (with `HEAD` and `objects`), or a tree of sources. */
+      readonly folder: string;
+    };
 
 /** How code of strangers is fenced here; found out once, when the process starts. */
 export interface Confinement {
@@ -35,12 +41,8 @@ export interface Confinement {
   readonly reason: string | null;
 }
 
-/** Bounds of one build, in the units of their names. */
-export interface BuildLimits {
-  /** Memory of all its processes together. */
-  readonly memoryMb: number;
-  /** What checkout, packages and output take together on the disk. */
-  readonly diskBytesMax: number;
+/** Bounds of one build: `build` of core/limits.ts, and those of the artifact. */
+export interface BuildRunLimits extends BuildLimits {
   readonly artifactBytesMax: number;
   readonly artifactFilesMax: number;
   readonly bundleBytesMax: number;
@@ -83,8 +85,10 @@ export interface BuildRequest {
   readonly cacheFolder: string | null;
   /** Where the artifact's folder is made; on the file system of the data folder. */
   readonly artifactsFolder: string;
-  readonly limits: BuildLimits;
+  readonly limits: BuildRunLimits;
   readonly confinement: Confinement;
+  /** Number of this build among those that run at a time, from 0. */
+  readonly slot: number;
   readonly isFork: boolean;
   /**
    * Aborts when the build must end: canceled, out of time, lease lost. All processes are killed at once then, and
@@ -117,7 +121,8 @@ export interface BuildResult {
   readonly name: string | null;
   readonly bytes: number;
   readonly files: number;
-  readonly commit: { readonly sha: string; readonly message: string; readonly author: string };
+  /** What was built: full hash, first line of its message, author's name; null for a tree of sources. */
+  readonly commit: { readonly sha: string; readonly message: string; readonly author: string } | null;
 }
 
 /** Builds a deployment. @throws {BuildFailure}, or the reason of `signal`. */

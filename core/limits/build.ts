@@ -9,7 +9,7 @@ export const buildBounds = {
     0,
   ],
   timeoutMs: ['BUILD_TIMEOUT_MS', 1_800_000, 'One build, from its claim to its artifact'],
-  memoryMb: [
+  memoryMbMax: [
     'BUILD_MEMORY_MB',
     4096,
     "Memory of all processes of one build; never more than three quarters of the machine's, shared by the builds at a time",
@@ -19,6 +19,14 @@ export const buildBounds = {
     10 * KB * MB,
     'Checkout, packages and output of one build together on the disk',
   ],
+  processorsMax: [
+    'BUILD_SANDBOX_CPUS',
+    2,
+    'Processors of a build, where control groups can be made; never more than there are',
+  ],
+  processesMax: ['BUILD_SANDBOX_PIDS', 512, 'Processes and threads of a build at a time'],
+  sourceBytesMax: ['BUILD_SOURCE_BYTES_MAX', 1024 * MB, 'Files of a commit'],
+  sourceFilesMax: ['BUILD_SOURCE_FILES_MAX', 200_000, 'Number of files of a commit'],
   logBytesMax: [
     'BUILD_LOG_BYTES_MAX',
     8 * MB,
@@ -30,8 +38,9 @@ export const buildBounds = {
     1024 * MB,
     'All build logs together; above it those of the oldest deployments go',
   ],
-  cacheBytesMax: [
-    'BUILD_CACHE_BYTES_MAX',
+  cacheBytesMax: ['BUILD_CACHE_BYTES_MAX', 2 * KB * MB, 'Caches of builds that are kept for one project'],
+  cachesBytesMax: [
+    'BUILD_CACHES_BYTES_MAX',
     10 * KB * MB,
     'Caches of builds, of all projects together; above it what was used least recently goes',
   ],
