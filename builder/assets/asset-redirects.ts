@@ -1,12 +1,15 @@
 // `_redirects` of an assets folder: `from to [status]` a line. Called by build.ts. Pure; what is wrong is said with its
 // line. The form is that of Cloudflare Pages and Netlify; where they differ, that of the former.
+import {
+  DYNAMIC_REDIRECTS_MAX,
+  redirectSourceProblem,
+  redirectTargetProblem,
+  STATIC_REDIRECTS_MAX,
+} from '#core/asset-rules.ts';
 import type { AssetRedirectRule } from '#core/manifest.ts';
 import { parsePathPattern, type PathPattern } from '#core/path-pattern.ts';
 import { readRuleLines, type RuleFile } from './asset-rule-lines.ts';
 
-/** Rules without wildcards, and with them, in one file. */
-const STATIC_MAX = 2000;
-const DYNAMIC_MAX = 100;
 /** Characters in one line. */
 const LINE_CHARS_MAX = 1000;
 
@@ -24,10 +27,8 @@ export function parseRedirects(file: RuleFile): AssetRedirectRule[] {
     const [from, to, code = '302', ...more] = line.split(/\s+#/)[0]!.trim().split(/\s+/);
     if (from === undefined || to === undefined)
       return fail('A redirect needs two fields: from and to, with a status after them if need be');
-    if (/^https?:/.test(from))
-      return fail('The source of a redirect is a path: redirects of whole hosts are not supported');
-    if (!from.startsWith('/')) return fail(`The source "${from}" does not begin with /`);
-    if (/[?#]/.test(from)) return fail(`The source "${from}" holds a query or a fragment: only paths are matched`);
+    const problem = redirectSourceProblem(from);
+    if (problem !== null) return fail(problem);
     if (/=/.test(to) && !/^(?:\/|https?:)/.test(to)) return fail('Query parameters in the source are not supported');
     const status = /^(200|301|302|303|307|308)(!?)$/.exec(code);
     if (status === null) return fail(`The status "${code}" is not one of 200, 301, 302, 303, 307, 308`);
@@ -38,27 +39,14 @@ export function parseRedirects(file: RuleFile): AssetRedirectRule[] {
     } catch (error) {
       return fail(`The source "${from}" is no pattern: ${(error as Error).message}`);
     }
-    const reason = targetProblem(to, pattern, status[1] === '200');
+    const reason = redirectTargetProblem(to, pattern, status[1] === '200');
     if (reason !== null) return fail(`The target "${to}" ${reason}`);
-    if (pattern.literal === null && ++dynamic > DYNAMIC_MAX)
-      return fail(`There are more than ${DYNAMIC_MAX} redirects with placeholders or *`);
-    if (rules.length + 1 - dynamic > STATIC_MAX)
-      return fail(`There are more than ${STATIC_MAX} redirects without placeholders`);
+    if (pattern.literal === null && ++dynamic > DYNAMIC_REDIRECTS_MAX)
+      return fail(`There are more than ${DYNAMIC_REDIRECTS_MAX} redirects with placeholders or *`);
+    if (rules.length + 1 - dynamic > STATIC_REDIRECTS_MAX)
+      return fail(`There are more than ${STATIC_REDIRECTS_MAX} redirects without placeholders`);
     if (pattern.literal !== null && pattern.literal === to) return fail(`"${from}" redirects to itself`);
     rules.push({ from, to, status: Number(status[1]) as AssetRedirectRule['status'], force: status[2] === '!' });
   });
   return rules;
-}
-
-function targetProblem(to: string, from: PathPattern, isRewrite: boolean): string | null {
-  const isPath = to.startsWith('/') && !/^\/[/\\]/.test(to);
-  if (!isPath && isRewrite) return 'is not a path of this site: the status 200 serves one of its own files';
-  if (isRewrite && /[?#]/.test(to)) return 'holds a query or a fragment, which the status 200 has no use for';
-  if (!isPath && !/^https?:\/\/[^/?#]/.test(to)) return 'is neither a path that begins with one / nor an http(s) URL';
-  if (/[^\x21-\x7e\x80-\u{10ffff}]/u.test(to)) return 'holds a control character';
-  const names = new Set(from.pieces.flatMap((piece) => ('wildcard' in piece ? [piece.wildcard] : [])));
-  const path = isPath ? to : to.replace(/^https?:\/\//, '');
-  for (const [, name] of path.matchAll(/:([A-Za-z]\w*)/g))
-    if (!names.has(name!)) return `uses :${name!}, which the source does not have`;
-  return null;
 }

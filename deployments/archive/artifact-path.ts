@@ -1,0 +1,39 @@
+// Paths inside an artifact that comes from outside: relative, plain, and only where an artifact has files. Pure.
+
+const PATH_BYTES_MAX = 1024;
+const SEGMENT_BYTES_MAX = 255;
+const DEPTH_MAX = 64;
+const ROOT_FILES: ReadonlySet<string> = new Set(['manifest.json', 'worker.js', 'worker.js.map', 'migrations.json']);
+
+/** What is wrong with the path of an asset, said after its name; null: nothing. */
+export function assetPathProblem(path: string): string | null {
+  if (path === '') return 'is empty';
+  if (Buffer.byteLength(path) > PATH_BYTES_MAX) return `is longer than ${PATH_BYTES_MAX} bytes`;
+  if (path.startsWith('/')) return 'is absolute';
+  // A backslash parts folders elsewhere.
+  if (/[\p{Cc}\\]/u.test(path)) return 'holds a character that no path may have';
+  if (!path.isWellFormed()) return 'is no Unicode text';
+  const segments = path.split('/');
+  if (segments.length > DEPTH_MAX) return `is deeper than ${DEPTH_MAX} folders`;
+  for (const segment of segments) {
+    if (segment === '') return 'has an empty part';
+    if (segment === '.' || segment === '..') return `has the part "${segment}"`;
+    if (Buffer.byteLength(segment) > SEGMENT_BYTES_MAX) return `has a part longer than ${SEGMENT_BYTES_MAX} bytes`;
+  }
+  return null;
+}
+
+/** What is wrong with the path of a file of an artifact; null: nothing. */
+export function artifactPathProblem(path: string): string | null {
+  const problem = assetPathProblem(path);
+  if (problem !== null) return problem;
+  if (ROOT_FILES.has(path) || /^encoded\/[0-9a-f]{64}$/.test(path) || path.startsWith('assets/')) return null;
+  return 'is no part of an artifact';
+}
+
+/** The same of a folder. */
+export function artifactFolderProblem(path: string): string | null {
+  const problem = assetPathProblem(path);
+  if (problem !== null) return problem;
+  return path === 'encoded' || path === 'assets' || path.startsWith('assets/') ? null : 'is no part of an artifact';
+}

@@ -1,0 +1,180 @@
+// Blocks of a tar file, as POSIX (ustar, pax) and GNU tar write them: read strictly, and written. Pure. Ours, because
+// libraries hold a pax record of any announced length in memory, and take what is refused here for something else.
+import { ArchiveError } from './archive-error.ts';
+
+export const BLOCK_BYTES = 512;
+
+/** What a header announces. */
+export interface TarHeader {
+  readonly path: string;
+  readonly type: TarType;
+  readonly bytes: number;
+}
+
+/** `pax` and `longName` say more of the entry after them; `global` of all, and is passed over. */
+export type TarType = 'file' | 'folder' | 'pax' | 'longName' | 'global';
+
+const types: Readonly<Record<string, TarType>> = {
+  '\0': 'file',
+  '0': 'file',
+  '5': 'folder',
+  x: 'pax',
+  L: 'longName',
+  g: 'global',
+};
+
+const refused: Readonly<Record<string, string>> = {
+  '1': 'a hard link',
+  '2': 'a symbolic link',
+  '3': 'a character device',
+  '4': 'a block device',
+  '6': 'a named pipe',
+  S: 'a sparse file',
+};
+
+const strict = new TextDecoder('utf-8', { fatal: true });
+
+/**
+ * Reads a header of 512 bytes; null for the block of zeros that ends the archive.
+ *
+ * @throws {ArchiveError} for a wrong checksum, an unknown format, links and devices.
+ */
+export function parseTarHeader(block: Uint8Array): TarHeader | null {
+  if (isZero(block)) return null;
+  let sum = 8 * 0x20;
+  for (let at = 0; at < BLOCK_BYTES; at++) if (at < 148 || at >= 156) sum += block[at]!;
+  if (octal(block, 148, 8) !== sum) throw invalid('a header does not match its checksum');
+  if (latin1(block, 257, 5) !== 'ustar') throw invalid('it is no tar file of the formats ustar, pax or gnu');
+  const isGnu = block[262] === 0x20;
+  const prefix = isGnu ? '' : text(block, 345, 155);
+  const name = text(block, 0, 100);
+  const path = prefix === '' ? name : `${prefix}/${name}`;
+  const flag = String.fromCharCode(block[156]!);
+  const type = Object.hasOwn(types, flag) ? types[flag]! : null;
+  if (type === null) {
+    const what = Object.hasOwn(refused, flag) ? refused[flag]! : `an entry of the type ${JSON.stringify(flag)}`;
+    throw invalid(`${shown(path)} is ${what}; only files and folders are taken`);
+  }
+  return { path, type, bytes: octal(block, 124, 12) };
+}
+
+/**
+ * The path that a pax record gives the next entry; null where it gives none.
+ *
+ * @throws {ArchiveError} for a malformed one, or one that gives another size.
+ */
+export function paxPath(record: Uint8Array): string | null {
+  let path: string | null = null;
+  for (let at = 0; at < record.length;) {
+    const space = record.indexOf(0x20, at);
+    const length = space < 0 || space - at > 6 ? NaN : Number(latin1(record, at, space - at));
+    const end = at + length;
+    if (!Number.isInteger(length) || end > record.length || end <= space + 1 || record[end - 1] !== 0x0a)
+      throw invalid('a pax record is malformed');
+    const line = decode(record.subarray(space + 1, end - 1));
+    const equals = line.indexOf('=');
+    if (equals < 1) throw invalid('a pax record is malformed');
+    const key = line.slice(0, equals);
+    if (key === 'size') throw invalid('a pax record gives a size of its own');
+    if (key.startsWith('GNU.sparse')) throw invalid('it holds a sparse file');
+    if (key === 'path') path = line.slice(equals + 1);
+    at = end;
+  }
+  return path;
+}
+
+/** The path in a GNU entry for long names. */
+export function longName(content: Uint8Array): string {
+  const end = content.indexOf(0);
+  return decode(end < 0 ? content : content.subarray(0, end));
+}
+
+/** A file's header, with a pax record before it where the path is too long for one. Always the same bytes. */
+export function tarHeader(path: string, bytes: number): Buffer {
+  const split = splitPath(path);
+  if (split !== null) return header(split.name, split.prefix, '0', bytes);
+  const line = paxLine('path', path);
+  const filled = Buffer.alloc(Math.ceil(line.length / BLOCK_BYTES) * BLOCK_BYTES);
+  line.copy(filled);
+  return Buffer.concat([header('pax', '', 'x', line.length), filled, header('long', '', '0', bytes)]);
+}
+
+/** Zeros after `bytes` of content, up to the next block. */
+export function padding(bytes: number): number {
+  return (BLOCK_BYTES - (bytes % BLOCK_BYTES)) % BLOCK_BYTES;
+}
+
+function header(name: string, prefix: string, type: string, bytes: number): Buffer {
+  const block = Buffer.alloc(BLOCK_BYTES);
+  block.write(name, 0);
+  block.write('0000644\0', 100);
+  block.write('0000000\0', 108);
+  block.write('0000000\0', 116);
+  block.write(`${bytes.toString(8).padStart(11, '0')}\0`, 124);
+  block.write('00000000000\0', 136);
+  block.write('        ', 148);
+  block.write(type, 156);
+  block.write('ustar\0' + '00', 257);
+  block.write(prefix, 345);
+  const sum = block.reduce((total, byte) => total + byte, 0);
+  block.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
+  return block;
+}
+
+function splitPath(path: string): { name: string; prefix: string } | null {
+  if (Buffer.byteLength(path) <= 100) return { name: path, prefix: '' };
+  for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1)) {
+    const [prefix, name] = [path.slice(0, at), path.slice(at + 1)];
+    if (Buffer.byteLength(prefix) <= 155 && Buffer.byteLength(name) <= 100 && name !== '') return { name, prefix };
+  }
+  return null;
+}
+
+/** `<length of the whole line> <key>=<value>\n` */
+function paxLine(key: string, value: string): Buffer {
+  const rest = Buffer.from(` ${key}=${value}\n`);
+  let length = rest.length + 1;
+  while (String(length).length + rest.length !== length) length = String(length).length + rest.length;
+  return Buffer.concat([Buffer.from(String(length)), rest]);
+}
+
+function isZero(block: Uint8Array): boolean {
+  return block.every((byte) => byte === 0);
+}
+
+/** A number in octal digits, ended by a space or zero. */
+function octal(block: Uint8Array, at: number, length: number): number {
+  if ((block[at]! & 0x80) !== 0) throw invalid('a file of 8 GB or more is announced');
+  const digits = latin1(block, at, length)
+    .replace(/[\0 ]+$/, '')
+    .replace(/^ +/, '');
+  if (!/^[0-7]*$/.test(digits)) throw invalid('a header holds a malformed number');
+  return Number.parseInt(digits || '0', 8);
+}
+
+function text(block: Uint8Array, at: number, length: number): string {
+  const field = block.subarray(at, at + length);
+  const end = field.indexOf(0);
+  return decode(end < 0 ? field : field.subarray(0, end));
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return strict.decode(bytes);
+  } catch {
+    throw invalid('a name is not UTF-8');
+  }
+}
+
+function latin1(bytes: Uint8Array, at: number, length: number): string {
+  return String.fromCharCode(...bytes.subarray(at, at + length));
+}
+
+/** A path as it may stand in a message. */
+export function shown(path: string): string {
+  return JSON.stringify(path.length > 120 ? `${path.slice(0, 117)}...` : path);
+}
+
+export function invalid(what: string): ArchiveError {
+  return new ArchiveError('archive_invalid', `The archive cannot be used: ${what}`);
+}
