@@ -38,6 +38,10 @@ export interface OpenApiOptions {
   readonly securitySchemes?: Readonly<Record<string, object>>;
   readonly tags?: readonly { readonly name: string; readonly description?: string }[];
   /**
+   * JSON Schema of failures, where `onError` answers in a form of its own; every operation then has it as `default`.
+   */
+  readonly failure?: object;
+  /**
    * JSON Schema of a schema that has no way to tell by itself (valibot: `toJsonSchema` of `@valibot/to-json-schema`).
    */
   readonly toJsonSchema?: (schema: never, io: 'input' | 'output') => object;

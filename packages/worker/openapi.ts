@@ -38,7 +38,7 @@ const errorSchema: JsonSchema = {
 
 /** Describes routes. */
 export function describeApi(routes: readonly Route[], options: OpenApiOptions): OpenApiDocument {
-  const components = new Components();
+  const components = new Components((options.failure as JsonSchema | undefined) ?? errorSchema);
   const paths: Record<string, Record<string, unknown>> = {};
   const operationIds = new Set<string>();
   for (const { declared, pattern } of routes) {
@@ -124,7 +124,8 @@ function describeOperation(
             content: content(bodyTypes(declared), describe(declared.body, 'input', 'Body')),
           },
         }),
-    responses: describeResponses(declared, operationId, components, describe),
+    responses: describeResponses(declared, operationId, components, api.failure !== undefined, describe),
+    ...Object.fromEntries(Object.entries(declared.options).filter(([key]) => key.startsWith('x-'))),
   };
 }
 
@@ -141,6 +142,7 @@ function describeResponses(
   { answers, hasTexts, body }: Route['declared'],
   operationId: string,
   components: Components,
+  hasOwnFailure: boolean,
   describe: (checker: Checker, io: 'output', name: string) => JsonSchema,
 ): Record<string, unknown> {
   const responses: Record<string, unknown> = {};
@@ -166,6 +168,7 @@ function describeResponses(
   };
   if (hasTexts || body !== null) failure('400');
   if (body !== null) for (const status of ['413', '415']) failure(status);
+  if (hasOwnFailure) failure('default');
   return responses;
 }
 
@@ -214,6 +217,11 @@ function parametersIn(place: 'query' | 'header', schema: JsonSchema | null, comp
 /** `components.schemas` as it grows. */
 class Components {
   readonly schemas: Record<string, JsonSchema> = {};
+  readonly #failure: JsonSchema;
+
+  constructor(failure: JsonSchema) {
+    this.#failure = failure;
+  }
 
   /** A schema for the document: what it defines is moved to the components. */
   take(document: JsonSchema, fallbackName: string): JsonSchema {
@@ -260,7 +268,7 @@ class Components {
 
   /** The body of everything the app refuses by itself. */
   failure(): JsonSchema {
-    return this.take({ $id: 'Error', ...errorSchema }, 'Error');
+    return this.take({ ...this.#failure, $id: 'Error' }, 'Error');
   }
 
   /** The schema that a reference of the document means. */

@@ -1,12 +1,13 @@
 // What handlers and middleware receive for a request. Everything that costs something is made when it is first asked
 // for.
 import { parseQuery } from './body.ts';
-import type { ExecutionLike, JsonReply } from './route-types.ts';
+import type { ExecutionLike, JsonReply, RouteOptions } from './route-types.ts';
 import type { HeadersLike } from './web-types.ts';
 
 /** The route a context belongs to, as far as the context shows it. */
 export interface ShownRoute {
   readonly pattern: string;
+  readonly declared: { readonly options: RouteOptions };
 }
 
 /** An answer that is not a Response yet. */
@@ -92,6 +93,9 @@ export class HandlerContext {
   }
   get route(): string | null {
     return this.shownRoute?.pattern ?? null;
+  }
+  get routeOptions(): RouteOptions | null {
+    return this.shownRoute?.declared.options ?? null;
   }
   get query(): unknown {
     return (this.#query ??= this.queryTexts());

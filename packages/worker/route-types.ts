@@ -110,6 +110,8 @@ export interface RouteOptions {
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
   /** Leaves the route out of the API description. */
   readonly hidden?: boolean;
+  /** Extensions of OpenAPI: they go into the description as they are, and middleware finds them in `routeOptions`. */
+  readonly [extension: `x-${string}`]: unknown;
 }
 
 /** An answer made by `ctx.json`: checked against the schema of its status, then sent. */
@@ -155,6 +157,10 @@ export interface RequestContext<Env, State> extends BaseContext<Env, State> {
   readonly path: string;
   /** Pattern of the route that answers, such as `/users/:id`; null where none does. */
   readonly route: string | null;
+  /** What that route declares, such as its `tags` and `security`; null where none answers. */
+  readonly routeOptions: RouteOptions | null;
+  /** Parameters of the path; in middleware the decoded texts, which no schema has checked yet. */
+  readonly params: unknown;
   /** Address of the client; null where the platform does not know it. */
   readonly ip: string | null;
   /** Aborts when the client goes away. */

@@ -414,3 +414,24 @@ test('rateLimit: skip, message, onLimit and bad settings', async () => {
   assert.throws(() => rateLimit({ limit: 1, window: 0.5 }), /a second or more/);
   assert.throws(() => rateLimit({ limit: 1, window: '5 minutes' as never }), /such as 60 or "1m"/);
 });
+
+test('middleware sees what the route declares and its parameters before anything is checked', async () => {
+  const seen: unknown[] = [];
+  const app = platform()
+    .use((ctx, next) => {
+      seen.push([ctx.route, ctx.routeOptions?.tags ?? null, ctx.params]);
+      return next();
+    })
+    .get(
+      '/things/:id',
+      { tags: ['things'], params: { type: 'object', properties: { id: { type: 'integer' } } } },
+      () => 'a',
+    )
+    .build();
+  assert.equal((await call(app, 'GET /things/x')).status, 400);
+  assert.equal((await call(app, 'GET /nowhere')).status, 404);
+  assert.deepEqual(seen, [
+    ['/things/:id', ['things'], { id: 'x' }],
+    [null, null, undefined],
+  ]);
+});

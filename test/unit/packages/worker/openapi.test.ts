@@ -206,3 +206,18 @@ test('the script of the page lists the routes, and sends what is filled in', asy
     'the answer is shown',
   );
 });
+
+test('extensions of a route and an own form of failures go into the description', async () => {
+  const described = platform()
+    .openapi({ path: '/openapi.json', info: { title: 'Own', version: '1' }, failure: { type: 'object' } })
+    .get('/things/:id', { 'x-subject': 'thing' }, () => 'thing')
+    .build();
+  const { paths, components } = await describe(described);
+  const read = paths['/things/{id}']!['get']!;
+  assert.equal(read['x-subject'], 'thing');
+  assert.deepEqual((read['responses'] as Record<string, unknown>)['default'], {
+    description: 'Any other answer',
+    content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+  });
+  assert.deepEqual(components.schemas['Error'], { type: 'object' });
+});
