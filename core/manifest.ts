@@ -94,6 +94,8 @@ export interface DeploymentRecord {
   readonly createdAt: string;
   /** What it was deployed as; absent in older records. */
   readonly target?: 'production' | 'preview';
+  /** The variables it was released with, in place of those that the record has for it. */
+  readonly vars?: Readonly<Record<string, string>>;
 }
 
 /** `routes/<project>.json` under `FS_PATH`: everything the handler needs to route to a project. */

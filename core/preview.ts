@@ -15,9 +15,12 @@ export function previewOf({ project, production, deployments }: RouteRecord, id:
 }
 
 /**
- * The variables of a deployment: production's, or those of previews and of its branch. They follow what it works on.
+ * The variables of a deployment: those it was released with, else production's, or those of previews and of its branch.
+ * They follow what it works on.
  */
 export function variablesOf(record: RouteRecord, id: string): Readonly<Record<string, string>> {
+  const own = Object.hasOwn(record.deployments, id) ? record.deployments[id]!.vars : undefined;
+  if (own !== undefined) return own;
   if (previewOf(record, id) === null) return record.vars;
   const { branch } = record.deployments[id]!;
   const ofBranch = Object.hasOwn(record.branchVars ?? {}, branch) ? record.branchVars![branch] : {};

@@ -28,6 +28,7 @@ const schema = Compile(
             branch: Type.String(),
             createdAt: Type.String(),
             target: Type.Optional(Type.Union([Type.Literal('production'), Type.Literal('preview')])),
+            vars: Type.Optional(Type.Record(Type.String(), Type.String())),
           },
           { additionalProperties: false },
         ),

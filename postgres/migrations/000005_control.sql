@@ -153,6 +153,8 @@ CREATE TABLE project (
   -- {buildCommand, outputDirectory, installCommand, redeployOnVariables, previewPassword, ...}
   settings jsonb NOT NULL DEFAULT '{}',
   production_deployment_id text,
+  -- Deployments that were production before, the last one at the end: what a rollback goes back to.
+  production_history text[] NOT NULL DEFAULT '{}',
   -- {deploymentId, percent}: a gradual release.
   split jsonb,
   -- Counts changes of what its route record is made of; `routed_version` of those that handlers know.
@@ -173,7 +175,11 @@ CREATE TABLE branch (
   deployment_id text,
   -- Number of the pull request it belongs to.
   pull_request integer,
+  -- Resources that its deployments declared, by kind of binding: what is removed with it.
+  resources jsonb NOT NULL DEFAULT '{}',
   removed_at timestamptz,
+  -- What went with it, counted; null while that is still to be done.
+  removal jsonb,
   updated_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (project_id, name)
 );
@@ -203,8 +209,8 @@ CREATE TABLE deployment (
   artifact text,
   -- Encrypted: the variables it was released with, so that a rollback has them again.
   variables bytea,
-  -- Names of migrations that its release applied, by database.
-  migrations jsonb,
+  -- [{resource, files, on: production or preview, at}]: the migrations that were applied for it.
+  migrations jsonb NOT NULL DEFAULT '[]',
   build_ms integer,
   created_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now(),
@@ -428,6 +434,9 @@ CREATE TABLE upload (
   bytes bigint NOT NULL,
   sha256 text NOT NULL,
   received bigint NOT NULL DEFAULT 0,
+  -- {branch, target, commit, message}: of the deployment it becomes.
+  input jsonb NOT NULL DEFAULT '{}',
+  deployment_id text,
   expires_at timestamptz NOT NULL,
   created_at timestamptz NOT NULL DEFAULT now()
 );

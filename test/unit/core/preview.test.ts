@@ -66,6 +66,14 @@ test('previews never see the variables of production; those of a branch go befor
   assert.deepEqual(variablesOf({ ...deployments, vars: { KEY: 'secret' } }, 'd2'), {});
 });
 
+test('a deployment keeps the variables that it was released with', () => {
+  const shop = record('d1', { d1: { target: 'production' }, d2: { target: 'production', vars: { KEY: 'before' } } });
+  assert.deepEqual(
+    ['d1', 'd2'].map((id) => variablesOf({ ...shop, vars: { KEY: 'now' } }, id)),
+    [{ KEY: 'now' }, { KEY: 'before' }],
+  );
+});
+
 test('without production every deployment is a preview', () => {
   assert.equal(previewOf(record(null, { d1: {} }), 'd1'), 'main');
 });
