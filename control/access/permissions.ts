@@ -1,0 +1,55 @@
+// What each role may do, and each scope of a token: one table. Pure.
+
+/** Roles in an organization, the strongest first. */
+export const roles = ['owner', 'admin', 'member', 'viewer'] as const;
+export type Role = (typeof roles)[number];
+
+/** Scopes of tokens, the narrowest first: each includes those before it. */
+export const tokenScopes = ['read', 'deploy', 'write', 'admin'] as const;
+export type TokenScope = (typeof tokenScopes)[number];
+
+/**
+ * Permission -> the weakest role that has it, and the narrowest scope of a token that passes it on. `operator`: only
+ * admins of the installation.
+ */
+export const permissions = {
+  'organization:read': ['viewer', 'read'],
+  'organization:write': ['admin', 'admin'],
+  'organization:delete': ['owner', 'admin'],
+  'member:write': ['admin', 'admin'],
+  'project:read': ['viewer', 'read'],
+  'project:create': ['member', 'write'],
+  'project:write': ['member', 'write'],
+  'project:delete': ['admin', 'admin'],
+  'deployment:read': ['viewer', 'read'],
+  'deployment:create': ['member', 'deploy'],
+  'deployment:promote': ['member', 'deploy'],
+  'variable:read': ['member', 'read'],
+  'variable:write': ['member', 'write'],
+  'log:read': ['viewer', 'read'],
+  'data:read': ['member', 'read'],
+  'data:write': ['member', 'write'],
+  'domain:write': ['admin', 'write'],
+  'token:read': ['admin', 'admin'],
+  'token:write': ['admin', 'admin'],
+  'webhook:write': ['admin', 'admin'],
+  'audit:read': ['admin', 'read'],
+  'usage:read': ['viewer', 'read'],
+  // What concerns the account itself, not an organization.
+  'account:read': [null, 'read'],
+  'account:write': [null, 'admin'],
+  operator: ['operator', 'admin'],
+} as const satisfies Record<string, readonly [Role | 'operator' | null, TokenScope]>;
+export type Permission = keyof typeof permissions;
+
+/** Whether a role has a permission. */
+export function roleMay(role: Role, permission: Permission): boolean {
+  const [least] = permissions[permission];
+  if (least === null) return true;
+  return least !== 'operator' && roles.indexOf(role) <= roles.indexOf(least);
+}
+
+/** Whether a token of a scope passes a permission on; null is a session, which passes all of them. */
+export function scopeMay(scope: TokenScope | null, permission: Permission): boolean {
+  return scope === null || tokenScopes.indexOf(scope) >= tokenScopes.indexOf(permissions[permission][1]);
+}

@@ -1,0 +1,40 @@
+// The one table of the API's errors: code -> status and message. `{name}` in a message stands for a detail.
+
+/** Statuses and messages by code. */
+export const apiErrors = {
+  bad_request: [400, '{reason}'],
+  unauthorized: [401, 'Sign in, or send a token: Authorization: Bearer <token>'],
+  forbidden: [403, 'This needs the permission {permission}'],
+  origin_forbidden: [403, 'Requests from {origin} are not allowed'],
+  not_found: [404, 'There is no such thing, or it is not yours'],
+  method_not_allowed: [405, 'This path does not take {method}'],
+  conflict: [409, '{reason}'],
+  payload_too_large: [413, 'The body is larger than {allowed} bytes'],
+  unprocessable: [422, '{reason}'],
+  rate_limited: [429, 'Too many requests: try again in {seconds} s'],
+  internal: [500, 'Something went wrong on our side; the log has it under the request id'],
+  not_available: [501, '{reason}'],
+  unavailable: [503, '{reason}'],
+} as const satisfies Record<string, readonly [number, string]>;
+export type ApiErrorCode = keyof typeof apiErrors;
+
+/** An error that is meant for clients. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly code: ApiErrorCode;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    code: ApiErrorCode,
+    details: Readonly<Record<string, string | number>> = {},
+    headers: Readonly<Record<string, string>> = {},
+  ) {
+    super(apiErrors[code][1].replace(/\{(\w+)\}/g, (_, name: string) => String(details[name] ?? '')));
+    this.code = code;
+    this.headers = headers;
+  }
+
+  get status(): number {
+    return apiErrors[this.code][0];
+  }
+}

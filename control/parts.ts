@@ -1,0 +1,40 @@
+// What the parts of the control plane are given: made once by main.ts (and test/setup/control.ts), `ctx.env` of routes.
+import type { Logger } from 'pino';
+import type { EncryptionKeys } from '#core/encryption.ts';
+import type { Sql } from '#postgres/sql.ts';
+import type { PrivatePort } from './process/private-port.ts';
+
+/** The parts of one API process. */
+export interface Parts {
+  readonly sql: Sql;
+  readonly log: Logger;
+  readonly keys: EncryptionKeys;
+  /** Data folder (`FS_PATH`), which handlers share: route records, artifacts, repositories. */
+  readonly folder: string;
+  /** Of the supervisor, to ask engines; answers `no_engine` while none serves. */
+  readonly privatePort: PrivatePort;
+  readonly addresses: Addresses;
+  /** Hears what others NOTIFY; resolves when it listens. */
+  readonly onNotify: (channel: Channel, heard: (payload: string) => void) => Promise<void>;
+  /** Runs work beside requests; it is waited for when the process ends. */
+  readonly background: (what: string, work: () => Promise<void>) => void;
+  /** Aborts when the process is to end. */
+  readonly stopping: AbortSignal;
+}
+
+/** Channels of NOTIFY. Payloads: kind of job; project; deployment; deployment. */
+export type Channel = 'control_job' | 'control_route' | 'control_log' | 'control_deployment';
+
+/** Where things are, as seen from outside; none ends with a slash. */
+export interface Addresses {
+  /** `PUBLIC_API_URL`. */
+  readonly api: string;
+  /** `AUTH_URL`: the dashboard. */
+  readonly ui: string;
+  /** First of the platform's domains, such as `localhost`. */
+  readonly domain: string;
+  /** Of deployments: `http` or `https`. */
+  readonly protocol: 'http' | 'https';
+  /** Port in URLs of deployments; null where it is the protocol's own. */
+  readonly port: number | null;
+}

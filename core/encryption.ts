@@ -1,0 +1,81 @@
+// Encryption of what the database keeps and nobody may read there: values of variables, credentials. AES-256-GCM with
+// the key of `ENCRYPTION_KEY`; what an earlier key has sealed can be read as long as that key is listed. Pure.
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
+
+/** The keys of `ENCRYPTION_KEY`, the current one first. */
+export interface EncryptionKeys {
+  readonly current: EncryptionKey;
+  readonly all: readonly EncryptionKey[];
+}
+
+interface EncryptionKey {
+  /** First bytes of its hash: says which key has sealed something. */
+  readonly id: Buffer;
+  readonly key: Buffer;
+}
+
+const VERSION = 1;
+const ID_BYTES = 4;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const CHARS_MIN = 32;
+
+/**
+ * Reads `ENCRYPTION_KEY`: one key or several with commas between them, the current one first.
+ *
+ * @throws {Error} that names the variable and the command that makes one; never the value.
+ */
+export function encryptionKeys(text: string): EncryptionKeys {
+  const all = text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+    .map(toKey);
+  const [current] = all;
+  if (current === undefined)
+    throw new Error('ENCRYPTION_KEY is not set: make one with `openssl rand -hex 32`, and keep it with your backups');
+  return { current, all };
+}
+
+function toKey(text: string): EncryptionKey {
+  if (text.length < CHARS_MIN || new Set(text).size < 8)
+    throw new Error(
+      `ENCRYPTION_KEY is weak: each key needs at least ${CHARS_MIN} characters; make one with \`openssl rand -hex 32\``,
+    );
+  const key = Buffer.from(hkdfSync('sha256', text, '', 'platform encryption', 32));
+  return { id: createHash('sha256').update(key).digest().subarray(0, ID_BYTES), key };
+}
+
+/**
+ * Seals a text under the current key.
+ *
+ * @param context what it belongs to, such as `variable:prj_1:API_KEY`: moved elsewhere, it cannot be unsealed.
+ */
+export function seal({ current }: EncryptionKeys, text: string, context: string): Buffer {
+  const nonce = randomBytes(NONCE_BYTES);
+  const cipher = createCipheriv('aes-256-gcm', current.key, nonce).setAAD(Buffer.from(context));
+  const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+  return Buffer.concat([Buffer.of(VERSION), current.id, nonce, cipher.getAuthTag(), sealed]);
+}
+
+/** @throws {Error} when no listed key has sealed it, it was changed, or it belongs to something else. */
+export function unseal({ all }: EncryptionKeys, sealed: Uint8Array, context: string): string {
+  const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
+  const nonceAt = 1 + ID_BYTES;
+  const tagAt = nonceAt + NONCE_BYTES;
+  const textAt = tagAt + TAG_BYTES;
+  const found = bytes[0] === VERSION && bytes.length >= textAt;
+  const key = found ? all.find(({ id }) => id.equals(bytes.subarray(1, nonceAt))) : undefined;
+  if (key === undefined)
+    throw new Error('A value was encrypted with a key that ENCRYPTION_KEY does not list: add the earlier key to it');
+  const decipher = createDecipheriv('aes-256-gcm', key.key, bytes.subarray(nonceAt, tagAt), {
+    authTagLength: TAG_BYTES,
+  });
+  decipher.setAAD(Buffer.from(context)).setAuthTag(bytes.subarray(tagAt, textAt));
+  return Buffer.concat([decipher.update(bytes.subarray(textAt)), decipher.final()]).toString('utf8');
+}
+
+/** Whether the current key has sealed it; else it is to be sealed again, so that the earlier key can go. */
+export function isCurrent({ current }: EncryptionKeys, sealed: Uint8Array): boolean {
+  return sealed[0] === VERSION && current.id.equals(sealed.subarray(1, 1 + ID_BYTES));
+}

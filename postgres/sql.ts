@@ -1,0 +1,48 @@
+// Postgres for the control plane and the builder, over the library `postgres`: tagged templates, and LISTEN that
+// connects again. Engines and the broker use connection.ts.
+import postgres from 'postgres';
+import { toAddress } from './address.ts';
+
+/** Runs statements: `sql\`SELECT ... ${value}\``; `sql.begin` is a transaction, `sql.listen` hears NOTIFY. */
+export type Sql = postgres.Sql<{ bigint: number }>;
+/** The same inside of a transaction. */
+export type Transaction = postgres.TransactionSql<{ bigint: number }>;
+
+interface SqlOptions {
+  /** `postgres://user:password@host:port/database`. */
+  readonly url: string;
+  /** What the server shows in `pg_stat_activity`. */
+  readonly name: string;
+  /** Connections at most; 8 by default. */
+  readonly connectionsMax?: number;
+}
+
+const CONNECT_SECONDS = 5;
+const IDLE_SECONDS = 60;
+const STATEMENT_MS = 30_000;
+
+/**
+ * A pool of connections, opened as they are needed. int8 columns are numbers, timestamps are Dates.
+ *
+ * @example
+ * const sql = openSql({ url, name: 'platform api' });
+ * const [project] = await sql<{ name: string }[]>`SELECT name FROM control.project WHERE id = ${id}`;
+ */
+export function openSql({ url, name, connectionsMax = 8 }: SqlOptions): Sql {
+  // The library does not read what libpq's URLs may say in their query, such as the folder of a Unix socket.
+  const { host, port, user, password, database, ssl } = toAddress(url, {});
+  return postgres({
+    host: host ?? 'localhost',
+    port: port ?? 5432,
+    ...(user !== undefined && { user }),
+    ...(typeof password === 'string' && { password }),
+    ...(database !== undefined && { database }),
+    ssl: ssl === true ? {} : ssl,
+    max: connectionsMax,
+    connect_timeout: CONNECT_SECONDS,
+    idle_timeout: IDLE_SECONDS,
+    connection: { application_name: name, statement_timeout: STATEMENT_MS },
+    types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
+    onnotice: () => {},
+  });
+}

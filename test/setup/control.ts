@@ -1,0 +1,127 @@
+// A control plane in the test's process: the API over a database of its own, with an organization, its owner and a
+// token. The private port is a double where none is given.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { encryptionKeys } from '#core/encryption.ts';
+import { openLog } from '#core/log/log.ts';
+import { openSql, type Sql } from '#postgres/sql.ts';
+import { createApi } from '#control/api/app.ts';
+import type { Role, TokenScope } from '#control/access/permissions.ts';
+import type { Parts } from '#control/parts.ts';
+import type { PrivatePort } from '#control/process/private-port.ts';
+import { newId, newSecret } from '#control/records/ids.ts';
+import { createTestDatabase } from './postgres.ts';
+
+/** An answer of the API. */
+interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  // oxlint-disable-next-line typescript/no-explicit-any -- whatever the API answered
+  readonly body: any;
+}
+
+/** Somebody who calls the API. */
+export interface TestAccount {
+  readonly accountId: string;
+  readonly token: string;
+}
+
+/** A control plane. */
+export interface TestControl {
+  readonly parts: Parts;
+  readonly sql: Sql;
+  readonly organizationId: string;
+  readonly owner: TestAccount;
+  /** Calls the API as the owner, or with another token (null: none). */
+  call(method: string, path: string, body?: unknown, token?: string | null): Promise<Answer>;
+  /** An account with a role in an organization, and a token of it. */
+  account(login: string, memberships?: Readonly<Record<string, Role>>, scope?: TokenScope): Promise<TestAccount>;
+  organization(slug: string): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** Starts it. @param overrides of its parts, such as another private port. */
+export async function startControl(overrides: Partial<Parts> = {}): Promise<TestControl> {
+  const database = await createTestDatabase();
+  const folder = mkdtempSync(path.join(tmpdir(), 'platform-control-'));
+  const sql = openSql({ url: database.url, name: 'test api', connectionsMax: 4 });
+  const stopping = new AbortController();
+  const running = new Set<Promise<void>>();
+  const log = openLog('api', {}, { write: () => {} });
+  const parts: Parts = {
+    sql,
+    log,
+    keys: encryptionKeys('0123456789abcdef0123456789abcdef'),
+    folder,
+    privatePort: noPlatform,
+    addresses: {
+      api: 'http://localhost:4002',
+      ui: 'http://localhost:3002',
+      domain: 'localhost',
+      protocol: 'http',
+      port: 4001,
+    },
+    async onNotify(channel, heard) {
+      await sql.listen(channel, heard);
+    },
+    background(_what, work) {
+      const done: Promise<void> = work().finally(() => void running.delete(done));
+      running.add(done);
+    },
+    stopping: stopping.signal,
+    ...overrides,
+  };
+  const api = createApi();
+  const organization = async (slug: string): Promise<string> => {
+    const id = newId('organization');
+    await sql`INSERT INTO control.organization (id, slug, name) VALUES (${id}, ${slug}, ${slug})`;
+    return id;
+  };
+  const account: TestControl['account'] = async (login, memberships = {}, scope = 'admin') => {
+    const accountId = newId('account');
+    const { secret, hash } = newSecret('plt');
+    await sql`INSERT INTO control.account (id, login) VALUES (${accountId}, ${login})`;
+    for (const [organizationId, role] of Object.entries(memberships))
+      await sql`INSERT INTO control.membership (organization_id, account_id, role)
+        VALUES (${organizationId}, ${accountId}, ${role})`;
+    await sql`INSERT INTO control.token (id, hash, hint, name, account_id, scope)
+      VALUES (${newId('token')}, ${hash}, ${secret.slice(0, 8)}, 'test', ${accountId}, ${scope})`;
+    return { accountId, token: secret };
+  };
+  const organizationId = await organization('acme');
+  const owner = await account('ada', { [organizationId]: 'owner' });
+  return {
+    parts,
+    sql,
+    organizationId,
+    owner,
+    organization,
+    account,
+    async call(method, at, body, token = owner.token) {
+      const request = new Request(`${parts.addresses.api}${at}`, {
+        method,
+        headers: {
+          ...(token !== null && { authorization: `Bearer ${token}` }),
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+      const response = await api.fetch(request, parts);
+      const text = await response.text();
+      const isJson = (response.headers.get('content-type') ?? '').includes('json');
+      return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+    },
+    async close() {
+      stopping.abort();
+      await Promise.allSettled(running);
+      await sql.end({ timeout: 5 });
+      await database.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const noPlatform: PrivatePort = {
+  ask: () => Promise.reject(new Error('No platform runs in this test')),
+};
