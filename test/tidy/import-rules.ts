@@ -119,6 +119,7 @@ const zones: readonly Zone[] = [
     mayTypes: ['runtime/engine/', 'runtime/stores/', 'deployments/'],
   },
   { prefix: 'postgres/', may: ['core/'] },
+  { prefix: 'git/', may: ['core/', 'postgres/'] },
   { prefix: 'builder/', may: ['core/'] },
   { prefix: 'builder/service/', may: ['core/', 'postgres/', 'deployments/', 'builder/'] },
   { prefix: 'builder/steps/', may: ['core/', 'builder/'] },

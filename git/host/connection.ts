@@ -1,0 +1,264 @@
+// The Git host's REST API, spoken with node:crypto and fetch: as the application (a signed token), as one of its
+// installations (a token for one repository with the rights that are needed and no others), or as a person. Every
+// answer is bounded in time and size. Tokens are in headers only: no error and no log line has one.
+import { createPrivateKey, sign, type KeyObject } from 'node:crypto';
+
+/** Where a Git host is, and the application that this installation of the platform is there. */
+export interface GitHostOptions {
+  /** Of the REST API, `GITHOST_API_URL`: `https://api.github.com`. */
+  readonly apiUrl: string;
+  /** Of its pages and of clones, `GITHOST_URL`: `https://github.com`. */
+  readonly url: string;
+  /** `GITHOST_APP_ID`. */
+  readonly appId: string;
+  /** `GITHOST_APP_PRIVATE_KEY` in PEM; `\n` may stand for line ends. */
+  readonly privateKey: string;
+  /** Milliseconds since 1970. */
+  readonly now?: () => number;
+  /** Milliseconds that a request may take, 10,000 by default. */
+  readonly timeoutMs?: number;
+  /** Pause before the second attempt in milliseconds, 250 by default; it doubles. */
+  readonly pauseMs?: number;
+}
+
+/** What an installation's token may do: `{contents: 'read'}`. */
+export type Permissions = Readonly<Record<string, 'read' | 'write' | 'admin'>>;
+
+/** A request of the REST API. */
+export interface HostRequest {
+  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Below the API's URL, with its query. */
+  readonly path: string;
+  readonly body?: unknown;
+  /** Whether a request that may have arrived can be sent again. By default, those that only read can. */
+  readonly repeatable?: boolean;
+}
+
+/** The Git host, as those see it who may ask it. */
+export interface GitHost {
+  readonly apiUrl: string;
+  readonly url: string;
+  /** Asks as the application. */
+  asApp(request: HostRequest): Promise<unknown>;
+  /** Asks as an installation, with a token for one repository (by the host's id). */
+  asInstallation(scope: InstallationScope, request: HostRequest): Promise<unknown>;
+  /** Asks as whoever a token is of. */
+  asPerson(token: string, request: HostRequest): Promise<unknown>;
+  /** A token of an installation for one repository; the same one until five minutes before it expires. */
+  installationToken(scope: InstallationScope): Promise<string>;
+}
+
+/** One repository of an installation, and what is to be done there. */
+export interface InstallationScope {
+  readonly installationId: string;
+  /** The host's id of the repository. */
+  readonly repositoryId: string;
+  readonly permissions: Permissions;
+}
+
+/** What went wrong between the platform and the Git host. */
+export class GitHostError extends Error {
+  /** `unreachable`: worth another attempt; `limited`: after `retryAfterMs`; `refused`: not without a change. */
+  readonly kind: 'unreachable' | 'limited' | 'refused';
+  /** Of the answer; 0 without one. */
+  readonly status: number;
+  readonly retryAfterMs: number;
+
+  constructor(kind: GitHostError['kind'], status: number, message: string, retryAfterMs = 0) {
+    super(message);
+    this.kind = kind;
+    this.status = status;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+const TIMEOUT_MS = 10_000;
+const PAUSE_MS = 250;
+const ATTEMPTS_MAX = 3;
+const ANSWER_BYTES_MAX = 5_000_000;
+const REDIRECTS_MAX = 3;
+/** What is waited for within a call; a host that asks for more is asked again by whoever called. */
+const RETRY_AFTER_MS_MAX = 5000;
+/** Of a rate limit that does not say how long it lasts. */
+const LIMITED_MS = 1000;
+const TOKENS_MAX = 1000;
+const TOKEN_SPARE_MS = 5 * 60_000;
+
+/**
+ * Opens the way to a Git host; connects to nothing yet.
+ *
+ * @throws {Error} when the private key is none.
+ */
+export function openGitHost(options: GitHostOptions): GitHost {
+  const apiUrl = options.apiUrl.replace(/\/+$/, '');
+  const now = options.now ?? Date.now;
+  const key = readPrivateKey(options.privateKey);
+  const tokens = new Map<string, { readonly value: Promise<string>; expiresAt: number }>();
+  const ask = (request: HostRequest, token: string): Promise<unknown> =>
+    askWithRetries(apiUrl, options, request, token);
+  const asApp = (request: HostRequest): Promise<unknown> => ask(request, appToken(options.appId, key, now()));
+
+  async function mint(scope: InstallationScope, entry: { expiresAt: number }): Promise<string> {
+    const answer = (await asApp({
+      method: 'POST',
+      path: `/app/installations/${encodeURIComponent(scope.installationId)}/access_tokens`,
+      body: { repository_ids: [Number(scope.repositoryId)], permissions: scope.permissions },
+      repeatable: true,
+    })) as { token?: unknown; expires_at?: unknown } | null;
+    if (typeof answer?.token !== 'string' || answer.token === '')
+      throw new GitHostError('refused', 200, 'The Git host gave no token for the installation');
+    entry.expiresAt = Date.parse(String(answer.expires_at)) || now() + TOKEN_SPARE_MS;
+    return answer.token;
+  }
+
+  function installationToken(scope: InstallationScope): Promise<string> {
+    const name = JSON.stringify([scope.installationId, scope.repositoryId, Object.entries(scope.permissions).sort()]);
+    const known = tokens.get(name);
+    if (known !== undefined && known.expiresAt - TOKEN_SPARE_MS > now()) return known.value;
+    for (const [other, { expiresAt }] of tokens)
+      if (expiresAt <= now() || tokens.size >= TOKENS_MAX) tokens.delete(other);
+    const entry = { expiresAt: Infinity };
+    const value = mint(scope, entry);
+    const stored = Object.assign(entry, { value });
+    tokens.set(name, stored);
+    value.catch(() => {
+      if (tokens.get(name) === stored) tokens.delete(name);
+    });
+    return value;
+  }
+
+  async function asInstallation(scope: InstallationScope, request: HostRequest): Promise<unknown> {
+    return ask(request, `Bearer ${await installationToken(scope)}`);
+  }
+  const asPerson = (token: string, request: HostRequest): Promise<unknown> => ask(request, `Bearer ${token}`);
+  return { apiUrl, url: options.url.replace(/\/+$/, ''), asApp, asInstallation, asPerson, installationToken };
+}
+
+/** @throws {Error} that says which variable is meant, and never what it holds. */
+function readPrivateKey(text: string): KeyObject {
+  const pem = text.includes('-----BEGIN') ? text : Buffer.from(text, 'base64').toString();
+  try {
+    return createPrivateKey(pem.replaceAll('\\n', '\n'));
+  } catch {
+    throw new Error(
+      'GITHOST_APP_PRIVATE_KEY is no private key: it must be the PEM file that the Git host gave for the application, with its line ends or with \\n in their place, or that file in base64',
+    );
+  }
+}
+
+/** A token as the application: RS256, for ten minutes, from a minute ago since clocks differ. */
+function appToken(appId: string, key: KeyObject, now: number): string {
+  const seconds = Math.floor(now / 1000);
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const text = `${part({ alg: 'RS256', typ: 'JWT' })}.${part({ iat: seconds - 60, exp: seconds + 540, iss: appId })}`;
+  return `Bearer ${text}.${sign('RSA-SHA256', Buffer.from(text), key).toString('base64url')}`;
+}
+
+async function askWithRetries(
+  apiUrl: string,
+  options: GitHostOptions,
+  request: HostRequest,
+  token: string,
+): Promise<unknown> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await askOnce(apiUrl, options.timeoutMs ?? TIMEOUT_MS, request, token);
+    } catch (error) {
+      const repeatable = request.repeatable ?? (request.method ?? 'GET') === 'GET';
+      if (!(error instanceof GitHostError) || error.kind === 'refused' || attempt === ATTEMPTS_MAX) throw error;
+      if (error.retryAfterMs > RETRY_AFTER_MS_MAX || (error.kind === 'unreachable' && !repeatable)) throw error;
+      const pauseMs = (options.pauseMs ?? PAUSE_MS) * 2 ** (attempt - 1);
+      await new Promise((resume) => setTimeout(resume, Math.max(error.retryAfterMs, pauseMs)));
+    }
+  }
+}
+
+async function askOnce(apiUrl: string, timeoutMs: number, request: HostRequest, token: string): Promise<unknown> {
+  const { path, body } = request;
+  let method: string = request.method ?? 'GET';
+  const signal = AbortSignal.timeout(timeoutMs);
+  let url = `${apiUrl}${path}`;
+  for (let redirects = 0; ; redirects++) {
+    let response: Response;
+    let text: string;
+    try {
+      response = await fetch(url, {
+        method,
+        signal,
+        redirect: 'manual',
+        headers: {
+          accept: 'application/vnd.github+json',
+          authorization: token,
+          'user-agent': 'platform',
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        body: body === undefined || method === 'GET' ? null : JSON.stringify(body),
+      });
+      text = await readBounded(response);
+    } catch (error) {
+      if (error instanceof GitHostError) throw error;
+      throw new GitHostError('unreachable', 0, `The Git host does not answer: ${reasonOf(error)}`);
+    }
+    if (response.status < 300) return parseAnswer(response.status, text);
+    const target = redirects < REDIRECTS_MAX ? redirectTarget(response, url) : null;
+    if (target === null) throw toError(response, method, path, text);
+    url = target;
+    if (response.status < 307) method = 'GET';
+  }
+}
+
+/** A renamed repository answers from its new place; another origin would be told the token. */
+function redirectTarget(response: Response, from: string): string | null {
+  const location = response.headers.get('location');
+  if (![301, 302, 307, 308].includes(response.status) || location === null) return null;
+  const target = URL.parse(location, from);
+  return target !== null && target.origin === new URL(from).origin ? target.href : null;
+}
+
+async function readBounded(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += (chunk as Uint8Array).byteLength;
+    if (bytes > ANSWER_BYTES_MAX)
+      throw new GitHostError('refused', response.status, `The Git host's answer is over ${ANSWER_BYTES_MAX} bytes`);
+    chunks.push(chunk as Uint8Array);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+function parseAnswer(status: number, text: string): unknown {
+  if (text === '') return null;
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new GitHostError('refused', status, "The Git host's answer is no JSON: is GITHOST_API_URL its REST API?");
+  }
+}
+
+/** An error for an answer that is none; what the host says is cut, since it may be anything. */
+function toError({ status, headers }: Response, method: string, path: string, text: string): GitHostError {
+  let said: unknown;
+  try {
+    said = (JSON.parse(text) as { message?: unknown } | null)?.message;
+  } catch {
+    said = undefined;
+  }
+  const place = `${method} ${path.split('?')[0]!}`;
+  const message = `The Git host answered ${status} to ${place}${typeof said === 'string' ? `: ${said.slice(0, 200)}` : ''}`;
+  const retryAfterMs = Number(headers.get('retry-after') ?? Number.NaN) * 1000;
+  const isSpent = headers.get('x-ratelimit-remaining') === '0';
+  if (status === 429 || (status === 403 && (isSpent || !Number.isNaN(retryAfterMs)))) {
+    const resetMs = Number(headers.get('x-ratelimit-reset') ?? 0) * 1000 - Date.now();
+    const waitMs =
+      Number.isNaN(retryAfterMs) && !isSpent ? LIMITED_MS : Math.max(retryAfterMs || 0, isSpent ? resetMs : 0);
+    return new GitHostError('limited', status, message, waitMs);
+  }
+  return new GitHostError(status >= 500 ? 'unreachable' : 'refused', status, message);
+}
+
+function reasonOf(error: unknown): string {
+  const { name, message, cause } = error as Error & { cause?: { code?: unknown } };
+  if (name === 'TimeoutError') return 'it took too long';
+  return typeof cause?.code === 'string' ? cause.code : message;
+}

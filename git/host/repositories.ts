@@ -1,0 +1,148 @@
+// What the platform reads of the Git host: repositories, commits, installations, and which of them a person may use.
+// Answers are checked field by field, since a proxy or another host may answer anything.
+import { GitHostError, type GitHost, type InstallationScope, type Permissions } from './connection.ts';
+
+/** A repository as the Git host has it. */
+export interface HostRepository {
+  /** The Git host's own id; stays when it is renamed. */
+  readonly id: string;
+  /** `owner/name`. */
+  readonly fullName: string;
+  readonly defaultBranch: string;
+  readonly isPrivate: boolean;
+  readonly isArchived: boolean;
+  /** Whether the person who asked may push to it; false where nobody asked. */
+  readonly mayPush: boolean;
+}
+
+/** An installation of the application: an account of the Git host that lets it at repositories. */
+export interface HostInstallation {
+  readonly id: string;
+  readonly accountLogin: string;
+  readonly permissions: Permissions;
+  readonly isSuspended: boolean;
+}
+
+/** A commit at the tip of a branch. */
+export interface HostCommit {
+  readonly sha: string;
+  readonly message: string;
+  readonly author: string;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The rights with which the platform reads a repository. */
+export const readContents: Permissions = { contents: 'read' };
+
+/** The installations that a person may use. */
+export async function installationsOf(host: GitHost, token: string): Promise<HostInstallation[]> {
+  return (await allPages(host, token, '/user/installations', 'installations')).map(toInstallation);
+}
+
+/** The repositories of an installation that a person can see. */
+export async function repositoriesOf(host: GitHost, token: string, installationId: string): Promise<HostRepository[]> {
+  const path = `/user/installations/${encodeURIComponent(installationId)}/repositories`;
+  return (await allPages(host, token, path, 'repositories')).map(toRepository);
+}
+
+/** An installation as the application sees it. */
+export async function readInstallation(host: GitHost, id: string): Promise<HostInstallation> {
+  return toInstallation(fields(await host.asApp({ path: `/app/installations/${encodeURIComponent(id)}` })));
+}
+
+/** The application itself: its name in URLs, what it asks for, and the events that it is told of. */
+export async function readApp(
+  host: GitHost,
+): Promise<{ readonly slug: string; readonly permissions: Permissions; readonly events: readonly string[] }> {
+  const app = fields(await host.asApp({ path: '/app' }));
+  const events = Array.isArray(app['events']) ? app['events'].map(String) : [];
+  return { slug: text(app, 'slug'), permissions: toPermissions(app['permissions']), events };
+}
+
+/** A branch's newest commit; null without such a branch. */
+export async function readBranch(
+  host: GitHost,
+  scope: Omit<InstallationScope, 'permissions'>,
+  fullName: string,
+  branch: string,
+): Promise<HostCommit | null> {
+  const path = `/repos/${repositoryPath(fullName)}/branches/${encodeURIComponent(branch)}`;
+  try {
+    const answer = await host.asInstallation({ ...scope, permissions: readContents }, { path });
+    return toCommit(fields(fields(answer)['commit']));
+  } catch (error) {
+    if (error instanceof GitHostError && error.status === 404) return null;
+    throw error;
+  }
+}
+
+/** `owner/name` as a part of a path. */
+export function repositoryPath(fullName: string): string {
+  return fullName.split('/').map(encodeURIComponent).join('/');
+}
+
+const PAGES_MAX = 20;
+const PAGE_SIZE = 100;
+
+async function allPages(host: GitHost, token: string, path: string, member: string): Promise<Fields[]> {
+  const found: Fields[] = [];
+  for (let page = 1; page <= PAGES_MAX; page++) {
+    const answer = fields(await host.asPerson(token, { path: `${path}?per_page=${PAGE_SIZE}&page=${page}` }));
+    const rows = Array.isArray(answer[member]) ? (answer[member] as unknown[]) : [];
+    found.push(...rows.map(fields));
+    if (rows.length < PAGE_SIZE) break;
+  }
+  return found;
+}
+
+function toRepository(row: Fields): HostRepository {
+  return {
+    id: text(row, 'id'),
+    fullName: text(row, 'full_name'),
+    defaultBranch: text(row, 'default_branch', 'main'),
+    isPrivate: row['private'] === true,
+    isArchived: row['archived'] === true,
+    mayPush: (row['permissions'] as Fields | undefined)?.['push'] === true,
+  };
+}
+
+function toInstallation(row: Fields): HostInstallation {
+  return {
+    id: text(row, 'id'),
+    accountLogin: text(fields(row['account'] ?? {}), 'login', ''),
+    permissions: toPermissions(row['permissions']),
+    isSuspended: typeof row['suspended_at'] === 'string',
+  };
+}
+
+/** Permissions of an answer; what is none of the host's words is left out. */
+export function toPermissions(value: unknown): Permissions {
+  if (typeof value !== 'object' || value === null) return {};
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, right]) => right === 'read' || right === 'write' || right === 'admin')
+      .slice(0, 100),
+  ) as Permissions;
+}
+
+function toCommit(row: Fields): HostCommit {
+  const commit = fields(row['commit'] ?? {});
+  return {
+    sha: text(row, 'sha'),
+    message: text(commit, 'message', ''),
+    author: text(fields(row['author'] ?? {}), 'login', text(fields(commit['author'] ?? {}), 'name', '')),
+  };
+}
+
+function fields(value: unknown): Fields {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
+  throw new GitHostError('refused', 200, "The Git host's answer has another form than expected");
+}
+
+function text(row: Fields, name: string, otherwise?: string): string {
+  const value = row[name];
+  if (typeof value === 'string' || typeof value === 'number') return String(value);
+  if (otherwise !== undefined) return otherwise;
+  throw new GitHostError('refused', 200, `The Git host's answer has no "${name}"`);
+}

@@ -1,0 +1,115 @@
+// Which URLs and names of branches git is ever given. What is refused here could run a program (`ext::`), read files of
+// this machine (`file://`), pass for an option (`-`), or reach what only this machine can reach. Used when a repository
+// is connected and again before each use.
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import { createOwnAddresses, mayConnect, type EgressPolicy } from '#core/egress.ts';
+
+/** A remote's URL without credentials, and those that it held. */
+export interface RemoteUrl {
+  /** `https://host/path` or `ssh://user@host/path`. */
+  readonly url: string;
+  readonly protocol: 'https' | 'ssh';
+  readonly host: string;
+  readonly port: number;
+  readonly credentials: { readonly username: string; readonly password: string } | null;
+}
+
+/** A URL or branch that git is not given. The message says why, for whoever wrote it. */
+export class RemoteRefused extends Error {}
+
+const URL_LENGTH_MAX = 2048;
+const BRANCH_BYTES_MAX = 255;
+/** `git@host:owner/name.git`: what hosts show as the address for ssh. */
+const SCP_FORM = /^(?<user>[\w.-]+)@(?<host>[\w.-]+):(?<path>[^/:].*)$/;
+
+const HOST = /^(?:[a-z0-9_][a-z0-9._-]*|\[[0-9a-f:.]+\])$/;
+
+/**
+ * Reads the URL of a remote.
+ *
+ * @throws {RemoteRefused} for another protocol than https and ssh, and for what is no plain URL.
+ * @example parseRemoteUrl('git@git.example:team/shop.git').url // 'ssh://git@git.example/team/shop.git'
+ */
+export function parseRemoteUrl(text: string): RemoteUrl {
+  if (text.length > URL_LENGTH_MAX) throw new RemoteRefused(`The URL is longer than ${URL_LENGTH_MAX} characters`);
+  if (/[^\x21-\x7e]/.test(text)) throw new RemoteRefused('The URL holds spaces, control characters or no ASCII');
+  const scp = SCP_FORM.exec(text)?.groups;
+  const parsed = URL.parse(scp === undefined ? text : `ssh://${scp['user']}@${scp['host']}/${scp['path']}`);
+  if (parsed === null || !/^(?:https|ssh):$/.test(parsed.protocol) || !/^(?:https|ssh):\/\/|^[^/]+@/i.test(text))
+    throw new RemoteRefused('Only https:// and ssh:// URLs of Git repositories are taken');
+  const protocol = parsed.protocol === 'https:' ? 'https' : 'ssh';
+  const { pathname, search, hash } = parsed;
+  // Of ssh URLs the parser takes whatever stands there.
+  const hostname = parsed.hostname.toLowerCase();
+  if (!HOST.test(hostname)) throw new RemoteRefused('The URL has no host that could be looked up');
+  if (pathname.length < 2) throw new RemoteRefused('The URL has no path to a repository');
+  if (search !== '' || hash !== '') throw new RemoteRefused('The URL of a repository has no ? and no #');
+  const username = decoded(parsed.username);
+  const password = decoded(parsed.password);
+  if (protocol === 'ssh' && password !== '') throw new RemoteRefused('ssh takes a key, no password: leave it out');
+  if (protocol === 'ssh' && !/^[\w.][\w.-]*$/.test(username))
+    throw new RemoteRefused('An ssh URL names its user: ssh://git@host/path');
+  const defaultPort = protocol === 'https' ? 443 : 22;
+  const port = parsed.port === '' ? defaultPort : Number(parsed.port);
+  const authority = port === defaultPort ? hostname : `${hostname}:${port}`;
+  return {
+    url: protocol === 'ssh' ? `ssh://${username}@${authority}${pathname}` : `https://${authority}${pathname}`,
+    protocol,
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port,
+    credentials: protocol === 'https' && (username !== '' || password !== '') ? { username, password } : null,
+  };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new RemoteRefused('The credentials in the URL are not encoded as URLs are');
+  }
+}
+
+/** What says which addresses a name has. */
+export type Lookup = (host: string) => Promise<readonly { readonly address: string }[]>;
+
+const isOwn = createOwnAddresses();
+const publicOnly: EgressPolicy = { loopback: false, private: false, isOwn };
+
+/**
+ * The addresses of a remote's host; git is held to them, so that the name cannot mean another machine a moment later.
+ *
+ * @param privateHosts that may be private, `GIT_REMOTE_PRIVATE_HOSTS`.
+ * @throws {RemoteRefused} when one of them is private, loopback, link-local or the machine's own, or there is none.
+ */
+export async function resolveRemote(
+  { host }: Pick<RemoteUrl, 'host'>,
+  privateHosts: readonly string[],
+  find: Lookup = (name) => lookup(name, { all: true }),
+): Promise<readonly string[]> {
+  let addresses: readonly string[];
+  try {
+    addresses = isIP(host) === 0 ? (await find(host)).map(({ address }) => address) : [host];
+  } catch (error) {
+    throw new RemoteRefused(`The host ${host} is not known: ${(error as { code?: string }).code ?? 'no answer'}`);
+  }
+  if (addresses.length === 0) throw new RemoteRefused(`The host ${host} has no address`);
+  if (!privateHosts.includes(host) && !addresses.every((address) => mayConnect(address, publicOnly)))
+    throw new RemoteRefused(
+      `The host ${host} has an address that is not public; the operator allows such hosts with GIT_REMOTE_PRIVATE_HOSTS`,
+    );
+  return addresses;
+}
+
+/** Whether a text is a branch's name by git's rules (`git check-ref-format --branch`), and no option. */
+export function isBranchName(name: string): boolean {
+  if (name === '' || name === '@' || Buffer.byteLength(name) > BRANCH_BYTES_MAX) return false;
+  // oxlint-disable-next-line no-control-regex -- git refuses control characters.
+  if (/[\0-\x20\x7f~^:?*[\\]|\.\.|@\{|\/\/|\.$|^[-/]|\/$/.test(name)) return false;
+  return name.split('/').every((part) => !part.startsWith('.') && !part.endsWith('.lock'));
+}
+
+/** Whether a text names a commit: 40 hexadecimal digits, or 64 of repositories with SHA-256. */
+export function isCommitSha(text: string): boolean {
+  return /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(text);
+}

@@ -1,0 +1,169 @@
+// The client of the Git host against a host on real sockets, and octokit against the same host: what the host checks
+// and answers is what the real one does, so that ours speaks to it too.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { App } from '@octokit/app';
+import { Octokit } from '@octokit/core';
+import { Webhooks } from '@octokit/webhooks';
+import { generateKeyPairSync } from 'node:crypto';
+import { GitHostError, openGitHost, type GitHost } from '#git/host/connection.ts';
+import {
+  installationsOf,
+  readApp,
+  readBranch,
+  readContents,
+  readInstallation,
+  repositoriesOf,
+} from '#git/host/repositories.ts';
+import { startGitHost, type TestGitHost } from '#test/setup/git-host.ts';
+import { signDelivery } from '#test/setup/git-host-payloads.ts';
+
+let host: TestGitHost;
+let client: GitHost;
+before(async () => {
+  host = await startGitHost();
+  client = open();
+});
+after(() => host.close());
+
+const open = (more: { readonly now?: () => number; readonly timeoutMs?: number } = {}): GitHost =>
+  openGitHost({ ...host, pauseMs: 1, ...more });
+
+test('octokit and the platform get the same of the host', async () => {
+  const installation = host.installation('acme', ['ada', 'bob']);
+  const shop = host.repository('acme/shop', installation);
+  host.repository('acme/other', installation);
+  const sha = host.commit(shop, { files: { 'index.html': 'hi' }, message: 'First' });
+  const app = new App({
+    appId: host.appId,
+    privateKey: host.privateKey,
+    Octokit: Octokit.defaults({ baseUrl: host.apiUrl }),
+  });
+  const { data: ofOctokit } = await app.octokit.request('GET /app');
+  assert.deepEqual((await readApp(client)).slug, (ofOctokit as { slug: string }).slug);
+  const octokit = await app.getInstallationOctokit(installation.id);
+  const { data: branch } = await octokit.request('GET /repos/{owner}/{repo}/branches/{branch}', {
+    owner: 'acme',
+    repo: 'shop',
+    branch: 'main',
+  });
+  const scope = { installationId: String(installation.id), repositoryId: String(shop.id) };
+  const ours = await readBranch(client, scope, 'acme/shop', 'main');
+  assert.deepEqual(ours, { sha, message: 'First', author: 'ada' });
+  assert.equal(branch.commit.sha, sha);
+  assert.equal(await readBranch(client, scope, 'acme/shop', 'gone'), null);
+  assert.deepEqual(await readInstallation(client, scope.installationId), {
+    id: scope.installationId,
+    accountLogin: 'acme',
+    permissions: { contents: 'read', metadata: 'read', statuses: 'write', pull_requests: 'write' },
+    isSuspended: false,
+  });
+});
+
+test('octokit accepts what the host signs, and nothing else', async () => {
+  const webhooks = new Webhooks({ secret: host.webhookSecret });
+  const delivery = signDelivery(host.webhookSecret, 'ping', { zen: 'Keep it simple' });
+  const signature = delivery.headers['x-hub-signature-256']!;
+  assert.equal(await webhooks.verify(delivery.body, signature), true);
+  assert.equal(await webhooks.verify(`${delivery.body} `, signature), false);
+});
+
+test('a person sees the installations and repositories that are theirs, page by page', async () => {
+  const installation = host.installation('many', ['carol']);
+  for (let index = 0; index < 3; index++) host.repository(`many/site-${index}`, installation);
+  const token = host.userToken('carol');
+  assert.deepEqual(
+    (await installationsOf(client, token)).map(({ accountLogin }) => accountLogin),
+    ['many'],
+  );
+  const found = await repositoriesOf(client, token, String(installation.id));
+  assert.deepEqual(
+    found.map(({ fullName, mayPush }) => [fullName, mayPush]),
+    [
+      ['many/site-0', true],
+      ['many/site-1', true],
+      ['many/site-2', true],
+    ],
+  );
+  assert.deepEqual(await installationsOf(client, host.userToken('nobody')), []);
+  await assert.rejects(repositoriesOf(client, host.userToken('nobody'), String(installation.id)), { status: 404 });
+});
+
+test('an installation token reads one repository, and is kept until five minutes before it ends', async () => {
+  const installation = host.installation('tokens', ['ada']);
+  const mine = host.repository('tokens/mine', installation);
+  const other = host.repository('tokens/other', installation);
+  host.commit(mine, { files: { a: 'a' } });
+  let now = Date.now();
+  const timed = open({ now: () => now });
+  const scope = { installationId: String(installation.id), repositoryId: String(mine.id), permissions: readContents };
+  const [first, same] = await Promise.all([timed.installationToken(scope), timed.installationToken(scope)]);
+  assert.equal(first, same);
+  const given = host.state.tokens.get(first)!;
+  assert.deepEqual([given.repositoryIds, given.permissions], [[mine.id], { contents: 'read' }]);
+  now = given.expiresAt - 5 * 60_000 - 1;
+  assert.equal(await timed.installationToken(scope), first);
+  const asOther = { ...scope, repositoryId: String(other.id) };
+  assert.notEqual(await client.installationToken(asOther), first);
+  await assert.rejects(
+    client.asInstallation(scope, { path: '/repos/tokens/other/branches/main' }),
+    (error: GitHostError) => error.status === 404 && error.kind === 'refused',
+  );
+});
+
+test('a host that fails is asked again, one that refuses is not', async () => {
+  host.state.failures.push(503, 502);
+  assert.equal((await readApp(client)).slug, 'platform-test');
+  host.state.failures.push(500, 500, 500);
+  await assert.rejects(readApp(client), { kind: 'unreachable', status: 500 });
+  host.state.failures.push(404);
+  await assert.rejects(readApp(client), { kind: 'refused', status: 404 });
+  assert.equal(host.state.failures.length, 0);
+});
+
+test('a rate limit is waited for where that is short, and said where it is long', async () => {
+  host.state.failures.push({ status: 429, headers: { 'retry-after': '0' } });
+  assert.equal((await readApp(client)).slug, 'platform-test');
+  const reset = String(Math.floor(Date.now() / 1000) + 3600);
+  host.state.failures.push({ status: 403, headers: { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': reset } });
+  await assert.rejects(readApp(client), (error: GitHostError) => {
+    assert.equal(error.kind, 'limited');
+    return error.retryAfterMs > 3_500_000;
+  });
+});
+
+test('what changes something is not sent twice when it may have arrived', async () => {
+  host.state.failures.push(502);
+  const asked = host.state.requests.length;
+  await assert.rejects(client.asApp({ method: 'POST', path: '/app/nothing', body: {} }), { status: 502 });
+  assert.equal(host.state.requests.length, asked + 1);
+});
+
+test('errors hold no credential', async () => {
+  const token = host.userToken('ada');
+  host.state.tokens.delete(token);
+  await assert.rejects(installationsOf(client, token), (error: GitHostError) => {
+    assert.equal(error.status, 401);
+    return !JSON.stringify([error.message, error.stack]).includes(token);
+  });
+  const nobody = openGitHost({ ...host, apiUrl: 'http://127.0.0.1:9', pauseMs: 1 });
+  await assert.rejects(readApp(nobody), { kind: 'unreachable', status: 0 });
+});
+
+test('a key that is none is refused at once, with the name of its variable', () => {
+  assert.throws(
+    () => openGitHost({ ...host, privateKey: 'secret nonsense' }),
+    (error: Error) => {
+      assert.match(error.message, /^GITHOST_APP_PRIVATE_KEY is no private key/);
+      return !error.message.includes('nonsense');
+    },
+  );
+  openGitHost({ ...host, privateKey: host.privateKey.replaceAll('\n', '\\n') });
+  openGitHost({ ...host, privateKey: Buffer.from(host.privateKey).toString('base64') });
+});
+
+test('an application of another key is not let in', async () => {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const other = openGitHost({ ...host, privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() });
+  await assert.rejects(readApp(other), { status: 401 });
+});
