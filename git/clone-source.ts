@@ -1,0 +1,143 @@
+// What the builder needs to clone a connected repository: its URL, and the credentials of the moment (of the Git host,
+// a token that reads this one repository). Called when a build begins; its result is never stored.
+import { isIPv4 } from 'node:net';
+import { unseal, type EncryptionKeys } from '#core/encryption.ts';
+import type { Sql } from '#postgres/sql.ts';
+import type { GitHost } from './host/connection.ts';
+import { readContents } from './host/repositories.ts';
+import { parseRemoteUrl, RemoteRefused, resolveRemote, type RemoteUrl } from './remote-url.ts';
+
+/** A repository to fetch from. */
+export interface RemoteSource {
+  /** Without credentials. */
+  readonly url: string;
+  /** Of every HTTP request of git to it. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A private key in OpenSSH's form. */
+  readonly sshKey?: string;
+  /** Lines of `known_hosts`; without them the first key that the host shows is taken. */
+  readonly sshKnownHosts?: string;
+  /** What the name of its host stood for when that was checked; git is to connect there and nowhere else. */
+  readonly address?: string;
+  /** `http:` is allowed: the operator's own Git host. */
+  readonly isPlainHttp?: boolean;
+}
+
+/** Where to clone from. */
+export type CloneSource = (RemoteSource | { readonly folder: string }) & {
+  /** Texts that no log line and no error may hold. */
+  readonly redact: readonly string[];
+};
+
+/** Credentials of a plain remote, as they are kept encrypted. */
+export interface RemoteCredentials {
+  readonly username?: string;
+  readonly password?: string;
+  readonly sshKey?: string;
+  readonly knownHosts?: string;
+}
+
+/** What {@link cloneSource} needs. */
+export interface CloneParts {
+  readonly sql: Sql;
+  readonly keys: EncryptionKeys;
+  /** Null: `GITHOST_APP_ID` and its key are not set. */
+  readonly gitHost: GitHost | null;
+  /** `GIT_REMOTE_PRIVATE_HOSTS`: remotes whose addresses may be private. */
+  readonly privateHosts: readonly string[];
+}
+
+/** A repository that cannot be cloned; the message is for the build log. */
+export class CloneRefused extends Error {}
+
+interface Row {
+  readonly source: string;
+  readonly host_id: string | null;
+  readonly installation_id: string | null;
+  readonly full_name: string;
+  readonly url: string;
+  readonly credentials: Uint8Array | null;
+  readonly disconnected_at: Date | null;
+  readonly disconnect_reason: string | null;
+}
+
+/**
+ * Where and how to clone a repository at this moment.
+ *
+ * @throws {CloneRefused} when it is disconnected, or its address or credentials do not allow it.
+ * @throws {GitHostError} when the Git host gives no token.
+ * @example const source = await cloneSource(parts, 'rep_4m1k8...'); // { url, headers, redact }
+ */
+export async function cloneSource(parts: CloneParts, repositoryId: string): Promise<CloneSource> {
+  const [row] = await parts.sql<Row[]>`
+    SELECT source, host_id, installation_id, full_name, url, credentials, disconnected_at, disconnect_reason
+      FROM control.repository WHERE id = ${repositoryId}`;
+  if (row === undefined) throw new CloneRefused('The repository is not connected any more');
+  if (row.disconnected_at !== null)
+    throw new CloneRefused(`The repository ${row.full_name} is disconnected: ${row.disconnect_reason ?? 'unknown'}`);
+  if (row.source === 'builtin') return { folder: row.url, redact: [] };
+  if (row.source === 'git-host') return hostedSource(parts.gitHost, row);
+  try {
+    const credentials = openCredentials(parts.keys, repositoryId, row.credentials);
+    return await remoteSource(parseRemoteUrl(row.url), credentials, parts.privateHosts);
+  } catch (error) {
+    throw error instanceof RemoteRefused ? new CloneRefused(error.message) : error;
+  }
+}
+
+async function hostedSource(gitHost: GitHost | null, row: Row): Promise<CloneSource> {
+  if (gitHost === null)
+    throw new CloneRefused('There is no Git-host application: GITHOST_APP_ID and GITHOST_APP_PRIVATE_KEY are not set');
+  if (row.installation_id === null || row.host_id === null)
+    throw new CloneRefused(`The application is not installed for ${row.full_name} any more`);
+  const token = await gitHost.installationToken({
+    installationId: row.installation_id,
+    repositoryId: row.host_id,
+    permissions: readContents,
+  });
+  const url = `${gitHost.url}/${row.full_name}.git`;
+  return { url, isPlainHttp: url.startsWith('http:'), ...basic('x-access-token', token) };
+}
+
+/** What encrypted credentials of a repository belong to. */
+export function credentialsContext(repositoryId: string): string {
+  return `repository:${repositoryId}`;
+}
+
+/** Credentials of a remote, decrypted. */
+export function openCredentials(
+  keys: EncryptionKeys,
+  repositoryId: string,
+  sealed: Uint8Array | null,
+): RemoteCredentials {
+  if (sealed === null) return {};
+  return JSON.parse(unseal(keys, sealed, credentialsContext(repositoryId))) as RemoteCredentials;
+}
+
+/**
+ * Where and how to clone a plain remote.
+ *
+ * @throws {RemoteRefused} when its host is one that is not to be reached.
+ */
+export async function remoteSource(
+  remote: RemoteUrl,
+  credentials: RemoteCredentials,
+  privateHosts: readonly string[],
+): Promise<RemoteSource & { readonly redact: readonly string[] }> {
+  const addresses = await resolveRemote(remote, privateHosts);
+  const address = addresses.find((each) => isIPv4(each)) ?? addresses[0]!;
+  const { sshKey, knownHosts, username = '', password = '' } = credentials;
+  if (remote.protocol === 'ssh') {
+    if (sshKey === undefined) throw new RemoteRefused('An ssh remote needs a private key');
+    const known = knownHosts === undefined ? {} : { sshKnownHosts: knownHosts };
+    return { url: remote.url, address, sshKey, ...known, redact: [sshKey] };
+  }
+  const secret = username === '' && password === '' ? { redact: [] } : basic(username, password);
+  return { url: remote.url, address, ...secret };
+}
+
+function basic(username: string, password: string): Pick<RemoteSource, 'headers'> & { readonly redact: string[] } {
+  const encoded = Buffer.from(`${username}:${password}`).toString('base64');
+  // A token alone may stand in the place of the name.
+  return { headers: { Authorization: `Basic ${encoded}` }, redact: [encoded, password || username] };
+}

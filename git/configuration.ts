@@ -1,0 +1,55 @@
+// The variables that say which Git host there is and which remotes may be private: read alike by the API process and
+// the builder. Pure.
+import { openGitHost, type GitHost } from './host/connection.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What the variables say. */
+export interface GitConfiguration {
+  /** Null: `GITHOST_APP_ID` and `GITHOST_APP_PRIVATE_KEY` are not set. */
+  readonly gitHost: GitHost | null;
+  /** `GITHOST_WEBHOOK_SECRET`; null: not set, no delivery is taken. */
+  readonly webhookSecret: string | null;
+  /** `GIT_REMOTE_PRIVATE_HOSTS`: hosts of remotes whose addresses may be private. */
+  readonly privateHosts: readonly string[];
+}
+
+const SECRET_CHARS_MIN = 16;
+
+/**
+ * Reads them.
+ *
+ * @throws {Error} naming the variable and what to do; never what it holds.
+ */
+export function gitConfigurationFrom(environment: Environment): GitConfiguration {
+  const get = (name: string): string => environment[name]?.trim() ?? '';
+  const appId = get('GITHOST_APP_ID');
+  const privateKey = get('GITHOST_APP_PRIVATE_KEY');
+  if ((appId === '') !== (privateKey === ''))
+    throw new Error('GITHOST_APP_ID and GITHOST_APP_PRIVATE_KEY belong together: set both or none');
+  const secret = get('GITHOST_WEBHOOK_SECRET');
+  if (secret !== '' && secret.length < SECRET_CHARS_MIN)
+    throw new Error('GITHOST_WEBHOOK_SECRET is weak: make one with `openssl rand -hex 32`, here and at the Git host');
+  const url = originOf('GITHOST_URL', get('GITHOST_URL') || 'https://github.com');
+  const apiUrl = originOf('GITHOST_API_URL', get('GITHOST_API_URL') || apiUrlOf(url));
+  return {
+    gitHost: appId === '' ? null : openGitHost({ url, apiUrl, appId, privateKey }),
+    webhookSecret: secret === '' ? null : secret,
+    privateHosts: get('GIT_REMOTE_PRIVATE_HOSTS')
+      .split(/[\s,]+/)
+      .filter((host) => host !== '')
+      .map((host) => host.toLowerCase()),
+  };
+}
+
+/** Hosts of one's own have the REST API below their pages. */
+function apiUrlOf(url: string): string {
+  return url === 'https://github.com' ? 'https://api.github.com' : `${url}/api/v3`;
+}
+
+function originOf(name: string, text: string): string {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.search !== '' || url.hash !== '')
+    throw new Error(`${name} must be a URL such as https://git.example, but is "${text}"`);
+  return url.href.replace(/\/+$/, '');
+}
