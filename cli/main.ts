@@ -32,7 +32,10 @@ export const commands: Readonly<Record<string, Entry>> = {
   plan: { summary: 'Show or set the plan of this project', load: () => import('./commands/plan.ts') },
   start: { summary: 'Start the platform on this machine', load: () => import('./commands/start.ts') },
   vite: { summary: 'Run Vite with configuration from platform.yaml', load: null },
-  auth: { summary: 'Log in and out', load: null },
+  login: { summary: 'Log in to a platform', load: () => import('./commands/login.ts') },
+  logout: { summary: 'Log out of a platform', load: () => import('./commands/logout.ts') },
+  whoami: { summary: 'Show who you are to the platform', load: () => import('./commands/whoami.ts') },
+  auth: { summary: 'The same as login, logout and whoami', load: () => import('./commands/auth.ts') },
   api: { summary: 'Call the API of the platform', load: null },
 };
 

@@ -3,10 +3,9 @@
 // whose platform does not answer is stale.
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import path from 'node:path';
 import { CliError } from '../terminal/failure.ts';
-import type { HandlerAddress } from './locations.ts';
+import { userFolder, type HandlerAddress } from './locations.ts';
 import type { Shell } from '../terminal/shell.ts';
 
 /** Where a platform keeps its data and answers. */
@@ -28,14 +27,12 @@ interface LocalRecord extends Running {
   readonly folder: string;
   readonly port: number;
   readonly domain: string;
+  /** Origin of its API, and the token of its owner; not there where it has none. */
+  readonly apiOrigin?: string | null;
+  readonly apiToken?: string | null;
 }
 
 const ANSWER_MS_MAX = 3000;
-
-/** Folder of what is the user's on this machine: `PLATFORM_HOME`, else `~/.platform`. */
-function userFolder({ env }: Shell): string {
-  return env['PLATFORM_HOME'] || path.join(env['HOME'] || homedir(), '.platform');
-}
 
 /** The file in which the platform of a data folder leaves its record. */
 export function recordFile(shell: Shell, folder: string): string {
@@ -74,6 +71,29 @@ export async function findPlatform(shell: Shell, address: () => HandlerAddress):
   throw new CliError(`More than one platform runs on this machine: ${alive.map(inWords).join('; ')}`, {
     advice: `Name the one you mean by its data folder: FS_PATH=${alive[0]!.folder}`,
   });
+}
+
+/** The API of a platform that runs on this machine, and its owner's token. */
+export interface LocalApi {
+  readonly origin: string;
+  readonly token: string;
+  /** Data folder. */
+  readonly folder: string;
+}
+
+/** The APIs that run on this machine: that of `FS_PATH` where it is set, else all of them. */
+export async function localApis(shell: Shell): Promise<LocalApi[]> {
+  const set = shell.env['FS_PATH'];
+  const records = set
+    ? [readRecord(recordFile(shell, path.resolve(shell.cwd, set)))].filter((record) => record !== null)
+    : readRecords(shell);
+  const found = await Promise.all(
+    records.map(async (record) => {
+      const { apiOrigin: origin, apiToken: token, folder } = record;
+      return origin != null && token != null && (await answers(record)) ? [{ origin, token, folder }] : [];
+    }),
+  );
+  return found.flat();
 }
 
 /** @example 'port 4001 (data in /srv/platform, process 4711)' */

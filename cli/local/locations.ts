@@ -1,5 +1,6 @@
 // Where things lie: this installation, the data folder of the handler on this machine, and the addresses it answers on.
 import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parsePort } from '#core/parse-integer.ts';
@@ -16,6 +17,11 @@ export const isCheckout = import.meta.url.endsWith('.ts');
 export function sourceFile(base: string): string {
   const typescript = path.join(packageFolder, `${base}.ts`);
   return isCheckout && existsSync(typescript) ? typescript : path.join(packageFolder, `${base}.js`);
+}
+
+/** Folder of what is the user's on this machine: `PLATFORM_HOME`, else `~/.platform`. */
+export function userFolder({ env }: Shell): string {
+  return env['PLATFORM_HOME'] || path.join(env['HOME'] || homedir(), '.platform');
 }
 
 /**

@@ -6,6 +6,7 @@ import { Access } from '../access/access.ts';
 import { actorOfToken } from '../access/actor.ts';
 import type { Parts } from '../parts.ts';
 import { ApiError } from './errors.ts';
+import { account } from './routes/account.ts';
 import { projects } from './routes/projects.ts';
 
 /** What every route finds in `ctx.state`. */
@@ -58,6 +59,7 @@ export function createApi() {
       securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
     })
     .route('/', projects)
+    .route('/', account)
     .build();
 }
 

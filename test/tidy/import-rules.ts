@@ -124,7 +124,12 @@ const zones: readonly Zone[] = [
   { prefix: 'builder/service/', may: ['core/', 'postgres/', 'git/', 'deployments/', 'builder/'] },
   { prefix: 'builder/steps/', may: ['core/', 'builder/'] },
   { prefix: 'control/', may: ['core/', 'deployments/', 'postgres/', 'git/', 'packages/worker/'] },
-  { prefix: 'cli/', may: ['core/', 'builder/', 'control/gateway/', 'deployments/', 'runtime/dev/dev.ts'] },
+  {
+    prefix: 'cli/',
+    may: ['core/', 'builder/', 'control/gateway/', 'deployments/', 'packages/worker/client.ts', 'runtime/dev/dev.ts'],
+    // The typed client knows the API by its type.
+    mayTypes: ['control/api/app.ts'],
+  },
   { prefix: 'dashboard/', may: [], mayTypes: ['core/'] },
   { prefix: 'bench/', may: [''] },
   { prefix: 'test/', may: [''] },
@@ -148,7 +153,7 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   'pg-connection-string': ['postgres/'],
   'better-auth': ['runtime/engine/auth/'],
   kysely: ['runtime/engine/auth/'],
-  redis: ['runtime/stores/', 'runtime/supervisor/'],
+  redis: ['runtime/stores/', 'runtime/supervisor/', 'control/sign-in/'],
   aws4fetch: ['runtime/stores/'],
   rolldown: ['builder/', 'runtime/engine/isolates/', 'runtime/dev/dashboard/', 'cli/tasks/'],
   unenv: ['builder/'],

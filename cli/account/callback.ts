@@ -1,0 +1,69 @@
+// The loopback port at which the browser hands over the answer of a login (RFC 8252): one path, one answer, then it is
+// closed. Nothing it receives is shown or run.
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { CliError } from '../terminal/failure.ts';
+
+/** An open port. */
+interface Callback {
+  /** Where the browser is to come back to. */
+  readonly url: string;
+  /** The query it came back with. Rejects with a CliError after five minutes. */
+  readonly answered: Promise<URLSearchParams>;
+  close(): void;
+}
+
+const WAIT_MS = 5 * 60_000;
+
+const PAGE = `<!doctype html><html lang="en"><meta charset="utf-8"><title>platform</title>
+<body style="font: 16px system-ui; margin: 4rem auto; max-width: 30rem">
+<h1>Go back to the terminal</h1><p>The command line has the answer. This page can be closed.</p>`;
+
+/** Opens it on a free port. */
+export async function awaitCallback(): Promise<Callback> {
+  const answer = Promise.withResolvers<URLSearchParams>();
+  const server = createServer({ headersTimeout: 5000, maxHeaderSize: 16 * 1024 }, (request, response) => {
+    const url = URL.parse(request.url ?? '', 'http://127.0.0.1');
+    // Only our own path, and only by its address: not for a page that has had its name lead here.
+    const isOurs =
+      request.method === 'GET' &&
+      url?.pathname === '/callback' &&
+      /^127\.0\.0\.1:\d+$/.test(request.headers.host ?? '') &&
+      url.searchParams.has('state');
+    response.setHeader('connection', 'close');
+    response.setHeader('cache-control', 'no-store');
+    if (!isOurs) {
+      response.writeHead(404).end();
+      return;
+    }
+    response.setHeader('content-type', 'text/html; charset=utf-8');
+    response.setHeader(
+      'content-security-policy',
+      "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+    );
+    response.end(PAGE, () => answer.resolve(url.searchParams));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const timer = setTimeout(
+    () =>
+      answer.reject(
+        new CliError('Nobody came back from the browser in 5 minutes', {
+          advice: 'Log in again; `platform login --no-browser` works with a browser on another machine.',
+        }),
+      ),
+    WAIT_MS,
+  );
+  // Whoever gives up before it is answered does not wait for it.
+  answer.promise.catch(() => {});
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/callback`,
+    answered: answer.promise,
+    close() {
+      clearTimeout(timer);
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
