@@ -2,6 +2,7 @@
 // supervisor, which hears `{type: 'ready', port}`; runs no tenant code.
 import { openLog } from '#core/log/log.ts';
 import { encryptionKeys } from '#core/encryption.ts';
+import { gitConfigurationFrom } from '#git/configuration.ts';
 import { openSql } from '#postgres/sql.ts';
 import { createApi } from './api/app.ts';
 import type { Parts } from './parts.ts';
@@ -28,6 +29,7 @@ async function start(): Promise<() => Promise<void>> {
       protocol: get('PUBLIC_PROTOCOL') === 'https' ? 'https' : 'http',
       port: Number(get('HANDLER_PORT') || 4001),
     },
+    git: gitConfigurationFrom(process.env),
     async onNotify(channel, heard) {
       await sql.listen(channel, heard);
     },

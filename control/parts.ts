@@ -1,6 +1,7 @@
 // What the parts of the control plane are given: made once by main.ts (and test/setup/control.ts), `ctx.env` of routes.
 import type { Logger } from 'pino';
 import type { EncryptionKeys } from '#core/encryption.ts';
+import type { GitConfiguration } from '#git/configuration.ts';
 import type { Sql } from '#postgres/sql.ts';
 import type { PrivatePort } from './process/private-port.ts';
 
@@ -14,6 +15,8 @@ export interface Parts {
   /** Of the supervisor, to ask engines; answers `no_engine` while none serves. */
   readonly privatePort: PrivatePort;
   readonly addresses: Addresses;
+  /** The Git host, and which remotes may be private. */
+  readonly git: GitConfiguration;
   /** Hears what others NOTIFY; resolves when it listens. */
   readonly onNotify: (channel: Channel, heard: (payload: string) => void) => Promise<void>;
   /** Runs work beside requests; it is waited for when the process ends. */
@@ -22,8 +25,8 @@ export interface Parts {
   readonly stopping: AbortSignal;
 }
 
-/** Channels of NOTIFY. Payloads: kind of job; project; deployment; deployment. */
-export type Channel = 'control_job' | 'control_route' | 'control_log' | 'control_deployment';
+/** Channels of NOTIFY. Payloads: kind of job; project; deployment; deployment; `delivery` or `report`. */
+export type Channel = 'control_job' | 'control_route' | 'control_log' | 'control_deployment' | 'control_git';
 
 /** Where things are, as seen from outside; none ends with a slash. */
 export interface Addresses {

@@ -1,5 +1,6 @@
 // Makes a deployment of a branch of a project's repository: the row and its build, in one transaction. Called by every
 // way in: webhooks of the Git host, `git push` to the platform, deploy hooks, the API.
+import type { Transaction } from '#postgres/sql.ts';
 import type { Parts } from '../parts.ts';
 import { newDeploymentId } from '../records/ids.ts';
 import { ApiError } from '../api/errors.ts';
@@ -57,11 +58,28 @@ export async function createDeployment(
         author, pull_request, is_fork, source, created_by)
       VALUES (${id}, ${projectId}, ${project.organization_id}, ${target}, ${branch}, ${commit}, ${given.message ?? null},
         ${given.author ?? null}, ${given.pullRequest ?? null}, ${given.isFork ?? false}, ${source}, ${createdBy})`;
-    await tx`
-      INSERT INTO control.job (kind, deployment_id, project_id, branch, input)
-      VALUES ('build', ${id}, ${projectId}, ${branch}, ${tx.json({ repositoryId: project.repository_id, commit })})`;
-    await tx`SELECT pg_notify('control_job', 'build')`;
+    // What strangers wrote is built when a member has approved it (git-host/approval.ts).
+    if (given.isFork !== true)
+      await addBuild(tx, { id, projectId, branch, repositoryId: project.repository_id, commit });
     await tx`SELECT pg_notify('control_deployment', ${id})`;
     return { id, target } as const;
   });
+}
+
+/** Adds the build of a deployment, and wakes the builder. */
+export async function addBuild(
+  tx: Transaction,
+  given: {
+    readonly id: string;
+    readonly projectId: string;
+    readonly branch: string;
+    readonly repositoryId: string;
+    readonly commit: string | null;
+  },
+): Promise<void> {
+  const { id, projectId, branch, repositoryId, commit } = given;
+  await tx`
+    INSERT INTO control.job (kind, deployment_id, project_id, branch, input)
+    VALUES ('build', ${id}, ${projectId}, ${branch}, ${tx.json({ repositoryId, commit })})`;
+  await tx`SELECT pg_notify('control_job', 'build')`;
 }

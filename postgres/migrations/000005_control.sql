@@ -384,6 +384,9 @@ BEGIN
    WHERE project.id = NEW.project_id AND repository.installation_id IS NOT NULL
      AND repository.disconnected_at IS NULL AND NEW.commit_sha IS NOT NULL
       ON CONFLICT (deployment_id) DO UPDATE SET due_at = now(), attempt = 0;
+  IF FOUND THEN
+    PERFORM pg_notify('control_git', 'report');
+  END IF;
   RETURN NULL;
 END $$;
 CREATE TRIGGER deployment_report AFTER INSERT OR UPDATE OF status, commit_sha ON deployment

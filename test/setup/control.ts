@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { encryptionKeys } from '#core/encryption.ts';
 import { openLog } from '#core/log/log.ts';
+import { gitConfigurationFrom } from '#git/configuration.ts';
 import { openSql, type Sql } from '#postgres/sql.ts';
 import { createApi } from '#control/api/app.ts';
 import type { Role, TokenScope } from '#control/access/permissions.ts';
@@ -62,6 +63,7 @@ export async function startControl(overrides: Partial<Parts> = {}): Promise<Test
       protocol: 'http',
       port: 4001,
     },
+    git: gitConfigurationFrom({}),
     async onNotify(channel, heard) {
       await sql.listen(channel, heard);
     },

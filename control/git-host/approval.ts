@@ -1,0 +1,35 @@
+// Pull requests from forks are code of strangers: a member reads it and approves its deployment, which is only then
+// built. Each further commit needs its own approval.
+import { ApiError } from '../api/errors.ts';
+import { addBuild } from '../deployments/create-deployment.ts';
+import type { Parts } from '../parts.ts';
+
+/**
+ * Lets a waiting deployment of a fork be built.
+ *
+ * @throws {ApiError} `conflict` when it does not wait for that: it is no fork's, was approved, or has been superseded.
+ */
+export async function approveDeployment(
+  { sql }: Pick<Parts, 'sql'>,
+  deploymentId: string,
+  accountId: string,
+): Promise<void> {
+  await sql.begin(async (tx) => {
+    const [row] = await tx<
+      { project_id: string; branch: string; commit_sha: string | null; repository_id: string | null }[]
+    >`UPDATE control.deployment SET approved_by = ${accountId}, updated_at = now()
+        FROM control.project
+       WHERE deployment.id = ${deploymentId} AND project.id = deployment.project_id AND is_fork
+         AND approved_by IS NULL AND status = 'queued'
+      RETURNING project_id, branch, commit_sha, repository_id`;
+    if (row === undefined)
+      throw new ApiError('conflict', {
+        reason: 'This deployment does not wait for an approval: it is not from a fork, was approved, or is superseded',
+      });
+    if (row.repository_id === null)
+      throw new ApiError('unprocessable', { reason: 'The project has no repository any more' });
+    const { project_id: projectId, branch, commit_sha: commit, repository_id: repositoryId } = row;
+    await addBuild(tx, { id: deploymentId, projectId, branch, repositoryId, commit });
+    await tx`SELECT pg_notify('control_deployment', ${deploymentId})`;
+  });
+}
