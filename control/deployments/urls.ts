@@ -1,0 +1,26 @@
+// The URLs under which deployments answer. Pure.
+import { branchSlug } from '#core/names.ts';
+import type { Addresses } from '../parts.ts';
+
+/** What of a deployment is in its URLs. */
+interface Addressed {
+  readonly id: string;
+  readonly branch: string;
+  readonly isProduction: boolean;
+}
+
+/**
+ * The best one first: the project's where it is production, then its branch's, then its own.
+ *
+ * @example deploymentUrls(addresses, 'shop', { id: 'd4k...', branch: 'main', isProduction: true })
+ * // ['http://shop.localhost:4001', 'http://shop--main.localhost:4001', 'http://shop--d4k....localhost:4001']
+ */
+export function deploymentUrls(addresses: Addresses, project: string, deployment: Addressed): string[] {
+  const { protocol, domain, port } = addresses;
+  const url = (label: string): string => `${protocol}://${label}.${domain}${port === null ? '' : `:${port}`}`;
+  return [
+    ...(deployment.isProduction ? [url(project)] : []),
+    url(`${project}--${branchSlug(deployment.branch, project)}`),
+    url(`${project}--${deployment.id}`),
+  ];
+}

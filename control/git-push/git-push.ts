@@ -1,0 +1,134 @@
+// `git push platform main`: smart HTTP for the platform's own repositories, `/git/<project>.git`. Git sends a token as
+// password; the hook of a push gets the build log, which Git shows in the terminal.
+import { randomBytes } from 'node:crypto';
+import { isProjectName } from '#core/names.ts';
+import { Access } from '../access/access.ts';
+import { actorOfToken, type Actor } from '../access/actor.ts';
+import { ApiError } from '../api/errors.ts';
+import type { Parts } from '../parts.ts';
+import { newId } from '../records/ids.ts';
+import { gitHttpBackend } from './http-backend.ts';
+import { openPushes, type Pushes } from './pushes.ts';
+import { ensureRepository } from './repositories.ts';
+
+const PATTERN = /^\/git\/([^/]{1,64}?)(?:\.git)?(\/info\/refs|\/git-upload-pack|\/git-receive-pack)$/;
+
+/** The remote of the platform. */
+export interface GitPush {
+  /** Null: the request is none of Git's. */
+  fetch(request: Request): Promise<Response> | null;
+  close(): Promise<void>;
+}
+
+/** Opens it: listens for hooks. */
+export async function openGitPush(parts: Parts): Promise<GitPush> {
+  const pushes = await openPushes(parts);
+  return {
+    fetch(request) {
+      const found = PATTERN.exec(new URL(request.url).pathname);
+      return found === null ? null : answer(parts, pushes, request, found[1]!, found[2]!);
+    },
+    close: () => pushes.close(),
+  };
+}
+
+async function answer(parts: Parts, pushes: Pushes, request: Request, name: string, path: string): Promise<Response> {
+  try {
+    const service = new URL(request.url).searchParams.get('service');
+    const writes = path === '/git-receive-pack' || service === 'git-receive-pack';
+    const actor = await actorOfGit(parts, request);
+    if (actor === null) return askForToken();
+    const { repositoryId, projectId } = await repositoryOf(parts, actor, name, writes);
+    const push = randomBytes(16).toString('hex');
+    if (writes) pushes.expect(push, { projectId, repositoryId, accountId: actor.accountId });
+    return await gitHttpBackend(request, {
+      dataFolder: parts.folder,
+      repositoryId,
+      path,
+      user: actor.accountId,
+      push,
+    });
+  } catch (error) {
+    // Git shows a text only where the answer is one.
+    if (error instanceof ApiError) return plain(error.status, error.message);
+    parts.log.error({ err: error }, 'Git request failed');
+    return plain(500, new ApiError('internal').message);
+  }
+}
+
+function plain(status: number, text: string): Response {
+  return new Response(`${text}\n`, { status, headers: { 'content-type': 'text/plain; charset=utf-8' } });
+}
+
+function askForToken(): Response {
+  const response = plain(401, 'Give a token of the platform as password, and any name');
+  response.headers.set('www-authenticate', 'Basic realm="platform", charset="UTF-8"');
+  return response;
+}
+
+/** Git sends what its user typed as Basic; a token is the password, or the name where there is no password. */
+async function actorOfGit({ sql }: Parts, request: Request): Promise<Actor | null> {
+  const [, scheme, given] = /^(Basic|Bearer) +(\S{1,1024})$/i.exec(request.headers.get('authorization') ?? '') ?? [];
+  if (given === undefined) return null;
+  if (scheme!.toLowerCase() === 'bearer') return actorOfToken(sql, given);
+  const [user = '', password = ''] = Buffer.from(given, 'base64').toString('utf8').split(':', 2);
+  return actorOfToken(sql, password === '' ? user : password);
+}
+
+/** The project's own repository; a first push makes both. @throws {ApiError} */
+async function repositoryOf(
+  parts: Parts,
+  actor: Actor,
+  name: string,
+  writes: boolean,
+): Promise<{ projectId: string; repositoryId: string }> {
+  const { sql } = parts;
+  if (!isProjectName(name))
+    throw new ApiError('bad_request', { reason: `"${name.slice(0, 60)}" cannot be the name of a project` });
+  const access = new Access(sql, actor);
+  const permission = writes ? 'deployment:create' : 'project:read';
+  const [found] = await sql<{ id: string; repository_id: string | null; default_branch: string }[]>`
+    SELECT id, repository_id, default_branch FROM control.project WHERE name = ${name} AND deleted_at IS NULL`;
+  if (found === undefined && !writes) throw new ApiError('not_found');
+  const projectId = found?.id ?? (await createProject(parts, access, actor, name));
+  const { organizationId } = await access.project(permission, projectId);
+  const repository = await sql.begin(async (tx) => {
+    const [project] = await tx<{ repository_id: string | null; default_branch: string }[]>`
+      SELECT repository_id, default_branch FROM control.project WHERE id = ${projectId} FOR UPDATE`;
+    if (project!.repository_id === null) {
+      const id = newId('repository');
+      await tx`INSERT INTO control.repository (id, organization_id, source, full_name, url, default_branch)
+        VALUES (${id}, ${organizationId}, 'builtin', ${name}, ${`/git/${name}.git`}, ${project!.default_branch})`;
+      await tx`UPDATE control.project SET repository_id = ${id} WHERE id = ${projectId}`;
+      return { id, source: 'builtin', default_branch: project!.default_branch };
+    }
+    const [row] = await tx<{ id: string; source: string; default_branch: string }[]>`
+      SELECT id, source, default_branch FROM control.repository WHERE id = ${project!.repository_id}`;
+    return row!;
+  });
+  if (repository.source !== 'builtin')
+    throw new ApiError('conflict', {
+      reason: `${name} is connected to a repository elsewhere: push there, or disconnect it first`,
+    });
+  await ensureRepository(parts.folder, repository.id, repository.default_branch);
+  return { projectId, repositoryId: repository.id };
+}
+
+/** In the one organization in which the actor may. @throws {ApiError} */
+async function createProject({ sql }: Parts, access: Access, actor: Actor, name: string): Promise<string> {
+  const organizations = Object.keys(actor.memberships).filter((id) => {
+    try {
+      access.organization('project:create', id);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+  if (organizations.length !== 1) throw new ApiError('not_found', {}, {});
+  const [made] = await sql<{ id: string }[]>`
+    INSERT INTO control.project (id, organization_id, name)
+    VALUES (${newId('project')}, ${organizations[0]!}, ${name})
+    ON CONFLICT (name) WHERE deleted_at IS NULL DO NOTHING RETURNING id`;
+  if (made === undefined) throw new ApiError('not_found');
+  return made.id;
+}

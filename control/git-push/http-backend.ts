@@ -1,0 +1,88 @@
+// Git's own CGI program for smart HTTP, as a fetch handler: the request's body goes in, headers and body come out.
+import { spawn } from 'node:child_process';
+import { Readable } from 'node:stream';
+import { gitEnvironment, repositoriesFolder } from './repositories.ts';
+
+/** What a request is about, once it is known whose it is. */
+interface BackendCall {
+  readonly dataFolder: string;
+  readonly repositoryId: string;
+  /** Path after the repository: `/info/refs`, `/git-upload-pack`, `/git-receive-pack`. */
+  readonly path: string;
+  /** Who pushes; shown in Git's reflogs. */
+  readonly user: string;
+  /** Passed on to the hooks. */
+  readonly push: string;
+}
+
+const HEADER_BYTES_MAX = 16 * 1024;
+
+/** Runs it. The program ends with the client. */
+export async function gitHttpBackend(request: Request, call: BackendCall): Promise<Response> {
+  const url = new URL(request.url);
+  const child = spawn('git', ['http-backend'], {
+    env: {
+      ...gitEnvironment(),
+      GIT_PROJECT_ROOT: repositoriesFolder(call.dataFolder),
+      GIT_HTTP_EXPORT_ALL: '1',
+      PATH_INFO: `/${call.repositoryId}.git${call.path}`,
+      QUERY_STRING: url.search.slice(1),
+      REQUEST_METHOD: request.method,
+      CONTENT_TYPE: request.headers.get('content-type') ?? '',
+      ...(request.headers.has('content-length') && { CONTENT_LENGTH: request.headers.get('content-length')! }),
+      ...(request.headers.has('content-encoding') && {
+        HTTP_CONTENT_ENCODING: request.headers.get('content-encoding')!,
+      }),
+      ...(request.headers.has('git-protocol') && { GIT_PROTOCOL: request.headers.get('git-protocol')! }),
+      REMOTE_USER: call.user,
+      REMOTE_ADDR: '127.0.0.1',
+      PLATFORM_PUSH: call.push,
+    },
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  const kill = (): void => void child.kill('SIGKILL');
+  request.signal.addEventListener('abort', kill);
+  child.once('exit', () => request.signal.removeEventListener('abort', kill));
+  child.stdin.on('error', () => {});
+  const failed = new Promise<never>((_, reject) => child.once('error', reject));
+  failed.catch(() => {});
+  if (request.body === null) child.stdin.end();
+  else
+    Readable.fromWeb(request.body as never)
+      .on('error', kill)
+      .pipe(child.stdin);
+  const { head, rest } = await Promise.race([readHead(child.stdout), failed]);
+  const headers = new Headers();
+  let status = 200;
+  for (const line of head.split(/\r?\n/)) {
+    const [, name, value] = /^([A-Za-z0-9-]+): *(.*)$/.exec(line) ?? [];
+    if (name === undefined) continue;
+    if (name.toLowerCase() === 'status') status = Number.parseInt(value!, 10);
+    else headers.append(name, value!);
+  }
+  return new Response(Readable.toWeb(rest) as unknown as ReadableStream, { status, headers });
+}
+
+/** The CGI headers, and the stream behind them. */
+async function readHead(stdout: Readable): Promise<{ head: string; rest: Readable }> {
+  let bytes: Buffer = Buffer.alloc(0);
+  for (;;) {
+    const chunk = stdout.read() as Buffer | null;
+    if (chunk === null) {
+      if (stdout.readableEnded) throw new Error('git http-backend ended without an answer');
+      await new Promise<void>((resolve) => {
+        stdout.once('readable', resolve);
+        stdout.once('end', resolve);
+      });
+      continue;
+    }
+    bytes = Buffer.concat([bytes, chunk]);
+    const end = /\r?\n\r?\n/.exec(bytes.toString('latin1'));
+    if (end !== null) {
+      const at = end.index + end[0].length;
+      if (at < bytes.length) stdout.unshift(bytes.subarray(at));
+      return { head: bytes.subarray(0, end.index).toString('latin1'), rest: stdout };
+    }
+    if (bytes.length > HEADER_BYTES_MAX) throw new Error('git http-backend answered with too many headers');
+  }
+}

@@ -1,0 +1,130 @@
+// `git push` to the platform with a real Git client over real sockets. The test plays the builder: it writes the log
+// and ends the deployment.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
+import { openGitPush, type GitPush } from '#control/git-push/git-push.ts';
+import { serveApi } from '#control/process/servers.ts';
+import { startControl, type TestControl } from '#test/setup/control.ts';
+
+const run = promisify(execFile);
+let control: TestControl;
+let gitPush: GitPush;
+let server: Awaited<ReturnType<typeof serveApi>>;
+let folder: string;
+
+before(async () => {
+  control = await startControl();
+  gitPush = await openGitPush(control.parts);
+  server = await serveApi({
+    port: 0,
+    host: '127.0.0.1',
+    fetch: (request) => gitPush.fetch(request) ?? new Response('none of Git', { status: 404 }),
+  });
+  folder = mkdtempSync(path.join(tmpdir(), 'platform-clone-'));
+  await git('init', '--quiet', '--initial-branch=main');
+  writeFileSync(path.join(folder, 'index.html'), '<h1>hello</h1>');
+  await git('add', '.');
+  await git('-c', 'user.name=Ada', '-c', 'user.email=ada@example.com', 'commit', '--quiet', '-m', 'Say hello');
+});
+after(async () => {
+  await server.close();
+  await gitPush.close();
+  await control.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Runs Git in the clone. @returns what it printed on standard error, where Git shows what the remote says. */
+async function git(...args: string[]): Promise<string> {
+  const env = { ...process.env, GIT_TERMINAL_PROMPT: '0', GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
+  const { stderr } = await run('git', args, { cwd: folder, env });
+  return stderr;
+}
+
+const remote = (name: string, token: string): string => `http://x:${token}@127.0.0.1:${server.port}/git/${name}.git`;
+
+/** Ends the deployment that comes next, as builder and release do. */
+async function buildNext(status: string): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const listening = await control.sql.listen('control_job', () => resolve());
+  await promise;
+  await listening.unlisten();
+  const [job] = await control.sql<{ deployment_id: string }[]>`DELETE FROM control.job RETURNING deployment_id`;
+  const id = job!.deployment_id;
+  await control.sql`INSERT INTO control.build_log (deployment_id, seq, step, text)
+    VALUES (${id}, 1, 'build', 'made of glass')`;
+  await control.sql`UPDATE control.deployment SET status = ${status} WHERE id = ${id}`;
+  await control.sql`SELECT pg_notify('control_deployment', ${id})`;
+  return id;
+}
+
+test('a push makes project, repository and deployment, and shows the log in the terminal', async () => {
+  const built = buildNext('success');
+  const said = await git('push', remote('shop', control.owner.token), 'main');
+  const id = await built;
+  assert.match(said, new RegExp(`remote: Deployment ${id} of main at [0-9a-f]{7}`));
+  assert.match(said, /remote: \[build\] made of glass/);
+  assert.match(said, /remote: Live at http:\/\/shop--main\.localhost:4001/);
+  const [row] = await control.sql`
+    SELECT d.branch, d.commit_message, d.author, d.source, d.target, d.created_by, r.source AS repository
+    FROM control.deployment d JOIN control.project p ON p.id = d.project_id
+    JOIN control.repository r ON r.id = p.repository_id WHERE d.id = ${id}`;
+  assert.deepEqual(
+    { ...row },
+    {
+      branch: 'main',
+      commit_message: 'Say hello',
+      author: 'Ada',
+      source: 'push',
+      target: 'production',
+      created_by: control.owner.accountId,
+      repository: 'builtin',
+    },
+  );
+});
+
+test('a failed deployment is said, and what was pushed stays', async () => {
+  const built = buildNext('failure');
+  const said = await git('push', remote('shop', control.owner.token), 'main:feature/login');
+  const id = await built;
+  assert.match(said, new RegExp(`remote: Deployment ${id} ended: failure`));
+  const { stdout } = await run('git', ['ls-remote', remote('shop', control.owner.token)]);
+  assert.match(stdout, /refs\/heads\/feature\/login/);
+});
+
+test('without a token, with a wrong one and as a stranger nothing is read or written', async () => {
+  await assert.rejects(
+    git('push', `http://127.0.0.1:${server.port}/git/shop.git`, 'main'),
+    /could not read Username|401/,
+  );
+  await assert.rejects(git('push', remote('shop', 'plt_wrong'), 'main'), /Authentication failed/);
+  const stranger = await control.account('eve', { [await control.organization('other')]: 'owner' });
+  await assert.rejects(git('push', remote('shop', stranger.token), 'main'), /404|not found/);
+  await assert.rejects(git('ls-remote', remote('shop', stranger.token)), /404|not found/);
+  const viewer = await control.account('val', { [control.organizationId]: 'viewer' });
+  await assert.rejects(git('push', remote('shop', viewer.token), 'main:other'), /403/);
+});
+
+test('refs that are no branches or tags, and names like options, are refused', async () => {
+  await assert.rejects(
+    git('push', remote('shop', control.owner.token), 'main:refs/for/main'),
+    /only branches and tags/,
+  );
+  await assert.rejects(git('push', remote('shop', control.owner.token), 'main:refs/heads/-x'), /may not begin with -/);
+});
+
+test('paths that leave the repositories are no repositories', async () => {
+  for (const name of ['..%2f..%2fetc', 'Shop', 'a--b', '%00'])
+    assert.notEqual(
+      (
+        await fetch(`http://127.0.0.1:${server.port}/git/${name}.git/info/refs?service=git-upload-pack`, {
+          headers: { authorization: `Bearer ${control.owner.token}` },
+        })
+      ).status,
+      200,
+    );
+});
