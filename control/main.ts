@@ -3,14 +3,21 @@
 import { openLog } from '#core/log/log.ts';
 import { encryptionKeys } from '#core/encryption.ts';
 import { gitConfigurationFrom } from '#git/configuration.ts';
+import { limitsFrom } from '#core/limits.ts';
 import { openSql } from '#postgres/sql.ts';
 import { createApi } from './api/app.ts';
+import { createClientAddress } from './api/client-address.ts';
 import type { Parts } from './parts.ts';
 import { openPrivatePort } from './process/private-port.ts';
 import { serveApi } from './process/servers.ts';
 
 const log = openLog('api', process.env);
 const get = (name: string): string => process.env[name]?.trim() ?? '';
+const listed = (name: string): string[] =>
+  get(name)
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
 const stopping = new AbortController();
 const running = new Set<Promise<void>>();
 
@@ -30,8 +37,12 @@ async function start(): Promise<() => Promise<void>> {
       port: Number(get('HANDLER_PORT') || 4001),
     },
     git: gitConfigurationFrom(process.env),
+    limits: limitsFrom(process.env).control,
+    clientAddress: createClientAddress(listed('TRUSTED_PROXIES')),
+    findSession: () => Promise.resolve(null),
     async onNotify(channel, heard) {
-      await sql.listen(channel, heard);
+      const { unlisten } = await sql.listen(channel, heard);
+      return unlisten;
     },
     background(what, work) {
       const done: Promise<void> = work()

@@ -2,6 +2,7 @@
 import type { Logger } from 'pino';
 import type { EncryptionKeys } from '#core/encryption.ts';
 import type { GitConfiguration } from '#git/configuration.ts';
+import type { ControlLimits } from '#core/limits.ts';
 import type { Sql } from '#postgres/sql.ts';
 import type { PrivatePort } from './process/private-port.ts';
 
@@ -17,8 +18,13 @@ export interface Parts {
   readonly addresses: Addresses;
   /** The Git host, and which remotes may be private. */
   readonly git: GitConfiguration;
-  /** Hears what others NOTIFY; resolves when it listens. */
-  readonly onNotify: (channel: Channel, heard: (payload: string) => void) => Promise<void>;
+  readonly limits: ControlLimits;
+  /** Address of a request's client, by `TRUSTED_PROXIES`; null where it is not known. */
+  readonly clientAddress: (request: Request) => string | null;
+  /** The account of a request's session cookie; null without a session. Does not look at the request's origin. */
+  readonly findSession: (request: Request) => Promise<string | null>;
+  /** Hears what others NOTIFY; resolves when it listens, with what ends it. */
+  readonly onNotify: (channel: Channel, heard: (payload: string) => void) => Promise<() => Promise<void>>;
   /** Runs work beside requests; it is waited for when the process ends. */
   readonly background: (what: string, work: () => Promise<void>) => void;
   /** Aborts when the process is to end. */

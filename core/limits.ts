@@ -1,12 +1,16 @@
-// Every bound in one place: its default, its variable, what it bounds. One schema in four sections (core/limits/), and
+// Every bound in one place: its default, its variable, what it bounds. One schema in sections (core/limits/), and
 // the one reader of the environment. docs/limits.md says the same to operators, which a test holds together. Pure.
 import { KB, MB, readBounds, variablesOf, type Bound, type Environment, type Values } from './limits/bound.ts';
 import { buildBounds } from './limits/build.ts';
+import { controlBounds } from './limits/control.ts';
 import { databaseBounds } from './limits/database.ts';
 import { deliveryBounds } from './limits/delivery.ts';
 import { engineBounds } from './limits/engine.ts';
 import { parseInteger } from './parse-integer.ts';
 import { invocationKinds, plans, type InvocationKind, type Plan } from './plans.ts';
+
+/** Bounds of the management API. */
+export type ControlLimits = Values<typeof controlBounds>;
 
 /** Bounds of builds from Git: the builder's process keeps to them. */
 export type BuildLimits = Values<typeof buildBounds>;
@@ -24,6 +28,7 @@ export type CpuLimits = Readonly<Record<InvocationKind, Readonly<Record<Plan, nu
 export interface Limits extends Values<typeof engineBounds> {
   readonly cpu: CpuLimits;
   readonly build: BuildLimits;
+  readonly control: ControlLimits;
   readonly database: DatabaseLimits;
   readonly delivery: DeliveryLimits;
 }
@@ -62,6 +67,7 @@ export function limitsFrom(environment: Environment): Limits {
     ...readBounds(engineBounds, environment),
     cpu: Object.fromEntries(invocationKinds.map(ofKind)) as unknown as CpuLimits,
     build: readBounds(buildBounds, environment),
+    control: readBounds(controlBounds, environment),
     database: readBounds(databaseBounds, environment),
     delivery: readBounds(deliveryBounds, environment),
   };
@@ -71,7 +77,7 @@ export const defaultLimits: Limits = limitsFrom({});
 
 /** Every variable that overrides a bound. */
 export const limitVariables: readonly string[] = [
-  ...[engineBounds, buildBounds, databaseBounds, deliveryBounds].flatMap(variablesOf),
+  ...[engineBounds, buildBounds, controlBounds, databaseBounds, deliveryBounds].flatMap(variablesOf),
   ...invocationKinds.flatMap((kind) => plans.map((plan) => cpuLimitVariable(kind, plan))),
 ];
 
@@ -79,6 +85,7 @@ export const limitVariables: readonly string[] = [
 export const limitRows: readonly (readonly [variable: string, value: number, what: string])[] = [
   engineBounds,
   buildBounds,
+  controlBounds,
   databaseBounds,
   deliveryBounds,
 ].flatMap((section) =>

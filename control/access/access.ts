@@ -1,28 +1,43 @@
-// What the actor of a request may do: routes ask here before they do anything. An answer of a route that has not asked
-// becomes an error (api/app.ts), so that a forgotten question cannot go unnoticed.
+// What the actor of a request may do. What a route declares (api/needs.ts) is asked before anything of the request is
+// read; routes ask again for what only they can know, and get the ids they need. A route whose subject nobody asked
+// about has its answer replaced by an error (api/surround.ts), so that a forgotten question cannot go unnoticed.
 import type { Sql } from '#postgres/sql.ts';
 import { ApiError } from '../api/errors.ts';
 import type { Actor } from './actor.ts';
-import { roleMay, scopeMay, type Permission } from './permissions.ts';
+import { permissions, roleMay, scopeMay, type Permission } from './permissions.ts';
+
+/** What a route is about, by an id in its path. */
+export type Subject = 'organization' | 'project' | 'deployment';
 
 /** A project as far as access goes. */
-interface Reached {
+export interface Reached {
   readonly organizationId: string;
   readonly projectId: string;
+  readonly actor: Actor;
 }
 
 /** Access of one request. */
 export class Access {
   #sql: Sql;
   #actor: Actor | null;
+  #declared: ReadonlySet<string> | null;
   #isAsked = false;
+  /** Organization and project by the id that was asked about. */
+  #known = new Map<string, { readonly organizationId: string; readonly projectId: string }>();
 
-  constructor(sql: Sql, actor: Actor | null) {
+  /** @param declared permissions that the route declares; null: whatever it asks for. */
+  constructor(sql: Sql, actor: Actor | null, declared: readonly string[] | null = null) {
     this.#sql = sql;
     this.#actor = actor;
+    this.#declared = declared === null ? null : new Set(declared);
   }
 
-  /** Whether the route has asked. */
+  /** Who asks, if anybody. */
+  get actor(): Actor | null {
+    return this.#actor;
+  }
+
+  /** Whether somebody has asked for a subject. */
   get isAsked(): boolean {
     return this.#isAsked;
   }
@@ -34,18 +49,36 @@ export class Access {
 
   /** The actor. @throws {ApiError} `unauthorized` without one, `forbidden` where a token's scope is too narrow. */
   account(permission: Permission): Actor {
-    this.#isAsked = true;
-    if (this.#actor === null) throw new ApiError('unauthorized');
+    if (this.#declared?.has(permission) === false)
+      throw new Error(`The route asks for ${permission}, which it does not declare`);
+    if (this.#actor === null) throw new ApiError('unauthorized', {}, { 'www-authenticate': 'Bearer' });
     if (!scopeMay(this.#actor.token?.scope ?? null, permission)) throw new ApiError('forbidden', { permission });
+    if (permissions[permission][0] === null) this.#isAsked = true;
     return this.#actor;
   }
 
   /** The actor, who is an admin of the installation. @throws {ApiError} */
   operator(): Actor {
     const actor = this.account('operator');
+    this.#isAsked = true;
     if (!actor.isOperator || actor.token?.organizationId != null || actor.token?.projectId != null)
       throw new ApiError('forbidden', { permission: 'operator' });
     return actor;
+  }
+
+  /** The actor, whose token (if it is one) is bound to no organization or project. @throws {ApiError} `forbidden` */
+  wholeAccount(permission: Permission): Actor {
+    const actor = this.account(permission);
+    if (actor.token !== null && (actor.token.organizationId !== null || actor.token.projectId !== null))
+      throw new ApiError('forbidden', { permission });
+    return actor;
+  }
+
+  /** Whether the actor may do this in an organization, or to a project of it; does not count as asked. */
+  may(permission: Permission, organizationId: string, projectId: string | null = null): boolean {
+    const role = this.#roleIn(organizationId, projectId);
+    const scope = this.#actor?.token?.scope ?? null;
+    return role !== null && roleMay(role, permission) && scopeMay(scope, permission);
   }
 
   /**
@@ -55,35 +88,61 @@ export class Access {
    */
   organization(permission: Permission, organizationId: string, projectId: string | null = null): Actor {
     const actor = this.account(permission);
-    const role = Object.hasOwn(actor.memberships, organizationId) ? actor.memberships[organizationId]! : null;
-    const { token } = actor;
-    const isOutside =
-      role === null ||
-      (token !== null && token.organizationId !== null && token.organizationId !== organizationId) ||
-      (token !== null && token.projectId !== null && token.projectId !== projectId);
-    if (isOutside) throw new ApiError('not_found');
+    this.#isAsked = true;
+    const role = this.#roleIn(organizationId, projectId);
+    if (role === null) throw new ApiError('not_found');
     if (!roleMay(role, permission)) throw new ApiError('forbidden', { permission });
     return actor;
   }
 
   /** The project, where the actor may do this. @throws {ApiError} */
-  async project(permission: Permission, projectId: string): Promise<Reached & { readonly actor: Actor }> {
+  async project(permission: Permission, projectId: string): Promise<Reached> {
     this.account(permission);
     const sql = this.#sql;
-    const [row] = await sql<{ organization_id: string }[]>`
-      SELECT organization_id FROM control.project WHERE id = ${projectId} AND deleted_at IS NULL`;
-    if (row === undefined) throw new ApiError('not_found');
-    const actor = this.organization(permission, row.organization_id, projectId);
-    return { organizationId: row.organization_id, projectId, actor };
+    return this.#reach(permission, projectId, async () => {
+      const [row] = await sql<{ organization_id: string; project_id: string }[]>`
+        SELECT organization_id, id AS project_id FROM control.project WHERE id = ${projectId} AND deleted_at IS NULL`;
+      return row;
+    });
   }
 
   /** The project of a deployment, where the actor may do this. @throws {ApiError} */
-  async deployment(permission: Permission, deploymentId: string): Promise<Reached & { readonly actor: Actor }> {
+  async deployment(permission: Permission, deploymentId: string): Promise<Reached> {
     this.account(permission);
     const sql = this.#sql;
-    const [row] = await sql<{ project_id: string }[]>`
-      SELECT project_id FROM control.deployment WHERE id = ${deploymentId}`;
-    if (row === undefined) throw new ApiError('not_found');
-    return this.project(permission, row.project_id);
+    return this.#reach(permission, deploymentId, async () => {
+      const [row] = await sql<{ organization_id: string; project_id: string }[]>`
+        SELECT project.organization_id, project_id FROM control.deployment
+        JOIN control.project ON project.id = project_id
+        WHERE deployment.id = ${deploymentId} AND project.deleted_at IS NULL`;
+      return row;
+    });
+  }
+
+  async #reach(
+    permission: Permission,
+    id: string,
+    find: () => Promise<{ readonly organization_id: string; readonly project_id: string } | undefined>,
+  ): Promise<Reached> {
+    let known = this.#known.get(id);
+    if (known === undefined) {
+      const row = await find();
+      if (row === undefined) throw new ApiError('not_found');
+      known = { organizationId: row.organization_id, projectId: row.project_id };
+      this.#known.set(id, known);
+    }
+    const actor = this.organization(permission, known.organizationId, known.projectId);
+    return { ...known, actor };
+  }
+
+  #roleIn(organizationId: string, projectId: string | null): Actor['memberships'][string] | null {
+    if (this.#actor === null) return null;
+    const { memberships, token } = this.#actor;
+    if (!Object.hasOwn(memberships, organizationId)) return null;
+    const isOutside =
+      token !== null &&
+      ((token.organizationId !== null && token.organizationId !== organizationId) ||
+        (token.projectId !== null && token.projectId !== projectId));
+    return isOutside ? null : memberships[organizationId]!;
   }
 }

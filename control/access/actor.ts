@@ -1,6 +1,6 @@
 // Who asks: an account by session or token. Found once a request, before any route.
-import { hashOf } from '../records/ids.ts';
 import type { Sql } from '#postgres/sql.ts';
+import { hashOf } from '../records/ids.ts';
 import type { Role, TokenScope } from './permissions.ts';
 
 /** Who asks. */
@@ -18,21 +18,38 @@ export interface Actor {
   readonly memberships: Readonly<Record<string, Role>>;
 }
 
-/** The actor of `Authorization: Bearer`; null where the token is unknown, expired or revoked. */
-export async function actorOfToken(sql: Sql, secret: string): Promise<Actor | null> {
-  const [token] = await sql<
-    { id: string; scope: TokenScope; account_id: string; organization_id: string | null; project_id: string | null }[]
-  >`
-    UPDATE control.token SET last_used_at = now()
-    WHERE hash = ${hashOf(secret)} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())
-      AND account_id IS NOT NULL
-    RETURNING id, scope, account_id, organization_id, project_id`;
-  if (token === undefined) return null;
-  const { id, scope, account_id: accountId, organization_id: organizationId, project_id: projectId } = token;
-  return actorOf(sql, accountId, { id, scope, organizationId, projectId });
+interface Row {
+  readonly id: string;
+  readonly scope: TokenScope;
+  readonly account_id: string;
+  readonly organization_id: string | null;
+  readonly project_id: string | null;
+  readonly is_admin: boolean;
+  readonly memberships: Record<string, Role> | null;
+  readonly used_long_ago: boolean;
 }
 
-/** The actor of an account that was identified already. */
+/** The actor of `Authorization: Bearer`; null where the token is unknown, expired or revoked. */
+export async function actorOfToken(sql: Sql, secret: string): Promise<Actor | null> {
+  const [row] = await sql<Row[]>`
+    SELECT token.id, scope, account_id, organization_id, project_id, is_admin,
+      (SELECT json_object_agg(organization_id, role) FROM control.membership m WHERE m.account_id = account.id)
+        AS memberships,
+      last_used_at IS NULL OR last_used_at < now() - interval '1 minute' AS used_long_ago
+    FROM control.token JOIN control.account ON account.id = token.account_id
+    WHERE hash = ${hashOf(secret)} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`;
+  if (row === undefined) return null;
+  // Once a minute is enough: most requests only read.
+  if (row.used_long_ago) await sql`UPDATE control.token SET last_used_at = now() WHERE id = ${row.id}`;
+  return {
+    accountId: row.account_id,
+    isOperator: row.is_admin,
+    token: { id: row.id, scope: row.scope, organizationId: row.organization_id, projectId: row.project_id },
+    memberships: row.memberships ?? {},
+  };
+}
+
+/** The actor of an account that was identified already; null where there is no such account. */
 export async function actorOf(sql: Sql, accountId: string, token: Actor['token']): Promise<Actor | null> {
   const [account] = await sql<{ is_admin: boolean; memberships: Record<string, Role> | null }[]>`
     SELECT is_admin, (SELECT json_object_agg(organization_id, role) FROM control.membership WHERE account_id = id) AS memberships

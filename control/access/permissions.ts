@@ -10,12 +10,13 @@ export type TokenScope = (typeof tokenScopes)[number];
 
 /**
  * Permission -> the weakest role that has it, and the narrowest scope of a token that passes it on. `operator`: only
- * admins of the installation.
+ * admins of the installation. Null: it concerns the account itself, not an organization.
  */
 export const permissions = {
   'organization:read': ['viewer', 'read'],
   'organization:write': ['admin', 'admin'],
   'organization:delete': ['owner', 'admin'],
+  'organization:leave': ['viewer', 'admin'],
   'member:write': ['admin', 'admin'],
   'project:read': ['viewer', 'read'],
   'project:create': ['member', 'write'],
@@ -26,16 +27,17 @@ export const permissions = {
   'deployment:promote': ['member', 'deploy'],
   'variable:read': ['member', 'read'],
   'variable:write': ['member', 'write'],
+  'secret:write': ['admin', 'write'],
   'log:read': ['viewer', 'read'],
   'data:read': ['member', 'read'],
   'data:write': ['member', 'write'],
+  'domain:read': ['viewer', 'read'],
   'domain:write': ['admin', 'write'],
   'token:read': ['admin', 'admin'],
   'token:write': ['admin', 'admin'],
   'webhook:write': ['admin', 'admin'],
   'audit:read': ['admin', 'read'],
   'usage:read': ['viewer', 'read'],
-  // What concerns the account itself, not an organization.
   'account:read': [null, 'read'],
   'account:write': [null, 'admin'],
   operator: ['operator', 'admin'],

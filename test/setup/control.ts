@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { encryptionKeys } from '#core/encryption.ts';
+import { defaultLimits } from '#core/limits.ts';
 import { openLog } from '#core/log/log.ts';
 import { gitConfigurationFrom } from '#git/configuration.ts';
 import { openSql, type Sql } from '#postgres/sql.ts';
@@ -64,8 +65,12 @@ export async function startControl(overrides: Partial<Parts> = {}): Promise<Test
       port: 4001,
     },
     git: gitConfigurationFrom({}),
+    limits: defaultLimits.control,
+    clientAddress: () => null,
+    findSession: () => Promise.resolve(null),
     async onNotify(channel, heard) {
-      await sql.listen(channel, heard);
+      const { unlisten } = await sql.listen(channel, heard);
+      return unlisten;
     },
     background(_what, work) {
       const done: Promise<void> = work().finally(() => void running.delete(done));

@@ -73,15 +73,19 @@ export const projects = platform<Parts, RequestState>()
       return ctx.json(toProject(row), 201);
     },
   )
-  .get('/projects/:id', { ...needs('project:read'), summary: 'Read a project', response: Project }, async (ctx) => {
-    const { projectId } = await ctx.state.access.project('project:read', ctx.params.id);
-    const [row] = await ctx.env.sql<Row[]>`SELECT * FROM control.project WHERE id = ${projectId}`;
-    return toProject(row!);
-  })
+  .get(
+    '/projects/:id',
+    { ...needs('project:read', 'project'), summary: 'Read a project', response: Project },
+    async (ctx) => {
+      const { projectId } = await ctx.state.access.project('project:read', ctx.params.id);
+      const [row] = await ctx.env.sql<Row[]>`SELECT * FROM control.project WHERE id = ${projectId}`;
+      return toProject(row!);
+    },
+  )
   .post(
     '/projects/:id/deploy',
     {
-      ...needs('deployment:create'),
+      ...needs('deployment:create', 'project'),
       summary: 'Build and deploy a branch or a commit of the connected repository',
       body: Type.Object({ ref: Type.String({ minLength: 1, maxLength: 255 }) }),
       response: { 202: Type.Object({ deploymentId: Type.String() }) },

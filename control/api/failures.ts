@@ -1,0 +1,76 @@
+// Errors as answers: one shape, `{message, code, requestId}`, whoever has thrown them.
+import type { Logger } from 'pino';
+import { HttpError } from '#packages/worker/index.ts';
+import { ApiError } from './errors.ts';
+
+/** JSON Schema of every failure. */
+export const FailureSchema = {
+  type: 'object',
+  properties: {
+    message: { type: 'string' },
+    code: { type: 'string', description: 'For programs' },
+    requestId: { type: 'string', description: 'As in X-Request-Id: the log has more under it' },
+    issues: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: {
+          path: { type: 'array', items: { type: ['string', 'integer'] } },
+          message: { type: 'string' },
+          in: { type: 'string' },
+        },
+        required: ['path', 'message', 'in'],
+      },
+    },
+  },
+  required: ['message', 'code', 'requestId'],
+} as const;
+
+/** The answer of an error that is meant for clients. */
+export function failure(error: ApiError, requestId: string, more: object = {}): Response {
+  const body = { message: error.message, code: error.code, requestId, ...more };
+  return Response.json(body, { status: error.status, headers: error.headers });
+}
+
+/** What a request was, for the log. */
+interface Failed {
+  readonly log: Logger;
+  readonly requestId: string;
+  readonly method: string;
+  readonly route: string | null;
+}
+
+/** The answer of whatever was thrown; what is nobody's to know goes to the log alone. */
+export function failureOf(error: unknown, { log, requestId, method, route }: Failed): Response {
+  if (error instanceof ApiError) return failure(error, requestId);
+  if (error instanceof HttpError) return ofFramework(error, requestId, method);
+  if (isTextRefused(error)) return failure(new ApiError('bad_request', { reason: 'A text holds U+0000' }), requestId);
+  log.error({ err: error, requestId, route }, 'Request failed');
+  return failure(new ApiError('internal'), requestId);
+}
+
+/** Postgres keeps every text but this one. */
+function isTextRefused(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code;
+  return code === '22021' || code === '22P05';
+}
+
+/** What the framework refuses by itself. */
+function ofFramework(error: HttpError, requestId: string, method: string): Response {
+  const headers = Object.fromEntries(new Headers(error.headers as Record<string, string>));
+  const { issues, status } = error;
+  if (status === 404) return failure(new ApiError('not_found'), requestId);
+  if (status === 405) return failure(new ApiError('method_not_allowed', { method }, headers), requestId);
+  if (status === 413)
+    return failure(new ApiError('payload_too_large', { allowed: bytesOf(error.message) }, headers), requestId);
+  if (status === 415)
+    return failure(new ApiError('unsupported_media_type', { reason: error.message }, headers), requestId);
+  const [first] = issues ?? [];
+  const where = first === undefined ? '' : `${first.in}${first.path.map((part) => `.${part}`).join('')}: `;
+  const reason = first === undefined ? error.message : `${where}${first.message}`;
+  return failure(new ApiError('bad_request', { reason }), requestId, issues === undefined ? {} : { issues });
+}
+
+function bytesOf(message: string): string {
+  return /\d+/.exec(message)?.[0] ?? '1048576';
+}

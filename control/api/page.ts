@@ -1,0 +1,79 @@
+// Pages of lists: an opaque cursor says where the next one begins, `{items, nextCursor}` is what every list answers.
+import Type, { type TSchema } from 'typebox';
+import { ApiError } from './errors.ts';
+
+const LIMIT_DEFAULT = 20;
+const LIMIT_MAX = 100;
+const CURSOR_CHARS_MAX = 300;
+
+/** Part of every list's query. */
+export const pageQuery = {
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMIT_MAX, default: LIMIT_DEFAULT })),
+  cursor: Type.Optional(Type.String({ maxLength: CURSOR_CHARS_MAX, description: 'nextCursor of the page before' })),
+};
+
+/** What every list answers. `nextCursor` is null where the list ends. */
+export function pageOf<Item extends TSchema>(item: Item) {
+  return Type.Object({ items: Type.Array(item), nextCursor: Type.Union([Type.String(), Type.Null()]) });
+}
+
+/** The last row of a page: what it is ordered by, then its id. */
+export interface Position {
+  readonly order: string;
+  readonly id: string;
+}
+
+interface PageAsked {
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+
+/**
+ * Rows to ask for (one more than the page has) and where to begin.
+ *
+ * @throws {ApiError} `bad_request` for a cursor that is none of this API.
+ */
+export function readPage({ limit = LIMIT_DEFAULT, cursor }: PageAsked): { count: number; after: Position | null } {
+  return { count: limit + 1, after: cursor === undefined ? null : decodeCursor(cursor) };
+}
+
+/** The page of rows that were asked for with {@link readPage}. */
+export function toPage<Row, Item>(
+  rows: readonly Row[],
+  count: number,
+  toItem: (row: Row) => Item,
+  positionOf: (row: Row) => Position,
+): { items: Item[]; nextCursor: string | null } {
+  const shown = rows.slice(0, count - 1);
+  const last = rows.length === count ? shown.at(-1) : undefined;
+  return { items: shown.map(toItem), nextCursor: last === undefined ? null : encodeCursor(positionOf(last)) };
+}
+
+export function encodeCursor({ order, id }: Position): string {
+  return Buffer.from(JSON.stringify([order, id])).toString('base64url');
+}
+
+/** @throws {ApiError} */
+export function decodeCursor(text: string): Position {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
+    if (Array.isArray(value) && value.length === 2) {
+      const [order, id] = value as unknown[];
+      if (isWord(order) && isWord(id)) return { order, id };
+    }
+  } catch {
+    // The error below says it.
+  }
+  throw new ApiError('bad_request', { reason: 'query.cursor: is no cursor of this list' });
+}
+
+function isWord(value: unknown): value is string {
+  return typeof value === 'string' && /^[\x20-\x7e]{0,128}$/.test(value);
+}
+
+/** The moment of a cursor, exact to the microsecond. @throws {ApiError} */
+export function momentOf({ order }: Position): string {
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(order) || Number.isNaN(Date.parse(order)))
+    throw new ApiError('bad_request', { reason: 'query.cursor: is no cursor of this list' });
+  return order;
+}

@@ -1,0 +1,20 @@
+// Whether the API and its database answer; for load balancers and `platform doctor`.
+import Type from 'typebox';
+import { platform } from '#packages/worker/index.ts';
+import type { Parts } from '../../parts.ts';
+import type { RequestState } from '../app.ts';
+import { ApiError } from '../errors.ts';
+import { openToAll } from '../needs.ts';
+
+export const health = platform<Parts, RequestState>().get(
+  '/health',
+  { ...openToAll(), summary: 'Whether the API answers', response: Type.Object({ status: Type.Literal('ok') }) },
+  async (ctx) => {
+    try {
+      await ctx.env.sql`SELECT 1`;
+    } catch {
+      throw new ApiError('unavailable', { reason: 'The database does not answer' });
+    }
+    return { status: 'ok' } as const;
+  },
+);

@@ -1,0 +1,17 @@
+// Schemas that several resources of the API share.
+import Type, { type TSchema } from 'typebox';
+import { roles, tokenScopes } from '../access/permissions.ts';
+
+/** The schema, or null. */
+export function nullable<Schema extends TSchema>(schema: Schema) {
+  return Type.Union([schema, Type.Null()]);
+}
+
+/** A point in time, as `2026-11-23T08:30:00.000Z`. */
+export const Timestamp = Type.String({ format: 'date-time' });
+
+/** Of an organization, a project, and so on. */
+export const Id = Type.String({ maxLength: 64, pattern: '^[A-Za-z0-9_]+$' });
+
+export const RoleSchema = Type.Enum([...roles]);
+export const ScopeSchema = Type.Enum([...tokenScopes]);

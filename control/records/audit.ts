@@ -1,0 +1,41 @@
+// The audit log: each change writes one row, in the transaction that makes it.
+import type { Sql, Transaction } from '#postgres/sql.ts';
+import type { Actor } from '../access/actor.ts';
+
+/** What was done. */
+export interface AuditEvent {
+  readonly organizationId: string | null;
+  readonly projectId?: string | null;
+  /** Subject and verb: `project.update`, `member.remove`. */
+  readonly action: string;
+  readonly subjectKind: string;
+  readonly subjectId: string | null;
+  /** Never a secret, nor a variable's value. */
+  readonly details?: Readonly<Record<string, AuditValue>>;
+}
+
+/** What details hold. */
+type AuditValue = string | number | boolean | null | readonly string[];
+
+/** Who did it, and from where. */
+export interface AuditSource {
+  readonly actor: Actor | null;
+  readonly address: string | null;
+  readonly requestId: string | null;
+}
+
+/** Writes the row. Without an actor it was the platform itself. */
+export async function writeAudit(
+  tx: Transaction | Sql,
+  { actor, address, requestId }: AuditSource,
+  { organizationId, projectId = null, action, subjectKind, subjectId, details = {} }: AuditEvent,
+): Promise<void> {
+  const kind = actor === null ? 'system' : actor.token === null ? 'account' : 'token';
+  const id = actor === null ? null : (actor.token?.id ?? actor.accountId);
+  const said = kind === 'token' ? { ...details, accountId: actor!.accountId } : details;
+  await tx`
+    INSERT INTO control.audit_event (organization_id, project_id, actor_kind, actor_id, action, subject_kind,
+      subject_id, details, address, request_id)
+    VALUES (${organizationId}, ${projectId}, ${kind}, ${id}, ${action}, ${subjectKind},
+      ${subjectId}, ${tx.json(said as Record<string, string>)}, ${address}, ${requestId})`;
+}

@@ -1,0 +1,24 @@
+// The bounds of the management API. Part of core/limits.ts; nobody else imports it.
+import { DAY_MS, KB, type Bounds } from './bound.ts';
+
+export const controlBounds = {
+  requestsPerMinute: [
+    'API_RATE_LIMIT',
+    1200,
+    'Requests a minute to the API of one token, or of one account by session',
+  ],
+  anonymousRequestsPerMinute: [
+    'API_RATE_LIMIT_ANONYMOUS',
+    120,
+    'Requests a minute to the API without a valid token or session, of one address (of IPv6: of one /64)',
+  ],
+  logFollowersMax: ['API_LOG_FOLLOWERS_MAX', 500, 'Build logs that are followed at a time'],
+  idempotencyMs: ['API_IDEMPOTENCY_MS', DAY_MS, 'How long the answer to a request with `Idempotency-Key` is kept'],
+  organizationsMax: ['API_ORGANIZATIONS_MAX', 20, 'Organizations that one account owns'],
+  membersMax: ['API_MEMBERS_MAX', 200, 'Members and open invitations of an organization'],
+  projectsMax: ['API_PROJECTS_MAX', 2000, 'Projects of an organization'],
+  tokensMax: ['API_TOKENS_MAX', 100, 'Valid tokens of an account'],
+  domainsMax: ['API_DOMAINS_MAX', 50, 'Custom domains of a project'],
+  variablesMax: ['API_VARIABLES_MAX', 128, 'Variables of a project in one scope; of a branch, for that branch'],
+  variableBytesMax: ['API_VARIABLE_BYTES_MAX', 5 * KB, 'The value of a variable'],
+} satisfies Bounds;

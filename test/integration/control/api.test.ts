@@ -1,0 +1,174 @@
+// What surrounds every route of the API: ids, versions, errors, rate limits, idempotency keys, sessions and origins.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { defaultLimits } from '#core/limits.ts';
+import { createApi } from '#control/api/app.ts';
+import { createClientAddress, networkOf } from '#control/api/client-address.ts';
+import { startControl, type TestControl } from '#test/setup/control.ts';
+
+let control: TestControl;
+before(async () => {
+  control = await startControl();
+});
+after(() => control.close());
+
+// oxlint-disable-next-line typescript/no-explicit-any -- whatever the API answered
+type Body = any;
+const api = createApi();
+
+/** Sends a request as it is. */
+async function send(
+  path: string,
+  init: RequestInit = {},
+  parts = control.parts,
+): Promise<{ status: number; headers: Headers; body: Body }> {
+  const response = await api.fetch(new Request(`http://localhost:4002${path}`, init), parts);
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) };
+}
+
+function asOwner(headers: Record<string, string> = {}): Record<string, string> {
+  return { authorization: `Bearer ${control.owner.token}`, 'content-type': 'application/json', ...headers };
+}
+
+test('every answer has its request id, the version of the API, and is not stored', async () => {
+  const { status, headers, body } = await send('/no-such-path', { headers: { 'x-request-id': 'mine-12345' } });
+  assert.deepEqual(
+    [status, body],
+    [404, { message: 'There is no such thing, or it is not yours', code: 'not_found', requestId: 'mine-12345' }],
+  );
+  assert.equal(headers.get('x-request-id'), 'mine-12345');
+  assert.equal(headers.get('cache-control'), 'no-store');
+  assert.equal(headers.get('x-platform-api-version'), '2026-11-01');
+  const forged = await send('/health', { headers: { 'x-request-id': 'a"b' } });
+  assert.match(forged.headers.get('x-request-id')!, /^[\da-f-]{36}$/);
+});
+
+test('a version of the API before its first is refused', async () => {
+  const old = await send('/health', { headers: { 'x-platform-api-version': '2020-01-01' } });
+  assert.deepEqual([old.status, old.body.code], [400, 'bad_request']);
+  assert.equal((await send('/health', { headers: { 'x-platform-api-version': '2027-01-01' } })).status, 200);
+});
+
+test('nothing of a body is read before it is known who asks', async () => {
+  const huge = await send('/projects', { method: 'POST', body: 'x'.repeat(2_000_000) });
+  assert.equal(huge.status, 401);
+  const { status, body } = await send('/projects', { method: 'POST', body: 'x'.repeat(2_000_000), headers: asOwner() });
+  assert.deepEqual(
+    [status, body.code, body.message],
+    [413, 'payload_too_large', 'The body is larger than 1048576 bytes'],
+  );
+});
+
+test('what a schema refuses is 400 with the place, without values', async () => {
+  const { status, body } = await send('/projects', {
+    method: 'POST',
+    headers: asOwner(),
+    body: JSON.stringify({ name: 7, organizationId: control.organizationId }),
+  });
+  assert.deepEqual([status, body.code, body.issues[0].path], [400, 'bad_request', ['name']]);
+  assert.equal((await send('/projects', { method: 'POST', headers: asOwner(), body: '{' })).status, 400);
+  const text = await send('/projects', {
+    method: 'POST',
+    headers: asOwner({ 'content-type': 'text/plain' }),
+    body: '{}',
+  });
+  assert.deepEqual([text.status, text.body.code], [415, 'unsupported_media_type']);
+});
+
+test('a request under an idempotency key is done once and answered alike', async () => {
+  const body = JSON.stringify({ name: 'once', organizationId: control.organizationId });
+  const init = { method: 'POST', headers: asOwner({ 'idempotency-key': 'key-1' }), body };
+  const first = await send('/projects', init);
+  const second = await send('/projects', init);
+  assert.deepEqual([first.status, second.status], [201, 201]);
+  assert.deepEqual(second.body, first.body);
+  assert.equal(second.headers.get('idempotency-replayed'), 'true');
+  const other = JSON.stringify({ name: 'another', organizationId: control.organizationId });
+  const reused = await send('/projects', { ...init, body: other });
+  assert.deepEqual([reused.status, reused.body.code], [422, 'idempotency_mismatch']);
+  const [kept] = await control.sql<{ body: string }[]>`SELECT body FROM control.idempotency WHERE key = 'key-1'`;
+  assert.doesNotMatch(Buffer.from(kept!.body, 'base64').toString('latin1'), /once/);
+});
+
+test('a second request under a key waits for the first to end', async () => {
+  const body = JSON.stringify({ name: 'twice', organizationId: control.organizationId });
+  const init = { method: 'POST', headers: asOwner({ 'idempotency-key': 'key-2' }), body };
+  const answers = await Promise.all([send('/projects', init), send('/projects', init), send('/projects', init)]);
+  const codes = answers.map((answer) => answer.body.code ?? answer.status);
+  assert.ok(codes.includes(201), String(codes));
+  assert.ok(
+    codes.every((code) => code === 201 || code === 'idempotency_running'),
+    String(codes),
+  );
+  const rows = await control.sql`SELECT 1 FROM control.project WHERE name = 'twice'`;
+  assert.equal(rows.length, 1);
+});
+
+test('requests beyond the limit are refused until the window ends', async () => {
+  const someone = await control.account('busy');
+  const parts = { ...control.parts, limits: { ...defaultLimits.control, requestsPerMinute: 2 } };
+  const init = { headers: { authorization: `Bearer ${someone.token}` } };
+  const statuses = [];
+  for (let count = 0; count < 2; count++) statuses.push((await send('/health', init, parts)).status);
+  assert.deepEqual(statuses, [200, 200]);
+  const { status, headers, body } = await send('/health', init, parts);
+  assert.deepEqual([status, body.code], [429, 'rate_limited']);
+  assert.match(headers.get('retry-after')!, /^[1-9]\d?$/);
+  assert.deepEqual([headers.get('ratelimit-limit'), headers.get('ratelimit-remaining')], ['2', '0']);
+});
+
+test('nobody is counted by address, of IPv6 by network', async () => {
+  const parts = {
+    ...control.parts,
+    limits: { ...defaultLimits.control, anonymousRequestsPerMinute: 1 },
+    clientAddress: (request: Request) => request.headers.get('x-test-address'),
+  };
+  const from = (address: string) => send('/health', { headers: { 'x-test-address': address } }, parts);
+  assert.equal((await from('2001:db8:1:2::1')).status, 200);
+  assert.equal((await from('2001:db8:1:2::2')).status, 429);
+  assert.equal((await from('2001:db8:1:3::1')).status, 200);
+});
+
+test("a session's cookie works for our own pages only", async () => {
+  const parts = { ...control.parts, findSession: () => Promise.resolve(control.owner.accountId) };
+  const change = (headers: Record<string, string>) =>
+    send(
+      '/projects',
+      {
+        method: 'POST',
+        headers: { cookie: 'platform-session=x', 'content-type': 'application/json', ...headers },
+        body: '{}',
+      },
+      parts,
+    );
+  assert.equal((await change({})).body.code, 'origin_forbidden');
+  assert.equal((await change({ origin: 'https://evil.example' })).body.code, 'origin_forbidden');
+  assert.equal((await change({ origin: 'null' })).body.code, 'origin_forbidden');
+  assert.equal((await change({ 'sec-fetch-site': 'cross-site' })).body.code, 'origin_forbidden');
+  assert.equal((await change({ origin: 'http://localhost:3002' })).body.code, 'bad_request');
+});
+
+test('the address of a client is what trusted proxies say, and no further', () => {
+  const behind = createClientAddress(['10.0.0.0/8']);
+  const request = (ip: string, forwarded: string) =>
+    Object.assign(new Request('http://localhost/', { headers: { 'x-forwarded-for': forwarded } }), { ip });
+  assert.equal(behind(request('10.0.0.1', '198.51.100.9, 192.0.2.7, 10.0.0.2')), '192.0.2.7');
+  assert.equal(behind(request('192.0.2.1', '198.51.100.9')), '192.0.2.1');
+  assert.equal(behind(request('10.0.0.1', 'nonsense')), '10.0.0.1');
+  assert.equal(createClientAddress([])(request('::ffff:192.0.2.1', '198.51.100.9')), '192.0.2.1');
+  assert.deepEqual([networkOf('2001:db8::1'), networkOf('192.0.2.1')], ['2001:db8:0:0', '192.0.2.1']);
+});
+
+test('the description names the access of each route, and the page shows it', async () => {
+  const { body } = await send('/openapi.json');
+  assert.deepEqual(body.paths['/projects/{id}'].get.security, [
+    { token: ['project:read'] },
+    { session: ['project:read'] },
+  ]);
+  assert.equal(body.paths['/projects/{id}'].get['x-subject'], 'project');
+  assert.deepEqual(Object.keys(body.components.securitySchemes), ['token', 'session']);
+  const page = await api.fetch(new Request('http://localhost:4002/docs'), control.parts);
+  assert.equal(page.status, 200);
+  assert.match(page.headers.get('content-type')!, /^text\/html/);
+});
