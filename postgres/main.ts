@@ -1,6 +1,6 @@
 // Root of the process that looks after the database: starts the embedded Postgres unless DATABASE_URL names one, brings
-// its tables up to date, and lets engines sign in. Started by the supervisor, which hears `{type: 'ready', engineUrl}`;
-// runs no tenant code.
+// its tables up to date, and lets engines sign in. Started by the supervisor, which hears `{type: 'ready', engineUrl,
+// ownerUrl}`; runs no tenant code.
 import { join } from 'node:path';
 import { limitsFrom } from '#core/limits.ts';
 import { logFormatFrom } from '#core/log/log-level.ts';
@@ -39,7 +39,7 @@ async function start(): Promise<void> {
   if (applied.length > 0) say(30, 'The database is up to date now', { applied });
   const engineUrl = get('ENGINE_DATABASE_URL') || (await openEngineRole(sql, url));
   await sql.close();
-  process.send?.({ type: 'ready', engineUrl });
+  process.send?.({ type: 'ready', engineUrl, ownerUrl: url });
 }
 
 async function stop(): Promise<never> {

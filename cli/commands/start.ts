@@ -40,8 +40,20 @@ interface Listening {
   readonly type: 'listening';
   readonly port: number;
   readonly pid: number;
+  /** Whether a control plane is started beside the engines. */
+  readonly hasControl: boolean;
 }
 
+/** What the supervisor sends when the control plane answers. */
+interface Control {
+  readonly type: 'control';
+  readonly port: number;
+  readonly uiPort: number;
+  /** Token of the first admin, and whether it was made now. */
+  readonly firstRun: { readonly token: string | null; readonly isNew: boolean };
+}
+
+const API_PORT = '4002';
 const PROBE_MS = 10_000;
 const STOP_MS = 15_000;
 
@@ -102,6 +114,7 @@ async function superviseUntil(
     execArgv: [...nodeFlags],
     env: {
       ...shell.env,
+      API_PORT: shell.env['API_PORT']?.trim() || API_PORT,
       FS_PATH: folder,
       HANDLER_PORT: String(address.port),
       HANDLER_DOMAIN: address.domain,
@@ -115,20 +128,43 @@ async function superviseUntil(
     child.once('error', () => resolve(1));
     child.once('exit', (code) => resolve(code ?? 1));
   });
-  const listening = new Promise<Listening>((resolve) => {
-    child.on('message', (message) => {
-      if ((message as Partial<Listening>).type === 'listening') resolve(message as Listening);
-    });
-  });
+  const listening = messageOf<Listening>(child, 'listening');
+  const control = messageOf<Control>(child, 'control');
   const asked = stopped.then(() => 'asked' as const);
   const serving = listening
-    .then(({ port }) => printAddresses(readRoutes(folder), { ...address, port }, shell))
+    .then(async ({ port, hasControl }) => {
+      await printAddresses(readRoutes(folder), { ...address, port }, shell);
+      if (hasControl) printControl(await control, shell);
+      shell.out(shell.paint('dim', 'Ctrl-C stops it'));
+    })
     .then(() => new Promise<never>(() => {}));
   const end = await Promise.race([serving, ended, asked]);
   if (end !== 'asked')
     throw new CliError(`The handler ended by itself (exit code ${end})`, { advice: 'Its own message is above.' });
   await stop(child, ended);
   return 0;
+}
+
+function messageOf<Message extends { readonly type: string }>(
+  child: ChildProcess,
+  type: Message['type'],
+): Promise<Message> {
+  return new Promise((resolve) => {
+    child.on('message', (message) => {
+      if ((message as Partial<Message>).type === type) resolve(message as Message);
+    });
+  });
+}
+
+/** Where to sign in; the token once, when it was made. */
+function printControl({ port, uiPort, firstRun }: Control, shell: Shell): void {
+  const api = shell.env['PUBLIC_API_URL'] || `http://localhost:${port}`;
+  const ui = shell.env['AUTH_URL'] || `http://localhost:${uiPort}`;
+  shell.out(`  ${shell.paint('cyan', api)} is the API, ${shell.paint('cyan', `${api}/docs`)} its description`);
+  shell.out(`  ${shell.paint('cyan', ui)} signs people in`);
+  if (!firstRun.isNew || firstRun.token === null) return;
+  shell.out(`Token of the first admin, shown once: ${shell.paint('bold', firstRun.token)}`);
+  shell.out(shell.paint('dim', 'Commands of this user on this machine need none'));
 }
 
 /** Prints the URL of each project that answers, and says which do not. */
@@ -145,7 +181,6 @@ async function printAddresses(routes: readonly RouteRecord[], address: HandlerAd
     else shell.err(`  ${project} does not answer: ${typeof status === 'number' ? `HTTP ${status}` : status}`);
   }
   if (served.length === 0) shell.out('  Nothing is deployed yet: `platform deploy <folder> --name <name>`');
-  shell.out(shell.paint('dim', 'Ctrl-C stops it'));
 }
 
 /**

@@ -30,7 +30,7 @@ import { createMemoryCache } from '../stores/cache-memory.ts';
 import { createOutbox } from '../stores/outbox.ts';
 import { openLocalStores } from '../stores/local-stores.ts';
 import { HostWork } from '../engine/work/host-work.ts';
-import { secretIn } from '../supervisor/data-folder/secret-file.ts';
+import { secretIn } from '#core/process/secret-file.ts';
 
 /** A request or an event that ended. */
 export interface DevRequest {

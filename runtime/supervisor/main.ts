@@ -15,6 +15,7 @@ import { EngineProcess } from './engines/engine-process.ts';
 import { Engines } from './engines/engines.ts';
 import { engineSecret } from './engines/engine-secret.ts';
 import { compileCache, engineEnvironment } from './engines/environment.ts';
+import { controlService, hasControl, type ControlState } from './services/control-service.ts';
 import { eventServices } from './services/event-services.ts';
 import type { Death } from './quarantine/ledger.ts';
 import { readLedger, writeLedger } from './quarantine/ledger-file.ts';
@@ -25,7 +26,7 @@ import { claimPort } from './engines/port.ts';
 import { openPrivatePort, type PrivatePort } from './private-port/private-port.ts';
 import { privatePortSettings } from './private-port/settings.ts';
 import { Quarantine } from './quarantine/quarantine.ts';
-import { Services, type ServiceSpec } from './services/services.ts';
+import { Services, type ServiceHooks, type ServiceSpec } from './services/services.ts';
 import type { SupervisorState } from './private-port/state.ts';
 
 const EXIT_CONFIGURATION = 78;
@@ -128,6 +129,7 @@ async function start(config: SupervisorConfig): Promise<void> {
           port: claimed.port,
           pid: engine.pid,
           privatePort: privatePort?.port ?? null,
+          hasControl: control.states().length > 0,
         });
       }
     },
@@ -154,21 +156,50 @@ async function start(config: SupervisorConfig): Promise<void> {
   const exits = new WeakMap<EngineProcess, NodeJS.Signals | null>();
   const settings = privatePortSettings(process.env);
   const localToken = randomBytes(32).toString('hex');
+  let ownerUrl = '';
+  let controlState: ControlState | null = null;
   const specs: ServiceSpec[] = [
     ...[databaseService(process.env, folder, sockets)].filter((spec) => spec !== null),
     ...eventServices({
       environment: process.env,
       folder,
       onEngineUrl: (url) => (environment['ENGINE_DATABASE_URL'] = url),
+      onOwnerUrl: (url) => (ownerUrl = url),
       delivers: settings !== null,
       privatePort: () => ({ origin: originOf(settings!.host, privatePort!.port), token: settings!.token }),
     }),
   ];
-  const services = new Services(specs, {
+  const hooks: ServiceHooks = {
     onDeath: (service, code, signal, delayMs) =>
       log.error({ service, code, signal, delayMs }, 'Service exited: restarting'),
     onReady: (service) => log.info({ service }, 'Service ready'),
-  });
+  };
+  const services = new Services(specs, hooks);
+  // Started last, and stopped first: requests are answered without it.
+  const control = new Services(
+    settings !== null && hasControl(process.env, folder)
+      ? [
+          controlService({
+            environment: process.env,
+            folder,
+            databaseUrl: () => ownerUrl,
+            privatePort: () => ({
+              origin: originOf(settings.host, privatePort!.port),
+              token: settings.token ?? localToken,
+            }),
+            onReady(state) {
+              controlState = state;
+              const hasLeft = hasLeftRecord;
+              hasLeftRecord = false;
+              if (hasLeft) leaveRecord();
+              process.send?.({ ...state, type: 'control' });
+            },
+            onWant: (service) => log.warn({ service }, 'Service unknown'),
+          }),
+        ]
+      : [],
+    hooks,
+  );
 
   /** An engine is gone and has said all it had to say: who did it? */
   function judge(engine: EngineProcess, signal: NodeJS.Signals | null): void {
@@ -288,7 +319,11 @@ async function start(config: SupervisorConfig): Promise<void> {
     const privateOrigin = settings === null || privatePort === null ? null : originOf(settings.host, privatePort.port);
     try {
       const where = { folder, port: claimed.port, domain: config.domain, privateOrigin };
-      writeLocalRecord(localRecord, { version: 1, pid: process.pid, ...where, token: localToken, startedAt });
+      const api =
+        controlState === null
+          ? {}
+          : { apiOrigin: originOf('127.0.0.1', controlState.port), apiToken: controlState.firstRun.token };
+      writeLocalRecord(localRecord, { version: 1, pid: process.pid, ...where, ...api, token: localToken, startedAt });
     } catch (error) {
       log.warn(
         { error: (error as Error).message },
@@ -304,7 +339,7 @@ async function start(config: SupervisorConfig): Promise<void> {
     ...quarantine.state(Date.now()),
     deaths,
     lostRequests,
-    services: services.states(),
+    services: [...services.states(), ...control.states()],
   });
 
   const stop = async (code: number): Promise<void> => {
@@ -312,6 +347,7 @@ async function start(config: SupervisorConfig): Promise<void> {
     stopping = true;
     if (localRecord !== '') removeLocalRecord(localRecord);
     clearInterval(watch);
+    await control.stop();
     await engines.stop();
     await services.stop();
     await privatePort?.close();
@@ -362,7 +398,15 @@ async function start(config: SupervisorConfig): Promise<void> {
     await services.stop();
     throw error;
   }
-  if (!stopping) engines.start();
+  if (stopping) return;
+  engines.start();
+  try {
+    await control.start();
+  } catch (error) {
+    if (stopping) return;
+    log.fatal((error as Error).message);
+    await stop(EXIT_CONFIGURATION);
+  }
 }
 
 /** Where this machine reaches a port of its own. */

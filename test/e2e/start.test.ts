@@ -25,6 +25,8 @@ const environment = (): NodeJS.ProcessEnv => ({
   FS_PATH: folder,
   HANDLER_PORT: String(port),
   HANDLER_PRIVATE_PORT: '0',
+  API_PORT: '0',
+  UI_PORT: '0',
   PLATFORM_HOME: folder,
   NO_COLOR: '1',
 });

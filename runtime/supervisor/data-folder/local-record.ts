@@ -16,6 +16,10 @@ interface LocalRecord {
   readonly domain: string;
   /** Origin of the private port; null where it is off. */
   readonly privateOrigin: string | null;
+  /** Origin of the management API; absent where there is no control plane. */
+  readonly apiOrigin?: string;
+  /** Token of the first admin; null: it was revoked or taken away. */
+  readonly apiToken?: string | null;
   /** For the private port. */
   readonly token: string;
   /** ISO 8601. */

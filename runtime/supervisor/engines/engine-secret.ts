@@ -3,7 +3,7 @@
 // folder.
 import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
-import { secretIn } from '../data-folder/secret-file.ts';
+import { secretIn } from '#core/process/secret-file.ts';
 
 const CHARS_MIN = 16;
 

@@ -20,6 +20,8 @@ interface EventServiceParts {
   readonly folder: string;
   /** Engines sign in with this from now on. */
   readonly onEngineUrl: (url: string) => void;
+  /** The owner's: for the control plane and the builder, which run no code of tenants. */
+  readonly onOwnerUrl: (url: string) => void;
   /** Whether there is a private port: without it nothing can be delivered. */
   readonly delivers: boolean;
   /** Where it is, once it is open. */
@@ -31,6 +33,7 @@ export function eventServices({
   environment,
   folder,
   onEngineUrl,
+  onOwnerUrl,
   delivers,
   privatePort,
 }: EventServiceParts): ServiceSpec[] {
@@ -40,7 +43,8 @@ export function eventServices({
     name: 'postgres',
     start: () => start('../../../postgres/main', { ...pick(environment, ofPostgres), FS_PATH: folder }),
     onMessage(message) {
-      const { engineUrl: url } = message as { engineUrl?: unknown };
+      const { engineUrl: url, ownerUrl } = message as { engineUrl?: unknown; ownerUrl?: unknown };
+      if (typeof ownerUrl === 'string') onOwnerUrl(ownerUrl);
       if (typeof url !== 'string') return;
       engineUrl = url;
       onEngineUrl(url);

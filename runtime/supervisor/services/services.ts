@@ -17,7 +17,8 @@ export interface ServiceSpec {
   readonly stopMsMax: number;
 }
 
-interface ServiceHooks {
+/** What is told of services. */
+export interface ServiceHooks {
   readonly onDeath: (name: string, code: number | null, signal: NodeJS.Signals | null, delayMs: number) => void;
   readonly onReady: (name: string) => void;
 }

@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { secretIn } from '#runtime/supervisor/data-folder/secret-file.ts';
+import { secretIn } from '#core/process/secret-file.ts';
 
 test('a secret is whole, the same after a restart, and made anew where its file is cut short', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'platform-test-'));

@@ -1,0 +1,65 @@
+// The secrets that every process of an installation shares. With a database of one's own they are given; with the
+// embedded one they are made at the first start and kept in the data folder. Values are in no message.
+import { join } from 'node:path';
+import { encryptionKeys } from '../encryption.ts';
+import { hexSecretIn } from './secret-file.ts';
+
+/** Makes a secret. */
+export const MAKE_SECRET = 'openssl rand -hex 32';
+
+const CHARS_MIN = 32;
+/** Fewer different ones are no random text. */
+const DIFFERENT_CHARS_MIN = 8;
+
+/** The secrets, as variables of processes. */
+export interface SharedSecrets {
+  readonly AUTH_SECRET: string;
+  /** One key, or several with commas between them: the current one first. */
+  readonly ENCRYPTION_KEY: string;
+}
+
+/**
+ * What is wrong with a secret; null when nothing is.
+ *
+ * @example secretProblem('AUTH_SECRET', '') // 'AUTH_SECRET is not set: make one with `openssl rand -hex 32`'
+ */
+export function secretProblem(name: string, value: string): string | null {
+  if (value === '') return `${name} is not set: make one with \`${MAKE_SECRET}\``;
+  if (value.length >= CHARS_MIN && new Set(value).size >= DIFFERENT_CHARS_MIN) return null;
+  return `${name} is weak: it needs at least ${CHARS_MIN} random characters; make one with \`${MAKE_SECRET}\``;
+}
+
+/**
+ * The secrets of an installation: from the environment, or from `<folder>/secrets/` (mode 0600), where they are made
+ * when they are not there and `DATABASE_URL` is not set either.
+ *
+ * @param folder data folder.
+ * @throws {Error} naming each variable that is missing or weak, and the command that makes one.
+ */
+export function sharedSecrets(
+  environment: Readonly<Record<string, string | undefined>>,
+  folder: string,
+): SharedSecrets {
+  const get = (name: string): string => environment[name]?.trim() ?? '';
+  const isEmbedded = get('DATABASE_URL') === '';
+  const valueOf = (name: keyof SharedSecrets, file: string): string =>
+    get(name) === '' && isEmbedded ? hexSecretIn(join(folder, 'secrets', file)) : get(name);
+  const secrets: SharedSecrets = {
+    AUTH_SECRET: valueOf('AUTH_SECRET', 'auth-secret'),
+    ENCRYPTION_KEY: valueOf('ENCRYPTION_KEY', 'encryption-key'),
+  };
+  const problems = [secretProblem('AUTH_SECRET', secrets.AUTH_SECRET), encryptionKeyProblem(secrets.ENCRYPTION_KEY)];
+  const found = problems.filter((problem) => problem !== null);
+  if (found.length > 0) throw new Error(found.join('\n'));
+  return secrets;
+}
+
+/** What is wrong with `ENCRYPTION_KEY`; null when nothing is. */
+export function encryptionKeyProblem(text: string): string | null {
+  try {
+    encryptionKeys(text);
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}

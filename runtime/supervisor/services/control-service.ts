@@ -1,0 +1,82 @@
+// How the supervisor runs the control plane (the API process). Only where `API_PORT` is set, as `platform start` does:
+// a handler alone, which is given its routes, needs none.
+import { fork } from 'node:child_process';
+import { join } from 'node:path';
+import { sharedSecrets } from '#core/process/generated-secrets.ts';
+import { nodeCommand } from '#core/process/node-command.ts';
+import type { ServiceSpec } from './services.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What the process gets of the operator's environment. */
+const kept =
+  /^(?:PATH|TZ|TMPDIR|NODE_(?:ENV|EXTRA_CA_CERTS|COMPILE_CACHE)|FS_PATH|LOG_LEVEL|LOG_FORMAT|NO_COLOR|CACHE_URL|AUTH_URL|SIGN_UP|HOST|TRUSTED_PROXIES|WORKER_CONCURRENCY|DISK_FREE_BYTES_MIN|(?:API|UI|GITHOST|GIT|PUBLIC|HANDLER|BUILD|CONTROL|WEBHOOK|UPLOAD)_[A-Z_]+)$/;
+
+/** What the control plane says of itself when it is ready. */
+export interface ControlState {
+  readonly port: number;
+  /** The dashboard's, where people sign in. */
+  readonly uiPort: number;
+  readonly firstRun: {
+    /** Of the first admin, for the commands of the platform's user on this machine; null: it is gone or revoked. */
+    readonly token: string | null;
+    /** Whether this start made it. */
+    readonly isNew: boolean;
+  };
+}
+
+/** What the service needs to know, and tells. */
+interface ControlServiceParts {
+  readonly environment: Environment;
+  readonly folder: string;
+  /** URL of the database's owner; '' while it is not known. */
+  readonly databaseUrl: () => string;
+  readonly privatePort: () => { readonly origin: string; readonly token: string };
+  readonly onReady: (state: ControlState) => void;
+  /** It asks for another service, such as the builder. */
+  readonly onWant: (service: string) => void;
+}
+
+/** Whether an environment asks for a control plane. */
+export function hasControl(environment: Environment, folder: string): boolean {
+  const get = (name: string): string => environment[name]?.trim().toLowerCase() ?? '';
+  return folder !== '' && get('API_PORT') !== '' && get('API_PORT') !== 'off' && get('DATABASE_URL') !== 'none';
+}
+
+/** @throws {Error} when a secret is missing or weak. */
+export function controlService(parts: ControlServiceParts): ServiceSpec {
+  const { environment, folder } = parts;
+  const own = Object.fromEntries(Object.entries(environment).filter(([name]) => kept.test(name)));
+  const secrets = sharedSecrets(environment, folder);
+  const [program, ...before] = nodeCommand();
+  const script = join(
+    import.meta.dirname,
+    `../../../control/main${import.meta.filename.endsWith('.ts') ? '.ts' : '.js'}`,
+  );
+  return {
+    name: 'api',
+    start() {
+      const { origin, token } = parts.privatePort();
+      return fork(script, {
+        execPath: program,
+        execArgv: [...before, '--disable-warning=ExperimentalWarning'],
+        env: {
+          ...own,
+          ...secrets,
+          FS_PATH: folder,
+          DATABASE_URL: parts.databaseUrl(),
+          API_HANDLER_URL: origin,
+          PRIVATE_PORT_TOKEN: token,
+        },
+        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      });
+    },
+    onMessage(message) {
+      const { type, service } = message as { type?: unknown; service?: unknown };
+      if (type === 'ready') parts.onReady(message as ControlState);
+      if (type === 'want' && typeof service === 'string') parts.onWant(service);
+    },
+    readyMsMax: 30_000,
+    stopMsMax: 10_000,
+  };
+}
