@@ -1,44 +1,41 @@
 // Root of the API process (ports 4002 and 3002): reads the environment, opens Postgres, serves the API. Started by the
 // supervisor, which hears `{type: 'ready', port}`; runs no tenant code.
-import { openLog } from '#core/log/log.ts';
-import { encryptionKeys } from '#core/encryption.ts';
-import { gitConfigurationFrom } from '#git/configuration.ts';
 import { limitsFrom } from '#core/limits.ts';
+import { openLog } from '#core/log/log.ts';
 import { openSql } from '#postgres/sql.ts';
 import { createApi } from './api/app.ts';
 import { createClientAddress } from './api/client-address.ts';
 import type { Parts } from './parts.ts';
+import { readConfiguration } from './process/configuration.ts';
 import { openPrivatePort } from './process/private-port.ts';
 import { serveApi } from './process/servers.ts';
+import { ensureFirstRun } from './sign-in/first-run.ts';
+import { openSignIn } from './sign-in/open.ts';
+import { createUi } from './sign-in/ui.ts';
+import { sweepSignIn } from './sign-in/ui-app.ts';
+
+const SWEEP_MS = 10 * 60_000;
 
 const log = openLog('api', process.env);
-const get = (name: string): string => process.env[name]?.trim() ?? '';
-const listed = (name: string): string[] =>
-  get(name)
-    .split(',')
-    .map((entry) => entry.trim())
-    .filter((entry) => entry !== '');
 const stopping = new AbortController();
 const running = new Set<Promise<void>>();
 
 async function start(): Promise<() => Promise<void>> {
-  const sql = openSql({ url: get('DATABASE_URL'), name: 'platform api' });
+  const config = readConfiguration(process.env);
+  for (const warning of config.warnings) log.warn(warning);
+  const sql = openSql({ url: config.databaseUrl, name: 'platform api' });
   const parts: Parts = {
     sql,
     log,
-    keys: encryptionKeys(get('ENCRYPTION_KEY')),
-    folder: get('FS_PATH'),
-    privatePort: openPrivatePort(get('API_HANDLER_URL'), get('PRIVATE_PORT_TOKEN') || null),
-    addresses: {
-      api: get('PUBLIC_API_URL') || 'http://localhost:4002',
-      ui: get('AUTH_URL') || 'http://localhost:3002',
-      domain: get('HANDLER_DOMAIN').split(',')[0] || 'localhost',
-      protocol: get('PUBLIC_PROTOCOL') === 'https' ? 'https' : 'http',
-      port: Number(get('HANDLER_PORT') || 4001),
-    },
-    git: gitConfigurationFrom(process.env),
+    keys: config.keys,
+    folder: config.folder,
+    privatePort: openPrivatePort(config.privatePort.origin, config.privatePort.token),
+    addresses: config.addresses,
+    git: config.git,
     limits: limitsFrom(process.env).control,
-    clientAddress: createClientAddress(listed('TRUSTED_PROXIES')),
+    signIn: await openSignIn(config, sql, log),
+    clientAddress: createClientAddress(config.trustedProxies),
+    // The API's own origin takes tokens alone; that of AUTH_URL finds sessions itself (sign-in/ui.ts).
     findSession: () => Promise.resolve(null),
     async onNotify(channel, heard) {
       const { unlisten } = await sql.listen(channel, heard);
@@ -52,17 +49,25 @@ async function start(): Promise<() => Promise<void>> {
     },
     stopping: stopping.signal,
   };
+  const firstRun = await ensureFirstRun(parts);
+  const sweeping = setInterval(() => parts.background('Sweep of sign-in', () => sweepSignIn(parts)), SWEEP_MS);
   const api = createApi();
+  const { host, apiPort, uiPort } = config.listeners;
   const server = await serveApi({
-    port: Number(get('API_PORT') || 4002),
-    host: get('API_HOST') || '127.0.0.1',
+    variable: 'API_PORT',
+    port: apiPort,
+    host,
     fetch: (request) => api.fetch(request, parts),
   });
-  process.send?.({ type: 'ready', port: server.port });
+  const ui = await serveApi({ variable: 'UI_PORT', port: uiPort, host, fetch: createUi(parts, api.fetch) });
+  // The supervisor shows the token of the first start, and leaves it for the commands of its user.
+  process.send?.({ type: 'ready', port: server.port, uiPort: ui.port, firstRun });
   return async () => {
     stopping.abort();
-    await server.close();
+    clearInterval(sweeping);
+    await Promise.all([server.close(), ui.close()]);
     await Promise.allSettled(running);
+    await parts.signIn.sessions.close();
     await sql.end({ timeout: 5 });
   };
 }

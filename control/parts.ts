@@ -5,6 +5,7 @@ import type { GitConfiguration } from '#git/configuration.ts';
 import type { ControlLimits } from '#core/limits.ts';
 import type { Sql } from '#postgres/sql.ts';
 import type { PrivatePort } from './process/private-port.ts';
+import type { SignInParts } from './sign-in/parts.ts';
 
 /** The parts of one API process. */
 export interface Parts {
@@ -19,6 +20,7 @@ export interface Parts {
   /** The Git host, and which remotes may be private. */
   readonly git: GitConfiguration;
   readonly limits: ControlLimits;
+  readonly signIn: SignInParts;
   /** Address of a request's client, by `TRUSTED_PROXIES`; null where it is not known. */
   readonly clientAddress: (request: Request) => string | null;
   /** The account of a request's session cookie; null without a session. Does not look at the request's origin. */

@@ -6,6 +6,7 @@ import { account } from './routes/account.ts';
 import { failureOf, FailureSchema } from './failures.ts';
 import { admitted, API_VERSION, named } from './surround.ts';
 import { health } from './routes/health.ts';
+import { oauth } from './routes/oauth.ts';
 import { projects } from './routes/projects.ts';
 
 export type { RequestState } from './surround.ts';
@@ -41,6 +42,7 @@ export function createApi() {
     .route('/', health)
     .route('/', projects)
     .route('/', account)
+    .route('/', oauth)
     .build();
 }
 

@@ -9,6 +9,8 @@ interface ApiServer {
 }
 
 interface ApiServerOptions {
+  /** That sets the port, for the error; `API_PORT` by default. */
+  readonly variable?: 'API_PORT' | 'UI_PORT';
   /** 0: a free one. */
   readonly port: number;
   readonly host: string;
@@ -20,7 +22,7 @@ const HEADERS_MS = 10_000;
 const HEADER_BYTES_MAX = 64 * 1024;
 
 /** Listens; rejects with what to do when the port is taken. */
-export async function serveApi({ port, host, fetch }: ApiServerOptions): Promise<ApiServer> {
+export async function serveApi({ variable = 'API_PORT', port, host, fetch }: ApiServerOptions): Promise<ApiServer> {
   const server = serve({
     port,
     hostname: host,
@@ -39,7 +41,7 @@ export async function serveApi({ port, host, fetch }: ApiServerOptions): Promise
     await server.ready();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    throw new Error(`Port ${port} is taken: stop what listens there, or set API_PORT`, { cause: error });
+    throw new Error(`Port ${port} is taken: stop what listens there, or set ${variable}`, { cause: error });
   }
   return {
     port: ((server.node!.server as Server).address() as AddressInfo).port,

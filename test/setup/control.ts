@@ -13,6 +13,8 @@ import type { Role, TokenScope } from '#control/access/permissions.ts';
 import type { Parts } from '#control/parts.ts';
 import type { PrivatePort } from '#control/process/private-port.ts';
 import { newId, newSecret } from '#control/records/ids.ts';
+import { createPostgresSessions } from '#control/sign-in/session-store-postgres.ts';
+import { createSessions } from '#control/sign-in/sessions.ts';
 import { createTestDatabase } from './postgres.ts';
 
 /** An answer of the API. */
@@ -43,6 +45,8 @@ export interface TestControl {
   close(): Promise<void>;
 }
 
+const AUTH_SECRET = 'abcdefabcdefabcdef0123456789abcdef0123456789';
+
 /** Starts it. @param overrides of its parts, such as another private port. */
 export async function startControl(overrides: Partial<Parts> = {}): Promise<TestControl> {
   const database = await createTestDatabase();
@@ -68,6 +72,12 @@ export async function startControl(overrides: Partial<Parts> = {}): Promise<Test
     limits: defaultLimits.control,
     clientAddress: () => null,
     findSession: () => Promise.resolve(null),
+    signIn: {
+      sessions: createSessions(createPostgresSessions(sql), AUTH_SECRET),
+      secret: AUTH_SECRET,
+      gitHost: { url: 'https://git.example', apiUrl: 'https://git.example/api/v3', oauth: null },
+      signUp: 'invited',
+    },
     async onNotify(channel, heard) {
       const { unlisten } = await sql.listen(channel, heard);
       return unlisten;

@@ -1,6 +1,7 @@
 // The account that asks: who it is, and its sessions in browsers.
 import Type from 'typebox';
 import { platform } from '#packages/worker/index.ts';
+import type { Actor } from '../../access/actor.ts';
 import { roles, tokenScopes } from '../../access/permissions.ts';
 import type { Parts } from '../../parts.ts';
 import type { RequestState } from '../app.ts';
@@ -29,6 +30,14 @@ const User = Type.Object({
   ]),
 });
 
+const UserSession = Type.Object({
+  id: Type.String(),
+  createdAt: Type.String(),
+  expiresAt: Type.String(),
+  userAgent: Type.Union([Type.String(), Type.Null()]),
+  address: Type.Union([Type.String(), Type.Null()]),
+});
+
 interface UserRow {
   readonly id: string;
   readonly login: string;
@@ -52,10 +61,8 @@ interface OrganizationRow {
   readonly role: (typeof roles)[number];
 }
 
-export const account = platform<Parts, RequestState>().get(
-  '/user',
-  { ...needs('account:read'), summary: 'Who asks', response: User },
-  async (ctx) => {
+export const account = platform<Parts, RequestState>()
+  .get('/user', { ...needs('account:read'), summary: 'Who asks', response: User }, async (ctx) => {
     const { accountId, token: asked } = ctx.state.access.account('account:read');
     const { sql } = ctx.env;
     const [user] = await sql<UserRow[]>`SELECT * FROM control.account WHERE id = ${accountId}`;
@@ -84,5 +91,36 @@ export const account = platform<Parts, RequestState>().get(
               expiresAt: token.expires_at?.toISOString() ?? null,
             },
     };
-  },
-);
+  })
+  .get(
+    '/user/sessions',
+    { ...needs('account:read'), summary: 'List where the account is signed in', response: Type.Array(UserSession) },
+    async (ctx) => {
+      const { accountId } = wholeAccount(ctx.state.access.account('account:read'));
+      const sessions = await ctx.env.signIn.sessions.list(accountId);
+      return sessions.map(({ id, createdAt, expiresAt, userAgent, address }) => ({
+        id,
+        createdAt: createdAt.toISOString(),
+        expiresAt: expiresAt.toISOString(),
+        userAgent,
+        address,
+      }));
+    },
+  )
+  .delete(
+    '/user/sessions/:id',
+    { ...needs('account:write'), summary: 'End a session of the account', response: { 204: null } },
+    async (ctx) => {
+      const { accountId } = wholeAccount(ctx.state.access.account('account:write'));
+      if (!(await ctx.env.signIn.sessions.endOne(accountId, ctx.params.id))) throw new ApiError('not_found');
+      return ctx.json(undefined, 204);
+    },
+  );
+
+/** A token for one organization or project has nothing to do with the account's sessions. */
+function wholeAccount(actor: Actor): Actor {
+  const { token } = actor;
+  if (token !== null && (token.organizationId !== null || token.projectId !== null))
+    throw new ApiError('forbidden', { permission: 'account:read' });
+  return actor;
+}

@@ -1,0 +1,212 @@
+// The API process's environment, read and checked once (docs/sign-in.md). Everything that is wrong is said in one
+// error, with the command that makes a secret; no value is in it.
+import { createPrivateKey } from 'node:crypto';
+import { encryptionKeys, type EncryptionKeys } from '#core/encryption.ts';
+import { encryptionKeyProblem, secretProblem } from '#core/process/generated-secrets.ts';
+import { parseInteger, parsePort } from '#core/parse-integer.ts';
+import { gitConfigurationFrom, type GitConfiguration } from '#git/configuration.ts';
+import type { Addresses } from '../parts.ts';
+
+/** Settings of the API process. */
+export interface Configuration {
+  /** `DATABASE_URL`. */
+  readonly databaseUrl: string;
+  /** `CACHE_URL`: sessions are there; null: in Postgres. */
+  readonly cacheUrl: string | null;
+  /** `FS_PATH`: data folder. */
+  readonly folder: string;
+  /** `AUTH_SECRET`: signs cookies and forms. */
+  readonly authSecret: string;
+  readonly keys: EncryptionKeys;
+  readonly addresses: Addresses;
+  /** `API_HANDLER_URL` and `PRIVATE_PORT_TOKEN`: the supervisor. */
+  readonly privatePort: { readonly origin: string; readonly token: string | null };
+  /** `API_HOST`, `API_PORT`, `UI_PORT`; port 0 is a free one. */
+  readonly listeners: { readonly host: string; readonly apiPort: number; readonly uiPort: number };
+  readonly git: GitConfiguration;
+  readonly gitHost: GitHostSettings;
+  /** `SIGN_UP`: whether people sign in whom nobody has invited. */
+  readonly signUp: SignUp;
+  /** `TRUSTED_PROXIES`: whose word on a client's address is taken. */
+  readonly trustedProxies: readonly string[];
+  /** `WORKER_CONCURRENCY`: null where it is not set. */
+  readonly workerConcurrency: number | null;
+  /** What is allowed and deserves a line in the log. */
+  readonly warnings: readonly string[];
+}
+
+/** `invited`: only who has an invitation or an account; `open`: everybody with an account on the Git host. */
+export type SignUp = 'invited' | 'open';
+
+/** Where people sign in. What we are to the Git host beside that: git/configuration.ts. */
+export interface GitHostSettings {
+  /** `GITHOST_URL`: its pages. */
+  readonly url: string;
+  /** `GITHOST_API_URL`: its REST API. */
+  readonly apiUrl: string;
+  /** `GITHOST_CLIENT_ID`, `GITHOST_CLIENT_SECRET`; null: nobody signs in there. */
+  readonly oauth: { readonly clientId: string; readonly clientSecret: string } | null;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const PUBLIC_HOST = 'https://github.com';
+const PUBLIC_HOST_API = 'https://api.github.com';
+
+/** @throws {Error} with a line for everything that is wrong. */
+export function readConfiguration(environment: Environment): Configuration {
+  const problems: string[] = [];
+  const get = (name: string): string => environment[name]?.trim() ?? '';
+  const checked = <Value>(read: () => Value, otherwise: Value): Value => {
+    try {
+      return read();
+    } catch (error) {
+      problems.push((error as Error).message);
+      return otherwise;
+    }
+  };
+  const originOf = (name: string, otherwise: string): string =>
+    get(name) === '' ? otherwise : checked(() => parseOrigin(name, get(name)), otherwise);
+  const port = (name: string, otherwise: number): number =>
+    get(name) === '' ? otherwise : checked(() => parsePort(name, get(name)), otherwise);
+  const choice = <Word extends string>(name: string, words: readonly [Word, ...Word[]]): Word => {
+    const [first] = words;
+    const found = get(name) === '' ? first : words.find((word) => word === get(name));
+    if (found === undefined) problems.push(`${name} must be ${words.join(' or ')}`);
+    return found ?? first;
+  };
+  const demand = (problem: string | null): void => {
+    if (problem !== null) problems.push(problem);
+  };
+
+  demand(get('DATABASE_URL') === '' ? 'DATABASE_URL is not set: name a Postgres database' : null);
+  demand(urlProblem('DATABASE_URL', get('DATABASE_URL'), ['postgres:', 'postgresql:']));
+  demand(urlProblem('CACHE_URL', get('CACHE_URL'), ['redis:', 'rediss:']));
+  demand(get('FS_PATH') === '' ? 'FS_PATH is not set: name the data folder' : null);
+  demand(secretProblem('AUTH_SECRET', get('AUTH_SECRET')));
+  const sealing = encryptionKeyProblem(get('ENCRYPTION_KEY'));
+  demand(sealing);
+  const production = environment['NODE_ENV'] === 'production';
+  const protocol = choice('PUBLIC_PROTOCOL', production ? ['https', 'http'] : ['http', 'https']);
+  const handlerPort = port('HANDLER_PORT', 4001);
+  const publicPort = get('PUBLIC_PORT') === '' ? (protocol === 'https' ? 443 : handlerPort) : port('PUBLIC_PORT', 443);
+  const addresses: Addresses = {
+    api: originOf('PUBLIC_API_URL', 'http://localhost:4002'),
+    ui: originOf('AUTH_URL', 'http://localhost:3002'),
+    domain: get('HANDLER_DOMAIN').split(',')[0]!.trim().toLowerCase() || 'localhost',
+    protocol,
+    port: publicPort === (protocol === 'https' ? 443 : 80) ? null : publicPort,
+  };
+  const configuration: Configuration = {
+    databaseUrl: get('DATABASE_URL'),
+    cacheUrl: get('CACHE_URL') || null,
+    folder: get('FS_PATH'),
+    authSecret: get('AUTH_SECRET'),
+    keys: sealing === null ? encryptionKeys(get('ENCRYPTION_KEY')) : (undefined as never),
+    addresses,
+    privatePort: {
+      origin: originOf('API_HANDLER_URL', 'http://127.0.0.1:8081'),
+      token: get('PRIVATE_PORT_TOKEN') || null,
+    },
+    listeners: {
+      host: get('API_HOST') || '127.0.0.1',
+      apiPort: port('API_PORT', 4002),
+      uiPort: port('UI_PORT', 3002),
+    },
+    git: checked(() => gitConfigurationFrom(environment), { gitHost: null, webhookSecret: null, privateHosts: [] }),
+    gitHost: checked(() => gitHostSettings(environment), { url: '', apiUrl: '', oauth: null }),
+    signUp: choice('SIGN_UP', ['invited', 'open']),
+    trustedProxies: get('TRUSTED_PROXIES')
+      .split(',')
+      .map((entry) => entry.trim())
+      .filter(Boolean),
+    workerConcurrency:
+      get('WORKER_CONCURRENCY') === ''
+        ? null
+        : checked(() => parseInteger('WORKER_CONCURRENCY', get('WORKER_CONCURRENCY'), { least: 1 }), null),
+    warnings: warningsOf(addresses),
+  };
+  if (problems.length > 0) throw new Error(problems.join('\n'));
+  return configuration;
+}
+
+/**
+ * Where people sign in at the Git host. A group of variables that is set in part is an error, that of its application
+ * as well.
+ *
+ * @throws {Error} with a line for everything that is wrong.
+ */
+export function gitHostSettings(environment: Environment): GitHostSettings {
+  const get = (name: string): string => environment[name]?.trim() ?? '';
+  const problems = [
+    groupProblem(environment, ['GITHOST_CLIENT_ID', 'GITHOST_CLIENT_SECRET']),
+    groupProblem(environment, ['GITHOST_APP_ID', 'GITHOST_APP_PRIVATE_KEY', 'GITHOST_WEBHOOK_SECRET']),
+    get('GITHOST_WEBHOOK_SECRET') === ''
+      ? null
+      : secretProblem('GITHOST_WEBHOOK_SECRET', get('GITHOST_WEBHOOK_SECRET')),
+    keyProblem(get('GITHOST_APP_PRIVATE_KEY')),
+  ].filter((problem) => problem !== null);
+  if (problems.length > 0) throw new Error(problems.join('\n'));
+  const url = get('GITHOST_URL') === '' ? PUBLIC_HOST : parseAddress('GITHOST_URL', get('GITHOST_URL'));
+  const usual = url === PUBLIC_HOST ? PUBLIC_HOST_API : `${url}/api/v3`;
+  const clientId = get('GITHOST_CLIENT_ID');
+  return {
+    url,
+    apiUrl: get('GITHOST_API_URL') === '' ? usual : parseAddress('GITHOST_API_URL', get('GITHOST_API_URL')),
+    oauth: clientId === '' ? null : { clientId, clientSecret: get('GITHOST_CLIENT_SECRET') },
+  };
+}
+
+function groupProblem(environment: Environment, names: readonly string[]): string | null {
+  const missing = names.filter((name) => (environment[name]?.trim() ?? '') === '');
+  if (missing.length === 0 || missing.length === names.length) return null;
+  const given = names.find((name) => !missing.includes(name));
+  const are = missing.length === 1 ? 'is' : 'are';
+  return `${missing.join(' and ')} ${are} not set, but ${given} is: set all of ${names.join(', ')}, or none`;
+}
+
+/** Line breaks may have come through as `\n`. */
+function keyProblem(text: string): string | null {
+  if (text === '') return null;
+  try {
+    createPrivateKey(text.replaceAll('\\n', '\n'));
+    return null;
+  } catch {
+    return 'GITHOST_APP_PRIVATE_KEY is no private key: give the PEM file of the application, with its line breaks or with \\n for them';
+  }
+}
+
+/** An origin such as `https://app.example.com`. @throws {Error} */
+function parseOrigin(name: string, text: string): string {
+  const url = parseAddress(name, text);
+  if (url === new URL(url).origin) return url;
+  throw new Error(`${name} must be an address without a path, such as https://app.example.com`);
+}
+
+/** An address of http or https without a slash at its end. @throws {Error} */
+function parseAddress(name: string, text: string): string {
+  const url = URL.parse(text);
+  const isPlain =
+    url !== null && /^https?:$/.test(url.protocol) && `${url.username}${url.password}${url.search}${url.hash}` === '';
+  if (isPlain) return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+  throw new Error(`${name} must be an address of http or https, such as https://app.example.com`);
+}
+
+/** May hold a password: it is not in the message. */
+function urlProblem(name: string, text: string, protocols: readonly string[]): string | null {
+  if (text === '' || protocols.includes(URL.parse(text)?.protocol ?? '')) return null;
+  return `${name} must begin with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`;
+}
+
+function warningsOf({ ui, api }: Addresses): string[] {
+  const isOpen = (address: string): boolean => {
+    const { protocol, hostname } = new URL(address);
+    return protocol === 'http:' && !/^(?:localhost|.*\.localhost|127\..*|\[::1\])$/.test(hostname);
+  };
+  return [
+    ...(isOpen(ui) ? ['AUTH_URL is plain HTTP: sessions can be read on the way; put TLS before it and say https'] : []),
+    ...(isOpen(api)
+      ? ['PUBLIC_API_URL is plain HTTP: tokens can be read on the way; put TLS before it and say https']
+      : []),
+  ];
+}

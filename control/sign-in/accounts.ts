@@ -1,0 +1,74 @@
+// Which account somebody from the Git host has: the one that their identity belongs to, the one they link it to, or a
+// new one, where somebody invited them or SIGN_UP is open. Nobody becomes an operator by signing in.
+import { seal } from '#core/encryption.ts';
+import type { Transaction } from '#postgres/sql.ts';
+import type { Parts } from '../parts.ts';
+import { newId } from '../records/ids.ts';
+import { recordSignIn } from './audit.ts';
+import type { GitHostPerson, GitHostToken } from './git-host-oauth.ts';
+import { tokenContext } from './git-host-token.ts';
+
+/** Identities have this as their provider: there is one Git host. */
+export const GIT_HOST = 'git-host';
+
+/** The account, or why there is none. */
+export type Admission =
+  | { readonly accountId: string }
+  | { readonly refused: 'not_invited' | 'belongs_to_another_account' };
+
+/**
+ * Lets somebody in, or not; takes the invitations that wait for their login.
+ *
+ * @param linkTo account that was signed in when it began: gets this identity.
+ */
+export async function admit(
+  { sql, keys, signIn }: Pick<Parts, 'sql' | 'keys' | 'signIn'>,
+  person: GitHostPerson,
+  token: GitHostToken,
+  linkTo: string | null,
+): Promise<Admission> {
+  return sql.begin(async (tx) => {
+    // Two answers of the Git host for one person come one after the other.
+    await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`identity:${person.subject}`}, 0))`;
+    const [known] = await tx<{ account_id: string }[]>`
+      SELECT account_id FROM control.identity WHERE provider = ${GIT_HOST} AND subject = ${person.subject}`;
+    if (known !== undefined && linkTo !== null && known.account_id !== linkTo)
+      return { refused: 'belongs_to_another_account' } as const;
+    let accountId = known?.account_id ?? linkTo;
+    if (accountId === null) {
+      if (signIn.signUp !== 'open' && !(await isInvited(tx, person.login))) return { refused: 'not_invited' } as const;
+      accountId = newId('account');
+      await tx`
+        INSERT INTO control.account (id, login, name, email, avatar_url)
+        VALUES (${accountId}, ${person.login}, ${person.name}, ${person.email}, ${person.avatarUrl})`;
+    }
+    const sealed = seal(keys, JSON.stringify(token), tokenContext(GIT_HOST, person.subject));
+    await tx`
+      INSERT INTO control.identity (provider, subject, account_id, login, access_token)
+      VALUES (${GIT_HOST}, ${person.subject}, ${accountId}, ${person.login}, ${sealed})
+      ON CONFLICT (provider, subject) DO UPDATE SET login = excluded.login, access_token = excluded.access_token`;
+    await tx`
+      UPDATE control.account SET signed_in_at = now(), avatar_url = coalesce(${person.avatarUrl}, avatar_url)
+      WHERE id = ${accountId}`;
+    await takeInvitations(tx, accountId, person.login);
+    await recordSignIn(tx, accountId, known === undefined ? 'account.identity_add' : 'account.sign_in');
+    return { accountId };
+  });
+}
+
+async function isInvited(tx: Transaction, login: string): Promise<boolean> {
+  const [found] = await tx`
+    SELECT 1 FROM control.invitation WHERE lower(login) = lower(${login}) AND expires_at > now() LIMIT 1`;
+  return found !== undefined;
+}
+
+/** A role that the account has already stays as it is. */
+async function takeInvitations(tx: Transaction, accountId: string, login: string): Promise<void> {
+  await tx`
+    WITH taken AS (
+      DELETE FROM control.invitation WHERE lower(login) = lower(${login}) AND expires_at > now()
+      RETURNING organization_id, role)
+    INSERT INTO control.membership (organization_id, account_id, role)
+    SELECT DISTINCT ON (organization_id) organization_id, ${accountId}, role FROM taken
+    ON CONFLICT (organization_id, account_id) DO NOTHING`;
+}

@@ -1,0 +1,96 @@
+// The first start of an installation: an organization, its owner, who is an operator, and a token for them, kept in the
+// data folder. So a fresh machine is usable without any Git host. Called by main.ts before it listens.
+import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Transaction } from '#postgres/sql.ts';
+import type { Parts } from '../parts.ts';
+import { hashOf, newId } from '../records/ids.ts';
+import { issueToken } from './tokens.ts';
+
+/** What the first start made, or an earlier one did. */
+export interface FirstRun {
+  /** Of the first admin; null when its file is gone or it was revoked. */
+  readonly token: string | null;
+  /** Whether this start made it: then it is shown to the user, once. */
+  readonly isNew: boolean;
+  /** Where it is kept. */
+  readonly file: string;
+}
+
+const LOGIN = 'admin';
+/** No other advisory lock has this number. */
+const LOCK = 5_209_131_301;
+
+/**
+ * Makes the first admin where there is no account yet. Where there is one, an empty file in the place of the token asks
+ * for a new one: the earlier one is revoked.
+ *
+ * @example const { token, isNew } = await ensureFirstRun(parts);
+ */
+export async function ensureFirstRun({ sql, folder }: Pick<Parts, 'sql' | 'folder'>): Promise<FirstRun> {
+  const file = path.join(folder, 'secrets', 'first-run-token');
+  return sql.begin(async (tx) => {
+    // API processes of several machines may start at once on one database.
+    await tx`SELECT pg_advisory_xact_lock(${LOCK})`;
+    const [account] = await tx`SELECT 1 FROM control.account LIMIT 1`;
+    if (account === undefined) return { token: await firstAdmin(tx, file), isNew: true, file };
+    const kept = read(file);
+    if (kept === '') {
+      const token = await anotherToken(tx, file);
+      if (token !== null) return { token, isNew: true, file };
+    }
+    const isGood = kept !== null && kept !== '' && (await isAlive(tx, kept));
+    return { token: isGood ? kept : null, isNew: false, file };
+  });
+}
+
+async function firstAdmin(tx: Transaction, file: string): Promise<string> {
+  const accountId = newId('account');
+  const organizationId = newId('organization');
+  await tx`
+    INSERT INTO control.organization (id, slug, name, is_first) VALUES (${organizationId}, 'main', 'Main', true)
+    ON CONFLICT (slug) DO NOTHING`;
+  await tx`
+    INSERT INTO control.account (id, login, name, is_admin) VALUES (${accountId}, ${LOGIN}, 'Administrator', true)`;
+  await tx`
+    INSERT INTO control.membership (organization_id, account_id, role)
+    SELECT id, ${accountId}, 'owner' FROM control.organization WHERE is_first`;
+  return keepToken(tx, file, accountId);
+}
+
+/** For who has lost it: whoever may write into the data folder has every right already. */
+async function anotherToken(tx: Transaction, file: string): Promise<string | null> {
+  const [admin] = await tx<{ id: string }[]>`
+    SELECT id FROM control.account WHERE is_admin ORDER BY created_at, id LIMIT 1`;
+  if (admin === undefined) return null;
+  await tx`
+    UPDATE control.token SET revoked_at = now()
+    WHERE account_id = ${admin.id} AND name = ${TOKEN_NAME} AND expires_at IS NULL AND revoked_at IS NULL`;
+  return keepToken(tx, file, admin.id);
+}
+
+const TOKEN_NAME = 'First start';
+
+async function keepToken(tx: Transaction, file: string, accountId: string): Promise<string> {
+  const { secret } = await issueToken(tx, { accountId, name: TOKEN_NAME, days: null });
+  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  const beside = `${file}.${process.pid}`;
+  writeFileSync(beside, `${secret}\n`, { mode: 0o600, flush: true });
+  chmodSync(beside, 0o600);
+  renameSync(beside, file);
+  return secret;
+}
+
+async function isAlive(tx: Transaction, secret: string): Promise<boolean> {
+  const [row] = await tx`SELECT 1 FROM control.token WHERE hash = ${hashOf(secret)} AND revoked_at IS NULL`;
+  return row !== undefined;
+}
+
+function read(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}

@@ -1,0 +1,133 @@
+// OAuth at the Git host, as its client: the address where people agree, codes for tokens, and who a token is. Speaks
+// the widely used host's dialect of OAuth 2 with PKCE.
+import { createHash, createHmac } from 'node:crypto';
+import type { GitHostSettings } from '../process/configuration.ts';
+
+/** Somebody at the Git host. */
+export interface GitHostPerson {
+  /** The host's id of them: stays when they take another login. */
+  readonly subject: string;
+  readonly login: string;
+  readonly name: string;
+  readonly email: string | null;
+  readonly avatarUrl: string | null;
+}
+
+/** What may be called at the host in somebody's name. */
+export interface GitHostToken {
+  readonly accessToken: string;
+  /** Null where tokens do not expire. */
+  readonly refreshToken: string | null;
+  /** ISO 8601; null where they do not. */
+  readonly expiresAt: string | null;
+}
+
+/** The host did not do what it should have: nothing of its answer is in the message but its own word for the error. */
+export class GitHostError extends Error {
+  override readonly name = 'GitHostError';
+}
+
+const WAIT_MS = 10_000;
+const ANSWER_BYTES_MAX = 1024 * 1024;
+const USER_AGENT = 'platform';
+
+/**
+ * The proof of a state (PKCE). It follows from the state and our secret, so that no one but us can make it and nothing
+ * has to be kept.
+ */
+export function verifierOf(state: string, secret: string): string {
+  return createHmac('sha256', secret).update(`pkce:${state}`).digest('base64url');
+}
+
+/** Where a browser is sent to sign in. @param callback our address that it comes back to. */
+export function authorizeUrl(host: GitHostSettings, callback: string, state: string, secret: string): string {
+  const url = new URL(`${host.url}/login/oauth/authorize`);
+  url.search = String(
+    new URLSearchParams({
+      response_type: 'code',
+      client_id: host.oauth?.clientId ?? '',
+      redirect_uri: callback,
+      scope: 'read:user user:email',
+      state,
+      code_challenge: createHash('sha256').update(verifierOf(state, secret)).digest('base64url'),
+      code_challenge_method: 'S256',
+    }),
+  );
+  return url.href;
+}
+
+/** @throws {GitHostError} when the code is not good, or the host does not answer. */
+export function exchangeCode(
+  host: GitHostSettings,
+  code: string,
+  callback: string,
+  state: string,
+  secret: string,
+): Promise<GitHostToken> {
+  return askForToken(host, { code, redirect_uri: callback, code_verifier: verifierOf(state, secret) });
+}
+
+/** @throws {GitHostError} when it cannot be refreshed. */
+export function refreshToken(host: GitHostSettings, refresh: string): Promise<GitHostToken> {
+  return askForToken(host, { grant_type: 'refresh_token', refresh_token: refresh });
+}
+
+async function askForToken(host: GitHostSettings, form: Record<string, string>): Promise<GitHostToken> {
+  const { clientId = '', clientSecret = '' } = host.oauth ?? {};
+  const body = new URLSearchParams({ client_id: clientId, client_secret: clientSecret, ...form });
+  const answer = await ask(`${host.url}/login/oauth/access_token`, { method: 'POST', body });
+  const { access_token: accessToken, refresh_token: refresh, expires_in: seconds, error } = answer;
+  if (typeof accessToken !== 'string' || accessToken === '') {
+    const word = typeof error === 'string' && /^\w{1,60}$/.test(error) ? error : 'no token in its answer';
+    throw new GitHostError(`The Git host gave no token: ${word}`);
+  }
+  return {
+    accessToken,
+    refreshToken: typeof refresh === 'string' ? refresh : null,
+    expiresAt: typeof seconds === 'number' ? new Date(Date.now() + seconds * 1000).toISOString() : null,
+  };
+}
+
+/** Who a token is. @throws {GitHostError} */
+export async function personOf(host: GitHostSettings, accessToken: string): Promise<GitHostPerson> {
+  const found = await ask(`${host.apiUrl}/user`, { headers: { authorization: `Bearer ${accessToken}` } });
+  const { id, login, name, email, avatar_url: avatarUrl } = found;
+  const isWhole = (typeof id === 'number' || typeof id === 'string') && String(id) !== '' && typeof login === 'string';
+  if (!isWhole || login === '') throw new GitHostError('The Git host did not say who signed in');
+  return {
+    subject: String(id),
+    login: login.slice(0, 100),
+    name: typeof name === 'string' ? name.slice(0, 200) : '',
+    email: typeof email === 'string' && email.includes('@') ? email.slice(0, 320) : null,
+    avatarUrl: typeof avatarUrl === 'string' && /^https?:\/\//.test(avatarUrl) ? avatarUrl.slice(0, 500) : null,
+  };
+}
+
+async function ask(url: string, init: RequestInit): Promise<Record<string, unknown>> {
+  let status = 0;
+  try {
+    const response = await fetch(url, {
+      ...init,
+      headers: { accept: 'application/json', 'user-agent': USER_AGENT, ...(init.headers as Record<string, string>) },
+      redirect: 'error',
+      signal: AbortSignal.timeout(WAIT_MS),
+    });
+    ({ status } = response);
+    const value: unknown = JSON.parse(await boundedText(response));
+    if (response.ok && typeof value === 'object' && value !== null) return value as Record<string, unknown>;
+  } catch {
+    // Whatever it was, its text may hold what was sent.
+  }
+  throw new GitHostError(status === 0 ? 'The Git host does not answer' : `The Git host answered ${status}`);
+}
+
+async function boundedText(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > ANSWER_BYTES_MAX) throw new Error('too long');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}

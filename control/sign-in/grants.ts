@@ -1,0 +1,216 @@
+// The grants by which a command line gets its token: an authorization code with PKCE (RFC 6749, 7636, 8252) and a
+// device code (RFC 8628). Rows of control.single_use and control.token; pages and routes are elsewhere.
+import { createHash, randomInt } from 'node:crypto';
+import type { Sql } from '#postgres/sql.ts';
+import { changeOnce, holdOnce, makeOnce, onceHash, takeOnce } from './single-use.ts';
+import { isSame } from './sessions.ts';
+import { issueToken, type IssuedToken } from './tokens.ts';
+
+/** The one client: the command line has no secret. */
+export const CLIENT_ID = 'platform-cli';
+export const TOKEN_DAYS = 90;
+export const DEVICE_SECONDS = 600;
+export const POLL_SECONDS = 5;
+const CODE_SECONDS = 60;
+/** No vowels, so that no words come about, and nothing that looks like something else. */
+const USER_CODE_LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
+const USER_CODE_LENGTH = 8;
+const NAME_CHARS_MAX = 64;
+
+/** An error of RFC 6749 or RFC 8628: its code goes to the client. */
+export class GrantError extends Error {
+  override readonly name = 'GrantError';
+  readonly code: string;
+  constructor(code: string, description: string) {
+    super(description);
+    this.code = code;
+  }
+}
+
+/** What a command line asks for in the browser. */
+export interface CodeRequest {
+  readonly redirectUri: string;
+  readonly state: string;
+  readonly challenge: string;
+  /** What it calls itself. */
+  readonly name: string;
+}
+
+/** Whether an answer may be sent there: to the machine itself, by its address (RFC 8252, 7.3 and 8.3). */
+export function isLoopbackRedirect(uri: string): boolean {
+  return /^http:\/\/(?:127\.0\.0\.1|\[::1\]):[1-9]\d{0,4}\/callback$/.test(uri) && URL.canParse(uri);
+}
+
+/**
+ * Reads the query of `GET /oauth/authorize`.
+ *
+ * @returns what is wrong and may be sent back to the client, or the request.
+ * @throws {GrantError} when there is nowhere to send it.
+ */
+export function readCodeRequest(
+  query: URLSearchParams,
+): CodeRequest | { readonly error: string; readonly back: string } {
+  const get = (name: string): string => {
+    const values = query.getAll(name);
+    return values.length === 1 ? values[0]! : '';
+  };
+  const redirectUri = get('redirect_uri');
+  if (get('client_id') !== CLIENT_ID) throw new GrantError('invalid_client', `The one client is ${CLIENT_ID}`);
+  if (!isLoopbackRedirect(redirectUri))
+    throw new GrantError('invalid_request', 'redirect_uri must be http://127.0.0.1:<port>/callback');
+  const state = get('state');
+  const back = (error: string): { error: string; back: string } => ({
+    error,
+    back: backTo(redirectUri, { error, ...(state !== '' && { state }) }),
+  });
+  if (!/^[\x21-\x7e]{8,512}$/.test(state)) return back('invalid_request');
+  if (get('response_type') !== 'code') return back('unsupported_response_type');
+  if (get('code_challenge_method') !== 'S256' || !/^[\w-]{43}$/.test(get('code_challenge')))
+    return back('invalid_request');
+  return { redirectUri, state, challenge: get('code_challenge'), name: clientName(get('name')) };
+}
+
+/** The query that it was read from. */
+export function toQuery({ redirectUri, state, challenge, name }: CodeRequest): Record<string, string> {
+  return {
+    response_type: 'code',
+    client_id: CLIENT_ID,
+    redirect_uri: redirectUri,
+    state,
+    code_challenge: challenge,
+    code_challenge_method: 'S256',
+    name,
+  };
+}
+
+/** What a program calls itself, as far as it can be shown and kept. */
+export function clientName(text: string | undefined): string {
+  const shown = (text ?? '')
+    .replace(/[^\w .()-]/g, '')
+    .trim()
+    .slice(0, NAME_CHARS_MAX);
+  return shown === '' ? 'Command line' : shown;
+}
+
+/** The loopback address with an answer. */
+export function backTo(redirectUri: string, answer: Record<string, string>): string {
+  return `${redirectUri}?${new URLSearchParams(answer)}`;
+}
+
+/** A code for who has agreed: good once, for a minute. */
+export function makeCode(sql: Sql, accountId: string, { redirectUri, challenge, name }: CodeRequest): Promise<string> {
+  return makeOnce(sql, 'cli-code', { accountId, redirectUri, challenge, name }, CODE_SECONDS);
+}
+
+/** @throws {GrantError} `invalid_grant`: the code is used up all the same. */
+export async function exchangeCode(
+  sql: Sql,
+  given: { readonly code: string; readonly redirectUri: string; readonly verifier: string },
+): Promise<IssuedToken> {
+  const kept = await takeOnce<{ accountId: string; redirectUri: string; challenge: string; name: string }>(
+    sql,
+    'cli-code',
+    onceHash('cli-code', given.code),
+  );
+  const challenge = createHash('sha256').update(given.verifier).digest('base64url');
+  const isGood =
+    kept !== null &&
+    /^[\w.~-]{43,128}$/.test(given.verifier) &&
+    isSame(challenge, kept.challenge) &&
+    isSame(given.redirectUri, kept.redirectUri);
+  if (!isGood) throw new GrantError('invalid_grant', 'The code is unknown, used, too old, or not yours');
+  return issueToken(sql, { accountId: kept.accountId, name: kept.name, days: TOKEN_DAYS });
+}
+
+/** A device code as it is kept. */
+interface Device extends Record<string, string | number | boolean | null> {
+  readonly name: string;
+  readonly address: string;
+  /** Null: nobody has decided. */
+  readonly decision: 'allow' | 'deny' | null;
+  readonly accountId: string | null;
+  /** Milliseconds since 1970. */
+  readonly polledAt: number;
+  readonly interval: number;
+}
+
+/** Begins a device grant. @param address of who asks, shown to who decides. */
+export async function makeDevice(
+  sql: Sql,
+  name: string,
+  address: string,
+): Promise<{ readonly deviceCode: string; readonly userCode: string }> {
+  return sql.begin(async (tx) => {
+    const asked: Device = { name, address, decision: null, accountId: null, polledAt: 0, interval: POLL_SECONDS };
+    const deviceCode = await makeOnce(tx, 'device-code', asked, DEVICE_SECONDS);
+    const letters = Array.from(
+      { length: USER_CODE_LENGTH },
+      () => USER_CODE_LETTERS[randomInt(USER_CODE_LETTERS.length)]!,
+    );
+    const plain = letters.join('');
+    const device = onceHash('device-code', deviceCode).toString('hex');
+    await makeOnce(tx, 'device-user-code', { device }, DEVICE_SECONDS, plain);
+    return { deviceCode, userCode: `${plain.slice(0, 4)}-${plain.slice(4)}` };
+  });
+}
+
+/** A code as somebody typed it, without what does not count; null when it can be none. */
+export function plainUserCode(typed: string): string | null {
+  const plain = typed.toUpperCase().replace(/[^A-Z]/g, '');
+  return plain.length === USER_CODE_LENGTH && [...plain].every((letter) => USER_CODE_LETTERS.includes(letter))
+    ? plain
+    : null;
+}
+
+/** Who asks with a code that was typed; null when nobody does, or it was decided. */
+export async function findDevice(
+  sql: Sql,
+  userCode: string,
+): Promise<{ readonly name: string; readonly address: string } | null> {
+  return sql.begin(async (tx) => {
+    const kept = await holdOnce<{ device: string }>(tx, 'device-user-code', onceHash('device-user-code', userCode));
+    const device = kept === null ? null : await holdOnce<Device>(tx, 'device-code', Buffer.from(kept.device, 'hex'));
+    return device === null || device.decision !== null ? null : { name: device.name, address: device.address };
+  });
+}
+
+/** Decides about a device; its typed code is used up. @returns whether there was one to decide about. */
+export async function decideDevice(
+  sql: Sql,
+  userCode: string,
+  accountId: string,
+  decision: 'allow' | 'deny',
+): Promise<boolean> {
+  return sql.begin(async (tx) => {
+    const kept = await takeOnce<{ device: string }>(tx, 'device-user-code', onceHash('device-user-code', userCode));
+    const hash = Buffer.from(kept?.device ?? '', 'hex');
+    const device = kept === null ? null : await holdOnce<Device>(tx, 'device-code', hash);
+    if (device === null || device.decision !== null) return false;
+    await changeOnce(tx, hash, { ...device, decision, accountId });
+    return true;
+  });
+}
+
+/** @throws {GrantError} `authorization_pending`, `slow_down`, `access_denied` or `expired_token`. */
+export async function pollDevice(sql: Sql, deviceCode: string, now: number = Date.now()): Promise<IssuedToken> {
+  // An error that is thrown inside would take back what was written.
+  const result = await sql.begin(async (tx): Promise<IssuedToken | GrantError> => {
+    const hash = onceHash('device-code', deviceCode);
+    const device = await holdOnce<Device>(tx, 'device-code', hash);
+    if (device === null) return new GrantError('expired_token', 'The device code is unknown, used or too old');
+    if (device.decision === null) {
+      const isEarly = now - device.polledAt < device.interval * 1000;
+      const interval = device.interval + (isEarly ? POLL_SECONDS : 0);
+      await changeOnce(tx, hash, { ...device, polledAt: now, interval });
+      return isEarly
+        ? new GrantError('slow_down', `Ask every ${interval} seconds`)
+        : new GrantError('authorization_pending', 'Nobody has decided yet');
+    }
+    await takeOnce(tx, 'device-code', hash);
+    if (device.decision === 'deny' || device.accountId === null)
+      return new GrantError('access_denied', 'It was refused in the browser');
+    return issueToken(tx, { accountId: device.accountId, name: device.name, days: TOKEN_DAYS });
+  });
+  if (result instanceof GrantError) throw result;
+  return result;
+}

@@ -1,0 +1,34 @@
+// Opens sign-in with the settings of the process: sessions in Redis where CACHE_URL is set, else in Postgres.
+import type { Logger } from 'pino';
+import type { Sql } from '#postgres/sql.ts';
+import type { Configuration } from '../process/configuration.ts';
+import type { SignInParts } from './parts.ts';
+import type { SessionStore } from './session-store.ts';
+import { createPostgresSessions } from './session-store-postgres.ts';
+import { createSessions } from './sessions.ts';
+
+/** @throws {Error} when Redis cannot be reached; its URL is not in the message. */
+export async function openSignIn(
+  { cacheUrl, authSecret, gitHost, signUp }: Pick<Configuration, 'cacheUrl' | 'authSecret' | 'gitHost' | 'signUp'>,
+  sql: Sql,
+  log: Logger,
+): Promise<SignInParts> {
+  const store = cacheUrl === null ? createPostgresSessions(sql) : await openRedis(cacheUrl, log);
+  return { sessions: createSessions(store, authSecret), secret: authSecret, gitHost, signUp };
+}
+
+async function openRedis(url: string, log: Logger): Promise<SessionStore> {
+  // Loaded where it is used: most installations have no Redis.
+  const { openRedisSessions } = await import('./session-store-redis.ts');
+  try {
+    return await openRedisSessions(url, (error) =>
+      log.warn({ code: (error as NodeJS.ErrnoException).code }, 'Redis of sessions failed'),
+    );
+  } catch (error) {
+    const { code = 'no answer' } = error as NodeJS.ErrnoException;
+    throw new Error(
+      `CACHE_URL cannot be reached (${code}): look at the server, or leave it out to keep sessions in Postgres`,
+      { cause: error },
+    );
+  }
+}

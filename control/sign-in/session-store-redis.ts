@@ -1,0 +1,104 @@
+// Sessions in Redis (CACHE_URL): a key a session, which Redis itself lets expire, and a set of hashes an account.
+import { createClient } from 'redis';
+import type { SessionStore, StoredSession } from './session-store.ts';
+
+const PREFIX = 'platform:control:';
+
+/** KEYS: old, new. ARGV: expiry that was seen, old with its new expiry, its expiry in ms, new, its expiry in ms. */
+const REPLACE = `
+local old = redis.call('GET', KEYS[1])
+if not old or cjson.decode(old).expiresAt ~= tonumber(ARGV[1]) then return 0 end
+redis.call('SET', KEYS[1], ARGV[2], 'PXAT', ARGV[3])
+redis.call('SET', KEYS[2], ARGV[4], 'PXAT', ARGV[5])
+return 1`;
+
+interface Kept {
+  readonly accountId: string;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  readonly userAgent: string | null;
+  readonly address: string | null;
+}
+
+/**
+ * Connects at once, and again whenever the connection is lost.
+ *
+ * @param onError hears of lost connections.
+ */
+export async function openRedisSessions(url: string, onError: (error: Error) => void): Promise<SessionStore> {
+  const client = createClient({ url, socket: { connectTimeout: 5000 }, disableOfflineQueue: true });
+  client.on('error', onError);
+  await client.connect();
+  const keyOf = (hash: Buffer): string => `${PREFIX}session:${hash.toString('hex')}`;
+  const setOf = (accountId: string): string => `${PREFIX}sessions:${accountId}`;
+  const read = async (key: string): Promise<Kept | null> => {
+    const text = await client.get(key);
+    return text === null ? null : (JSON.parse(text) as Kept);
+  };
+  const remember = async (accountId: string, hash: Buffer): Promise<void> => {
+    await client.sAdd(setOf(accountId), hash.toString('hex'));
+  };
+  return {
+    async put(hash, session) {
+      await remember(session.accountId, hash);
+      await client.set(keyOf(hash), toText(session), {
+        expiration: { type: 'PXAT', value: session.expiresAt.getTime() },
+      });
+    },
+    async get(hash, now) {
+      const kept = await read(keyOf(hash));
+      return kept === null || kept.expiresAt <= now.getTime() ? null : toSession(kept);
+    },
+    async replace(hash, seenExpiresAt, graceUntil, next) {
+      const kept = await read(keyOf(hash));
+      if (kept === null) return false;
+      await remember(next.session.accountId, next.hash);
+      const done = await client.eval(REPLACE, {
+        keys: [keyOf(hash), keyOf(next.hash)],
+        arguments: [
+          String(seenExpiresAt.getTime()),
+          toText({ ...toSession(kept), expiresAt: graceUntil }),
+          String(graceUntil.getTime()),
+          toText(next.session),
+          String(next.session.expiresAt.getTime()),
+        ],
+      });
+      return done === 1;
+    },
+    async list(accountId, now) {
+      const hashes = await client.sMembers(setOf(accountId));
+      const found = await Promise.all(
+        hashes.map(async (hex) => {
+          const hash = Buffer.from(hex, 'hex');
+          const kept = await read(keyOf(hash));
+          if (kept === null) await client.sRem(setOf(accountId), hex);
+          return kept === null || kept.expiresAt <= now.getTime() ? [] : [{ hash, ...toSession(kept) }];
+        }),
+      );
+      return found.flat().sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime() || a.hash.compare(b.hash));
+    },
+    async remove(hash) {
+      const kept = await read(keyOf(hash));
+      await client.del(keyOf(hash));
+      if (kept !== null) await client.sRem(setOf(kept.accountId), hash.toString('hex'));
+    },
+    async removeAll(accountId) {
+      const hashes = await client.sMembers(setOf(accountId));
+      await client.del([setOf(accountId), ...hashes.map((hex) => keyOf(Buffer.from(hex, 'hex')))]);
+    },
+    async sweep() {},
+    async close() {
+      client.destroy();
+    },
+  };
+}
+
+function toText({ accountId, createdAt, expiresAt, userAgent, address }: StoredSession): string {
+  const kept: Kept = { accountId, createdAt: createdAt.getTime(), expiresAt: expiresAt.getTime(), userAgent, address };
+  return JSON.stringify(kept);
+}
+
+function toSession({ accountId, createdAt, expiresAt, userAgent, address }: Kept): StoredSession {
+  return { accountId, createdAt: new Date(createdAt), expiresAt: new Date(expiresAt), userAgent, address };
+}

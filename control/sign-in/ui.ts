@@ -1,0 +1,58 @@
+// The origin of `AUTH_URL` (port 3002): finds the session of a request, answers sign-in (ui-app.ts), and passes every
+// other path under `/api/` on to the API in the session's name. Only here is a cookie worth anything: the API itself
+// takes tokens.
+import { networkOf } from '../api/client-address.ts';
+import { ApiError } from '../api/errors.ts';
+import type { Parts } from '../parts.ts';
+import { cookiesOf, readCookie } from './cookies.ts';
+import { isFromOwnPage, mayRead } from './origin.ts';
+import { html, page } from './pages.ts';
+import { SESSION_MS } from './sessions.ts';
+import { createUiApp } from './ui-app.ts';
+
+/** What answers the API's requests. */
+type ApiFetch = (request: Request, parts: Parts) => Response | Promise<Response>;
+
+/** Answers requests of `AUTH_URL`. @example serveApi({ port: 3002, host, fetch: createUi(parts, api.fetch) }) */
+export function createUi(parts: Parts, api: ApiFetch): (request: Request) => Promise<Response> {
+  const app = createUiApp();
+  const cookies = cookiesOf(parts.addresses.ui);
+  const { sessions } = parts.signIn;
+  return async (request) => {
+    const { pathname } = new URL(request.url);
+    const value = readCookie(request.headers.get('cookie'), cookies.session);
+    const session = value === null ? null : await sessions.find(value);
+    const address = parts.clientAddress(request);
+    let response: Response;
+    if (pathname === '/' || pathname.startsWith('/api/auth/')) {
+      const network = networkOf(address ?? '');
+      response = await app.fetch(request, { ...parts, session, address, network });
+    } else if (pathname.startsWith('/api/')) {
+      response = await passOn({ ...parts, clientAddress: () => address }, api, request, session?.accountId ?? null);
+    } else {
+      response = page('There is no such page', html`<p><a href="/">To the start</a></p>`, { status: 404 });
+    }
+    if (value === null || session === null || response.headers.getSetCookie().length > 0) return response;
+    const renewed = await sessions.renew(value);
+    if (renewed !== null)
+      response.headers.append('set-cookie', cookies.set(cookies.session, renewed, SESSION_MS / 1000));
+    return response;
+  };
+}
+
+/** A request for the API: in the name of the session's account, where one of our own pages made it. */
+async function passOn(parts: Parts, api: ApiFetch, request: Request, accountId: string | null): Promise<Response> {
+  const { method, headers } = request;
+  const isReading = method === 'GET' || method === 'HEAD';
+  const isOurs = isReading ? mayRead(headers, parts.addresses.ui) : isFromOwnPage(headers, parts.addresses.ui);
+  const url = new URL(request.url);
+  url.pathname = url.pathname.slice('/api'.length);
+  const passed = new Request(url, request);
+  passed.headers.delete('cookie');
+  if (accountId !== null) passed.headers.set('cookie', 'session');
+  const findSession = (): Promise<string | null> => {
+    if (!isOurs) throw new ApiError('origin_forbidden', { origin: headers.get('origin') ?? 'an unknown page' });
+    return Promise.resolve(accountId);
+  };
+  return api(passed, { ...parts, findSession });
+}
