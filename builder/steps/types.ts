@@ -37,8 +37,12 @@ export interface Confinement {
    * works, so only the first admin's organization builds.
    */
   readonly kind: 'namespaces' | 'user' | 'none';
-  /** Why it is no better, in words for the operator; null for `namespaces`. */
+  /** Why it is no better, in words for the operator; null where there is nothing better. */
   readonly reason: string | null;
+  /** First of the user ids that builds get, one a slot, in namespaces too; absent or null: the platform's own user. */
+  readonly firstUid?: number | null;
+  /** Path of `bwrap`, of `namespaces`. */
+  readonly bwrap?: string;
 }
 
 /** Bounds of one build: `build` of core/limits.ts, and those of the artifact. */
@@ -101,7 +105,7 @@ export interface BuildRequest {
   readonly onLine: (step: BuildStep, level: LineLevel, text: string) => void;
   /**
    * Bytes as a command wrote them, in chunks of any size: they are decoded, parted into lines, masked and bounded by
-   * the receiver..
+   * the receiver.
    */
   readonly onOutput: (step: BuildStep, level: LineLevel, chunk: Uint8Array) => void;
   /**

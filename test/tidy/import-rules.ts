@@ -159,7 +159,7 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   unenv: ['builder/'],
   undici: ['runtime/'],
   citty: ['cli/'],
-  pino: ['core/', 'runtime/', 'control/'],
+  pino: ['core/', 'runtime/', 'control/', 'builder/service/'],
   typebox: ['core/', 'deployments/', 'packages/', 'control/'],
   croner: ['core/schedules/'],
   mrmime: ['builder/assets/'],

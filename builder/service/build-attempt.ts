@@ -1,0 +1,315 @@
+// One attempt at one claimed build, from its row to its release: reads what it needs, runs the steps, stores the
+// artifact, and writes down how it ended. Called by builder.ts, which renews the lease meanwhile.
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import type { EncryptionKeys } from '#core/encryption.ts';
+import type { Limits } from '#core/limits.ts';
+import { takeArtifact } from '#deployments/artifact-store.ts';
+import type { Sql } from '#postgres/sql.ts';
+import { BuildFailure, type BuildResult, type Confinement, type RunBuild } from '../steps/types.ts';
+import { readBuildInput, type BuildInput, type PublicAddress } from './jobs/build-input.ts';
+import {
+  canceled,
+  endBuild,
+  handToRelease,
+  markUploading,
+  releaseBuild,
+  type BuildEnd,
+  type BuildJob,
+} from './jobs/jobs.ts';
+import { findSource, type FindRemote } from './jobs/source.ts';
+import { untilBack } from './jobs/trouble.ts';
+import { openBuildLog, type BuildLog } from './log/build-log.ts';
+import { createMasks } from './log/masks.ts';
+import { spaceFailure } from './machine/disk-space.ts';
+import type { ProcessGuard } from './machine/process-guard.ts';
+
+/** What all attempts share. */
+export interface AttemptParts {
+  readonly sql: Sql;
+  readonly log: Logger;
+  readonly keys: EncryptionKeys;
+  /** Data folder (`FS_PATH`). */
+  readonly folder: string;
+  /** Where checkouts and caches lie. */
+  readonly places: BuildPlaces;
+  readonly address: PublicAddress;
+  readonly limits: Limits;
+  readonly confinement: Confinement;
+  readonly guard: ProcessGuard;
+  readonly runBuild: RunBuild;
+  readonly findRemote: FindRemote;
+}
+
+/** Folders of builds. */
+export interface BuildPlaces {
+  /** One folder an attempt. */
+  readonly work: string;
+  /** One folder a project. */
+  readonly caches: string;
+  /** Artifacts that are not stored yet; on the disk of the data folder. */
+  readonly made: string;
+}
+
+/** Why an attempt has to stop without an end of its build: it is another builder's, or comes again. */
+export class AttemptStopped extends Error {
+  readonly why: 'lease_lost' | 'shutdown';
+
+  constructor(why: AttemptStopped['why']) {
+    super(why);
+    this.why = why;
+  }
+}
+
+/** Steps that do not end when they are told to are left behind after so long. */
+const ABORT_MS_MAX = 15_000;
+
+/**
+ * Resolves when the attempt is over and nothing of it is left on the disk.
+ *
+ * @param ending aborted with an {@link AttemptStopped} or with the {@link BuildFailure} that the build is to end with.
+ */
+export async function attemptBuild(
+  parts: AttemptParts,
+  job: BuildJob,
+  slot: number,
+  ending: AbortController,
+): Promise<void> {
+  const { sql } = parts;
+  const began = performance.now();
+  const took = (): number => Math.round(performance.now() - began);
+  const { signal } = ending;
+  let log: BuildLog | null = null;
+  const timeout = setTimeout(() => {
+    const { timeoutMs } = parts.limits.build;
+    ending.abort(
+      new BuildFailure('build_timeout', `The build took longer than ${timeoutMs} ms (BUILD_TIMEOUT_MS)`, {
+        status: 'timeout',
+      }),
+    );
+  }, parts.limits.build.timeoutMs);
+  const name = `${job.deploymentId}-${job.attempt}`;
+  const work = join(parts.places.work, name);
+  const made = join(parts.places.made, name);
+  try {
+    const input = await untilBack(() => readBuildInput(sql, parts.keys, parts.address, job), signal);
+    if (input === null) return;
+    const steps = async (): Promise<BuildResult> => {
+      refuseUnconfined(parts.confinement, input);
+      for (const place of [parts.folder, parts.places.work]) {
+        const failure = await spaceFailure(place, parts.limits.diskFreeBytesMin);
+        if (failure !== null) throw failure;
+      }
+      const { source, secrets } = await findSource(input.repository, parts.folder, parts.findRemote);
+      log = openLog(parts, job, input, secrets, ending);
+      log.line('queue', 'info', describe(input, job));
+      await mkdir(work, { recursive: true, mode: 0o700 });
+      await mkdir(made, { recursive: true, mode: 0o700 });
+      const cacheFolder = input.isFork ? null : join(parts.places.caches, job.projectId);
+      if (cacheFolder !== null) {
+        if (job.input.clearCache === true) await rm(cacheFolder, { recursive: true, force: true });
+        await mkdir(cacheFolder, { recursive: true, mode: 0o700 });
+      }
+      return runSteps(parts, job, input, { source, work, made, cacheFolder, slot, log, ending });
+    };
+    let result: BuildResult;
+    try {
+      signal.throwIfAborted();
+      result = await steps();
+      signal.throwIfAborted();
+    } catch (error) {
+      // A build that fails before its sources are known has a log too.
+      log ??= openLog(parts, job, input, [], ending);
+      return await finish(parts, job, log, signal.aborted ? signal.reason : error, took());
+    }
+    if (log !== null) await store(parts, job, log, result, took, signal);
+  } catch (error) {
+    await finish(parts, job, log, signal.aborted ? signal.reason : error, took());
+  } finally {
+    clearTimeout(timeout);
+    (log as BuildLog | null)?.close();
+    for (const folder of [work, made])
+      await rm(folder, { recursive: true, force: true, maxRetries: 5 }).catch((error: unknown) =>
+        parts.log.error({ error: (error as Error).message, folder }, 'Folder of a build not removed'),
+      );
+  }
+}
+
+function openLog(
+  parts: AttemptParts,
+  job: BuildJob,
+  input: BuildInput,
+  secrets: readonly string[],
+  ending: AbortController,
+): BuildLog {
+  return openBuildLog({
+    sql: parts.sql,
+    deploymentId: job.deploymentId,
+    job,
+    firstSeq: input.firstSeq,
+    masks: createMasks([...input.secrets, ...secrets]),
+    bytesMax: parts.limits.build.logBytesMax,
+    lineCharsMax: parts.limits.build.logLineCharsMax,
+    onLeaseLost: () => ending.abort(new AttemptStopped('lease_lost')),
+    onTrouble: (error) =>
+      parts.log.error({ deployment: job.deploymentId, error: (error as Error).message }, 'Build log not written'),
+  });
+}
+
+function describe({ branch, commit, project }: BuildInput, { attempt, attemptsMax }: BuildJob): string {
+  const what = `${project}, branch ${branch}${commit === null ? '' : `, commit ${commit.slice(0, 12)}`}`;
+  return attempt === 1
+    ? `Building ${what}`
+    : `Building ${what} again: the builder was lost during the attempt before (attempt ${attempt} of ${attemptsMax})`;
+}
+
+/** @throws {BuildFailure} where code of strangers would run with our rights. */
+function refuseUnconfined({ kind, reason }: Confinement, { isFirst, isFork }: BuildInput): void {
+  if (kind !== 'none' || (isFirst && !isFork)) return;
+  throw new BuildFailure(
+    'not_confined',
+    `Builds cannot be confined on this machine, so only the first admin's organization builds here${reason === null ? '' : `: ${reason}`}`,
+  );
+}
+
+interface StepParts {
+  readonly source: Awaited<ReturnType<typeof findSource>>['source'];
+  readonly work: string;
+  readonly made: string;
+  readonly cacheFolder: string | null;
+  readonly slot: number;
+  readonly log: BuildLog;
+  readonly ending: AbortController;
+}
+
+async function runSteps(
+  parts: AttemptParts,
+  job: BuildJob,
+  input: BuildInput,
+  { source, work, made, cacheFolder, slot, log, ending }: StepParts,
+): Promise<BuildResult> {
+  const { limits } = parts;
+  const { signal } = ending;
+  try {
+    const building = parts.runBuild({
+      deploymentId: job.deploymentId,
+      project: input.project,
+      branch: input.branch,
+      commit: input.commit,
+      source,
+      configPath: input.configPath,
+      settings: input.settings,
+      variables: input.variables,
+      platformVariables: input.platformVariables,
+      workFolder: work,
+      cacheFolder,
+      artifactsFolder: made,
+      limits: { ...limits.build, ...limits },
+      confinement: parts.confinement,
+      slot,
+      isFork: input.isFork,
+      signal,
+      onStep: (step) => parts.log.debug({ deployment: job.deploymentId, step }, 'Build step'),
+      onLine: log.line,
+      onOutput: log.output,
+      onProcessGroup: parts.guard.add,
+    });
+    return await Promise.race([building, afterAbort(signal)]);
+  } finally {
+    log.end();
+  }
+}
+
+/** Rejects when the steps had their time to end after an abort. */
+function afterAbort(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => setTimeout(() => reject(signal.reason as Error), ABORT_MS_MAX).unref());
+  });
+}
+
+async function store(
+  parts: AttemptParts,
+  job: BuildJob,
+  log: BuildLog,
+  result: BuildResult,
+  took: () => number,
+  signal: AbortSignal,
+): Promise<void> {
+  const { sql, limits } = parts;
+  checkArtifact(result, limits);
+  if (!(await untilBack(() => markUploading(sql, job), signal))) throw new AttemptStopped('lease_lost');
+  await takeArtifact(parts.folder, result.artifactId, result.folder);
+  log.line('upload', 'info', `Stored ${result.files} files, ${result.bytes} bytes (${took()} ms)`);
+  await log.flush();
+  signal.throwIfAborted();
+  const handed = await untilBack(() => handToRelease(sql, job, result, took()), signal);
+  if (handed === false) throw new AttemptStopped('lease_lost');
+  if (handed !== true) throw failureOf(canceled(handed.cancelReason, null));
+  parts.log.info({ deployment: job.deploymentId, project: job.projectId, ms: took() }, 'Build done');
+}
+
+/** @throws {BuildFailure} */
+function checkArtifact({ bytes, files }: BuildResult, { artifactBytesMax, artifactFilesMax }: Limits): void {
+  if (bytes > artifactBytesMax)
+    throw new BuildFailure(
+      'artifact_too_large',
+      `The artifact has ${bytes} bytes; ${artifactBytesMax} are allowed (BUILD_ARTIFACT_MAX_BYTES)`,
+    );
+  if (files > artifactFilesMax)
+    throw new BuildFailure(
+      'artifact_too_many_files',
+      `The artifact has ${files} files; ${artifactFilesMax} are allowed (BUILD_ARTIFACT_MAX_FILES)`,
+    );
+}
+
+/** The failure that a running build is aborted with when somebody wants it to end. */
+export function cancelFailure(reason: string): BuildFailure {
+  return failureOf(canceled(reason, null));
+}
+
+function failureOf({ reason, message }: BuildEnd): BuildFailure {
+  return new BuildFailure(reason, message ?? 'The build was canceled', { status: 'canceled' });
+}
+
+/** Writes down how the build ended; one that was stopped comes again, or is somebody else's. */
+async function finish(
+  parts: AttemptParts,
+  job: BuildJob,
+  log: BuildLog | null,
+  error: unknown,
+  buildMs: number,
+): Promise<void> {
+  const { sql } = parts;
+  if (error instanceof AttemptStopped) {
+    parts.log.info({ deployment: job.deploymentId, why: error.why }, 'Build stopped');
+    if (error.why === 'lease_lost') return;
+    log?.line('queue', 'warn', 'The builder is stopped: the build begins again when the platform is back');
+    // The platform is stopping: Postgres may be gone by now, and the lease ends by itself.
+    await Promise.race([log?.flush(), pauseFor(FAREWELL_MS_MAX)]);
+    await releaseBuild(sql, job).catch(() => {});
+    return;
+  }
+  const failure = error instanceof BuildFailure ? error : null;
+  if (failure === null)
+    parts.log.error({ deployment: job.deploymentId, err: error }, 'Build failed for a reason of the platform');
+  const end: BuildEnd = {
+    status: failure?.status ?? 'failure',
+    reason: failure?.reason ?? 'internal_error',
+    message: failure?.message ?? 'The platform could not finish the build: its log says why. Deploy again',
+    buildMs,
+  };
+  log?.line('build', end.status === 'canceled' ? 'warn' : 'error', end.message ?? end.reason);
+  await log?.flush();
+  const ended = await untilBack(() => endBuild(sql, job, end));
+  const { status, reason } = end;
+  if (ended) parts.log.info({ deployment: job.deploymentId, status, reason, ms: buildMs }, 'Build ended');
+}
+
+const FAREWELL_MS_MAX = 1000;
+
+function pauseFor(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms).unref();
+  });
+}

@@ -1,0 +1,206 @@
+// The builder: claims builds while there is room, renews their leases, ends those that somebody wants to end, and says
+// when there has been nothing to do for a while. Opened by main.ts and by tests; one at a time on a data folder.
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { takeLock } from '#deployments/file-lock.ts';
+import { attemptBuild, AttemptStopped, cancelFailure, type AttemptParts, type BuildPlaces } from './build-attempt.ts';
+import { claimBuild, renewLeases, takeOverLeases, type BuildJob } from './jobs/jobs.ts';
+import { isAway, untilBack } from './jobs/trouble.ts';
+import { endLeftovers, openProcessGuard } from './machine/process-guard.ts';
+import { removeOldest } from './retention.ts';
+
+/** How a builder works. */
+export interface BuilderOptions extends Omit<AttemptParts, 'guard' | 'places'> {
+  /** Builds at a time. */
+  readonly concurrency: number;
+  /** Parent of checkouts; null: in the data folder. */
+  readonly workFolder: string | null;
+}
+
+/** A running builder. */
+export interface Builder {
+  /** Builds under way. */
+  readonly running: number;
+  /** Resolves when nothing was to be built for `BUILD_IDLE_MS`. */
+  readonly idle: Promise<void>;
+  /** Ends the builds under way, which begin again with the next builder. */
+  close(): Promise<void>;
+}
+
+/** An earlier builder may be about to end. */
+const LOCK_MS_MAX = 10_000;
+const LOCK_LOOK_MS = 50;
+
+interface Attempt {
+  readonly job: BuildJob;
+  readonly ending: AbortController;
+  readonly done: Promise<void>;
+}
+
+/** @throws {Error} when another builder works on the data folder, or the folder cannot be written. */
+export async function startBuilder(options: BuilderOptions): Promise<Builder> {
+  const { sql, log, limits, concurrency } = options;
+  const { leaseMs, pollMs, idleMs } = limits.build;
+  const root = join(options.folder, 'builds');
+  mkdirSync(root, { recursive: true, mode: 0o700 });
+  const lock = await lockOf(join(root, 'lock', 'builder.lock'));
+  const owner = ownerOf(join(root, 'owner'));
+  const places = placesOf(root, options.workFolder);
+  const record = join(root, 'process-groups');
+  const killed = await endLeftovers(record, places.work, options.confinement);
+  if (killed > 0) log.warn({ killed }, 'Processes of an earlier builder killed');
+  for (const folder of [places.work, places.made]) empty(folder);
+  const guard = openProcessGuard(record);
+  const parts: AttemptParts = { ...options, guard, places };
+  const attempts = new Map<string, Attempt>();
+  const slots: boolean[] = Array.from({ length: concurrency }, () => false);
+  const stopping = new AbortController();
+  let claiming: Promise<void> | null = null;
+  let closing: Promise<void> | null = null;
+  let isDueAgain = false;
+  let isAwayNow = false;
+  let quietSince = performance.now();
+  let resolveIdle = (): void => {};
+  const idle = new Promise<void>((resolve) => (resolveIdle = resolve));
+
+  function onError(what: string, error: unknown): void {
+    if (stopping.signal.aborted) return;
+    if (!isAway(error)) log.error({ error: (error as Error).message }, `${what} failed`);
+    else if (!isAwayNow) log.warn({ error: (error as Error).message }, 'Database away: builds under way go on');
+    isAwayNow ||= isAway(error);
+  }
+
+  function claim(): void {
+    if (stopping.signal.aborted) return;
+    if (claiming !== null) {
+      isDueAgain = true;
+      return;
+    }
+    claiming = claimAll()
+      .catch((error: unknown) => onError('Claim of a build', error))
+      .finally(() => {
+        claiming = null;
+        if (!isDueAgain) return;
+        isDueAgain = false;
+        claim();
+      });
+  }
+
+  async function claimAll(): Promise<void> {
+    while (!stopping.signal.aborted && attempts.size < concurrency) {
+      const job = await claimBuild(sql, `${owner}.${randomBytes(9).toString('base64url')}`, leaseMs);
+      if (job === null) break;
+      start(job);
+    }
+    isAwayNow = false;
+  }
+
+  function start(job: BuildJob): void {
+    const slot = slots.indexOf(false);
+    slots[slot] = true;
+    const ending = new AbortController();
+    log.info(
+      { deployment: job.deploymentId, project: job.projectId, branch: job.branch, attempt: job.attempt },
+      'Build claimed',
+    );
+    const done = attemptBuild(parts, job, slot, ending)
+      .catch((error: unknown) => onError('Build', error))
+      .finally(() => {
+        slots[slot] = false;
+        attempts.delete(job.lease);
+        quietSince = performance.now();
+        claim();
+      });
+    attempts.set(job.lease, { job, ending, done });
+    if (stopping.signal.aborted) ending.abort(new AttemptStopped('shutdown'));
+  }
+
+  /** Keeps what is ours, and hears what is to end. */
+  async function renew(): Promise<void> {
+    if (attempts.size === 0) return;
+    const asked = [...attempts.keys()];
+    const held = new Map((await renewLeases(sql, asked, leaseMs)).map((row) => [row.lease, row.cancelReason]));
+    for (const lease of asked) {
+      const attempt = attempts.get(lease);
+      const reason = held.get(lease);
+      if (attempt === undefined || reason === null) continue;
+      // Its own end may have come first: then nothing listens any more.
+      attempt.ending.abort(reason === undefined ? new AttemptStopped('lease_lost') : cancelFailure(reason));
+    }
+  }
+
+  const renewEvery = Math.min(pollMs, Math.max(100, leaseMs / 3));
+  async function keep(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await renew().catch((error: unknown) => onError('Renewal of leases', error));
+      claim();
+      if (attempts.size === 0 && claiming === null && performance.now() - quietSince > idleMs) resolveIdle();
+      await pause(renewEvery, undefined, { signal: stopping.signal }).catch(() => {});
+    }
+  }
+
+  await untilBack(() => takeOverLeases(sql, owner));
+  const listening = await untilBack(() =>
+    sql.listen('control_job', (kind) => {
+      if (kind !== 'build') return;
+      claim();
+      void renew().catch((error: unknown) => onError('Renewal of leases', error));
+    }),
+  );
+  const keeping = keep();
+  const sweeping = removeOldest({ sql, caches: places.caches, limits: limits.build, signal: stopping.signal }).catch(
+    (error: unknown) => onError('Removal of old caches and logs', error),
+  );
+
+  return {
+    get running() {
+      return attempts.size;
+    },
+    idle,
+    close: () => (closing ??= close()),
+  };
+
+  async function close(): Promise<void> {
+    stopping.abort();
+    for (const { ending } of attempts.values()) ending.abort(new AttemptStopped('shutdown'));
+    await Promise.all([keeping, sweeping, claiming, ...[...attempts.values()].map(({ done }) => done)]);
+    await listening.unlisten().catch(() => {});
+    await guard.close();
+    lock.release();
+  }
+}
+
+async function lockOf(file: string): Promise<{ release(): void }> {
+  for (const until = performance.now() + LOCK_MS_MAX; ; await pause(LOCK_LOOK_MS)) {
+    const lock = takeLock(file);
+    if (lock !== null) return lock;
+    if (performance.now() > until) throw new Error(`Another builder works on this data folder: it holds ${file}`);
+  }
+}
+
+/** Whose leases are of this data folder: whoever holds its lock may take them over. */
+function ownerOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch {
+    const owner = `b${randomBytes(9).toString('base64url')}`;
+    writeFileSync(file, `${owner}\n`, { mode: 0o600 });
+    return owner;
+  }
+}
+
+function placesOf(root: string, workFolder: string | null): BuildPlaces {
+  const places = {
+    work: workFolder ?? join(root, 'work'),
+    caches: join(root, 'caches'),
+    made: join(root, 'made'),
+  };
+  for (const folder of Object.values(places)) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return places;
+}
+
+function empty(folder: string): void {
+  for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true, maxRetries: 5 });
+}

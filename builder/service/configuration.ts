@@ -1,0 +1,81 @@
+// The builder's settings, read once when it starts. What is missing or wrong is refused by name, with what to do.
+import { encryptionKeys, type EncryptionKeys } from '#core/encryption.ts';
+import { limitsFrom, type Limits } from '#core/limits.ts';
+import { parseInteger } from '#core/parse-integer.ts';
+import type { PublicAddress } from './jobs/build-input.ts';
+
+/** Settings of the builder. */
+export interface BuilderConfig {
+  /** `DATABASE_URL`, or the embedded server's, which the supervisor hands over. */
+  readonly databaseUrl: string;
+  /** `FS_PATH`. */
+  readonly folder: string;
+  /** `ENCRYPTION_KEY`. */
+  readonly keys: EncryptionKeys;
+  /** `BUILD_CONCURRENCY`, or by the machine's memory. */
+  readonly concurrency: number;
+  /** `BUILD_WORK_DIR`: parent of checkouts; null: a folder in the data folder. */
+  readonly workFolder: string | null;
+  readonly address: PublicAddress;
+  /** With the memory that this machine has for a build. */
+  readonly limits: Limits;
+}
+
+const GB = 1024 ** 3;
+const MB = 1024 ** 2;
+/** Machines below this build one at a time. */
+const TWO_BUILDS_BYTES = 4 * GB;
+/** All builds together may take this part of the machine. */
+const MEMORY_SHARE = 0.75;
+const BUILDS_MAX = 64;
+
+/**
+ * @param memoryBytes of the machine, or of the control group that we are in.
+ * @throws {Error} naming the variable, its value and what it takes; never the value of a secret.
+ */
+export function builderConfig(
+  environment: Readonly<Record<string, string | undefined>>,
+  memoryBytes: number,
+): BuilderConfig {
+  const get = (name: string): string => environment[name]?.trim() ?? '';
+  for (const name of ['DATABASE_URL', 'FS_PATH'])
+    if (get(name) === '') throw new Error(`${name} is not set: the builder is started by the supervisor (npm start)`);
+  checkExecutor(get('BUILD_EXECUTOR'));
+  const limits = limitsFrom(environment);
+  const concurrency = concurrencyOf(limits.build.concurrency, get('WORKER_CONCURRENCY'), memoryBytes);
+  const memoryMb = Math.max(64, Math.floor((memoryBytes * MEMORY_SHARE) / concurrency / MB));
+  const protocol = get('PUBLIC_PROTOCOL') === 'https' ? 'https' : 'http';
+  const port = parseInteger('PUBLIC_PORT', get('PUBLIC_PORT') || get('HANDLER_PORT') || '4001', { most: 65_535 });
+  return {
+    databaseUrl: get('DATABASE_URL'),
+    folder: get('FS_PATH'),
+    keys: encryptionKeys(get('ENCRYPTION_KEY')),
+    concurrency,
+    workFolder: get('BUILD_WORK_DIR') || null,
+    address: {
+      protocol,
+      domain: get('HANDLER_DOMAIN').split(',')[0]!.trim() || 'localhost',
+      port: port === (protocol === 'https' ? 443 : 80) ? null : port,
+    },
+    limits: {
+      ...limits,
+      build: { ...limits.build, concurrency, memoryMbMax: Math.min(limits.build.memoryMbMax, memoryMb) },
+    },
+  };
+}
+
+function checkExecutor(executor: string): void {
+  if (executor === '' || executor === 'local') return;
+  throw new Error(
+    executor === 'sandbox'
+      ? 'BUILD_EXECUTOR=sandbox: there is no sandbox service yet. Leave it out, or say local: builds then run on this machine'
+      : `BUILD_EXECUTOR is "${executor}": it takes local`,
+  );
+}
+
+/** By memory where nothing is said; `WORKER_CONCURRENCY` bounds jobs as it bounds requests. */
+function concurrencyOf(asked: number, workers: string, memoryBytes: number): number {
+  if (asked > 0) return Math.min(asked, BUILDS_MAX);
+  const byMemory = memoryBytes < TWO_BUILDS_BYTES ? 1 : 2;
+  return workers === '' ? byMemory : Math.min(byMemory, parseInteger('WORKER_CONCURRENCY', workers, { least: 1 }));
+}

@@ -1,0 +1,160 @@
+// What a claimed build needs to know of its deployment: project, settings, variables, repository. Read once an attempt;
+// secrets come out of the database here, and go to the build and to the masks of its log only.
+import { unseal, type EncryptionKeys } from '#core/encryption.ts';
+import { branchSlug } from '#core/names.ts';
+import { variableContext } from '#core/variable-context.ts';
+import type { Sql } from '#postgres/sql.ts';
+import type { BuildSettings } from '../../steps/types.ts';
+import type { BuildJob } from './jobs.ts';
+
+/** Where deployments are seen from outside. */
+export interface PublicAddress {
+  readonly protocol: string;
+  readonly domain: string;
+  /** Null: the protocol's own. */
+  readonly port: number | null;
+}
+
+/** A repository as its row says. */
+export interface RepositoryRow {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly source: 'git-host' | 'remote' | 'builtin';
+  readonly hostId: string | null;
+  readonly installationId: string | null;
+  readonly fullName: string;
+  readonly url: string;
+  readonly credentials: Uint8Array | null;
+  readonly disconnectReason: string | null;
+}
+
+/** Everything a build is made of besides its sources. */
+export interface BuildInput {
+  readonly project: string;
+  readonly organizationId: string;
+  /** The first admin's organization: builds also where nothing can be confined. */
+  readonly isFirst: boolean;
+  readonly target: 'production' | 'preview';
+  readonly branch: string;
+  readonly commit: string | null;
+  readonly configPath: string;
+  readonly settings: BuildSettings;
+  readonly isFork: boolean;
+  readonly variables: Readonly<Record<string, string>>;
+  readonly platformVariables: Readonly<Record<string, string>>;
+  /** Values that no log may show. */
+  readonly secrets: readonly string[];
+  readonly repository: RepositoryRow | null;
+  /** Of the first line of this attempt's log. */
+  readonly firstSeq: number;
+}
+
+/** @returns null when the deployment is gone. @throws {Error} when a value cannot be unsealed. */
+export async function readBuildInput(
+  sql: Sql,
+  keys: EncryptionKeys,
+  address: PublicAddress,
+  job: BuildJob,
+): Promise<BuildInput | null> {
+  const [row] = await sql<DeploymentRow[]>`
+    SELECT d.target, d.branch, d.commit_sha, d.pull_request, d.is_fork, p.name, p.config_path, p.settings,
+      p.organization_id, o.is_first,
+      (SELECT coalesce(max(seq), 0) FROM control.build_log l WHERE l.deployment_id = d.id) + 1 AS first_seq
+    FROM control.deployment d JOIN control.project p ON p.id = d.project_id
+      JOIN control.organization o ON o.id = p.organization_id
+    WHERE d.id = ${job.deploymentId}`;
+  if (row === undefined) return null;
+  const repositoryId = job.input.repositoryId ?? null;
+  const [repository] = await sql<RepositoryRow[]>`
+    SELECT r.id, r.organization_id AS "organizationId", r.source, r.host_id AS "hostId",
+      r.installation_id AS "installationId", r.full_name AS "fullName", r.url, r.credentials,
+      CASE WHEN r.disconnected_at IS NULL THEN NULL ELSE coalesce(r.disconnect_reason, 'disconnected') END
+        AS "disconnectReason"
+    FROM control.repository r WHERE r.id = ${repositoryId} AND r.organization_id = ${row.organization_id}`;
+  const variables: Record<string, string> = {};
+  const secrets: string[] = [];
+  for (const variable of row.is_fork ? [] : await variablesOf(sql, job.projectId, row)) {
+    const value = unseal(keys, variable.value, variableContext({ projectId: job.projectId, ...variable }));
+    variables[variable.key] = value;
+    if (variable.kind === 'secret') secrets.push(value);
+  }
+  const commit = job.input.commit ?? row.commit_sha;
+  return {
+    project: row.name,
+    organizationId: row.organization_id,
+    isFirst: row.is_first,
+    target: row.target,
+    branch: row.branch,
+    commit,
+    configPath: row.config_path,
+    settings: toSettings(row.settings),
+    isFork: row.is_fork,
+    variables,
+    platformVariables: {
+      CI: '1',
+      PLATFORM_BRANCH: row.branch,
+      PLATFORM_URL: urlOf(address, row),
+      ...(commit !== null && { PLATFORM_COMMIT: commit }),
+      ...(row.pull_request !== null && { PLATFORM_PR: String(row.pull_request) }),
+    },
+    secrets,
+    repository: repository ?? null,
+    firstSeq: row.first_seq,
+  };
+}
+
+interface DeploymentRow {
+  readonly target: 'production' | 'preview';
+  readonly branch: string;
+  readonly commit_sha: string | null;
+  readonly pull_request: number | null;
+  readonly is_fork: boolean;
+  readonly name: string;
+  readonly config_path: string;
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly organization_id: string;
+  readonly is_first: boolean;
+  readonly first_seq: number;
+}
+
+interface VariableRow {
+  readonly key: string;
+  readonly scope: string;
+  readonly branch: string;
+  readonly kind: 'plaintext' | 'secret';
+  readonly value: Uint8Array;
+}
+
+/** Production's; or those of previews, and over them those of the branch. */
+function variablesOf(
+  sql: Sql,
+  projectId: string,
+  { target, branch }: Pick<DeploymentRow, 'target' | 'branch'>,
+): Promise<VariableRow[]> {
+  if (target === 'production')
+    return sql`
+      SELECT key, scope, branch, kind, value FROM control.variable
+      WHERE project_id = ${projectId} AND scope = 'production'`;
+  return sql`
+    SELECT DISTINCT ON (key) key, scope, branch, kind, value FROM control.variable
+    WHERE project_id = ${projectId} AND (scope = 'preview' OR (scope = 'branch' AND branch = ${branch}))
+    ORDER BY key, (scope = 'branch') DESC`;
+}
+
+function toSettings(settings: Readonly<Record<string, unknown>>): BuildSettings {
+  const text = (name: string): string | null => {
+    const value = settings[name];
+    return typeof value === 'string' && value.trim() !== '' ? value : null;
+  };
+  return {
+    buildCommand: text('buildCommand'),
+    outputDirectory: text('outputDirectory'),
+    installCommand: text('installCommand'),
+  };
+}
+
+/** Where the branch is served: production's own host, or the branch's. */
+function urlOf({ protocol, domain, port }: PublicAddress, { target, branch, name }: DeploymentRow): string {
+  const label = target === 'production' ? '' : `--${branchSlug(branch, name)}`;
+  return `${protocol}://${name}${label}.${domain}${port === null ? '' : `:${port}`}`;
+}

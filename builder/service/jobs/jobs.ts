@@ -1,0 +1,254 @@
+// The rows of `control.job` of kind build: claims under a lease, renewal, and how a build ends. All times are the
+// database's, so that clocks may jump. Each change of a deployment's status is one transaction with its NOTIFY.
+import type { Sql, Transaction } from '#postgres/sql.ts';
+import type { BuildResult } from '../../steps/types.ts';
+
+/** A build that was claimed. */
+export interface BuildJob {
+  readonly id: number;
+  /** Of this claim alone. */
+  readonly lease: string;
+  readonly deploymentId: string;
+  readonly projectId: string;
+  readonly branch: string;
+  readonly input: JobInput;
+  /** 1 for the first claim. */
+  readonly attempt: number;
+  readonly attemptsMax: number;
+}
+
+/** What is to be built, as control/deployments/ writes it. */
+export interface JobInput {
+  readonly repositoryId?: string;
+  /** Null: the branch's newest. */
+  readonly commit?: string | null;
+  /** Begin with an empty cache. */
+  readonly clearCache?: boolean;
+}
+
+/** How a build ended without an artifact. */
+export interface BuildEnd {
+  readonly status: 'failure' | 'timeout' | 'canceled';
+  readonly reason: string;
+  readonly message: string | null;
+  readonly buildMs: number | null;
+}
+
+/** Any number will do that nobody else locks: claims take turns, so that no two are made of one branch. */
+const CLAIM_LOCK = 7_528_341_002;
+
+/**
+ * Claims the next build: of the project with the fewest under way, the one that has waited longest. One build a branch
+ * runs at a time. A build that was canceled, or interrupted too often, ends here.
+ *
+ * @param lease of this claim.
+ * @returns null when nothing is due.
+ */
+export async function claimBuild(sql: Sql, lease: string, leaseMs: number): Promise<BuildJob | null> {
+  for (;;) {
+    const claimed = await sql.begin(async (tx) => {
+      await tx`SELECT pg_advisory_xact_lock(${CLAIM_LOCK}::bigint)`;
+      const [next] = await tx<{ id: number; deployment_id: string }[]>`
+        SELECT j.id, j.deployment_id FROM control.job j JOIN control.deployment d ON d.id = j.deployment_id
+        WHERE j.kind = 'build' AND j.due_at <= clock_timestamp()
+          AND (j.lease IS NULL OR j.lease_until < clock_timestamp())
+          AND (NOT d.is_fork OR d.approved_by IS NOT NULL OR j.cancel_reason IS NOT NULL)
+          AND NOT EXISTS (
+            SELECT 1 FROM control.job o WHERE o.kind = 'build' AND o.project_id = j.project_id AND o.branch = j.branch
+              AND o.id <> j.id AND o.lease_until >= clock_timestamp())
+        ORDER BY (j.cancel_reason IS NULL), (
+          SELECT count(*) FROM control.job r
+          WHERE r.kind = 'build' AND r.project_id = j.project_id AND r.lease_until >= clock_timestamp()), j.due_at, j.id
+        LIMIT 1`;
+      if (next === undefined) return null;
+      await lockDeployment(tx, next.deployment_id);
+      const [row] = await tx<JobRow[]>`
+        SELECT id, deployment_id, project_id, branch, input, attempt, attempts_max, cancel_reason FROM control.job
+        WHERE id = ${next.id} AND (lease IS NULL OR lease_until < clock_timestamp()) FOR UPDATE`;
+      // Superseded just now.
+      if (row === undefined) return 'ended';
+      const end = endOf(row);
+      if (end !== null) {
+        await tx`DELETE FROM control.job WHERE id = ${row.id}`;
+        await endDeployment(tx, row.deployment_id, end);
+        return 'ended';
+      }
+      await tx`
+        UPDATE control.job SET lease = ${lease}, attempt = attempt + 1,
+          lease_until = clock_timestamp() + ${leaseMs} * interval '1 ms'
+        WHERE id = ${row.id}`;
+      const [building] = await tx`
+        UPDATE control.deployment SET status = 'building', reason = NULL, error_message = NULL, updated_at = now()
+        WHERE id = ${row.deployment_id} AND status IN ('queued', 'building', 'uploading') RETURNING id`;
+      if (building === undefined) {
+        // Ended by somebody else: there is nothing to build.
+        await tx`DELETE FROM control.job WHERE id = ${row.id}`;
+        return 'ended';
+      }
+      await tell(tx, row.deployment_id);
+      return toJob(row, lease);
+    });
+    if (claimed !== 'ended') return claimed;
+  }
+}
+
+interface JobRow {
+  readonly id: number;
+  readonly deployment_id: string;
+  readonly project_id: string;
+  readonly branch: string;
+  readonly input: JobInput;
+  readonly attempt: number;
+  readonly attempts_max: number;
+  readonly cancel_reason: string | null;
+}
+
+function toJob(row: JobRow, lease: string): BuildJob {
+  return {
+    id: row.id,
+    lease,
+    deploymentId: row.deployment_id,
+    projectId: row.project_id,
+    branch: row.branch,
+    input: row.input,
+    attempt: row.attempt + 1,
+    attemptsMax: row.attempts_max,
+  };
+}
+
+function endOf(row: JobRow): BuildEnd | null {
+  if (row.cancel_reason !== null) return canceled(row.cancel_reason, null);
+  if (row.attempt < row.attempts_max) return null;
+  return {
+    status: 'failure',
+    reason: 'interrupted',
+    message: `The build was interrupted ${row.attempt} times: its builder was stopped or lost. Deploy again`,
+    buildMs: null,
+  };
+}
+
+/** The end of a build that somebody wanted to end. @param reason `job.cancel_reason`. */
+export function canceled(reason: string, buildMs: number | null): BuildEnd {
+  const message = reason === 'superseded' ? 'A newer commit of the branch is built instead' : null;
+  return { status: 'canceled', reason, message, buildMs };
+}
+
+/**
+ * Moves the end of leases.
+ *
+ * @returns those that are still held, with the reason of somebody who wants the build to end.
+ */
+export async function renewLeases(
+  sql: Sql,
+  leases: readonly string[],
+  leaseMs: number,
+): Promise<{ readonly lease: string; readonly cancelReason: string | null }[]> {
+  return sql`
+    UPDATE control.job SET lease_until = clock_timestamp() + ${leaseMs} * interval '1 ms'
+    WHERE kind = 'build' AND lease = ANY(${leases as string[]})
+    RETURNING lease, cancel_reason AS "cancelReason"`;
+}
+
+/** Makes due what builders on this data folder had claimed before: they are gone, since the folder's lock is ours. */
+export async function takeOverLeases(sql: Sql, owner: string): Promise<number> {
+  const { count } = await sql`
+    UPDATE control.job SET lease = NULL, lease_until = NULL
+    WHERE kind = 'build' AND starts_with(lease, ${`${owner}.`})`;
+  return count;
+}
+
+/** Lets a claimed build go, uncounted: as if it had not been claimed. */
+export async function releaseBuild(sql: Sql, job: BuildJob): Promise<void> {
+  await sql.begin(async (tx) => {
+    await lockDeployment(tx, job.deploymentId);
+    const { count } = await tx`
+      UPDATE control.job SET lease = NULL, lease_until = NULL, attempt = attempt - 1
+      WHERE id = ${job.id} AND lease = ${job.lease}`;
+    if (count === 0) return;
+    await tx`
+      UPDATE control.deployment SET status = 'queued', updated_at = now()
+      WHERE id = ${job.deploymentId} AND status IN ('building', 'uploading')`;
+    await tell(tx, job.deploymentId);
+  });
+}
+
+/** The artifact is made, and is being stored. False: the lease is lost. */
+export async function markUploading(sql: Sql, job: BuildJob): Promise<boolean> {
+  return sql.begin(async (tx) => {
+    await lockDeployment(tx, job.deploymentId);
+    const [held] = await tx`SELECT id FROM control.job WHERE id = ${job.id} AND lease = ${job.lease} FOR UPDATE`;
+    if (held === undefined) return false;
+    await tx`
+      UPDATE control.deployment SET status = 'uploading', updated_at = now()
+      WHERE id = ${job.deploymentId} AND status IN ('building', 'uploading')`;
+    await tell(tx, job.deploymentId);
+    return true;
+  });
+}
+
+/**
+ * The artifact is stored: hands the deployment to its release.
+ *
+ * @returns false when the lease is lost, the reason when somebody wanted the build to end meanwhile: then nothing is
+ *   done.
+ */
+export async function handToRelease(
+  sql: Sql,
+  job: BuildJob,
+  result: BuildResult,
+  buildMs: number,
+): Promise<true | false | { readonly cancelReason: string }> {
+  return sql.begin(async (tx) => {
+    await lockDeployment(tx, job.deploymentId);
+    const [held] = await tx<{ cancel_reason: string | null }[]>`
+      SELECT cancel_reason FROM control.job WHERE id = ${job.id} AND lease = ${job.lease} FOR UPDATE`;
+    if (held === undefined) return false;
+    if (held.cancel_reason !== null) return { cancelReason: held.cancel_reason };
+    const { commit } = result;
+    await tx`
+      UPDATE control.deployment SET artifact = ${result.artifactId}, kind = ${result.kind}, build_ms = ${buildMs},
+        commit_sha = coalesce(commit_sha, ${commit?.sha ?? null}),
+        commit_message = coalesce(commit_message, ${commit?.message ?? null}),
+        author = coalesce(author, ${commit?.author ?? null}), updated_at = now()
+      WHERE id = ${job.deploymentId}`;
+    await tx`UPDATE control.project SET kind = ${result.kind} WHERE id = ${job.projectId} AND kind IS DISTINCT FROM ${result.kind}`;
+    await tx`DELETE FROM control.job WHERE id = ${job.id}`;
+    await tx`
+      INSERT INTO control.job (kind, deployment_id, project_id, branch)
+      VALUES ('release', ${job.deploymentId}, ${job.projectId}, ${job.branch})
+      ON CONFLICT (kind, deployment_id) DO NOTHING`;
+    await tx`SELECT pg_notify('control_job', 'release')`;
+    await tell(tx, job.deploymentId);
+    return true;
+  });
+}
+
+/** The build ended without an artifact. False: the lease is lost, and nothing is done. */
+export async function endBuild(sql: Sql, job: BuildJob, end: BuildEnd): Promise<boolean> {
+  return sql.begin(async (tx) => {
+    await lockDeployment(tx, job.deploymentId);
+    const { count } = await tx`DELETE FROM control.job WHERE id = ${job.id} AND lease = ${job.lease}`;
+    if (count === 0) return false;
+    await endDeployment(tx, job.deploymentId, end);
+    return true;
+  });
+}
+
+async function endDeployment(tx: Transaction, deploymentId: string, end: BuildEnd): Promise<void> {
+  await tx`
+    UPDATE control.deployment SET status = ${end.status}, reason = ${end.reason}, error_message = ${end.message},
+      build_ms = coalesce(${end.buildMs}::int, build_ms), updated_at = now()
+    WHERE id = ${deploymentId} AND status IN ('queued', 'building', 'uploading')`;
+  await tell(tx, deploymentId);
+  // The branch is free: another builder may have waited for it.
+  await tx`SELECT pg_notify('control_job', 'build')`;
+}
+
+/** Before its job, in each transaction that changes both, as where deployments are made: no two wait for each other. */
+async function lockDeployment(tx: Transaction, id: string): Promise<void> {
+  await tx`SELECT id FROM control.deployment WHERE id = ${id} FOR NO KEY UPDATE`;
+}
+
+async function tell(tx: Transaction, deploymentId: string): Promise<void> {
+  await tx`SELECT pg_notify('control_deployment', ${deploymentId})`;
+}

@@ -1,0 +1,35 @@
+// Where the sources of a build come from, by its repository's row. Credentials are read here, for one fetch: they go to
+// the checkout and to the masks of the log only.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { BuildFailure, type BuildSource } from '../../steps/types.ts';
+import type { RepositoryRow } from './build-input.ts';
+
+/** A source, and what of it no log may show. */
+export interface FoundSource {
+  readonly source: BuildSource;
+  readonly secrets: readonly string[];
+}
+
+/** Finds the source of a repository over the network. @throws {BuildFailure} */
+export type FindRemote = (repository: RepositoryRow) => Promise<FoundSource>;
+
+/** @throws {BuildFailure} with what to do. */
+export async function findSource(
+  repository: RepositoryRow | null,
+  folder: string,
+  findRemote: FindRemote,
+): Promise<FoundSource> {
+  if (repository === null)
+    throw new BuildFailure('repository_unavailable', 'The repository of this build is not there any more: connect one');
+  if (repository.disconnectReason !== null)
+    throw new BuildFailure(
+      'repository_unavailable',
+      `${repository.fullName} is not connected any more (${repository.disconnectReason}): connect it again`,
+    );
+  if (repository.source !== 'builtin') return findRemote(repository);
+  const bare = join(folder, 'repositories', `${repository.id}.git`);
+  if (!existsSync(bare))
+    throw new BuildFailure('repository_unavailable', 'Nothing has been pushed to the repository of the platform yet');
+  return { source: { folder: bare }, secrets: [] };
+}

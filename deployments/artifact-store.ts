@@ -1,0 +1,48 @@
+// Puts an artifact that lies whole in a folder of ours among those that handlers serve: by a rename, or copied beside
+// its place and renamed there. Called by the builder's process, whose main thread must not wait for a copy.
+import { cp, mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { isArtifactId } from '#core/names.ts';
+import { temporaryFolder } from './route-records.ts';
+
+/**
+ * Stores an artifact under `<dataFolder>/artifacts/<id>`; one that is there already stays as it is. The folder that it
+ * came in is gone afterwards where it lay on the same disk.
+ *
+ * @throws {Error} when the id is none, or the disk does not take it; nothing is half there.
+ */
+export async function takeArtifact(dataFolder: string, id: string, folder: string): Promise<void> {
+  if (!isArtifactId(id)) throw new Error(`"${id}" is not an artifact id`);
+  const artifacts = path.join(dataFolder, 'artifacts');
+  const target = path.join(artifacts, id);
+  await mkdir(artifacts, { recursive: true, mode: 0o700 });
+  if (await exists(target)) return;
+  try {
+    await rename(folder, target);
+  } catch (error) {
+    if (await exists(target)) return;
+    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
+    await copy(dataFolder, id, folder, target);
+  }
+  await using handle = await open(artifacts, 'r');
+  await handle.sync();
+}
+
+async function copy(dataFolder: string, id: string, folder: string, target: string): Promise<void> {
+  const incoming = temporaryFolder(dataFolder);
+  try {
+    await cp(folder, path.join(incoming, id), { recursive: true, errorOnExist: true });
+    await rename(path.join(incoming, id), target);
+  } catch (error) {
+    if (!(await exists(target))) throw error;
+  } finally {
+    await rm(incoming, { recursive: true, force: true });
+  }
+}
+
+function exists(folder: string): Promise<boolean> {
+  return stat(folder).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,208 @@
+// From a push to an artifact that waits for its release: claims, order, cancellation, limits, environment and log of
+// builds, over real Postgres and Git.
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { approveDeployment } from '#control/git-host/approval.ts';
+import { git, openBuilds, type TestBuilds } from '#test/setup/builds.ts';
+import { shellSteps } from '#test/setup/shell-steps.ts';
+import { until } from '#test/setup/until.ts';
+
+let builds: TestBuilds;
+before(async () => {
+  builds = await openBuilds(shellSteps);
+  await builds.start();
+});
+after(() => builds.close());
+
+const page = 'mkdir out && echo "<p>$PLATFORM_BRANCH</p>" > out/index.html\n';
+/** Waits until the test removes a file, and says that it does. */
+const waits = (file: string): string => `echo waiting; while [ -e ${file} ]; do sleep 0.02; done\n`;
+
+test('a push is built, stored, and handed to its release', async () => {
+  const { push } = await builds.project('simple');
+  const { id, commit } = await push({ 'build.sh': `echo hello\n${page}` });
+  const row = await builds.ended(id);
+  assert.equal(row.status, 'uploading');
+  assert.equal(row.commit_sha, commit);
+  assert.ok(existsSync(path.join(builds.folder, 'artifacts', row.artifact!, 'manifest.json')));
+  const jobs = await builds.sql`SELECT kind, lease FROM control.job WHERE deployment_id = ${id}`;
+  assert.deepEqual([...jobs], [{ kind: 'release', lease: null }]);
+  const lines = await builds.log(id);
+  assert.deepEqual(
+    lines.map(({ seq }) => seq),
+    lines.map((_, index) => index + 1),
+  );
+  assert.deepEqual(
+    lines.filter(({ step }) => step === 'build'),
+    [{ seq: 3, step: 'build', level: 'info', text: 'hello' }],
+  );
+  await until(() => readdirSync(path.join(builds.folder, 'builds', 'work')).length === 0);
+});
+
+test('a build that fails says why, and leaves nothing', async () => {
+  const { push } = await builds.project('fails');
+  const { id } = await push({ 'build.sh': 'echo no luck >&2; exit 3\n' });
+  const { status, reason, error_message: message } = await builds.ended(id);
+  assert.deepEqual([status, reason, message], ['failure', 'build_failed', 'build.sh ended with exit code 3']);
+  const lines = await builds.log(id);
+  assert.deepEqual(
+    lines.slice(-2).map(({ level, text }) => [level, text]),
+    [
+      ['warn', 'no luck'],
+      ['error', 'build.sh ended with exit code 3'],
+    ],
+  );
+  assert.equal((await builds.sql`SELECT id FROM control.job WHERE deployment_id = ${id}`).length, 0);
+});
+
+test('a build sees the variables of its project and of the platform, and nothing of the builder', async () => {
+  process.env['TEST_OF_BUILDER'] = 'not for builds';
+  const project = await builds.project('variables');
+  await project.variable('production', 'API_KEY', 'production-key', { kind: 'plaintext' });
+  await project.variable('preview', 'API_KEY', 'preview-key', { kind: 'plaintext' });
+  await project.variable('preview', 'COLOUR', 'green', { kind: 'plaintext' });
+  await project.variable('branch', 'COLOUR', 'blue', { kind: 'plaintext', branch: 'Feature/New' });
+  await project.variable('dev', 'DEV_ONLY', 'dev', { kind: 'plaintext' });
+  const shows = { 'build.sh': `env | grep -v -E '^(PATH|PWD|SHLVL|OLDPWD|_)=' | sort\n${page}` };
+  const environment = async (id: string): Promise<string[]> => {
+    await builds.ended(id);
+    return (await builds.log(id)).filter(({ step }) => step === 'build').map(({ text }) => text);
+  };
+  const main = await project.push(shows);
+  assert.deepEqual(await environment(main.id), [
+    'API_KEY=production-key',
+    'CI=1',
+    'PLATFORM_BRANCH=main',
+    `PLATFORM_COMMIT=${main.commit}`,
+    'PLATFORM_URL=http://variables.localhost:4001',
+  ]);
+  const feature = await project.push(shows, 'Feature/New');
+  const lines = await environment(feature.id);
+  assert.deepEqual(
+    lines.filter((line) => !line.startsWith('PLATFORM_URL=')),
+    ['API_KEY=preview-key', 'CI=1', 'COLOUR=blue', 'PLATFORM_BRANCH=Feature/New', `PLATFORM_COMMIT=${feature.commit}`],
+  );
+  assert.match(lines.at(-1)!, /^PLATFORM_URL=http:\/\/variables--feature-new-[0-9a-f]{6}\.localhost:4001$/);
+});
+
+test('a fork is built without variables, once somebody has approved it', async () => {
+  const project = await builds.project('forked');
+  await project.variable('preview', 'API_KEY', 'preview-key');
+  const { commit } = await project.push({ 'build.sh': `env | grep -E 'API_KEY|PLATFORM_PR'\n${page}` });
+  const id = await project.deploy('main', commit, { isFork: true, pullRequest: 7 });
+  const other = await project.push({ 'build.sh': page }, 'other');
+  await builds.ended(other.id);
+  assert.equal((await builds.deployment(id)).status, 'queued');
+  await approveDeployment(builds, id, 'usr_1');
+  await builds.ended(id);
+  const lines = (await builds.log(id)).filter(({ step }) => step === 'build').map(({ text }) => text);
+  assert.deepEqual(lines, ['PLATFORM_PR=7']);
+});
+
+test('secrets are masked in all that a build writes', async () => {
+  const project = await builds.project('secrets');
+  await project.variable('production', 'API_KEY', 'correct horse battery');
+  const { id } = await project.push({
+    'build.sh': `echo "key: $API_KEY"; printf %s "$API_KEY" | base64; echo "$API_KEY" >&2; printf 'correct hor'; sleep 0.2; echo 'se battery'; exit 1\n`,
+  });
+  await builds.ended(id);
+  const texts = (await builds.log(id)).filter(({ step }) => step === 'build').map(({ text }) => text);
+  assert.deepEqual(texts.slice(0, -1).toSorted(), ['***', '***', '***', 'key: ***']);
+});
+
+test('a newer commit ends the build of an older one of its branch, and its processes', async () => {
+  const project = await builds.project('superseded');
+  const gate = path.join(builds.folder, 'gate-superseded');
+  writeFileSync(gate, '');
+  const first = await project.push({ 'build.sh': `sleep 300 & echo "pid $!"; ${waits(gate)}${page}` });
+  const { text } = await builds.logged(first.id, 'pid ');
+  git(project.clone, 'commit', '--quiet', '--amend', '--allow-empty', '-m', 'Again');
+  const second = await project.push({ 'build.sh': page });
+  const ended = await builds.ended(first.id);
+  assert.deepEqual([ended.status, ended.reason], ['canceled', 'superseded']);
+  await until(() => !isAlive(Number(text.slice(4))));
+  assert.equal((await builds.ended(second.id)).commit_sha, second.commit);
+});
+
+test('branches are built side by side, a branch one after the other', async () => {
+  const project = await builds.project('parallel');
+  const gate = path.join(builds.folder, 'gate-parallel');
+  writeFileSync(gate, '');
+  const build = { 'build.sh': `${waits(gate)}${page}` };
+  const one = await project.push(build, 'one');
+  const two = await project.push(build, 'two');
+  await builds.logged(one.id, 'waiting');
+  await builds.logged(two.id, 'waiting');
+  const three = await project.push(build, 'three');
+  assert.equal((await builds.deployment(three.id)).status, 'queued');
+  await builds.sql`UPDATE control.job SET cancel_reason = 'canceled' WHERE deployment_id = ${one.id}`;
+  await builds.sql`SELECT pg_notify('control_job', 'build')`;
+  assert.equal((await builds.ended(one.id)).reason, 'canceled');
+  await builds.logged(three.id, 'waiting');
+  rmSync(gate);
+  assert.equal((await builds.ended(two.id)).reason, null);
+  assert.equal((await builds.ended(three.id)).reason, null);
+});
+
+test('where nothing can be confined, only the first organization builds, and no forks', async () => {
+  const other = await openBuilds(shellSteps);
+  try {
+    await other.start({ confinement: { kind: 'none', reason: 'no bubblewrap' } });
+    const first = await other.project('first');
+    const second = await other.project('second', { isFirst: false });
+    const own = await first.push({ 'build.sh': page });
+    const stranger = await second.push({ 'build.sh': page });
+    assert.equal((await other.ended(own.id)).reason, null);
+    assert.equal((await other.ended(stranger.id)).reason, 'not_confined');
+    const fork = await first.deploy('main', own.commit, { isFork: true });
+    await approveDeployment(other, fork, 'usr_1');
+    assert.equal((await other.ended(fork)).reason, 'not_confined');
+  } finally {
+    await other.close();
+  }
+});
+
+test('what a build writes beyond the bound is dropped, said so once, and the build goes on', async () => {
+  const other = await openBuilds(shellSteps);
+  try {
+    await other.start({ build: { logBytesMax: 100_000 } });
+    const { push } = await other.project('loud');
+    const { id } = await push({ 'build.sh': `head -c 50000000 /dev/zero | tr '\\0' 'x' | fold -w 99\n${page}` });
+    assert.equal((await other.ended(id)).reason, null);
+    const lines = (await other.log(id)).filter(({ step }) => step === 'build');
+    assert.equal(lines.filter(({ text }) => text.startsWith('output truncated')).length, 1);
+    assert.ok(lines.length < 1000);
+  } finally {
+    await other.close();
+  }
+});
+
+test('a build that takes too long ends as timeout, one where the disk is nearly full does not begin', async () => {
+  const other = await openBuilds(shellSteps);
+  try {
+    const { push } = await other.project('bounds');
+    const slow = await other.start({ build: { timeoutMs: 300 } });
+    const late = await push({ 'build.sh': 'sleep 300\n' });
+    const timeout = await other.ended(late.id);
+    assert.deepEqual([timeout.status, timeout.reason], ['timeout', 'build_timeout']);
+    assert.match(timeout.error_message!, /300 ms \(BUILD_TIMEOUT_MS\)/);
+    await slow.close();
+    await other.start({ limits: { ...other.options.limits, diskFreeBytesMin: 2 ** 52 } });
+    const refused = await other.ended((await push({ 'build.sh': page })).id);
+    assert.deepEqual([refused.status, refused.reason], ['failure', 'disk_full']);
+    assert.match(refused.error_message!, /4503599627370496 stay free \(DISK_FREE_BYTES_MIN\)/);
+  } finally {
+    await other.close();
+  }
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,200 @@
+// Builds for tests: a database with an organization and a project, a bare repository that is pushed to with real Git,
+// and a builder in the test's process.
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { startBuilder, type Builder, type BuilderOptions } from '#builder/service/builder.ts';
+import type { RunBuild } from '#builder/steps/types.ts';
+import { encryptionKeys, seal } from '#core/encryption.ts';
+import { defaultLimits, type BuildLimits } from '#core/limits.ts';
+import { variableContext } from '#core/variable-context.ts';
+import { openLog } from '#core/log/log.ts';
+import { createDeployment } from '#control/deployments/create-deployment.ts';
+import { newId } from '#control/records/ids.ts';
+import { openSql, type Sql } from '#postgres/sql.ts';
+import { createTestDatabase } from './postgres.ts';
+import { until } from './until.ts';
+
+/** A line of a build log. */
+interface LogLine {
+  readonly seq: number;
+  readonly step: string;
+  readonly level: string;
+  readonly text: string;
+}
+
+/** A deployment's row. */
+interface DeploymentRow {
+  readonly status: string;
+  readonly reason: string | null;
+  readonly error_message: string | null;
+  readonly artifact: string | null;
+  readonly commit_sha: string | null;
+  readonly build_ms: number | null;
+}
+
+/** A project with a repository. */
+export interface TestProject {
+  readonly id: string;
+  readonly name: string;
+  readonly repositoryId: string;
+  /** Where a developer works. */
+  readonly clone: string;
+  /** Commits files on a branch, pushes, and makes the deployment of it. @returns its id, and the commit. */
+  push(files: Readonly<Record<string, string>>, branch?: string): Promise<{ id: string; commit: string }>;
+  /** A deployment of a commit that is pushed already. */
+  deploy(branch: string, commit: string | null, more?: { isFork?: boolean; pullRequest?: number }): Promise<string>;
+  variable(scope: string, key: string, value: string, more?: { kind?: string; branch?: string }): Promise<void>;
+}
+
+/** Everything a test of builds needs. */
+export interface TestBuilds {
+  readonly sql: Sql;
+  readonly url: string;
+  readonly folder: string;
+  readonly keyText: string;
+  readonly options: BuilderOptions;
+  project(name: string, more?: { isFirst?: boolean }): Promise<TestProject>;
+  /** A builder in this process, closed with the test. */
+  start(options?: Partial<BuilderOptions> & { build?: Partial<BuildLimits> }): Promise<Builder>;
+  deployment(id: string): Promise<DeploymentRow>;
+  /** Resolves when the build is over, with the deployment. */
+  ended(id: string): Promise<DeploymentRow>;
+  log(id: string): Promise<LogLine[]>;
+  /** Resolves when a line of the log has this text in it. */
+  logged(id: string, text: string): Promise<LogLine>;
+  close(): Promise<void>;
+}
+
+const keyText = '0123456789abcdef0123456789abcdef';
+
+/** Limits that let tests wait little. */
+const quick: Partial<BuildLimits> = { pollMs: 100, leaseMs: 3000 };
+
+/**
+ * @param runBuild what stands in for the steps; the real ones by default.
+ * @param url of another database than a test's own.
+ */
+export async function openBuilds(runBuild: RunBuild, url?: string): Promise<TestBuilds> {
+  const database = url === undefined ? await createTestDatabase() : null;
+  const at = url ?? database!.url;
+  const sql = openSql({ url: at, name: 'test builds', connectionsMax: 6 });
+  const folder = mkdtempSync(path.join(tmpdir(), 'platform-builds-'));
+  const keys = encryptionKeys(keyText);
+  const builders = new Set<Builder>();
+  const options: BuilderOptions = {
+    sql,
+    log: openLog('builder', {}, { write: (line) => void (process.env['TEST_LOG'] && process.stderr.write(line)) }),
+    keys,
+    folder,
+    workFolder: null,
+    concurrency: 2,
+    address: { protocol: 'http', domain: 'localhost', port: 4001 },
+    limits: { ...defaultLimits, build: { ...defaultLimits.build, ...quick } },
+    confinement: { kind: 'user', reason: null },
+    runBuild,
+    findRemote: () => Promise.reject(new Error('No remote repositories in this test')),
+  };
+  const deployment = async (id: string): Promise<DeploymentRow> => {
+    const [row] = await sql<DeploymentRow[]>`
+      SELECT status, reason, error_message, artifact, commit_sha, build_ms FROM control.deployment WHERE id = ${id}`;
+    return row!;
+  };
+  const log = (id: string): Promise<LogLine[]> =>
+    sql<LogLine[]>`SELECT seq, step, level, text FROM control.build_log WHERE deployment_id = ${id} ORDER BY seq`;
+
+  async function project(name: string, { isFirst = true } = {}): Promise<TestProject> {
+    const organizationId = newId('organization');
+    const repositoryId = newId('repository');
+    const id = newId('project');
+    const bare = path.join(folder, 'repositories', `${repositoryId}.git`);
+    const clone = path.join(folder, 'clones', name);
+    git(folder, 'init', '--quiet', '--bare', '-b', 'main', bare);
+    git(folder, 'init', '--quiet', '-b', 'main', clone);
+    git(clone, 'remote', 'add', 'origin', bare);
+    await sql`INSERT INTO control.organization (id, slug, name, is_first) VALUES (${organizationId}, ${name}, ${name}, ${isFirst})`;
+    await sql`INSERT INTO control.repository (id, organization_id, source, full_name, url)
+      VALUES (${repositoryId}, ${organizationId}, 'builtin', ${name}, ${bare})`;
+    await sql`INSERT INTO control.project (id, organization_id, name, repository_id)
+      VALUES (${id}, ${organizationId}, ${name}, ${repositoryId})`;
+    const deploy: TestProject['deploy'] = async (branch, commit, { isFork = false, pullRequest } = {}) => {
+      const made = await createDeployment(
+        { sql },
+        {
+          projectId: id,
+          branch,
+          commit,
+          isFork,
+          pullRequest: pullRequest ?? null,
+          source: 'push',
+          createdBy: null,
+        },
+      );
+      return made.id;
+    };
+    return {
+      id,
+      name,
+      repositoryId,
+      clone,
+      deploy,
+      async push(files, branch = 'main') {
+        git(clone, 'checkout', '--quiet', '-B', branch);
+        for (const [file, text] of Object.entries(files)) {
+          mkdirSync(path.dirname(path.join(clone, file)), { recursive: true });
+          writeFileSync(path.join(clone, file), text);
+        }
+        git(clone, 'add', '-A');
+        git(clone, 'commit', '--quiet', '--allow-empty', '-m', 'Change');
+        git(clone, 'push', '--quiet', '--force', 'origin', branch);
+        const commit = git(clone, 'rev-parse', 'HEAD').trim();
+        return { id: await deploy(branch, commit), commit };
+      },
+      async variable(scope, key, value, { kind = 'secret', branch = '' } = {}) {
+        await sql`INSERT INTO control.variable (id, project_id, key, scope, branch, kind, value)
+          VALUES (${newId('variable')}, ${id}, ${key}, ${scope}, ${branch}, ${kind},
+            ${seal(keys, value, variableContext({ projectId: id, scope, branch, key }))})`;
+      },
+    };
+  }
+
+  return {
+    sql,
+    url: at,
+    folder,
+    keyText,
+    options,
+    project,
+    deployment,
+    log,
+    async start({ build, ...more } = {}) {
+      const { limits } = { ...options, ...more };
+      const builder = await startBuilder({
+        ...options,
+        ...more,
+        limits: { ...limits, build: { ...limits.build, ...build } },
+      });
+      builders.add(builder);
+      return builder;
+    },
+    ended: (id) =>
+      until(async () => {
+        const row = await deployment(id);
+        return row.artifact !== null || !['queued', 'building', 'uploading'].includes(row.status) ? row : null;
+      }),
+    logged: (id, text) => until(async () => (await log(id)).find((line) => line.text.includes(text)) ?? null),
+    async close() {
+      for (const builder of builders) await builder.close();
+      await sql.end({ timeout: 1 });
+      await database?.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Runs Git as a developer. @returns what it printed. */
+export function git(folder: string, ...words: string[]): string {
+  const who = ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.com', '-c', 'init.defaultBranch=main'];
+  return execFileSync('git', [...who, ...words], { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+}
