@@ -126,6 +126,9 @@ export const errorTable = {
   },
 
   // The platform's own.
+  artifact_not_found: { status: 404, blame: 'client', message: 'There is no artifact {artifact} here' },
+  branch_in_use: { status: 409, blame: 'client', message: 'Branch {branch} of {project} is still served: {reason}' },
+  snapshot_not_found: { status: 404, blame: 'client', message: 'Project {project} has no snapshot {name}' },
   private_port_unauthorized: {
     status: 401,
     blame: 'client',

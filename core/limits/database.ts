@@ -22,6 +22,7 @@ export const databaseBounds = {
     1_000_000_000,
     'A database that is copied for a preview, where the file system does not share blocks',
   ],
+  snapshotsMax: ['DB_SNAPSHOTS_MAX', 5, "Snapshots of a project's databases; the oldest goes for a new one"],
   sharedStatementMs: [
     'DB_SHARED_STATEMENT_MS',
     1000,

@@ -241,7 +241,6 @@ export async function startDev(options: DevOptions): Promise<DevEngine> {
         vars: { ...vars, ...dashboard?.vars },
         branch: 'dev',
         // Its migrations are applied above, before it is there.
-        isProduction: false,
         preview: null,
       };
       const opened = openArtifact(folder, artifact);

@@ -68,6 +68,11 @@ export interface Handler {
   replace(): void;
   /** Deployments whose code is running at this moment, as keys. */
   running(): string[];
+  /**
+   * Starts the worker of a route as it is going to serve, so that its first request finds it ready; where its requests
+   * go to another engine, it is started once and not kept. Never rejects.
+   */
+  start(route: Route): Promise<CheckEnd>;
   /** Compiles and starts a route's worker ahead of its first request. */
   warm(route: Route): void;
   /** Closes deployments that no route names any more, once they are idle, and has new ones compiled. */
@@ -85,6 +90,8 @@ interface Served {
   readonly counters: DeploymentCounters | null;
   /** Where its requests go instead. */
   remote: Remote | null;
+  /** It is what its project serves. */
+  isProduction: boolean;
 }
 
 /** Lines of a worker's top level that a check answers with. */
@@ -100,13 +107,24 @@ export function createHandler(parts: HandlerParts): Handler {
   const engineCounters = parts.engine.counters;
 
   const clientHeaders = createClientHeaders(parts.trustedProxies);
-  const routeDeployments = createRouteDeployments(parts, {
-    clientHeaders,
-    passThrough: (exchange, config) => {
-      const found = [...served.values()].find(({ deployment }) => deployment?.config === config);
-      return found !== undefined && parts.assets.serve(exchange, found.artifact);
+  const isProduction = (route: Route): boolean => parts.isProduction?.(route) ?? false;
+  /** Starts that want to know what their worker writes. */
+  const hearing = new Set<{ readonly route: Route; readonly lines: LogLine[] }>();
+  const onLog: HandlerParts['onLog'] = (config, line) => {
+    for (const { route, lines } of hearing)
+      if (route.deployment === config.id && lines.length < CHECK_LINES_MAX) lines.push(line);
+    parts.onLog(config, line);
+  };
+  const routeDeployments = createRouteDeployments(
+    { ...parts, onLog },
+    {
+      clientHeaders,
+      passThrough: (exchange, config) => {
+        const found = [...served.values()].find(({ deployment }) => deployment?.config === config);
+        return found !== undefined && parts.assets.serve(exchange, found.artifact);
+      },
     },
-  });
+  );
 
   function open(route: Route): Served {
     const artifact = parts.openArtifact(route.artifact);
@@ -120,7 +138,7 @@ export function createHandler(parts: HandlerParts): Handler {
     const deployment = counters === null ? null : routeDeployments.open(route, artifact, counters);
     if (deployment !== null) deployment.admitted = upkeep.share;
     const remote = deployment === null ? null : (parts.remoteOf?.(keyOf(route), deployment, null) ?? null);
-    const opened: Served = { artifact, deployment, counters, remote };
+    const opened: Served = { artifact, deployment, counters, remote, isProduction: isProduction(route) };
     served.set(route, opened);
     return opened;
   }
@@ -225,16 +243,32 @@ export function createHandler(parts: HandlerParts): Handler {
       if (artifact.manifest.worker === null) return { outcome: ok, lines };
       deployment = routeDeployments.openForCheck(route, artifact, counters, onLog);
       checked.add(deployment);
-      const outcome = await deployment.check();
-      // One that made room for another was no failure of its worker.
-      const isEvicted = outcome.kind === 'failed' && outcome.details['reason'] === 'evicted';
-      return { outcome: isEvicted ? ok : outcome, lines };
+      return { outcome: withoutEviction(await deployment.start()), lines };
     } catch (error) {
-      const { code, details } = error as PlatformError;
-      return { outcome: isFailureCode(code) ? failed(code, details) : failed('internal'), lines };
+      return { outcome: outcomeOf(error), lines };
     } finally {
       if (deployment !== null) checked.delete(deployment);
       deployment?.close();
+    }
+  }
+
+  async function start(route: Route): Promise<CheckEnd> {
+    const heard = { route, lines: [] };
+    hearing.add(heard);
+    try {
+      const { deployment, remote } = served.get(route) ?? open(route);
+      if (deployment === null) return { outcome: ok, lines: heard.lines };
+      if (remote?.isQuarantined === true) {
+        const details = { deployment: route.deployment, reason: 'it is quarantined' };
+        return { outcome: failed('deployment_unavailable', details), lines: heard.lines };
+      }
+      const outcome = withoutEviction(await deployment.start());
+      if (remote !== null) deployment.rest();
+      return { outcome, lines: heard.lines };
+    } catch (error) {
+      return { outcome: outcomeOf(error), lines: heard.lines };
+    } finally {
+      hearing.delete(heard);
     }
   }
 
@@ -242,6 +276,15 @@ export function createHandler(parts: HandlerParts): Handler {
     for (const { deployment } of served.values()) if (deployment !== null) yield deployment;
     yield* retired.keys();
     yield* checked;
+  }
+
+  /** Whoever becomes production, or was, is the same deployment in the same isolate. */
+  function lead(route: Route, entry: Served): void {
+    const leads = isProduction(route);
+    if (entry.isProduction === leads) return;
+    entry.isProduction = leads;
+    if (leads) entry.deployment?.promote();
+    else entry.deployment?.retire();
   }
 
   const upkeep = startUpkeep({
@@ -262,6 +305,7 @@ export function createHandler(parts: HandlerParts): Handler {
     onExchange,
     deliver,
     check,
+    start,
     serveHere,
     replace() {
       for (const [route, entry] of served)
@@ -285,8 +329,10 @@ export function createHandler(parts: HandlerParts): Handler {
       }
       const next = new Map<Route, Served>();
       for (const [route, entry] of served) {
-        if (retained.has(route)) next.set(route, entry);
-        else if (entry.deployment !== null && entry.counters !== null) {
+        if (retained.has(route)) {
+          next.set(route, entry);
+          lead(route, entry);
+        } else if (entry.deployment !== null && entry.counters !== null) {
           retired.set(entry.deployment, entry.counters);
           entry.deployment.retire();
         }
@@ -304,6 +350,16 @@ export function createHandler(parts: HandlerParts): Handler {
       for (const deployment of deployments()) deployment.close();
     },
   };
+}
+
+function outcomeOf(error: unknown): Outcome {
+  const { code, details } = error as PlatformError;
+  return isFailureCode(code) ? failed(code, details) : failed('internal');
+}
+
+/** An isolate that made room for another was no failure of its worker. */
+function withoutEviction(outcome: Outcome): Outcome {
+  return outcome.kind === 'failed' && outcome.details['reason'] === 'evicted' ? ok : outcome;
 }
 
 function keyOf({ project, deployment }: Route): string {

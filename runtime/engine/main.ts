@@ -9,7 +9,9 @@ import { createHandler } from './handler.ts';
 import type { HostWork } from './work/host-work.ts';
 import { createLastResort } from './process/uncaught-errors.ts';
 import { internalRoutes } from './process/internal-routes.ts';
+import { operationRoutes } from './process/operation-routes.ts';
 import { RecentLog } from './process/recent-log.ts';
+import { RouteWaits } from './process/route-waits.ts';
 import { failed, failureResponse, type Outcome } from './invocation/outcome.ts';
 import { cacheFolder } from '#core/process/cache-folder.ts';
 import { createArtifactSource } from '#deployments/artifact-source.ts';
@@ -109,6 +111,7 @@ async function start(): Promise<void> {
     signedFiles,
     authRoutes,
     databases,
+    branchStores,
     close: closeStores,
   } = await openStores(config, engine.work);
   const recent = new RecentLog({
@@ -116,6 +119,7 @@ async function start(): Promise<void> {
     projectsMax: config.limits.logKeptProjectsMax,
   });
   const { onRequest } = logging;
+  const openArtifact = createArtifactSource(config.folder);
   const handler = createHandler({
     engine,
     limits: config.limits,
@@ -123,7 +127,7 @@ async function start(): Promise<void> {
     publicPort: config.publicPort,
     trustedProxies: config.trustedProxies,
     findRoute: (host) => table.find(host),
-    openArtifact: createArtifactSource(config.folder),
+    openArtifact,
     assets: createAssetServer(),
     stores,
     cache,
@@ -137,6 +141,7 @@ async function start(): Promise<void> {
     },
     namespaceOf: (project) => project,
     findDeployment: (id) => table.findDeployment(id),
+    isProduction: (route) => table.isProduction(route),
     ...(config.supervision === null ? {} : { remoteOf: placement.remoteOf.bind(placement) }),
     compilesAhead: true,
     ...logging,
@@ -152,9 +157,11 @@ async function start(): Promise<void> {
             recent.ended(record);
           },
   });
+  const waits = new RouteWaits();
   const update = (): void => {
     for (const conflict of table.replace(source.routes)) log.error(conflict, 'host claimed by two projects');
     handler.retain(table.routes());
+    waits.changed();
   };
   update();
   source.onChange(update);
@@ -175,6 +182,17 @@ async function start(): Promise<void> {
       recent,
       isRouted: (project, hash) => source.hashOf(project) === hash,
       bodyBytesMax: config.limits.deliveryBytesMax,
+    }),
+    ...operationRoutes({
+      handler,
+      openArtifact,
+      databases,
+      stores: branchStores,
+      waitFor: (find) => waits.waitFor(find),
+      findDeployment: (id) => table.findDeployment(id),
+      routes: () => table.routes(),
+      isProduction: (route) => table.isProduction(route),
+      snapshotsMax: config.limits.database.snapshotsMax,
     }),
     'GET /_platform/health': (_request, response) => answerJson(response, 200, { live: true }),
   };

@@ -87,7 +87,7 @@ interface DatabaseCloudApi {
   addressOf(place: DatabasePlace): Promise<string>;
   /** @throws {PlatformError} `conflict` when it is there already. */
   create(place: DatabasePlace, seed: CloudSeed): Promise<string>;
-  remove(place: DatabasePlace): Promise<void>;
+  remove(place: DatabasePlace): Promise<boolean>;
 }
 
 const TIMEOUT_MS = 30_000;
@@ -187,6 +187,7 @@ export function createDatabaseCloudApi(settings: DatabaseCloudSettings): Databas
       const removed = await ask('DELETE', `/databases/${name}`);
       if (removed.status >= 400 && removed.status !== 404)
         throw refused('the removal of a database', removed.status, removed.value);
+      return removed.status !== 404;
     },
   };
 }

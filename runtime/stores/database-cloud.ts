@@ -39,7 +39,8 @@ import {
 } from './hrana.ts';
 
 /** Beside what every store does. */
-export interface DatabaseCloud extends DatabaseStore, Pick<DatabaseOwner, 'migrate' | 'backup' | 'remove'> {
+export interface DatabaseCloud
+  extends DatabaseStore, Pick<DatabaseOwner, 'migrate' | 'migrations' | 'backup' | 'remove'> {
   /** A new database with the content of another, now or `at` a moment within the retention. */
   branch(
     place: DatabasePlace,
@@ -417,13 +418,16 @@ export function createDatabaseCloud(
         throw error;
       }
     },
+    async migrations(place, files) {
+      await ask(place, 0, { type: 'execute', stmt: own(migrationLedger) });
+      const rows = (await owned(place, 0, appliedMigrations)) as [string, string][];
+      const pending = pendingMigrations(files, new Map(rows));
+      return { there: true, applied: rows.map(([file]) => file), pending: pending.map(({ file }) => file) };
+    },
     async migrate(place, files) {
       await ask(place, 0, { type: 'execute', stmt: own(migrationLedger) });
-      const { rows } = (await ask(place, 0, {
-        type: 'execute',
-        stmt: { ...own(appliedMigrations), want_rows: true },
-      })) as HranaResult;
-      const pending = pendingMigrations(files, new Map(rows.map((row) => row.map(fromHrana) as [string, string])));
+      const rows = (await owned(place, 0, appliedMigrations)) as [string, string][];
+      const pending = pendingMigrations(files, new Map(rows));
       for (const { file, sql, hash } of pending) {
         const statements = splitStatements(sql, 10_000);
         const remember = [file, new Date().toISOString(), hash].map((value): HranaValue => ({ type: 'text', value }));
@@ -434,7 +438,8 @@ export function createDatabaseCloud(
         const failed = await runTogether(place, 0, steps);
         if (failed !== null) {
           const reason = toHranaRefusal(failed.error).message;
-          throw new PlatformError('migration_failed', { file, line: statements[failed.step]?.line ?? 1, reason });
+          const { line = 1, sql: text = '' } = statements[failed.step] ?? {};
+          throw new PlatformError('migration_failed', { file, line, statement: text.trim().slice(0, 500), reason });
         }
       }
       return pending.map(({ file }) => file);

@@ -8,7 +8,7 @@ import { SqlRefusal } from '#core/database-request.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { DatabaseStore, StatementOwner } from '../engine/bindings/database.ts';
 import type { DatabasePlace } from '../engine/bindings/scope.ts';
-import { ops, type Verdict } from '../databases/protocol/frames.ts';
+import { ops, type KnownMigrations, type Verdict } from '../databases/protocol/frames.ts';
 import { DatabaseLink, type Sent } from './database-link.ts';
 
 /** Where the service is. */
@@ -41,14 +41,28 @@ export function databaseAddress(environment: Readonly<Record<string, string | un
   };
 }
 
+/** A database as its file says. */
+export interface StoredDatabase {
+  readonly resource: string;
+  readonly bytes: number;
+  /** Milliseconds since 1970. */
+  readonly changedAt: number;
+}
+
 /** What its owner may do with a database, beside {@link DatabaseStore}. */
 export interface DatabaseOwner {
   /** Applies migrations that were not applied yet; `files` are names and SQL. @returns the names applied now. */
   migrate(place: DatabasePlace, files: readonly (readonly [name: string, sql: string])[]): Promise<string[]>;
   /** A copy of the database in a file of the service's machine, made while it is in use. */
   backup(place: DatabasePlace, file: string): Promise<{ bytes: number }>;
+  /** Which of these migrations were applied; makes no database. @throws {PlatformError} `migration_changed`. */
+  migrations(place: DatabasePlace, files: readonly (readonly [name: string, sql: string])[]): Promise<KnownMigrations>;
   /** Puts a backup in the place of the database. */
   restore(place: DatabasePlace, file: string): Promise<void>;
+  /** Puts a copy of another database of the same namespace in its place. */
+  restoreFrom(place: DatabasePlace, resource: string): Promise<void>;
+  /** The databases of a namespace. @throws {SqlRefusal} where the databases are in a managed cloud. */
+  list(namespace: string): Promise<readonly StoredDatabase[]>;
   /**
    * A new database with the same content; `shared` when the file system shares the blocks.
    *
@@ -59,7 +73,8 @@ export interface DatabaseOwner {
     resource: string,
     options?: { readonly unlessThere?: boolean },
   ): Promise<{ bytes: number; shared: boolean; made: boolean }>;
-  remove(place: DatabasePlace): Promise<void>;
+  /** @returns whether there was one. */
+  remove(place: DatabasePlace): Promise<boolean>;
   describe(place: DatabasePlace): Promise<{ bytes: number; path: string }>;
 }
 
@@ -261,14 +276,26 @@ export function createDatabaseClient(
     async migrate(place, files) {
       return (await own<{ applied: string[] }>(place, ops.migrate, files)).applied;
     },
+    migrations: (place, files) => own(place, ops.migrations, files),
     backup: (place, file) => own(place, ops.backup, [file]),
     async restore(place, file) {
       await own(place, ops.restore, [file]);
     },
+    async restoreFrom(place, resource) {
+      await own(place, ops.restore, [resource, true]);
+    },
+    async list(namespace) {
+      const { databases } = await own<{ databases: StoredDatabase[] }>(
+        { namespace, resource: 'any' },
+        ops.siblings,
+        [],
+      );
+      return databases;
+    },
     branch: (place, resource, { unlessThere = false } = {}) =>
       own(place, ops.branch, [`${place.namespace}/${resource}`, unlessThere]),
     async remove(place) {
-      await own(place, ops.remove, []);
+      return (await own<{ removed?: boolean }>(place, ops.remove, [])).removed === true;
     },
     describe: (place) => own(place, ops.describe, []),
     close() {
@@ -299,7 +326,7 @@ function fate(request: Sent, verdict: Verdict | null): string {
   if (request.attempts < ATTEMPTS_MAX) {
     if (verdict?.begun != null && id > verdict.begun) return 'again';
     // An interactive transaction that nobody knows of is rolled back with its connection.
-    if (op === ops.pending || op === ops.dequeue) return 'again';
+    if (op === ops.pending || op === ops.dequeue || op === ops.migrations || op === ops.siblings) return 'again';
     if (op === ops.begin || op === ops.describe || op === ops.dump || op === ops.migrate) return 'again';
     if (op === ops.query && isReadOnly(payload)) return 'again';
   }

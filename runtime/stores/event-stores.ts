@@ -27,7 +27,7 @@ export interface EventStores {
    * Drops all messages, timers and runs of a namespace, those that are being worked on included. Its lanes stay:
    * engines and brokers remember their numbers.
    */
-  clear(namespace: string): Promise<void>;
+  clear(namespace: string): Promise<{ messages: number; timers: number; runs: number }>;
   close(): Promise<void>;
 }
 
@@ -78,8 +78,15 @@ function stores(sql: Sql, wake: Wake, limits: DeliveryLimits): Omit<EventStores,
     wake,
     async clear(namespace) {
       // Steps, events and logs go with their runs.
-      for (const table of ['queue_message', 'queue_dedupe', 'timer', 'workflow_execution'])
-        await sql.all(`DELETE FROM ${table} WHERE lane_id IN (SELECT id FROM lane WHERE namespace = $1)`, namespace);
+      const drop = async (table: string): Promise<number> => {
+        const rows = `FROM ${table} WHERE lane_id IN (SELECT id FROM lane WHERE namespace = $1)`;
+        const [found] = await sql.all<{ count: number | string }>(`SELECT count(*) AS count ${rows}`, namespace);
+        await sql.all(`DELETE ${rows}`, namespace);
+        return Number(found?.count ?? 0);
+      };
+      const messages = await drop('queue_message');
+      await drop('queue_dedupe');
+      return { messages, timers: await drop('timer'), runs: await drop('workflow_execution') };
     },
   };
 }

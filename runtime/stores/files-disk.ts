@@ -235,12 +235,13 @@ export function openFilesDisk(folder: string, options: FilesDiskOptions = {}): F
     }),
   );
 
-  /** Files and uploads of a resource. */
-  const clearAll = db.transaction(({ namespace, resource }: FilePlace): Content[][] => {
+  /** Files and uploads of a resource, and how many files these are. */
+  const clearAll = db.transaction(({ namespace, resource }: FilePlace): [files: number, contents: Content[][]] => {
     const rows = db.prepare<unknown[], Pick<Row, 'contents'>>(
       'DELETE FROM files WHERE namespace = ? AND resource = ? RETURNING contents',
     );
     const contents = rows.all(namespace, resource).map((row) => JSON.parse(row.contents) as Content[]);
+    const { length: files } = contents;
     const uploads = db.prepare<unknown[], { id: string }>(
       'SELECT id FROM uploads WHERE namespace = ? AND resource = ?',
     );
@@ -249,7 +250,7 @@ export function openFilesDisk(folder: string, options: FilesDiskOptions = {}): F
       dropUpload.run(id);
     }
     use(namespace, -sizeOf(contents.flat()));
-    return contents;
+    return [files, contents];
   });
 
   /** To be called once the row that no longer names them is on the disk. */
@@ -385,9 +386,10 @@ export function openFilesDisk(folder: string, options: FilesDiskOptions = {}): F
       await drop(parts);
     },
     async clear(place) {
-      const cleared = clearAll.immediate(place);
+      const [count, cleared] = clearAll.immediate(place);
       if (cleared.length > 0) await flushed();
       for (const contents of cleared) await drop(contents);
+      return count;
     },
     close() {
       db.close();

@@ -260,13 +260,15 @@ export function openFilesS3(options: S3Options): FileStore & { close(): Promise<
     },
     // Uploads that nobody completed are the bucket's to expire: their keys are in no list of files.
     async clear(place) {
+      let count = 0;
       for (let cursor: string | null = null; ;) {
         const page: FilePage = await this.list(place, { prefix: '', delimiter: '', cursor, limit: 1000 });
+        count += page.files.length;
         await this.delete(
           place,
           page.files.map(({ key }) => key),
         );
-        if ((cursor = page.cursor) === null) return;
+        if ((cursor = page.cursor) === null) return count;
       }
     },
     close,

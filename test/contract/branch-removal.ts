@@ -130,7 +130,14 @@ export function branchRemovalContract(
       branch: 'login',
       bindings: [bindings, {}, { db: { OLD: 'main', NEVER: 'never' } }],
     };
-    await removeBranch(stores, removed);
+    assert.deepEqual(await removeBranch(stores, removed), {
+      databases: 2,
+      stateKeys: 2,
+      files: 1,
+      messages: 1,
+      timers: 1,
+      runs: 1,
+    });
     assert.deepEqual(await kept(login), nothing);
     assert.deepEqual(await kept(production), all);
     assert.deepEqual(await kept(beside), all);
@@ -140,7 +147,14 @@ export function branchRemovalContract(
     assert.equal(await contents(), 4);
 
     // Once more is no error, and the branch may come back: with nothing, and under the same names.
-    await removeBranch(stores, removed);
+    assert.deepEqual(await removeBranch(stores, removed), {
+      databases: 0,
+      stateKeys: 0,
+      files: 0,
+      messages: 0,
+      timers: 0,
+      runs: 0,
+    });
     await fill(login);
     assert.deepEqual(await kept(login), all);
   });

@@ -14,7 +14,7 @@ import { until } from '#test/setup/until.ts';
 
 /** A store, and what only it does. */
 export interface DatabaseBindingCase {
-  readonly store: DatabaseStore & { remove(place: DatabasePlace): Promise<void> };
+  readonly store: DatabaseStore & { remove(place: DatabasePlace): Promise<unknown> };
   /** Errors say where in the text. */
   readonly hasOffsets: boolean;
   /** Also `-0` and the infinite ones go over its wire. */

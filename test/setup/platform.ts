@@ -19,6 +19,9 @@ export type LogRecord = Readonly<Record<string, unknown>>;
 
 const LINES_MAX = 10_000;
 
+/** Of the private port. */
+export const PRIVATE_TOKEN = 'the-token-of-tests-0123456789';
+
 /** A running platform. */
 export interface TestPlatform {
   readonly port: number;
@@ -41,6 +44,16 @@ export interface TestPlatform {
     branch?: string,
   ): Promise<void>;
   fetch(project: string, path?: string, options?: TestRequest): Promise<TestResponse>;
+  /** Asks the private port, with its token: GET, or POST where there is a body. */
+  ask(path: string, body?: unknown): Promise<TestResponse>;
+  /** Builds an artifact into the data folder, and nothing more; its id. */
+  build(
+    name: string,
+    code: string,
+    yaml?: string,
+    files?: Readonly<Record<string, string>>,
+    branch?: string,
+  ): Promise<string>;
   /**
    * Asks until the project answers with this text; an engine that is being replaced refuses or cuts connections
    * meanwhile.
@@ -64,14 +77,23 @@ export async function startPlatform(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<TestPlatform> {
   const folder = await mkdtemp(join(tmpdir(), 'platform-test-'));
-  const deploy: TestPlatform['deploy'] = async (name, code, yaml = '', files = {}, branch = 'main') => {
+  const make = async (
+    name: string,
+    code: string,
+    yaml = '',
+    files: Readonly<Record<string, string>> = {},
+    branch = 'main',
+  ): Promise<{ id: string; folder: string }> => {
     const root = join(folder, 'sources', name, branch);
     for (const [path, text] of Object.entries({ 'src/index.ts': code, ...files })) {
       await mkdir(dirname(join(root, path)), { recursive: true });
       await writeFile(join(root, path), text);
     }
     const config = parseProjectConfig(yaml, { file: 'platform.yaml' }).config as ProjectConfig;
-    const artifact = await build({ root, config, artifacts: join(folder, 'artifacts'), durable: false });
+    return build({ root, config, artifacts: join(folder, 'artifacts'), durable: false });
+  };
+  const deploy: TestPlatform['deploy'] = async (name, code, yaml, files, branch = 'main') => {
+    const artifact = await make(name, code, yaml, files, branch);
     publish({
       dataFolder: folder,
       project: name,
@@ -92,6 +114,7 @@ export async function startPlatform(
       FS_PATH: folder,
       HANDLER_PORT: '0',
       HANDLER_PRIVATE_PORT: '0',
+      PRIVATE_PORT_TOKEN: PRIVATE_TOKEN,
       HANDLER_LISTENER: 'node',
       HANDLER_PROCESSES: '1',
       // Whoever wants one says which.
@@ -171,6 +194,15 @@ export async function startPlatform(
     },
     deploy,
     fetch,
+    build: async (...given) => (await make(...given)).id,
+    ask: (path, body) =>
+      send(engine.privatePort, '127.0.0.1', path, {
+        headers: {
+          authorization: `Bearer ${environment['PRIVATE_PORT_TOKEN'] ?? PRIVATE_TOKEN}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
+      }),
     async answers(project, text, path = '/') {
       await until(async () => (await fetch(project, path).catch(() => null))?.text === text);
     },

@@ -46,7 +46,12 @@ const zones: readonly Zone[] = [
     joins: true,
     may: ['core/', 'deployments/', 'runtime/stores/', 'runtime/supervisor/data-folder/private-folders.ts'],
   },
-  { prefix: 'runtime/engine/process/', joins: true, may: ['core/', 'runtime/stores/'] },
+  {
+    prefix: 'runtime/engine/process/',
+    joins: true,
+    may: ['core/', 'runtime/stores/'],
+    mayTypes: ['deployments/'],
+  },
   { prefix: 'runtime/engine/deployments/', joins: true, may: ['core/'], mayTypes: ['deployments/'] },
   { prefix: 'runtime/engine/guest/', may: ['runtime/engine/bridge/protocol.ts'], mayTypes: ['packages/types/'] },
   enginePart('runtime/engine/http/', ['runtime/engine/process/configuration.ts']),

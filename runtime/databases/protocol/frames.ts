@@ -14,14 +14,18 @@ export const ops = {
   migrate: 20,
   /** `[file]` -> `{bytes}`: a copy of the database in that file of the host. */
   backup: 21,
-  /** `[file]` -> `{}`: that file takes the database's place. */
+  /** `[file]` -> `{}`: that file takes the database's place; `[resource, true]`: another database of its project. */
   restore: 22,
   /** `[name, unlessThere]` -> `{bytes, shared, made}` (copies.ts): a new database with the same content. */
   branch: 23,
-  /** `[]` -> `{}`: the database is gone. */
+  /** `[]` -> `{removed}`: the database is gone; false where there was none. */
   remove: 24,
   /** `[]` -> `{bytes, path}`. */
   describe: 25,
+  /** `[[name, sql], ...]` -> `{there, applied, pending}`: names; nothing is applied, and no database made. */
+  migrations: 26,
+  /** `[]` -> `{databases: [{resource, bytes, changedAt}]}`: all of the project, whichever is asked. */
+  siblings: 27,
   /** The first frame: `{key, token?, shard?}` -> `{}`; `key` is a number that names the connection. */
   hello: 40,
   /** `{}`, the database as name -> `{shard, path}`: who owns it. */
@@ -38,6 +42,15 @@ export const kinds = {
   /** JSON `[code, details]`: an error of core/errors.ts. */
   failure: 2,
 } as const;
+
+/** What of some migrations was applied to a database, and what is still to be. */
+export interface KnownMigrations {
+  /** False: there is no database yet. */
+  readonly there: boolean;
+  /** In the order in which they were applied. */
+  readonly applied: readonly string[];
+  readonly pending: readonly string[];
+}
 
 /** Why a shard ended, as far as it concerns one connection. */
 export interface Verdict {

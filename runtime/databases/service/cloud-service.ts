@@ -19,13 +19,14 @@ interface Place {
 interface CloudDatabases {
   run(place: Place, op: number, transaction: number, payload: string): Promise<string | Uint8Array>;
   migrate(place: Place, files: readonly (readonly [string, string])[]): Promise<string[]>;
+  migrations(place: Place, files: readonly (readonly [string, string])[]): Promise<object>;
   backup(place: Place, file: string): Promise<{ bytes: number }>;
   branch(
     place: Place,
     resource: string,
     options: { unlessThere: boolean },
   ): Promise<{ bytes: number; shared: boolean; made: boolean }>;
-  remove(place: Place): Promise<void>;
+  remove(place: Place): Promise<boolean>;
   close(): void;
 }
 
@@ -70,6 +71,8 @@ export async function startCloudService({
     switch (op) {
       case ops.migrate:
         return JSON.stringify({ applied: await databases.migrate(place, args as [string, string][]) });
+      case ops.migrations:
+        return JSON.stringify(await databases.migrations(place, args as [string, string][]));
       case ops.backup:
         return JSON.stringify(await databases.backup(place, String(args[0])));
       case ops.branch:
@@ -77,8 +80,7 @@ export async function startCloudService({
           await databases.branch(place, String(args[0]).split('/')[1] ?? '', { unlessThere: args[1] === true }),
         );
       case ops.remove:
-        await databases.remove(place);
-        return '{}';
+        return JSON.stringify({ removed: await databases.remove(place) });
       default:
         throw new SqlRefusal('SQLITE_MISUSE', 'a managed database cloud does not offer this operation');
     }

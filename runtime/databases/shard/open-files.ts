@@ -1,11 +1,13 @@
 // The databases that a shard holds open, by name: opened when they are first asked for, the longest unused closed
 // first. Also what replaces or deletes a whole file, which needs it closed.
+import path from 'node:path';
 import type { DatabaseLimits } from '#core/limits.ts';
 import { SqlRefusal } from '#core/database-request.ts';
 import { isErrorCode } from '#core/errors.ts';
 import type { FreeSpace } from '#core/process/free-space.ts';
-import { isThere, removeFile, replaceFile } from '../sqlite/copies.ts';
+import { databasesIn, isThere, removeFile, replaceFile } from '../sqlite/copies.ts';
 import { DatabaseFile, type Job } from '../sqlite/database-file.ts';
+import { knownMigrations } from '../sqlite/migrations.ts';
 import { kinds, ops } from '../protocol/frames.ts';
 
 /** As of `ops.pending`. */
@@ -53,12 +55,19 @@ export class OpenFiles {
       if (job.op === ops.restore || job.op === ops.remove) this.#replace(name, job);
       // Whoever looks for messages may have been told of a database that was removed since, and must not make an empty
       // one of it.
-      else if (job.op === ops.pending && !this.#open.has(name) && !isThere(this.#parts.pathOf(name)))
-        job.answer(kinds.json, noMessages);
+      else if (job.op === ops.pending && !this.#isThere(name)) job.answer(kinds.json, noMessages);
+      else if (job.op === ops.migrations && !this.#isThere(name))
+        job.answer(kinds.json, JSON.stringify(knownMigrations(null, job.args)));
+      else if (job.op === ops.siblings)
+        job.answer(kinds.json, JSON.stringify({ databases: databasesIn(path.dirname(this.#parts.pathOf(name))) }));
       else this.#file(name).take(job);
     } catch (error) {
       job.answer(...this.#failure(error));
     }
+  }
+
+  #isThere(name: string): boolean {
+    return this.#open.has(name) || isThere(this.#parts.pathOf(name));
   }
 
   #file(name: string): DatabaseFile {
@@ -72,13 +81,7 @@ export class OpenFiles {
       return open;
     }
     if (this.#open.size >= this.#parts.limits.openMax) this.#closeOne();
-    const { limits, space, synchronous, shard, report, pathOf, isName } = this.#parts;
-    const sibling = (other: string): string => {
-      if (!isName(other) || other.split('/')[0] !== name.split('/')[0]) {
-        throw new SqlRefusal('SQLITE_CANTOPEN', 'a branch is a database of the same project');
-      }
-      return pathOf(other);
-    };
+    const { limits, space, synchronous, shard, report, pathOf } = this.#parts;
     const damaged = (): void => {
       this.#open.delete(name);
       this.#latest = '';
@@ -90,12 +93,18 @@ export class OpenFiles {
       synchronous,
       shard,
       report,
-      pathOf: sibling,
+      pathOf: (other) => this.#siblingOf(name, other),
       damaged,
     });
     this.#open.set(name, file);
     this.#latest = name;
     return file;
+  }
+
+  #siblingOf(name: string, other: string): string {
+    if (!this.#parts.isName(other) || other.split('/')[0] !== name.split('/')[0])
+      throw new SqlRefusal('SQLITE_CANTOPEN', 'a branch is a database of the same project');
+    return this.#parts.pathOf(other);
   }
 
   #closeOne(): void {
@@ -109,14 +118,21 @@ export class OpenFiles {
   }
 
   #replace(name: string, job: Job): void {
+    const [source, isSibling] = job.args;
+    const from = isSibling === true ? this.#siblingOf(name, `${name.split('/')[0]}/${String(source)}`) : String(source);
     const file = this.#open.get(name);
     if (file !== undefined) {
       this.#open.delete(name);
       this.#latest = '';
       file.close();
     }
-    if (job.op === ops.remove) removeFile(this.#parts.pathOf(name));
-    else replaceFile(this.#parts.pathOf(name), String(job.args[0]));
+    if (job.op === ops.remove) {
+      const removed = isThere(this.#parts.pathOf(name));
+      removeFile(this.#parts.pathOf(name));
+      job.answer(kinds.json, JSON.stringify({ removed }));
+      return;
+    }
+    replaceFile(this.#parts.pathOf(name), from);
     job.answer(kinds.json, '{}');
   }
 

@@ -5,6 +5,7 @@ import {
   copyFileSync,
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -203,4 +204,21 @@ export function replaceFile(file: string, source: string): void {
 export function removeFile(file: string): void {
   for (const part of parts) rmSync(file + part, { force: true });
   rmSync(marker(file), { force: true });
+}
+
+/** Databases listed of one project. */
+const LISTED_MAX = 10_000;
+
+/** The databases in a project's folder, in the order of their names; none where there is no folder. */
+export function databasesIn(folder: string): { resource: string; bytes: number; changedAt: number }[] {
+  if (!existsSync(folder)) return [];
+  const names = readdirSync(folder).filter((name) => name.endsWith('.sqlite'));
+  return names
+    .toSorted()
+    .slice(0, LISTED_MAX)
+    .flatMap((name) => {
+      const found = statSync(path.join(folder, name), { throwIfNoEntry: false });
+      const resource = name.slice(0, -'.sqlite'.length);
+      return found === undefined ? [] : [{ resource, bytes: found.size, changedAt: Math.round(found.mtimeMs) }];
+    });
 }

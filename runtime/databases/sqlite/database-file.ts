@@ -9,7 +9,7 @@ import type { FreeSpace } from '#core/process/free-space.ts';
 import { Connection } from './connection.ts';
 import { backupTo, branchTo, checkFile, setAside } from './copies.ts';
 import { kinds, ops } from '../protocol/frames.ts';
-import { migrate } from './migrations.ts';
+import { knownMigrations, migrate } from './migrations.ts';
 import { pendingInOutbox, putIntoOutbox, removeFromOutbox } from './outbox-rows.ts';
 import { isBusy, isCorruption, toRefusal } from './sqlite-errors.ts';
 import { Statements, textOf } from './statements.ts';
@@ -325,6 +325,8 @@ export class DatabaseFile {
         this.#statements.touched(this.#main, true);
         return JSON.stringify({ applied });
       }
+      case ops.migrations:
+        return JSON.stringify(knownMigrations(this.#main, args));
       case ops.pending:
         return pendingInOutbox(this.#main);
       case ops.dequeue:
@@ -343,7 +345,8 @@ export class DatabaseFile {
   #branch(target: string, unlessThere: boolean): Promise<string> {
     const underWay = unlessThere ? this.#branches.get(target) : undefined;
     if (underWay !== undefined) return underWay;
-    const { path, limits } = this.#parts;
+    const { path, limits, space } = this.#parts;
+    if (space.isLow) throw new SqlRefusal('SQLITE_FULL', 'the disk is full: no copy is made');
     const copy = branchTo(this.#main, path, target, { branchBytesMax: limits.branchBytesMax, unlessThere });
     const branch = this.#copy(copy.then((made) => JSON.stringify(made)));
     this.#branches.set(target, branch);

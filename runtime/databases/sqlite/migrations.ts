@@ -10,18 +10,41 @@ import {
 import { SqlRefusal } from '#core/database-request.ts';
 import { PlatformError } from '#core/errors.ts';
 import type { Connection } from './connection.ts';
+import type { KnownMigrations } from '../protocol/frames.ts';
 import { splitStatements } from './sql-text.ts';
 import { isBusy, isCorruption, toRefusal } from './sqlite-errors.ts';
 
 /** Of one file: a schema is not one statement. */
 const STATEMENTS_MAX = 10_000;
+/** Of a statement that failed. */
+const SHOWN_CHARS_MAX = 500;
+
+/**
+ * Looks, and changes nothing.
+ *
+ * @param connection null: there is no database yet.
+ * @throws {PlatformError} as `pendingMigrations`.
+ */
+export function knownMigrations(connection: Connection | null, files: readonly unknown[]): KnownMigrations {
+  const hasLedger =
+    connection !== null &&
+    connection.own("SELECT 1 FROM sqlite_schema WHERE name = 'platform_internal_db_migrations'").length > 0;
+  const rows = hasLedger
+    ? (connection.own(`${appliedMigrations} ORDER BY executed_at, filename`) as [string, string][])
+    : [];
+  return {
+    there: connection !== null,
+    applied: rows.map(([file]) => file),
+    pending: pendingMigrations(files, new Map(rows)).map(({ file }) => file),
+  };
+}
 
 /**
  * Applies the files that were not applied yet, in the order of their names. A failed file leaves nothing behind, and
  * those before it stay applied.
  *
  * @returns the names applied now.
- * @throws {PlatformError} `migration_failed` with file, line and SQLite's message; as `pendingMigrations`.
+ * @throws {PlatformError} `migration_failed` with file, line, statement and SQLite's message; as `pendingMigrations`.
  */
 export function migrate(connection: Connection, files: readonly unknown[], limits: DatabaseLimits): string[] {
   connection.own(migrationLedger);
@@ -33,6 +56,7 @@ export function migrate(connection: Connection, files: readonly unknown[], limit
 
 function apply(connection: Connection, { file, sql, hash }: PendingMigration, limits: DatabaseLimits): void {
   let line = 1;
+  let text = '';
   // Rebuilding a table needs keys unchecked until the end, which SQLite can only switch outside a transaction.
   const unchecked = /\bPRAGMA\s+foreign_keys\s*=\s*(?:OFF|0|FALSE|NO)\b/i.test(sql);
   if (unchecked) connection.own('PRAGMA foreign_keys=OFF');
@@ -40,6 +64,7 @@ function apply(connection: Connection, { file, sql, hash }: PendingMigration, li
     connection.own('BEGIN IMMEDIATE');
     for (const statement of splitStatements(sql, STATEMENTS_MAX)) {
       line = statement.line;
+      text = statement.sql;
       if (Buffer.byteLength(statement.sql) > limits.execBytesMax)
         throw new SqlRefusal('SQLITE_TOOBIG', 'statement too long');
       connection.run(connection.compile(statement), []);
@@ -55,7 +80,8 @@ function apply(connection: Connection, { file, sql, hash }: PendingMigration, li
     if (connection.inTransaction) connection.own('ROLLBACK');
     // Others decide about these.
     if (isCorruption(error) || isBusy(error)) throw error;
-    throw new PlatformError('migration_failed', { file, line, reason: toRefusal(error).message });
+    const statement = text.trim().slice(0, SHOWN_CHARS_MAX);
+    throw new PlatformError('migration_failed', { file, line, statement, reason: toRefusal(error).message });
   } finally {
     connection.forget();
     if (unchecked) connection.own('PRAGMA foreign_keys=ON');

@@ -11,12 +11,12 @@ import type { StateStore } from './state.ts';
 
 /** Where branches have what is taken away; null where there is no such store. */
 export interface BranchStores {
-  readonly databases: { remove(place: DatabasePlace): Promise<void> } | null;
+  readonly databases: { remove(place: DatabasePlace): Promise<boolean> } | null;
   readonly state: Pick<StateStore, 'list' | 'delete'> | null;
   readonly files: Pick<FileStore, 'clear'> | null;
   readonly events: {
     /** Drops messages, timers and runs of a namespace. */
-    clear(namespace: string): Promise<void>;
+    clear(namespace: string): Promise<{ messages: number; timers: number; runs: number }>;
     readonly outboxes: { forget(place: DatabasePlace): Promise<void> };
   } | null;
 }
@@ -29,6 +29,16 @@ interface RemovedBranch {
   readonly bindings: readonly Manifest['bindings'][];
 }
 
+/** What went with it. */
+export interface RemovedCounts {
+  readonly databases: number;
+  readonly stateKeys: number;
+  readonly files: number;
+  readonly messages: number;
+  readonly timers: number;
+  readonly runs: number;
+}
+
 /**
  * Deletes a branch's databases, users, state, files, messages, timers and runs; caches go by themselves. To be called
  * once its deployments are served no more: a request that is still running makes anew what it writes to.
@@ -36,7 +46,7 @@ interface RemovedBranch {
 export async function removeBranch(
   { databases, state, files, events }: BranchStores,
   removed: RemovedBranch,
-): Promise<void> {
+): Promise<RemovedCounts> {
   const { project, branch } = removed;
   const preview = branchSlug(branch, project);
   const apart = ofPreview(project, preview);
@@ -44,25 +54,29 @@ export async function removeBranch(
     const resources = new Set(removed.bindings.flatMap((bindings) => Object.values(bindings[kind] ?? {})));
     return [...resources].map((resource) => ({ namespace: project, resource: ofPreview(resource, preview) }));
   };
-  await events?.clear(apart);
+  const { messages = 0, timers = 0, runs = 0 } = (await events?.clear(apart)) ?? {};
+  let [count, stateKeys, fileCount] = [0, 0, 0];
   for (const place of placesOf('db')) {
     // First: whoever looks for messages in a database that is gone would make it anew, and empty.
     await events?.outboxes.forget(place);
-    await databases?.remove(place);
+    if ((await databases?.remove(place)) === true) count++;
   }
-  await databases?.remove({ namespace: apart, resource: usersResource });
-  for (const place of placesOf('fs')) await files?.clear(place);
-  if (state !== null) for (const place of placesOf('state')) await clearState(state, place);
+  if ((await databases?.remove({ namespace: apart, resource: usersResource })) === true) count++;
+  for (const place of placesOf('fs')) fileCount += (await files?.clear(place)) ?? 0;
+  if (state !== null) for (const place of placesOf('state')) stateKeys += await clearState(state, place);
+  return { databases: count, stateKeys, files: fileCount, messages, timers, runs };
 }
 
 const KEYS_TOGETHER = 1000;
 
-async function clearState(state: Pick<StateStore, 'list' | 'delete'>, place: DatabasePlace): Promise<void> {
+async function clearState(state: Pick<StateStore, 'list' | 'delete'>, place: DatabasePlace): Promise<number> {
+  let count = 0;
   for (let after: string | null = null; ;) {
     // At the beginning of time nothing has expired: all is there.
     const { keys, more } = await state.list(place, { prefix: '', after, limit: KEYS_TOGETHER }, 0);
     await Promise.all(keys.map(({ name }) => state.delete(place, name)));
-    if (!more) return;
+    count += keys.length;
+    if (!more) return count;
     after = keys.at(-1)!.name;
   }
 }

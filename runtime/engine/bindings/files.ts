@@ -122,7 +122,7 @@ export interface FileStore {
   ): Promise<FileHead>;
   abortUpload(place: FilePlace, key: string, upload: string): Promise<void>;
   /** Deletes all files of a resource. Uploads go too where the store keeps them itself. */
-  clear(place: FilePlace): Promise<void>;
+  clear(place: FilePlace): Promise<number>;
 }
 
 /** Hex digits of each digest that a file may be written with. */

@@ -19,17 +19,19 @@ export interface ProjectDatabases {
  * The migrations of what production serves, and of a preview, in copies of production's databases made when it is first
  * asked for. Null where there is nothing to do.
  *
- * @param namespace whose databases these are.
+ * @param namespace whose databases these are. @param isProduction whether it is what its project serves, when it is
+ *   asked for.
  */
 export function prepareDatabases(
   databases: ProjectDatabases,
   namespace: string,
   route: Route,
   { manifest, migrations }: OpenArtifact,
+  isProduction: () => boolean,
 ): NonNullable<DeploymentConfig['prepare']> | null {
   const { preview, deployment } = route;
   const copies = preview === null ? [] : [...new Set(Object.values(manifest.bindings['db'] ?? {}))];
-  const isMigrated = manifest.migrations !== undefined && (route.isProduction || preview !== null);
+  const isMigrated = manifest.migrations !== undefined;
   if (copies.length === 0 && !isMigrated) return null;
   const unavailable =
     (what: string) =>
@@ -48,10 +50,13 @@ export function prepareDatabases(
         .catch(unavailable('its migrations'));
   };
   let done: Promise<void> | null = null;
-  return () =>
-    (done ??= run().catch((error: Error) => {
+  return () => {
+    // Asked again once it is.
+    if (preview === null && !isProduction()) return Promise.resolve();
+    return (done ??= run().catch((error: Error) => {
       // Tried again with the next request: the database may be away.
       done = null;
       throw error;
     }));
+  };
 }

@@ -98,6 +98,8 @@ export class Deployment implements ServedDeployment {
   /** Requests it may have while the engine has too many. */
   admitted = Number.POSITIVE_INFINITY;
   #closed = false;
+  /** Another one has taken its place: it keeps no isolate for long. */
+  #isRetired = false;
   /** What is to be done before the worker is loaded; null when it is. */
   #prepare: (() => Promise<void>) | null;
 
@@ -220,9 +222,14 @@ export class Deployment implements ServedDeployment {
     if (this.#prepare === null) this.#http.warm();
   }
 
-  /** Starts its worker, and tells how that went: its top level has run, or what it failed by. */
-  check(): Promise<Outcome> {
-    return this.#http.check();
+  /** Starts its worker unless it runs, and tells how that went: its top level has run, or what it failed by. */
+  start(): Promise<Outcome> {
+    return this.#http.start();
+  }
+
+  /** Gives up an isolate that nothing runs in. */
+  rest(): void {
+    if (this.#http.isIdle) this.#http.evict();
   }
 
   /** Ends an invocation: the response where none is out yet, the log, the record. */
@@ -304,20 +311,28 @@ export class Deployment implements ServedDeployment {
     });
   }
 
+  /** It takes the place of another: what is done before the worker is loaded is asked for again. */
+  promote(): void {
+    this.#isRetired = false;
+    this.#prepare = this.config.prepare ?? null;
+  }
+
   /** Another deployment takes its place: clients of open WebSockets are asked to come again. */
   retire(): void {
+    this.#isRetired = true;
     this.#http.closeSockets(1012, 'Service restart');
     this.#events.closeSockets(1012, 'Service restart');
   }
 
   /**
    * Called about once a second: ends what is over its wall limit, and disposes an isolate that no event has come to
-   * for a while.
+   * for a while, or no request since another deployment took its place.
    */
   checkWall(now: number): void {
     this.#http.checkWall(now);
     this.#events.checkWall(now);
     this.#events.evictAfter(this.#parts.limits.eventIsolateIdleMs, now);
+    if (this.#isRetired) this.#http.evictAfter(this.#parts.limits.eventIsolateIdleMs, now);
   }
 
   /** Called often while entries run: notices isolates that died without a word. */

@@ -29,8 +29,8 @@ export class Lane implements Tenant, ServingLane {
   #retired = new Set<Serving>();
   #startPause = new StartPause();
   #closed = false;
-  /** Hears how its worker started. */
-  #onStarted: ((outcome: Outcome) => void) | null = null;
+  /** They hear how its worker starts. */
+  #onStarted: ((outcome: Outcome) => void)[] = [];
 
   /** @param memoryShare of what may be held for the deployment outside of its isolates. */
   constructor(deployment: ServedDeployment, parts: LaneParts, memoryShare: number) {
@@ -85,12 +85,17 @@ export class Lane implements Tenant, ServingLane {
     this.#serving ??= this.#open();
   }
 
-  /** Starts an isolate, and tells how that went. */
-  check(): Promise<Outcome> {
+  /** Starts an isolate unless there is one, and tells how that went. */
+  start(): Promise<Outcome> {
+    if (this.#serving !== null && !this.#serving.isStarting) return Promise.resolve(ok);
     return new Promise((resolve) => {
-      this.#onStarted = resolve;
+      this.#onStarted.push(resolve);
       this.warm();
     });
+  }
+
+  #tellStarted(outcome: Outcome): void {
+    for (const tell of this.#onStarted.splice(0)) tell(outcome);
   }
 
   #open(): Serving {
@@ -103,11 +108,11 @@ export class Lane implements Tenant, ServingLane {
 
   started(): void {
     this.#startPause.started();
-    this.#onStarted?.(ok);
+    this.#tellStarted(ok);
   }
 
   startFailed(outcome: Outcome & { kind: 'failed' }): void {
-    this.#onStarted?.(outcome);
+    this.#tellStarted(outcome);
     // An isolate that made room for another was no failure of its worker.
     if (!this.#closed && outcome.details['reason'] !== 'evicted') this.#startPause.failed(outcome, performance.now());
   }
@@ -122,6 +127,8 @@ export class Lane implements Tenant, ServingLane {
   forget(serving: Serving): void {
     this.#retired.delete(serving);
     if (this.#serving === serving) this.#serving = null;
+    // It died over the requests that came while it started.
+    if (this.#serving === null) this.#tellStarted(failed('isolate_replaced', { reason: 'it ended while it started' }));
     if (this.#serving === null && this.#retired.size === 0) this.#parts.pool.release(this);
   }
 

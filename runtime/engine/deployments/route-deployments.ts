@@ -36,6 +36,8 @@ export interface RouteDeploymentParts {
   readonly stores: BindingStores;
   /** Null without a database service, and where deployments come with their databases ready. */
   readonly databases: ProjectDatabases | null;
+  /** Whether a route is what its project serves; absent where none is. */
+  readonly isProduction?: (route: Route) => boolean;
   /** Null: no signed addresses of files. */
   readonly signedFiles: SignedFiles | null;
   /** Host that a project's production answers on. */
@@ -129,7 +131,15 @@ export function createRouteDeployments(
     open(route, artifact, counters) {
       const { databases } = parts;
       const prepare =
-        databases === null ? null : prepareDatabases(databases, parts.namespaceOf(route.project), route, artifact);
+        databases === null
+          ? null
+          : prepareDatabases(
+              databases,
+              parts.namespaceOf(route.project),
+              route,
+              artifact,
+              () => parts.isProduction?.(route) ?? false,
+            );
       const hostFunctions = hostFunctionsOf(route, artifact);
       return new Deployment({ ...configOf(route, artifact), prepare }, { ...shared, counters, hostFunctions });
     },

@@ -1,6 +1,5 @@
 // What an engine answers on its Unix socket beside its health: status, metrics, deliveries. For the supervisor and
 // whoever comes through its private port. Made by main.ts, served by internal-server.ts.
-import type { IncomingMessage } from 'node:http';
 import { errorMessage } from '#core/errors.ts';
 import { isArtifactId, isProjectName } from '#core/names.ts';
 import { plans, type Plan } from '#core/plans.ts';
@@ -11,6 +10,7 @@ import { isEventKind } from '#core/event.ts';
 import type { DeliveryEnd } from '../invocation/delivery.ts';
 import { outcomeLabel } from '../invocation/outcome.ts';
 import type { RecentLog } from './recent-log.ts';
+import { readBytes } from './request-bytes.ts';
 import type { Route } from '../router/route-table.ts';
 import { answerJson, answerText, type InternalRoutes } from './internal-server.ts';
 
@@ -68,17 +68,6 @@ export function internalRoutes({
   };
 }
 
-async function readBytes(request: IncomingMessage, bytesMax: number): Promise<Buffer | null> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.byteLength;
-    if (bytes > bytesMax) return null;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}
-
 /** What is to be checked: that a route record is known, by its hash, or that the worker of an artifact starts. */
 function parseCheck(text: string): { project: string; record: string } | { route: Route } | null {
   let value: unknown;
@@ -97,7 +86,7 @@ function parseCheck(text: string): { project: string; record: string } | { route
   );
   // A preview of its own: nothing of it may reach what production holds.
   const id = `check-${artifact.slice(0, 12)}`;
-  const own = { branch: id, isProduction: false, preview: id };
+  const own = { branch: id, preview: id };
   return { route: { project, deployment: id, artifact, plan: plan as Plan, vars: texts, ...own } };
 }
 

@@ -10,6 +10,7 @@ import type { HostWork } from '../work/host-work.ts';
 import { createAuthRoutes, type AuthRoutes } from '../auth/routes.ts';
 import { createUsers, type Mail } from '../auth/users.ts';
 import type { BindingStores } from '../bindings/bindings.ts';
+import type { BranchStores } from '../bindings/branch-removal.ts';
 import type { CacheStore } from '../bindings/cache.ts';
 import type { FileStore } from '../bindings/files.ts';
 import { createSignedFiles, type SignedFiles } from '../http/signed-files.ts';
@@ -30,6 +31,8 @@ export interface EngineStores {
   readonly signedFiles: SignedFiles | null;
   /** Null without a database service. */
   readonly databases: DatabaseClient | null;
+  /** Where branches have what goes with them. */
+  readonly branchStores: Omit<BranchStores, 'databases'>;
   readonly authRoutes: AuthRoutes | null;
   /** Closes what is connected; nothing is waited for. */
   close(): void;
@@ -156,6 +159,7 @@ export async function openEngineStores({
     },
     cache: await openCache(),
     databases,
+    branchStores: { state, files, events },
     signedFiles: secret === '' ? null : createSignedFiles(files, keyFor('files'), limits.bodyBytesMax),
     authRoutes: users === null ? null : createAuthRoutes(users),
     close() {

@@ -18,8 +18,6 @@ export interface Route {
   readonly plan: Plan;
   readonly vars: Readonly<Record<string, string>>;
   readonly branch: string;
-  /** It is what its project serves: its migrations are to be applied. */
-  readonly isProduction: boolean;
   /** Slug of the branch whose own resources it has; null: production's. */
   readonly preview: string | null;
 }
@@ -39,6 +37,8 @@ interface RouteTable {
   find(host: string): Route | null;
   /** The route of a deployment by its id. */
   findDeployment(id: string): Route | null;
+  /** Whether it is what its project serves. Not in the route: whoever becomes production, or was, goes on as it is. */
+  isProduction(route: Route): boolean;
   /** Takes other records; returns the conflicts among them. */
   replace(records: readonly RouteRecord[]): RouteConflict[];
   routes(): Iterable<Route>;
@@ -52,6 +52,7 @@ export function createRouteTable(domains: readonly string[]): RouteTable {
   let hosts = new Map<string, Route>();
   let known = new Map<string, Route>();
   let deployments = new Map<string, Route>();
+  let served = new Set<Route>();
 
   function find(host: string): Route | null {
     return hosts.get(host) ?? (host.includes(':') || host.endsWith('.') ? (hosts.get(plainHost(host)) ?? null) : null);
@@ -81,7 +82,6 @@ export function createRouteTable(domains: readonly string[]): RouteTable {
           plan,
           vars: variablesOf(record, deployment.id),
           branch: deployment.branch,
-          isProduction: deployment.id === record.production,
           preview: previewOf(record, deployment.id),
         };
         const key = JSON.stringify(made);
@@ -114,11 +114,18 @@ export function createRouteTable(domains: readonly string[]): RouteTable {
     }
     hosts = nextHosts;
     known = nextKnown;
+    served = new Set(productions.filter((route) => route !== null));
     deployments = new Map([...nextKnown.values()].map((route) => [route.deployment, route]));
     return conflicts;
   }
 
-  return { find, findDeployment: (id) => deployments.get(id) ?? null, replace, routes: () => known.values() };
+  return {
+    find,
+    findDeployment: (id) => deployments.get(id) ?? null,
+    isProduction: (route) => served.has(route),
+    replace,
+    routes: () => known.values(),
+  };
 }
 
 function plainHost(host: string): string {

@@ -12,6 +12,7 @@ import { createDelivery, type DeliveryParts } from './delivery.ts';
 import { readFromEngine, type EngineAnswer } from '../engines/engine-calls.ts';
 import { readLogs } from './logs.ts';
 import { MetricsCollector } from './metrics-collector.ts';
+import { createOperations, operations } from './operations.ts';
 import type { PrivatePortSettings } from './settings.ts';
 import type { SupervisorState } from './state.ts';
 
@@ -30,7 +31,11 @@ export interface PrivatePortParts extends Omit<DeliveryParts, 'state'> {
   readonly metricsDeploymentsMax: number;
 }
 
-const guarded: ReadonlySet<string> = new Set(['/_platform/check', '/_platform/logs']);
+const guarded: ReadonlySet<string> = new Set([
+  '/_platform/check',
+  '/_platform/logs',
+  ...Object.keys(operations).map((name) => `/_platform/${name}`),
+]);
 
 /** An open private port. */
 export interface PrivatePort {
@@ -48,6 +53,7 @@ export async function openPrivatePort(parts: PrivatePortParts): Promise<PrivateP
   const metrics = new MetricsCollector({ deploymentsMax: parts.metricsDeploymentsMax, state });
   const deliveries = new Map<string, number>();
   const deliver = createDelivery(parts);
+  const operate = createOperations(state);
 
   const routes: Readonly<Record<string, Readonly<Record<string, Answer>>>> = {
     '/_platform/health': { GET: (_request, response) => sendHealth(response, parts, true) },
@@ -69,11 +75,18 @@ export async function openPrivatePort(parts: PrivatePortParts): Promise<PrivateP
       async POST(request, response) {
         const answer = await check(request, state, parts.bodyBytesMax);
         if (!('body' in answer)) return sendJson(response, 200, answer);
-        const { status: code, contentType, body } = answer as EngineAnswer;
-        response.writeHead(code, { 'content-type': contentType });
-        response.end(body);
+        passOn(response, answer as EngineAnswer);
       },
     },
+    ...Object.fromEntries(
+      Object.keys(operations).map((name) => [
+        `/_platform/${name}`,
+        { POST: async (request, response) => passOn(response, await operate(name, request)) } satisfies Record<
+          string,
+          Answer
+        >,
+      ]),
+    ),
     '/_platform/deliver': {
       async POST(request, response) {
         const { kind, status: code, contentType, body } = await deliver(request, response);
@@ -195,6 +208,12 @@ async function status({ version, state, isStopping }: PrivatePortParts): Promise
     ...own,
     engines: asked,
   };
+}
+
+function passOn(response: ServerResponse, { status: code, contentType, body }: EngineAnswer): void {
+  if (response.destroyed) return;
+  response.writeHead(code, { 'content-type': contentType, 'cache-control': 'no-store' });
+  response.end(body);
 }
 
 function sendJson(response: ServerResponse, code: number, body: unknown): void {

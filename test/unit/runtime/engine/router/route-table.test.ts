@@ -71,7 +71,6 @@ test('a route carries plan, variables, branch and artifact', () => {
     plan: 'pro',
     vars: { A: '1' },
     branch: 'main',
-    isProduction: true,
     preview: null,
   });
 });

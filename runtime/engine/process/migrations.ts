@@ -1,0 +1,110 @@
+// Applies an artifact's migrations to a project's databases before anything leads to it, for the release of a
+// deployment (`POST /_platform/migrate`). It tells what it did by database; the first one that fails ends it. What a deployment
+// without a release does with its first request is deployments/database-preparation.ts.
+import type { OpenArtifact } from '#deployments/artifact-source.ts';
+import { isErrorCode, type ErrorCode } from '#core/errors.ts';
+import { ofPreview } from '#core/preview.ts';
+import type { DatabaseOwner } from '../../stores/database-service.ts';
+
+/** What a release does with databases. */
+export type MigratedDatabases = Pick<DatabaseOwner, 'branch' | 'migrate' | 'migrations'>;
+
+/** Why a database could not be brought up to date. */
+export interface MigrationError {
+  readonly code: ErrorCode;
+  readonly message: string;
+  /** Of a migration that failed, or was changed after it was applied. */
+  readonly file?: string;
+  /** From 1, with the first 500 characters of the statement that failed. */
+  readonly line?: number;
+  readonly statement?: string;
+}
+
+/** What became of one database. */
+export interface MigratedDatabase {
+  /** As platform.yaml names it. */
+  readonly resource: string;
+  /** It was made as a copy of production's now. */
+  readonly copied: boolean;
+  /** Names of files: applied now, applied before, and not applied. */
+  readonly applied: readonly string[];
+  readonly present: readonly string[];
+  readonly pending: readonly string[];
+  readonly error: MigrationError | null;
+}
+
+/** What is to be migrated. */
+export interface MigrationOrder {
+  readonly namespace: string;
+  /** Slug of the branch whose own databases these are; null: production's. */
+  readonly preview: string | null;
+  /** Whether a preview's databases begin as copies of production's. */
+  readonly copies: boolean;
+  /** Says what is pending, and changes nothing. */
+  readonly dryRun: boolean;
+}
+
+/** Never rejects: what went wrong is in the list, whose last member it is then. */
+export async function migrateArtifact(
+  databases: MigratedDatabases,
+  { namespace, preview, copies, dryRun }: MigrationOrder,
+  { manifest, migrations }: Pick<OpenArtifact, 'manifest' | 'migrations'>,
+): Promise<MigratedDatabase[]> {
+  const files = new Map(
+    manifest.migrations === undefined ? [] : migrations().map(({ resource, files: own }) => [resource, own] as const),
+  );
+  const isCopied = preview !== null && copies;
+  const declared = isCopied ? Object.values(manifest.bindings['db'] ?? {}) : [];
+  const done: MigratedDatabase[] = [];
+  for (const resource of new Set([...declared, ...files.keys()])) {
+    const database = await migrateOne(resource, files.get(resource) ?? []);
+    done.push(database);
+    if (database.error !== null) break;
+  }
+  return done;
+
+  async function migrateOne(
+    resource: string,
+    own: readonly (readonly [name: string, sql: string])[],
+  ): Promise<MigratedDatabase> {
+    const origin = { namespace, resource };
+    const place = { namespace, resource: ofPreview(resource, preview) };
+    let copied = false;
+    let before: readonly string[] = [];
+    let pending: readonly string[] = own.map(([name]) => name);
+    try {
+      if (isCopied && !dryRun) {
+        const { made } = await databases.branch(origin, place.resource, { unlessThere: true });
+        copied = made;
+      }
+      let known = await databases.migrations(place, own);
+      // A copy that is still to be made has what production's has.
+      if (dryRun && isCopied && !known.there) known = await databases.migrations(origin, own);
+      ({ applied: before, pending } = known);
+      if (dryRun || pending.length === 0)
+        return { resource, copied, applied: [], present: before, pending, error: null };
+      const applied = await databases.migrate(place, own);
+      return { resource, copied, applied, present: before, pending: [], error: null };
+    } catch (error) {
+      const known = await databases.migrations(place, own).catch(() => null);
+      const now = known?.applied ?? before;
+      const applied = now.filter((name) => !before.includes(name));
+      const left = pending.filter((name) => !applied.includes(name));
+      return { resource, copied, applied, present: before, pending: left, error: toMigrationError(error) };
+    }
+  }
+}
+
+function toMigrationError(error: unknown): MigrationError {
+  const { code, message, details } = error as { code?: unknown; message: string; details?: Record<string, unknown> };
+  // What SQLite refuses has codes of its own.
+  if (!isErrorCode(code)) return { code: 'database_unavailable', message };
+  const { file, line, statement } = details ?? {};
+  return {
+    code,
+    message,
+    ...(typeof file === 'string' && { file }),
+    ...(typeof line === 'number' && { line }),
+    ...(typeof statement === 'string' && { statement }),
+  };
+}

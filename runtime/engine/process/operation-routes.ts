@@ -1,0 +1,223 @@
+// What a release asks of an engine on its Unix socket: to start a deployment ahead of its first request, to migrate and
+// copy databases, to take a branch away. The shapes are in docs/operating.md; the supervisor's private port
+// (operations.ts there) sees to it that one of these runs per project.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { errorMessage, errorTable, PlatformError } from '#core/errors.ts';
+import type { Manifest } from '#core/manifest.ts';
+import { branchSlug, isArtifactId, isDeploymentId, isProjectName, isResourceName } from '#core/names.ts';
+import type { OpenArtifact } from '#deployments/artifact-source.ts';
+import { removeBranch, type BranchStores } from '../bindings/branch-removal.ts';
+import type { Handler } from '../handler.ts';
+import { outcomeLabel } from '../invocation/outcome.ts';
+import type { Route } from '../router/route-table.ts';
+import type { DatabaseClient } from '../../stores/database-service.ts';
+import { answerJson, type InternalRoutes } from './internal-server.ts';
+import { readBytes } from './request-bytes.ts';
+import { migrateArtifact } from './migrations.ts';
+import { dropSnapshot, isSnapshotName, listSnapshots, makeSnapshot, restoreSnapshot } from './snapshots.ts';
+
+/** What the routes lead to. */
+export interface OperationParts {
+  readonly handler: Pick<Handler, 'start'>;
+  readonly openArtifact: (id: string) => OpenArtifact;
+  /** Null without a database service. */
+  readonly databases: DatabaseClient | null;
+  readonly stores: Omit<BranchStores, 'databases'>;
+  /** Waits until the routes are so, for a moment; null: they are not. */
+  readonly waitFor: <Found>(find: () => Found | null) => Promise<Found | null>;
+  readonly findDeployment: (id: string) => Route | null;
+  readonly routes: () => Iterable<Route>;
+  readonly isProduction: (route: Route) => boolean;
+  readonly snapshotsMax: number;
+}
+
+type Given = Readonly<Record<string, unknown>>;
+
+/** Of a manifest's bindings, and of the lists in them. */
+const BODY_BYTES_MAX = 1024 * 1024;
+const BRANCH_CHARS_MAX = 255;
+
+/** The routes of an engine that operations of a release use. */
+export function operationRoutes(parts: OperationParts): InternalRoutes {
+  const routes: Record<string, (given: Given) => Promise<object>> = {
+    async warm({ project, deployment }) {
+      const route = await parts.waitFor(() => parts.findDeployment(deploymentOf(deployment)));
+      if (route === null || route.project !== projectOf(project))
+        throw new PlatformError('deployment_not_found', { deployment: String(deployment) });
+      const { outcome, lines } = await parts.handler.start(route);
+      const error = outcome.kind === 'ok' ? null : errorMessage(outcome.code, outcome.details);
+      return {
+        warmed: outcome.kind === 'ok',
+        outcome: outcomeLabel(outcome),
+        error,
+        lines: lines.map(({ level, text }) => ({ level, text })),
+      };
+    },
+    async migrate({ project, artifact, branch = null, dryRun = false }) {
+      const namespace = projectOf(project);
+      const opened = open(parts.openArtifact, artifact);
+      const preview = branch === null ? null : branchSlug(branchOf(branch), namespace);
+      const hasDatabases = Object.keys(opened.manifest.bindings['db'] ?? {}).length > 0;
+      const list =
+        !hasDatabases && opened.manifest.migrations === undefined
+          ? []
+          : await migrateArtifact(
+              databasesOf(parts),
+              { namespace, preview, copies: true, dryRun: dryRun === true },
+              opened,
+            );
+      const failed = list.find(({ error }) => error !== null);
+      return { outcome: failed?.error?.code ?? 'ok', databases: list };
+    },
+    async 'remove-branch'({ project, branch, bindings }) {
+      const own = projectOf(project);
+      const name = branchOf(branch);
+      const production = [...parts.routes()].find((route) => route.project === own && parts.isProduction(route));
+      if (production !== undefined && branchSlug(production.branch, own) === branchSlug(name, own))
+        throw new PlatformError('branch_in_use', { project: own, branch: name, reason: 'it is production' });
+      // Of a route that is going this very moment, the record may not be read yet.
+      const inUse = (): Route | undefined =>
+        [...parts.routes()].find((route) => route.project === own && route.branch === name);
+      const isGone = await parts.waitFor(() => (inUse() === undefined ? true : null));
+      if (isGone === null) {
+        const reason = `its deployment ${inUse()?.deployment ?? ''} is in the route record`;
+        throw new PlatformError('branch_in_use', { project: own, branch: name, reason });
+      }
+      const removed = await removeBranch(
+        { ...parts.stores, databases: parts.databases },
+        { project: own, branch: name, bindings: bindingsOf(bindings) },
+      );
+      return { removed };
+    },
+    async snapshot({ project, name, resource = null, resources }) {
+      const namespace = projectOf(project);
+      const wanted = resource === null ? resourcesOf(resources, productionOf(namespace)) : [resourceOf(resource)];
+      const databases = databasesOf(parts);
+      const made = await makeSnapshot(databases, namespace, snapshotOf(name), wanted, parts.snapshotsMax);
+      return { name, ...made };
+    },
+    async snapshots({ project }) {
+      return { snapshots: await listSnapshots(databasesOf(parts), projectOf(project)) };
+    },
+    async restore({ project, name, resource = null }) {
+      const namespace = projectOf(project);
+      const only = resource === null ? null : resourceOf(resource);
+      const restored = await restoreSnapshot(databasesOf(parts), namespace, snapshotOf(name), only);
+      if (restored.length === 0)
+        throw new PlatformError('snapshot_not_found', { project: namespace, name: String(name) });
+      return { name, restored };
+    },
+    async 'drop-snapshot'({ project, name }) {
+      return { dropped: await dropSnapshot(databasesOf(parts), projectOf(project), snapshotOf(name)) };
+    },
+  };
+
+  /** The databases that production declares. */
+  function productionOf(project: string): string[] {
+    for (const route of parts.routes()) {
+      if (route.project !== project || !parts.isProduction(route)) continue;
+      return Object.values(parts.openArtifact(route.artifact).manifest.bindings['db'] ?? {});
+    }
+    return [];
+  }
+
+  return Object.fromEntries(
+    Object.entries(routes).map(([name, operation]) => [
+      `POST /_platform/${name}`,
+      (request: IncomingMessage, response: ServerResponse) => answer(request, response, operation),
+    ]),
+  );
+}
+
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  operation: (given: Given) => Promise<object>,
+): Promise<void> {
+  try {
+    const bytes = await readBytes(request, BODY_BYTES_MAX);
+    if (bytes === null) throw new PlatformError('body_too_large', { limit: BODY_BYTES_MAX });
+    answerJson(response, 200, await operation(parse(bytes.toString('utf8'))));
+  } catch (error) {
+    const { code, details, message } = error as PlatformError;
+    if (Object.hasOwn(errorTable, code))
+      return answerJson(response, errorTable[code].status, { error: errorMessage(code, details), code });
+    // What SQLite refuses has codes of its own.
+    answerJson(response, 503, { error: message, code: 'database_unavailable' });
+  }
+}
+
+function parse(text: string): Given {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Given;
+  } catch {
+    // Refused below.
+  }
+  throw bad('the body is a JSON object');
+}
+
+function bad(reason: string): PlatformError {
+  return new PlatformError('bad_request', { reason });
+}
+
+function projectOf(value: unknown): string {
+  if (typeof value !== 'string' || !isProjectName(value)) throw bad('project is the name of a project');
+  return value;
+}
+
+function deploymentOf(value: unknown): string {
+  if (typeof value !== 'string' || !isDeploymentId(value)) throw bad('deployment is the id of a deployment');
+  return value;
+}
+
+function branchOf(value: unknown): string {
+  if (typeof value !== 'string' || value === '' || value.length > BRANCH_CHARS_MAX)
+    throw bad(`branch is a name of at most ${BRANCH_CHARS_MAX} characters, or null for production`);
+  return value;
+}
+
+function resourceOf(value: unknown): string {
+  if (typeof value !== 'string' || !isResourceName(value)) throw bad('resource is the name of a database');
+  return value;
+}
+
+function resourcesOf(value: unknown, otherwise: readonly string[]): string[] {
+  if (value === undefined) return [...new Set(otherwise)];
+  if (!Array.isArray(value)) throw bad('resources is a list of names of databases');
+  return [...new Set(value.map(resourceOf))];
+}
+
+function snapshotOf(value: unknown): string {
+  if (!isSnapshotName(value))
+    throw bad('name is at most 40 lower-case letters, digits and single hyphens, such as a deployment id');
+  return value;
+}
+
+function bindingsOf(value: unknown): Manifest['bindings'][] {
+  const isNames = (names: unknown): boolean =>
+    typeof names === 'object' && names !== null && Object.values(names).every((name) => typeof name === 'string');
+  const isBindings = (one: unknown): boolean =>
+    typeof one === 'object' && one !== null && Object.values(one).every(isNames);
+  if (!Array.isArray(value) || !value.every(isBindings)) throw bad('bindings is a list of what manifests declare');
+  for (const bindings of value as Manifest['bindings'][])
+    for (const kind of ['db', 'fs', 'state']) Object.values(bindings[kind] ?? {}).forEach(resourceOf);
+  return value as Manifest['bindings'][];
+}
+
+function open(openArtifact: OperationParts['openArtifact'], artifact: unknown): OpenArtifact {
+  if (typeof artifact !== 'string' || !isArtifactId(artifact)) throw bad('artifact is the id of an artifact');
+  try {
+    return openArtifact(artifact);
+  } catch (error) {
+    if ((error as PlatformError).code === 'deployment_unavailable')
+      throw new PlatformError('artifact_not_found', { artifact });
+    throw error;
+  }
+}
+
+function databasesOf({ databases }: OperationParts): DatabaseClient {
+  if (databases === null)
+    throw new PlatformError('binding_unavailable', { kind: 'db', reason: 'there is no database service' });
+  return databases;
+}

@@ -1,0 +1,96 @@
+// Copies of a project's production databases under a name, made when a deployment is released, so that a rollback can
+// put them back. Databases of their own, which no platform.yaml can declare; the file system shares their blocks where
+// it can. Bounded per project: the oldest go first.
+import type { DatabaseOwner } from '../../stores/database-service.ts';
+
+/** What snapshots are made with. */
+export type SnapshotDatabases = Pick<DatabaseOwner, 'branch' | 'list' | 'remove' | 'restoreFrom'>;
+
+/** A database that a snapshot was made of. */
+export interface SnapshotDatabase {
+  readonly resource: string;
+  readonly bytes: number;
+}
+
+/** Copies of one moment, under one name. */
+export interface Snapshot {
+  readonly name: string;
+  /** Milliseconds since 1970. */
+  readonly madeAt: number;
+  readonly databases: readonly SnapshotDatabase[];
+}
+
+const SEPARATOR = '~at~';
+
+/** At most 40 of lower-case letters, digits and single hyphens, such as a deployment id. */
+export function isSnapshotName(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= 40 && /^[a-z0-9](?:-?[a-z0-9])*$/.test(value);
+}
+
+/** The snapshots of a project, the oldest first. */
+export async function listSnapshots(databases: SnapshotDatabases, namespace: string): Promise<Snapshot[]> {
+  const found = new Map<string, { name: string; madeAt: number; databases: SnapshotDatabase[] }>();
+  for (const { resource: full, bytes, changedAt } of await databases.list(namespace)) {
+    const [resource = '', name] = full.split(SEPARATOR);
+    if (name === undefined) continue;
+    const snapshot = found.get(name) ?? { name, madeAt: changedAt, databases: [] };
+    snapshot.madeAt = Math.max(snapshot.madeAt, changedAt);
+    snapshot.databases.push({ resource, bytes });
+    found.set(name, snapshot);
+  }
+  return [...found.values()].toSorted((one, other) => one.madeAt - other.madeAt || (one.name < other.name ? -1 : 1));
+}
+
+/**
+ * Makes one; of a database that it has already nothing is made.
+ *
+ * @param resources those that there are: of a database that nobody has opened yet there is nothing to keep.
+ * @param most snapshots of the project, this one included.
+ * @returns what it has, and the names of those that went for it.
+ */
+export async function makeSnapshot(
+  databases: SnapshotDatabases,
+  namespace: string,
+  name: string,
+  resources: readonly string[],
+  most: number,
+): Promise<{ databases: SnapshotDatabase[]; dropped: string[] }> {
+  const there = new Set((await databases.list(namespace)).map(({ resource }) => resource));
+  const made: SnapshotDatabase[] = [];
+  for (const resource of resources) {
+    if (!there.has(resource)) continue;
+    const copy = `${resource}${SEPARATOR}${name}`;
+    const { bytes } = await databases.branch({ namespace, resource }, copy, { unlessThere: true });
+    made.push({ resource, bytes });
+  }
+  const others = (await listSnapshots(databases, namespace)).filter((snapshot) => snapshot.name !== name);
+  const dropped = others.slice(0, Math.max(0, others.length + 1 - most)).map((snapshot) => snapshot.name);
+  for (const old of dropped) await dropSnapshot(databases, namespace, old);
+  return { databases: made, dropped };
+}
+
+/**
+ * Puts a snapshot's databases, or one of them, in the place of production's. What was written since is gone.
+ *
+ * @returns the resources; none where there is no such snapshot.
+ */
+export async function restoreSnapshot(
+  databases: SnapshotDatabases,
+  namespace: string,
+  name: string,
+  resource: string | null,
+): Promise<string[]> {
+  const snapshot = (await listSnapshots(databases, namespace)).find((other) => other.name === name);
+  const resources = (snapshot?.databases ?? []).map((database) => database.resource);
+  const wanted = resource === null ? resources : resources.filter((other) => other === resource);
+  for (const each of wanted) await databases.restoreFrom({ namespace, resource: each }, `${each}${SEPARATOR}${name}`);
+  return wanted;
+}
+
+/** @returns how many databases went; 0 where there is no such snapshot. */
+export async function dropSnapshot(databases: SnapshotDatabases, namespace: string, name: string): Promise<number> {
+  const snapshot = (await listSnapshots(databases, namespace)).find((other) => other.name === name);
+  for (const { resource } of snapshot?.databases ?? [])
+    await databases.remove({ namespace, resource: `${resource}${SEPARATOR}${name}` });
+  return snapshot?.databases.length ?? 0;
+}
