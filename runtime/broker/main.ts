@@ -29,7 +29,7 @@ const routes = await openRouteFiles({
 });
 const engines = createEngineDelivery({
   origin: get('PRIVATE_ORIGIN'),
-  token: get('PRIVATE_PORT_TOKEN') || null,
+  token: get('PRIVATE_PORT_TOKEN'),
   connectionsMax: limits.inFlightMax,
 });
 

@@ -18,6 +18,7 @@ import { compileCache, engineEnvironment } from './engines/environment.ts';
 import { controlService, hasControl, type ControlState } from './services/control-service.ts';
 import { eventServices } from './services/event-services.ts';
 import type { Death } from './quarantine/ledger.ts';
+import { privatePortToken } from './data-folder/private-port-token.ts';
 import { readLedger, writeLedger } from './quarantine/ledger-file.ts';
 import { removeLocalRecord, writeLocalRecord } from './data-folder/local-record.ts';
 import type { ToEngine } from './engines/messages.ts';
@@ -154,7 +155,7 @@ async function start(config: SupervisorConfig): Promise<void> {
     },
   });
   const exits = new WeakMap<EngineProcess, NodeJS.Signals | null>();
-  const settings = privatePortSettings(process.env);
+  const settings = privatePortSettings(process.env, () => privatePortToken(folder));
   const localToken = randomBytes(32).toString('hex');
   let ownerUrl = '';
   let controlState: ControlState | null = null;
@@ -185,7 +186,7 @@ async function start(config: SupervisorConfig): Promise<void> {
             databaseUrl: () => ownerUrl,
             privatePort: () => ({
               origin: originOf(settings.host, privatePort!.port),
-              token: settings.token ?? localToken,
+              token: settings.token,
             }),
             onReady(state) {
               controlState = state;

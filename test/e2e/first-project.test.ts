@@ -19,6 +19,8 @@ function blocks(file: string): string[][] {
   );
 }
 
+/** Of the private port. */
+const TOKEN = 'the-token-of-this-walk';
 const [install, own] = blocks('README.md') as [string[], string[]];
 const documented = blocks('docs/cli.md').flat();
 
@@ -70,6 +72,7 @@ for (const { who, uid, node, installed } of [
     const environment = {
       HANDLER_PORT: String(handlerPort),
       HANDLER_PRIVATE_PORT: String(privatePort),
+      PRIVATE_PORT_TOKEN: TOKEN,
       HANDLER_PROCESSES: '1',
     };
     const walk = await startWalk({ uid, node, installed, environment });
@@ -152,7 +155,8 @@ for (const { who, uid, node, installed } of [
     await log.stop();
 
     // Metrics.
-    const metrics = (await send(privatePort, '127.0.0.1', '/metrics')).text;
+    const authorization = `Bearer ${TOKEN}`;
+    const metrics = (await send(privatePort, '127.0.0.1', '/metrics', { headers: { authorization } })).text;
     assert.match(
       metrics,
       /platform_deployment_invocations_total\{deployment="d[0-9a-z]{12}",project="my-app",branch="main",target="production",kind="http",outcome="ok"\} [1-9]/,

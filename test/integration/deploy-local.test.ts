@@ -203,7 +203,7 @@ test('the log of a project is shown, of one branch, and goes on with what comes'
 });
 
 test('metrics tell production from previews, and branches from each other', async () => {
-  const text = await (await fetch(`http://127.0.0.1:${platform.privatePort}/metrics`)).text();
+  const { text } = await platform.ask('/metrics');
   const rows = [...text.matchAll(/^platform_deployment_invocations_total\{(.*)\} /gm)].map(([, labels]) => labels!);
   for (const wanted of ['branch="main",target="production"', 'branch="talk",target="preview"'])
     assert.ok(

@@ -10,7 +10,7 @@ import { after, before, test } from 'node:test';
 import { nodeFlags } from '#core/node-flags.mjs';
 import { parseExposition, type Exposition } from '#test/setup/exposition-reader.ts';
 import { send, type TestResponse } from '#test/setup/handler.ts';
-import { startPlatform, type TestPlatform } from '#test/setup/platform.ts';
+import { PRIVATE_TOKEN, startPlatform, type TestPlatform } from '#test/setup/platform.ts';
 import { until } from '#test/setup/until.ts';
 
 const worker = `
@@ -39,7 +39,7 @@ before(async () => {
 });
 after(() => platform.close());
 
-const ask = (path: string): Promise<TestResponse> => send(platform.privatePort, '127.0.0.1', path);
+const ask = (path: string): Promise<TestResponse> => platform.ask(path);
 
 async function metrics(): Promise<Exposition> {
   const { status, headers, text } = await ask('/metrics');
@@ -156,16 +156,11 @@ test('an event is delivered through the private port, and what became of it come
     'deployment'
   ] as string;
   const message = { id: 'm1', payload: { n: 1 }, attempt: 1, timestamp: 0 };
-  const body = JSON.stringify({
+  const delivered = await platform.ask('/_platform/deliver', {
     deployment: route,
     project: 'shop',
     kind: 'queue',
     event: { queueName: 'q', binding: 'Q', messages: [message] },
-  });
-  const delivered = await send(platform.privatePort, '127.0.0.1', '/_platform/deliver', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body,
   });
   assert.equal(delivered.status, 200);
   const { outcome, result, cpuMs } = delivered.json() as { outcome: string; result: unknown; cpuMs: number };
@@ -176,11 +171,7 @@ test('an event is delivered through the private port, and what became of it come
   assert.equal(counted.value('platform_deliveries_total', { kind: 'queue', status: '200' }), 1);
   const line = await platform.logged((entry) => entry['kind'] === 'queue');
   assert.deepEqual([line['outcome'], line['method'], line['status']], ['ok', undefined, undefined]);
-  const unknown = await send(platform.privatePort, '127.0.0.1', '/_platform/deliver', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ deployment: 'd000000000000', kind: 'timer', event: {} }),
-  });
+  const unknown = await platform.ask('/_platform/deliver', { deployment: 'd000000000000', kind: 'timer', event: {} });
   assert.deepEqual([unknown.status, (unknown.json() as { outcome: string }).outcome], [200, 'deployment_not_found']);
 });
 
@@ -294,7 +285,7 @@ test('a slow reader of the private port does not hold up the next', async () => 
     host: '127.0.0.1',
     port: platform.privatePort,
     path: '/metrics',
-    headers: { host: '127.0.0.1' },
+    headers: { host: '127.0.0.1', authorization: `Bearer ${PRIVATE_TOKEN}` },
   });
   slow.on('error', () => {});
   slow.end();

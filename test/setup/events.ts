@@ -4,7 +4,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EventKind } from '#core/event.ts';
 import type { TestPlatform } from './platform.ts';
-import { send } from './send.ts';
 
 /**
  * An event of each kind that carries a word: the payload of a message or timer, the name of a schedule, the input of a
@@ -40,10 +39,11 @@ export async function deliver(platform: TestPlatform, project: string, kind: Eve
   const { production } = JSON.parse(readFileSync(join(platform.folder, 'routes', `${project}.json`), 'utf8')) as {
     production: string;
   };
-  const answer = await send(platform.privatePort, '127.0.0.1', '/_platform/deliver', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ deployment: production, project, kind, event: eventOf[kind](word) }),
+  const answer = await platform.ask('/_platform/deliver', {
+    deployment: production,
+    project,
+    kind,
+    event: eventOf[kind](word),
   });
   const { outcome, code } = answer.json() as { outcome?: string; code?: string };
   return outcome ?? `${answer.status} ${code}`;

@@ -7,7 +7,7 @@ import type { EventEnd } from './delivery.ts';
 /** Where the private port is. */
 interface PrivateAddress {
   readonly origin: string;
-  readonly token: string | null;
+  readonly token: string;
   /** Events on their way at a time. */
   readonly connectionsMax: number;
 }
@@ -27,7 +27,7 @@ export function createEngineDelivery({ origin, token, connectionsMax }: PrivateA
   const agent = new Agent({ connections: connectionsMax, headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: 4000 });
   const headers = {
     'content-type': EVENT_TYPE,
-    ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+    authorization: `Bearer ${token}`,
   };
   return {
     async deliver(deployment, kind, event, signal, project) {

@@ -17,6 +17,7 @@ export function keepPrivate(dataFolder: string): void {
   close(dataFolder, 0o002);
   for (const name of ['artifacts', 'routes']) mkdirSync(join(dataFolder, name), { recursive: true, mode: 0o700 });
   for (const name of folders) close(join(dataFolder, name));
+  for (const name of ['secret', 'private-port.token']) close(join(dataFolder, name));
   const routes = join(dataFolder, 'routes');
   for (const name of readdirSync(routes)) if (name.endsWith('.json')) close(join(routes, name));
 }

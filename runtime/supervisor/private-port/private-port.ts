@@ -3,7 +3,7 @@
 // outside.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { isIP, type AddressInfo } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { errorMessage, errorTable, PlatformError, type ErrorCode, type ErrorDetails } from '#core/errors.ts';
 import { exposition, EXPOSITION_TYPE } from '../../engine/metrics/exposition.ts';
 import { labels, type Sample } from '../../engine/metrics/report.ts';
@@ -30,12 +30,6 @@ export interface PrivatePortParts extends Omit<DeliveryParts, 'state'> {
   readonly isStopping: () => boolean;
   readonly metricsDeploymentsMax: number;
 }
-
-const guarded: ReadonlySet<string> = new Set([
-  '/_platform/check',
-  '/_platform/logs',
-  ...Object.keys(operations).map((name) => `/_platform/${name}`),
-]);
 
 /** An open private port. */
 export interface PrivatePort {
@@ -100,10 +94,7 @@ export async function openPrivatePort(parts: PrivatePortParts): Promise<PrivateP
   };
 
   const isOwner = tokenCheck(parts.localToken);
-  const isOperator = settings.token === null ? null : tokenCheck(settings.token);
-  /** Some routes run code or tell what workers write: those need a token also where the others need none. */
-  const isAllowed = (path: string, authorization: string | undefined): boolean =>
-    isOwner(authorization) || (isOperator === null ? !guarded.has(path) : isOperator(authorization));
+  const isOperator = tokenCheck(settings.token);
   const server = createServer(
     { requestTimeout: 60_000, headersTimeout: 10_000, keepAliveTimeout: 5000, maxHeaderSize: 16 * 1024 },
     (request, response) => {
@@ -118,13 +109,13 @@ export async function openPrivatePort(parts: PrivatePortParts): Promise<PrivateP
   server.maxConnections = 1000;
 
   async function handle(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    // Only a browser sends an Origin, and no page may reach what its visitor's machine can; nor may one by a name of
-    // its own that leads here (DNS rebinding).
-    if (request.headers.origin !== undefined || (settings.token === null && !isOwnName(request.headers.host ?? '')))
+    // Only a browser sends an Origin, and no page may reach what its visitor's machine can.
+    if (request.headers.origin !== undefined)
       throw new PlatformError('private_port_forbidden', { reason: 'requests of web pages are not allowed' });
     const route = Object.hasOwn(routes, path) ? routes[path] : undefined;
     if (route === undefined) throw new PlatformError('internal_route_not_found', { path: path.slice(0, 200) });
-    if (!path.startsWith('/_platform/health') && !isAllowed(path, request.headers.authorization)) {
+    const { authorization } = request.headers;
+    if (!path.startsWith('/_platform/health') && !isOwner(authorization) && !isOperator(authorization)) {
       response.setHeader('www-authenticate', 'Bearer');
       throw new PlatformError('private_port_unauthorized');
     }
@@ -168,12 +159,6 @@ function tokenCheck(token: string): (authorization: string | undefined) => boole
     const [, given] = /^Bearer +([\x21-\x7e]{1,4096})$/i.exec(authorization ?? '') ?? [];
     return given !== undefined && timingSafeEqual(digest(given), expected);
   };
-}
-
-/** An address or `localhost`: no page on the Web has such a name. */
-function isOwnName(host: string): boolean {
-  const name = host.replace(/:\d{1,5}$/, '').replace(/^\[(.*)\]$/, '$1');
-  return name === '' || name === 'localhost' || name.endsWith('.localhost') || isIP(name) !== 0;
 }
 
 /** Ready: somebody accepts requests, and nobody asked us to stop. */

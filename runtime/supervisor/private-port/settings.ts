@@ -1,4 +1,5 @@
-// Where the private port listens and who may use it: HANDLER_PRIVATE_PORT, HOST, PRIVATE_PORT_TOKEN, checked. Pure.
+// Where the private port listens and who may use it: HANDLER_PRIVATE_PORT, HOST, PRIVATE_PORT_TOKEN, checked. Pure but
+// for the token that is made where none is given.
 import { BlockList, isIP } from 'node:net';
 import { parseInteger } from '#core/parse-integer.ts';
 
@@ -7,8 +8,8 @@ export interface PrivatePortSettings {
   /** 0 = a free one. */
   readonly port: number;
   readonly host: string;
-  /** Null where only this machine or a private network can reach it. */
-  readonly token: string | null;
+  /** Opens every route. */
+  readonly token: string;
 }
 
 const DEFAULT_PORT = 8081;
@@ -31,10 +32,12 @@ inside.addSubnet('fe80::', 10, 'ipv6');
 /**
  * The settings; null when the port is switched off (`HANDLER_PRIVATE_PORT=off`).
  *
+ * @param makeToken where none is given: on this machine too, for builds of strangers run there.
  * @throws {Error} naming the variable, its value and what to do.
  */
 export function privatePortSettings(
   environment: Readonly<Record<string, string | undefined>>,
+  makeToken: () => string,
 ): PrivatePortSettings | null {
   const get = (name: string): string => environment[name]?.trim() ?? '';
   const given = get('HANDLER_PRIVATE_PORT');
@@ -52,7 +55,7 @@ export function privatePortSettings(
   // The value itself stays out of the message.
   if (token !== '' && (token.length < TOKEN_CHARS_MIN || !/^[\x21-\x7e]+$/.test(token)))
     throw new Error(`PRIVATE_PORT_TOKEN must have at least ${TOKEN_CHARS_MIN} visible ASCII characters`);
-  return { port, host, token: token === '' ? null : token };
+  return { port, host, token: token === '' ? makeToken() : token };
 }
 
 /**

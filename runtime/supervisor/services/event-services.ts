@@ -25,7 +25,7 @@ interface EventServiceParts {
   /** Whether there is a private port: without it nothing can be delivered. */
   readonly delivers: boolean;
   /** Where it is, once it is open. */
-  readonly privatePort: () => { readonly origin: string; readonly token: string | null };
+  readonly privatePort: () => { readonly origin: string; readonly token: string };
 }
 
 /** The services in the order they start in; none where there is no data folder, or they are switched off. */
@@ -62,7 +62,7 @@ export function eventServices({
         FS_PATH: folder,
         ENGINE_DATABASE_URL: engineUrl,
         PRIVATE_ORIGIN: origin,
-        ...(token === null ? {} : { PRIVATE_PORT_TOKEN: token }),
+        PRIVATE_PORT_TOKEN: token,
       });
     },
     readyMsMax: 30_000,

@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { secretIn } from '#core/process/secret-file.ts';
+import { hexSecretIn, secretIn } from '#core/process/secret-file.ts';
 
 test('a secret is whole, the same after a restart, and made anew where its file is cut short', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'platform-test-'));
@@ -23,4 +23,16 @@ test('a secret is whole, the same after a restart, and made anew where its file 
     assert.equal(readFileSync(file).toString('hex'), next);
   }
   assert.deepEqual(readdirSync(folder), ['signing-key']);
+});
+
+test('a token is text of one line, for its owner alone, and the same after a restart', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'platform-test-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'token');
+  const token = hexSecretIn(file);
+  assert.match(token, /^[0-9a-f]{64}$/);
+  assert.deepEqual([hexSecretIn(file), readFileSync(file, 'utf8')], [token, `${token}\n`]);
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+  writeFileSync(file, token.slice(1));
+  assert.notEqual(hexSecretIn(file), token);
 });

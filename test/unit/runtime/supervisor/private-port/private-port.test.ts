@@ -17,6 +17,8 @@ import type { EngineState, QuarantineState } from '#runtime/supervisor/private-p
 import { parseExposition } from '#test/setup/exposition-reader.ts';
 import { createSeededRandom } from '#test/setup/seeded-random.ts';
 
+const TOKEN = 'the-token-of-these-tests';
+
 interface Setup {
   readonly engines?: EngineState[];
   readonly quarantine?: QuarantineState[];
@@ -30,7 +32,7 @@ async function open(
   { engines = [], quarantine = [], token, isStopping = () => false, parts }: Setup,
 ): Promise<PrivatePort> {
   const port = await openPrivatePort({
-    settings: { port: 0, host: '127.0.0.1', token: token ?? null },
+    settings: { port: 0, host: '127.0.0.1', token: token ?? TOKEN },
     localToken: 'of the user who started it',
     version: '1.2.3',
     state: () => ({
@@ -108,7 +110,7 @@ async function ask(
     port: port.port,
     path,
     method: options.method ?? 'GET',
-    headers: options.headers ?? {},
+    headers: { authorization: `Bearer ${TOKEN}`, ...options.headers },
     agent: false,
   });
   sent.end(options.body);
@@ -144,7 +146,7 @@ test('it is ready when an engine listens and nobody asked it to stop', async (t)
   assert.deepEqual(await health('/live'), [200, { live: true, ready: false }]);
 });
 
-test('with a token everything but health wants it', async (t) => {
+test('everything but health wants the token', async (t) => {
   const port = await open(t, { token: 'a-token-of-our-own' });
   assert.equal((await ask(port, '/_platform/health/live')).status, 200);
   for (const path of ['/_platform/status', '/metrics']) {
@@ -166,12 +168,9 @@ test('with a token everything but health wants it', async (t) => {
   assert.equal((await deliver(port)).status, 401);
 });
 
-test('pages of the Web are refused: by their Origin, and by a name of theirs that leads here', async (t) => {
+test('pages of the Web are refused', async (t) => {
   const port = await open(t, {});
   assert.equal((await ask(port, '/_platform/status', { headers: { origin: 'https://example.com' } })).status, 403);
-  assert.equal((await ask(port, '/_platform/status', { headers: { host: 'attacker.example:8081' } })).status, 403);
-  assert.equal((await ask(port, '/_platform/status', { headers: { host: 'localhost:8081' } })).status, 200);
-  assert.equal((await ask(port, '/_platform/status', { headers: { host: '[::1]:8081' } })).status, 200);
   assert.equal((await deliver(port, event, { 'content-type': 'text/plain' })).status, 400);
 });
 
@@ -410,6 +409,7 @@ test('raw bytes on the socket end with an answer or a cut, and the port goes on'
     '/_platform/status',
     ' HTTP/1.1\r\n',
     'host: localhost\r\n',
+    `authorization: Bearer ${TOKEN}\r\n`,
     '\r\n',
     '\u0000',
     'content-length: 5\r\n',
@@ -430,7 +430,7 @@ test('a port that is taken is told by the system’s own error', async (t) => {
   await once(taken, 'listening');
   t.after(() => taken.close());
   const { port } = taken.address() as { port: number };
-  await assert.rejects(open(t, { parts: { settings: { port, host: '127.0.0.1', token: null } } }), {
+  await assert.rejects(open(t, { parts: { settings: { port, host: '127.0.0.1', token: TOKEN } } }), {
     code: 'EADDRINUSE',
   });
 });
