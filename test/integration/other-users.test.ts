@@ -1,5 +1,5 @@
-// What another user of the machine finds of a running platform: the ports that visitors use, the private port that wants
-// its token, and sockets in folders that nobody else may enter.
+// What another user of the machine finds of a running platform: the ports that visitors use, the private port that
+// wants its token, and sockets in folders that nobody else may enter.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
