@@ -5,9 +5,11 @@ import { openLog } from '#core/log/log.ts';
 import { openSql } from '#postgres/sql.ts';
 import { createApi } from './api/app.ts';
 import { createClientAddress } from './api/client-address.ts';
+import { startDeployments } from './deployments/start.ts';
 import type { Parts } from './parts.ts';
 import { readConfiguration } from './process/configuration.ts';
 import { openPrivatePort } from './process/private-port.ts';
+import { createTurns } from './process/turns.ts';
 import { serveApi } from './process/servers.ts';
 import { ensureFirstRun } from './sign-in/first-run.ts';
 import { openSignIn } from './sign-in/open.ts';
@@ -37,6 +39,8 @@ async function start(): Promise<() => Promise<void>> {
     clientAddress: createClientAddress(config.trustedProxies),
     // The API's own origin takes tokens alone; that of AUTH_URL finds sessions itself (sign-in/ui.ts).
     findSession: () => Promise.resolve(null),
+    uploadLimits: limitsFrom(process.env),
+    turns: createTurns(),
     async onNotify(channel, heard) {
       const { unlisten } = await sql.listen(channel, heard);
       return unlisten;
@@ -51,6 +55,7 @@ async function start(): Promise<() => Promise<void>> {
   };
   const firstRun = await ensureFirstRun(parts);
   const sweeping = setInterval(() => parts.background('Sweep of sign-in', () => sweepSignIn(parts)), SWEEP_MS);
+  startDeployments(parts);
   const api = createApi();
   const { host, apiPort, uiPort } = config.listeners;
   const server = await serveApi({

@@ -4,8 +4,10 @@ import type { EncryptionKeys } from '#core/encryption.ts';
 import type { GitConfiguration } from '#git/configuration.ts';
 import type { ControlLimits } from '#core/limits.ts';
 import type { Sql } from '#postgres/sql.ts';
+import type { UploadLimits } from './deployments/uploads.ts';
 import type { PrivatePort } from './process/private-port.ts';
 import type { SignInParts } from './sign-in/parts.ts';
+import type { Turns } from './process/turns.ts';
 
 /** The parts of one API process. */
 export interface Parts {
@@ -27,6 +29,10 @@ export interface Parts {
   readonly findSession: (request: Request) => Promise<string | null>;
   /** Hears what others NOTIFY; resolves when it listens, with what ends it. */
   readonly onNotify: (channel: Channel, heard: (payload: string) => void) => Promise<() => Promise<void>>;
+  /** Bounds of uploads. */
+  readonly uploadLimits: UploadLimits;
+  /** Has work of one project, or on one record, done in turn. */
+  readonly turns: Turns;
   /** Runs work beside requests; it is waited for when the process ends. */
   readonly background: (what: string, work: () => Promise<void>) => void;
   /** Aborts when the process is to end. */

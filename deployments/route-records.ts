@@ -74,6 +74,38 @@ export function changeRoute(
   project: string,
   change: (before: RouteRecord) => RouteRecord,
 ): RouteRecord {
+  return locked(dataFolder, () => {
+    const before = readRoute(dataFolder, project) ?? emptyRoute(project);
+    const route = change(before);
+    if (route !== before) replaceFile(dataFolder, fileOf(dataFolder, project), recordText(route));
+    return route;
+  });
+}
+
+/**
+ * Puts a whole record in the place of a project's, whatever is there; one that is the same already is not written.
+ *
+ * @throws {PublishError} as `changeRoute`.
+ */
+export function replaceRoute(dataFolder: string, record: RouteRecord): void {
+  const file = fileOf(dataFolder, record.project);
+  const text = recordText(record);
+  locked(dataFolder, () => {
+    if (!existsSync(file) || readFileSync(file, 'utf8') !== text) replaceFile(dataFolder, file, text);
+  });
+}
+
+/** A record as it lies in its file. */
+export function recordText(record: RouteRecord): string {
+  return `${JSON.stringify(record, null, 2)}\n`;
+}
+
+/** Takes the record of a project away: nothing of it is served any more. @throws {PublishError} as `changeRoute`. */
+export function removeRoute(dataFolder: string, project: string): void {
+  locked(dataFolder, () => rmSync(fileOf(dataFolder, project), { force: true }));
+}
+
+function locked<Result>(dataFolder: string, work: () => Result): Result {
   return writable(dataFolder, () => {
     const lock = takeLock(path.join(dataFolder, 'locks', 'routes'), LOCK_WAIT_MS);
     if (lock === null)
@@ -81,10 +113,7 @@ export function changeRoute(
         advice: 'Try again.',
       });
     try {
-      const before = readRoute(dataFolder, project) ?? emptyRoute(project);
-      const route = change(before);
-      if (route !== before) replaceFile(dataFolder, fileOf(dataFolder, project), `${JSON.stringify(route, null, 2)}\n`);
-      return route;
+      return work();
     } finally {
       lock.release();
     }

@@ -8,6 +8,8 @@ import { admitted, API_VERSION, named } from './surround.ts';
 import { health } from './routes/health.ts';
 import { oauth } from './routes/oauth.ts';
 import { projects } from './routes/projects.ts';
+import { releases } from './routes/releases.ts';
+import { uploads } from './routes/uploads.ts';
 
 export type { RequestState } from './surround.ts';
 
@@ -41,6 +43,8 @@ export function createApi() {
     })
     .route('/', health)
     .route('/', projects)
+    .route('/', releases)
+    .route('/', uploads)
     .route('/', account)
     .route('/', oauth)
     .build();

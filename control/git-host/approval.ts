@@ -17,7 +17,7 @@ export async function approveDeployment(
   await sql.begin(async (tx) => {
     const [row] = await tx<
       { project_id: string; branch: string; commit_sha: string | null; repository_id: string | null }[]
-    >`UPDATE control.deployment SET approved_by = ${accountId}, updated_at = now()
+    >`UPDATE control.deployment SET approved_by = ${accountId}, reason = NULL, updated_at = now()
         FROM control.project
        WHERE deployment.id = ${deploymentId} AND project.id = deployment.project_id AND is_fork
          AND approved_by IS NULL AND status = 'queued'

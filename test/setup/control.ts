@@ -12,6 +12,7 @@ import { createApi } from '#control/api/app.ts';
 import type { Role, TokenScope } from '#control/access/permissions.ts';
 import type { Parts } from '#control/parts.ts';
 import type { PrivatePort } from '#control/process/private-port.ts';
+import { createTurns } from '#control/process/turns.ts';
 import { newId, newSecret } from '#control/records/ids.ts';
 import { createPostgresSessions } from '#control/sign-in/session-store-postgres.ts';
 import { createSessions } from '#control/sign-in/sessions.ts';
@@ -39,6 +40,8 @@ export interface TestControl {
   readonly owner: TestAccount;
   /** Calls the API as the owner, or with another token (null: none). */
   call(method: string, path: string, body?: unknown, token?: string | null): Promise<Answer>;
+  /** Sends bytes to the API as the owner. */
+  send(method: string, path: string, body: Uint8Array, headers: Readonly<Record<string, string>>): Promise<Answer>;
   /** An account with a role in an organization, and a token of it. */
   account(login: string, memberships?: Readonly<Record<string, Role>>, scope?: TokenScope): Promise<TestAccount>;
   organization(slug: string): Promise<string>;
@@ -78,6 +81,8 @@ export async function startControl(overrides: Partial<Parts> = {}): Promise<Test
       gitHost: { url: 'https://git.example', apiUrl: 'https://git.example/api/v3', oauth: null },
       signUp: 'invited',
     },
+    uploadLimits: defaultLimits,
+    turns: createTurns(),
     async onNotify(channel, heard) {
       const { unlisten } = await sql.listen(channel, heard);
       return unlisten;
@@ -106,6 +111,12 @@ export async function startControl(overrides: Partial<Parts> = {}): Promise<Test
       VALUES (${newId('token')}, ${hash}, ${secret.slice(0, 8)}, 'test', ${accountId}, ${scope})`;
     return { accountId, token: secret };
   };
+  const answer = async (request: Request): Promise<Answer> => {
+    const response = await api.fetch(request, parts);
+    const text = await response.text();
+    const isJson = (response.headers.get('content-type') ?? '').includes('json') && text !== '';
+    return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+  };
   const organizationId = await organization('acme');
   const owner = await account('ada', { [organizationId]: 'owner' });
   return {
@@ -115,19 +126,22 @@ export async function startControl(overrides: Partial<Parts> = {}): Promise<Test
     owner,
     organization,
     account,
-    async call(method, at, body, token = owner.token) {
-      const request = new Request(`${parts.addresses.api}${at}`, {
-        method,
-        headers: {
-          ...(token !== null && { authorization: `Bearer ${token}` }),
-          ...(body !== undefined && { 'content-type': 'application/json' }),
-        },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-      });
-      const response = await api.fetch(request, parts);
-      const text = await response.text();
-      const isJson = (response.headers.get('content-type') ?? '').includes('json');
-      return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+    call(method, at, body, token = owner.token) {
+      const headers = {
+        ...(token !== null && { authorization: `Bearer ${token}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      };
+      return answer(
+        new Request(`${parts.addresses.api}${at}`, {
+          method,
+          headers,
+          body: body === undefined ? null : JSON.stringify(body),
+        }),
+      );
+    },
+    send(method, at, body, headers) {
+      const own = { authorization: `Bearer ${owner.token}`, ...headers };
+      return answer(new Request(`${parts.addresses.api}${at}`, { method, headers: own, body: new Uint8Array(body) }));
     },
     async close() {
       stopping.abort();

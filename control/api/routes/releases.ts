@@ -1,0 +1,130 @@
+// What production and branches lead to: promote, rollback, split, removal of branches, redeploy.
+import Type from 'typebox';
+import { platform } from '#packages/worker/index.ts';
+import { removeBranch } from '../../deployments/branch-removal.ts';
+import { promote, rollback, split } from '../../deployments/promote.ts';
+import type { Parts } from '../../parts.ts';
+import type { RequestState } from '../app.ts';
+import { needs } from '../needs.ts';
+
+const DeploymentId = Type.String({ pattern: '^d[0-9a-z]{12}$' });
+const Ran = { resource: Type.String(), files: Type.Array(Type.String()) };
+const promoted = {
+  productionDeploymentId: Type.Union([Type.String(), Type.Null()]),
+  previousDeploymentId: Type.Union([Type.String(), Type.Null()]),
+  migrations: Type.Array(Type.Object(Ran)),
+  warnings: Type.Array(Type.String()),
+  routed: Type.Boolean(),
+};
+const Promoted = Type.Object(promoted);
+const RolledBack = Type.Object({
+  ...promoted,
+  migrationsSince: Type.Array(Type.Object({ ...Ran, deploymentId: Type.String() })),
+  restored: Type.Array(Type.String()),
+});
+const confirm = Type.Optional(Type.Boolean({ description: 'Go on where something that serves now may break' }));
+
+export const releases = platform<Parts, RequestState>()
+  .post(
+    '/projects/:id/promote',
+    {
+      ...needs('deployment:promote', 'project'),
+      summary: 'Make a deployment production',
+      body: Type.Object({ deploymentId: DeploymentId, confirm }),
+      response: Promoted,
+    },
+    async (ctx) => {
+      const { projectId } = await ctx.state.access.project('deployment:promote', ctx.params.id);
+      const { deploymentId, confirm: isConfirmed = false } = ctx.body;
+      return toJson(await promote(ctx.env, { projectId, deploymentId, confirm: isConfirmed }, ctx.state.audit));
+    },
+  )
+  .post(
+    '/deployments/:id/promote',
+    {
+      ...needs('deployment:promote', 'deployment'),
+      summary: 'Make this deployment production of its project',
+      body: Type.Object({ confirm }),
+      response: Promoted,
+    },
+    async (ctx) => {
+      const deploymentId = ctx.params.id;
+      const { projectId } = await ctx.state.access.deployment('deployment:promote', deploymentId);
+      return toJson(
+        await promote(ctx.env, { projectId, deploymentId, confirm: ctx.body.confirm ?? false }, ctx.state.audit),
+      );
+    },
+  )
+  .post(
+    '/projects/:id/rollback',
+    {
+      ...needs('deployment:promote', 'project'),
+      summary: 'Go back to the production deployment before this one, or to a named one',
+      body: Type.Object({
+        deploymentId: Type.Optional(DeploymentId),
+        restoreDatabase: Type.Optional(
+          Type.Boolean({ description: 'Put the databases back to the copy from before the first migration since' }),
+        ),
+        confirm,
+      }),
+      response: RolledBack,
+    },
+    async (ctx) => {
+      const { projectId } = await ctx.state.access.project('deployment:promote', ctx.params.id);
+      const { deploymentId = null, restoreDatabase = false, confirm: isConfirmed = false } = ctx.body;
+      const asked = { projectId, deploymentId, restoreDatabase, confirm: isConfirmed };
+      const done = await rollback(ctx.env, asked, ctx.state.audit);
+      return {
+        ...toJson(done),
+        migrationsSince: done.migrationsSince.map((one) => ({ ...one, files: [...one.files] })),
+        restored: [...done.restored],
+      };
+    },
+  )
+  .post(
+    '/projects/:id/split',
+    {
+      ...needs('deployment:promote', 'project'),
+      summary: "Give a deployment a part of production's requests; 0 ends that, 100 promotes it",
+      body: Type.Object({
+        deploymentId: DeploymentId,
+        percent: Type.Integer({ minimum: 0, maximum: 100 }),
+        confirm,
+      }),
+      response: Promoted,
+    },
+    async (ctx) => {
+      const { projectId } = await ctx.state.access.project('deployment:promote', ctx.params.id);
+      const { deploymentId, percent, confirm: isConfirmed = false } = ctx.body;
+      const asked = { projectId, deploymentId, percent, confirm: isConfirmed };
+      return toJson(await split(ctx.env, asked, ctx.state.audit));
+    },
+  )
+  .delete(
+    '/projects/:id/branches',
+    {
+      ...needs('project:write', 'project'),
+      summary: 'Remove a branch: its deployments and what it has of its own',
+      query: Type.Object({ branch: Type.String({ minLength: 1, maxLength: 255 }) }),
+      response: Type.Object({
+        branch: Type.String(),
+        deployments: Type.Integer(),
+        removed: Type.Union([Type.Record(Type.String(), Type.Integer()), Type.Null()]),
+      }),
+    },
+    async (ctx) => {
+      const { projectId } = await ctx.state.access.project('project:write', ctx.params.id);
+      const asked = { projectId, branch: ctx.query.branch, cause: 'by_hand' } as const;
+      const { removed, ...done } = await removeBranch(ctx.env, asked, ctx.state.audit);
+      return { ...done, removed: removed === null ? null : { ...removed } };
+    },
+  );
+
+/** With lists that a schema's type may have. */
+function toJson(done: Awaited<ReturnType<typeof promote>>) {
+  return {
+    ...done,
+    migrations: done.migrations.map(({ resource, files }) => ({ resource, files: [...files] })),
+    warnings: [...done.warnings],
+  };
+}

@@ -1,0 +1,29 @@
+// Lines that a release adds to the log of its deployment, after those of its build. Whoever holds the lease of the job
+// writes them: a line that was inserted is there for good, and counted from where the build ended.
+import type { Sql, Transaction } from '#postgres/sql.ts';
+
+type Step = 'queue' | 'upload' | 'migrate' | 'release';
+type Level = 'info' | 'warn' | 'error';
+
+const TEXT_CHARS_MAX = 8000;
+const LINES_MAX = 200;
+
+/** Adds lines, and tells who follows the log. */
+export async function addLogLines(
+  sql: Sql | Transaction,
+  deploymentId: string,
+  step: Step,
+  lines: readonly (readonly [level: Level, text: string])[],
+): Promise<void> {
+  const shown = lines.slice(0, LINES_MAX);
+  if (shown.length === 0) return;
+  const levels = shown.map(([level]) => level);
+  // Postgres keeps no zeros in text.
+  const texts = shown.map(([, text]) => text.slice(0, TEXT_CHARS_MAX).replaceAll('\0', ''));
+  await sql`
+    INSERT INTO control.build_log (deployment_id, seq, step, level, text)
+    SELECT ${deploymentId}, (SELECT coalesce(max(seq), 0) FROM control.build_log WHERE deployment_id = ${deploymentId})
+      + line.number, ${step}, line.level, line.text
+    FROM unnest(${levels}::text[], ${texts}::text[]) WITH ORDINALITY AS line (level, text, number)`;
+  await sql`SELECT pg_notify('control_log', ${deploymentId})`;
+}

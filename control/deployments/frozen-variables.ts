@@ -1,0 +1,73 @@
+// The variables of a deployment, kept with it as it was released: a rollback has them again, and a change of variables
+// reaches nobody before the next release. Encrypted like the variables themselves.
+import { seal, unseal, type EncryptionKeys } from '#core/encryption.ts';
+import { variableContext } from '#core/variable-context.ts';
+import type { Transaction } from '#postgres/sql.ts';
+
+type Variables = Readonly<Record<string, string>>;
+
+/** What a deployment has as production and as a preview; null where it was not released as such. */
+export interface FrozenVariables {
+  readonly production: Variables | null;
+  readonly preview: Variables | null;
+}
+
+/** A row of `control.variable`. */
+export interface VariableRow {
+  readonly project_id: string;
+  readonly key: string;
+  readonly scope: 'production' | 'preview' | 'branch' | 'dev';
+  readonly branch: string;
+  readonly value: Uint8Array;
+}
+
+/** The values of a project's variables by what has them. */
+export interface ScopedVariables {
+  readonly production: Variables;
+  readonly preview: Variables;
+  readonly branches: Readonly<Record<string, Variables>>;
+}
+
+/** Unseals the variables of one project. */
+export function scopedVariables(keys: EncryptionKeys, rows: readonly VariableRow[]): ScopedVariables {
+  const production: Record<string, string> = {};
+  const preview: Record<string, string> = {};
+  const branches: Record<string, Record<string, string>> = {};
+  for (const { project_id: projectId, key, scope, branch, value } of rows) {
+    if (scope === 'dev') continue;
+    const text = unseal(keys, value, variableContext({ projectId, scope, branch, key }));
+    if (scope === 'production') production[key] = text;
+    else if (scope === 'preview') preview[key] = text;
+    else (branches[branch] ??= {})[key] = text;
+  }
+  return { production, preview, branches };
+}
+
+/** What previews of a branch have. */
+export function previewVariables({ preview, branches }: ScopedVariables, branch: string): Variables {
+  return { ...preview, ...(Object.hasOwn(branches, branch) ? branches[branch] : {}) };
+}
+
+/** Reads the variables of a project as they are now. */
+export async function readVariables(
+  tx: Transaction,
+  keys: EncryptionKeys,
+  projectId: string,
+): Promise<ScopedVariables> {
+  const rows = await tx<VariableRow[]>`
+    SELECT project_id, key, scope, branch, value FROM control.variable WHERE project_id = ${projectId} ORDER BY key`;
+  return scopedVariables(keys, rows);
+}
+
+export function sealFrozen(keys: EncryptionKeys, deploymentId: string, frozen: FrozenVariables): Buffer {
+  return seal(keys, JSON.stringify(frozen), contextOf(deploymentId));
+}
+
+export function unsealFrozen(keys: EncryptionKeys, deploymentId: string, sealed: Uint8Array | null): FrozenVariables {
+  if (sealed === null) return { production: null, preview: null };
+  return JSON.parse(unseal(keys, sealed, contextOf(deploymentId))) as FrozenVariables;
+}
+
+function contextOf(deploymentId: string): string {
+  return `deployment:${deploymentId}`;
+}

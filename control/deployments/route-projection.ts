@@ -1,0 +1,111 @@
+// What the database says of a project -> its route record. Called by project-routes.ts. Pure: the same rows give the
+// same text, so that a record which is right already is not written again.
+import type { EncryptionKeys } from '#core/encryption.ts';
+import type { DeploymentRecord, RouteRecord } from '#core/manifest.ts';
+import type { Plan } from '#core/plans.ts';
+import { previewOf, variablesOf } from '#core/preview.ts';
+import { scopedVariables, unsealFrozen, type VariableRow } from './frozen-variables.ts';
+
+/** A project as the database has it. */
+export interface ProjectRows {
+  readonly project: ProjectRow;
+  readonly branches: readonly { readonly name: string; readonly deployment_id: string | null }[];
+  /** Those that are kept, in the order in which they were made. */
+  readonly deployments: readonly DeploymentRow[];
+  readonly variables: readonly VariableRow[];
+  /** Hosts that were verified. */
+  readonly domains: readonly string[];
+}
+
+/** A row of `control.project`, with its organization's plan. */
+export interface ProjectRow {
+  readonly id: string;
+  readonly organization_id: string;
+  readonly is_first: boolean;
+  readonly name: string;
+  readonly plan: Plan;
+  readonly settings: ProjectSettings;
+  readonly production_deployment_id: string | null;
+  readonly production_history: readonly string[];
+  readonly split: { readonly deploymentId: string; readonly percent: number } | null;
+  readonly route_version: number;
+  readonly routed_version: number;
+  readonly deleted_at: Date | null;
+}
+
+/** What of a project's settings concerns releases. */
+export interface ProjectSettings {
+  /** A change of variables releases what is live once more. */
+  readonly redeployOnVariables?: boolean;
+  /** Deployments whose artifacts are kept, beyond those that a URL or a rollback leads to. */
+  readonly keepDeployments?: number;
+}
+
+/** A row of `control.deployment`. */
+export interface DeploymentRow {
+  readonly id: string;
+  readonly artifact: string;
+  readonly branch: string;
+  readonly target: 'production' | 'preview';
+  readonly created_at: Date;
+  readonly variables: Uint8Array | null;
+}
+
+/** The record that handlers are to have. @throws {Error} when a value cannot be unsealed. */
+export function toRouteRecord(keys: EncryptionKeys, rows: ProjectRows): RouteRecord {
+  const { project } = rows;
+  const scoped = scopedVariables(keys, rows.variables);
+  const known = new Set(rows.deployments.map(({ id }) => id));
+  const isKnown = (id: string | null): id is string => id !== null && known.has(id);
+  const production = isKnown(project.production_deployment_id) ? project.production_deployment_id : null;
+  const split = project.split !== null && isKnown(project.split.deploymentId) ? project.split : null;
+  const history = project.production_history.filter((id) => isKnown(id) && id !== production);
+  const bare: RouteRecord = {
+    version: 1,
+    project: project.name,
+    plan: project.plan,
+    vars: scoped.production,
+    ...(isNotEmpty(scoped.preview) && { previewVars: scoped.preview }),
+    ...(isNotEmpty(scoped.branches) && { branchVars: scoped.branches }),
+    domains: [...rows.domains].sort(),
+    production,
+    ...(history.length > 0 && { productionHistory: history }),
+    branches: Object.fromEntries(
+      rows.branches
+        .flatMap(({ name, deployment_id: id }): [string, string][] => (isKnown(id) ? [[name, id]] : []))
+        .sort(([a], [b]) => (a < b ? -1 : 1)),
+    ),
+    deployments: Object.fromEntries(
+      rows.deployments.map((row): [string, DeploymentRecord] => [
+        row.id,
+        {
+          id: row.id,
+          artifact: row.artifact,
+          branch: row.branch,
+          createdAt: row.created_at.toISOString(),
+          // Part of production's requests go to it: it works on what production has.
+          target: split?.deploymentId === row.id ? 'production' : row.target,
+        },
+      ]),
+    ),
+  };
+  const deployments = { ...bare.deployments };
+  for (const { id, variables } of rows.deployments) {
+    const frozen = unsealFrozen(keys, id, variables);
+    const own = previewOf(bare, id) === null ? frozen.production : frozen.preview;
+    if (own !== null && !isSame(own, variablesOf(bare, id))) deployments[id] = { ...deployments[id]!, vars: own };
+  }
+  return { ...bare, deployments };
+}
+
+function isNotEmpty(values: object): boolean {
+  return Object.keys(values).length > 0;
+}
+
+function isSame(one: Readonly<Record<string, string>>, other: Readonly<Record<string, string>>): boolean {
+  const keys = Object.keys(one);
+  return (
+    keys.length === Object.keys(other).length &&
+    keys.every((key) => Object.hasOwn(other, key) && one[key] === other[key])
+  );
+}

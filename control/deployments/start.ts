@@ -1,0 +1,11 @@
+// Starts what runs beside requests in the API process: releases, route records, removals, retention. Called by main.ts.
+import type { Parts } from '../parts.ts';
+import { finishBranchRemovals } from './branch-removal.ts';
+import { followRoutes } from './project-routes.ts';
+import { runReleases } from './release-jobs.ts';
+
+export function startDeployments(parts: Parts): void {
+  parts.background('Following routes', () => followRoutes(parts));
+  parts.background('Releasing', () => runReleases(parts));
+  parts.background('Removing branches', () => finishBranchRemovals(parts));
+}
