@@ -21,6 +21,9 @@ const managers: ReadonlyMap<string, string> = new Map([
 /** What a command has to end in once it is asked to. */
 const KILL_MS = 2000;
 
+/** How long output is waited for behind the end of a command that left something running. */
+const LAST_OUTPUT_MS = 300;
+
 /** Output kept for the error message. */
 const TAIL_CHARS_MAX = 4000;
 
@@ -74,13 +77,18 @@ export async function runBuildCommand(
       onOutput?.(text);
     });
   }
-  const [code, signal] = (await once(child, 'close').catch((error: unknown) => {
+  const closed = once(child, 'close').catch(() => {});
+  const [code, signal] = (await once(child, 'exit').catch((error: unknown) => {
     throw new BuildError('command_failed', `The build command cannot be started: ${(error as Error).message}`, {
       cause: error,
     });
   })) as [number | null, string | null];
   ending?.removeEventListener('abort', end);
   clearTimeout(late);
+  await atMost(LAST_OUTPUT_MS, closed);
+  // What it left running in the background writes to nobody.
+  child.stdout.destroy();
+  child.stderr.destroy();
   if (code === 0) return;
   const how = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
   const said = tail.trim() === '' ? '' : `:\n${tail.trim()}`;
@@ -88,6 +96,16 @@ export async function runBuildCommand(
     'command_failed',
     `The build command "${command}" ${how}${said}${installHint(folder, workspace ?? folder)}`,
   );
+}
+
+/** Waits for work, but no longer than this. */
+async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([work, late]);
+  clearTimeout(timer);
 }
 
 /** What to run first where nothing is installed: in a monorepo at its root. */

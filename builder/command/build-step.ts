@@ -24,14 +24,17 @@ const NO_COMMANDS = new Set(['true', ':']);
 export async function runBuild(
   root: string,
   config: EntryConfig,
-  options: CommandOptions,
+  options: CommandOptions & {
+    /** All that is in the folder comes from a repository: nothing there is the output of an earlier build. */
+    readonly isCheckout?: boolean;
+  },
 ): Promise<readonly string[] | null> {
   const command = config.build;
   if (command === null || NO_COMMANDS.has(command.trim())) return null;
   const before = stampsOf(root, config);
   await runBuildCommand(command, root, options);
   const made = changed(before, stampsOf(root, config));
-  const stale = staleOutput(root, config, before, made);
+  const stale = options.isCheckout === true ? null : staleOutput(root, config, before, made);
   if (stale === null) return made;
   // Tools that find nothing to do leave what is there. Without it they make it again, and what comes then is theirs for
   // certain.

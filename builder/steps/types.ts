@@ -43,6 +43,8 @@ export interface Confinement {
   readonly firstUid?: number | null;
   /** Path of `bwrap`, of `namespaces`. */
   readonly bwrap?: string;
+  /** Control groups are not tried: memory and processes are watched. */
+  readonly withoutGroups?: boolean;
 }
 
 /** Bounds of one build: `build` of core/limits.ts, and those of the artifact. */

@@ -1,0 +1,384 @@
+// From a repository to a folder of files: exactly one commit, with nothing of Git beside it. The fetch gets its
+// credentials by the environment and by short-lived files; the list of files is checked before one is written. Called
+// by run-build.ts.
+import { chmod, cp, lstat, mkdir, readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { isInside } from '../bundle/containment.ts';
+import { machineVariables } from './environment.ts';
+import { leadsOut, pathProblem, readTree, shown, type GitTree } from './git-tree.ts';
+import { fetchFailure, isNotFound, isRefused } from './git-messages.ts';
+import type { Sandbox, SandboxExit } from './sandbox.ts';
+import { BuildFailure, type BuildRequest, type BuildResult, type BuildSource } from './types.ts';
+
+/** A checkout. */
+export interface Checkout {
+  readonly commit: BuildResult['commit'];
+  /** Paths of all files, relative to the root, with `/`. */
+  readonly paths: readonly string[];
+}
+
+type UrlSource = Extract<BuildSource, { url: string }>;
+
+/** Settings of every call of Git: nothing of the repository's or the machine's decides what it runs. */
+const SETTINGS: Readonly<Record<string, string>> = {
+  'core.hooksPath': '/dev/null',
+  'core.fsmonitor': 'false',
+  'core.protectHFS': 'true',
+  'core.protectNTFS': 'true',
+  'core.symlinks': 'true',
+  'core.attributesFile': '/dev/null',
+  'core.excludesFile': '/dev/null',
+  'credential.helper': '',
+  'fetch.fsckObjects': 'true',
+  // Harmless, and in repositories that old tools made.
+  'fetch.fsck.zeroPaddedFilemode': 'warn',
+  'fetch.fsck.badTimezone': 'warn',
+  'fetch.fsck.missingSpaceBeforeDate': 'warn',
+  'fetch.fsck.missingNameBeforeEmail': 'warn',
+  'fetch.recurseSubmodules': 'false',
+  'gc.auto': '0',
+  'http.followRedirects': 'false',
+  'http.lowSpeedLimit': '1000',
+  'http.lowSpeedTime': '60',
+  'init.defaultBranch': 'main',
+  'maintenance.auto': 'false',
+  'protocol.version': '2',
+  'safe.directory': '*',
+  'submodule.recurse': 'false',
+  'transfer.bundleURI': 'false',
+};
+
+/** Commits of a branch that are fetched where a server does not give out single ones. */
+const DEPTH = '100';
+/** Texts of all links together; they are kept as one output. */
+const LINKS_BYTES_MAX = 300_000;
+const REF = 'refs/platform/commit';
+const ADDRESS = /^[0-9a-fA-F.:]{2,45}$/;
+
+/** @throws {BuildFailure}, or the reason of the build's signal. */
+export async function checkOut(request: BuildRequest, sandbox: Sandbox): Promise<Checkout> {
+  const { source } = request;
+  if ('folder' in source && !(await isBare(source.folder))) return copySources(source.folder, request, sandbox);
+  checkNames(request);
+  const git = gitOf(request, sandbox);
+  const at = 'url' in source ? source.url : `file://${await realpath(source.folder)}`;
+  request.onLine('clone', 'info', `Fetching ${request.commit ?? request.branch} of branch ${request.branch}`);
+  await fetchCommit(git, at, request);
+  // Fetched by the platform's own user, where the repository is one of its folders.
+  await sandbox.giveAway(sandbox.folders.git);
+  await rm(join(sandbox.folders.home, '.fetch'), { recursive: true, force: true });
+  const commit = await readCommit(git);
+  const tree = await listFiles(git, request);
+  await checkLinks(git, tree);
+  await git.run(['read-tree', REF], { isLocal: true });
+  const written = await git.run(
+    [`--work-tree=${sandbox.folders.source}`, 'checkout-index', '--all', '--force', '--quiet'],
+    { isLocal: true },
+  );
+  if (written.code !== 0) throw checkoutFailure(written);
+  await checkRealLinks(sandbox.folders.source, tree);
+  await tellPointers(sandbox.folders.source, tree, request);
+  await rm(sandbox.folders.git, { recursive: true, force: true });
+  const size = `${tree.paths.length} ${tree.paths.length === 1 ? 'file' : 'files'}, ${tree.bytes} bytes`;
+  request.onLine('clone', 'info', `Checked out ${commit.sha.slice(0, 12)} "${commit.message}" (${size})`);
+  return { commit, paths: tree.paths };
+}
+
+interface Git {
+  run(
+    words: readonly string[],
+    options?: {
+      readonly isLocal?: boolean;
+      readonly input?: string;
+      readonly read?: (output: AsyncIterable<Uint8Array>) => Promise<void>;
+    },
+  ): Promise<SandboxExit>;
+}
+
+function gitOf(request: BuildRequest, sandbox: Sandbox): Git {
+  const { source, limits, confinement } = request;
+  const { folders } = sandbox;
+  // Without an entry in the list of users ssh does not start, and a folder of the platform's is closed to builds.
+  const isSsh = 'url' in source && !/^https?:/.test(source.url);
+  const fetchesItself = 'folder' in source || (isSsh && confinement.kind === 'user');
+  return {
+    async run(words, { isLocal = false, input, read } = {}) {
+      const isOwn = !isLocal && fetchesItself;
+      return sandbox.run({
+        words: ['git', `--git-dir=${folders.git}`, ...words],
+        cwd: isOwn ? '/' : folders.source,
+        env: isLocal ? localEnvironment(folders.home) : await fetchEnvironment(source, folders.home, sandbox),
+        fileBytesMax: limits.sourceBytesMax,
+        isOwn,
+        ...(read !== undefined && { read }),
+        ...(input !== undefined && { input }),
+      });
+    },
+  };
+}
+
+/** Names that Git would take for options or patterns, and URLs of other kinds, are refused. */
+export function checkNames({ branch, commit, source }: Pick<BuildRequest, 'branch' | 'commit' | 'source'>): void {
+  const isName = /^(?!-)(?!.*(?:\.\.|@\{|\/\/|\.lock(?:\/|$)))[^\s\p{Cc}~^:?*[\\]{1,250}$/u.test(branch);
+  if (!isName || /^[./]|[./]$/.test(branch))
+    throw new BuildFailure('clone_failed', `${shown(branch)} cannot be the name of a branch`);
+  if (commit !== null && !/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(commit))
+    throw new BuildFailure('clone_failed', `${shown(commit)} is no full hash of a commit`);
+  if (!('url' in source)) return;
+  const { url, isPlainHttp = false, address } = source;
+  const isKnown =
+    /^(?:https:\/\/|ssh:\/\/|[\w.-]+@[\w.-]+:(?!:)[^:])/.test(url) || (isPlainHttp && url.startsWith('http://'));
+  // An option, a helper program (`ext::`), or a host that ssh would take for an option.
+  if (!isKnown || /^-|::|\/\/[^/]*@?-|[\s\p{Cc}]/u.test(url) || /^[^@/]+@-/.test(url))
+    throw new BuildFailure('clone_failed', 'Sources are fetched by https or ssh only');
+  if (/^https?:\/\/[^/]*@/.test(url))
+    throw new BuildFailure('clone_failed', 'The address of the repository holds credentials: they belong elsewhere');
+  if (address !== undefined && !ADDRESS.test(address))
+    throw new BuildFailure('clone_failed', `${shown(address)} is no address`);
+}
+
+function localEnvironment(home: string): Record<string, string> {
+  return environmentOf(home, SETTINGS, { GIT_ALLOW_PROTOCOL: 'none' });
+}
+
+async function fetchEnvironment(source: BuildSource, home: string, sandbox: Sandbox): Promise<Record<string, string>> {
+  if ('folder' in source) return environmentOf(home, SETTINGS, { GIT_ALLOW_PROTOCOL: 'file' });
+  const { url, headers = {}, address, isPlainHttp } = source;
+  if (!/^https?:/.test(url))
+    return environmentOf(home, SETTINGS, {
+      GIT_ALLOW_PROTOCOL: 'ssh',
+      GIT_SSH_COMMAND: await sshCommand(source, home, sandbox),
+      GIT_SSH_VARIANT: 'ssh',
+    });
+  const { hostname, port, protocol, origin } = new URL(url);
+  const settings: [string, string][] = Object.entries(headers).map(([name, value]) => [
+    // For this host alone, should Git ever speak to another one.
+    `http.${origin}/.extraHeader`,
+    `${name}: ${value}`.replace(/[\r\n]+/g, ' '),
+  ]);
+  if (address !== undefined) {
+    const at = port || (protocol === 'https:' ? '443' : '80');
+    settings.push(['http.curloptResolve', `${hostname}:${at}:${address.includes(':') ? `[${address}]` : address}`]);
+  }
+  return environmentOf(home, [...Object.entries(SETTINGS), ...settings], {
+    ...machineVariables(),
+    GIT_ALLOW_PROTOCOL: isPlainHttp === true ? 'http:https' : 'https',
+  });
+}
+
+/** The environment alone carries settings: they are on no command line, which other users can read, and on no disk. */
+function environmentOf(
+  home: string,
+  settings: Readonly<Record<string, string>> | readonly (readonly [string, string])[],
+  more: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const list = Array.isArray(settings)
+    ? (settings as readonly (readonly [string, string])[])
+    : Object.entries(settings);
+  const environment: Record<string, string> = {
+    PATH: '/usr/local/bin:/usr/bin:/bin',
+    HOME: home,
+    LANG: 'C.UTF-8',
+    LC_ALL: 'C',
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_ATTR_NOSYSTEM: '1',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_ASKPASS: 'false',
+    SSH_ASKPASS: 'false',
+    GIT_LFS_SKIP_SMUDGE: '1',
+    ...more,
+    GIT_CONFIG_COUNT: String(list.length),
+  };
+  for (const [index, [key, value]] of list.entries()) {
+    environment[`GIT_CONFIG_KEY_${index}`] = key;
+    environment[`GIT_CONFIG_VALUE_${index}`] = value;
+  }
+  return environment;
+}
+
+async function sshCommand(source: UrlSource, home: string, sandbox: Sandbox): Promise<string> {
+  const folder = join(home, '.fetch');
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const known = join(folder, 'known_hosts');
+  await writeFile(known, source.sshKnownHosts ?? '', { mode: 0o600 });
+  const options = [
+    '-F',
+    '/dev/null',
+    '-o BatchMode=yes',
+    '-o IdentityAgent=none',
+    '-o IdentitiesOnly=yes',
+    '-o ClearAllForwardings=yes',
+    '-o ConnectTimeout=20',
+    `-o StrictHostKeyChecking=${source.sshKnownHosts === undefined ? 'accept-new' : 'yes'}`,
+    `-o UserKnownHostsFile=${known}`,
+  ];
+  if (source.sshKey !== undefined) {
+    const key = join(folder, 'key');
+    await writeFile(key, source.sshKey.endsWith('\n') ? source.sshKey : `${source.sshKey}\n`, { mode: 0o600 });
+    await chmod(key, 0o600);
+    options.push(`-i ${key}`);
+  }
+  if (source.address !== undefined) {
+    const host = /^(?:ssh:\/\/)?(?:[^@/]*@)?(\[[^\]]+\]|[^:/]+)/.exec(source.url)?.[1] ?? '';
+    options.push(`-o HostName=${source.address}`, `-o HostKeyAlias=${host}`);
+  }
+  if (sandbox.uid !== null) await sandbox.giveAway(folder);
+  return ['ssh', ...options].join(' ');
+}
+
+async function fetchCommit(git: Git, at: string, { commit, branch, limits }: BuildRequest): Promise<void> {
+  await expect(await git.run(['init', '--quiet', '--bare'], { isLocal: false }), 'init');
+  const tip = branch.startsWith('refs/') ? branch : `refs/heads/${branch}`;
+  const fetch = (what: string, depth: string): Promise<SandboxExit> =>
+    git.run([
+      'fetch',
+      '--quiet',
+      '--no-tags',
+      '--no-recurse-submodules',
+      `--depth=${depth}`,
+      '--',
+      at,
+      `+${what}:${REF}`,
+    ]);
+  const fetched = await fetch(commit ?? tip, '1');
+  if (fetched.code === 0) return;
+  const place = { branch, commit, bytesMax: limits.sourceBytesMax };
+  if (commit === null || !isRefused(fetched.stderr)) throw fetchFailure(fetched, place);
+  // This server gives out branches only: the commit is looked for in the newest ones of its branch.
+  const branchOnly = await fetch(tip, DEPTH);
+  if (branchOnly.code !== 0) {
+    if (isNotFound(branchOnly.stderr)) throw fetchFailure(fetched, place);
+    throw fetchFailure(branchOnly, place);
+  }
+  const pointed = await git.run(['update-ref', REF, commit], { isLocal: true });
+  if (pointed.code !== 0) throw fetchFailure(fetched, place);
+}
+
+async function readCommit(git: Git): Promise<NonNullable<BuildResult['commit']>> {
+  const { stdout } = await expect(await git.run(['log', '-1', '--format=%H%n%an%n%s', REF], { isLocal: true }), 'log');
+  const [sha = '', author = '', message = ''] = stdout.split('\n').map((line) => line.replace(/\p{Cc}/gu, ' '));
+  return { sha, author: author.slice(0, 200), message: message.slice(0, 200) };
+}
+
+async function listFiles(git: Git, { limits }: BuildRequest): Promise<GitTree> {
+  let tree: GitTree | undefined;
+  const listed = await git.run(['ls-tree', '-r', '-z', '-l', '--full-tree', REF], {
+    isLocal: true,
+    read: async (output) => {
+      tree = await readTree(output, limits);
+    },
+  });
+  if (tree === undefined) throw checkoutFailure(listed);
+  return tree;
+}
+
+/** Links are read before they are made. */
+async function checkLinks(git: Git, { links }: GitTree): Promise<void> {
+  if (links.length === 0) return;
+  let bytes = 0;
+  for (const link of links) {
+    bytes += link.bytes;
+    if (bytes > LINKS_BYTES_MAX || link.bytes > 4095)
+      throw new BuildFailure('source_unsafe', `${shown(link.path)} in the repository is too long a link`);
+  }
+  const input = links.map(({ object }) => `${object}\n`).join('');
+  const { stdout } = await expect(await git.run(['cat-file', '--batch'], { isLocal: true, input }), 'cat-file');
+  let rest = Buffer.from(stdout);
+  for (const { path, bytes: size } of links) {
+    const begin = rest.indexOf('\n') + 1;
+    const target = rest.toString('utf8', begin, begin + size);
+    if (leadsOut(path, target)) throw linkOut(path, target);
+    rest = rest.subarray(begin + size + 1);
+  }
+}
+
+/** Links that lead out by way of other links. What leads nowhere is the build's own trouble. */
+async function checkRealLinks(source: string, { links }: GitTree): Promise<void> {
+  const root = await realpath(source);
+  for (const { path } of links) {
+    const real = await realpath(join(root, path)).catch(() => root);
+    if (!isInside(root, real)) throw linkOut(path, real);
+  }
+}
+
+function linkOut(path: string, target: string): BuildFailure {
+  return new BuildFailure(
+    'source_unsafe',
+    `${shown(path)} in the repository is a link that leads out of it, to ${shown(target)}. Put the file itself into the repository`,
+  );
+}
+
+const POINTER = 'version https://git-lfs.github.com/spec/';
+
+async function tellPointers(source: string, { maybePointers }: GitTree, { onLine }: BuildRequest): Promise<void> {
+  const found: string[] = [];
+  for (const { path } of maybePointers) {
+    const text = await readFile(join(source, path), 'latin1').catch(() => '');
+    if (text.startsWith(POINTER)) found.push(path);
+  }
+  if (found.length === 0) return;
+  const named = found.slice(0, 5).map(shown).join(', ') + (found.length > 5 ? ', ...' : '');
+  const what = found.length === 1 ? '1 file is a pointer' : `${found.length} files are pointers`;
+  onLine('clone', 'warn', `${what} of Git LFS, whose content is not fetched: ${named}. The build sees the pointers`);
+}
+
+function checkoutFailure({ stderr }: SandboxExit): BuildFailure {
+  if (/File too large|No space left/i.test(stderr))
+    return new BuildFailure(
+      'source_too_large',
+      'A file of the commit is larger than its bound (BUILD_SOURCE_BYTES_MAX)',
+    );
+  return new BuildFailure('source_unsafe', `Git cannot check the commit out: ${firstLine(stderr)}`);
+}
+
+async function expect(exit: SandboxExit, what: string): Promise<SandboxExit> {
+  if (exit.code === 0) return exit;
+  throw new BuildFailure('clone_failed', `git ${what} failed: ${firstLine(exit.stderr)}`);
+}
+
+function firstLine(text: string): string {
+  return (text.trim().split('\n')[0] ?? '').replace(/\p{Cc}/gu, ' ').slice(0, 300);
+}
+
+async function isBare(folder: string): Promise<boolean> {
+  const has = (name: string): Promise<boolean> =>
+    stat(join(folder, name)).then(
+      () => true,
+      () => false,
+    );
+  return (await has('HEAD')) && (await has('objects')) && (await has('refs'));
+}
+
+/** A tree that the platform has taken in itself: copied without links, since the build's user gets the copy. */
+async function copySources(folder: string, { limits, onLine }: BuildRequest, sandbox: Sandbox): Promise<Checkout> {
+  const paths: string[] = [];
+  let bytes = 0;
+  const root = await realpath(folder);
+  const waiting = [root];
+  for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
+    for (const name of await readdir(at)) {
+      const file = join(at, name);
+      const info = await lstat(file);
+      const path = relative(root, file);
+      const problem = pathProblem(path);
+      if (problem !== null) throw new BuildFailure('source_unsafe', `${shown(path)} ${problem}`);
+      if (info.isDirectory()) waiting.push(file);
+      else if (info.isFile()) {
+        paths.push(path);
+        bytes += info.size;
+      } else throw new BuildFailure('source_unsafe', `${shown(path)} is neither a file nor a folder`);
+      if (paths.length > limits.sourceFilesMax || bytes > limits.sourceBytesMax)
+        throw new BuildFailure(
+          'source_too_large',
+          `The sources have more than ${limits.sourceFilesMax} files (BUILD_SOURCE_FILES_MAX) or ${limits.sourceBytesMax} bytes (BUILD_SOURCE_BYTES_MAX)`,
+        );
+    }
+  }
+  if (paths.length === 0) throw new BuildFailure('repository_empty', 'The sources have no files');
+  await cp(root, sandbox.folders.source, { recursive: true, force: true, verbatimSymlinks: true });
+  await sandbox.giveAway(sandbox.folders.source);
+  await chmod(sandbox.folders.source, 0o700);
+  onLine('clone', 'info', `Copied ${paths.length} files, ${bytes} bytes`);
+  return { commit: null, paths: paths.toSorted() };
+}

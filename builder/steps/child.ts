@@ -1,0 +1,105 @@
+// The process of a build that runs as the build's own user: it runs the build command and makes the artifact, or asks
+// the detection library. What it needs comes over standard input, what it found goes to file descriptor 3, and its
+// parent believes none of that: the artifact is checked again (take-artifact.ts). Started by run-build.ts.
+import { writeSync } from 'node:fs';
+import { build } from '../build.ts';
+import { BuildError, formatBuildError } from '../build-error.ts';
+import { runBuild } from '../command/build-step.ts';
+import type { BuildConfig } from '../project.ts';
+import type { LibraryFramework } from './detection.ts';
+import type { BuildRunLimits } from './types.ts';
+
+/** What to do. */
+export type ChildJob =
+  | { readonly what: 'detect'; readonly root: string; readonly repository: string }
+  | {
+      readonly what: 'build';
+      readonly root: string;
+      readonly workspace: string;
+      readonly config: BuildConfig;
+      readonly artifacts: string;
+      readonly variables: Readonly<Record<string, string>>;
+      readonly limits: Pick<BuildRunLimits, 'artifactBytesMax' | 'artifactFilesMax' | 'bundleBytesMax'>;
+    };
+
+/** A line on file descriptor 3, as JSON. */
+export type ChildReport =
+  | { readonly what: 'made' }
+  | { readonly what: 'warning'; readonly text: string }
+  | { readonly what: 'detected'; readonly frameworks: readonly LibraryFramework[] }
+  | { readonly what: 'artifact'; readonly id: string }
+  | { readonly what: 'failed'; readonly code: string; readonly message: string };
+
+const REPORT_FD = 3;
+const FRAMEWORKS_MAX = 5;
+
+if (process.argv[1] === import.meta.filename) await main();
+
+async function main(): Promise<void> {
+  let text = '';
+  for await (const chunk of process.stdin.setEncoding('utf8')) text += String(chunk);
+  const job = JSON.parse(text) as ChildJob;
+  try {
+    if (job.what === 'detect') report({ what: 'detected', frameworks: await detectFrameworks(job) });
+    else await buildArtifact(job);
+  } catch (error) {
+    const code = error instanceof BuildError ? error.code : 'platform';
+    const message = error instanceof BuildError ? formatBuildError(error) : String((error as Error).stack ?? error);
+    report({ what: 'failed', code, message: message.slice(0, 20_000) });
+    process.exitCode = 1;
+  }
+}
+
+async function buildArtifact(job: Extract<ChildJob, { what: 'build' }>): Promise<void> {
+  const { root, workspace, config, artifacts, variables, limits } = job;
+  const made = await runBuild(root, config, {
+    onOutput: (text) => void process.stdout.write(text),
+    environment: variables,
+    workspace,
+    // What is there comes from the repository: nothing was left by an earlier build.
+    isCheckout: true,
+  });
+  report({ what: 'made' });
+  const artifact = await build({
+    root,
+    workspace,
+    config,
+    artifacts,
+    limits,
+    made,
+    durable: false,
+    onWarning: (text) => report({ what: 'warning', text: text.slice(0, 20_000) }),
+  });
+  report({ what: 'artifact', id: artifact.id });
+}
+
+/** Loaded here alone: it takes a sixth of a second and 27 MB. */
+async function detectFrameworks({
+  root,
+  repository,
+}: {
+  root: string;
+  repository: string;
+}): Promise<LibraryFramework[]> {
+  const [{ Project }, { NodeFS }] = await Promise.all([
+    import('@netlify/build-info'),
+    import('@netlify/build-info/node'),
+  ]);
+  const files = new NodeFS();
+  files.logger = { debug() {}, log() {}, error() {}, info() {}, warn() {} };
+  const project = new Project(files, root, repository)
+    .setEnvironment({})
+    .setNodeVersion(process.version)
+    // Its makers' error reports.
+    .setReportFn(() => {});
+  const found = (await project.detectFrameworksInPath(project.baseDirectory)) ?? [];
+  return found.slice(0, FRAMEWORKS_MAX).map((framework) => ({
+    name: framework.name,
+    build: framework.getBuildCommands()[0] ?? null,
+    out: framework.build.directory || null,
+  }));
+}
+
+function report(line: ChildReport): void {
+  writeSync(REPORT_FD, `${JSON.stringify(line)}\n`);
+}

@@ -1,0 +1,161 @@
+// The command line that starts a process confined: control group, then namespaces, then user id, then limits, then the
+// command. Pure but for a look at which folders exist. Called by confinement.ts and sandbox.ts.
+import { existsSync, realpathSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { nodeCommand } from '#core/process/node-command.ts';
+import type { Confinement } from './types.ts';
+
+/** What one process gets. */
+export interface CommandBounds {
+  readonly slot: number;
+  readonly cwd: string;
+  /** Folders it may write to; all others of the machine are hidden or read-only where there are namespaces. */
+  readonly writable: readonly string[];
+  /** Folder or file -> where it is seen, read-only, in namespaces; nothing happens without them. */
+  readonly readable?: readonly (readonly [from: string, to: string])[];
+  /** Folder that stands in for /tmp in namespaces. */
+  readonly tmp: string | null;
+  /** Files that take the id of a process into a control group. */
+  readonly groups: readonly string[];
+  readonly processesMax: number;
+  /** Largest file that it can write. */
+  readonly fileBytesMax: number;
+  /** File descriptor on which bubblewrap says what it made. */
+  readonly infoFd?: number;
+}
+
+/** What of the system is seen in namespaces, as far as it is there. `/etc` is no whole: it holds keys. */
+const SYSTEM = [
+  '/usr',
+  '/bin',
+  '/sbin',
+  '/lib',
+  '/lib32',
+  '/lib64',
+  '/etc/alternatives',
+  '/etc/ca-certificates',
+  '/etc/ca-certificates.conf',
+  '/etc/crypto-policies',
+  '/etc/group',
+  '/etc/hosts',
+  '/etc/host.conf',
+  '/etc/ld.so.cache',
+  '/etc/ld.so.conf',
+  '/etc/ld.so.conf.d',
+  '/etc/localtime',
+  '/etc/nsswitch.conf',
+  '/etc/pki/ca-trust',
+  '/etc/pki/tls/certs',
+  '/etc/protocols',
+  '/etc/services',
+  '/etc/ssl/certs',
+  '/etc/ssl/openssl.cnf',
+  '/nix/store',
+] as const;
+
+/** Made first: a folder that bubblewrap makes by itself is closed to the build's user. */
+const SYSTEM_PARENTS = ['/etc', '/etc/pki', '/etc/pki/tls', '/etc/ssl', '/nix'] as const;
+
+/** What of the platform's own folder the bundler consists of. */
+const OWN_PARTS = ['builder', 'core', 'packages', 'node_modules', 'package.json'] as const;
+
+/** Politeness towards what serves requests on the same processors. */
+const NICE = '5';
+
+/** The user id of a slot; null where builds run as the platform's own user. */
+export function uidOf({ firstUid }: Confinement, slot: number): number | null {
+  return firstUid == null ? null : firstUid + slot;
+}
+
+/** The program and arguments that run a command confined. */
+export function confinedCommand(
+  confinement: Confinement,
+  bounds: CommandBounds,
+  command: readonly string[],
+): { readonly file: string; readonly args: readonly string[] } {
+  const uid = uidOf(confinement, bounds.slot);
+  const words = [
+    ...(bounds.groups.length === 0 ? [] : groupWords(bounds.groups)),
+    ...(confinement.bwrap == null ? [] : namespaceWords(confinement.bwrap, uid, bounds)),
+    ...(uid === null ? [] : userWords(uid)),
+    ...(process.platform === 'linux' ? limitWords(uid !== null, bounds) : []),
+    // Only now: as the user that may enter it.
+    'sh',
+    '-c',
+    'cd "$1" && shift && exec "$@"',
+    'sh',
+    bounds.cwd,
+    ...command,
+  ];
+  return { file: words[0]!, args: words.slice(1) };
+}
+
+/** Enters the groups first, so that all that comes of the process is in them. */
+function groupWords(groups: readonly string[]): string[] {
+  const script = 'n=$1; shift; while [ "$n" -gt 0 ]; do echo $$ > "$1" || exit 125; shift; n=$((n-1)); done; exec "$@"';
+  return ['sh', '-c', script, 'sh', String(groups.length), ...groups];
+}
+
+function userWords(uid: number): string[] {
+  const id = String(uid);
+  return ['setpriv', `--reuid=${id}`, `--regid=${id}`, '--clear-groups', '--no-new-privs', '--inh-caps=-all', '--'];
+}
+
+function limitWords(hasUid: boolean, { processesMax, fileBytesMax }: CommandBounds): string[] {
+  // The number of processes is counted by user: it would count those of the platform too without one of its own.
+  const processes = hasUid ? [`--nproc=${processesMax}:${processesMax}`] : [];
+  return ['nice', '-n', NICE, 'prlimit', '--core=0:0', `--fsize=${fileBytesMax}:${fileBytesMax}`, ...processes, '--'];
+}
+
+function namespaceWords(bwrap: string, uid: number | null, bounds: CommandBounds): string[] {
+  const words = [bwrap, '--die-with-parent', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--hostname', 'build'];
+  words.push('--unshare-cgroup-try', '--new-session');
+  if (bounds.infoFd !== undefined) words.push('--info-fd', String(bounds.infoFd));
+  // As root the user is changed inside, by setpriv; bubblewrap takes every other right away.
+  if (uid === null) words.push('--unshare-user', '--disable-userns');
+  else
+    words.push('--cap-drop', 'ALL', '--cap-add', 'CAP_SETUID', '--cap-add', 'CAP_SETGID', '--cap-add', 'CAP_SETPCAP');
+  for (const path of SYSTEM_PARENTS) words.push('--perms', '0755', '--dir', path);
+  for (const path of SYSTEM) words.push('--ro-bind-try', path, path);
+  words.push('--proc', '/proc', '--dev', '/dev', '--size', '67108864', '--perms', '1777', '--tmpfs', '/dev/shm');
+  if (bounds.tmp === null) words.push('--size', '67108864', '--perms', '1777', '--tmpfs', '/tmp');
+  else words.push('--bind', bounds.tmp, '/tmp');
+  // A link in a writable or hidden place: what it leads to is bound to its name.
+  words.push('--ro-bind-try', realPath('/etc/resolv.conf'), '/etc/resolv.conf');
+  const readable = [...ownFolders().map((path) => [path, path] as const), ...(bounds.readable ?? [])];
+  // Folders around them that are missing would be made with no right for the build's user to pass.
+  const around = [...readable.map(([, to]) => to), ...bounds.writable].flatMap(foldersAround);
+  for (const path of new Set(around)) words.push('--perms', '0755', '--dir', path);
+  for (const [from, to] of readable) words.push('--ro-bind', from, to);
+  for (const path of bounds.writable) words.push('--bind', path, path);
+  words.push('--remount-ro', '/', '--chdir', '/', '--');
+  return words;
+}
+
+/** The folders around a path, outermost first, without those that the system has. */
+function foldersAround(path: string): string[] {
+  const above = dirname(path);
+  if (above === '/' || SYSTEM.some((shown) => above === shown || above.startsWith(`${shown}/`))) return [];
+  return [...foldersAround(above), above];
+}
+
+/** The folders of the platform that a build's own process (child.ts) is made of, and Node. */
+export function ownFolders(): string[] {
+  const root = join(import.meta.dirname, '../..');
+  const [node, ...loader] = nodeCommand();
+  const parts = OWN_PARTS.map((part) => join(root, part)).filter((path) => existsSync(path));
+  const programs = [node, ...loader.filter((word) => word.startsWith('/'))].map((file) => dirname(realPath(file)));
+  const folders = [...parts, ...parts.map(realPath), ...programs];
+  // Those that lie in one that is there already would only be bound twice.
+  return [...new Set(folders)].filter(
+    (path) => !path.startsWith('/usr/') && !folders.some((other) => other !== path && path.startsWith(`${other}/`)),
+  );
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}

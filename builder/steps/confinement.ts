@@ -1,0 +1,164 @@
+// How the code of strangers is kept from the platform and from its neighbours on this machine: by a user id of its own
+// (where we are root), by namespaces (bubblewrap), by both, or not at all. Found out by trying, never assumed.
+import { execFile } from 'node:child_process';
+import { access, chmod, chown, constants, mkdtemp, rm } from 'node:fs/promises';
+import { delimiter, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { nodeCommand } from '#core/process/node-command.ts';
+import { confinedCommand, uidOf } from './command-line.ts';
+import type { Confinement } from './types.ts';
+
+/** No confinement at all. */
+export const unconfined: Confinement = { kind: 'none', reason: null };
+
+/**
+ * First user ids that are tried. The first range belongs to nobody: distributions, systemd and containers give out
+ * lower ones, and 100000, which looks free, is where rootless containers begin. The second is for machines that know
+ * no more than 65,536.
+ */
+const FIRST_UIDS = [1_900_000_000, 60_700] as const;
+
+/** What a probe takes at most. */
+const PROBE_MS = 10_000;
+
+/** What to find out, and where. */
+interface ProbeOptions {
+  /** Folder that work folders are made in: a build has to reach its own there. Must exist. */
+  readonly workFolders: string;
+  /** Folders that no build may read: the data folder, `FS_PATH`. */
+  readonly privateFolders: readonly string[];
+  /** Ways that are tried; default: all. For tests, and for operators who know better. */
+  readonly ways?: readonly ('uid' | 'namespaces' | 'groups')[];
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * Tries what this machine and this user can do, by starting confined processes.
+ *
+ * @example
+ * const confinement = await confinementOf({ workFolders: '/srv/data/builds', privateFolders: ['/srv/data'] });
+ * confinement.kind // 'namespaces'
+ */
+export async function confinementOf(options: ProbeOptions): Promise<Confinement> {
+  const { ways = ['uid', 'namespaces', 'groups'], environment = process.env } = options;
+  if (process.platform !== 'linux') return { kind: 'none', reason: 'Builds can be confined on Linux only' };
+  const reasons: string[] = [];
+  const isRoot = process.getuid?.() === 0;
+  const bwrap = ways.includes('namespaces') ? await findProgram('bwrap', environment) : null;
+  if (ways.includes('namespaces') && bwrap === null)
+    reasons.push('bubblewrap is not installed (Debian, Ubuntu: apt-get install bubblewrap)');
+  if (!isRoot && ways.includes('uid'))
+    reasons.push('The platform does not run as root, so that builds cannot have a user id of their own');
+  const firstUid = ways.includes('uid') && isRoot ? await usableUid(environment, reasons) : null;
+  const withoutGroups = !ways.includes('groups');
+  const reason = (): string | null => (reasons.length === 0 ? null : reasons.join('. '));
+  if (bwrap !== null) {
+    const problem = await probe({ kind: 'namespaces', reason: null, firstUid, bwrap }, options);
+    if (problem === null) return { kind: 'namespaces', reason: reason(), firstUid, bwrap, withoutGroups };
+    reasons.push(`Namespaces do not work here: ${problem}`);
+  }
+  if (firstUid !== null) {
+    const problem = await probe({ kind: 'user', reason: null, firstUid }, options);
+    if (problem === null) return { kind: 'user', reason: reason(), firstUid, withoutGroups };
+    reasons.push(`User ids of their own (from ${firstUid}) do not work: ${problem}`);
+  }
+  return { kind: 'none', reason: reason(), withoutGroups };
+}
+
+/** One line for the start of the platform and for `platform doctor`. */
+export function describeConfinement({ kind, reason, firstUid }: Confinement): string {
+  const what = {
+    namespaces: `Builds run in namespaces${firstUid == null ? '' : ', under user ids of their own'}`,
+    user: 'Builds run under user ids of their own, without namespaces',
+    none: "Builds are not confined: only the first admin's organization can build",
+  }[kind];
+  return reason === null ? what : `${what}. ${reason}`;
+}
+
+/** The path of a program; null where there is none. */
+export async function findProgram(
+  name: string,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<string | null> {
+  const folders = [...(environment['PATH'] ?? '').split(delimiter), '/usr/local/bin', '/usr/bin', '/bin'];
+  for (const folder of new Set(folders)) {
+    if (!folder.startsWith('/')) continue;
+    const file = join(folder, name);
+    const works = await access(file, constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (works) return file;
+  }
+  return null;
+}
+
+/** The first user id of a range that exists here; null: none, with a reason. */
+async function usableUid(
+  environment: Readonly<Record<string, string | undefined>>,
+  reasons: string[],
+): Promise<number | null> {
+  for (const name of ['setpriv', 'prlimit', 'nice']) {
+    if ((await findProgram(name, environment)) !== null) continue;
+    reasons.push(`${name} is not installed (package util-linux or coreutils)`);
+    return null;
+  }
+  for (const uid of FIRST_UIDS) {
+    const words = [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', '--', 'true'];
+    const works = await promisify(execFile)('setpriv', words, { timeout: PROBE_MS }).then(
+      () => true,
+      () => false,
+    );
+    if (works) return uid;
+  }
+  reasons.push('User ids cannot be changed here: the platform runs as root without the right to');
+  return null;
+}
+
+/** What goes wrong when a process is confined so; null: nothing. */
+async function probe(confinement: Confinement, { workFolders, privateFolders }: ProbeOptions): Promise<string | null> {
+  const folder = await mkdtemp(join(workFolders, '.probe-'));
+  try {
+    const uid = uidOf(confinement, 0);
+    if (uid === null) await chmod(folder, 0o700);
+    else await chown(folder, uid, uid);
+    const [node] = nodeCommand();
+    // Reads of what is closed must fail, and the build's own folder, Node and the bundler must be there.
+    const script = [
+      'cd "$1" || { echo "it cannot enter $1: the folders above it need the mode o+x, or BUILD_WORK_DIR names others"; exit 1; }',
+      'echo x > "$1/file" || { echo "it cannot write to $1"; exit 1; }',
+      '[ -x "$2" ] || { echo "it cannot run $2: the folders above it need the mode o+x"; exit 1; }',
+      '[ -r "$3" ] || { echo "it cannot read $3: the folders above it need the mode o+x"; exit 1; }',
+      'shift 3; for closed in "$@"; do if ls "$closed/" >/dev/null 2>&1; then echo "it can read $closed: close it (chmod 700)"; exit 1; fi; done',
+      'id -u',
+    ].join('\n');
+    const words = ['sh', '-c', script, 'sh', folder, node, join(import.meta.dirname, 'child.ts')];
+    // Namespaces hide what is not in them; the folder of a build may itself lie in a private one.
+    const closed = privateFolders.filter((path) => confinement.bwrap == null || !isAround(path, folder));
+    const { file, args } = confinedCommand(
+      confinement,
+      { slot: 0, cwd: folder, writable: [folder], tmp: null, groups: [], processesMax: 512, fileBytesMax: 1_000_000 },
+      [...words, ...closed],
+    );
+    const { stdout } = await promisify(execFile)(file, args, {
+      timeout: PROBE_MS,
+      env: { PATH: '/usr/local/bin:/usr/bin:/bin' },
+      cwd: '/',
+    });
+    const expected = uid ?? process.getuid?.();
+    return stdout.trim() === String(expected) ? null : `it runs as ${stdout.trim()}, not as ${expected}`;
+  } catch (error) {
+    const { stdout, stderr, message } = error as { stdout?: string; stderr?: string; message: string };
+    return ([stdout, stderr, message].find((text) => text !== undefined && text.trim() !== '') ?? '')
+      .trim()
+      .split('\n')[0]!
+      .slice(0, 300);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function isAround(folder: string, path: string): boolean {
+  for (let at = path; at !== dirname(at); at = dirname(at)) if (at === folder) return true;
+  return folder === '/';
+}

@@ -1,0 +1,187 @@
+// Control groups of one build, version 1 or 2, where this process may make them: the kernel then keeps the bounds of
+// memory, processes and processor time, whatever the build does. Called by sandbox.ts; without them it watches.
+import { randomBytes } from 'node:crypto';
+import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** Bounds that groups keep. */
+interface GroupBounds {
+  readonly memoryBytesMax: number;
+  readonly processesMax: number;
+  readonly processorsMax: number;
+}
+
+/** The groups of one build; some may be missing. */
+export interface ControlGroups {
+  /** Files that take the id of a process into them. */
+  readonly files: readonly string[];
+  readonly hasMemory: boolean;
+  readonly hasProcesses: boolean;
+  /** Which bound was hit since they were made; null: none. */
+  hit(): Promise<'memory' | 'processes' | null>;
+  /** Ids of the processes in them; null where there are none of these groups. */
+  processes(): Promise<readonly number[] | null>;
+  /** Most memory that was used, in bytes; null where that is not known. */
+  memoryPeak(): Promise<number | null>;
+  /** Removes them. Their processes are gone by then. */
+  close(): Promise<void>;
+}
+
+interface Controller {
+  readonly folder: string;
+  readonly kind: 'memory' | 'processes' | 'processors' | 'all';
+}
+
+const CONTROLLERS = [
+  ['memory', 'memory'],
+  ['pids', 'processes'],
+  ['cpu', 'processors'],
+] as const;
+const MOUNT = '/sys/fs/cgroup';
+const CPU_PERIOD_US = 100_000;
+/** A group is busy for a moment after its last process has ended. */
+const REMOVALS = 20;
+const REMOVAL_MS = 25;
+
+/** Makes what can be made. Never throws: what is missing is watched instead. @param bounds null: none are wanted. */
+export async function openControlGroups(bounds: GroupBounds | null): Promise<ControlGroups> {
+  const made = bounds === null ? [] : await makeGroups(bounds);
+  const of = (kind: Controller['kind']): Controller | undefined =>
+    made.find((controller) => controller.kind === kind || controller.kind === 'all');
+  const memory = of('memory');
+  const processes = of('processes');
+  return {
+    files: made.map(({ folder }) => join(folder, 'cgroup.procs')),
+    hasMemory: memory !== undefined,
+    hasProcesses: processes !== undefined,
+    async hit() {
+      if (memory !== undefined) {
+        const file = memory.kind === 'all' ? 'memory.events' : 'memory.oom_control';
+        if (countIn(await textOf(join(memory.folder, file)), 'oom_kill') > 0) return 'memory';
+      }
+      if (processes !== undefined && countIn(await textOf(join(processes.folder, 'pids.events')), 'max') > 0)
+        return 'processes';
+      return null;
+    },
+    async processes() {
+      const [first] = made;
+      if (first === undefined) return null;
+      const text = await textOf(join(first.folder, 'cgroup.procs'));
+      return text.split('\n').filter(Boolean).map(Number);
+    },
+    async memoryPeak() {
+      if (memory === undefined) return null;
+      const file = memory.kind === 'all' ? 'memory.peak' : 'memory.max_usage_in_bytes';
+      const peak = Number((await textOf(join(memory.folder, file))).trim() || NaN);
+      return Number.isFinite(peak) ? peak : null;
+    },
+    async close() {
+      for (const { folder } of made) await remove(folder);
+    },
+  };
+}
+
+async function makeGroups(bounds: GroupBounds): Promise<readonly Controller[]> {
+  const name = `platform-build-${randomBytes(6).toString('hex')}`;
+  const own = parseOwnGroups(await readFile('/proc/self/cgroup', 'utf8').catch(() => ''));
+  const unified = await makeUnified(name, own.get('') ?? '/', bounds);
+  if (unified !== null) return [unified];
+  const made: Controller[] = [];
+  for (const [controller, kind] of CONTROLLERS) {
+    const folder = await makeOfVersion1(name, controller, own.get(controller) ?? '/', kind, bounds);
+    if (folder !== null) made.push({ folder, kind });
+  }
+  return made;
+}
+
+/** The groups that a process is in, by controller; '' is the unified hierarchy. @param text of /proc/self/cgroup */
+export function parseOwnGroups(text: string): ReadonlyMap<string, string> {
+  const groups = new Map<string, string>();
+  for (const line of text.split('\n')) {
+    const [, controllers, path] = /^\d+:([^:]*):(.*)$/.exec(line) ?? [];
+    for (const controller of controllers?.split(',') ?? []) groups.set(controller, path!);
+  }
+  return groups;
+}
+
+async function makeUnified(name: string, own: string, bounds: GroupBounds): Promise<Controller | null> {
+  // Beside the own group rather than in it: a group with processes has no groups below that have controllers.
+  for (const above of new Set([join(MOUNT, own, '..'), join(MOUNT, own), MOUNT])) {
+    const folder = join(above, name);
+    if (!above.startsWith(MOUNT) || !(await succeeds(mkdir(folder)))) continue;
+    const isWritten =
+      (await succeeds(writeFile(join(folder, 'memory.max'), String(bounds.memoryBytesMax), { flag: 'r+' }))) &&
+      (await succeeds(writeFile(join(folder, 'pids.max'), String(bounds.processesMax), { flag: 'r+' })));
+    if (!isWritten) {
+      await remove(folder);
+      continue;
+    }
+    await succeeds(writeFile(join(folder, 'memory.swap.max'), '0', { flag: 'r+' }));
+    const quota = `${Math.round(bounds.processorsMax * CPU_PERIOD_US)} ${CPU_PERIOD_US}`;
+    await succeeds(writeFile(join(folder, 'cpu.max'), quota, { flag: 'r+' }));
+    return { folder, kind: 'all' };
+  }
+  return null;
+}
+
+async function makeOfVersion1(
+  name: string,
+  controller: string,
+  own: string,
+  kind: 'memory' | 'processes' | 'processors',
+  bounds: GroupBounds,
+): Promise<string | null> {
+  const values: Readonly<Record<typeof kind, readonly (readonly [string, number])[]>> = {
+    memory: [['memory.limit_in_bytes', bounds.memoryBytesMax]],
+    processes: [['pids.max', bounds.processesMax]],
+    processors: [
+      ['cpu.cfs_period_us', CPU_PERIOD_US],
+      ['cpu.cfs_quota_us', Math.round(bounds.processorsMax * CPU_PERIOD_US)],
+    ],
+  };
+  // In a container the path is that of the host, and the mount shows the container's own group as the root.
+  for (const above of new Set([join(MOUNT, controller, own), join(MOUNT, controller)])) {
+    const folder = join(above, name);
+    if (!(await succeeds(mkdir(folder)))) continue;
+    let isWritten = true;
+    for (const [file, value] of values[kind])
+      isWritten &&= await succeeds(writeFile(join(folder, file), String(value), { flag: 'r+' }));
+    if (isWritten) return folder;
+    await remove(folder);
+  }
+  return null;
+}
+
+async function remove(folder: string): Promise<void> {
+  for (let left = REMOVALS; left > 0; left--) {
+    if (await succeeds(rmdir(folder))) return;
+    await new Promise((resolve) => setTimeout(resolve, REMOVAL_MS));
+  }
+}
+
+function countIn(text: string, key: string): number {
+  return Number(new RegExp(`^${key} (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
+}
+
+function textOf(file: string): Promise<string> {
+  return readFile(file, 'utf8').catch(() => '');
+}
+
+function succeeds(work: Promise<unknown>): Promise<boolean> {
+  return work.then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Memory of the machine, or of the group that the platform itself is in, in bytes. */
+export async function machineMemory(): Promise<number> {
+  const text = await readFile('/proc/meminfo', 'utf8').catch(() => '');
+  const total = Number(/^MemTotal:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) * 1024;
+  let least = total === 0 ? Infinity : total;
+  for (const file of ['/sys/fs/cgroup/memory.max', '/sys/fs/cgroup/memory/memory.limit_in_bytes']) {
+    const limit = Number((await readFile(file, 'utf8').catch(() => '')).trim() || Infinity);
+    if (Number.isFinite(limit) && limit > 0) least = Math.min(least, limit);
+  }
+  return least;
+}

@@ -1,0 +1,60 @@
+// Copies a tree of plain files from one owner to another: no links, no special files, no rights but the owner's. For
+// caches, which go from a build's user to the platform's and back. Called by package-cache.ts.
+import { constants } from 'node:fs';
+import { chmod, copyFile, lstat, mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** What was copied; null: it was more than its bounds. */
+interface Copied {
+  readonly files: number;
+  readonly bytes: number;
+}
+
+interface CopyBounds {
+  readonly bytesMax: number;
+  readonly filesMax: number;
+  /** Names of folders that are left out. */
+  readonly without?: readonly string[];
+}
+
+const AT_ONCE = 16;
+const RIGHTS_OF_OTHERS = 0o7077;
+const PATH_CHARS_MAX = 3000;
+
+/**
+ * @param to must not exist; is left half made where the bounds are hit.
+ * @returns null where the tree is larger than its bounds.
+ */
+export async function copyTree(from: string, to: string, bounds: CopyBounds): Promise<Copied | null> {
+  let files = 0;
+  let bytes = 0;
+  const waiting = [''];
+  for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
+    await mkdir(join(to, folder), { mode: 0o700 });
+    const names = await readdir(join(from, folder));
+    for (let at = 0; at < names.length; at += AT_ONCE) {
+      const some = names.slice(at, at + AT_ONCE).map((name) => join(folder, name));
+      const sizes = await Promise.all(
+        some.map(async (path) => {
+          const info = await lstat(join(from, path));
+          if (info.isDirectory() && bounds.without?.includes(path) !== true && path.length < PATH_CHARS_MAX)
+            waiting.push(path);
+          // One with the right to become its owner is nobody's cache.
+          if (!info.isFile() || (info.mode & 0o7000) !== 0) return null;
+          const target = join(to, path);
+          await copyFile(join(from, path), target, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+          const mode = (info.mode | 0o600) & 0o777;
+          if ((info.mode & RIGHTS_OF_OTHERS) !== 0 || mode !== (info.mode & 0o777))
+            await chmod(target, mode & ~RIGHTS_OF_OTHERS);
+          return info.size;
+        }),
+      );
+      for (const size of sizes.filter((one) => one !== null)) {
+        files++;
+        bytes += size;
+      }
+      if (bytes > bounds.bytesMax || files > bounds.filesMax) return null;
+    }
+  }
+  return { files, bytes };
+}

@@ -1,0 +1,60 @@
+// What Git says when a fetch fails, as failures of a build: what happened, and what to do. Pure. Called by checkout.ts.
+import { BuildFailure } from './types.ts';
+import type { SandboxExit } from './sandbox.ts';
+
+/** What was asked for. */
+interface FetchPlace {
+  readonly branch: string;
+  readonly commit: string | null;
+  readonly bytesMax: number;
+}
+
+/** Whether a server does not give out single commits, or has none of this hash. */
+export function isRefused(text: string): boolean {
+  return /not our ref|does not allow request for unadvertised object|no such remote ref|couldn't find remote ref|unadvertised/i.test(
+    text,
+  );
+}
+
+/** Whether the branch is not there. */
+export function isNotFound(text: string): boolean {
+  return /couldn't find remote ref|no such remote ref/i.test(text);
+}
+
+/** The failure of a fetch. Nothing of the address or of the credentials is in it. */
+export function fetchFailure({ stderr, signal }: SandboxExit, { branch, commit, bytesMax }: FetchPlace): BuildFailure {
+  if (signal === 'SIGXFSZ' || /File too large|signal 25|died of signal|SIGXFSZ/i.test(stderr))
+    return new BuildFailure('source_too_large', `The commit is larger than ${bytesMax} bytes (BUILD_SOURCE_BYTES_MAX)`);
+  if (commit !== null && isRefused(stderr))
+    return new BuildFailure(
+      'commit_not_found',
+      `The commit ${commit} is not in the repository any more: the branch ${branch} was changed by a force push, or deleted`,
+    );
+  if (isNotFound(stderr))
+    return new BuildFailure('repository_empty', `The repository has no branch ${branch}, or no commit on it`);
+  if (/Authentication failed|could not read Username|could not read Password|Permission denied|403|401/i.test(stderr))
+    return new BuildFailure(
+      'repository_unavailable',
+      'The repository cannot be read: the Git host refuses access to it',
+    );
+  if (/not found|does not appear to be a git repository|repository .* does not exist|404/i.test(stderr))
+    return new BuildFailure('repository_unavailable', 'The repository is not there any more, or may not be seen');
+  if (/unable to update url base from redirection|redirect|30[1278]/i.test(stderr))
+    return new BuildFailure(
+      'repository_unavailable',
+      'The Git host sends to another address: connect the repository with the address that it has now',
+    );
+  if (/fsck|fatal: .*object .*(?:bad|zero-padded|missing)|contains '\.git'|hasDot|invalid path/i.test(stderr))
+    return new BuildFailure('source_unsafe', `The repository holds objects that Git refuses: ${reasonOf(stderr)}`);
+  return new BuildFailure('repository_unavailable', `The repository cannot be fetched: ${reasonOf(stderr)}`);
+}
+
+/** The line that says why, without addresses. */
+function reasonOf(text: string): string {
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  const told = lines.find((line) => /^(?:fatal|error):/.test(line)) ?? lines[0] ?? 'Git gave no reason';
+  return told
+    .replace(/\p{Cc}/gu, ' ')
+    .replace(/\b[a-z][a-z0-9+.-]*:\/\/[^\s']+/gi, 'the repository')
+    .slice(0, 300);
+}

@@ -1,0 +1,149 @@
+// Installs what a project depends on, confined, with the manager that its lockfile or package.json names. Called by
+// run-build.ts.
+import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { baseVariables, certificatePaths } from './environment.ts';
+import { findManager, installCommand, shimFolder, shimText, type ManagerPrograms } from './package-tools.ts';
+import { openPackageCache, type PackageCache } from './package-cache.ts';
+import { readBounded, type BuildPlan } from './plan.ts';
+import type { Sandbox } from './sandbox.ts';
+import { BuildFailure, type BuildRequest } from './types.ts';
+
+/** What commands of the build run with from here on. */
+export interface ToolEnvironment {
+  readonly env: Readonly<Record<string, string>>;
+  readonly readable: readonly (readonly [from: string, to: string])[];
+  /** To be saved when the build has worked; null: nothing is. */
+  readonly cache: PackageCache | null;
+}
+
+const LOCKFILE_BYTES_MAX = 64 * 1024 * 1024;
+const MANIFEST_BYTES_MAX = 5 * 1024 * 1024;
+/** End of what a command said, for the failure's message. */
+const TAIL_CHARS_MAX = 2000;
+
+/** Dependencies of which nothing gets into a bundle: types, and tools that run on the author's machine. */
+const TOOLS =
+  /^(?:@types\/.+|@platform-run\/(?:cli|types)|typescript|prettier|eslint|oxlint|oxfmt|@cloudflare\/workers-types)$/;
+
+/** @throws {BuildFailure} `install_failed`, or a bound of the sandbox; the reason of the build's signal. */
+export async function install(request: BuildRequest, plan: BuildPlan, sandbox: Sandbox): Promise<ToolEnvironment> {
+  const say = (text: string): void => request.onLine('install', 'info', text);
+  const command = await commandOf(plan, say);
+  const needsManager = command !== null || plan.config.build !== null;
+  const programs = needsManager ? await findPrograms(plan, sandbox, say) : { folders: [], readable: [] };
+  const env = variablesOf(request, sandbox, programs.folders);
+  const readable = [...programs.readable, ...certificatePaths()].map((path) => [path, path] as const);
+  if (command === null) return { env, readable, cache: null };
+  const cache = await cacheOf(request, plan, sandbox);
+  if (cache !== null) say(await cache.restore());
+  else say(request.isFork ? 'A build of a fork: no cache is read or written' : 'No cache is used');
+  say(`$ ${command}`);
+  let tail = '';
+  const ended = await sandbox.run({
+    words: ['sh', '-c', command],
+    cwd: plan.installFolder,
+    env,
+    readable,
+    onOutput(chunk) {
+      request.onOutput('install', 'info', chunk);
+      tail = (tail + chunk.toString('utf8')).slice(-TAIL_CHARS_MAX);
+    },
+  });
+  if (ended.code === 0) return { env, readable, cache };
+  const how = ended.signal === null ? `ended with exit code ${ended.code}` : `was ended by ${ended.signal}`;
+  throw new BuildFailure('install_failed', `The install command "${command}" ${how}${hintFor(tail, plan)}`);
+}
+
+/** Variables of every command, the project's own over them, and the platform's over both. */
+function variablesOf(request: BuildRequest, sandbox: Sandbox, folders: readonly string[]): Record<string, string> {
+  return { ...baseVariables(sandbox.folders, folders), ...request.variables, ...request.platformVariables };
+}
+
+async function findPrograms(
+  plan: BuildPlan,
+  sandbox: Sandbox,
+  say: (text: string) => void,
+): Promise<Pick<ManagerPrograms, 'folders' | 'readable'>> {
+  // A command of the project's own, without a package.json, may need no manager at all.
+  const found = await findManager(plan.manager).catch((error: unknown) => {
+    if (plan.installCommand === null && plan.manager.lockfile !== null) throw error;
+    return null;
+  });
+  if (found === null) return { folders: [], readable: [] };
+  if (found.note !== null) say(found.note);
+  const shims = shimFolder(sandbox.folders.home);
+  for (const [name, command] of Object.entries(found.shims)) {
+    await mkdir(shims, { recursive: true, mode: 0o700 });
+    await writeFile(join(shims, name), shimText(command));
+    await chmod(join(shims, name), 0o755);
+    await sandbox.giveAway(shims);
+  }
+  return { folders: [shims, ...found.folders], readable: found.readable };
+}
+
+/** What installs; null: nothing is to be installed. */
+async function commandOf(plan: BuildPlan, say: (text: string) => void): Promise<string | null> {
+  if (plan.installCommand !== null) {
+    say(`Install command: ${plan.installCommand} (settings of the project)`);
+    return plan.installCommand;
+  }
+  const text = await readBounded(join(plan.installFolder, 'package.json'), MANIFEST_BYTES_MAX);
+  if (text === null) {
+    say('There is no package.json: nothing to install');
+    return null;
+  }
+  const needed = dependenciesOf(text);
+  if (needed !== null && needed.length === 0 && plan.manager.lockfile === null) {
+    say('package.json has no dependencies: nothing to install');
+    return null;
+  }
+  if (needed !== null && plan.config.build === null && needed.every((name) => TOOLS.test(name))) {
+    say('Nothing to install: package.json has only types and tools, which the bundle does not use');
+    return null;
+  }
+  say(`Package manager: ${plan.manager.name} (${plan.manager.because})`);
+  const hasYarnSettings = (await readdir(plan.installFolder)).includes('.yarnrc.yml');
+  return installCommand(plan.manager, hasYarnSettings);
+}
+
+/** Names of all dependencies; null where package.json cannot be read, or has packages below it. */
+function dependenciesOf(text: string): string[] | null {
+  try {
+    const manifest = JSON.parse(text.replace(/^\ufeff/, '')) as Record<string, unknown>;
+    if (manifest['workspaces'] !== undefined) return null;
+    const kinds = ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies'];
+    return kinds.flatMap((kind) => Object.keys((manifest[kind] ?? {}) as object));
+  } catch {
+    return null;
+  }
+}
+
+async function cacheOf(request: BuildRequest, plan: BuildPlan, sandbox: Sandbox): Promise<PackageCache | null> {
+  const { cacheFolder, isFork, limits } = request;
+  if (cacheFolder === null || isFork) return null;
+  const { name, lockfile } = plan.manager;
+  const file = join(plan.installFolder, lockfile ?? 'package.json');
+  const content = (await readBounded(file, LOCKFILE_BYTES_MAX)) ?? '';
+  return openPackageCache({
+    store: cacheFolder,
+    folder: sandbox.folders.cache,
+    key: { manager: name, lockfile: content },
+    bytesMax: limits.cacheBytesMax,
+    giveAway: (folder) => sandbox.giveAway(folder),
+  });
+}
+
+/** What to do about failures that many run into. */
+function hintFor(tail: string, { manager }: BuildPlan): string {
+  if (/can only install packages when your package\.json and package-lock\.json.*are in sync|EUSAGE/s.test(tail))
+    return `: package-lock.json does not fit package.json. Run npm install and commit both`;
+  if (/ERR_PNPM_OUTDATED_LOCKFILE|frozen-lockfile/i.test(tail) && manager.name !== 'npm')
+    return `: ${manager.lockfile ?? 'the lockfile'} does not fit package.json. Run ${manager.name} install and commit both`;
+  if (/\bE404\b|404 Not Found/.test(tail)) return ': a package was not found in the registry (see above)';
+  if (/\bE40[13]\b/.test(tail))
+    return ': the registry refuses access. Put its token into a variable of the project and name that in .npmrc';
+  if (/ENOTFOUND|EAI_AGAIN|ETIMEDOUT|ECONNREFUSED/.test(tail))
+    return ': the registry cannot be reached from this machine';
+  return '';
+}

@@ -1,0 +1,208 @@
+// What is to be done with a checkout: its configuration by priority (platform.yaml, then settings of the project, then
+// what the files show), the folders by the rules of monorepos, and the lines of the log that say why. Called by
+// run-build.ts. Reads the checkout before any code of it has run.
+import { open, readdir, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { parseProjectConfig, type ProjectConfig } from '#core/config/project-config.ts';
+import { buildFolders, inspectRepository, workspaceFileName, type Workspace } from '#core/config/workspace.ts';
+import { fixedLimits } from '#core/limits.ts';
+import { hasErrors, type Problem } from '#core/problem.ts';
+import { detectProject, type AskLibrary, type DetectedProject } from './detection.ts';
+import { managerOf, type Manager } from './package-tools.ts';
+import { BuildFailure, type BuildRequest, type BuildSettings } from './types.ts';
+
+/** A plan. */
+export interface BuildPlan {
+  readonly config: ProjectConfig;
+  /** Folder of the project, absolute: the build command runs here. */
+  readonly root: string;
+  /** The repository where it is a monorepo, else {@link root}. */
+  readonly workspace: string;
+  /** Where dependencies are installed, absolute. */
+  readonly installFolder: string;
+  readonly manager: Manager;
+  readonly detected: DetectedProject;
+  /** Command that installs, where the project's settings have one. */
+  readonly installCommand: string | null;
+}
+
+const CONFIG_NAMES = ['platform.yaml', 'platform.yml'] as const;
+const MANIFEST_BYTES_MAX = 5 * 1024 * 1024;
+
+/**
+ * @param source root of the checkout @param paths its files
+ * @throws {BuildFailure} `configuration_invalid` with the lines that are wrong; `not_supported`.
+ */
+export async function planBuild(
+  request: BuildRequest,
+  source: string,
+  paths: readonly string[],
+  ask: AskLibrary,
+): Promise<BuildPlan> {
+  const say = (level: 'info' | 'warn', text: string): void => request.onLine('build', level, text);
+  const repository = await readRepository(source, paths);
+  reportProblems(repository.problems, say);
+  const { config: written, folder, file } = await readConfig(request, source, repository, say);
+  const base = written.base === '.' ? folder : written.base;
+  await checkFolder(source, base, written.base === '.' ? null : file);
+  const root = path.join(source, base);
+  const workspace = repository.monorepo ? source : root;
+  if (repository.monorepo) say('info', `Monorepo (${repository.indicators.slice(0, 5).join(', ')})`);
+  const manager = await managerFor(source, base, repository.monorepo);
+  const needsCommand = written.build === null && filled(request.settings.buildCommand) === null;
+  const detected = await detectProject(root, written, manager.manager, needsCommand ? ask : null);
+  const config = withSettings(written, request.settings, detected, say);
+  return {
+    config,
+    root,
+    workspace,
+    installFolder: path.join(source, manager.folder),
+    manager: manager.manager,
+    detected,
+    installCommand: filled(request.settings.installCommand),
+  };
+}
+
+/** The rules of monorepos over the list of files. */
+async function readRepository(source: string, paths: readonly string[]): Promise<Workspace> {
+  const texts: Record<string, string> = {};
+  for (const name of ['package.json', workspaceFileName]) {
+    const text = await readBounded(path.join(source, name), MANIFEST_BYTES_MAX);
+    if (text !== null) texts[name] = text;
+  }
+  return inspectRepository({ paths, texts });
+}
+
+async function readConfig(
+  request: BuildRequest,
+  source: string,
+  repository: Workspace,
+  say: (level: 'info' | 'warn', text: string) => void,
+): Promise<{ config: ProjectConfig; folder: string; file: string | null }> {
+  const folder = configFolder(request.configPath);
+  for (const name of CONFIG_NAMES) {
+    const file = path.posix.join(folder, name);
+    const text = await readBounded(path.join(source, file), fixedLimits.projectFileBytesMax);
+    if (text === null) continue;
+    const { config, problems } = parseProjectConfig(text, { file });
+    reportProblems(problems, say);
+    if (config === null) throw invalid(problems);
+    return { config, folder, file };
+  }
+  const { config } = parseProjectConfig('', { file: CONFIG_NAMES[0] });
+  if (folder !== '.') await checkFolder(source, folder, null);
+  const others = repository.projectFiles.filter((file) => path.posix.dirname(file) !== folder);
+  const where = folder === '.' ? 'There is no platform.yaml' : `There is no platform.yaml in ${folder}`;
+  const hint = others.length === 0 ? '' : ` (there is one in ${others.slice(0, 3).map(path.posix.dirname).join(', ')})`;
+  say('info', `${where}${hint}: what to do is found out from the files`);
+  return { config: config!, folder, file: null };
+}
+
+/** A setting with the name of platform.yaml itself means its folder. */
+function configFolder(configPath: string): string {
+  const plain = path.posix.normalize(configPath === '' ? '.' : configPath).replace(/\/+$/, '');
+  if (plain.startsWith('/') || plain === '..' || plain.startsWith('../') || plain.includes('\0'))
+    throw new BuildFailure('configuration_invalid', 'The folder of the project must be one of the repository');
+  return /(?:^|\/)platform\.ya?ml$/.test(plain) ? path.posix.dirname(plain) : plain;
+}
+
+async function checkFolder(source: string, folder: string, file: string | null): Promise<void> {
+  let at = source;
+  for (const part of folder.split('/')) {
+    at = path.join(at, part);
+    const info = await stat(at).catch(() => null);
+    if (info?.isDirectory() === true) continue;
+    const where = file === null ? '' : `${file}: base: `;
+    throw new BuildFailure('configuration_invalid', `${where}there is no folder ${folder} in the repository`);
+  }
+}
+
+/** platform.yaml before settings before detection; each that counts is said. */
+export function withSettings(
+  written: ProjectConfig,
+  settings: BuildSettings,
+  detected: DetectedProject,
+  say: (level: 'info' | 'warn', text: string) => void,
+): ProjectConfig {
+  const command = filled(settings.buildCommand);
+  const output = filled(settings.outputDirectory);
+  if (detected.framework !== null) say('info', `Detected ${detected.framework} (${detected.because})`);
+  const build = written.build ?? command ?? detected.build;
+  const origin =
+    written.build !== null ? 'platform.yaml' : command !== null ? 'settings of the project' : detected.buildBecause;
+  if (build !== null) say('info', `Build command: ${build} (${origin})`);
+  else if (detected.skipped !== null) say('info', detected.skipped);
+  if (written.build !== null && command !== null && command !== written.build)
+    say('info', 'The build command in the settings of the project is overridden by platform.yaml');
+  const out = written.out ?? (output === null ? detected.out : checkedOutput(output));
+  const outOrigin =
+    written.out !== null ? 'platform.yaml' : output !== null ? 'settings of the project' : `of ${detected.framework}`;
+  if (out !== null) say('info', `Output folder: ${out} (${outOrigin})`);
+  if (written.out !== null && output !== null && output !== written.out)
+    say('info', 'The output directory in the settings of the project is overridden by platform.yaml');
+  return { ...written, build, out };
+}
+
+/** By the rules of platform.yaml, with their messages. */
+function checkedOutput(output: string): string {
+  const { config, problems } = parseProjectConfig(`out: ${JSON.stringify(output)}\n`, { file: 'settings' });
+  const [problem] = problems.filter(({ severity }) => severity === 'error');
+  if (problem !== undefined)
+    throw new BuildFailure(
+      'configuration_invalid',
+      `Output directory in the settings of the project: ${problem.message}`,
+    );
+  return config!.out!;
+}
+
+/**
+ * In a monorepo dependencies are installed at its root, unless there is nothing to install from but in the project
+ * itself.
+ */
+async function managerFor(
+  source: string,
+  base: string,
+  monorepo: boolean,
+): Promise<{ readonly folder: string; readonly manager: Manager }> {
+  const { install } = buildFolders({ monorepo, base });
+  const candidates = [...new Set([install, base])];
+  for (const folder of candidates) {
+    const at = path.join(source, folder);
+    const names: string[] = await readdir(at).catch(() => []);
+    if (!names.includes('package.json') && folder !== candidates.at(-1)) continue;
+    const manifest = await readBounded(path.join(at, 'package.json'), MANIFEST_BYTES_MAX);
+    return { folder, manager: managerOf(names, manifest) };
+  }
+  return { folder: base, manager: managerOf([], null) };
+}
+
+function reportProblems(problems: readonly Problem[], say: (level: 'warn', text: string) => void): void {
+  for (const problem of problems) if (problem.severity === 'warning') say('warn', formatOne(problem));
+  if (hasErrors(problems)) throw invalid(problems);
+}
+
+function invalid(problems: readonly Problem[]): BuildFailure {
+  const errors = problems.filter(({ severity }) => severity === 'error').toSorted((a, b) => a.line - b.line);
+  return new BuildFailure('configuration_invalid', errors.map(formatOne).join('\n'));
+}
+
+function formatOne({ file, line, column, message, hint }: Problem): string {
+  return `${file}:${line}:${column}: ${message}${hint === undefined ? '' : `. ${hint}`}`;
+}
+
+function filled(value: string | null): string | null {
+  return value === null || value.trim() === '' ? null : value;
+}
+
+/** The text of a file; null where there is none. The checkout has seen to it that no link leads out. */
+export async function readBounded(file: string, bytesMax: number): Promise<string | null> {
+  const info = await stat(file).catch(() => null);
+  if (info === null || !info.isFile()) return null;
+  if (info.size > bytesMax)
+    throw new BuildFailure(
+      'configuration_invalid',
+      `${path.basename(file)} has ${info.size} bytes; ${bytesMax} are allowed`,
+    );
+  await using handle = await open(file, 'r');
+  return (await handle.readFile('utf8')).slice(0, bytesMax);
+}
