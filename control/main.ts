@@ -6,6 +6,7 @@ import { openSql } from '#postgres/sql.ts';
 import { createApi } from './api/app.ts';
 import { createClientAddress } from './api/client-address.ts';
 import { startDeployments } from './deployments/start.ts';
+import { openGitPush } from './git-push/git-push.ts';
 import type { Parts } from './parts.ts';
 import { readConfiguration } from './process/configuration.ts';
 import { openPrivatePort } from './process/private-port.ts';
@@ -57,12 +58,13 @@ async function start(): Promise<() => Promise<void>> {
   const sweeping = setInterval(() => parts.background('Sweep of sign-in', () => sweepSignIn(parts)), SWEEP_MS);
   startDeployments(parts);
   const api = createApi();
+  const gitPush = await openGitPush(parts);
   const { host, apiPort, uiPort } = config.listeners;
   const server = await serveApi({
     variable: 'API_PORT',
     port: apiPort,
     host,
-    fetch: (request) => api.fetch(request, parts),
+    fetch: (request) => gitPush.fetch(request) ?? api.fetch(request, parts),
   });
   const ui = await serveApi({ variable: 'UI_PORT', port: uiPort, host, fetch: createUi(parts, api.fetch) });
   // The supervisor shows the token of the first start, and leaves it for the commands of its user.
@@ -70,7 +72,7 @@ async function start(): Promise<() => Promise<void>> {
   return async () => {
     stopping.abort();
     clearInterval(sweeping);
-    await Promise.all([server.close(), ui.close()]);
+    await Promise.all([server.close(), ui.close(), gitPush.close()]);
     await Promise.allSettled(running);
     await parts.signIn.sessions.close();
     await sql.end({ timeout: 5 });
