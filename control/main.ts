@@ -6,6 +6,7 @@ import { openSql } from '#postgres/sql.ts';
 import { createApi } from './api/app.ts';
 import { createClientAddress } from './api/client-address.ts';
 import { startDeployments } from './deployments/start.ts';
+import { watchBuilds } from './deployments/want-builder.ts';
 import { openGitPush } from './git-push/git-push.ts';
 import type { Parts } from './parts.ts';
 import { readConfiguration } from './process/configuration.ts';
@@ -57,6 +58,7 @@ async function start(): Promise<() => Promise<void>> {
   const firstRun = await ensureFirstRun(parts);
   const sweeping = setInterval(() => parts.background('Sweep of sign-in', () => sweepSignIn(parts)), SWEEP_MS);
   startDeployments(parts);
+  await watchBuilds(parts, () => process.connected && process.send?.({ type: 'want', service: 'builder' }));
   const api = createApi();
   const gitPush = await openGitPush(parts);
   const { host, apiPort, uiPort } = config.listeners;

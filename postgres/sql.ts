@@ -20,6 +20,8 @@ interface SqlOptions {
 const CONNECT_SECONDS = 5;
 const IDLE_SECONDS = 60;
 const STATEMENT_MS = 30_000;
+/** A server that restarts is back in a moment: attempts to connect are never further apart than this. */
+const [BACKOFF_SECONDS_LEAST, BACKOFF_SECONDS_MAX] = [0.05, 1];
 
 /**
  * A pool of connections, opened as they are needed. int8 columns are numbers, timestamps are Dates.
@@ -41,6 +43,7 @@ export function openSql({ url, name, connectionsMax = 8 }: SqlOptions): Sql {
     max: connectionsMax,
     connect_timeout: CONNECT_SECONDS,
     idle_timeout: IDLE_SECONDS,
+    backoff: (failures) => Math.min(BACKOFF_SECONDS_MAX, BACKOFF_SECONDS_LEAST * 2 ** failures),
     connection: { application_name: name, statement_timeout: STATEMENT_MS },
     types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
     onnotice: () => {},

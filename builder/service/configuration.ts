@@ -1,7 +1,7 @@
 // The builder's settings, read once when it starts. What is missing or wrong is refused by name, with what to do.
 import { encryptionKeys, type EncryptionKeys } from '#core/encryption.ts';
 import { limitsFrom, type Limits } from '#core/limits.ts';
-import { parseInteger } from '#core/parse-integer.ts';
+import { parseInteger, parsePort } from '#core/parse-integer.ts';
 import type { PublicAddress } from './jobs/build-input.ts';
 
 /** Settings of the builder. */
@@ -45,7 +45,9 @@ export function builderConfig(
   const concurrency = concurrencyOf(limits.build.concurrency, get('WORKER_CONCURRENCY'), memoryBytes);
   const memoryMb = Math.max(64, Math.floor((memoryBytes * MEMORY_SHARE) / concurrency / MB));
   const protocol = get('PUBLIC_PROTOCOL') === 'https' ? 'https' : 'http';
-  const port = parseInteger('PUBLIC_PORT', get('PUBLIC_PORT') || get('HANDLER_PORT') || '4001', { most: 65_535 });
+  const handlerPort = parsePort('HANDLER_PORT', get('HANDLER_PORT') || '4001');
+  const ownPort = protocol === 'https' ? 443 : handlerPort;
+  const port = get('PUBLIC_PORT') === '' ? ownPort : parsePort('PUBLIC_PORT', get('PUBLIC_PORT'));
   return {
     databaseUrl: get('DATABASE_URL'),
     folder: get('FS_PATH'),

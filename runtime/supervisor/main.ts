@@ -15,6 +15,7 @@ import { EngineProcess } from './engines/engine-process.ts';
 import { Engines } from './engines/engines.ts';
 import { engineSecret } from './engines/engine-secret.ts';
 import { compileCache, engineEnvironment } from './engines/environment.ts';
+import { builderService } from './services/builder-service.ts';
 import { controlService, hasControl, type ControlState } from './services/control-service.ts';
 import { eventServices } from './services/event-services.ts';
 import type { Death } from './quarantine/ledger.ts';
@@ -174,6 +175,7 @@ async function start(config: SupervisorConfig): Promise<void> {
     onDeath: (service, code, signal, delayMs) =>
       log.error({ service, code, signal, delayMs }, 'Service exited: restarting'),
     onReady: (service) => log.info({ service }, 'Service ready'),
+    onFailure: (service, { message }) => log.error({ service, error: message }, 'Service does not start'),
   };
   const services = new Services(specs, hooks);
   // Started last, and stopped first: requests are answered without it.
@@ -195,8 +197,11 @@ async function start(config: SupervisorConfig): Promise<void> {
               if (hasLeft) leaveRecord();
               process.send?.({ ...state, type: 'control' });
             },
-            onWant: (service) => log.warn({ service }, 'Service unknown'),
+            onWant(service) {
+              if (!control.want(service)) log.warn({ service }, 'Service unknown');
+            },
           }),
+          builderService({ environment: process.env, folder, port: claimed.port, databaseUrl: () => ownerUrl }),
         ]
       : [],
     hooks,

@@ -12,6 +12,8 @@ export interface ServiceSpec {
    */
   readonly start: () => ChildProcess;
   readonly onMessage?: (message: unknown) => void;
+  /** Starts when somebody wants it (`want`), and ends by itself with exit code 0 when it has nothing to do. */
+  readonly isOnDemand?: boolean;
   /** How long it may take to be ready, and to stop after SIGTERM. */
   readonly readyMsMax: number;
   readonly stopMsMax: number;
@@ -21,6 +23,8 @@ export interface ServiceSpec {
 export interface ServiceHooks {
   readonly onDeath: (name: string, code: number | null, signal: NodeJS.Signals | null, delayMs: number) => void;
   readonly onReady: (name: string) => void;
+  /** A service that somebody wanted did not start. */
+  readonly onFailure?: (name: string, error: Error) => void;
 }
 
 const BACKOFF_MS = 100;
@@ -50,8 +54,25 @@ export class Services {
   async start(): Promise<void> {
     for (const service of this.#services) {
       if (this.#stopping) return;
-      await this.#run(service);
+      if (service.spec.isOnDemand !== true) await this.#run(service);
     }
+  }
+
+  /**
+   * Starts a service that runs on demand, unless it runs or failed just now: whoever wants it asks again and again.
+   *
+   * @returns false when there is none of this name.
+   */
+  want(name: string): boolean {
+    const service = this.#services.find(({ spec }) => spec.name === name && spec.isOnDemand === true);
+    if (service === undefined) return false;
+    const isResting = service.deaths > 0 && performance.now() - service.startedAt < BACKOFF_MS_MAX;
+    if (this.#stopping || service.state !== 'stopped' || isResting) return true;
+    void this.#run(service).catch((error: unknown) => {
+      service.deaths++;
+      this.#hooks.onFailure?.(name, error as Error);
+    });
+    return true;
   }
 
   states(): ServiceState[] {
@@ -93,9 +114,13 @@ export class Services {
         const wasReady = service.state === 'ready';
         service.child = null;
         service.state = 'stopped';
+        const isDone = spec.isOnDemand === true && wasReady && code === 0;
+        if (isDone) service.deaths = 0;
         if (!wasReady)
           reject(new Error(`Service ${spec.name} ended before it was ready (${signal ?? `exit code ${code}`})`));
-        if (!this.#stopping && (wasReady || service.restarts > 0)) this.#again(service, code, signal);
+        // One on demand that never was ready is not tried again until somebody wants it.
+        const mayRestart = spec.isOnDemand === true ? wasReady && !isDone : wasReady || service.restarts > 0;
+        if (!this.#stopping && mayRestart) this.#again(service, code, signal);
       });
     });
   }

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { Services, type ServiceSpec } from '#runtime/supervisor/services/services.ts';
+import { until } from '#test/setup/until.ts';
 
 const script = `
 import { appendFileSync } from 'node:fs';
@@ -95,4 +96,58 @@ test('one that cannot start, or never is ready, is an error', async (t) => {
     new Services([spec('broker', 'silent')], hooks).start(),
     /Service broker is not ready after 300 ms/,
   );
+});
+
+test('one on demand starts when it is wanted, ends when it is done, and is started again when it dies', async (t) => {
+  const { spec, lines, events } = setUp(t);
+  const services = new Services([spec('broker'), { ...spec('builder'), isOnDemand: true }], {
+    onDeath: (name) => void events.emit('death', name),
+    onReady: (name) => void events.emit('ready', name),
+  });
+  const pid = (): number | null => services.states()[1]!.pid;
+  await services.start();
+  assert.equal(services.want('broker'), false);
+  assert.deepEqual(lines(), ['start broker']);
+  assert.equal(services.want('builder'), true);
+  services.want('builder');
+  await once(events, 'ready');
+  const first = pid()!;
+  const died = once(events, 'death');
+  process.kill(first, 'SIGKILL');
+  assert.deepEqual(await died, ['builder']);
+  await once(events, 'ready');
+  const second = pid()!;
+  assert.notEqual(second, first);
+  // Exit code 0: it has nothing to do.
+  process.kill(second, 'SIGTERM');
+  await until(() => services.states()[1]!.state === 'stopped');
+  services.want('builder');
+  await once(events, 'ready');
+  await services.stop();
+  assert.deepEqual(lines().slice(1), [
+    'start builder',
+    'start builder',
+    'stop builder',
+    'start builder',
+    'stop builder',
+    'stop broker',
+  ]);
+});
+
+test('one on demand that cannot start says so, and is tried again later only', async (t) => {
+  const { spec, events } = setUp(t);
+  let starts = 0;
+  const broken = spec('builder', 'broken');
+  const services = new Services([{ ...broken, isOnDemand: true, start: () => (starts++, broken.start()) }], {
+    onDeath() {},
+    onReady() {},
+    onFailure: (...failure) => void events.emit('failure', ...failure),
+  });
+  await services.start();
+  services.want('builder');
+  const [name, error] = (await once(events, 'failure')) as [string, Error];
+  assert.deepEqual([name, error.message], ['builder', 'Service builder ended before it was ready (exit code 3)']);
+  services.want('builder');
+  assert.equal(starts, 1);
+  await services.stop();
 });

@@ -1,0 +1,95 @@
+// Root of the builder's process: reads the environment, finds out how builds can be confined, builds what waits, and
+// ends when there has been nothing to build for a while. Started by the supervisor when there is something; code of
+// tenants runs in processes of builds only.
+import { mkdirSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { openLog } from '#core/log/log.ts';
+import { cloneSource, CloneRefused, type CloneParts } from '#git/clone-source.ts';
+import { gitConfigurationFrom } from '#git/configuration.ts';
+import { GitHostError } from '#git/host/connection.ts';
+import { openSql } from '#postgres/sql.ts';
+import { confinementOf, describeConfinement } from '../steps/confinement.ts';
+import { machineMemory } from '../steps/control-groups.ts';
+import { runBuild } from '../steps/run-build.ts';
+import { BuildFailure, type Confinement } from '../steps/types.ts';
+import { startBuilder, type Builder } from './builder.ts';
+import { builderConfig } from './configuration.ts';
+import type { FindRemote } from './jobs/source.ts';
+
+const EXIT_CONFIGURATION = 78;
+const CLOSE_MS_MAX = 8000;
+
+const log = openLog('builder', process.env);
+let builder: Builder | null = null;
+let isStopping = false;
+
+/** Repositories over the network, with the credentials of the moment. */
+function remotes(parts: CloneParts): FindRemote {
+  return async ({ id }) => {
+    try {
+      const { redact, ...source } = await cloneSource(parts, id);
+      return { source, secrets: redact };
+    } catch (error) {
+      if (error instanceof CloneRefused)
+        throw new BuildFailure('repository_unavailable', error.message, { cause: error });
+      if (error instanceof GitHostError)
+        throw new BuildFailure('git_host_unavailable', `The Git host gives no access to it: ${error.message}`, {
+          cause: error,
+        });
+      throw error;
+    }
+  };
+}
+
+/** Work folders lie in the data folder, unless the users of builds cannot get there. */
+async function placeOfWork(folder: string, asked: string | null): Promise<[string, Confinement]> {
+  const probe = async (work: string): Promise<Confinement> => {
+    mkdirSync(work, { recursive: true, mode: 0o711 });
+    return confinementOf({ workFolders: work, privateFolders: [folder] });
+  };
+  const inside = asked ?? join(folder, 'builds', 'work');
+  const confinement = await probe(inside);
+  if (confinement.kind !== 'none' || asked !== null || process.getuid?.() !== 0) return [inside, confinement];
+  // Of this data folder alone, whatever its path.
+  const outside = join(tmpdir(), `platform-builds-${statSync(folder).ino}`);
+  const second = await probe(outside);
+  return second.kind === 'none' ? [inside, confinement] : [outside, second];
+}
+
+async function start(logger: Logger): Promise<void> {
+  const config = builderConfig(process.env, await machineMemory());
+  const git = gitConfigurationFrom(process.env);
+  const [workFolder, confinement] = await placeOfWork(config.folder, config.workFolder);
+  logger[confinement.kind === 'none' ? 'warn' : 'info'](describeConfinement(confinement));
+  const sql = openSql({
+    url: config.databaseUrl,
+    name: 'platform builder',
+    connectionsMax: 2 + 2 * config.concurrency,
+  });
+  const findRemote = remotes({ sql, keys: config.keys, gitHost: git.gitHost, privateHosts: git.privateHosts });
+  builder = await startBuilder({ ...config, sql, log: logger, confinement, workFolder, runBuild, findRemote });
+  process.send?.({ type: 'ready' });
+  await builder.idle;
+  if (!isStopping) await stop();
+}
+
+async function stop(): Promise<void> {
+  if (isStopping) return;
+  isStopping = true;
+  // Postgres may be gone already: what is not written down by then, the next builder finds by its lease.
+  setTimeout(() => process.exit(0), CLOSE_MS_MAX).unref();
+  await builder?.close();
+  process.exit(0);
+}
+
+process.on('SIGTERM', () => void stop());
+process.on('SIGINT', () => {});
+process.on('disconnect', () => void stop());
+try {
+  await start(log);
+} catch (error) {
+  log.fatal((error as Error).message);
+  process.exit(EXIT_CONFIGURATION);
+}

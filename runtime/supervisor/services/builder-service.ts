@@ -1,0 +1,58 @@
+// How the supervisor runs the builder: on demand, when the control plane asks for it, and only beside a control plane.
+// The builder runs strangers' code in processes of its own; what it gets of the environment reaches none of them.
+import { fork } from 'node:child_process';
+import { join } from 'node:path';
+import { sharedSecrets } from '#core/process/generated-secrets.ts';
+import { nodeCommand } from '#core/process/node-command.ts';
+import type { ServiceSpec } from './services.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What the process gets of the operator's environment. */
+const KEPT =
+  /^(?:PATH|TZ|LANG|TMPDIR|NODE_(?:ENV|EXTRA_CA_CERTS|COMPILE_CACHE)|SSL_CERT_(?:FILE|DIR)|(?:HTTPS?|NO|ALL)_PROXY|(?:https?|no|all)_proxy|LOG_LEVEL|LOG_FORMAT|NO_COLOR|WORKER_CONCURRENCY|DISK_FREE_BYTES_MIN|HANDLER_DOMAIN|(?:GITHOST|GIT|PUBLIC|BUILD|npm_config)_[A-Za-z_]+)$/;
+
+interface BuilderServiceParts {
+  readonly environment: Environment;
+  /** Data folder. */
+  readonly folder: string;
+  /** Where deployments are served. */
+  readonly port: number;
+  /** URL of the database's owner. */
+  readonly databaseUrl: () => string;
+}
+
+/** @throws {Error} when a setting of builds is one that no builder takes. */
+export function builderService({ environment, folder, port, databaseUrl }: BuilderServiceParts): ServiceSpec {
+  checkExecutor(environment['BUILD_EXECUTOR']?.trim() ?? '');
+  const own = Object.fromEntries(Object.entries(environment).filter(([name]) => KEPT.test(name)));
+  const { ENCRYPTION_KEY } = sharedSecrets(environment, folder);
+  const [program, ...before] = nodeCommand();
+  const script = join(
+    import.meta.dirname,
+    `../../../builder/service/main${import.meta.filename.endsWith('.ts') ? '.ts' : '.js'}`,
+  );
+  return {
+    name: 'builder',
+    isOnDemand: true,
+    start: () =>
+      fork(script, {
+        execPath: program,
+        execArgv: [...before, '--disable-warning=ExperimentalWarning'],
+        env: { ...own, ENCRYPTION_KEY, FS_PATH: folder, HANDLER_PORT: String(port), DATABASE_URL: databaseUrl() },
+        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      }),
+    readyMsMax: 60_000,
+    stopMsMax: 10_000,
+  };
+}
+
+/** At the platform's start rather than at the first build. */
+function checkExecutor(executor: string): void {
+  if (executor === '' || executor === 'local') return;
+  throw new Error(
+    executor === 'sandbox'
+      ? 'BUILD_EXECUTOR=sandbox: there is no sandbox service yet. Leave it out, or say local: builds then run on this machine'
+      : `BUILD_EXECUTOR is "${executor}": it takes local`,
+  );
+}
