@@ -8,6 +8,7 @@ import { createClientAddress } from './api/client-address.ts';
 import { startDeployments } from './deployments/start.ts';
 import { watchBuilds } from './deployments/want-builder.ts';
 import { openGitPush } from './git-push/git-push.ts';
+import { startGitHost } from './git-host/start.ts';
 import type { Parts } from './parts.ts';
 import { readConfiguration } from './process/configuration.ts';
 import { openPrivatePort } from './process/private-port.ts';
@@ -59,6 +60,7 @@ async function start(): Promise<() => Promise<void>> {
   const sweeping = setInterval(() => parts.background('Sweep of sign-in', () => sweepSignIn(parts)), SWEEP_MS);
   startDeployments(parts);
   await watchBuilds(parts, () => process.connected && process.send?.({ type: 'want', service: 'builder' }));
+  startGitHost(parts);
   const api = createApi();
   const gitPush = await openGitPush(parts);
   const { host, apiPort, uiPort } = config.listeners;

@@ -3,6 +3,7 @@
 import { isIPv4 } from 'node:net';
 import { unseal, type EncryptionKeys } from '#core/encryption.ts';
 import type { Sql } from '#postgres/sql.ts';
+import { repositoryFolder } from './builtin-repositories.ts';
 import type { GitHost } from './host/connection.ts';
 import { readContents } from './host/repositories.ts';
 import { parseRemoteUrl, RemoteRefused, resolveRemote, type RemoteUrl } from './remote-url.ts';
@@ -41,6 +42,8 @@ export interface RemoteCredentials {
 export interface CloneParts {
   readonly sql: Sql;
   readonly keys: EncryptionKeys;
+  /** Data folder, `FS_PATH`. */
+  readonly folder: string;
   /** Null: `GITHOST_APP_ID` and its key are not set. */
   readonly gitHost: GitHost | null;
   /** `GIT_REMOTE_PRIVATE_HOSTS`: remotes whose addresses may be private. */
@@ -75,7 +78,7 @@ export async function cloneSource(parts: CloneParts, repositoryId: string): Prom
   if (row === undefined) throw new CloneRefused('The repository is not connected any more');
   if (row.disconnected_at !== null)
     throw new CloneRefused(`The repository ${row.full_name} is disconnected: ${row.disconnect_reason ?? 'unknown'}`);
-  if (row.source === 'builtin') return { folder: row.url, redact: [] };
+  if (row.source === 'builtin') return { folder: repositoryFolder(parts.folder, repositoryId), redact: [] };
   if (row.source === 'git-host') return hostedSource(parts.gitHost, row);
   try {
     const credentials = openCredentials(parts.keys, repositoryId, row.credentials);

@@ -68,7 +68,7 @@ async function start(logger: Logger): Promise<void> {
     name: 'platform builder',
     connectionsMax: 2 + 2 * config.concurrency,
   });
-  const findRemote = remotes({ sql, keys: config.keys, gitHost: git.gitHost, privateHosts: git.privateHosts });
+  const findRemote = remotes({ ...git, sql, keys: config.keys, folder: config.folder });
   builder = await startBuilder({ ...config, sql, log: logger, confinement, workFolder, runBuild, findRemote });
   process.send?.({ type: 'ready' });
   await builder.idle;

@@ -5,11 +5,14 @@ import type { Parts } from '../parts.ts';
 import { account } from './routes/account.ts';
 import { failureOf, FailureSchema } from './failures.ts';
 import { admitted, API_VERSION, named } from './surround.ts';
+import { deployHooks } from './routes/deploy-hooks.ts';
+import { gitHost } from './routes/git-host.ts';
 import { health } from './routes/health.ts';
 import { oauth } from './routes/oauth.ts';
 import { projects } from './routes/projects.ts';
 import { releases } from './routes/releases.ts';
 import { uploads } from './routes/uploads.ts';
+import { repositories } from './routes/repositories.ts';
 
 export type { RequestState } from './surround.ts';
 
@@ -47,6 +50,9 @@ export function createApi() {
     .route('/', uploads)
     .route('/', account)
     .route('/', oauth)
+    .route('/', gitHost)
+    .route('/', repositories)
+    .route('/', deployHooks)
     .build();
 }
 

@@ -4,6 +4,7 @@
 export const apiErrors = {
   bad_request: [400, '{reason}'],
   unauthorized: [401, 'Sign in, or send a token: Authorization: Bearer <token>'],
+  signature_invalid: [401, 'The signature is missing or wrong'],
   forbidden: [403, 'This needs the permission {permission}'],
   origin_forbidden: [403, 'Requests from {origin} are not allowed'],
   not_found: [404, 'There is no such thing, or it is not yours'],

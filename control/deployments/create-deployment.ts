@@ -90,9 +90,9 @@ export async function createDeployment({ sql }: Pick<Parts, 'sql'>, given: NewDe
   });
 }
 
-/** Name under which what a pull request of a fork brings is deployed. */
+/** Name under which what a pull request of a fork brings is deployed: git takes no colon, so no branch is called so. */
 export function forkBranch(pullRequest: number | null): string {
-  return `pull/${pullRequest ?? 0}`;
+  return `pull:${pullRequest ?? 0}`;
 }
 
 /** Ends what waits or is built of a branch: something newer has come, or the branch is gone. */

@@ -1,7 +1,8 @@
 // What a commit that was pushed says of itself, for lists of deployments.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { gitEnvironment, repositoryFolder } from './repositories.ts';
+import { repositoryFolder } from '#git/builtin-repositories.ts';
+import { gitEnvironment } from './repositories.ts';
 
 const run = promisify(execFile);
 const TEXT_CHARS_MAX = 500;

@@ -1,7 +1,8 @@
 // Git's own CGI program for smart HTTP, as a fetch handler: the request's body goes in, headers and body come out.
 import { spawn } from 'node:child_process';
 import { Readable } from 'node:stream';
-import { gitEnvironment, repositoriesFolder } from './repositories.ts';
+import { repositoriesFolder } from '#git/builtin-repositories.ts';
+import { gitEnvironment } from './repositories.ts';
 
 /** What a request is about, once it is known whose it is. */
 interface BackendCall {

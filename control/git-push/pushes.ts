@@ -10,7 +10,7 @@ import { createDeployment } from '../deployments/create-deployment.ts';
 import { deploymentUrls } from '../deployments/urls.ts';
 import type { Parts } from '../parts.ts';
 import { followDeployment, openDeploymentSignals, type DeploymentSignals } from '../records/follow-deployment.ts';
-import { repositoriesFolder } from './repositories.ts';
+import { repositoriesFolder } from '#git/builtin-repositories.ts';
 import { describePush } from './describe-push.ts';
 
 /** Whose push it is. */

@@ -5,6 +5,7 @@ import { chmod, copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { repositoriesFolder, repositoryFolder } from '#git/builtin-repositories.ts';
 
 const run = promisify(execFile);
 const hooks = path.join(import.meta.dirname, 'hooks');
@@ -21,16 +22,6 @@ const settings: Readonly<Record<string, string>> = {
   'transfer.hideRefs': 'refs/platform',
   'gc.auto': '256',
 };
-
-/** The folder of the repositories. */
-export function repositoriesFolder(dataFolder: string): string {
-  return path.join(dataFolder, 'repositories');
-}
-
-/** The folder of one. */
-export function repositoryFolder(dataFolder: string, id: string): string {
-  return path.join(repositoriesFolder(dataFolder), `${id}.git`);
-}
 
 /** Makes it where it is not there; whole or not at all. */
 export async function ensureRepository(dataFolder: string, id: string, defaultBranch: string): Promise<string> {

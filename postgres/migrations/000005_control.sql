@@ -341,6 +341,8 @@ CREATE UNLOGGED TABLE rate (
 -- Deliveries of the Git host that came: none is taken twice. They are worked on after the answer.
 CREATE TABLE webhook_received (
   delivery_id text PRIMARY KEY,
+  -- SHA-256 of the body: the signature does not cover the id.
+  body_hash bytea UNIQUE,
   seq bigint GENERATED ALWAYS AS IDENTITY,
   event text NOT NULL,
   -- What it is about: a branch, a repository, an installation.
@@ -363,6 +365,10 @@ CREATE TABLE git_report (
   -- Null: it knows.
   due_at timestamptz,
   attempt integer NOT NULL DEFAULT 0,
+  -- Counts changes of the state: what was told may be old by then.
+  version integer NOT NULL DEFAULT 0,
+  -- The commit status that it was told last.
+  told text,
   error text
 );
 CREATE INDEX git_report_due ON git_report (due_at) WHERE due_at IS NOT NULL;
@@ -373,6 +379,8 @@ CREATE TABLE pull_request_comment (
   number integer NOT NULL,
   -- The Git host's id of it; null while it is made.
   comment_id bigint,
+  -- SHA-256 of its text.
+  body_hash bytea,
   PRIMARY KEY (repository_id, number)
 );
 
@@ -383,7 +391,8 @@ BEGIN
   SELECT NEW.id, now() FROM control.project JOIN control.repository ON repository.id = project.repository_id
    WHERE project.id = NEW.project_id AND repository.installation_id IS NOT NULL
      AND repository.disconnected_at IS NULL AND NEW.commit_sha IS NOT NULL
-      ON CONFLICT (deployment_id) DO UPDATE SET due_at = now(), attempt = 0;
+      ON CONFLICT (deployment_id)
+      DO UPDATE SET due_at = now(), attempt = 0, version = git_report.version + 1;
   IF FOUND THEN
     PERFORM pg_notify('control_git', 'report');
   END IF;

@@ -42,6 +42,8 @@ export interface TestControl {
   call(method: string, path: string, body?: unknown, token?: string | null): Promise<Answer>;
   /** Sends bytes to the API as the owner. */
   send(method: string, path: string, body: Uint8Array, headers: Readonly<Record<string, string>>): Promise<Answer>;
+  /** Hands a request to the API as it is. */
+  fetch(request: Request): Promise<Response>;
   /** An account with a role in an organization, and a token of it. */
   account(login: string, memberships?: Readonly<Record<string, Role>>, scope?: TokenScope): Promise<TestAccount>;
   organization(slug: string): Promise<string>;
@@ -126,6 +128,7 @@ export async function startControl(overrides: Partial<Parts> = {}): Promise<Test
     owner,
     organization,
     account,
+    fetch: async (request) => api.fetch(request, parts),
     call(method, at, body, token = owner.token) {
       const headers = {
         ...(token !== null && { authorization: `Bearer ${token}` }),

@@ -255,7 +255,12 @@ function answerRepository(
     needsRight(token, 'pull_requests', 'write');
     const number = Number(found[1]);
     if (found[0] === 'GET') return [200, repository.comments.filter((comment) => comment.number === number)];
-    const comment = { id: 90_000 + repository.comments.length, number, body: String(body['body']) };
+    const comment = {
+      user: { type: 'Bot' },
+      id: 90_000 + repository.comments.length,
+      number,
+      body: String(body['body']),
+    };
     repository.comments.push(comment);
     return [201, comment];
   }

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { answerRequest } from './git-host-requests.ts';
-import { commitTo, createBareRepository, type TestCommit } from './git-repositories.ts';
+import { commitTo, createBareRepository, tipOf, type TestCommit } from './git-repositories.ts';
 
 /** Somebody who has an account there. */
 export interface HostUser {
@@ -103,6 +103,8 @@ export interface TestGitHost extends TestGitHostSettings {
   installation(account: string, users: readonly string[], permissions?: Record<string, string>): HostedInstallation;
   repository(fullName: string, installation: HostedInstallation): HostedRepository;
   commit(repository: HostedRepository, commit: TestCommit): string;
+  /** Commit of a branch; null without one. */
+  tip(repository: HostedRepository, branch: string): string | null;
   close(): Promise<void>;
 }
 
@@ -207,6 +209,7 @@ export async function startGitHost(): Promise<TestGitHost> {
       return made;
     },
     commit: (repository, commit) => commitTo(repository.folder, commit),
+    tip: (repository, branch) => tipOf(repository.folder, branch),
     async close() {
       server.closeAllConnections();
       await new Promise<void>((resolve) => server.close(() => resolve()));

@@ -1,0 +1,110 @@
+// Deploy hooks: URLs whose POST builds and deploys a branch, for content systems and the like.
+import Type from 'typebox';
+import { platform } from '#packages/worker/index.ts';
+import { isBranchName } from '#git/remote-url.ts';
+import { createDeployment } from '../../deployments/create-deployment.ts';
+import type { Parts } from '../../parts.ts';
+import { hashOf, newId, newSecret } from '../../records/ids.ts';
+import type { RequestState } from '../app.ts';
+import { ApiError } from '../errors.ts';
+import { needs, openToAll } from '../needs.ts';
+
+const DeployHook = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  branch: Type.String(),
+  createdAt: Type.String(),
+});
+
+interface Row {
+  readonly id: string;
+  readonly name: string;
+  readonly branch: string;
+  readonly created_at: Date;
+}
+
+const toHook = ({ id, name, branch, created_at: createdAt }: Row) => ({
+  id,
+  name,
+  branch,
+  createdAt: createdAt.toISOString(),
+});
+
+const HOOKS_MAX = 100;
+
+export const deployHooks = platform<Parts, RequestState>()
+  .post(
+    '/projects/:id/deploy-hooks',
+    {
+      ...needs('project:write', 'project'),
+      summary: 'Make a deploy hook',
+      description: '`url` is shown once: whoever has it can deploy the branch.',
+      body: Type.Object({
+        name: Type.String({ minLength: 1, maxLength: 100 }),
+        branch: Type.String({ minLength: 1, maxLength: 255 }),
+      }),
+      response: { 201: Type.Object({ hook: DeployHook, url: Type.String() }) },
+    },
+    async (ctx) => {
+      const { sql, addresses } = ctx.env;
+      const { projectId } = await ctx.state.access.project('project:write', ctx.params.id);
+      const { name, branch } = ctx.body;
+      if (!isBranchName(branch)) throw new ApiError('bad_request', { reason: `"${branch}" is no name of a branch` });
+      const { secret, hash } = newSecret('pdh');
+      const [row] = await sql<Row[]>`
+        INSERT INTO control.deploy_hook (id, project_id, hash, name, branch)
+        SELECT ${newId('deployHook')}, ${projectId}, ${hash}, ${name}, ${branch}
+         WHERE (SELECT count(*) FROM control.deploy_hook WHERE project_id = ${projectId}) < ${HOOKS_MAX} RETURNING *`;
+      if (row === undefined)
+        throw new ApiError('unprocessable', { reason: `A project has at most ${HOOKS_MAX} deploy hooks` });
+      return ctx.json({ hook: toHook(row), url: `${addresses.api}/deploy-hooks/${secret}` }, 201);
+    },
+  )
+  .get(
+    '/projects/:id/deploy-hooks',
+    {
+      ...needs('project:read', 'project'),
+      summary: 'List the deploy hooks of a project',
+      response: Type.Object({ hooks: Type.Array(DeployHook) }),
+    },
+    async (ctx) => {
+      const { projectId } = await ctx.state.access.project('project:read', ctx.params.id);
+      const rows = await ctx.env.sql<Row[]>`
+        SELECT id, name, branch, created_at FROM control.deploy_hook WHERE project_id = ${projectId}
+         ORDER BY created_at, id`;
+      return { hooks: rows.map(toHook) };
+    },
+  )
+  .delete(
+    '/projects/:id/deploy-hooks/:hookId',
+    { ...needs('project:write', 'project'), summary: 'Delete a deploy hook', response: { 204: Type.Null() } },
+    async (ctx) => {
+      const { projectId } = await ctx.state.access.project('project:write', ctx.params.id);
+      const [row] = await ctx.env.sql`
+        DELETE FROM control.deploy_hook WHERE id = ${ctx.params.hookId} AND project_id = ${projectId} RETURNING id`;
+      if (row === undefined) throw new ApiError('not_found');
+      return ctx.json(null, 204);
+    },
+  )
+  .post(
+    '/deploy-hooks/:token',
+    {
+      ...openToAll(),
+      summary: 'Deploy the branch of a deploy hook',
+      description: 'The URL is the credential. The body is not read.',
+      response: { 202: Type.Object({ deploymentId: Type.String() }) },
+    },
+    async (ctx) => {
+      const [hook] = await ctx.env.sql<{ project_id: string; branch: string }[]>`
+        SELECT project_id, branch FROM control.deploy_hook WHERE hash = ${hashOf(ctx.params.token)}`;
+      if (hook === undefined) throw new ApiError('not_found');
+      const { id } = await createDeployment(ctx.env, {
+        projectId: hook.project_id,
+        branch: hook.branch,
+        commit: null,
+        source: 'hook',
+        createdBy: null,
+      });
+      return ctx.json({ deploymentId: id }, 202);
+    },
+  );

@@ -1,0 +1,128 @@
+// The Git host: where it sends what happened, what a person may connect there, what the application lacks; and the
+// approval of what strangers propose.
+import Type from 'typebox';
+import { platform } from '#packages/worker/index.ts';
+import { GitHostError } from '#git/host/connection.ts';
+import { readApp } from '#git/host/repositories.ts';
+import { approveDeployment } from '../../git-host/approval.ts';
+import { connectable, gitHostOf } from '../../git-host/connect.ts';
+import { missingPermissions } from '../../git-host/missing-permissions.ts';
+import { receiveDelivery } from '../../git-host/receive.ts';
+import { personToken } from '../../git-host/person-token.ts';
+import type { Parts } from '../../parts.ts';
+import type { RequestState } from '../app.ts';
+import { needs, openToAll } from '../needs.ts';
+
+const Connectable = Type.Object({
+  installationId: Type.String(),
+  /** The Git host's id. */
+  hostId: Type.String(),
+  fullName: Type.String(),
+  defaultBranch: Type.String(),
+  isPrivate: Type.Boolean(),
+  isArchived: Type.Boolean(),
+  mayPush: Type.Boolean(),
+});
+
+const Status = Type.Object({
+  isConfigured: Type.Boolean(),
+  url: Type.Union([Type.String(), Type.Null()]),
+  webhookUrl: Type.String(),
+  isWebhookSecretSet: Type.Boolean(),
+  installUrl: Type.Union([Type.String(), Type.Null()]),
+  missing: Type.Array(
+    Type.Object({
+      kind: Type.Union([Type.Literal('permission'), Type.Literal('event')]),
+      name: Type.String(),
+      isRequired: Type.Boolean(),
+      without: Type.String(),
+    }),
+  ),
+  /** Why the host could not be asked; null: it was. */
+  problem: Type.Union([Type.String(), Type.Null()]),
+});
+
+export const gitHost = platform<Parts, RequestState>()
+  .post(
+    '/webhooks/git-host',
+    {
+      ...openToAll(),
+      summary: 'Take a delivery of the Git host',
+      description: 'Signed with GITHOST_WEBHOOK_SECRET. It is stored and answered; the work follows.',
+      response: {
+        202: Type.Object({
+          outcome: Type.Union([Type.Literal('accepted'), Type.Literal('ignored'), Type.Literal('replayed')]),
+        }),
+      },
+    },
+    async (ctx) => {
+      return ctx.json({ outcome: await receiveDelivery(ctx.env, ctx.req) }, 202);
+    },
+  )
+  .get(
+    '/git-host/repositories',
+    {
+      ...needs('project:create'),
+      summary: 'List the repositories of the Git host that you could connect',
+      query: Type.Object({ organizationId: Type.String(), search: Type.Optional(Type.String({ maxLength: 200 })) }),
+      response: Type.Object({ repositories: Type.Array(Connectable) }),
+    },
+    async (ctx) => {
+      const actor = ctx.state.access.organization('project:create', ctx.query.organizationId);
+      gitHostOf(ctx.env);
+      const found = await connectable(ctx.env, await personToken(ctx.env, actor.accountId));
+      const search = ctx.query.search?.toLowerCase() ?? '';
+      const repositories = found
+        .filter(({ repository }) => repository.fullName.toLowerCase().includes(search))
+        .map(({ installation, repository: { id, fullName, defaultBranch, isPrivate, isArchived, mayPush } }) => ({
+          installationId: installation.id,
+          hostId: id,
+          fullName,
+          defaultBranch,
+          isPrivate,
+          isArchived,
+          mayPush,
+        }));
+      return { repositories };
+    },
+  )
+  .get(
+    '/git-host/status',
+    { ...needs('operator'), summary: 'Say what the Git-host application lacks', response: Status },
+    async (ctx) => {
+      ctx.state.access.operator();
+      const { git, addresses } = ctx.env;
+      const status = {
+        isConfigured: git.gitHost !== null,
+        url: git.gitHost?.url ?? null,
+        webhookUrl: `${addresses.api}/webhooks/git-host`,
+        isWebhookSecretSet: git.webhookSecret !== null,
+        installUrl: null,
+        missing: [],
+        problem: null,
+      };
+      if (git.gitHost === null) return status;
+      try {
+        const { slug } = await readApp(git.gitHost);
+        const missing = await missingPermissions(git.gitHost);
+        return { ...status, installUrl: `${git.gitHost.url}/apps/${slug}/installations/new`, missing };
+      } catch (error) {
+        if (!(error instanceof GitHostError)) throw error;
+        return { ...status, problem: error.message };
+      }
+    },
+  )
+  .post(
+    '/deployments/:id/approve',
+    {
+      // A token that only deploys does not let in what strangers wrote.
+      ...needs('project:write', 'deployment'),
+      summary: "Build a deployment of a fork's pull request, after reading what it does",
+      response: { 202: Type.Object({ deploymentId: Type.String() }) },
+    },
+    async (ctx) => {
+      const { actor } = await ctx.state.access.deployment('project:write', ctx.params.id);
+      await approveDeployment(ctx.env, ctx.params.id, actor.accountId);
+      return ctx.json({ deploymentId: ctx.params.id }, 202);
+    },
+  );

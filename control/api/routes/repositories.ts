@@ -1,0 +1,212 @@
+// Repositories of an organization, and the projects that are connected to them.
+import Type from 'typebox';
+import { platform } from '#packages/worker/index.ts';
+import { isBranchName } from '#git/remote-url.ts';
+import { connectHosted, connectRemote } from '../../git-host/connect.ts';
+import { createDeployment } from '../../deployments/create-deployment.ts';
+import { personToken } from '../../git-host/person-token.ts';
+import { askForRefresh } from '../../git-host/remote-refresh.ts';
+import type { Parts } from '../../parts.ts';
+import { hashOf } from '../../records/ids.ts';
+import type { RequestState } from '../app.ts';
+import { ApiError } from '../errors.ts';
+import { needs, openToAll } from '../needs.ts';
+
+const Repository = Type.Object({
+  id: Type.String(),
+  organizationId: Type.String(),
+  source: Type.Union([Type.Literal('git-host'), Type.Literal('remote'), Type.Literal('builtin')]),
+  fullName: Type.String(),
+  defaultBranch: Type.String(),
+  /** Why nothing is deployed from it any more; null: it is connected. */
+  disconnectReason: Type.Union([Type.String(), Type.Null()]),
+  createdAt: Type.String(),
+});
+
+interface Row {
+  readonly id: string;
+  readonly organization_id: string;
+  readonly source: 'git-host' | 'remote' | 'builtin';
+  readonly full_name: string;
+  readonly default_branch: string;
+  readonly disconnected_at: Date | null;
+  readonly disconnect_reason: string | null;
+  readonly created_at: Date;
+}
+
+const toRepository = (row: Row) => ({
+  id: row.id,
+  organizationId: row.organization_id,
+  source: row.source,
+  fullName: row.full_name,
+  defaultBranch: row.default_branch,
+  disconnectReason: row.disconnected_at === null ? null : (row.disconnect_reason ?? 'disconnected'),
+  createdAt: row.created_at.toISOString(),
+});
+
+const HostedBody = Type.Object({
+  organizationId: Type.String(),
+  source: Type.Literal('git-host'),
+  installationId: Type.String({ pattern: '^[0-9]{1,16}$' }),
+  hostId: Type.String({ pattern: '^[0-9]{1,16}$' }),
+});
+
+const RemoteBody = Type.Object({
+  organizationId: Type.String(),
+  source: Type.Literal('remote'),
+  url: Type.String({ maxLength: 2048 }),
+  username: Type.Optional(Type.String({ maxLength: 255 })),
+  password: Type.Optional(Type.String({ maxLength: 4096 })),
+  sshKey: Type.Optional(Type.String({ maxLength: 20_000 })),
+  knownHosts: Type.Optional(Type.String({ maxLength: 20_000 })),
+  defaultBranch: Type.Optional(Type.String({ maxLength: 255 })),
+});
+
+const FOLDER = /^(?!\/)(?!.*(?:^|\/)\.\.?(?:\/|$))(?!.*\/\/)[^\\\0]*[^\\/\0]$/;
+
+export const repositories = platform<Parts, RequestState>()
+  .post(
+    '/repositories',
+    {
+      ...needs('project:create'),
+      summary: 'Connect a repository of the Git host, or a plain Git remote',
+      description:
+        'A repository of the Git host is connected by somebody who may push to it there. Of a remote, `webhookUrl` is shown once: a POST to it deploys what was pushed.',
+      body: Type.Union([HostedBody, RemoteBody]),
+      response: {
+        201: Type.Object({ repository: Repository, webhookUrl: Type.Union([Type.String(), Type.Null()]) }),
+      },
+    },
+    async (ctx) => {
+      const { sql, addresses } = ctx.env;
+      const { body } = ctx;
+      const actor = ctx.state.access.organization('project:create', body.organizationId);
+      let id: string;
+      let webhookUrl: string | null = null;
+      if (body.source === 'git-host') {
+        const { organizationId, installationId, hostId } = body;
+        const token = await personToken(ctx.env, actor.accountId);
+        id = await connectHosted(ctx.env, { organizationId, installationId, hostId }, token);
+      } else {
+        const { organizationId, url, defaultBranch = null, username, password, sshKey, knownHosts } = body;
+        const given = Object.entries({ username, password, sshKey, knownHosts });
+        const credentials = Object.fromEntries(given.filter(([, value]) => value !== undefined));
+        const made = await connectRemote(ctx.env, { organizationId, url, credentials, defaultBranch });
+        id = made.id;
+        webhookUrl = `${addresses.api}/webhooks/remote/${made.webhookToken}`;
+      }
+      const [row] = await sql<Row[]>`SELECT * FROM control.repository WHERE id = ${id}`;
+      return ctx.json({ repository: toRepository(row!), webhookUrl }, 201);
+    },
+  )
+  .get(
+    '/repositories',
+    {
+      ...needs('project:read'),
+      summary: 'List the connected repositories of an organization',
+      query: Type.Object({ organizationId: Type.String() }),
+      response: Type.Object({ repositories: Type.Array(Repository) }),
+    },
+    async (ctx) => {
+      const { organizationId } = ctx.query;
+      ctx.state.access.organization('project:read', organizationId);
+      const rows = await ctx.env.sql<Row[]>`
+        SELECT * FROM control.repository WHERE organization_id = ${organizationId} ORDER BY full_name LIMIT 1000`;
+      return { repositories: rows.map(toRepository) };
+    },
+  )
+  .delete(
+    '/repositories/:id',
+    {
+      ...needs('project:write'),
+      summary: 'Disconnect a repository; deployments stay',
+      response: { 204: Type.Null() },
+    },
+    async (ctx) => {
+      const { sql } = ctx.env;
+      ctx.state.access.account('project:write');
+      const [row] = await sql<{ organization_id: string }[]>`
+        SELECT organization_id FROM control.repository WHERE id = ${ctx.params.id} AND source <> 'builtin'`;
+      if (row === undefined) throw new ApiError('not_found');
+      ctx.state.access.organization('project:write', row.organization_id);
+      await sql`DELETE FROM control.repository WHERE id = ${ctx.params.id}`;
+      return ctx.json(null, 204);
+    },
+  )
+  .post(
+    '/projects/:id/repository',
+    {
+      ...needs('project:write', 'project'),
+      summary: 'Connect a project to a repository of its organization',
+      body: Type.Object({
+        repositoryId: Type.String(),
+        /** Folder of the project in the repository; '' is its root. */
+        configPath: Type.Optional(Type.String({ maxLength: 255 })),
+        /** Branch of production; default: the repository's. */
+        defaultBranch: Type.Optional(Type.String({ maxLength: 255 })),
+        /** Whether that branch is deployed at once. */
+        deploy: Type.Optional(Type.Boolean()),
+      }),
+      response: Type.Object({
+        repository: Repository,
+        deploymentId: Type.Union([Type.String(), Type.Null()]),
+      }),
+    },
+    async (ctx) => {
+      const { sql } = ctx.env;
+      const { projectId, organizationId, actor } = await ctx.state.access.project('project:write', ctx.params.id);
+      const { repositoryId, configPath = '', deploy = false } = ctx.body;
+      const folder = configPath.replace(/^\.\/?|\/+$/g, '');
+      if (folder !== '' && !FOLDER.test(folder))
+        throw new ApiError('bad_request', { reason: `"${configPath}" is no folder in a repository` });
+      const [row] = await sql<Row[]>`
+        SELECT * FROM control.repository WHERE id = ${repositoryId} AND organization_id = ${organizationId}`;
+      if (row === undefined) throw new ApiError('not_found');
+      const branch = ctx.body.defaultBranch ?? row.default_branch;
+      if (!isBranchName(branch)) throw new ApiError('bad_request', { reason: `"${branch}" is no name of a branch` });
+      await sql`
+        UPDATE control.project
+           SET repository_id = ${repositoryId}, config_path = ${folder}, default_branch = ${branch}, updated_at = now()
+         WHERE id = ${projectId}`;
+      if (!deploy) return { repository: toRepository(row), deploymentId: null };
+      const { id } = await createDeployment(ctx.env, {
+        projectId,
+        branch,
+        commit: null,
+        source: 'redeploy',
+        createdBy: actor.accountId,
+      });
+      return { repository: toRepository(row), deploymentId: id };
+    },
+  )
+  .delete(
+    '/projects/:id/repository',
+    {
+      ...needs('project:write', 'project'),
+      summary: 'Disconnect a project from its repository; deployments stay',
+      response: { 204: Type.Null() },
+    },
+    async (ctx) => {
+      const { projectId } = await ctx.state.access.project('project:write', ctx.params.id);
+      await ctx.env.sql`
+        UPDATE control.project SET repository_id = NULL, updated_at = now() WHERE id = ${projectId}`;
+      return ctx.json(null, 204);
+    },
+  )
+  .post(
+    '/webhooks/remote/:token',
+    {
+      ...openToAll(),
+      summary: 'Say that something was pushed to a plain remote',
+      description: 'The URL is shown when the remote is connected. The body is not read: the platform looks itself.',
+      response: { 202: Type.Object({ outcome: Type.Literal('accepted') }) },
+    },
+    async (ctx) => {
+      const [row] = await ctx.env.sql<{ id: string }[]>`
+        SELECT id FROM control.repository
+         WHERE webhook_hash = ${hashOf(ctx.params.token)} AND disconnected_at IS NULL`;
+      if (row === undefined) throw new ApiError('not_found');
+      await askForRefresh(ctx.env, row.id);
+      return ctx.json({ outcome: 'accepted' as const }, 202);
+    },
+  );

@@ -1,0 +1,159 @@
+// Connects repositories to an organization. Of the Git host: whoever connects one proves with a token of their own that
+// they may use the application's installation, and push to the repository. Of plain remotes: their address is one that
+// may be reached, and git can read it.
+import { seal } from '#core/encryption.ts';
+import { GitHostError } from '#git/host/connection.ts';
+import {
+  installationsOf,
+  readInstallation,
+  repositoriesOf,
+  type HostInstallation,
+  type HostRepository,
+} from '#git/host/repositories.ts';
+import type { GitHost } from '#git/host/connection.ts';
+import { credentialsContext, remoteSource, type RemoteCredentials } from '#git/clone-source.ts';
+import { readRemoteHeads, RemoteUnreadable, type RemoteHeads } from '#git/remote-heads.ts';
+import { isBranchName, parseRemoteUrl, RemoteRefused } from '#git/remote-url.ts';
+import { ApiError } from '../api/errors.ts';
+import type { Parts } from '../parts.ts';
+import { newId, newSecret } from '../records/ids.ts';
+
+/** A repository that a person could connect. */
+export interface Connectable {
+  readonly installation: HostInstallation;
+  readonly repository: HostRepository;
+}
+
+/** @throws {ApiError} `not_available` */
+export function gitHostOf({ git }: Pick<Parts, 'git'>): GitHost {
+  if (git.gitHost !== null) return git.gitHost;
+  throw new ApiError('not_available', {
+    reason: 'There is no Git-host application: set GITHOST_APP_ID and GITHOST_APP_PRIVATE_KEY (docs/git-host.md)',
+  });
+}
+
+/** What a person sees of the application's installations. @throws {ApiError} */
+export async function connectable(parts: Pick<Parts, 'git'>, token: string): Promise<Connectable[]> {
+  const host = gitHostOf(parts);
+  return asApiErrors(async () => {
+    const installations = (await installationsOf(host, token)).filter(({ isSuspended }) => !isSuspended);
+    const found: Connectable[] = [];
+    for (const installation of installations)
+      for (const repository of await repositoriesOf(host, token, installation.id))
+        found.push({ installation, repository });
+    return found;
+  });
+}
+
+/**
+ * Connects a repository of the Git host, or connects it again.
+ *
+ * @param token of the person, for the Git host's API: the proof.
+ * @returns id of its record
+ * @throws {ApiError} `not_found` where the person does not see it, `forbidden` where they may only read it.
+ */
+export async function connectHosted(
+  parts: Pick<Parts, 'sql' | 'git'>,
+  given: { readonly organizationId: string; readonly installationId: string; readonly hostId: string },
+  token: string,
+): Promise<string> {
+  const host = gitHostOf(parts);
+  const { organizationId, installationId, hostId } = given;
+  const { installation, repository } = await asApiErrors(async () => {
+    const mine = (await installationsOf(host, token)).some(({ id }) => id === installationId);
+    if (!mine) throw new ApiError('not_found');
+    const found = (await repositoriesOf(host, token, installationId)).find(({ id }) => id === hostId);
+    if (found === undefined) throw new ApiError('not_found');
+    return { repository: found, installation: await readInstallation(host, installationId) };
+  });
+  if (!repository.mayPush)
+    throw new ApiError('forbidden', { permission: 'to push to this repository, on the Git host' });
+  if (repository.isArchived) throw new ApiError('unprocessable', { reason: 'The repository is archived' });
+  if (installation.isSuspended) throw new ApiError('unprocessable', { reason: 'The application is suspended there' });
+  return parts.sql.begin(async (tx) => {
+    await tx`
+      INSERT INTO control.installation (id, organization_id, account_login, permissions)
+      VALUES (${installationId}, ${organizationId}, ${installation.accountLogin}, ${tx.json(installation.permissions)})
+      ON CONFLICT (id) DO UPDATE
+         SET account_login = excluded.account_login, permissions = excluded.permissions, suspended_at = NULL,
+             organization_id = coalesce(installation.organization_id, excluded.organization_id)`;
+    const url = `${host.url}/${repository.fullName}`;
+    await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`repository:${organizationId}:${hostId}`}, 0))`;
+    const [known] = await tx<{ id: string }[]>`
+      UPDATE control.repository
+         SET installation_id = ${installationId}, full_name = ${repository.fullName}, url = ${url},
+             default_branch = ${repository.defaultBranch}, disconnected_at = NULL, disconnect_reason = NULL
+       WHERE organization_id = ${organizationId} AND source = 'git-host' AND host_id = ${hostId} RETURNING id`;
+    if (known !== undefined) return known.id;
+    const id = newId('repository');
+    await tx`
+      INSERT INTO control.repository (id, organization_id, source, host_id, installation_id, full_name, url,
+        default_branch)
+      VALUES (${id}, ${organizationId}, 'git-host', ${hostId}, ${installationId}, ${repository.fullName}, ${url},
+        ${repository.defaultBranch})`;
+    return id;
+  });
+}
+
+/** Errors of the Git host as those of the API: what it refuses the person is theirs to mend. */
+async function asApiErrors<Result>(ask: () => Promise<Result>): Promise<Result> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof GitHostError)) throw error;
+    if (error.status === 401)
+      throw new ApiError('unprocessable', {
+        reason: 'The Git host does not take your sign-in any more: sign in again',
+      });
+    if (error.kind === 'refused') throw new ApiError('unprocessable', { reason: error.message });
+    throw new ApiError('unavailable', { reason: error.message });
+  }
+}
+
+/** A plain remote to connect. */
+export interface NewRemote {
+  readonly organizationId: string;
+  readonly url: string;
+  readonly credentials: RemoteCredentials;
+  /** Null: where its HEAD points. */
+  readonly defaultBranch: string | null;
+}
+
+const FIRST_BRANCH = 'main';
+
+/**
+ * Connects a plain remote.
+ *
+ * @returns id of its record, and the token of the URL that tells of pushes, which is not kept.
+ * @throws {ApiError} `unprocessable` with why it cannot be read, or may not be.
+ */
+export async function connectRemote(
+  { sql, keys, git }: Pick<Parts, 'sql' | 'keys' | 'git'>,
+  { organizationId, url, credentials: given, defaultBranch }: NewRemote,
+): Promise<{ readonly id: string; readonly webhookToken: string }> {
+  if (defaultBranch !== null && !isBranchName(defaultBranch))
+    throw new ApiError('bad_request', { reason: `"${defaultBranch}" is no name of a branch` });
+  let found: RemoteHeads;
+  let credentials: RemoteCredentials;
+  let plainUrl: string;
+  try {
+    const remote = parseRemoteUrl(url);
+    plainUrl = remote.url;
+    credentials = { ...remote.credentials, ...given };
+    found = await readRemoteHeads(await remoteSource(remote, credentials, git.privateHosts));
+  } catch (error) {
+    if (!(error instanceof RemoteRefused) && !(error instanceof RemoteUnreadable)) throw error;
+    throw new ApiError('unprocessable', { reason: error.message });
+  }
+  if (found.knownHosts !== null) credentials = { ...credentials, knownHosts: found.knownHosts };
+  const id = newId('repository');
+  const { secret, hash } = newSecret('prh');
+  const sealed =
+    Object.keys(credentials).length === 0 ? null : seal(keys, JSON.stringify(credentials), credentialsContext(id));
+  await sql`
+    INSERT INTO control.repository (id, organization_id, source, full_name, url, default_branch, credentials,
+      webhook_hash, heads)
+    VALUES (${id}, ${organizationId}, 'remote', ${plainUrl}, ${plainUrl},
+      ${defaultBranch ?? found.defaultBranch ?? FIRST_BRANCH}, ${sealed}, ${hash}, ${sql.json(found.heads)})`;
+  return { id, webhookToken: secret };
+}

@@ -1,0 +1,110 @@
+// Works on deliveries of the Git host after they were answered, those of one subject in the order in which they came,
+// each until it is done: what a process that died had claimed is due again soon. Started by the API process.
+import { backoffMs } from '#core/backoff.ts';
+import type { Parts } from '../parts.ts';
+import type { Delivery } from './delivery.ts';
+import { followWork } from './follow.ts';
+import { handleInstallation, handleInstallationRepositories } from './installations.ts';
+import { handlePullRequest } from './pull-requests.ts';
+import { handleDeletion, handlePush } from './pushes.ts';
+import { refreshRemote, type RemotePush } from './remote-refresh.ts';
+import { handleRepository } from './repository-changes.ts';
+
+const POLL_MS = 5000;
+/** Of different subjects. */
+const TOGETHER = 4;
+/** So long after the death of a process its deliveries are due again. */
+const LEASE_MS = 60_000;
+const ATTEMPTS_MAX = 12;
+const pauses = { backoffMs: 1000, backoffMsMax: 5 * 60_000 };
+export const KEPT_DAYS = 90;
+const FORGET_MS = 3_600_000;
+
+/** A stored delivery. */
+export interface StoredDelivery {
+  readonly deliveryId: string;
+  readonly seq: number;
+  readonly subject: string;
+  readonly receivedAt: Date;
+}
+
+/** Works on deliveries as they come, until the process ends. */
+export function followDeliveries(parts: Parts): Promise<void> {
+  let forgotAt = -Infinity;
+  return followWork(parts, { name: 'Deliveries of the Git host', payload: 'delivery', pollMs: POLL_MS }, async () => {
+    const done = await workOnDeliveries(parts);
+    if (done === 0 && performance.now() - forgotAt > FORGET_MS) {
+      forgotAt = performance.now();
+      await forgetOld(parts);
+    }
+    return done > 0;
+  });
+}
+
+/** Works on the deliveries that are due, several at a time. @returns how many there were */
+export async function workOnDeliveries(parts: Parts): Promise<number> {
+  // What waits for its next attempt, or is being worked on, holds back what came later about the same.
+  const claimed = await parts.sql<Row[]>`
+    UPDATE control.webhook_received AS row
+       SET attempt = attempt + 1, due_at = now() + ${`${LEASE_MS} ms`}::interval
+     WHERE delivery_id IN (
+       SELECT delivery_id FROM control.webhook_received AS due
+        WHERE due_at <= now() AND NOT EXISTS (
+          SELECT FROM control.webhook_received AS earlier
+           WHERE earlier.subject = due.subject AND earlier.seq < due.seq AND earlier.due_at IS NOT NULL)
+        ORDER BY seq LIMIT ${TOGETHER} FOR UPDATE SKIP LOCKED)
+    RETURNING delivery_id, seq, subject, details, received_at, attempt`;
+  await Promise.all(claimed.map((row) => workOnOne(parts, row)));
+  return claimed.length;
+}
+
+interface Row {
+  readonly delivery_id: string;
+  readonly seq: number;
+  readonly subject: string;
+  readonly details: Delivery | RemotePush;
+  readonly received_at: Date;
+  readonly attempt: number;
+}
+
+async function workOnOne(parts: Parts, row: Row): Promise<void> {
+  const { delivery_id: deliveryId, seq, subject, received_at: receivedAt, attempt } = row;
+  try {
+    const outcome = await handle(parts, row.details, { deliveryId, seq, subject, receivedAt });
+    await parts.sql`UPDATE control.webhook_received SET due_at = NULL, outcome = ${outcome}
+                     WHERE delivery_id = ${deliveryId} AND attempt = ${attempt}`;
+  } catch (error) {
+    parts.log.error({ err: error, delivery: deliveryId }, 'Delivery of the Git host not worked on');
+    const isLast = attempt >= ATTEMPTS_MAX;
+    const pause = `${backoffMs(pauses, attempt)} ms`;
+    await parts.sql`
+      UPDATE control.webhook_received
+         SET due_at = ${isLast ? null : parts.sql`now() + ${pause}::interval`},
+             outcome = ${isLast ? `failed: ${(error as Error).message.slice(0, 500)}` : null}
+       WHERE delivery_id = ${deliveryId} AND attempt = ${attempt}`;
+  }
+}
+
+function handle(parts: Parts, delivery: Delivery | RemotePush, stored: StoredDelivery): Promise<string> {
+  switch (delivery.event) {
+    case 'push':
+      return handlePush(parts, delivery, stored);
+    case 'delete':
+      return handleDeletion(parts, delivery, stored);
+    case 'repository':
+      return handleRepository(parts, delivery);
+    case 'pull_request':
+      return handlePullRequest(parts, delivery, stored);
+    case 'installation':
+      return handleInstallation(parts, delivery);
+    case 'installation_repositories':
+      return handleInstallationRepositories(parts, delivery);
+    case 'remote':
+      return refreshRemote(parts, delivery, stored);
+  }
+}
+
+async function forgetOld({ sql }: Parts): Promise<void> {
+  await sql`DELETE FROM control.webhook_received
+             WHERE received_at < now() - ${`${KEPT_DAYS} days`}::interval AND due_at IS NULL`;
+}

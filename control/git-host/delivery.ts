@@ -1,0 +1,301 @@
+// What a delivery of the Git host says, in the few fields that count: everything else is dropped before it is stored.
+// The body was signed by the host, but its texts are whatever people wrote: they are cut, and made storable. Pure.
+import { isBranchName, isCommitSha } from '#git/remote-url.ts';
+import { toPermissions } from '#git/host/repositories.ts';
+
+/** A branch that moved. */
+export interface Push {
+  readonly event: 'push';
+  /** Of the application, which the repository belongs to at that moment. */
+  readonly installationId: string;
+  /** The Git host's id. */
+  readonly repositoryId: string;
+  readonly branch: string;
+  /** Null: the branch is new. */
+  readonly before: string | null;
+  /** Null: the branch is gone. */
+  readonly after: string | null;
+  /** Seconds since 1970, by the host's clock. */
+  readonly pushedAt: number;
+  readonly message: string;
+  readonly author: string;
+  /** Paths that its commits touch; null where the host does not list them all. */
+  readonly files: readonly string[] | null;
+}
+
+/** A branch that was removed. */
+export interface BranchDeletion {
+  readonly event: 'delete';
+  /** Of the application, which the repository belongs to at that moment. */
+  readonly installationId: string;
+  readonly repositoryId: string;
+  readonly branch: string;
+  readonly pushedAt: number;
+}
+
+/** A repository that changed. */
+export interface RepositoryChange {
+  readonly event: 'repository';
+  readonly action: 'renamed' | 'transferred' | 'deleted' | 'archived' | 'unarchived' | 'edited';
+  readonly installationId: string;
+  readonly repositoryId: string;
+  readonly fullName: string;
+  readonly defaultBranch: string;
+}
+
+/** A pull request that was opened, got commits, or was closed. */
+export interface PullRequest {
+  readonly event: 'pull_request';
+  readonly action: 'opened' | 'closed';
+  /** Of the application, which the repository belongs to at that moment. */
+  readonly installationId: string;
+  readonly repositoryId: string;
+  readonly number: number;
+  readonly branch: string;
+  readonly sha: string;
+  readonly title: string;
+  readonly author: string;
+  readonly isFork: boolean;
+}
+
+/** An installation of the application that changed. */
+export interface InstallationChange {
+  readonly event: 'installation';
+  readonly action: 'created' | 'deleted' | 'suspend' | 'unsuspend' | 'new_permissions_accepted';
+  readonly installationId: string;
+  readonly accountLogin: string;
+  readonly permissions: Readonly<Record<string, string>>;
+}
+
+/** Repositories that an installation may reach from now on, or no more. */
+export interface InstallationRepositories {
+  readonly event: 'installation_repositories';
+  readonly installationId: string;
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+}
+
+export type Delivery =
+  | Push
+  | BranchDeletion
+  | RepositoryChange
+  | PullRequest
+  | InstallationChange
+  | InstallationRepositories;
+
+/** A body that is not what the host sends; the message says where. */
+export class DeliveryMalformed extends Error {}
+
+const MESSAGE_CHARS_MAX = 2000;
+const NAME_CHARS_MAX = 255;
+/** Hosts list so many commits of a push at least, where there are more of them. */
+const COMMITS_LISTED_MAX = 20;
+const FILES_MAX = 1000;
+const REPOSITORIES_MAX = 5000;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Reads a delivery.
+ *
+ * @param event of the header that names it.
+ * @returns null for what the platform has nothing to do about: another event, a tag, another action.
+ * @throws {DeliveryMalformed}
+ */
+export function readDelivery(event: string, body: unknown): Delivery | null {
+  const payload = fields(body, 'the body');
+  if (event === 'push') return readPush(payload);
+  if (event === 'delete') return readDeletion(payload);
+  if (event === 'repository') return readRepository(payload);
+  if (event === 'pull_request') return readPullRequest(payload);
+  if (event === 'installation') return readInstallationChange(payload);
+  if (event === 'installation_repositories') return readInstallationRepositories(payload);
+  return null;
+}
+
+/** What deliveries are about: those of one subject are worked on in the order in which they came. */
+export function subjectOf(delivery: Delivery): string {
+  if ('branch' in delivery && delivery.event !== 'pull_request')
+    return `branch:${delivery.repositoryId}:${delivery.branch}`;
+  if (delivery.event === 'pull_request') return `pull_request:${delivery.repositoryId}:${delivery.number}`;
+  return delivery.event === 'repository'
+    ? `repository:${delivery.repositoryId}`
+    : `installation:${delivery.installationId}`;
+}
+
+function readPush(payload: Fields): Push | null {
+  const ref = text(payload, 'ref', NAME_CHARS_MAX + 11);
+  if (!ref.startsWith('refs/heads/')) return null;
+  const repository = fields(payload['repository'], 'repository');
+  const after = commitOrNull(payload, 'after');
+  const before = commitOrNull(payload, 'before');
+  const head = payload['head_commit'];
+  const commit = head === null || head === undefined ? {} : fields(head, 'head_commit');
+  const author = fields(commit['author'] ?? {}, 'head_commit.author');
+  return {
+    event: 'push',
+    installationId: installationOf(payload),
+    repositoryId: id(repository, 'id'),
+    branch: branchOf(ref.slice('refs/heads/'.length), 'ref'),
+    before,
+    after,
+    pushedAt: seconds(repository['pushed_at']),
+    message: optionalText(commit['message'], MESSAGE_CHARS_MAX),
+    author: optionalText(author['username'] ?? author['name'], NAME_CHARS_MAX),
+    files: payload['forced'] === true || before === null || after === null ? null : filesOf(payload['commits'], after),
+  };
+}
+
+/** All paths that the commits of a push touch; null where one may be missing. */
+function filesOf(commits: unknown, after: string): string[] | null {
+  if (!Array.isArray(commits) || commits.length === 0 || commits.length >= COMMITS_LISTED_MAX) return null;
+  const files = new Set<string>();
+  let isTipListed = false;
+  for (const each of commits as unknown[]) {
+    const commit = fields(each, 'commits');
+    isTipListed ||= commit['id'] === after;
+    for (const list of ['added', 'removed', 'modified']) {
+      const paths = commit[list];
+      if (!Array.isArray(paths)) return null;
+      for (const path of paths as unknown[]) files.add(optionalText(path, 4096));
+      if (files.size > FILES_MAX) return null;
+    }
+  }
+  return isTipListed ? [...files] : null;
+}
+
+function readDeletion(payload: Fields): BranchDeletion | null {
+  if (payload['ref_type'] !== 'branch') return null;
+  const repository = fields(payload['repository'], 'repository');
+  return {
+    event: 'delete',
+    installationId: installationOf(payload),
+    repositoryId: id(repository, 'id'),
+    branch: branchOf(text(payload, 'ref', NAME_CHARS_MAX), 'ref'),
+    pushedAt: seconds(repository['pushed_at']),
+  };
+}
+
+const repositoryActions = ['renamed', 'transferred', 'deleted', 'archived', 'unarchived', 'edited'] as const;
+
+function readRepository(payload: Fields): RepositoryChange | null {
+  const action = repositoryActions.find((each) => each === payload['action']);
+  if (action === undefined) return null;
+  const repository = fields(payload['repository'], 'repository');
+  const fullName = text(repository, 'full_name', 2 * NAME_CHARS_MAX);
+  if (!/^[\w.-]+\/[\w.-]+$/.test(fullName)) throw new DeliveryMalformed('repository.full_name is no owner/name');
+  const defaultBranch = branchOf(text(repository, 'default_branch', NAME_CHARS_MAX), 'repository.default_branch');
+  return {
+    event: 'repository',
+    action,
+    installationId: installationOf(payload),
+    repositoryId: id(repository, 'id'),
+    fullName,
+    defaultBranch,
+  };
+}
+
+const openingActions: readonly unknown[] = ['opened', 'reopened', 'synchronize'];
+
+function readPullRequest(payload: Fields): PullRequest | null {
+  const action = payload['action'];
+  if (action !== 'closed' && !openingActions.includes(action)) return null;
+  const repository = fields(payload['repository'], 'repository');
+  const pullRequest = fields(payload['pull_request'], 'pull_request');
+  const head = fields(pullRequest['head'], 'pull_request.head');
+  const number = pullRequest['number'];
+  if (typeof number !== 'number' || !Number.isSafeInteger(number) || number < 1 || number > 2 ** 31 - 1)
+    throw new DeliveryMalformed('pull_request.number is no number of a pull request');
+  const repositoryId = id(repository, 'id');
+  // A fork that was removed has no repository any more: it is still a fork.
+  const origin = head['repo'] === null ? null : id(fields(head['repo'], 'pull_request.head.repo'), 'id');
+  const sha = text(head, 'sha', 64);
+  if (!isCommitSha(sha)) throw new DeliveryMalformed('pull_request.head.sha is no commit');
+  return {
+    event: 'pull_request',
+    action: action === 'closed' ? 'closed' : 'opened',
+    installationId: installationOf(payload),
+    repositoryId,
+    number,
+    branch: branchOf(text(head, 'ref', NAME_CHARS_MAX), 'pull_request.head.ref'),
+    sha,
+    title: optionalText(pullRequest['title'], MESSAGE_CHARS_MAX),
+    author: optionalText(fields(pullRequest['user'] ?? {}, 'pull_request.user')['login'], NAME_CHARS_MAX),
+    isFork: origin !== repositoryId,
+  };
+}
+
+const installationActions = ['created', 'deleted', 'suspend', 'unsuspend', 'new_permissions_accepted'] as const;
+
+function readInstallationChange(payload: Fields): InstallationChange | null {
+  const action = installationActions.find((each) => each === payload['action']);
+  if (action === undefined) return null;
+  const installation = fields(payload['installation'], 'installation');
+  return {
+    event: 'installation',
+    action,
+    installationId: id(installation, 'id'),
+    accountLogin: optionalText(fields(installation['account'] ?? {}, 'installation.account')['login'], NAME_CHARS_MAX),
+    permissions: toPermissions(installation['permissions']),
+  };
+}
+
+function readInstallationRepositories(payload: Fields): InstallationRepositories | null {
+  const list = (name: string): string[] => {
+    const rows = payload[name] ?? [];
+    if (!Array.isArray(rows) || rows.length > REPOSITORIES_MAX) throw new DeliveryMalformed(`${name} is no list`);
+    return (rows as unknown[]).map((row) => id(fields(row, name), 'id'));
+  };
+  return {
+    event: 'installation_repositories',
+    installationId: installationOf(payload),
+    added: list('repositories_added'),
+    removed: list('repositories_removed'),
+  };
+}
+
+function fields(value: unknown, name: string): Fields {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
+  throw new DeliveryMalformed(`${name} is no object`);
+}
+
+/** Webhooks of a single repository have none: those are not the application's. */
+function installationOf(payload: Fields): string {
+  return id(fields(payload['installation'], 'installation'), 'id');
+}
+
+/** An id of the host. */
+function id(row: Fields, name: string): string {
+  const value = row[name];
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value > 0) return String(value);
+  throw new DeliveryMalformed(`${name} is no id`);
+}
+
+function text(row: Fields, name: string, charsMax: number): string {
+  const value = row[name];
+  if (typeof value === 'string' && value !== '' && value.length <= charsMax) return value;
+  throw new DeliveryMalformed(`${name} is no text of up to ${charsMax} characters`);
+}
+
+/** A text of somebody, cut; without what Postgres stores in no text. */
+function optionalText(value: unknown, charsMax: number): string {
+  return typeof value === 'string' ? value.slice(0, charsMax).replaceAll('\0', '').toWellFormed() : '';
+}
+
+function branchOf(name: string, place: string): string {
+  if (isBranchName(name) && name.isWellFormed()) return name;
+  throw new DeliveryMalformed(`${place} is no name of a branch`);
+}
+
+/** Null for a row of zeros: no commit before the first, or after the last. */
+function commitOrNull(row: Fields, name: string): string | null {
+  const value = row[name];
+  if (typeof value !== 'string' || !isCommitSha(value)) throw new DeliveryMalformed(`${name} is no commit`);
+  return /^0+$/.test(value) ? null : value;
+}
+
+/** Of a push the host writes seconds, elsewhere a date. */
+function seconds(value: unknown): number {
+  const parsed = typeof value === 'number' ? value : typeof value === 'string' ? Date.parse(value) / 1000 : Number.NaN;
+  return Number.isFinite(parsed) && parsed > 0 && parsed < 2 ** 40 ? Math.floor(parsed) : 0;
+}

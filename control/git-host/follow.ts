@@ -1,0 +1,49 @@
+// The loop behind deliveries and reports: woken by NOTIFY, and by a poll since notifications can be lost.
+import type { Parts } from '../parts.ts';
+
+interface FollowOptions {
+  /** For the log. */
+  readonly name: string;
+  /** Payload of `control_git` that wakes it. */
+  readonly payload: string;
+  readonly pollMs: number;
+}
+
+/**
+ * Runs `work` when woken and at least every `pollMs`, one run at a time, until the process ends.
+ *
+ * @param work says whether there may be more at once.
+ */
+export async function followWork(
+  parts: Pick<Parts, 'log' | 'onNotify' | 'stopping'>,
+  { name, payload, pollMs }: FollowOptions,
+  work: () => Promise<boolean>,
+): Promise<void> {
+  let isWoken = true;
+  let wake = (): void => {};
+  const wakeUp = (): void => {
+    isWoken = true;
+    wake();
+  };
+  await parts.onNotify('control_git', (heard) => {
+    if (heard === payload) wakeUp();
+  });
+  parts.stopping.addEventListener('abort', wakeUp);
+  while (!parts.stopping.aborted) {
+    isWoken = false;
+    try {
+      if (await work()) continue;
+    } catch (error) {
+      if (!parts.stopping.aborted) parts.log.error({ err: error }, `${name}: not done, tried again`);
+    }
+    if (isWoken || parts.stopping.aborted) continue;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, pollMs);
+      wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    wake = () => {};
+  }
+}

@@ -1,0 +1,72 @@
+// An installation of the application came, went, or may reach other repositories: what is connected through it follows.
+// Deployments stay in every case.
+import type { Parts } from '../parts.ts';
+import type { InstallationChange, InstallationRepositories } from './delivery.ts';
+
+/** Why a repository is disconnected, as kept in its row. */
+export const disconnectReasons = {
+  deleted: 'the repository was deleted on the Git host',
+  archived: 'the repository was archived on the Git host',
+  uninstalled: 'the application was uninstalled on the Git host',
+  suspended: 'the application was suspended on the Git host',
+  transferred: 'the repository went to another owner on the Git host: connect it again',
+  unreachable: 'the application was denied the repository on the Git host',
+} as const;
+
+/** @returns what became of it, for the row of the delivery */
+export async function handleInstallation({ sql }: Parts, change: InstallationChange): Promise<string> {
+  const { action, installationId: id, accountLogin: login, permissions } = change;
+  if (action === 'created' || action === 'new_permissions_accepted' || action === 'unsuspend') {
+    await sql`
+      INSERT INTO control.installation (id, account_login, permissions) VALUES (${id}, ${login}, ${sql.json(permissions)})
+      ON CONFLICT (id) DO UPDATE
+         SET account_login = excluded.account_login, permissions = excluded.permissions, suspended_at = NULL`;
+    if (action === 'unsuspend') await reconnect(sql, id, null, 'suspended');
+    return action;
+  }
+  if (action === 'suspend') {
+    await sql`UPDATE control.installation SET suspended_at = now() WHERE id = ${id}`;
+    await disconnect(sql, id, null, 'suspended');
+    return action;
+  }
+  await disconnect(sql, id, null, 'uninstalled');
+  await sql`DELETE FROM control.installation WHERE id = ${id}`;
+  return action;
+}
+
+/** @returns what became of it, for the row of the delivery */
+export async function handleInstallationRepositories(
+  { sql }: Parts,
+  { installationId, added, removed }: InstallationRepositories,
+): Promise<string> {
+  if (removed.length > 0) await disconnect(sql, installationId, removed, 'unreachable');
+  if (added.length > 0) await reconnect(sql, installationId, added, 'unreachable');
+  return 'noted';
+}
+
+type Reason = keyof typeof disconnectReasons;
+
+async function disconnect(
+  sql: Parts['sql'],
+  installationId: string,
+  hostIds: readonly string[] | null,
+  reason: Reason,
+): Promise<void> {
+  await sql`
+    UPDATE control.repository SET disconnected_at = now(), disconnect_reason = ${disconnectReasons[reason]}
+     WHERE installation_id = ${installationId} AND disconnected_at IS NULL
+       ${hostIds === null ? sql`` : sql`AND host_id IN ${sql(hostIds)}`}`;
+}
+
+/** Only what went for the same reason comes back. */
+async function reconnect(
+  sql: Parts['sql'],
+  installationId: string,
+  hostIds: readonly string[] | null,
+  reason: Reason,
+): Promise<void> {
+  await sql`
+    UPDATE control.repository SET disconnected_at = NULL, disconnect_reason = NULL
+     WHERE installation_id = ${installationId} AND disconnect_reason = ${disconnectReasons[reason]}
+       ${hostIds === null ? sql`` : sql`AND host_id IN ${sql(hostIds)}`}`;
+}

@@ -1,0 +1,78 @@
+// Pull requests. Those of the repository itself have their branch's deployments, made by its pushes: here only their
+// number is noted. Those of forks bring code of strangers: their commits wait for a member's approval, under a branch
+// of their own whose name no branch of the repository can have.
+import { createDeployment, forkBranch } from '../deployments/create-deployment.ts';
+import type { Parts } from '../parts.ts';
+import { projectsOfHosted, type ConnectedProject } from './connected-projects.ts';
+import type { StoredDelivery } from './deliveries.ts';
+import type { PullRequest } from './delivery.ts';
+import { removeUnlessProduction } from './pushes.ts';
+
+/** @returns what became of it, for the row of the delivery */
+export async function handlePullRequest(
+  parts: Parts,
+  pullRequest: PullRequest,
+  { receivedAt }: StoredDelivery,
+): Promise<string> {
+  const outcomes: string[] = [];
+  for (const project of await projectsOfHosted(parts.sql, pullRequest))
+    outcomes.push(
+      pullRequest.isFork
+        ? await handleFork(parts, pullRequest, project, receivedAt)
+        : await noteNumber(parts, pullRequest, project),
+    );
+  return [...new Set(outcomes)].join(', ') || 'no project';
+}
+
+async function handleFork(
+  parts: Parts,
+  { action, number, sha, title, author }: PullRequest,
+  project: ConnectedProject,
+  receivedAt: Date,
+): Promise<string> {
+  const branch = forkBranch(number);
+  if (action === 'closed') return removeUnlessProduction(parts, project, branch, 'pull_request_closed');
+  const [made] = await parts.sql`
+    SELECT FROM control.deployment WHERE project_id = ${project.id} AND branch = ${branch} AND commit_sha = ${sha}
+       AND source = 'pull_request' AND (created_at >= ${receivedAt} OR status NOT IN ('canceled', 'failure', 'timeout'))
+       AND removed_at IS NULL`;
+  if (made !== undefined) return 'deployed';
+  await createDeployment(parts, {
+    projectId: project.id,
+    branch,
+    commit: sha,
+    message: title,
+    author,
+    pullRequest: number,
+    isFork: true,
+    source: 'pull_request',
+    createdBy: null,
+  });
+  return 'waits for approval';
+}
+
+async function noteNumber(
+  { sql }: Parts,
+  { action, number, branch }: PullRequest,
+  { id }: ConnectedProject,
+): Promise<string> {
+  if (action === 'closed') {
+    await sql`UPDATE control.branch SET pull_request = NULL, updated_at = now()
+               WHERE project_id = ${id} AND name = ${branch} AND pull_request = ${number}`;
+    return 'closed';
+  }
+  await sql.begin(async (tx) => {
+    // A branch that has no deployment yet gets its row from its first one; deployments have the number as well.
+    await tx`UPDATE control.branch SET pull_request = ${number}, updated_at = now()
+              WHERE project_id = ${id} AND name = ${branch} AND removed_at IS NULL`;
+    const [newest] = await tx<{ id: string }[]>`
+      UPDATE control.deployment SET pull_request = ${number}
+       WHERE id = (SELECT id FROM control.deployment WHERE project_id = ${id} AND branch = ${branch}
+                   AND removed_at IS NULL ORDER BY created_at DESC LIMIT 1)
+      RETURNING id`;
+    if (newest === undefined) return;
+    await tx`UPDATE control.git_report SET due_at = now(), version = version + 1 WHERE deployment_id = ${newest.id}`;
+    await tx`SELECT pg_notify('control_git', 'report')`;
+  });
+  return 'noted';
+}

@@ -1,0 +1,129 @@
+// A branch moved or went: a deployment in every project that is connected to its repository, or the branch's removal.
+// Deliveries may come twice, late, or after one another's turn; what has been done is not done again.
+import type { Sql } from '#postgres/sql.ts';
+import { ApiError } from '../api/errors.ts';
+import { removeBranch } from '../deployments/branch-removal.ts';
+import { createDeployment } from '../deployments/create-deployment.ts';
+import { systemAudit } from '../deployments/notes.ts';
+import type { Parts } from '../parts.ts';
+import { newDeploymentId } from '../records/ids.ts';
+import { projectsOfHosted, type ConnectedProject } from './connected-projects.ts';
+import type { StoredDelivery } from './deliveries.ts';
+import type { BranchDeletion, Push } from './delivery.ts';
+import { isOvertaken, skipReason, type PushOrder } from './push-rules.ts';
+
+/** Others of the branch that are looked at. */
+const OTHERS_MAX = 50;
+/** The host tells of a removed branch twice, within so many seconds. */
+const TOLD_TWICE_SECONDS = 60;
+/** Rows of deliveries go after so long: what is older could be one of theirs. */
+const AGE_DAYS_MAX = 60;
+
+/** @returns what became of it, for the row of the delivery */
+export async function handlePush(parts: Parts, push: Push, stored: StoredDelivery): Promise<string> {
+  if (push.pushedAt !== 0 && Date.now() / 1000 - push.pushedAt > AGE_DAYS_MAX * 86_400) return 'too old';
+  const others = await parts.sql<{ details: PushOrder }[]>`
+    SELECT details FROM control.webhook_received
+     WHERE subject = ${stored.subject} AND event = 'push' AND delivery_id <> ${stored.deliveryId}
+     ORDER BY seq DESC LIMIT ${OTHERS_MAX}`;
+  if (
+    isOvertaken(
+      push,
+      others.map(({ details }) => details),
+    )
+  )
+    return 'overtaken';
+  const projects = await projectsOfHosted(parts.sql, push);
+  if (projects.length === 0) return 'no project';
+  const outcomes: string[] = [];
+  for (const project of projects)
+    outcomes.push(
+      push.after === null
+        ? await removeUnlessProduction(parts, project, push.branch, 'branch_deleted')
+        : await deployPush(parts, { ...push, after: push.after }, project, projects, stored.receivedAt),
+    );
+  return [...new Set(outcomes)].join(', ');
+}
+
+async function deployPush(
+  parts: Parts,
+  push: Push & { readonly after: string },
+  project: ConnectedProject,
+  all: readonly ConnectedProject[],
+  receivedAt: Date,
+): Promise<string> {
+  const { sql } = parts;
+  const { branch, after: commit, message, author } = push;
+  // A process may have died between the deployment and the word that it is made.
+  const [made] = await sql`
+    SELECT FROM control.deployment WHERE project_id = ${project.id} AND branch = ${branch} AND commit_sha = ${commit}
+       AND source = 'push' AND created_at >= ${receivedAt}`;
+  if (made !== undefined) return 'deployed';
+  const [known] = await sql<{ pull_request: number | null }[]>`
+    SELECT pull_request FROM control.branch WHERE project_id = ${project.id} AND name = ${branch}`;
+  const pullRequest = known?.pull_request ?? null;
+  const given = { projectId: project.id, branch, commit, message, author, pullRequest };
+  const reason = skipReason(
+    push,
+    project,
+    all.map(({ configPath }) => configPath),
+  );
+  if (reason !== null) {
+    await recordSkipped(sql, project, { ...given, reason });
+    return 'skipped';
+  }
+  await createDeployment(parts, { ...given, source: 'push', createdBy: null });
+  return 'deployed';
+}
+
+/** A row that says why there is no deployment of a commit. What runs or waits for the branch goes on. */
+async function recordSkipped(
+  sql: Sql,
+  project: ConnectedProject,
+  given: {
+    readonly branch: string;
+    readonly commit: string;
+    readonly message: string;
+    readonly author: string;
+    readonly pullRequest: number | null;
+    readonly reason: string;
+  },
+): Promise<void> {
+  const id = newDeploymentId();
+  const target = given.branch === project.defaultBranch ? 'production' : 'preview';
+  await sql`
+    INSERT INTO control.deployment (id, project_id, organization_id, status, reason, error_message, target, branch,
+      commit_sha, commit_message, author, pull_request, source)
+    VALUES (${id}, ${project.id}, ${project.organizationId}, 'canceled', 'skipped', ${given.reason}, ${target},
+      ${given.branch}, ${given.commit}, ${given.message}, ${given.author}, ${given.pullRequest}, 'push')`;
+  await sql.notify('control_deployment', id);
+}
+
+/** `delete`: also said by a push without a commit, which knows its order among the other pushes. */
+export async function handleDeletion(parts: Parts, gone: BranchDeletion, stored: StoredDelivery): Promise<string> {
+  const [told] = await parts.sql`
+    SELECT FROM control.webhook_received
+     WHERE subject = ${stored.subject} AND event = 'push' AND details->>'after' IS NULL
+       AND (details->>'pushedAt')::bigint >= ${gone.pushedAt - TOLD_TWICE_SECONDS}`;
+  if (told !== undefined) return 'told by its push';
+  const outcomes: string[] = [];
+  for (const project of await projectsOfHosted(parts.sql, gone))
+    outcomes.push(await removeUnlessProduction(parts, project, gone.branch, 'branch_deleted'));
+  return [...new Set(outcomes)].join(', ') || 'no project';
+}
+
+/** Removes a branch of a project; that of production stays, whatever becomes of it in the repository. */
+export async function removeUnlessProduction(
+  parts: Parts,
+  project: Pick<ConnectedProject, 'id'>,
+  branch: string,
+  cause: 'branch_deleted' | 'pull_request_closed',
+): Promise<string> {
+  try {
+    await removeBranch(parts, { projectId: project.id, branch, cause }, systemAudit);
+    return 'removed';
+  } catch (error) {
+    if (!(error instanceof ApiError) || (error.code !== 'conflict' && error.code !== 'not_found')) throw error;
+    return error.code === 'conflict' ? 'kept: production' : 'unknown branch';
+  }
+}

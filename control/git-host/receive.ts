@@ -1,0 +1,119 @@
+// Takes a delivery of the Git host in: bounded, its signature checked over the bytes as they came, each once. It is
+// answered as soon as it is stored; deliveries.ts works on it then, also after a restart.
+import { createHash, createHmac, timingSafeEqual, type Hash, type Hmac } from 'node:crypto';
+import type { Parts } from '../parts.ts';
+import { ApiError } from '../api/errors.ts';
+import { DeliveryMalformed, readDelivery, subjectOf, type Delivery } from './delivery.ts';
+
+/** What is answered: `accepted`, `ignored` (nothing to do about it), or `replayed` (it came before). */
+export type Received = 'accepted' | 'ignored' | 'replayed';
+
+/** Nobody sends more; the rest is not read. */
+const BODY_BYTES_MAX = 25_000_000;
+/** More is not kept in memory: only its signature is checked. */
+const PARSED_BYTES_MAX = 5_000_000;
+const RECEIVE_MS = 20_000;
+
+/**
+ * Takes one delivery in.
+ *
+ * @throws {ApiError} `unavailable` without a secret, `unauthorized` for a signature that is none, `payload_too_large`,
+ *   `bad_request`.
+ */
+export async function receiveDelivery(parts: Pick<Parts, 'sql' | 'git'>, request: Request): Promise<Received> {
+  const secret = parts.git.webhookSecret;
+  if (secret === null)
+    throw new ApiError('unavailable', {
+      reason: 'Deliveries of the Git host are not taken: GITHOST_WEBHOOK_SECRET is not set',
+    });
+  const [type] = (request.headers.get('content-type') ?? '').split(';');
+  if (type!.trim().toLowerCase() !== 'application/json')
+    throw new ApiError('bad_request', { reason: 'The content type must be application/json' });
+  const event = headerOf(request, 'x-github-event', /^[a-z_]{1,64}$/);
+  const deliveryId = headerOf(request, 'x-github-delivery', /^[\w-]{8,100}$/);
+  const signature = /^sha256=([0-9a-f]{64})$/.exec(request.headers.get('x-hub-signature-256') ?? '')?.[1];
+  if (signature === undefined) throw new ApiError('signature_invalid');
+  if (Number(request.headers.get('content-length') ?? 0) > BODY_BYTES_MAX) throw tooLarge(BODY_BYTES_MAX);
+
+  const hmac = createHmac('sha256', secret);
+  const hash = createHash('sha256');
+  const bytes = await readBounded(request, [hmac, hash]);
+  if (!timingSafeEqual(hmac.digest(), Buffer.from(signature, 'hex'))) throw new ApiError('signature_invalid');
+  if (bytes === null) throw tooLarge(PARSED_BYTES_MAX);
+  return storeDelivery(parts.sql, { deliveryId, event, bodyHash: hash.digest() }, parse(event, bytes));
+}
+
+function headerOf(request: Request, name: string, pattern: RegExp): string {
+  const value = request.headers.get(name) ?? '';
+  if (pattern.test(value)) return value;
+  throw new ApiError('bad_request', { reason: `The header ${name} is missing, or not what the Git host sends` });
+}
+
+function tooLarge(allowed: number): ApiError {
+  return new ApiError('payload_too_large', { allowed });
+}
+
+/** The body, which goes into the digests on the way; null where it is too large to be kept. */
+async function readBounded(request: Request, digests: readonly (Hmac | Hash)[]): Promise<Buffer | null> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  const reader = request.body?.getReader();
+  const timer = setTimeout(() => void reader?.cancel().catch(() => {}), RECEIVE_MS);
+  try {
+    while (reader !== undefined) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      bytes += value.byteLength;
+      if (bytes > BODY_BYTES_MAX) {
+        void reader.cancel().catch(() => {});
+        throw tooLarge(BODY_BYTES_MAX);
+      }
+      for (const digest of digests) digest.update(value);
+      if (bytes <= PARSED_BYTES_MAX) chunks.push(value);
+      else chunks.length = 0;
+    }
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    throw new ApiError('bad_request', { reason: 'The body ended early' });
+  } finally {
+    clearTimeout(timer);
+  }
+  return bytes > PARSED_BYTES_MAX ? null : Buffer.concat(chunks);
+}
+
+/** Null: nothing to do about it. */
+function parse(event: string, bytes: Buffer): Delivery | null {
+  let body: unknown;
+  try {
+    body = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch {
+    throw new ApiError('bad_request', { reason: 'The body is no JSON' });
+  }
+  try {
+    return readDelivery(event, body);
+  } catch (error) {
+    if (!(error instanceof DeliveryMalformed)) throw error;
+    throw new ApiError('bad_request', { reason: `The body is no "${event}" of a Git host: ${error.message}` });
+  }
+}
+
+/**
+ * The signature does not cover the id of the delivery: a body that came before is not taken under another id either.
+ * The host writes times into its bodies, so that no two are alike.
+ */
+async function storeDelivery(
+  sql: Parts['sql'],
+  { deliveryId, event, bodyHash }: { readonly deliveryId: string; readonly event: string; readonly bodyHash: Buffer },
+  delivery: Delivery | null,
+): Promise<Received> {
+  const [subject, outcome] = delivery === null ? ['', 'ignored'] : [subjectOf(delivery), null];
+  const stored = await sql`
+    INSERT INTO control.webhook_received (delivery_id, body_hash, event, subject, details, due_at, outcome)
+    VALUES (${deliveryId}, ${bodyHash}, ${event}, ${subject}, ${sql.json((delivery ?? {}) as never)},
+      ${delivery === null ? null : sql`now()`}, ${outcome})
+    ON CONFLICT DO NOTHING RETURNING delivery_id`;
+  if (stored.length === 0) return 'replayed';
+  if (delivery === null) return 'ignored';
+  await sql.notify('control_git', 'delivery');
+  return 'accepted';
+}

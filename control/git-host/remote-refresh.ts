@@ -1,0 +1,67 @@
+// Plain remotes tell of pushes by a URL of their repository's own, in whatever form: the platform looks itself which
+// branches moved, so that nothing in the body has to be believed. Runs as a delivery: once stored, it is done.
+import { randomUUID } from 'node:crypto';
+import { openCredentials, remoteSource } from '#git/clone-source.ts';
+import { readRemoteHeads, RemoteUnreadable } from '#git/remote-heads.ts';
+import { parseRemoteUrl, RemoteRefused } from '#git/remote-url.ts';
+import { createDeployment } from '../deployments/create-deployment.ts';
+import type { Parts } from '../parts.ts';
+import { projectsOfRepository } from './connected-projects.ts';
+import type { StoredDelivery } from './deliveries.ts';
+import { removeUnlessProduction } from './pushes.ts';
+
+/** That somebody told of a push to a plain remote. */
+export interface RemotePush {
+  readonly event: 'remote';
+  /** Id of our record. */
+  readonly repositoryId: string;
+}
+
+/** Stores that a remote is to be looked at; those that wait already are enough. */
+export async function askForRefresh({ sql }: Pick<Parts, 'sql'>, repositoryId: string): Promise<void> {
+  const subject = `remote:${repositoryId}`;
+  const details: RemotePush = { event: 'remote', repositoryId };
+  await sql`
+    INSERT INTO control.webhook_received (delivery_id, event, subject, details, due_at)
+    SELECT ${`remote-${randomUUID()}`}, 'remote', ${subject}, ${sql.json(details as never)}, now()
+     WHERE NOT EXISTS (SELECT FROM control.webhook_received
+                        WHERE subject = ${subject} AND due_at IS NOT NULL AND attempt = 0)`;
+  await sql.notify('control_git', 'delivery');
+}
+
+/** @returns what became of it, for the row of the delivery */
+export async function refreshRemote(
+  parts: Parts,
+  { repositoryId }: RemotePush,
+  { receivedAt }: StoredDelivery,
+): Promise<string> {
+  const { sql, keys, git } = parts;
+  const [row] = await sql<{ url: string; credentials: Uint8Array | null; heads: Record<string, string> | null }[]>`
+    SELECT url, credentials, heads FROM control.repository
+     WHERE id = ${repositoryId} AND source = 'remote' AND disconnected_at IS NULL`;
+  if (row === undefined) return 'not connected';
+  let heads: Readonly<Record<string, string>>;
+  try {
+    const credentials = openCredentials(keys, repositoryId, row.credentials);
+    const source = await remoteSource(parseRemoteUrl(row.url), credentials, git.privateHosts);
+    ({ heads } = await readRemoteHeads(source));
+  } catch (error) {
+    if (error instanceof RemoteRefused) return `refused: ${error.message}`;
+    throw error instanceof RemoteUnreadable ? new Error(error.message) : error;
+  }
+  const before = row.heads ?? {};
+  const moved = Object.entries(heads).filter(([branch, commit]) => before[branch] !== commit);
+  const gone = Object.keys(before).filter((branch) => !Object.hasOwn(heads, branch));
+  for (const project of await projectsOfRepository(sql, repositoryId)) {
+    for (const [branch, commit] of moved) {
+      const [made] = await sql`
+        SELECT FROM control.deployment WHERE project_id = ${project.id} AND branch = ${branch}
+           AND commit_sha = ${commit} AND created_at >= ${receivedAt}`;
+      if (made === undefined)
+        await createDeployment(parts, { projectId: project.id, branch, commit, source: 'push', createdBy: null });
+    }
+    for (const branch of gone) await removeUnlessProduction(parts, project, branch, 'branch_deleted');
+  }
+  await sql`UPDATE control.repository SET heads = ${sql.json(heads)} WHERE id = ${repositoryId}`;
+  return `moved: ${moved.length}, gone: ${gone.length}`;
+}

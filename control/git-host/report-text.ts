@@ -1,0 +1,84 @@
+// What the Git host shows of a deployment: the commit status and the pull request's comment. Nothing of it is a text of
+// the repository's people but names of projects, which are plain. Pure.
+
+/** What of a deployment is told. */
+export interface ReportedDeployment {
+  readonly status: string;
+  readonly reason: string | null;
+  readonly errorMessage: string | null;
+  readonly isFork: boolean;
+  readonly isApproved: boolean;
+}
+
+/** As the Git host's API takes it. */
+export interface CommitStatus {
+  readonly state: 'pending' | 'success' | 'failure' | 'error';
+  readonly description: string;
+}
+
+const DESCRIPTION_CHARS_MAX = 140;
+
+/** The commit status of a deployment. */
+export function commitStatus(deployment: ReportedDeployment): CommitStatus {
+  const { status, reason } = deployment;
+  const of = (state: CommitStatus['state'], description: string): CommitStatus => ({
+    state,
+    description: description.slice(0, DESCRIPTION_CHARS_MAX),
+  });
+  switch (status) {
+    case 'queued':
+      return of('pending', waits(deployment) ? 'Waits for the approval of a member' : 'Waits to be built');
+    case 'success':
+      return of('success', 'Deployed');
+    case 'failure':
+      return of('failure', `Failed${reason === null ? '' : `: ${reason.replaceAll('_', ' ')}`}`);
+    case 'timeout':
+      return of('failure', 'The build took too long');
+    case 'canceled':
+      if (reason === 'skipped') return of('success', `Skipped: ${deployment.errorMessage ?? 'nothing to deploy'}`);
+      return of('error', reason === 'superseded' ? 'Superseded by a newer commit' : 'Canceled');
+    default:
+      return of('pending', 'In progress');
+  }
+}
+
+function waits({ isFork, isApproved }: ReportedDeployment): boolean {
+  return isFork && !isApproved;
+}
+
+/** A project's line in the comment. */
+export interface CommentLine extends ReportedDeployment {
+  readonly project: string;
+  readonly commit: string;
+  /** Of the branch's newest deployment that serves; null: none does. */
+  readonly url: string | null;
+  readonly logUrl: string;
+  /** When it ended; null: it has not. */
+  readonly endedAt: Date | null;
+}
+
+/** What the platform's comments begin with: unseen, and found again by it. */
+export function commentMark(repositoryId: string): string {
+  return `<!-- platform ${repositoryId} -->`;
+}
+
+/** The comment of a pull request, with a line for each project. */
+export function commentBody(repositoryId: string, lines: readonly CommentLine[]): string {
+  const rows = lines.map((line) => {
+    const time = line.endedAt === null ? '' : `${line.endedAt.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+    const preview = line.url === null ? '' : `[Visit](${line.url})`;
+    return `| ${line.project} | ${stateText(line)} ([log](${line.logUrl})) | ${preview} | ${line.commit.slice(0, 7)} | ${time} |`;
+  });
+  return [
+    commentMark(repositoryId),
+    '| Project | Status | Preview | Commit | Ended |',
+    '| --- | --- | --- | --- | --- |',
+    ...rows,
+  ].join('\n');
+}
+
+function stateText(line: CommentLine): string {
+  const { state, description } = commitStatus(line);
+  const word = { pending: '🕓', success: '✅', failure: '❌', error: '⚪' }[state];
+  return `${word} ${description.replaceAll('|', '\\|').replaceAll('[', '\\[')}`;
+}

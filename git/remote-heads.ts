@@ -1,0 +1,109 @@
+// Asks a remote for its branches, by `git ls-remote`: whether it can be read at all, what its branch of production is,
+// and which of them moved. Bounded in time and output; what git says is handed on without credentials.
+import { spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { RemoteSource } from './clone-source.ts';
+import { gitEnvironment, knownHostsIn } from './git-environment.ts';
+import { isBranchName, isCommitSha } from './remote-url.ts';
+
+/** What a remote has. */
+export interface RemoteHeads {
+  /** Commit by branch. */
+  readonly heads: Readonly<Record<string, string>>;
+  /** Where its HEAD points; null for one without commits. */
+  readonly defaultBranch: string | null;
+  /** Lines of `known_hosts`: the key that ssh met. */
+  readonly knownHosts: string | null;
+}
+
+/** A remote that could not be read; the message says why, without credentials. */
+export class RemoteUnreadable extends Error {}
+
+const LIST_MS = 20_000;
+const LIST_BYTES_MAX = 10_000_000;
+const SAID_CHARS_MAX = 500;
+const BRANCHES_MAX = 10_000;
+
+/**
+ * Reads the branches of a remote.
+ *
+ * @throws {RemoteUnreadable}
+ */
+export async function readRemoteHeads(
+  source: RemoteSource & { readonly redact: readonly string[] },
+  environment: NodeJS.ProcessEnv = process.env,
+): Promise<RemoteHeads> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'platform-remote-'));
+  try {
+    const variables = { PATH: environment['PATH'], HOME: folder, ...(await gitEnvironment(source, folder)) };
+    const text = await run(
+      ['ls-remote', '--symref', '--', source.url, 'HEAD', 'refs/heads/*'],
+      variables,
+      source.redact,
+    );
+    const knownHosts = source.sshKey === undefined ? null : await readFile(knownHostsIn(folder), 'utf8');
+    return { ...parseHeads(text), knownHosts };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Lines of `git ls-remote --symref`; what git would not take as a branch is left out. */
+export function parseHeads(text: string): Omit<RemoteHeads, 'knownHosts'> {
+  const heads: [string, string][] = [];
+  let defaultBranch: string | null = null;
+  for (const line of text.split('\n')) {
+    const [, target] = /^ref: refs\/heads\/(.+)\tHEAD$/.exec(line) ?? [];
+    if (target !== undefined && isBranchName(target)) defaultBranch = target;
+    const [, sha, branch] = /^([0-9a-f]+)\trefs\/heads\/(.+)$/.exec(line) ?? [];
+    if (sha === undefined || !isCommitSha(sha) || !isBranchName(branch!) || heads.length === BRANCHES_MAX) continue;
+    heads.push([branch!, sha]);
+  }
+  return { heads: Object.fromEntries(heads), defaultBranch };
+}
+
+function run(args: readonly string[], environment: NodeJS.ProcessEnv, redact: readonly string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    // A group of its own: git starts others, which end with it.
+    const child = spawn('git', args, { env: environment, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    let said = '';
+    let ended: string | null = null;
+    const end = (reason: string): void => {
+      ended ??= reason;
+      try {
+        process.kill(-child.pid!, 'SIGKILL');
+      } catch {
+        // It has ended by itself.
+      }
+    };
+    const timer = setTimeout(() => end(`it did not answer within ${LIST_MS / 1000} s`), LIST_MS);
+    child.stdout.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > LIST_BYTES_MAX) end(`its list of branches is over ${LIST_BYTES_MAX} bytes`);
+      else chunks.push(chunk);
+    });
+    child.stderr.on('data', (chunk: Buffer) => {
+      if (said.length < 4 * SAID_CHARS_MAX) said += chunk.toString();
+    });
+    child.on('error', (error: NodeJS.ErrnoException) => {
+      clearTimeout(timer);
+      reject(new RemoteUnreadable(error.code === 'ENOENT' ? 'git is not installed on this machine' : error.message));
+    });
+    child.on('close', (code) => {
+      clearTimeout(timer);
+      if (code === 0 && ended === null) resolve(Buffer.concat(chunks).toString());
+      else reject(new RemoteUnreadable(`The repository cannot be read: ${ended ?? reasonIn(said, redact)}`));
+    });
+  });
+}
+
+/** What git said, in one line, without credentials. */
+function reasonIn(said: string, redact: readonly string[]): string {
+  let text = said.replace(/[\p{Cc}\s]+/gu, ' ').trim();
+  for (const secret of redact) if (secret !== '') text = text.replaceAll(secret, '***');
+  return text.slice(0, SAID_CHARS_MAX) || 'git ended without a word';
+}
