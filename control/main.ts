@@ -13,6 +13,7 @@ import type { Parts } from './parts.ts';
 import { readConfiguration } from './process/configuration.ts';
 import { openPrivatePort } from './process/private-port.ts';
 import { createTurns } from './process/turns.ts';
+import { resolveTxt } from './process/txt-records.ts';
 import { serveApi } from './process/servers.ts';
 import { ensureFirstRun } from './sign-in/first-run.ts';
 import { openSignIn } from './sign-in/open.ts';
@@ -28,6 +29,7 @@ const running = new Set<Promise<void>>();
 async function start(): Promise<() => Promise<void>> {
   const config = readConfiguration(process.env);
   for (const warning of config.warnings) log.warn(warning);
+  const limits = limitsFrom(process.env);
   const sql = openSql({ url: config.databaseUrl, name: 'platform api' });
   const parts: Parts = {
     sql,
@@ -37,12 +39,14 @@ async function start(): Promise<() => Promise<void>> {
     privatePort: openPrivatePort(config.privatePort.origin, config.privatePort.token),
     addresses: config.addresses,
     git: config.git,
-    limits: limitsFrom(process.env).control,
+    limits: limits.control,
+    cpuLimits: limits.cpu,
+    resolveTxt,
     signIn: await openSignIn(config, sql, log),
     clientAddress: createClientAddress(config.trustedProxies),
     // The API's own origin takes tokens alone; that of AUTH_URL finds sessions itself (sign-in/ui.ts).
     findSession: () => Promise.resolve(null),
-    uploadLimits: limitsFrom(process.env),
+    uploadLimits: limits,
     turns: createTurns(),
     async onNotify(channel, heard) {
       const { unlisten } = await sql.listen(channel, heard);

@@ -2,7 +2,7 @@
 import type { Logger } from 'pino';
 import type { EncryptionKeys } from '#core/encryption.ts';
 import type { GitConfiguration } from '#git/configuration.ts';
-import type { ControlLimits } from '#core/limits.ts';
+import type { ControlLimits, CpuLimits } from '#core/limits.ts';
 import type { Sql } from '#postgres/sql.ts';
 import type { UploadLimits } from './deployments/uploads.ts';
 import type { PrivatePort } from './process/private-port.ts';
@@ -23,6 +23,10 @@ export interface Parts {
   readonly git: GitConfiguration;
   readonly limits: ControlLimits;
   readonly signIn: SignInParts;
+  /** CPU that one invocation may use, by kind and plan. */
+  readonly cpuLimits: CpuLimits;
+  /** TXT records of a name. @throws {Error} with the code of DNS, such as `ENOTFOUND`. */
+  readonly resolveTxt: (name: string) => Promise<readonly string[]>;
   /** Address of a request's client, by `TRUSTED_PROXIES`; null where it is not known. */
   readonly clientAddress: (request: Request) => string | null;
   /** The account of a request's session cookie; null without a session. Does not look at the request's origin. */

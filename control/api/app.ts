@@ -13,6 +13,16 @@ import { projects } from './routes/projects.ts';
 import { releases } from './routes/releases.ts';
 import { uploads } from './routes/uploads.ts';
 import { repositories } from './routes/repositories.ts';
+import { createLogStreams } from './log-stream.ts';
+import { audit } from './routes/audit.ts';
+import { deployments } from './routes/deployments.ts';
+import { domains } from './routes/domains.ts';
+import { members } from './routes/members.ts';
+import { operator } from './routes/operator.ts';
+import { organizations } from './routes/organizations.ts';
+import { tokens } from './routes/tokens.ts';
+import { usage } from './routes/usage.ts';
+import { variables } from './routes/variables.ts';
 
 export type { RequestState } from './surround.ts';
 
@@ -45,9 +55,18 @@ export function createApi() {
       },
     })
     .route('/', health)
+    .route('/', organizations)
+    .route('/', members)
     .route('/', projects)
     .route('/', releases)
     .route('/', uploads)
+    .route('/', deployments(createLogStreams()))
+    .route('/', variables)
+    .route('/', domains)
+    .route('/', tokens)
+    .route('/', audit)
+    .route('/', usage)
+    .route('/', operator)
     .route('/', account)
     .route('/', oauth)
     .route('/', gitHost)

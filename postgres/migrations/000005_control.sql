@@ -275,7 +275,7 @@ CREATE TABLE variable (
 CREATE TABLE domain (
   id text PRIMARY KEY,
   project_id text NOT NULL REFERENCES project ON DELETE CASCADE,
-  hostname text NOT NULL UNIQUE,
+  hostname text NOT NULL,
   branch text,
   redirect_to text,
   status text NOT NULL DEFAULT 'pending_verification',
@@ -284,7 +284,9 @@ CREATE TABLE domain (
   created_at timestamptz NOT NULL DEFAULT now(),
   verified_at timestamptz
 );
-CREATE INDEX domain_project ON domain (project_id);
+-- Several projects may ask for a host; one has it.
+CREATE UNIQUE INDEX domain_hostname ON domain (project_id, hostname);
+CREATE UNIQUE INDEX domain_verified ON domain (hostname) WHERE verified_at IS NOT NULL;
 
 CREATE TABLE audit_event (
   seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -75,6 +75,8 @@ export async function startControl(overrides: Partial<Parts> = {}): Promise<Test
     },
     git: gitConfigurationFrom({}),
     limits: defaultLimits.control,
+    cpuLimits: defaultLimits.cpu,
+    resolveTxt: () => Promise.resolve([]),
     clientAddress: () => null,
     findSession: () => Promise.resolve(null),
     signIn: {

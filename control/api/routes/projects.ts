@@ -1,93 +1,276 @@
-// Projects of an organization.
+// Projects: listed, made, read, changed, deleted; and builds of a branch that somebody asks for.
 import Type from 'typebox';
 import { isProjectName } from '#core/names.ts';
+import { hashPreviewBypass, hashPreviewPassword } from '#core/preview-access.ts';
 import { platform } from '#packages/worker/index.ts';
 import { createDeployment } from '../../deployments/create-deployment.ts';
 import type { Parts } from '../../parts.ts';
-import { newId } from '../../records/ids.ts';
+import { newSecret } from '../../records/ids.ts';
+import {
+  addProject,
+  changeProject,
+  countProjects,
+  deleteProject,
+  listProjects,
+  readProject,
+  toProject,
+} from '../../records/projects.ts';
 import type { RequestState } from '../app.ts';
 import { ApiError } from '../errors.ts';
 import { needs } from '../needs.ts';
+import { momentOf, pageOf, pageQuery, readPage, toPage } from '../page.ts';
+import { Id, nullable, Timestamp } from '../schemas.ts';
 
+const Visibility = Type.Enum(['private', 'public']);
+const Text = nullable(Type.String({ maxLength: 1000 }));
 const Project = Type.Object({
-  id: Type.String(),
+  id: Id,
   name: Type.String(),
-  organizationId: Type.String(),
+  organizationId: Id,
+  repositoryId: nullable(Id),
   description: Type.String(),
-  kind: Type.Union([Type.String(), Type.Null()]),
+  visibility: Visibility,
+  kind: nullable(Type.String()),
+  deploymentUrl: nullable(Type.String()),
+  configPath: Type.String(),
   defaultBranch: Type.String(),
-  productionDeploymentId: Type.Union([Type.String(), Type.Null()]),
-  repositoryId: Type.Union([Type.String(), Type.Null()]),
-  createdAt: Type.String(),
+  productionDeploymentId: nullable(Type.String()),
+  settings: Type.Object({
+    buildCommand: Text,
+    outputDirectory: Text,
+    installCommand: Text,
+    redeployOnVariables: Type.Boolean(),
+    keepDeployments: nullable(Type.Integer()),
+    hasPreviewPassword: Type.Boolean(),
+    hasPreviewBypass: Type.Boolean(),
+  }),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
 });
+const Branch = Type.String({ minLength: 1, maxLength: 255 });
+const Description = Type.String({ maxLength: 500 });
+const tags = ['projects'];
 
-interface Row {
-  readonly id: string;
-  readonly name: string;
-  readonly organization_id: string;
-  readonly description: string;
-  readonly kind: string | null;
-  readonly default_branch: string;
-  readonly production_deployment_id: string | null;
-  readonly repository_id: string | null;
-  readonly created_at: Date;
+/** A folder inside of the repository. @throws {ApiError} with the message that platform.yaml has for it. */
+function checkFolder(name: string, field: string, value: string): string {
+  const refuse = (reason: string): never => {
+    throw new ApiError('bad_request', { reason: `body.${name}: ${reason}` });
+  };
+  if (value.startsWith('/')) refuse(`${field} path must be relative, not absolute`);
+  if (value.split(/[\\/]/).includes('..')) refuse(`${field} path cannot contain '..'`);
+  // oxlint-disable-next-line no-control-regex -- such a path is none
+  if (/[\x00-\x1f]/.test(value)) refuse('holds a control character');
+  return value.replace(/\/+$/, '');
 }
 
-const toProject = (row: Row) => ({
-  id: row.id,
-  name: row.name,
-  organizationId: row.organization_id,
-  description: row.description,
-  kind: row.kind,
-  defaultBranch: row.default_branch,
-  productionDeploymentId: row.production_deployment_id,
-  repositoryId: row.repository_id,
-  createdAt: row.created_at.toISOString(),
-});
-
 export const projects = platform<Parts, RequestState>()
+  .get(
+    '/orgs/:id/projects',
+    {
+      ...needs('project:read'),
+      tags,
+      summary: 'List the projects of an organization, the newest first',
+      query: Type.Object({ ...pageQuery, search: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })) }),
+      response: pageOf(Project),
+    },
+    async (ctx) => {
+      const { id } = ctx.params;
+      const bound = ctx.state.access.account('project:read').token?.projectId ?? null;
+      ctx.state.access.organization('project:read', id, bound);
+      const { count, after } = readPage(ctx.query);
+      const rows = await listProjects(ctx.env.sql, {
+        organizationId: id,
+        projectId: bound,
+        search: ctx.query.search ?? null,
+        after: after === null ? null : { moment: momentOf(after), id: after.id },
+        count,
+      });
+      return toPage(
+        rows,
+        count,
+        (row) => toProject(ctx.env.addresses, row),
+        (row) => ({ order: row.position, id: row.id }),
+      );
+    },
+  )
   .post(
     '/projects',
     {
       ...needs('project:create'),
-      summary: 'Create a project',
+      tags,
+      summary: 'Make a project',
       body: Type.Object({
         name: Type.String({ maxLength: 40 }),
-        organizationId: Type.String(),
-        description: Type.Optional(Type.String({ maxLength: 500 })),
+        organizationId: Id,
+        description: Type.Optional(Description),
+        visibility: Type.Optional(Visibility),
+        kind: Type.Optional(Type.Enum(['static', 'ssr', 'dynamic'])),
       }),
       response: { 201: Project },
     },
     async (ctx) => {
-      const { name, organizationId, description = '' } = ctx.body;
+      const { name, organizationId, description = '', visibility = 'private', kind = null } = ctx.body;
       ctx.state.access.organization('project:create', organizationId);
       if (!isProjectName(name))
         throw new ApiError('bad_request', {
-          reason: `"${name}" is no project name: lower-case letters, digits and single hyphens, at most 40 characters`,
+          reason: 'body.name: takes lower-case letters, digits and single hyphens, at most 40 characters',
         });
-      const [row] = await ctx.env.sql<Row[]>`
-        INSERT INTO control.project (id, organization_id, name, description)
-        VALUES (${newId('project')}, ${organizationId}, ${name}, ${description})
-        ON CONFLICT (name) WHERE deleted_at IS NULL DO NOTHING RETURNING *`;
-      if (row === undefined) throw new ApiError('conflict', { reason: `The name ${name} is taken` });
-      return ctx.json(toProject(row), 201);
+      const allowed = ctx.env.limits.projectsMax;
+      const row = await ctx.env.sql.begin(async (tx) => {
+        if ((await countProjects(tx, organizationId)) >= allowed)
+          throw new ApiError('limit_reached', { what: 'Projects', allowed, variable: 'API_PROJECTS_MAX' });
+        const id = await addProject(tx, { organizationId, name, description, visibility, kind });
+        if (id === null) throw new ApiError('conflict', { reason: `The name ${name} is taken` });
+        await ctx.state.audit(tx, {
+          organizationId,
+          projectId: id,
+          action: 'project.create',
+          subjectKind: 'project',
+          subjectId: id,
+          details: { name },
+        });
+        return readProject(tx, id);
+      });
+      return ctx.json(toProject(ctx.env.addresses, row), 201);
     },
   )
   .get(
     '/projects/:id',
-    { ...needs('project:read', 'project'), summary: 'Read a project', response: Project },
+    { ...needs('project:read', 'project'), tags, summary: 'Read a project', response: Project },
+    async (ctx) => toProject(ctx.env.addresses, await readProject(ctx.env.sql, ctx.params.id)),
+  )
+  .patch(
+    '/projects/:id',
+    {
+      ...needs('project:write', 'project'),
+      tags,
+      summary: 'Change a project; of settings, null goes back to what is detected',
+      body: Type.Object(
+        {
+          description: Type.Optional(Description),
+          visibility: Type.Optional(Visibility),
+          defaultBranch: Type.Optional(Branch),
+          configPath: Type.Optional(Type.String({ maxLength: 500 })),
+          buildCommand: Type.Optional(Text),
+          outputDirectory: Type.Optional(Text),
+          installCommand: Type.Optional(Text),
+          redeployOnVariables: Type.Optional(Type.Boolean()),
+          keepDeployments: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 1000 }))),
+          previewPassword: Type.Optional(nullable(Type.String({ minLength: 8, maxLength: 200 }))),
+        },
+        { additionalProperties: false },
+      ),
+      response: Project,
+    },
     async (ctx) => {
-      const { projectId } = await ctx.state.access.project('project:read', ctx.params.id);
-      const [row] = await ctx.env.sql<Row[]>`SELECT * FROM control.project WHERE id = ${projectId}`;
-      return toProject(row!);
+      const { projectId, organizationId } = await ctx.state.access.project('project:write', ctx.params.id);
+      const { description, visibility, defaultBranch, configPath, previewPassword, ...rest } = ctx.body;
+      if (rest.outputDirectory != null)
+        rest.outputDirectory = checkFolder('outputDirectory', 'Out', rest.outputDirectory);
+      const folder = configPath === undefined ? undefined : checkFolder('configPath', 'Base', configPath);
+      // Hashing takes a while: not inside of the transaction.
+      const password = previewPassword == null ? previewPassword : await hashPreviewPassword(previewPassword);
+      const settings = { ...rest, ...(password !== undefined && { previewPassword: password }) };
+      const row = await ctx.env.sql.begin(async (tx) => {
+        await changeProject(tx, projectId, {
+          description,
+          visibility,
+          defaultBranch,
+          configPath: folder,
+          settings: settings as Record<string, string | number | boolean | null>,
+        });
+        await ctx.state.audit(tx, {
+          organizationId,
+          projectId,
+          action: 'project.update',
+          subjectKind: 'project',
+          subjectId: projectId,
+          details: { changed: Object.keys(ctx.body) },
+        });
+        return readProject(tx, projectId);
+      });
+      return toProject(ctx.env.addresses, row);
+    },
+  )
+  .delete(
+    '/projects/:id',
+    {
+      ...needs('project:delete', 'project'),
+      tags,
+      summary: 'Delete a project with its URLs; `name` confirms it',
+      query: Type.Object({ name: Type.String({ maxLength: 40 }) }),
+      response: { 204: null },
+    },
+    async (ctx) => {
+      const { projectId, organizationId } = await ctx.state.access.project('project:delete', ctx.params.id);
+      await ctx.env.sql.begin(async (tx) => {
+        const [row] = await tx<{ name: string }[]>`
+          SELECT name FROM control.project WHERE id = ${projectId} AND deleted_at IS NULL FOR UPDATE`;
+        if (row === undefined) throw new ApiError('not_found');
+        if (row.name !== ctx.query.name)
+          throw new ApiError('unprocessable', { reason: 'query.name: is not the name of this project' });
+        await deleteProject(tx, projectId);
+        await ctx.state.audit(tx, {
+          organizationId,
+          projectId,
+          action: 'project.delete',
+          subjectKind: 'project',
+          subjectId: projectId,
+          details: { name: row.name },
+        });
+      });
+      return ctx.json(null, 204);
+    },
+  )
+  .post(
+    '/projects/:id/preview-bypass',
+    {
+      ...needs('project:write', 'project'),
+      tags,
+      summary: 'Make the token that programs pass the preview password by with; shown once, the one before ends',
+      response: { 201: Type.Object({ token: Type.String() }) },
+    },
+    async (ctx) => {
+      const { projectId, organizationId } = await ctx.state.access.project('project:write', ctx.params.id);
+      const { secret } = newSecret('pvw');
+      await ctx.env.sql.begin(async (tx) => {
+        await changeProject(tx, projectId, { settings: { previewBypassHash: hashPreviewBypass(secret) } });
+        await ctx.state.audit(tx, {
+          organizationId,
+          projectId,
+          action: 'project.preview_bypass.create',
+          subjectKind: 'project',
+          subjectId: projectId,
+        });
+      });
+      return ctx.json({ token: secret }, 201);
+    },
+  )
+  .delete(
+    '/projects/:id/preview-bypass',
+    { ...needs('project:write', 'project'), tags, summary: 'End the bypass token', response: { 204: null } },
+    async (ctx) => {
+      const { projectId, organizationId } = await ctx.state.access.project('project:write', ctx.params.id);
+      await ctx.env.sql.begin(async (tx) => {
+        await changeProject(tx, projectId, { settings: { previewBypassHash: null } });
+        await ctx.state.audit(tx, {
+          organizationId,
+          projectId,
+          action: 'project.preview_bypass.delete',
+          subjectKind: 'project',
+          subjectId: projectId,
+        });
+      });
+      return ctx.json(null, 204);
     },
   )
   .post(
     '/projects/:id/deploy',
     {
       ...needs('deployment:create', 'project'),
-      summary: 'Build and deploy a branch or a commit of the connected repository',
-      body: Type.Object({ ref: Type.String({ minLength: 1, maxLength: 255 }) }),
+      tags: ['deployments'],
+      summary: 'Build and deploy a branch of the connected repository',
+      body: Type.Object({ ref: Branch }),
       response: { 202: Type.Object({ deploymentId: Type.String() }) },
     },
     async (ctx) => {

@@ -1,0 +1,229 @@
+// Deployments: listed, read, canceled, built again; and their build logs, as pages or as a stream.
+import Type from 'typebox';
+import { platform } from '#packages/worker/index.ts';
+import { createDeployment } from '../../deployments/create-deployment.ts';
+import type { Parts } from '../../parts.ts';
+import {
+  cancelDeployment,
+  deploymentStates,
+  hasEnded,
+  listDeployments,
+  readDeployment,
+  readLog,
+  readState,
+  toDeployment,
+  toLine,
+  type DeploymentRow,
+} from '../../records/deployments.ts';
+import type { RequestState } from '../app.ts';
+import { ApiError } from '../errors.ts';
+import type { LogStreams } from '../log-stream.ts';
+import { needs } from '../needs.ts';
+import { momentOf, pageOf, pageQuery, readPage, toPage } from '../page.ts';
+import { Id, nullable, Timestamp } from '../schemas.ts';
+
+const Status = Type.Enum([...deploymentStates]);
+const Target = Type.Enum(['production', 'preview']);
+const Text = nullable(Type.String());
+const Deployment = Type.Object({
+  id: Id,
+  projectId: Id,
+  organizationId: Id,
+  status: Status,
+  // Why it ended or waits, for programs: `superseded`, `build_failed`, `migration_failed`, ...
+  reason: Text,
+  errorMessage: Text,
+  target: Target,
+  branch: Type.String(),
+  commitSha: Text,
+  commitMessage: Text,
+  author: Text,
+  pullRequest: nullable(Type.Integer()),
+  isFork: Type.Boolean(),
+  // Whether production leads to it.
+  isLive: Type.Boolean(),
+  source: Type.String(),
+  createdBy: Text,
+  kind: Text,
+  // Its own; null while nothing answers there.
+  url: Text,
+  aliasUrls: Type.Array(Type.String()),
+  buildDurationMs: nullable(Type.Integer()),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+  readyAt: nullable(Timestamp),
+});
+const Line = Type.Object({
+  seq: Type.Integer(),
+  at: Timestamp,
+  step: Type.String(),
+  level: Type.String(),
+  text: Type.String(),
+});
+const listQuery = {
+  ...pageQuery,
+  branch: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
+  status: Type.Optional(Status),
+  target: Type.Optional(Target),
+};
+const LINES_MAX = 1000;
+const tags = ['deployments'];
+
+const position = (row: DeploymentRow) => ({ order: row.position, id: row.id });
+
+export function deployments(streams: LogStreams) {
+  return platform<Parts, RequestState>()
+    .get(
+      '/deployments',
+      {
+        ...needs('deployment:read'),
+        tags,
+        summary: 'List deployments, the newest first: of one project, or of all that the account sees',
+        query: Type.Object({ ...listQuery, projectId: Type.Optional(Id) }),
+        response: pageOf(Deployment),
+      },
+      async (ctx) => {
+        const { access } = ctx.state;
+        const actor = access.account('deployment:read');
+        const projectId = ctx.query.projectId ?? actor.token?.projectId ?? null;
+        const organizationIds = Object.keys(actor.memberships).filter((id) =>
+          access.may('deployment:read', id, projectId),
+        );
+        if (projectId !== null) await access.project('deployment:read', projectId);
+        else access.everybody();
+        const { count, after } = readPage(ctx.query);
+        const rows = await listDeployments(ctx.env.sql, {
+          projectId,
+          organizationIds: projectId === null ? organizationIds : null,
+          branch: ctx.query.branch ?? null,
+          status: ctx.query.status ?? null,
+          target: ctx.query.target ?? null,
+          after: after === null ? null : { moment: momentOf(after), id: after.id },
+          count,
+        });
+        return toPage(rows, count, (row) => toDeployment(ctx.env.addresses, row), position);
+      },
+    )
+    .get(
+      '/deployments/by-org/:orgId',
+      {
+        ...needs('deployment:read', 'organization'),
+        tags,
+        summary: 'List the deployments of an organization, the newest first',
+        query: Type.Object(listQuery),
+        response: pageOf(Deployment),
+      },
+      async (ctx) => {
+        const { count, after } = readPage(ctx.query);
+        const rows = await listDeployments(ctx.env.sql, {
+          projectId: null,
+          organizationIds: [ctx.params.orgId],
+          branch: ctx.query.branch ?? null,
+          status: ctx.query.status ?? null,
+          target: ctx.query.target ?? null,
+          after: after === null ? null : { moment: momentOf(after), id: after.id },
+          count,
+        });
+        return toPage(rows, count, (row) => toDeployment(ctx.env.addresses, row), position);
+      },
+    )
+    .get(
+      '/deployments/:id',
+      { ...needs('deployment:read', 'deployment'), tags, summary: 'Read a deployment', response: Deployment },
+      async (ctx) => toDeployment(ctx.env.addresses, await readDeployment(ctx.env.sql, ctx.params.id)),
+    )
+    .post(
+      '/deployments/:id/cancel',
+      {
+        ...needs('deployment:create', 'deployment'),
+        tags,
+        summary: 'End a deployment that has not ended',
+        response: { 202: Deployment },
+      },
+      async (ctx) => {
+        const { id } = ctx.params;
+        const { organizationId, projectId } = await ctx.state.access.deployment('deployment:create', id);
+        const row = await ctx.env.sql.begin(async (tx) => {
+          if (!(await cancelDeployment(tx, id))) throw new ApiError('conflict', { reason: 'It has ended already' });
+          await ctx.state.audit(tx, {
+            organizationId,
+            projectId,
+            action: 'deployment.cancel',
+            subjectKind: 'deployment',
+            subjectId: id,
+          });
+          return readDeployment(tx, id);
+        });
+        return ctx.json(toDeployment(ctx.env.addresses, row), 202);
+      },
+    )
+    .post(
+      '/deployments/:id/retry',
+      {
+        ...needs('deployment:create', 'deployment'),
+        tags,
+        summary: 'Build the same commit once more',
+        response: { 202: Type.Object({ newDeploymentId: Id, message: Type.String() }) },
+      },
+      async (ctx) => {
+        const { actor } = await ctx.state.access.deployment('deployment:create', ctx.params.id);
+        const before = await readDeployment(ctx.env.sql, ctx.params.id);
+        // Approving what a fork brings is a decision of its own (git-host/approval.ts).
+        if (before.is_fork)
+          throw new ApiError('unprocessable', { reason: 'It is of a fork: approve it, or push again' });
+        const made = await createDeployment(ctx.env, {
+          projectId: before.project_id,
+          branch: before.branch,
+          commit: before.commit_sha,
+          ...(before.commit_message !== null && { message: before.commit_message }),
+          ...(before.author !== null && { author: before.author }),
+          pullRequest: before.pull_request,
+          source: 'redeploy',
+          createdBy: actor.accountId,
+        });
+        return ctx.json({ newDeploymentId: made.id, message: `${made.id} builds what ${before.id} has built` }, 202);
+      },
+    )
+    .get(
+      '/deployments/:id/logs',
+      {
+        ...needs('log:read', 'deployment'),
+        tags,
+        summary: 'Read the build log, or follow it as server-sent events (`follow=true`, or Accept: text/event-stream)',
+        description:
+          'As JSON: lines after the number `after`. As a stream: events `line` (their id is the number), `status`, and `end`.',
+        query: Type.Object({
+          after: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+          limit: Type.Optional(Type.Integer({ minimum: 1, maximum: LINES_MAX, default: LINES_MAX })),
+          follow: Type.Optional(Type.Boolean()),
+        }),
+        response: Type.Object({
+          items: Type.Array(Line),
+          // For `after` of the next request.
+          nextAfter: Type.Integer(),
+          status: Status,
+          reason: Text,
+          // Nothing more will come.
+          hasEnded: Type.Boolean(),
+        }),
+      },
+      async (ctx) => {
+        const { sql } = ctx.env;
+        const { id } = ctx.params;
+        const { limit = LINES_MAX } = ctx.query;
+        const isStream = ctx.query.follow ?? /\btext\/event-stream\b/.test(ctx.req.headers.get('accept') ?? '');
+        const last = Number(/^\d{1,15}$/.exec(ctx.req.headers.get('last-event-id') ?? '')?.[0] ?? 0);
+        const after = ctx.query.after ?? last;
+        if (isStream) return streams.follow(ctx.env, id, after, ctx.signal);
+        // The state first: lines are written before the end.
+        const state = (await readState(sql, id))!;
+        const rows = await readLog(sql, id, after, limit);
+        return {
+          items: rows.map(toLine),
+          nextAfter: rows.at(-1)?.seq ?? after,
+          ...state,
+          hasEnded: hasEnded(state.status) && rows.length < limit,
+        };
+      },
+    );
+}

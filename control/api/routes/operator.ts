@@ -1,0 +1,31 @@
+// What the operator of the installation asks for by the API.
+import Type from 'typebox';
+import { platform } from '#packages/worker/index.ts';
+import type { Parts } from '../../parts.ts';
+import { resealVariables } from '../../records/variables.ts';
+import type { RequestState } from '../app.ts';
+import { needs } from '../needs.ts';
+
+export const operator = platform<Parts, RequestState>().post(
+  '/operator/reseal',
+  {
+    ...needs('operator'),
+    tags: ['operator'],
+    summary: 'Seal under the first key of ENCRYPTION_KEY what an earlier one has sealed',
+    description:
+      'After a new key was put before the earlier one. `unreadable` counts what no listed key opens. When `resealed` is 0 the earlier key may go.',
+    response: Type.Object({ resealed: Type.Integer(), unreadable: Type.Integer() }),
+  },
+  async (ctx) => {
+    ctx.state.access.operator();
+    const counts = await resealVariables(ctx.env.sql, ctx.env.keys);
+    await ctx.state.audit(ctx.env.sql, {
+      organizationId: null,
+      action: 'operator.reseal',
+      subjectKind: 'installation',
+      subjectId: null,
+      details: counts,
+    });
+    return counts;
+  },
+);

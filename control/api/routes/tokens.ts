@@ -1,0 +1,179 @@
+// Tokens for programs: made with a scope, perhaps for one organization or project; shown once; revoked.
+import Type from 'typebox';
+import { platform } from '#packages/worker/index.ts';
+import { tokenScopes } from '../../access/permissions.ts';
+import type { Parts } from '../../parts.ts';
+import { addToken, countTokens, listTokens, revokeToken, toToken, type TokenRow } from '../../records/tokens.ts';
+import type { RequestState } from '../app.ts';
+import { ApiError } from '../errors.ts';
+import { needs } from '../needs.ts';
+import { momentOf, pageOf, pageQuery, readPage, toPage } from '../page.ts';
+import { Id, nullable, ScopeSchema, Timestamp } from '../schemas.ts';
+
+const DAYS_DEFAULT = 90;
+const DAYS_MAX = 3650;
+const tags = ['tokens'];
+
+const Token = Type.Object({
+  id: Id,
+  hint: Type.String(),
+  name: Type.String(),
+  accountId: nullable(Id),
+  login: nullable(Type.String()),
+  organizationId: nullable(Id),
+  projectId: nullable(Id),
+  scope: ScopeSchema,
+  createdAt: Timestamp,
+  expiresAt: nullable(Timestamp),
+  lastUsedAt: nullable(Timestamp),
+});
+
+const position = (row: TokenRow) => ({ order: row.position, id: row.id });
+
+export const tokens = platform<Parts, RequestState>()
+  .get(
+    '/tokens',
+    {
+      ...needs('account:read'),
+      tags,
+      summary: "List the account's tokens",
+      query: Type.Object(pageQuery),
+      response: pageOf(Token),
+    },
+    async (ctx) => {
+      const { accountId } = ctx.state.access.wholeAccount('account:read');
+      const { count, after } = readPage(ctx.query);
+      const from = after === null ? null : { moment: momentOf(after), id: after.id };
+      return toPage(await listTokens(ctx.env.sql, { accountId }, from, count), count, toToken, position);
+    },
+  )
+  .post(
+    '/tokens',
+    {
+      ...needs('account:write'),
+      tags,
+      summary: 'Make a token; it is shown this once',
+      body: Type.Object(
+        {
+          name: Type.String({ minLength: 1, maxLength: 100 }),
+          scope: ScopeSchema,
+          organizationId: Type.Optional(Id),
+          projectId: Type.Optional(Id),
+          expiresInDays: Type.Optional(
+            nullable(Type.Integer({ minimum: 1, maximum: DAYS_MAX, default: DAYS_DEFAULT })),
+          ),
+        },
+        { additionalProperties: false },
+      ),
+      response: { 201: Type.Object({ ...Token.properties, token: Type.String() }) },
+    },
+    async (ctx) => {
+      const { access } = ctx.state;
+      const { accountId, token: asking, memberships } = access.account('account:write');
+      const { name, scope, projectId = null, expiresInDays: days = DAYS_DEFAULT } = ctx.body;
+      let organizationId = ctx.body.organizationId ?? null;
+      if (projectId !== null) {
+        const [row] = await ctx.env.sql<{ organization_id: string }[]>`
+          SELECT organization_id FROM control.project WHERE id = ${projectId} AND deleted_at IS NULL`;
+        if (row === undefined || !access.may('project:read', row.organization_id, projectId))
+          throw new ApiError('not_found');
+        if (organizationId !== null && organizationId !== row.organization_id) throw new ApiError('not_found');
+        organizationId = row.organization_id;
+      }
+      if (organizationId !== null && !Object.hasOwn(memberships, organizationId)) throw new ApiError('not_found');
+      // A token makes none that reaches further than itself.
+      const isWider =
+        asking !== null &&
+        ((asking.organizationId !== null && asking.organizationId !== organizationId) ||
+          (asking.projectId !== null && asking.projectId !== projectId) ||
+          tokenScopes.indexOf(scope) > tokenScopes.indexOf(asking.scope));
+      if (isWider) throw new ApiError('forbidden', { permission: 'account:write' });
+      const allowed = ctx.env.limits.tokensMax;
+      const made = await ctx.env.sql.begin(async (tx) => {
+        await tx`SELECT 1 FROM control.account WHERE id = ${accountId} FOR UPDATE`;
+        if ((await countTokens(tx, accountId)) >= allowed)
+          throw new ApiError('limit_reached', { what: 'Tokens', allowed, variable: 'API_TOKENS_MAX' });
+        const { id, secret } = await addToken(tx, { name, accountId, organizationId, projectId, scope, days });
+        await ctx.state.audit(tx, {
+          organizationId,
+          projectId,
+          action: 'token.create',
+          subjectKind: 'token',
+          subjectId: id,
+          details: { name, scope },
+        });
+        const [row] = await listTokens(tx, { id }, null, 1);
+        return { ...toToken(row!), token: secret };
+      });
+      return ctx.json(made, 201);
+    },
+  )
+  .delete(
+    '/tokens/:id',
+    { ...needs('account:write'), tags, summary: "Revoke one of the account's tokens", response: { 204: null } },
+    async (ctx) => {
+      const { accountId, token: asking } = ctx.state.access.account('account:write');
+      const { id } = ctx.params;
+      await ctx.env.sql.begin(async (tx) => {
+        const [row] = await listTokens(tx, { id }, null, 1);
+        const isOutside =
+          row === undefined ||
+          row.account_id !== accountId ||
+          (asking !== null && asking.organizationId !== null && asking.organizationId !== row.organization_id) ||
+          (asking !== null && asking.projectId !== null && asking.projectId !== row.project_id);
+        if (isOutside) throw new ApiError('not_found');
+        await revokeToken(tx, id);
+        await ctx.state.audit(tx, {
+          organizationId: row.organization_id,
+          projectId: row.project_id,
+          action: 'token.revoke',
+          subjectKind: 'token',
+          subjectId: id,
+          details: { name: row.name },
+        });
+      });
+      return ctx.json(null, 204);
+    },
+  )
+  .get(
+    '/orgs/:id/tokens',
+    {
+      ...needs('token:read', 'organization'),
+      tags,
+      summary: 'List the tokens that are bound to an organization, whosever they are',
+      query: Type.Object(pageQuery),
+      response: pageOf(Token),
+    },
+    async (ctx) => {
+      const { count, after } = readPage(ctx.query);
+      const from = after === null ? null : { moment: momentOf(after), id: after.id };
+      const rows = await listTokens(ctx.env.sql, { organizationId: ctx.params.id }, from, count);
+      return toPage(rows, count, toToken, position);
+    },
+  )
+  .delete(
+    '/orgs/:id/tokens/:tokenId',
+    {
+      ...needs('token:write', 'organization'),
+      tags,
+      summary: 'Revoke a token that is bound to an organization',
+      response: { 204: null },
+    },
+    async (ctx) => {
+      const { id, tokenId } = ctx.params;
+      await ctx.env.sql.begin(async (tx) => {
+        const [row] = await listTokens(tx, { id: tokenId }, null, 1);
+        if (row === undefined || row.organization_id !== id) throw new ApiError('not_found');
+        await revokeToken(tx, tokenId);
+        await ctx.state.audit(tx, {
+          organizationId: id,
+          projectId: row.project_id,
+          action: 'token.revoke',
+          subjectKind: 'token',
+          subjectId: tokenId,
+          details: { name: row.name },
+        });
+      });
+      return ctx.json(null, 204);
+    },
+  );

@@ -1,0 +1,229 @@
+// Environment variables of a project. The value of a secret is taken and never given back.
+import Type from 'typebox';
+import { platform } from '#packages/worker/index.ts';
+import type { Reached } from '../../access/access.ts';
+import type { Parts } from '../../parts.ts';
+import { changeProject } from '../../records/projects.ts';
+import {
+  changeVariable,
+  countVariables,
+  deleteVariable,
+  holdVariable,
+  listVariables,
+  setVariable,
+  toVariable,
+  variableScopes,
+  type VariableInput,
+} from '../../records/variables.ts';
+import type { Transaction } from '#postgres/sql.ts';
+import type { RequestState } from '../app.ts';
+import { ApiError } from '../errors.ts';
+import { needs } from '../needs.ts';
+import { Id, nullable, Timestamp } from '../schemas.ts';
+
+const IMPORT_MAX = 500;
+const Key = Type.String({ maxLength: 128, pattern: '^[A-Za-z_][A-Za-z0-9_]*$' });
+const Scope = Type.Enum([...variableScopes]);
+const Kind = Type.Enum(['plaintext', 'secret']);
+const Branch = Type.String({ minLength: 1, maxLength: 255 });
+const Value = Type.String({ maxLength: 1024 * 1024 });
+const Variable = Type.Object({
+  id: Id,
+  key: Type.String(),
+  scope: Scope,
+  branch: nullable(Type.String()),
+  kind: Kind,
+  // Null: a secret, whose value is never given back.
+  value: nullable(Type.String()),
+  createdBy: nullable(Type.String()),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+});
+const Input = Type.Object(
+  {
+    key: Key,
+    value: Value,
+    kind: Type.Optional(Kind),
+    scope: Type.Optional(Scope),
+    branch: Type.Optional(Branch),
+  },
+  { additionalProperties: false },
+);
+const tags = ['environment variables'];
+
+interface Given {
+  readonly key: string;
+  readonly value: string;
+  readonly kind?: 'plaintext' | 'secret' | undefined;
+  readonly scope?: VariableInput['scope'] | undefined;
+  readonly branch?: string | undefined;
+}
+
+/** What is to be set; secret and for production where nothing else is said. @throws {ApiError} */
+function toInput({ key, value, kind = 'secret', branch, scope }: Given, bytesMax: number): VariableInput {
+  const chosen = scope ?? (branch === undefined ? 'production' : 'branch');
+  if ((chosen === 'branch') !== (branch !== undefined))
+    throw new ApiError('unprocessable', { reason: `${key}: scope branch takes a branch, the others take none` });
+  if (key.startsWith('PLATFORM_'))
+    throw new ApiError('unprocessable', { reason: `${key}: names that begin with PLATFORM_ are the platform's` });
+  checkValue(key, value, bytesMax);
+  return { key, value, kind, scope: chosen, branch: branch ?? '' };
+}
+
+function checkValue(key: string, value: string, bytesMax: number): void {
+  const bytes = Buffer.byteLength(value);
+  if (bytes > bytesMax)
+    throw new ApiError('unprocessable', {
+      reason: `${key}: its value has ${bytes} bytes, at most ${bytesMax} are allowed (API_VARIABLE_BYTES_MAX)`,
+    });
+  if (value.includes('\0')) throw new ApiError('unprocessable', { reason: `${key}: its value holds U+0000` });
+}
+
+/** Changes variables of a project, in one transaction with its rows of the audit log. */
+async function change<Result>(
+  ctx: { readonly env: Parts; readonly state: RequestState },
+  { projectId, organizationId }: Reached,
+  action: string,
+  work: (tx: Transaction) => Promise<{ result: Result; subjectId: string; details: Record<string, string | string[]> }>,
+): Promise<Result> {
+  return ctx.env.sql.begin(async (tx) => {
+    await tx`SELECT 1 FROM control.project WHERE id = ${projectId} FOR UPDATE`;
+    const { result, subjectId, details } = await work(tx);
+    // The route record has them for what is deployed next.
+    await changeProject(tx, projectId, { settings: {} });
+    const event = { organizationId, projectId, action, subjectKind: 'variable', subjectId, details };
+    await ctx.state.audit(tx, event);
+    return result;
+  }) as Promise<Result>;
+}
+
+async function checkRoom(tx: Transaction, projectId: string, inputs: readonly VariableInput[], allowed: number) {
+  for (const place of inputs)
+    if ((await countVariables(tx, projectId, place)) > allowed)
+      throw new ApiError('limit_reached', { what: 'Variables of a scope', allowed, variable: 'API_VARIABLES_MAX' });
+}
+
+export const variables = platform<Parts, RequestState>()
+  .get(
+    '/environment-variables/:projectId',
+    {
+      ...needs('variable:read', 'project'),
+      tags,
+      summary: 'List the variables of a project; secrets without their values',
+      response: Type.Object({ items: Type.Array(Variable) }),
+    },
+    async (ctx) => {
+      const rows = await listVariables(ctx.env.sql, ctx.params.projectId);
+      return { items: rows.map((row) => toVariable(ctx.env.keys, row)) };
+    },
+  )
+  .post(
+    '/environment-variables/:projectId',
+    {
+      ...needs('variable:write', 'project', ['secret:write']),
+      tags,
+      summary: 'Add a variable: by default a secret, for production. A secret needs the permission secret:write',
+      body: Input,
+      response: { 201: Variable },
+    },
+    async (ctx) => {
+      const { access } = ctx.state;
+      const reached = await access.project('variable:write', ctx.params.projectId);
+      const input = toInput(ctx.body, ctx.env.limits.variableBytesMax);
+      if (input.kind === 'secret') await access.project('secret:write', reached.projectId);
+      const row = await change(ctx, reached, 'variable.create', async (tx) => {
+        const { keys, limits } = ctx.env;
+        const made = await setVariable(tx, keys, reached.projectId, input, reached.actor.accountId, 'keep');
+        if (made === null) throw new ApiError('conflict', { reason: `${input.key} is there already in this scope` });
+        await checkRoom(tx, reached.projectId, [input], limits.variablesMax);
+        const { key, scope, branch, kind } = input;
+        return { result: made, subjectId: made.id, details: { key, scope, branch, kind } };
+      });
+      return ctx.json(toVariable(ctx.env.keys, row), 201);
+    },
+  )
+  .post(
+    '/environment-variables/:projectId/import',
+    {
+      ...needs('variable:write', 'project', ['secret:write']),
+      tags,
+      summary: 'Set many variables at once: all of them or none; those that are there are replaced',
+      body: Type.Object({ variables: Type.Array(Input, { minItems: 1, maxItems: IMPORT_MAX }) }),
+      response: Type.Object({ items: Type.Array(Variable) }),
+    },
+    async (ctx) => {
+      const { access } = ctx.state;
+      const reached = await access.project('variable:write', ctx.params.projectId);
+      const inputs = ctx.body.variables.map((given) => toInput(given, ctx.env.limits.variableBytesMax));
+      const existing = await listVariables(ctx.env.sql, reached.projectId);
+      const replacesSecret = (input: VariableInput): boolean =>
+        existing.some(
+          ({ key, scope, branch, kind }) =>
+            kind === 'secret' && key === input.key && scope === input.scope && branch === input.branch,
+        );
+      if (inputs.some((input) => input.kind === 'secret' || replacesSecret(input)))
+        await access.project('secret:write', reached.projectId);
+      const rows = await change(ctx, reached, 'variable.import', async (tx) => {
+        const { keys, limits } = ctx.env;
+        const made = [];
+        for (const input of inputs)
+          made.push((await setVariable(tx, keys, reached.projectId, input, reached.actor.accountId, 'replace'))!);
+        await checkRoom(tx, reached.projectId, inputs, limits.variablesMax);
+        const details = { keys: inputs.map(({ key, scope }) => `${scope}:${key}`) };
+        return { result: made, subjectId: reached.projectId, details };
+      });
+      return { items: rows.map((row) => toVariable(ctx.env.keys, row)) };
+    },
+  )
+  .patch(
+    '/environment-variables/:projectId/:variableId',
+    {
+      ...needs('variable:write', 'project', ['secret:write']),
+      tags,
+      summary: 'Change the value or the kind of a variable; a secret becomes plaintext only with a new value',
+      body: Type.Object(
+        { value: Type.Optional(Value), kind: Type.Optional(Kind) },
+        { additionalProperties: false, minProperties: 1 },
+      ),
+      response: Variable,
+    },
+    async (ctx) => {
+      const { access } = ctx.state;
+      const { value, kind } = ctx.body;
+      const reached = await access.project('variable:write', ctx.params.projectId);
+      const row = await change(ctx, reached, 'variable.update', async (tx) => {
+        const before = await holdVariable(tx, reached.projectId, ctx.params.variableId);
+        if (before === null) throw new ApiError('not_found');
+        if (before.kind === 'secret' || kind === 'secret') await access.project('secret:write', reached.projectId);
+        if (before.kind === 'secret' && kind === 'plaintext' && value === undefined)
+          throw new ApiError('unprocessable', { reason: 'A secret becomes plaintext only with a new value' });
+        if (value !== undefined) checkValue(before.key, value, ctx.env.limits.variableBytesMax);
+        const changed = await changeVariable(tx, ctx.env.keys, before, { value, kind });
+        const { key, scope, branch } = changed;
+        return { result: changed, subjectId: changed.id, details: { key, scope, branch, kind: changed.kind } };
+      });
+      return toVariable(ctx.env.keys, row);
+    },
+  )
+  .delete(
+    '/environment-variables/:projectId/:variableId',
+    {
+      ...needs('variable:write', 'project', ['secret:write']),
+      tags,
+      summary: 'Delete a variable',
+      response: { 204: null },
+    },
+    async (ctx) => {
+      const { access } = ctx.state;
+      const reached = await access.project('variable:write', ctx.params.projectId);
+      await change(ctx, reached, 'variable.delete', async (tx) => {
+        const before = await holdVariable(tx, reached.projectId, ctx.params.variableId);
+        if (before === null) throw new ApiError('not_found');
+        if (before.kind === 'secret') await access.project('secret:write', reached.projectId);
+        await deleteVariable(tx, before.id);
+        const { key, scope, branch } = before;
+        return { result: null, subjectId: before.id, details: { key, scope, branch } };
+      });
+      return ctx.json(null, 204);
+    },
+  );

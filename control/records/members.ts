@@ -1,0 +1,148 @@
+// Members of organizations and invitations to them. An organization always has one owner.
+import type { Sql, Transaction } from '#postgres/sql.ts';
+import type { Role } from '../access/permissions.ts';
+
+/** A member. */
+export interface MemberRow {
+  readonly account_id: string;
+  readonly login: string;
+  readonly name: string;
+  readonly avatar_url: string | null;
+  readonly role: Role;
+  readonly created_at: Date;
+}
+
+/** An invitation that has not expired. */
+export interface InvitationRow {
+  readonly id: string;
+  readonly organization_id: string;
+  readonly organization_name: string;
+  readonly login: string;
+  readonly role: Role;
+  readonly created_at: Date;
+  readonly expires_at: Date;
+}
+
+export const toMember = (row: MemberRow) => ({
+  accountId: row.account_id,
+  login: row.login,
+  name: row.name,
+  avatarUrl: row.avatar_url,
+  role: row.role,
+  createdAt: row.created_at.toISOString(),
+});
+
+export const toInvitation = (row: InvitationRow) => ({
+  id: row.id,
+  organizationId: row.organization_id,
+  organizationName: row.organization_name,
+  login: row.login,
+  role: row.role,
+  createdAt: row.created_at.toISOString(),
+  expiresAt: row.expires_at.toISOString(),
+});
+
+type After = { readonly order: string; readonly id: string } | null;
+
+export async function listMembers(sql: Sql, organizationId: string, after: After, count: number): Promise<MemberRow[]> {
+  return sql<MemberRow[]>`
+    SELECT account_id, login, name, avatar_url, role, m.created_at FROM control.membership m
+    JOIN control.account a ON a.id = account_id
+    WHERE organization_id = ${organizationId}
+      ${after === null ? sql`` : sql`AND (login, account_id) > (${after.order}, ${after.id})`}
+    ORDER BY login, account_id LIMIT ${count}`;
+}
+
+/** Role of an account, held until the transaction ends; null: no member. */
+export async function holdRole(tx: Transaction, organizationId: string, accountId: string): Promise<Role | null> {
+  // All changes of members of one organization come one after the other.
+  await tx`SELECT 1 FROM control.organization WHERE id = ${organizationId} FOR UPDATE`;
+  const [row] = await tx<{ role: Role }[]>`
+    SELECT role FROM control.membership WHERE organization_id = ${organizationId} AND account_id = ${accountId}`;
+  return row?.role ?? null;
+}
+
+export async function setRole(tx: Transaction, organizationId: string, accountId: string, role: Role): Promise<void> {
+  await tx`
+    UPDATE control.membership SET role = ${role}
+    WHERE organization_id = ${organizationId} AND account_id = ${accountId}`;
+}
+
+/** Ends a membership, and the account's tokens that are bound to the organization. */
+export async function removeMember(tx: Transaction, organizationId: string, accountId: string): Promise<void> {
+  await tx`DELETE FROM control.membership WHERE organization_id = ${organizationId} AND account_id = ${accountId}`;
+  await tx`
+    UPDATE control.token SET revoked_at = now()
+    WHERE organization_id = ${organizationId} AND account_id = ${accountId} AND revoked_at IS NULL`;
+}
+
+/** Members and open invitations. */
+export async function countPlaces(tx: Transaction, organizationId: string): Promise<number> {
+  const [row] = await tx<{ count: number }[]>`
+    SELECT ((SELECT count(*) FROM control.membership WHERE organization_id = ${organizationId})
+      + (SELECT count(*) FROM control.invitation WHERE organization_id = ${organizationId} AND expires_at > now()))::int
+      AS count`;
+  return row!.count;
+}
+
+/** Whether somebody with this login on the Git host is a member. */
+export async function isMember(tx: Transaction, organizationId: string, login: string): Promise<boolean> {
+  const rows = await tx`
+    SELECT 1 FROM control.membership m JOIN control.identity i ON i.account_id = m.account_id
+    WHERE organization_id = ${organizationId} AND lower(i.login) = lower(${login})`;
+  return rows.length > 0;
+}
+
+const invitationColumns = (sql: Sql | Transaction) => sql`
+  i.id, i.organization_id, o.name AS organization_name, i.login, i.role, i.created_at, i.expires_at`;
+
+/** Adds an invitation, or renews the one that the login has. */
+export async function addInvitation(
+  tx: Transaction,
+  given: {
+    readonly id: string;
+    readonly organizationId: string;
+    readonly login: string;
+    readonly role: Role;
+    readonly invitedBy: string;
+    readonly days: number;
+  },
+): Promise<InvitationRow> {
+  const [row] = await tx<{ id: string }[]>`
+    INSERT INTO control.invitation (id, organization_id, login, role, invited_by, expires_at)
+    VALUES (${given.id}, ${given.organizationId}, ${given.login.toLowerCase()}, ${given.role}, ${given.invitedBy},
+      now() + make_interval(days => ${given.days}))
+    ON CONFLICT (organization_id, login) DO UPDATE
+      SET role = excluded.role, invited_by = excluded.invited_by, expires_at = excluded.expires_at
+    RETURNING id`;
+  const [made] = await tx<InvitationRow[]>`
+    SELECT ${invitationColumns(tx)} FROM control.invitation i JOIN control.organization o ON o.id = i.organization_id
+    WHERE i.id = ${row!.id}`;
+  return made!;
+}
+
+/** Open invitations of an organization. */
+export async function listInvitations(sql: Sql, organizationId: string): Promise<InvitationRow[]> {
+  return sql<InvitationRow[]>`
+    SELECT ${invitationColumns(sql)} FROM control.invitation i JOIN control.organization o ON o.id = i.organization_id
+    WHERE i.organization_id = ${organizationId} AND expires_at > now() ORDER BY i.login LIMIT 1000`;
+}
+
+/** Open invitations for the logins that an account has on the Git host. */
+export async function invitationsFor(sql: Sql | Transaction, accountId: string): Promise<InvitationRow[]> {
+  return sql<InvitationRow[]>`
+    SELECT ${invitationColumns(sql)} FROM control.invitation i JOIN control.organization o ON o.id = i.organization_id
+    WHERE i.login IN (SELECT lower(login) FROM control.identity WHERE account_id = ${accountId}) AND expires_at > now()
+    ORDER BY i.created_at LIMIT 100`;
+}
+
+/** Takes an invitation away; null when there is none such. */
+export async function removeInvitation(
+  tx: Transaction,
+  id: string,
+  organizationId: string,
+): Promise<{ readonly login: string; readonly role: Role } | null> {
+  const [row] = await tx<{ login: string; role: Role }[]>`
+    DELETE FROM control.invitation WHERE id = ${id} AND organization_id = ${organizationId} RETURNING login, role`;
+  return row ?? null;
+}

@@ -1,0 +1,183 @@
+// Projects, as the API shows them and as they change. Who may change them is decided before.
+import type { Sql, Transaction } from '#postgres/sql.ts';
+import type { Parts } from '../parts.ts';
+import { newId } from './ids.ts';
+import { momentOfColumn } from './moment.ts';
+
+/** What `project.settings` holds; other parts of the control plane keep more there. */
+export interface ProjectSettings {
+  readonly buildCommand?: string;
+  readonly outputDirectory?: string;
+  readonly installCommand?: string;
+  readonly redeployOnVariables?: boolean;
+  readonly keepDeployments?: number;
+  /** As core/preview-access.ts makes it. */
+  readonly previewPassword?: string;
+  readonly previewBypassHash?: string;
+}
+
+/** A row of control.project. */
+export interface ProjectRow {
+  readonly id: string;
+  readonly organization_id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly visibility: 'private' | 'public';
+  readonly kind: string | null;
+  readonly repository_id: string | null;
+  readonly config_path: string;
+  readonly default_branch: string;
+  readonly settings: ProjectSettings;
+  readonly production_deployment_id: string | null;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+  readonly position: string;
+}
+
+export const toProject = (addresses: Parts['addresses'], row: ProjectRow) => ({
+  id: row.id,
+  name: row.name,
+  organizationId: row.organization_id,
+  repositoryId: row.repository_id,
+  description: row.description,
+  visibility: row.visibility,
+  kind: row.kind,
+  deploymentUrl: row.production_deployment_id === null ? null : projectUrl(addresses, row.name),
+  configPath: row.config_path,
+  defaultBranch: row.default_branch,
+  productionDeploymentId: row.production_deployment_id,
+  settings: {
+    buildCommand: row.settings.buildCommand ?? null,
+    outputDirectory: row.settings.outputDirectory ?? null,
+    installCommand: row.settings.installCommand ?? null,
+    redeployOnVariables: row.settings.redeployOnVariables ?? false,
+    keepDeployments: row.settings.keepDeployments ?? null,
+    hasPreviewPassword: row.settings.previewPassword !== undefined,
+    hasPreviewBypass: row.settings.previewBypassHash !== undefined,
+  },
+  createdAt: row.created_at.toISOString(),
+  updatedAt: row.updated_at.toISOString(),
+});
+
+/** The project's own host, which production answers. */
+function projectUrl({ protocol, domain, port }: Parts['addresses'], name: string): string {
+  return `${protocol}://${name}.${domain}${port === null ? '' : `:${port}`}`;
+}
+
+const columns = (sql: Sql | Transaction) => sql`
+  id, organization_id, name, description, visibility, kind, repository_id, config_path, default_branch, settings,
+  production_deployment_id, created_at, updated_at, ${momentOfColumn(sql, 'created_at')} AS position`;
+
+export async function readProject(sql: Sql | Transaction, id: string): Promise<ProjectRow> {
+  const [row] = await sql<ProjectRow[]>`SELECT ${columns(sql)} FROM control.project WHERE id = ${id}`;
+  return row!;
+}
+
+/** Projects of an organization, the newest first. @param search part of a name or a description. */
+export async function listProjects(
+  sql: Sql,
+  {
+    organizationId,
+    projectId,
+    search,
+    after,
+    count,
+  }: {
+    readonly organizationId: string;
+    /** Only this one: what a token of one project sees. */
+    readonly projectId: string | null;
+    readonly search: string | null;
+    readonly after: { readonly moment: string; readonly id: string } | null;
+    readonly count: number;
+  },
+): Promise<ProjectRow[]> {
+  const pattern = search === null ? null : `%${search.replace(/[\\%_]/g, '\\$&')}%`;
+  return sql<ProjectRow[]>`
+    SELECT ${columns(sql)} FROM control.project
+    WHERE organization_id = ${organizationId} AND deleted_at IS NULL
+      ${projectId === null ? sql`` : sql`AND id = ${projectId}`}
+      ${pattern === null ? sql`` : sql`AND (name LIKE ${pattern} OR description ILIKE ${pattern})`}
+      ${after === null ? sql`` : sql`AND (created_at, id) < (${after.moment}::text::timestamptz, ${after.id})`}
+    ORDER BY created_at DESC, id DESC LIMIT ${count}`;
+}
+
+/** What a new project has. */
+export interface NewProject {
+  readonly organizationId: string;
+  readonly name: string;
+  readonly description: string;
+  readonly visibility: 'private' | 'public';
+  readonly kind: string | null;
+}
+
+/**
+ * Adds a project; null when its name is taken. A name stays its organization's when the project is deleted, since what
+ * the project kept lies under it.
+ */
+export async function addProject(tx: Transaction, given: NewProject): Promise<string | null> {
+  const { organizationId, name } = given;
+  await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`project:${name}`}, 0))`;
+  const taken = await tx`
+    SELECT 1 FROM control.project
+    WHERE name = ${name} AND (deleted_at IS NULL OR organization_id <> ${organizationId}) LIMIT 1`;
+  if (taken.length > 0) return null;
+  const id = newId('project');
+  await tx`
+    INSERT INTO control.project (id, organization_id, name, description, visibility, kind)
+    VALUES (${id}, ${organizationId}, ${name}, ${given.description}, ${given.visibility}, ${given.kind})`;
+  return id;
+}
+
+export async function countProjects(tx: Transaction, organizationId: string): Promise<number> {
+  const [row] = await tx<{ count: number }[]>`
+    SELECT count(*)::int FROM control.project WHERE organization_id = ${organizationId} AND deleted_at IS NULL`;
+  return row!.count;
+}
+
+/** What may change of a project; `undefined` stays, of settings null goes. */
+export interface ProjectChange {
+  readonly description?: string | undefined;
+  readonly visibility?: 'private' | 'public' | undefined;
+  readonly defaultBranch?: string | undefined;
+  readonly configPath?: string | undefined;
+  readonly settings: Readonly<Record<string, string | number | boolean | null>>;
+}
+
+/** Changes a project, and marks its route record as out of date. */
+export async function changeProject(tx: Transaction, id: string, change: ProjectChange): Promise<void> {
+  const entries = Object.entries(change.settings);
+  const kept = Object.fromEntries(entries.filter(([, value]) => value !== null));
+  const gone = entries.filter(([, value]) => value === null).map(([name]) => name);
+  await tx`
+    UPDATE control.project SET
+      description = coalesce(${change.description ?? null}, description),
+      visibility = coalesce(${change.visibility ?? null}, visibility),
+      default_branch = coalesce(${change.defaultBranch ?? null}, default_branch),
+      config_path = coalesce(${change.configPath ?? null}, config_path),
+      settings = (settings || ${tx.json(kept)}) - ${gone}::text[],
+      route_version = route_version + 1, updated_at = now()
+    WHERE id = ${id}`;
+  await tx`SELECT pg_notify('control_route', ${id})`;
+}
+
+/** Deletes a project: its route record goes, what is built ends. Its rows stay for the audit log. */
+export async function deleteProject(tx: Transaction, id: string): Promise<void> {
+  await tx`UPDATE control.job SET cancel_reason = 'project_deleted' WHERE project_id = ${id}`;
+  await tx`
+    UPDATE control.project SET deleted_at = now(), updated_at = now(), route_version = route_version + 1
+    WHERE id = ${id}`;
+  await tx`DELETE FROM control.domain WHERE project_id = ${id}`;
+  await tx`DELETE FROM control.variable WHERE project_id = ${id}`;
+  await tx`UPDATE control.token SET revoked_at = now() WHERE project_id = ${id} AND revoked_at IS NULL`;
+  await tx`SELECT pg_notify('control_route', ${id})`;
+  await tx`SELECT pg_notify('control_job', 'build')`;
+}
+
+/** Marks the route records of all projects of an organization as out of date. */
+export async function touchProjects(tx: Transaction, organizationId: string): Promise<void> {
+  const rows = await tx<{ id: string }[]>`
+    UPDATE control.project SET route_version = route_version + 1
+    WHERE organization_id = ${organizationId} AND deleted_at IS NULL RETURNING id`;
+  if (rows.length > 0)
+    await tx`SELECT pg_notify('control_route', id) FROM unnest(${rows.map(({ id }) => id)}::text[]) AS id`;
+}

@@ -1,0 +1,93 @@
+// Tokens for programs: kept as SHA-256, shown once.
+import type { Sql, Transaction } from '#postgres/sql.ts';
+import type { TokenScope } from '../access/permissions.ts';
+import { newId, newSecret } from './ids.ts';
+import { momentOfColumn } from './moment.ts';
+
+const HINT_CHARS = 8;
+
+/** A row of control.token, without its hash. */
+export interface TokenRow {
+  readonly id: string;
+  readonly hint: string;
+  readonly name: string;
+  readonly account_id: string | null;
+  readonly login: string | null;
+  readonly organization_id: string | null;
+  readonly project_id: string | null;
+  readonly scope: TokenScope;
+  readonly created_at: Date;
+  readonly expires_at: Date | null;
+  readonly last_used_at: Date | null;
+  readonly position: string;
+}
+
+export const toToken = (row: TokenRow) => ({
+  id: row.id,
+  hint: row.hint,
+  name: row.name,
+  accountId: row.account_id,
+  login: row.login,
+  organizationId: row.organization_id,
+  projectId: row.project_id,
+  scope: row.scope,
+  createdAt: row.created_at.toISOString(),
+  expiresAt: row.expires_at?.toISOString() ?? null,
+  lastUsedAt: row.last_used_at?.toISOString() ?? null,
+});
+
+/** Valid tokens of an account, or those bound to an organization; the newest first. */
+export async function listTokens(
+  sql: Sql | Transaction,
+  of: { readonly accountId: string } | { readonly organizationId: string } | { readonly id: string },
+  after: { readonly moment: string; readonly id: string } | null,
+  count: number,
+): Promise<TokenRow[]> {
+  const whose =
+    'id' in of
+      ? sql`t.id = ${of.id}`
+      : 'accountId' in of
+        ? sql`t.account_id = ${of.accountId}`
+        : sql`t.organization_id = ${of.organizationId}`;
+  return sql<TokenRow[]>`
+    SELECT t.id, hint, t.name, account_id, login, organization_id, project_id, scope, t.created_at, expires_at,
+      last_used_at, ${momentOfColumn(sql, 't.created_at')} AS position
+    FROM control.token t LEFT JOIN control.account a ON a.id = account_id
+    WHERE ${whose} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())
+      ${after === null ? sql`` : sql`AND (t.created_at, t.id) < (${after.moment}::text::timestamptz, ${after.id})`}
+    ORDER BY t.created_at DESC, t.id DESC LIMIT ${count}`;
+}
+
+/** What a new token may do, and for how long. */
+export interface NewToken {
+  readonly name: string;
+  readonly accountId: string;
+  readonly organizationId: string | null;
+  readonly projectId: string | null;
+  readonly scope: TokenScope;
+  /** Null: it does not expire. */
+  readonly days: number | null;
+}
+
+/** Makes a token. @returns its id and its secret, which is known here and nowhere else. */
+export async function addToken(tx: Transaction, given: NewToken): Promise<{ id: string; secret: string }> {
+  const id = newId('token');
+  const { secret, hash } = newSecret('plt');
+  await tx`
+    INSERT INTO control.token (id, hash, hint, name, account_id, organization_id, project_id, scope, created_by, expires_at)
+    VALUES (${id}, ${hash}, ${secret.slice(0, HINT_CHARS)}, ${given.name}, ${given.accountId}, ${given.organizationId},
+      ${given.projectId}, ${given.scope}, ${given.accountId},
+      ${given.days === null ? null : tx`now() + make_interval(days => ${given.days})`})`;
+  return { id, secret };
+}
+
+export async function countTokens(tx: Transaction, accountId: string): Promise<number> {
+  const [row] = await tx<{ count: number }[]>`
+    SELECT count(*)::int FROM control.token
+    WHERE account_id = ${accountId} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`;
+  return row!.count;
+}
+
+export async function revokeToken(tx: Transaction, id: string): Promise<void> {
+  await tx`UPDATE control.token SET revoked_at = now() WHERE id = ${id} AND revoked_at IS NULL`;
+}
