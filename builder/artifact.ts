@@ -3,7 +3,7 @@
 // complete.
 import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { access, mkdir, open, rename, rm, statfs } from 'node:fs/promises';
+import { access, mkdir, open, rename, rm, statfs, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { canonicalJson, hashOf } from '#core/artifact-id.ts';
 import type { Manifest } from '#core/manifest.ts';
@@ -71,7 +71,11 @@ export async function writeArtifact(
       texts.reduce((sum, [, text]) => sum + Buffer.byteLength(text), 0) +
       assets.reduce((sum, file) => sum + file.bytes, 0),
   };
-  if (await exists(folder)) return artifact;
+  if (await exists(folder)) {
+    // Retention takes what is old and used by nobody.
+    await utimes(folder, new Date(), new Date()).catch(() => {});
+    return artifact;
+  }
 
   // Beside its final place, for a rename needs the same file system. No artifact id starts with a dot.
   const temporary = join(artifacts, `.${id.slice(0, 12)}-${randomBytes(6).toString('hex')}`);

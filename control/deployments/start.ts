@@ -2,10 +2,12 @@
 import type { Parts } from '../parts.ts';
 import { finishBranchRemovals } from './branch-removal.ts';
 import { followRoutes } from './project-routes.ts';
+import { keepRetention } from './retention.ts';
 import { runReleases } from './release-jobs.ts';
 
 export function startDeployments(parts: Parts): void {
   parts.background('Following routes', () => followRoutes(parts));
   parts.background('Releasing', () => runReleases(parts));
   parts.background('Removing branches', () => finishBranchRemovals(parts));
+  parts.background('Retention', () => keepRetention(parts));
 }

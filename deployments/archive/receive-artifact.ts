@@ -2,7 +2,7 @@
 // content gives it, so a forged one can take nobody's place. Called by the upload route.
 import { once } from 'node:events';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { access, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { access, mkdir, open, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { canonicalJson } from '#core/artifact-id.ts';
 import type { Manifest } from '#core/manifest.ts';
@@ -117,6 +117,8 @@ async function store(dataFolder: string, id: string, root: string): Promise<void
   } catch (error) {
     // The same content came before.
     if (!(await exists(target))) throw error;
+    // Retention takes what is old and used by nobody.
+    await utimes(target, new Date(), new Date());
   }
 }
 

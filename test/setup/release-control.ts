@@ -56,14 +56,7 @@ export async function startReleaseControl(
   overrides: Partial<Parts> = {},
 ): Promise<ReleaseControl> {
   const platform = await startPlatform({}, { PRIVATE_PORT_TOKEN: TOKEN, ...environment });
-  const real = openPrivatePort(`http://127.0.0.1:${platform.privatePort}`, TOKEN);
-  const privatePort: Parts['privatePort'] = {
-    async ask<Body>(at: string, body?: unknown, waitMs?: number) {
-      const answer = await real.ask<Body>(at, body, waitMs);
-      if (answer.status !== 404) return answer;
-      return { status: 200, body: { warmed: true, databases: [], removed: {} } as Body };
-    },
-  };
+  const privatePort = openPrivatePort(`http://127.0.0.1:${platform.privatePort}`, TOKEN);
   const control = await startControl({ folder: platform.folder, privatePort, ...overrides });
   const { sql } = control;
   startDeployments(control.parts);

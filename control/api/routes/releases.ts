@@ -3,6 +3,7 @@ import Type from 'typebox';
 import { platform } from '#packages/worker/index.ts';
 import { removeBranch } from '../../deployments/branch-removal.ts';
 import { promote, rollback, split } from '../../deployments/promote.ts';
+import { redeploy } from '../../deployments/redeploy.ts';
 import type { Parts } from '../../parts.ts';
 import type { RequestState } from '../app.ts';
 import { needs } from '../needs.ts';
@@ -98,6 +99,19 @@ export const releases = platform<Parts, RequestState>()
       const { deploymentId, percent, confirm: isConfirmed = false } = ctx.body;
       const asked = { projectId, deploymentId, percent, confirm: isConfirmed };
       return toJson(await split(ctx.env, asked, ctx.state.audit));
+    },
+  )
+  .post(
+    '/deployments/:id/redeploy',
+    {
+      ...needs('deployment:create', 'deployment'),
+      summary: 'Release the same artifact again, with the variables as they are now; nothing is built',
+      response: { 202: Type.Object({ deploymentId: Type.String() }) },
+    },
+    async (ctx) => {
+      const { actor } = await ctx.state.access.deployment('deployment:create', ctx.params.id);
+      const deploymentId = await redeploy(ctx.env, ctx.params.id, actor.accountId, ctx.state.audit);
+      return ctx.json({ deploymentId }, 202);
     },
   )
   .delete(

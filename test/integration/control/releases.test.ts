@@ -2,7 +2,11 @@
 // to requests meanwhile.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { startReleaseControl, type ReleaseControl } from '#test/setup/release-control.ts';
+import { seal } from '#core/encryption.ts';
+import { variableContext } from '#core/variable-context.ts';
+import { newId } from '#control/records/ids.ts';
+import { until } from '#test/setup/until.ts';
+import { startReleaseControl, type DeployedSource, type ReleaseControl } from '#test/setup/release-control.ts';
 
 let all: ReleaseControl;
 before(async () => {
@@ -10,17 +14,208 @@ before(async () => {
 });
 after(() => all.close());
 
-const worker = (says: string): { code: string } => ({
+const worker = (says: string): DeployedSource => ({
   code: `export default { fetch: (request, env) => new Response('${says} ' + JSON.stringify(env.vars)) };`,
 });
+
+/** Answers statements with their rows. */
+const database = (migrations: Readonly<Record<string, string>>): DeployedSource => ({
+  code: `export default { async fetch(request, { DB }) {
+    try { return Response.json((await DB.prepare(await request.text()).all()).results); }
+    catch (error) { return new Response(error.message, { status: 500 }); }
+  } };`,
+  yaml: 'db:\n  DB: orders\n',
+  files: Object.fromEntries(Object.entries(migrations).map(([name, sql]) => [`migrations/${name}`, sql])),
+});
+
+async function setVariable(projectId: string, scope: string, key: string, value: string): Promise<void> {
+  const { sql, parts } = all.control;
+  const sealed = seal(parts.keys, value, variableContext({ projectId, scope, branch: '', key }));
+  await sql`
+    INSERT INTO control.variable (id, project_id, key, scope, kind, value)
+    VALUES (${newId('variable')}, ${projectId}, ${key}, ${scope}, 'plaintext', ${sealed})
+    ON CONFLICT (project_id, scope, branch, key) DO UPDATE SET value = ${sealed}`;
+}
+
+const says = async (host: string): Promise<string> => (await all.platform.fetch(host)).text;
+const query = async (host: string, sql: string): Promise<string> =>
+  (await all.platform.fetch(host, '/', { method: 'POST', body: sql })).text;
 
 test('an upload is released: production answers, and its URL, and the log says each step', async () => {
   const shop = await all.project('shop');
   const first = await all.deploy(shop, worker('one'));
   assert.equal(first.status, 'success', `${first.reason}: ${first.error_message}`);
-  assert.equal((await all.platform.fetch('shop')).text, 'one {}');
-  assert.equal((await all.platform.fetch(`shop--${first.id}`)).text, 'one {}');
+  assert.equal(await says('shop'), 'one {}');
+  assert.equal(await says(`shop--${first.id}`), 'one {}');
   const log = await all.log(first.id);
   assert.match(log[0]!, /^upload Received 3 files, \d+ bytes: artifact [0-9a-f]{12}$/);
   assert.deepEqual(log.slice(1), ['release The worker has started on all engines', 'release Production leads to it']);
+});
+
+test('no request fails during deploys, promotes and rollbacks, and each is served when it is answered', async () => {
+  const busy = await all.project('busy');
+  const first = await all.deploy(busy, worker('v0'));
+  let over = false;
+  const failures: string[] = [];
+  let count = 0;
+  const load = async (): Promise<void> => {
+    while (!over) {
+      count++;
+      try {
+        const { status, text } = await all.platform.fetch('busy');
+        if (status !== 200 || !/^v\d \{\}$/.test(text)) failures.push(`${status} ${text}`);
+      } catch (error) {
+        failures.push((error as Error).message);
+      }
+    }
+  };
+  const loads = [load(), load(), load(), load()];
+  const deployed = [first];
+  for (const version of ['v1', 'v2']) {
+    deployed.push(await all.deploy(busy, worker(version)));
+    assert.equal(await says('busy'), `${version} {}`);
+  }
+  const promoted = await all.control.call('POST', `/projects/${busy}/promote`, { deploymentId: first.id });
+  assert.deepEqual([promoted.status, promoted.body.routed], [200, true], JSON.stringify(promoted.body));
+  assert.equal(await says('busy'), 'v0 {}');
+  for (const expected of ['v2', 'v1']) {
+    const back = await all.control.call('POST', `/projects/${busy}/rollback`, {});
+    assert.equal(back.status, 200, JSON.stringify(back.body));
+    assert.equal(await says('busy'), `${expected} {}`);
+  }
+  const none = await all.control.call('POST', `/projects/${busy}/rollback`, {});
+  assert.deepEqual([none.status, none.body.code], [409, 'conflict'], JSON.stringify(none.body));
+  over = true;
+  await Promise.all(loads);
+  assert.deepEqual(failures, []);
+  assert.ok(count > 50, `${count} requests`);
+});
+
+test('a worker that does not start, or an artifact that is gone, leaves what is live untouched', async () => {
+  const id = await all.project('careful');
+  await all.deploy(id, worker('good'));
+  const failed = await all.deploy(id, { code: 'const a = null; a.b; export default { fetch() {} };' });
+  assert.deepEqual([failed.status, failed.reason], ['failure', 'worker_start_failed']);
+  assert.match(failed.error_message!, /Cannot read properties of null/);
+  assert.equal(await says('careful'), 'good {}');
+  await until(async () => (await all.platform.fetch(`careful--${failed.id}`)).status === 404);
+});
+
+test('a preview has variables of its own until it is promoted, and a rollback has those of before', async () => {
+  const id = await all.project('vars');
+  await setVariable(id, 'production', 'KEY', 'secret');
+  await setVariable(id, 'preview', 'KEY', 'test');
+  const main = await all.deploy(id, worker('main'));
+  const login = await all.deploy(id, worker('login'), 'login');
+  assert.equal(await says('vars'), 'main {"KEY":"secret"}');
+  assert.equal(await says('vars--login'), 'login {"KEY":"test"}');
+  await setVariable(id, 'production', 'KEY', 'changed');
+  await all.control.sql`UPDATE control.project SET route_version = route_version + 1 WHERE id = ${id}`;
+  const promoted = await all.control.call('POST', `/deployments/${login.id}/promote`, {});
+  assert.equal(promoted.status, 200, JSON.stringify(promoted.body));
+  assert.equal(promoted.body.previousDeploymentId, main.id);
+  assert.equal(await says('vars'), 'login {"KEY":"changed"}');
+  const back = await all.control.call('POST', `/projects/${id}/rollback`, { deploymentId: main.id });
+  assert.equal(back.status, 200, JSON.stringify(back.body));
+  assert.equal(await says('vars'), 'main {"KEY":"secret"}');
+  assert.equal(await says('vars--login'), 'login {"KEY":"test"}');
+});
+
+test('migrations run before the switch, a failure names its file and changes nothing that is live', async () => {
+  const id = await all.project('data');
+  const first = await all.deploy(id, database({ '1.sql': 'CREATE TABLE t (a); INSERT INTO t VALUES (1);' }));
+  assert.equal(first.status, 'success', `${first.reason}: ${first.error_message}`);
+  assert.equal(await query('data', 'SELECT a FROM t'), '[{"a":1}]');
+  assert.ok((await all.log(first.id)).includes('migrate orders: applied 1.sql'));
+  const failed = await all.deploy(
+    id,
+    database({ '1.sql': 'CREATE TABLE t (a); INSERT INTO t VALUES (1);', '2.sql': 'ALTER TABLE nothing ADD b;' }),
+  );
+  assert.deepEqual([failed.status, failed.reason], ['failure', 'migration_failed']);
+  assert.match(failed.error_message!, /2\.sql/);
+  assert.equal(await query('data', 'SELECT a FROM t'), '[{"a":1}]');
+});
+
+test('promoting a preview applies its migrations to production, and asks where what serves may break', async () => {
+  const id = await all.project('promoted');
+  const one = { '1.sql': 'CREATE TABLE t (a); INSERT INTO t VALUES (1);' };
+  const main = await all.deploy(id, database(one));
+  const preview = await all.deploy(id, database({ ...one, '2.sql': 'ALTER TABLE t RENAME COLUMN a TO b;' }), 'rename');
+  assert.equal(preview.status, 'success', `${preview.reason}: ${preview.error_message}`);
+  assert.equal(await query('promoted--rename', 'SELECT b FROM t'), '[{"b":1}]');
+  assert.equal(await query('promoted', 'SELECT a FROM t'), '[{"a":1}]');
+  const asked = await all.control.call('POST', `/projects/${id}/promote`, { deploymentId: preview.id });
+  assert.deepEqual([asked.status, asked.body.code], [409, 'confirmation_needed'], JSON.stringify(asked.body));
+  assert.match(asked.body.message, /2\.sql: ALTER TABLE t RENAME COLUMN a TO b.*orders: 2\.sql/);
+  assert.equal(await query('promoted', 'SELECT a FROM t'), '[{"a":1}]');
+  const done = await all.control.call('POST', `/projects/${id}/promote`, { deploymentId: preview.id, confirm: true });
+  assert.equal(done.status, 200, JSON.stringify(done.body));
+  assert.deepEqual(done.body.migrations, [{ resource: 'orders', files: ['2.sql'] }]);
+  assert.equal(await query('promoted', 'INSERT INTO t VALUES (2) RETURNING b'), '[{"b":2}]');
+  const back = await all.control.call('POST', `/projects/${id}/rollback`, {});
+  assert.equal(back.status, 200, JSON.stringify(back.body));
+  assert.equal(back.body.productionDeploymentId, main.id);
+  assert.deepEqual(back.body.migrationsSince, [{ deploymentId: preview.id, resource: 'orders', files: ['2.sql'] }]);
+  assert.match(back.body.warnings[0], /The schema is newer than this deployment/);
+  assert.match(await query('promoted', 'SELECT a FROM t'), /no such column: a/);
+});
+
+test('a rollback puts the databases back to the copy from before the migrations, where that is confirmed', async () => {
+  const id = await all.project('restored');
+  const one = { '1.sql': 'CREATE TABLE t (a); INSERT INTO t VALUES (1);' };
+  const first = await all.deploy(id, database(one));
+  const second = await all.deploy(id, database({ ...one, '2.sql': 'DROP TABLE t; CREATE TABLE u (a);' }));
+  assert.equal(second.status, 'success', `${second.reason}: ${second.error_message}`);
+  assert.match(await query('restored', 'SELECT a FROM t'), /no such table/);
+  const asked = await all.control.call('POST', `/projects/${id}/rollback`, { restoreDatabase: true });
+  assert.deepEqual([asked.status, asked.body.code], [409, 'confirmation_needed'], JSON.stringify(asked.body));
+  const back = await all.control.call('POST', `/projects/${id}/rollback`, { restoreDatabase: true, confirm: true });
+  assert.equal(back.status, 200, JSON.stringify(back.body));
+  assert.deepEqual([back.body.productionDeploymentId, back.body.restored], [first.id, ['orders']]);
+  assert.equal(await query('restored', 'SELECT a FROM t'), '[{"a":1}]');
+});
+
+test('a branch that is removed takes its deployments and its data along, counted', async () => {
+  const id = await all.project('branches');
+  const one = { '1.sql': 'CREATE TABLE t (a);' };
+  await all.deploy(id, database(one));
+  const preview = await all.deploy(id, database(one), 'feature/x');
+  assert.equal(await query(`branches--${preview.id}`, 'SELECT a FROM t'), '[]');
+  const refused = await all.control.call('DELETE', `/projects/${id}/branches?branch=main`);
+  assert.deepEqual([refused.status, refused.body.code], [409, 'conflict'], JSON.stringify(refused.body));
+  const removed = await all.control.call('DELETE', `/projects/${id}/branches?branch=feature%2Fx`);
+  assert.equal(removed.status, 200, JSON.stringify(removed.body));
+  assert.deepEqual([removed.body.deployments, removed.body.removed.databases], [1, 1]);
+  assert.equal((await all.platform.fetch(`branches--${preview.id}`)).status, 404);
+  const again = await all.control.call('DELETE', `/projects/${id}/branches?branch=feature%2Fx`);
+  assert.equal(again.status, 404, JSON.stringify(again.body));
+  const back = await all.deploy(id, database(one), 'feature/x');
+  assert.equal(back.status, 'success', `${back.reason}: ${back.error_message}`);
+});
+
+test('an older deployment of a branch never replaces a newer one', async () => {
+  const id = await all.project('order');
+  const [first, second] = [await all.pack(worker('first')), await all.pack(worker('second'))];
+  const { sql } = all.control;
+  const newer = await all.upload(id, second);
+  await all.ended(newer);
+  // The other was made before it, and its build took longer.
+  await sql`UPDATE control.deployment SET created_at = now() + interval '1 hour' WHERE id = ${newer}`;
+  const end = await all.ended(await all.upload(id, first));
+  assert.deepEqual([end.status, end.reason], ['canceled', 'superseded']);
+  assert.equal(await says('order'), 'second {}');
+});
+
+test('a split gives production to another deployment in parts, and ends', async () => {
+  const id = await all.project('parts');
+  const main = await all.deploy(id, worker('main'));
+  const other = await all.deploy(id, worker('other'), 'other');
+  const half = await all.control.call('POST', `/projects/${id}/split`, { deploymentId: other.id, percent: 50 });
+  assert.deepEqual([half.status, half.body.productionDeploymentId], [200, main.id], JSON.stringify(half.body));
+  const ended = await all.control.call('POST', `/projects/${id}/split`, { deploymentId: other.id, percent: 0 });
+  assert.equal(ended.status, 200);
+  assert.equal(await says('parts'), 'main {}');
+  const whole = await all.control.call('POST', `/projects/${id}/split`, { deploymentId: other.id, percent: 100 });
+  assert.equal(whole.body.productionDeploymentId, other.id, JSON.stringify(whole.body));
+  assert.equal(await says('parts'), 'other {}');
 });
