@@ -1,8 +1,9 @@
 // From a repository to a folder of files: exactly one commit, with nothing of Git beside it. The fetch gets its
 // credentials by the environment and by short-lived files; the list of files is checked before one is written. Called
 // by run-build.ts.
-import { chmod, cp, lstat, mkdir, readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, cp, lstat, readdir, readFile, realpath, rm, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
+import { gitEnvironment } from '#git/git-environment.ts';
 import { isInside } from '../bundle/containment.ts';
 import { machineVariables } from './environment.ts';
 import { leadsOut, pathProblem, readTree, shown, type GitTree } from './git-tree.ts';
@@ -16,8 +17,6 @@ export interface Checkout {
   /** Paths of all files, relative to the root, with `/`. */
   readonly paths: readonly string[];
 }
-
-type UrlSource = Extract<BuildSource, { url: string }>;
 
 /** Settings of every call of Git: nothing of the repository's or the machine's decides what it runs. */
 const SETTINGS: Readonly<Record<string, string>> = {
@@ -48,6 +47,8 @@ const SETTINGS: Readonly<Record<string, string>> = {
   'transfer.bundleURI': 'false',
 };
 
+/** Key and known hosts of ssh, while the fetch lasts; below the home folder. */
+const FETCH_FOLDER = '.fetch';
 /** Commits of a branch that are fetched where a server does not give out single ones. */
 const DEPTH = '100';
 /** Texts of all links together; they are kept as one output. */
@@ -66,7 +67,7 @@ export async function checkOut(request: BuildRequest, sandbox: Sandbox): Promise
   await fetchCommit(git, at, request);
   // Fetched by the platform's own user, where the repository is one of its folders.
   await sandbox.giveAway(sandbox.folders.git);
-  await rm(join(sandbox.folders.home, '.fetch'), { recursive: true, force: true });
+  await rm(join(sandbox.folders.home, FETCH_FOLDER), { recursive: true, force: true });
   const commit = await readCommit(git);
   const tree = await listFiles(git, request);
   await checkLinks(git, tree);
@@ -107,7 +108,9 @@ function gitOf(request: BuildRequest, sandbox: Sandbox): Git {
       return sandbox.run({
         words: ['git', `--git-dir=${folders.git}`, ...words],
         cwd: isOwn ? '/' : folders.source,
-        env: isLocal ? localEnvironment(folders.home) : await fetchEnvironment(source, folders.home, sandbox),
+        env: isLocal
+          ? environmentOf(folders.home, { GIT_ALLOW_PROTOCOL: 'none' })
+          : await fetchEnvironment(source, folders.home, sandbox),
         fileBytesMax: limits.sourceBytesMax,
         isOwn,
         ...(read !== undefined && { read }),
@@ -137,44 +140,16 @@ export function checkNames({ branch, commit, source }: Pick<BuildRequest, 'branc
     throw new BuildFailure('clone_failed', `${shown(address)} is no address`);
 }
 
-function localEnvironment(home: string): Record<string, string> {
-  return environmentOf(home, SETTINGS, { GIT_ALLOW_PROTOCOL: 'none' });
-}
-
 async function fetchEnvironment(source: BuildSource, home: string, sandbox: Sandbox): Promise<Record<string, string>> {
-  if ('folder' in source) return environmentOf(home, SETTINGS, { GIT_ALLOW_PROTOCOL: 'file' });
-  const { url, headers = {}, address, isPlainHttp } = source;
-  if (!/^https?:/.test(url))
-    return environmentOf(home, SETTINGS, {
-      GIT_ALLOW_PROTOCOL: 'ssh',
-      GIT_SSH_COMMAND: await sshCommand(source, home, sandbox),
-      GIT_SSH_VARIANT: 'ssh',
-    });
-  const { hostname, port, protocol, origin } = new URL(url);
-  const settings: [string, string][] = Object.entries(headers).map(([name, value]) => [
-    // For this host alone, should Git ever speak to another one.
-    `http.${origin}/.extraHeader`,
-    `${name}: ${value}`.replace(/[\r\n]+/g, ' '),
-  ]);
-  if (address !== undefined) {
-    const at = port || (protocol === 'https:' ? '443' : '80');
-    settings.push(['http.curloptResolve', `${hostname}:${at}:${address.includes(':') ? `[${address}]` : address}`]);
-  }
-  return environmentOf(home, [...Object.entries(SETTINGS), ...settings], {
-    ...machineVariables(),
-    GIT_ALLOW_PROTOCOL: isPlainHttp === true ? 'http:https' : 'https',
-  });
+  if ('folder' in source) return environmentOf(home, { GIT_ALLOW_PROTOCOL: 'file' });
+  const folder = join(home, FETCH_FOLDER);
+  const own = await gitEnvironment(source, folder);
+  if (await stat(folder).catch(() => null)) await sandbox.giveAway(folder);
+  return environmentOf(home, { ...machineVariables(), ...own });
 }
 
 /** The environment alone carries settings: they are on no command line, which other users can read, and on no disk. */
-function environmentOf(
-  home: string,
-  settings: Readonly<Record<string, string>> | readonly (readonly [string, string])[],
-  more: Readonly<Record<string, string>>,
-): Record<string, string> {
-  const list = Array.isArray(settings)
-    ? (settings as readonly (readonly [string, string])[])
-    : Object.entries(settings);
+function environmentOf(home: string, more: Readonly<Record<string, string>>): Record<string, string> {
   const environment: Record<string, string> = {
     PATH: '/usr/local/bin:/usr/bin:/bin',
     HOME: home,
@@ -186,45 +161,15 @@ function environmentOf(
     GIT_TERMINAL_PROMPT: '0',
     GIT_ASKPASS: 'false',
     SSH_ASKPASS: 'false',
-    GIT_LFS_SKIP_SMUDGE: '1',
     ...more,
-    GIT_CONFIG_COUNT: String(list.length),
   };
-  for (const [index, [key, value]] of list.entries()) {
-    environment[`GIT_CONFIG_KEY_${index}`] = key;
-    environment[`GIT_CONFIG_VALUE_${index}`] = value;
+  let count = Number(more['GIT_CONFIG_COUNT'] ?? 0);
+  for (const [key, value] of Object.entries(SETTINGS)) {
+    environment[`GIT_CONFIG_KEY_${count}`] = key;
+    environment[`GIT_CONFIG_VALUE_${count}`] = value;
+    count++;
   }
-  return environment;
-}
-
-async function sshCommand(source: UrlSource, home: string, sandbox: Sandbox): Promise<string> {
-  const folder = join(home, '.fetch');
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const known = join(folder, 'known_hosts');
-  await writeFile(known, source.sshKnownHosts ?? '', { mode: 0o600 });
-  const options = [
-    '-F',
-    '/dev/null',
-    '-o BatchMode=yes',
-    '-o IdentityAgent=none',
-    '-o IdentitiesOnly=yes',
-    '-o ClearAllForwardings=yes',
-    '-o ConnectTimeout=20',
-    `-o StrictHostKeyChecking=${source.sshKnownHosts === undefined ? 'accept-new' : 'yes'}`,
-    `-o UserKnownHostsFile=${known}`,
-  ];
-  if (source.sshKey !== undefined) {
-    const key = join(folder, 'key');
-    await writeFile(key, source.sshKey.endsWith('\n') ? source.sshKey : `${source.sshKey}\n`, { mode: 0o600 });
-    await chmod(key, 0o600);
-    options.push(`-i ${key}`);
-  }
-  if (source.address !== undefined) {
-    const host = /^(?:ssh:\/\/)?(?:[^@/]*@)?(\[[^\]]+\]|[^:/]+)/.exec(source.url)?.[1] ?? '';
-    options.push(`-o HostName=${source.address}`, `-o HostKeyAlias=${host}`);
-  }
-  if (sandbox.uid !== null) await sandbox.giveAway(folder);
-  return ['ssh', ...options].join(' ');
+  return { ...environment, GIT_CONFIG_COUNT: String(count) };
 }
 
 async function fetchCommit(git: Git, at: string, { commit, branch, limits }: BuildRequest): Promise<void> {

@@ -20,7 +20,7 @@ export interface ToolEnvironment {
 const LOCKFILE_BYTES_MAX = 64 * 1024 * 1024;
 const MANIFEST_BYTES_MAX = 5 * 1024 * 1024;
 /** End of what a command said, for the failure's message. */
-const TAIL_CHARS_MAX = 2000;
+const TAIL_CHARS_MAX = 8000;
 
 /** Dependencies of which nothing gets into a bundle: types, and tools that run on the author's machine. */
 const TOOLS =

@@ -9,6 +9,9 @@ import { runBuild } from '#builder/steps/run-build.ts';
 import type { BuildFailure, BuildRequest, BuildResult, Confinement } from '#builder/steps/types.ts';
 import { defaultLimits } from '#core/limits.ts';
 
+/** Each attack in its full size, on each way to confine builds: takes minutes. */
+export const ALL = process.env['BUILD_ATTACKS'] === 'all';
+
 /** Path in the repository -> text. */
 export type Files = Readonly<Record<string, string | Uint8Array>>;
 
@@ -170,7 +173,7 @@ export async function possibleWays(): Promise<readonly Way[]> {
     const options = { workFolders: folder, privateFolders: [join(folder, 'private')], ways: tried };
     const confinement = await confinementOf(options);
     const isIt = confinement.kind === kind && tried[0] === (confinement.firstUid == null ? 'namespaces' : 'uid');
-    if (isIt) ways.push({ name, confinement, isWhole: ways.length === 0 || process.env['BUILD_ATTACKS'] === 'all' });
+    if (isIt) ways.push({ name, confinement, isWhole: ways.length === 0 || ALL });
     else process.stdout.write(`# Skipped, builds confined by ${name}: ${confinement.reason}\n`);
   }
   rmSync(folder, { recursive: true });

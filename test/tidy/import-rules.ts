@@ -127,7 +127,7 @@ const zones: readonly Zone[] = [
   { prefix: 'git/', may: ['core/', 'postgres/'] },
   { prefix: 'builder/', may: ['core/'] },
   { prefix: 'builder/service/', may: ['core/', 'postgres/', 'git/', 'deployments/', 'builder/'] },
-  { prefix: 'builder/steps/', may: ['core/', 'builder/', 'deployments/archive/'] },
+  { prefix: 'builder/steps/', may: ['core/', 'builder/', 'git/git-environment.ts', 'deployments/archive/'] },
   { prefix: 'control/', may: ['core/', 'deployments/', 'postgres/', 'git/', 'packages/worker/'] },
   {
     prefix: 'cli/',
