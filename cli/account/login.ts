@@ -66,10 +66,12 @@ export async function loginInBrowser(
  * Logs in by a code that the user types in a browser anywhere.
  *
  * @param show tells the user where, and which code.
+ * @param pause between questions whether it was typed.
  */
 export async function loginWithCode(
   origin: string,
   show: (page: string, code: string, whole: string) => void,
+  pause: (ms: number) => Promise<unknown> = wait,
 ): Promise<Credentials> {
   const { status, body, response } = await post(origin, '/oauth/device', { name: machineName() });
   if (status !== 200) throw apiFailure(response, body);
@@ -77,7 +79,7 @@ export async function loginWithCode(
   show(codes.verification_uri, codes.user_code, codes.verification_uri_complete);
   const until = performance.now() + codes.expires_in * 1000;
   for (let interval = codes.interval; performance.now() < until;) {
-    await wait(interval * 1000);
+    await pause(interval * 1000);
     const form = { grant_type: DEVICE_GRANT, device_code: codes.device_code };
     const polled = await post(origin, '/oauth/token', form);
     if (polled.status === 200) return toCredentials(origin, polled.body as unknown as Granted);
