@@ -238,6 +238,9 @@ async function store(
 ): Promise<void> {
   const { sql, limits } = parts;
   checkArtifact(result, limits);
+  // Whoever follows the log sees all of the build before its next status.
+  await log.flush();
+  signal.throwIfAborted();
   if (!(await untilBack(() => markUploading(sql, job), signal))) throw new AttemptStopped('lease_lost');
   await takeArtifact(parts.folder, result.artifactId, result.folder);
   log.line('upload', 'info', `Stored ${result.files} files, ${result.bytes} bytes (${took()} ms)`);

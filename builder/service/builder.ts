@@ -136,7 +136,8 @@ export async function startBuilder(options: BuilderOptions): Promise<Builder> {
     while (!stopping.signal.aborted) {
       await renew().catch((error: unknown) => onError('Renewal of leases', error));
       claim();
-      if (attempts.size === 0 && claiming === null && performance.now() - quietSince > idleMs) resolveIdle();
+      await claiming;
+      if (attempts.size === 0 && performance.now() - quietSince > idleMs) resolveIdle();
       await pause(renewEvery, undefined, { signal: stopping.signal }).catch(() => {});
     }
   }

@@ -101,8 +101,12 @@ export async function openBuilds(runBuild: RunBuild, url?: string): Promise<Test
       SELECT status, reason, error_message, artifact, commit_sha, build_ms FROM control.deployment WHERE id = ${id}`;
     return row!;
   };
-  const log = (id: string): Promise<LogLine[]> =>
-    sql<LogLine[]>`SELECT seq, step, level, text FROM control.build_log WHERE deployment_id = ${id} ORDER BY seq`;
+  const log = async (id: string): Promise<LogLine[]> =>
+    Array.from(
+      await sql<
+        LogLine[]
+      >`SELECT seq, step, level, text FROM control.build_log WHERE deployment_id = ${id} ORDER BY seq`,
+    );
 
   async function project(name: string, { isFirst = true } = {}): Promise<TestProject> {
     const organizationId = newId('organization');
