@@ -62,9 +62,10 @@ async function noteNumber(
     return 'closed';
   }
   await sql.begin(async (tx) => {
-    // A branch that has no deployment yet gets its row from its first one; deployments have the number as well.
-    await tx`UPDATE control.branch SET pull_request = ${number}, updated_at = now()
-              WHERE project_id = ${id} AND name = ${branch} AND removed_at IS NULL`;
+    // Before its first deployment, too: pushes look here for the number.
+    await tx`
+      INSERT INTO control.branch (project_id, name, pull_request) VALUES (${id}, ${branch}, ${number})
+      ON CONFLICT (project_id, name) DO UPDATE SET pull_request = ${number}, updated_at = now()`;
     const [newest] = await tx<{ id: string }[]>`
       UPDATE control.deployment SET pull_request = ${number}
        WHERE id = (SELECT id FROM control.deployment WHERE project_id = ${id} AND branch = ${branch}

@@ -43,13 +43,21 @@ export interface PushOrder {
 }
 
 /**
- * Whether a push was followed by another one that came earlier: deliveries may overtake each other. The host's clock
- * decides, and within its second which of them begins where this one ends.
+ * Whether a push was followed by others that came earlier: deliveries may overtake each other. The host's clock
+ * decides, and within its second whether others begin where this one ends. Where those lead back to where it begins (a
+ * branch that was put back), it came last, as it was told.
  */
 export function isOvertaken(push: PushOrder, others: readonly PushOrder[]): boolean {
-  return others.some(
-    (other) =>
-      other.pushedAt > push.pushedAt ||
-      (other.pushedAt === push.pushedAt && other.before === push.after && other.after !== push.before),
-  );
+  if (others.some(({ pushedAt }) => pushedAt > push.pushedAt)) return true;
+  const rest = others.filter(({ pushedAt }) => pushedAt === push.pushedAt);
+  let at = push.after;
+  let steps = 0;
+  while (at !== push.before) {
+    const next = rest.findIndex(({ before }) => before === at);
+    if (next < 0) return steps > 0;
+    at = rest[next]!.after;
+    rest.splice(next, 1);
+    steps++;
+  }
+  return false;
 }

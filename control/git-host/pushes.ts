@@ -3,7 +3,7 @@
 import type { Sql } from '#postgres/sql.ts';
 import { ApiError } from '../api/errors.ts';
 import { removeBranch } from '../deployments/branch-removal.ts';
-import { createDeployment } from '../deployments/create-deployment.ts';
+import { createDeployment, supersede } from '../deployments/create-deployment.ts';
 import { systemAudit } from '../deployments/notes.ts';
 import type { Parts } from '../parts.ts';
 import { newDeploymentId } from '../records/ids.ts';
@@ -119,11 +119,19 @@ export async function removeUnlessProduction(
   branch: string,
   cause: 'branch_deleted' | 'pull_request_closed',
 ): Promise<string> {
+  await parts.sql`UPDATE control.branch SET pull_request = NULL WHERE project_id = ${project.id} AND name = ${branch}`;
   try {
     await removeBranch(parts, { projectId: project.id, branch, cause }, systemAudit);
     return 'removed';
   } catch (error) {
     if (!(error instanceof ApiError) || (error.code !== 'conflict' && error.code !== 'not_found')) throw error;
-    return error.code === 'conflict' ? 'kept: production' : 'unknown branch';
+    if (error.code === 'conflict') return 'kept: production';
   }
+  // Nothing of it was ever live; what waits or is built for it ends.
+  await parts.sql.begin(async (tx) => {
+    await supersede(tx, project.id, branch, 'branch_removed');
+    await tx`UPDATE control.job SET cancel_reason = 'branch_removed'
+              WHERE kind = 'release' AND project_id = ${project.id} AND branch = ${branch}`;
+  });
+  return 'nothing to remove';
 }

@@ -13,6 +13,8 @@ const BODY_BYTES_MAX = 25_000_000;
 /** More is not kept in memory: only its signature is checked. */
 const PARSED_BYTES_MAX = 5_000_000;
 const RECEIVE_MS = 20_000;
+/** Within so much time two deliveries may be alike. */
+const ALIKE_MS = 5000;
 
 /**
  * Takes one delivery in.
@@ -99,7 +101,7 @@ function parse(event: string, bytes: Buffer): Delivery | null {
 
 /**
  * The signature does not cover the id of the delivery: a body that came before is not taken under another id either.
- * The host writes times into its bodies, so that no two are alike.
+ * The host writes times into its bodies, in seconds: two are alike where the same happens twice within one.
  */
 async function storeDelivery(
   sql: Parts['sql'],
@@ -109,8 +111,10 @@ async function storeDelivery(
   const [subject, outcome] = delivery === null ? ['', 'ignored'] : [subjectOf(delivery), null];
   const stored = await sql`
     INSERT INTO control.webhook_received (delivery_id, body_hash, event, subject, details, due_at, outcome)
-    VALUES (${deliveryId}, ${bodyHash}, ${event}, ${subject}, ${sql.json((delivery ?? {}) as never)},
-      ${delivery === null ? null : sql`now()`}, ${outcome})
+    SELECT ${deliveryId}, ${bodyHash}, ${event}, ${subject}, ${sql.json((delivery ?? {}) as never)},
+           ${delivery === null ? sql`NULL::timestamptz` : sql`now()`}, ${outcome}
+     WHERE NOT EXISTS (SELECT FROM control.webhook_received WHERE body_hash = ${bodyHash}
+                        AND received_at < now() - ${`${ALIKE_MS} ms`}::interval)
     ON CONFLICT DO NOTHING RETURNING delivery_id`;
   if (stored.length === 0) return 'replayed';
   if (delivery === null) return 'ignored';

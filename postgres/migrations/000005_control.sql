@@ -344,7 +344,7 @@ CREATE UNLOGGED TABLE rate (
 CREATE TABLE webhook_received (
   delivery_id text PRIMARY KEY,
   -- SHA-256 of the body: the signature does not cover the id.
-  body_hash bytea UNIQUE,
+  body_hash bytea,
   seq bigint GENERATED ALWAYS AS IDENTITY,
   event text NOT NULL,
   -- What it is about: a branch, a repository, an installation.
@@ -357,6 +357,7 @@ CREATE TABLE webhook_received (
   due_at timestamptz,
   outcome text
 );
+CREATE INDEX webhook_received_body ON webhook_received (body_hash);
 CREATE INDEX webhook_received_at ON webhook_received (received_at);
 CREATE INDEX webhook_received_due ON webhook_received (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX webhook_received_subject ON webhook_received (subject, seq DESC);

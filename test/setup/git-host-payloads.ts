@@ -58,7 +58,8 @@ export function pushBody(
       .filter((line) => line !== '');
   const commits =
     after === null || before === null ? [] : list(`${before}..${after}`).map((sha) => pushed(folder, sha));
-  const isForced = before !== null && after !== null && runGit(folder, ['merge-base', before, after]) !== before;
+  const isForced =
+    before !== null && after !== null && runGit(folder, ['rev-list', '--max-count=1', before, `^${after}`]) !== '';
   return {
     ref: `refs/heads/${branch}`,
     before: before ?? NONE,
@@ -78,8 +79,11 @@ export function pushBody(
 }
 
 function pushed(folder: string, sha: string): Record<string, unknown> {
-  const [message, author, email] = runGit(folder, ['show', '-s', '--format=%B%x00%an%x00%ae', sha]).split('\0');
-  const changes = runGit(folder, ['show', '--format=', '--name-status', '--no-renames', sha])
+  const format = '--format=%B%x00%an%x00%ae%x00';
+  const [message, author, email, list] = runGit(folder, ['show', format, '--name-status', '--no-renames', sha]).split(
+    '\0',
+  );
+  const changes = list!
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => line.split('\t') as [string, string]);

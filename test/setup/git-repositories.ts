@@ -1,6 +1,7 @@
 // Real bare Git repositories for tests, and `git http-backend` in front of them: smart HTTP as Git hosts speak it.
 // Commits are made by fast-import, so that a test needs no working tree.
 import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import path from 'node:path';
 
@@ -33,11 +34,23 @@ export function runGit(folder: string, args: readonly string[], input = '', more
   return stdout.trim();
 }
 
-/** Makes an empty bare repository, with `main` as its branch. */
+const bareConfig = `[core]
+	repositoryformatversion = 0
+	filemode = true
+	bare = true
+[http]
+	receivepack = true
+[uploadpack]
+	allowAnySHA1InWant = true
+	allowFilter = true
+`;
+
+/** Makes an empty bare repository with `main` as its branch: as `git init` does, without the process. */
 export function createBareRepository(folder: string): void {
-  runGit(path.dirname(folder), ['init', '-q', '--bare', '-b', 'main', folder]);
-  for (const setting of ['http.receivepack', 'uploadpack.allowAnySHA1InWant', 'uploadpack.allowFilter'])
-    runGit(folder, ['config', setting, 'true']);
+  for (const inner of ['objects/info', 'objects/pack', 'refs/heads', 'refs/tags'])
+    mkdirSync(path.join(folder, inner), { recursive: true });
+  writeFileSync(path.join(folder, 'HEAD'), 'ref: refs/heads/main\n');
+  writeFileSync(path.join(folder, 'config'), bareConfig);
 }
 
 /** Makes a commit and moves its branch there, back too. @returns its hash. */
@@ -57,6 +70,9 @@ export function commitTo(folder: string, { branch = 'main', files, message = 'Ch
 
 /** Commit of a branch; null without one. */
 export function tipOf(folder: string, branch: string): string | null {
+  const file = path.join(folder, 'refs/heads', branch);
+  if (existsSync(file)) return readFileSync(file, 'utf8').trim();
+  if (!existsSync(path.join(folder, 'packed-refs'))) return null;
   return headsOf(folder)[branch] ?? null;
 }
 
