@@ -7,10 +7,15 @@ import { failureOf, FailureSchema } from './failures.ts';
 import { admitted, API_VERSION, named } from './surround.ts';
 import { deployHooks } from './routes/deploy-hooks.ts';
 import { gitHost } from './routes/git-host.ts';
+import { databases } from './routes/databases.ts';
+import { files } from './routes/files.ts';
 import { health } from './routes/health.ts';
 import { oauth } from './routes/oauth.ts';
 import { projects } from './routes/projects.ts';
+import { queues } from './routes/queues.ts';
 import { releases } from './routes/releases.ts';
+import { runtimeLogs } from './routes/runtime-logs.ts';
+import { state } from './routes/state.ts';
 import { uploads } from './routes/uploads.ts';
 import { repositories } from './routes/repositories.ts';
 import { createLogStreams } from './log-stream.ts';
@@ -67,6 +72,11 @@ export function createApi() {
     .route('/', audit)
     .route('/', usage)
     .route('/', operator)
+    .route('/', databases)
+    .route('/', state)
+    .route('/', files)
+    .route('/', queues)
+    .route('/', runtimeLogs)
     .route('/', account)
     .route('/', oauth)
     .route('/', gitHost)
